@@ -1,0 +1,1 @@
+"""Helpers for the course on attention. Importing this package loads nothing heavy."""

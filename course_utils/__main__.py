@@ -1,0 +1,30 @@
+"""The command line: python3 -m course_utils COMMAND. An old Python must be able to read this file."""
+import sys
+
+COMMANDS = {
+    "lab": ("launch.lab", "open the chapters in JupyterLab (installs what is missing first)"),
+    "test": ("launch.test", "run every test (installs what is missing first)"),
+    "build": ("publish.build", "for maintainers: make the notebooks from solutions/*.py and run them"),
+    "links": ("publish.links", "for maintainers: set the repository's address, OWNER/REPO, everywhere"),
+}
+
+
+def main(arguments):
+    """Run one command with the arguments after its name."""
+    if sys.version_info < (3, 11):
+        sys.exit("The course needs Python 3.11 or newer; this is %d.%d." % sys.version_info[:2])
+    if not arguments or arguments[0] not in COMMANDS:
+        lines = ["usage: python3 -m course_utils COMMAND", ""]
+        lines += ["  %-7s%s" % (name, text) for name, (_, text) in COMMANDS.items()]
+        if arguments and arguments[0] not in ("-h", "--help"):
+            sys.exit("There is no command %r.\n" % arguments[0] + "\n".join(lines))
+        print("\n".join(lines))
+        return
+    import importlib
+
+    module, _ = COMMANDS[arguments[0]]
+    importlib.import_module("course_utils." + module).main(arguments[1:])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

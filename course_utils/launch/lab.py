@@ -1,0 +1,38 @@
+"""python3 -m course_utils lab: open JupyterLab on the learner's own copy of the chapters.
+
+Everything after `lab` goes to JupyterLab as it is: `--no-browser`, `--port 9000`, ...
+"""
+
+import os
+import shutil
+import sys
+
+from course_utils.launch import environment
+
+ROOT = environment.ROOT
+WORK = ROOT / "work"
+
+
+def main(arguments):
+    """Copy new chapters to work/, then become JupyterLab."""
+    python = environment.python_with("requirements.txt")
+    first = copy_chapters()[0]
+    options = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/work/{first}"]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        options.append("--allow-root")
+    environment.take_over([python, "-m", "jupyterlab", *options, *arguments])
+
+
+def copy_chapters():
+    """Put every chapter that is not yet there into work/ and return all names. What is there is never touched."""
+    names = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
+    try:
+        WORK.mkdir(exist_ok=True)
+        for name in names:
+            if not (WORK / name).exists():
+                beside = WORK / f"{name}.part"
+                shutil.copyfile(ROOT / "notebooks" / name, beside)
+                os.replace(beside, WORK / name)
+    except OSError as error:
+        sys.exit(f"Your copy of the chapters could not be made in {WORK}: {error.strerror}.")
+    return names

@@ -1,0 +1,110 @@
+"""The course's figures, all with one look: `show_weights`, `show_scores`, `show_curves`.
+
+Each draws with matplotlib, displays a PNG that is the same on every run, and carries alt text. They take tensors,
+arrays or nested lists.
+"""
+
+import base64
+import io
+
+import numpy as np
+from IPython.display import display
+from matplotlib.figure import Figure
+
+DOTS_PER_INCH = 100
+LARGEST_WITH_NUMBERS = 8  # tokens; larger maps have no room for numbers
+EVEN_CONTRAST = 0.179  # relative luminance (WCAG) on which black and white text are equally readable
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]  # Okabe and Ito's, told apart by colour-blind readers
+STYLES = ["-", "--", ":", "-."]  # and without any colour
+
+
+def show_weights(weights, tokens, *, alt, title=""):
+    """Show attention weights of shape (T, T) as a map from 0 to 1, with row sums beside it.
+
+    weights: row i is the query, column j the key. tokens: T names. alt: what the figure shows, in words.
+    Raises ValueError when the shape and the number of names differ.
+    """
+    values = square(weights, tokens)
+    figure, axes = grid(values, tokens, title, colours="viridis", lowest=0, highest=1)
+    for row, total in enumerate(values.sum(axis=1)):
+        axes.text(len(values) - 0.3, row, f"{total:.2f}", va="center", fontsize=9)
+    axes.text(len(values) - 0.3, -0.75, "row sum", va="center", fontsize=9)
+    show(figure, alt)
+
+
+def show_scores(scores, tokens, *, alt, title=""):
+    """Show attention scores of shape (T, T) as a map whose colours are symmetric around zero.
+
+    scores: row i is the query, column j the key. tokens: T names. alt: what the figure shows, in words.
+    Raises ValueError when the shape and the number of names differ.
+    """
+    values = square(scores, tokens)
+    reach = abs(values).max()
+    figure, _ = grid(values, tokens, title, colours="PuOr_r", lowest=-reach, highest=reach)
+    show(figure, alt)
+
+
+def show_curves(curves, *, x_label, y_label, alt, logarithmic=False):
+    """Show named curves, {name: T numbers}, over 0, 1, 2, ...
+
+    logarithmic: draw the vertical axis in powers of ten. alt: what the figure shows, in words.
+    """
+    figure = Figure(figsize=(6.4, 3.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
+    axes = figure.add_subplot()
+    for (name, values), colour, style in zip(curves.items(), COLOURS, STYLES):
+        axes.plot(np.asarray(values), label=name, color=colour, linestyle=style, linewidth=2)
+    if logarithmic:
+        axes.set_yscale("log")
+    axes.set(xlabel=x_label, ylabel=y_label)
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    show(figure, alt)
+
+
+def square(values, tokens):
+    """The values as an array of shape (T, T), one row and column for each of the T tokens."""
+    values = np.asarray(values, dtype=float)
+    if values.shape != (len(tokens), len(tokens)):
+        raise ValueError(
+            f"A map of {len(tokens)} tokens needs a matrix of shape ({len(tokens)}, {len(tokens)}), "
+            f"not {tuple(values.shape)}. For a batch or several heads, pick one first: weights[0]."
+        )
+    return values
+
+
+def grid(values, tokens, title, *, colours, lowest, highest):
+    """A figure with one map of shape (T, T) and its axes: queries down, keys across, row 0 on top."""
+    figure = Figure(figsize=(5.6, 4.4), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
+    axes = figure.add_subplot()
+    image = axes.imshow(values, cmap=colours, vmin=lowest, vmax=highest)
+    names = numbered(tokens)
+    axes.set_xticks(range(len(names)), names, rotation=35, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(names)), names)
+    axes.set(xlabel="key (attended to)", ylabel="query (attends)", title=title)
+    figure.colorbar(image, ax=axes, pad=0.14, shrink=0.8)
+    if len(values) <= LARGEST_WITH_NUMBERS:
+        for (row, column), value in np.ndenumerate(values):
+            ink = readable_on(image.cmap(image.norm(value)))
+            axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=9, color=ink)
+    return figure, axes
+
+
+def readable_on(colour):
+    """"black" or "white", whichever has more contrast on an RGBA colour with parts from 0 to 1."""
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour[:3]]
+    luminance = np.dot([0.2126, 0.7152, 0.0722], linear)
+    return "black" if luminance > EVEN_CONTRAST else "white"
+
+
+def numbered(tokens):
+    """Token names, with their position behind those that occur more than once."""
+    tokens = list(tokens)
+    return [f"{token} ({place})" if tokens.count(token) > 1 else token for place, token in enumerate(tokens, start=1)]
+
+
+def show(figure, alt):
+    """Display a figure as a PNG with alt text, which is also what readers without pictures get."""
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", metadata={"Software": None})  # no version, so the same bytes again
+    bundle = {"image/png": base64.b64encode(picture.getvalue()).decode(), "text/plain": f"Figure: {alt}"}
+    display(bundle, raw=True, metadata={"image/png": {"alt": alt}})

@@ -1,0 +1,1 @@
+"""From the chapters' sources to the notebooks that people open, and the links that lead to them."""

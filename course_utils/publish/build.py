@@ -1,0 +1,71 @@
+"""python3 -m course_utils build: make every notebook from its source, run it, store it.
+
+Give chapter numbers to build only those: `build 1 3`. Nothing outside notebooks/, solutions/ and the generated links
+is written; a chapter that fails to run leaves its stored notebook as it was.
+"""
+
+import hashlib
+import json
+import os
+import sys
+from pathlib import Path
+
+from course_utils.launch import environment
+from course_utils.publish import links
+
+CELL_TIMEOUT = 300  # seconds; no cell of the course comes near it
+
+
+def main(arguments):
+    """Build all chapters, or those whose numbers are given."""
+    environment.become(environment.python_with("requirements.txt"), "build", arguments)
+    from course_utils.publish import chapter  # needs the environment
+
+    wanted = {f"{argument:0>2}" for argument in arguments}
+    chosen = [source for source in chapter.sources() if not wanted or source.name[:2] in wanted]
+    unknown = wanted - {source.name[:2] for source in chosen}
+    if unknown:
+        sys.exit(f"There is no chapter {', '.join(sorted(unknown))} in solutions/.")
+
+    for source in chosen:
+        for path, notebook in chapter.notebooks(source, links.repository()).items():
+            print(f"running {path.relative_to(links.ROOT)} ...", flush=True)
+            store(execute(notebook, path), path)
+    links.write_pages()
+
+
+def execute(notebook, path: Path):
+    """Run a notebook in its own folder and strip what differs from run to run."""
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+
+    client = NotebookClient(
+        notebook,
+        timeout=CELL_TIMEOUT,
+        record_timing=False,
+        store_widget_state=False,
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    try:
+        client.execute()
+    except CellExecutionError as error:
+        sys.exit(f"{path.name} does not run, nothing was stored. {error}")
+    notebook.metadata.language_info = {"name": "python"}  # without the version of whoever built it
+    notebook.metadata.source["outputs"] = outputs_digest(notebook)
+    return notebook
+
+
+def outputs_digest(notebook):
+    """What identifies a notebook's stored outputs: a digit changed by hand does not go unnoticed."""
+    outputs = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
+    return hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).hexdigest()
+
+
+def store(notebook, path: Path):
+    """Write a notebook beside its place, then move it there, so that a reader never meets half of one."""
+    import nbformat
+
+    beside = path.with_suffix(".part")
+    nbformat.write(notebook, beside)
+    os.replace(beside, path)

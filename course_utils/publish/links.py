@@ -1,0 +1,176 @@
+"""python3 -m course_utils links [OWNER/REPO]: set the repository's address wherever it stands.
+
+Without a name it takes the git remote's. The address is kept in pyproject.toml; from there it goes into the chapters'
+sources and notebooks (badge and setup cell), the README's table and colab_links.md. Nothing is re-executed, and
+without an address there are no badges. Standard library only.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from urllib.parse import quote
+
+ROOT = Path(__file__).resolve().parents[2]
+BRANCH = "main"
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+")
+REMOTE = re.compile(r"github\.com[:/](?P<name>[^/]+/[^/]+?)(\.git)?/?$")
+PINNED = re.compile(r'^(repository = )".*?"', re.MULTILINE)  # in pyproject.toml
+SETUP = re.compile(r'^REPOSITORY = ".*?"', re.MULTILINE)  # in a setup cell
+
+
+def main(arguments):
+    """Set the address everywhere, or end with a sentence that says why not."""
+    if len(arguments) > 1:
+        sys.exit("usage: python3 -m course_utils links [OWNER/REPO]")
+    name = arguments[0] if arguments else remote()
+    if not NAME.fullmatch(name):
+        sys.exit(f"{name!r} is not an address: it should read OWNER/REPO, as on GitHub.")
+
+    pyproject = ROOT / "pyproject.toml"
+    write(pyproject, PINNED.sub(rf'\1"{name}"', pyproject.read_text(encoding="utf-8")))
+    for source in sorted((ROOT / "solutions").glob("[0-9][0-9]_*.py")):
+        write(source, stamp_source(source.read_text(encoding="utf-8"), name))
+    for path in stored():
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        stamp_notebook(notebook, relative(path), name)
+        # the form in which nbformat writes, so that a build finds nothing to change
+        write(path, json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    write_pages()
+    print(f"Every link now leads to https://github.com/{name}")
+
+
+def repository():
+    """The address in pyproject.toml, OWNER/REPO; empty until one is set."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["course"]["repository"]
+
+
+def remote():
+    """OWNER/REPO of the clone's git remote `origin`."""
+    answer = subprocess.run(["git", "remote", "get-url", "origin"], cwd=ROOT, capture_output=True, text=True)
+    found = REMOTE.search(answer.stdout.strip())
+    if not found:
+        sys.exit("This clone has no remote on GitHub. Give the address: python3 -m course_utils links OWNER/REPO")
+    return found["name"]
+
+
+def stored():
+    """Every stored notebook, learners' first."""
+    return [path for folder in ["notebooks", "solutions"] for path in sorted((ROOT / folder).glob("*.ipynb"))]
+
+
+def relative(path):
+    """A file's path in the repository, with forward slashes on every system."""
+    return path.relative_to(ROOT).as_posix()
+
+
+# --- the address in a source or a notebook -------------------------------------------------------------------------
+
+
+def stamp_source(text, name):
+    """A chapter's source with the address `name` in it; the empty name takes it out."""
+    return stamp(text, "solutions/{stem}.ipynb", name, comment="# ")
+
+
+def stamp_notebook(notebook, path, name):
+    """Put the address into the cells of a notebook (a dictionary), in place."""
+    for cell in notebook["cells"]:
+        text = "".join(cell["source"])
+        stamped = stamp(text, path, name)
+        if stamped != text:
+            is_text = isinstance(cell["source"], str)
+            cell["source"] = stamped if is_text else stamped.splitlines(keepends=True)
+
+
+def stamp(text, path, name, comment=""):
+    """The text of a cell, or of a whole source whose prose stands behind `comment`, with the address in it."""
+    text = SETUP.sub(f'REPOSITORY = "{name}"', text)
+    blank = comment.rstrip() + "\n"
+    text = re.sub(rf"^{comment}\[!\[Open in Colab\].*\n{blank}", "", text, flags=re.MULTILINE)
+    if name:
+        title = re.compile(rf"^{comment}# Chapter .*\n{blank}", re.MULTILINE)
+        text = title.sub(lambda found: f"{found[0]}{comment}{badge(path, name)}\n{blank}", text, count=1)
+    return text
+
+
+def badge(path, name):
+    """Markdown for the button that opens a notebook on Colab."""
+    return f"[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab(path, name)})"
+
+
+# --- pages made of links -------------------------------------------------------------------------------------------
+
+
+def colab(path, name):
+    """Where Colab opens a notebook from GitHub."""
+    return f"https://colab.research.google.com/github/{name}/blob/{BRANCH}/{path}"
+
+
+def binder(path, name):
+    """Where Binder builds environment.yml and opens a notebook in JupyterLab."""
+    return f"https://mybinder.org/v2/gh/{name}/{BRANCH}?labpath={quote(path, safe='')}"
+
+
+def kaggle(path, name):
+    """Where Kaggle imports a notebook from GitHub."""
+    return f"https://kaggle.com/kernels/welcome?src=https://github.com/{name}/blob/{BRANCH}/{path}"
+
+
+def jupyterhub(path, name):
+    """The part after the hub's own address that makes nbgitpuller fetch the course and open a notebook."""
+    lab = quote(f"lab/tree/{name.partition('/')[2]}/{path}", safe="")
+    repo = quote(f"https://github.com/{name}", safe="")
+    return f"https://HUB/hub/user-redirect/git-pull?repo={repo}&branch={BRANCH}&urlpath={lab}"
+
+
+def write_pages():
+    """Write colab_links.md and the table of chapters in the README."""
+    name = repository()
+    readme = ROOT / "README.md"
+    table = re.compile(r"(<!-- chapters: .*? -->\n).*?(<!-- end of chapters -->)", re.DOTALL)
+    write(readme, table.sub(lambda found: found[1] + chapter_table(name) + found[2], readme.read_text(encoding="utf-8")))
+    write(ROOT / "colab_links.md", link_page(name))
+
+
+def chapter_table(name):
+    """The README's table of chapters, with links that work on GitHub and, once there is an address, on Colab."""
+    lines = ["| chapter | what it is about | minutes | solved |", "| --- | --- | --- | --- |"]
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        course = json.loads(path.read_text(encoding="utf-8"))["metadata"]["course"]
+        place = f"notebooks/{path.name}"
+        title = f"[{int(path.name[:2])} · {course['title']}]({place})"
+        if name:
+            title += f" {badge(place, name)}"
+        lines.append(f"| {title} | {course['summary']} | {course['minutes']} | [solved](solutions/{path.name}) |")
+    return "\n".join(lines) + "\n"
+
+
+def link_page(name):
+    """The text of colab_links.md."""
+    head = "# Open a chapter without installing anything\n\n"
+    if not name:
+        return head + "The course has no address yet. Set it with `python3 -m course_utils links OWNER/REPO`.\n"
+    lines = [
+        "Made by `python3 -m course_utils links`. For your own JupyterHub, put its address in the place of `HUB`;",
+        "it needs nbgitpuller.",
+        "",
+        "| notebook | Colab | Binder | Kaggle | JupyterHub |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for path in map(relative, stored()):
+        cells = [f"[{place.__name__}]({place(path, name)})" for place in (colab, binder, kaggle, jupyterhub)]
+        lines.append(f"| {path} | {' | '.join(cells)} |")
+    return head + "\n".join(lines) + "\n"
+
+
+def write(path, text):
+    """Write a text beside its place, then move it there; leave the file alone if it says the same already."""
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return
+    beside = path.with_name(path.name + ".part")
+    beside.write_text(text, encoding="utf-8", newline="\n")
+    os.replace(beside, path)

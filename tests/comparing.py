@@ -1,0 +1,79 @@
+"""When are two outputs the same? Text as text, tensors as tensors, pictures as pictures.
+
+Another processor may round the last printed digit differently; 4 in 10,000 numbers do. Anything more is a change.
+"""
+
+import base64
+import io
+import re
+from decimal import Decimal
+
+import numpy as np
+from PIL import Image
+
+NUMBER = re.compile(r"[-+]?\d+\.\d*(?:e[-+]\d+)?")  # decimal numbers only: integers, nan and inf are text
+ROUNDED = 3  # decimals from which on a number counts as rounded; 0.5 and 0.6 are different numbers
+VISIBLE = 32  # of 255: a pixel that differs less looks the same
+PIXELS = 0.002  # the share of visibly different pixels that edges of letters may account for
+
+
+def same_text(fresh, stored):
+    """Whether two printed texts say the same, up to one unit in the last printed digit of each number."""
+    if skeleton(fresh) != skeleton(stored):
+        return False
+    pairs = zip(numbers(fresh), numbers(stored), strict=True)
+    return all(same_number(left, right, max(step, other)) for (left, step), (right, other) in pairs)
+
+
+def skeleton(text):
+    """The text around its decimal numbers, with the padding that lines up a tensor's columns collapsed."""
+    return re.sub(" +", " ", NUMBER.sub("#", text)).replace("[ ", "[")
+
+
+def numbers(text):
+    """Each decimal number as printed, with the step by which it may differ.
+
+    A tensor in scientific notation rounds every entry relative to its largest one, so its entries share a step.
+    """
+    found = []
+    for part in re.split(r"(tensor\([^()]*)", text):
+        here = NUMBER.findall(part)
+        steps = [unit(number) for number in here]
+        if part.startswith("tensor(") and any("e" in number for number in here):
+            steps = [max(steps)] * len(steps)
+        found += zip(here, steps)
+    return found
+
+
+def unit(number):
+    """One unit of the last printed digit; 0 for a number with so few decimals that it must be exact."""
+    digits, _, exponent = number.partition("e")
+    decimals = len(digits.partition(".")[2])
+    if not exponent and decimals < ROUNDED:
+        return Decimal(0)
+    return Decimal(1).scaleb(int(exponent or 0) - decimals)
+
+
+def same_number(fresh, stored, step):
+    """Whether two printed numbers differ by at most `step`."""
+    if ("e" in fresh) != ("e" in stored):
+        return False
+    decimals = [len(number.partition("e")[0].partition(".")[2]) for number in (fresh, stored)]
+    if decimals[0] != decimals[1] and min(decimals) > 0:  # torch prints exactly 1 as `1.`, and 0.99999 as `1.0000`
+        return False
+    return abs(Decimal(fresh) - Decimal(stored)) <= step
+
+
+def same_picture(fresh, stored):
+    """Whether two PNG pictures in base64 look the same, pixel for pixel, edges of letters aside."""
+    left, right = (pixels(picture) for picture in (fresh, stored))
+    if left.shape != right.shape:
+        return False
+    visible = (abs(left - right) > VISIBLE).any(axis=-1)
+    return visible.mean() <= PIXELS
+
+
+def pixels(picture):
+    """A PNG in base64 as an array of shape (height, width, 3)."""
+    image = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB")
+    return np.asarray(image, dtype=int)

@@ -1,0 +1,52 @@
+"""A pytest plugin: nbval's comparison of outputs, with tensors compared as tensors and pictures as pictures.
+
+nbval compares text as exact strings and leaves pictures out. Loaded with -p from pyproject.toml, since a conftest.py
+here would not reach the notebooks.
+"""
+
+import copy
+
+from nbval.plugin import IPyNbCell, coalesce_streams
+
+from tests.comparing import same_picture, same_text
+
+
+def pytest_itemcollected(item):
+    """Make every notebook cell compare as below."""
+    if isinstance(item, IPyNbCell):
+        item.__class__ = Cell
+
+
+class Cell(IPyNbCell):
+    """A notebook cell whose fresh outputs are compared by the rules in tests/comparing.py."""
+
+    def compare_outputs(self, test, ref, skip_compare=None):
+        """Whether the fresh outputs `test` are those stored, `ref`; nbval's own report says what differs."""
+        fresh = agree(test, ref)
+        if not super().compare_outputs(fresh, ref, skip_compare):
+            return False
+        if different := different_pictures(test, ref):
+            self.comparison_traceback = [f"picture {number} looks different from the stored one" for number in different]
+            return False
+        return True
+
+
+def agree(fresh, stored):
+    """The fresh outputs, with the stored text wherever both say the same."""
+    fresh = coalesce_streams(copy.deepcopy(fresh))
+    for new, old in zip(fresh, stored):
+        if new.output_type != old.output_type:
+            continue
+        if new.output_type == "stream" and new.name == old.name and same_text(new.text, old.text):
+            new.text = old.text
+        for kind in set(new.get("data", {})) & set(old.get("data", {})):
+            if kind.startswith("text/") and same_text(new.data[kind], old.data[kind]):
+                new.data[kind] = old.data[kind]
+    return fresh
+
+
+def different_pictures(fresh, stored):
+    """The numbers, from 1, of the pictures that do not look like the stored ones, or are there only once."""
+    new, old = ([out.data["image/png"] for out in outputs if "image/png" in out.get("data", {})] for outputs in (fresh, stored))
+    pairs = range(max(len(new), len(old)))
+    return [i + 1 for i in pairs if i >= min(len(new), len(old)) or not same_picture(new[i], old[i])]

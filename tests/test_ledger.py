@@ -1,0 +1,100 @@
+"""Every value that the sources print: shown by a stored output, digit for digit, or accounted for."""
+
+import json
+import re
+import tomllib
+from collections import Counter
+
+import pytest
+import torch
+
+from tests import stored
+
+LEDGER = tomllib.loads((stored.ROOT / "tests/ledger.toml").read_text(encoding="utf-8"))
+VALUES = LEDGER["value"]
+CHAPTERS = {int(path.name[:2]) for path in stored.PATHS}
+
+
+def place(value):
+    """How a report calls a value: S0:98."""
+    return f"{value['source']}:{value['line']}"
+
+
+def bare(text):
+    """A printed text without white space and without the gradient function, which is not part of the value."""
+    return re.sub(r"\s+", "", re.sub(r",\s*grad_fn=<\w+>", "", text))
+
+
+def shows(output, value):
+    """Whether an output shows the value that the ledger says it shows."""
+    expected = value.get("shows", value["text"])
+    if value["kind"] == "tensor":
+        return bare(expected) in bare(output)
+    return re.search(rf"(?<![\w.]){re.escape(expected)}(?![\w.])", output) is not None
+
+
+def tensor(line, source="S2"):
+    """A tensor that a source prints in full, as a tensor."""
+    (text,) = [value["text"] for value in VALUES if (value["source"], value["line"]) == (source, line)]
+    return torch.tensor(json.loads(re.search(r"\[.*\]", text, re.DOTALL)[0]))
+
+
+@pytest.mark.parametrize("value", [value for value in VALUES if "cell" in value], ids=place)
+@pytest.mark.parametrize("folder", ["notebooks", "solutions"])
+def test_the_stored_output_shows_what_the_source_prints(value, folder):
+    (path,) = [path for path in stored.PATHS if path.parent.name == folder and int(path.name[:2]) == value["chapter"]]
+    cells = {cell.id: cell for cell in stored.code_cells(stored.read(path))}
+    assert value["cell"] in cells, f"{stored.name(path)} has no cell {value['cell']!r}"
+    output = stored.printed(cells[value["cell"]])
+    assert shows(output, value), f"{place(value)} prints\n{value['text']}\nbut the cell prints\n{output}"
+
+
+def test_a_changed_digit_would_be_noticed():
+    value = {"kind": "tensor", "text": "tensor([[0.1385, 0.2379],\n        [0.1390, 0.2369]], grad_fn=<X>)"}
+    assert shows("weights: tensor([[0.1385, 0.2379], [0.1390, 0.2369]])", value)
+    assert not shows("weights: tensor([[0.1385, 0.2379], [0.1390, 0.2368]])", value)
+    assert not shows("19.5", {"kind": "number", "text": "19"})
+
+
+def test_the_ledger_is_complete():
+    tensors = [value for value in VALUES if value["kind"] == "tensor"]
+    assert Counter(value["source"] for value in tensors) == {"S0": 32, "S1": 3, "S2": 5, "S3": 16, "S4": 8}
+    assert sum("cannot" in value for value in tensors) == 9
+    assert max(Counter(map(place, VALUES)).values()) == 1
+
+
+@pytest.mark.parametrize("value", VALUES, ids=place)
+def test_every_value_is_shown_or_announced_or_explained(value):
+    if "cannot" in value:
+        assert value["instead"]
+        assert "shows" in value or "cell" not in value, "say what the cell shows instead"
+    elif "cell" not in value:
+        assert value["chapter"] not in CHAPTERS, "its chapter is here: name the cell"
+
+
+# --- what is checked of the tensors that cannot be reproduced -------------------------------------------------------
+
+
+def test_the_weights_of_the_bert_example_are_eleven_shares_a_row():
+    weights = tensor(88)
+    assert weights.shape == (1, 11, 11)
+    assert torch.allclose(weights.sum(dim=-1), torch.ones(11), atol=11 * 0.00005)
+
+
+def test_the_context_vectors_of_the_bert_example_lie_nearer_together_than_its_values():
+    values, context = (
+        torch.tensor([float(number) for number in re.findall(r"-?\d\.\d{4}", value["text"])])
+        for value in VALUES
+        if value["source"] == "S2" and value["line"] in (62, 116)
+    )
+    assert len(values) == len(context) == 36
+    assert context.abs().max() < values.abs().max()
+
+
+def test_the_unseeded_query_and_context_have_two_numbers():
+    assert tensor(139, "S3").shape == tensor(163, "S3").shape == (2,)
+
+
+def test_the_unseeded_weights_follow_from_the_unseeded_scores():
+    weights = torch.softmax(tensor(149, "S3") / 2**0.5, dim=-1)
+    assert torch.allclose(weights, tensor(162, "S3"), atol=0.0001)

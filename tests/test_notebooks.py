@@ -1,0 +1,157 @@
+"""What holds for every stored notebook: in step with its source, complete, readable without a network."""
+
+import copy
+import re
+from decimal import Decimal
+from urllib.parse import urlsplit
+
+import nbformat
+import pytest
+
+from course_utils.publish import build, chapter, links
+from tests import stored
+
+SOURCES = chapter.sources()
+each_source = pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+each_notebook = pytest.mark.parametrize("path", stored.PATHS, ids=stored.name)
+BADGES = ("https://colab.research.google.com/assets/colab-badge.svg",)
+
+
+# --- in step with the source ----------------------------------------------------------------------------------------
+
+
+def unexecuted(notebook):
+    """What a build makes of the source before running it: the notebook without outputs."""
+    notebook = copy.deepcopy(notebook)
+    notebook.metadata.source.pop("outputs", None)
+    for cell in stored.code_cells(notebook):
+        cell.outputs, cell.execution_count = [], None
+    return notebook
+
+
+@each_source
+def test_both_notebooks_are_what_a_build_makes_of_the_source(source):
+    for path, made in chapter.notebooks(source, links.repository()).items():
+        assert unexecuted(stored.read(path)) == made, f"{stored.name(path)}: run python3 -m course_utils build"
+
+
+@each_notebook
+def test_stored_outputs_are_those_of_the_build(path):
+    notebook = stored.read(path)
+    assert build.outputs_digest(notebook) == notebook.metadata.source.outputs, "changed by hand: build again"
+
+
+@each_source
+def test_a_build_makes_the_same_cells_again(source):
+    first, second = (list(chapter.notebooks(source, "").values()) for _ in range(2))
+    assert first == second
+
+
+@each_source
+def test_saving_the_solved_notebook_in_jupyterlab_gives_back_the_source(source):
+    import jupytext
+
+    config = jupytext.config.load_jupytext_config(str(source))
+    notebook = jupytext.read(source.with_suffix(".ipynb"), config=config)
+    assert jupytext.writes(notebook, fmt="py:percent", config=config) == source.read_text(encoding="utf-8")
+
+
+@each_source
+def test_learners_get_a_stub_for_every_solution(source):
+    solved, learners = chapter.notebooks(source, "").values()
+    stubs = [cell for cell in learners.cells if cell.id.startswith("exercise-")]
+    assert stubs and {cell.id for cell in stubs} == {cell.id for cell in solved.cells if cell.id.startswith("exercise-")}
+    for cell in stubs:
+        assert re.search(r'"""\n    \.\.\.\n', cell.source), f"{cell.id} shows more than a stub"
+    assert "SOLUTION" not in "".join(cell.source for cell in learners.cells)
+
+
+# --- complete -------------------------------------------------------------------------------------------------------
+
+
+@each_notebook
+def test_every_code_cell_was_run_in_order_without_errors(path):
+    cells = stored.code_cells(stored.read(path))
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    for cell in cells:
+        wanted = "raises-exception" in cell.metadata.get("tags", [])
+        assert any(output.output_type == "error" for output in cell.outputs) == wanted, cell.id
+
+
+@each_notebook
+def test_nothing_is_stored_that_belongs_to_one_session(path):
+    notebook = stored.read(path)
+    assert "widgets" not in notebook.metadata
+    assert "widget-view" not in path.read_text(encoding="utf-8")
+    assert not any("execution" in cell.metadata for cell in notebook.cells)
+    assert path.stat().st_size < 400_000
+
+
+# --- readable -------------------------------------------------------------------------------------------------------
+
+
+@each_notebook
+def test_every_figure_has_alt_text_and_its_message_in_words(path):
+    notebook = stored.read(path)
+    shown = 0
+    for cell, following in zip(notebook.cells, [*notebook.cells[1:], {"source": ""}]):
+        for _, alt in stored.pictures(cell) if cell.cell_type == "code" else []:
+            shown += 1
+            assert len(alt.split()) >= 10, f"{cell.id} needs alt text"
+            assert following["source"].startswith("The message:"), f"say after {cell.id} what its figure shows"
+    assert shown, "a chapter draws at least one figure"
+
+
+@each_notebook
+def test_no_picture_comes_from_the_network(path):
+    words = stored.prose(stored.read(path))
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)\s]+)", words) + re.findall(r"""<img[^>]+src=["']([^"']+)""", words)
+    assert [target for target in pictures if urlsplit(target).scheme and target not in BADGES] == []
+
+
+def documents():
+    """(file, its Markdown) of all pages and notebooks whose links people follow."""
+    for path in stored.PATHS:
+        yield path, stored.prose(stored.read(path))
+    for page in ["README.md", "colab_links.md"]:
+        yield stored.ROOT / page, (stored.ROOT / page).read_text(encoding="utf-8")
+
+
+def headings(markdown):
+    """The anchors that GitHub and JupyterLab make of headings."""
+    for heading in re.findall(r"^#+ (.*)$", markdown, re.MULTILINE):
+        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("path, markdown", list(documents()), ids=lambda part: part.stem if hasattr(part, "stem") else "")
+def test_relative_links_lead_somewhere(path, markdown):
+    for target in stored.links(markdown):
+        if urlsplit(target).scheme:
+            continue
+        file, _, anchor = target.partition("#")
+        place = (path.parent / file).resolve() if file else path
+        assert place.exists(), f"{target} leads nowhere"
+        if anchor:
+            text = markdown if place == path else place.read_text(encoding="utf-8")
+            assert anchor in headings(text), f"{target} has no such heading"
+
+
+def unsupported_numbers(words, cells):
+    """Numbers with two or more decimals that the words name and no code cell shows, up to rounding."""
+    number = re.compile(r"(?<![\w.])(?:\d+\.\d+e-?\d+|\d+\.\d{2,})(?!\w)")
+    shown = [Decimal(found) for cell in cells for found in number.findall(f"{cell.source}\n{stored.printed(cell)}")]
+    for found in number.findall(words):
+        digits = Decimal(found)
+        if not any(value.quantize(digits) == digits for value in shown):
+            yield found
+
+
+@each_source
+def test_every_number_in_the_words_stands_in_an_output(source):
+    solved = stored.read(source.with_suffix(".ipynb"))
+    assert list(unsupported_numbers(stored.prose(solved), stored.code_cells(solved))) == []
+
+
+def test_a_number_that_no_output_shows_would_be_noticed():
+    cells = [nbformat.v4.new_code_cell("x", outputs=[nbformat.v4.new_output("stream", text="tensor([0.1240, 0.5])")])]
+    assert list(unsupported_numbers("0.1240, rounded 0.12, not 0.13, in 3 lines", cells)) == ["0.13"]
