@@ -52,7 +52,7 @@ def show_curves(curves, *, x_label, y_label, alt, logarithmic=False):
     figure = Figure(figsize=(6.4, 3.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
     axes = figure.add_subplot()
     for (name, values), colour, style in zip(curves.items(), COLOURS, STYLES):
-        axes.plot(np.asarray(values), label=name, color=colour, linestyle=style, linewidth=2)
+        axes.plot(array(values), label=name, color=colour, linestyle=style, linewidth=2)
     if logarithmic:
         axes.set_yscale("log")
     axes.set(xlabel=x_label, ylabel=y_label)
@@ -61,9 +61,16 @@ def show_curves(curves, *, x_label, y_label, alt, logarithmic=False):
     show(figure, alt)
 
 
+def array(values):
+    """A tensor (on any device, with or without a gradient), array or nested list as an array."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu().double()
+    return np.asarray(values, dtype=float)
+
+
 def square(values, tokens):
     """The values as an array of shape (T, T), one row and column for each of the T tokens."""
-    values = np.asarray(values, dtype=float)
+    values = array(values)
     if values.shape != (len(tokens), len(tokens)):
         raise ValueError(
             f"A map of {len(tokens)} tokens needs a matrix of shape ({len(tokens)}, {len(tokens)}), "
@@ -90,10 +97,14 @@ def grid(values, tokens, title, *, colours, lowest, highest):
 
 
 def readable_on(colour):
-    """"black" or "white", whichever has more contrast on an RGBA colour with parts from 0 to 1."""
+    """"black" or "white", whichever has more contrast on an RGBA colour."""
+    return "black" if luminance(colour) > EVEN_CONTRAST else "white"
+
+
+def luminance(colour):
+    """Relative luminance, 0 to 1, of an RGBA colour with parts from 0 to 1 (WCAG 2)."""
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour[:3]]
-    luminance = np.dot([0.2126, 0.7152, 0.0722], linear)
-    return "black" if luminance > EVEN_CONTRAST else "white"
+    return np.dot([0.2126, 0.7152, 0.0722], linear)
 
 
 def numbered(tokens):

@@ -1,0 +1,110 @@
+"""From a bare Python to an environment that has everything, or to one sentence that says what is in the way."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from course_utils import __main__
+from course_utils.launch import environment
+from tests import bare_clone, stored
+
+ASK = "from course_utils.launch import environment; print('python:', environment.python_with('requirements.txt'))"
+
+
+def offline(**changes):
+    """An environment for subprocesses in which pip knows no index, changed as told."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+    return kept | {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PYTHONDONTWRITEBYTECODE": "1"} | changes
+
+
+def ask(clone, **changes):
+    """Run python_with in a clone, as a fresh process of this Python."""
+    return subprocess.run([sys.executable, "-c", ASK], cwd=clone, env=offline(**changes), capture_output=True, text=True)
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A clone that needs nothing but the package `tiny`."""
+    bare_clone.copy(tmp_path / "clone")
+    (tmp_path / "clone/requirements.txt").write_text("# what this clone needs\ntiny==1.0\n")
+    bare_clone.tiny_wheel(tmp_path)
+    return tmp_path / "clone"
+
+
+def test_an_environment_that_satisfies_the_pins_is_used_as_it_is(clone):
+    (clone / "requirements.txt").write_text(f"pytest=={pytest.__version__}\n")
+    assert ask(clone).stdout.splitlines() == [f"python: {sys.executable}"]
+    assert not (clone / ".venv").exists()
+
+
+def test_a_fresh_clone_gets_an_environment_once_and_an_interrupted_one_is_taken_up_again(clone):
+    wheels = {"PIP_FIND_LINKS": str(clone.parent)}
+    first = ask(clone, **wheels)
+    (package,) = clone.glob(".venv/[Ll]ib/**/tiny.py")
+    (record,) = clone.glob(".venv/[Ll]ib/**/tiny-1.0.dist-info/RECORD")
+    assert "Installing" in first.stdout and first.returncode == 0, first
+
+    again = ask(clone)  # nothing to install, so no wheels needed
+    assert again.stdout == first.stdout.splitlines()[-1] + "\n"
+
+    package.unlink()  # what a kill in the middle of the copying leaves
+    record.unlink()
+    assert ask(clone, **wheels).returncode == 0 and package.exists()
+
+    shutil.rmtree(next(package.parent.glob("pip")))  # what a kill in the middle of the making leaves
+    record.unlink()
+    assert ask(clone, **wheels).returncode == 0 and package.exists()
+
+
+def test_no_network_is_one_sentence(clone):
+    unreachable = ask(clone, PIP_NO_INDEX="0", PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_RETRIES="0")
+    assert unreachable.returncode == 1
+    assert unreachable.stderr.count("\n") == 1 and "check the network" in unreachable.stderr
+
+
+def test_a_full_disk_is_one_sentence(clone):
+    full = clone.parent / "full"
+    full.mkdir()
+    script = f'mount -t tmpfs -o size=4m tmpfs {full} && cp -r {clone}/. {full} && cd {full} && {sys.executable} -c "$ASK"'
+    root = [] if hasattr(os, "geteuid") and os.geteuid() == 0 else ["-r"]
+    if not shutil.which("unshare") or subprocess.run(["unshare", *root, "-m", "true"], capture_output=True).returncode:
+        pytest.skip("a small disk can only be made where mount namespaces are allowed")
+    command = ["unshare", *root, "-m", "sh", "-c", script]
+    answer = subprocess.run(command, env=offline(ASK=ASK), capture_output=True, text=True)
+    assert answer.returncode == 1
+    assert answer.stderr.count("\n") == 1 and "disk is full" in answer.stderr
+
+
+@pytest.mark.parametrize("module", ["venv", "ensurepip"])
+def test_a_python_that_cannot_make_environments_is_one_sentence(module, monkeypatch):
+    known = environment.importlib.util.find_spec
+    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None if name == module else known(name))
+    with pytest.raises(SystemExit, match=f"no {module}.*apt install python3"):
+        environment.install(["requirements.txt"])
+
+
+def test_an_old_python_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(__main__, "sys", SimpleNamespace(version_info=(3, 10, 4), exit=sys.exit))
+    with pytest.raises(SystemExit, match=r"^The course needs Python 3.11 or newer; this is 3.10.$"):
+        __main__.main(["lab"])
+
+
+@pytest.mark.parametrize("file", ["__init__.py", "__main__.py"])
+def test_an_old_python_can_read_far_enough_to_say_so(file):
+    ast.parse((stored.ROOT / "course_utils" / file).read_text(encoding="utf-8"), feature_version=(3, 4))
+
+
+def test_an_unknown_command_is_answered_with_the_known_ones():
+    with pytest.raises(SystemExit, match="There is no command 'lib'(.|\n)*lab(.|\n)*test"):
+        __main__.main(["lib"])
+
+
+def test_outside_a_clone_the_commands_say_what_they_need(tmp_path):
+    shutil.copytree(stored.ROOT / "course_utils", tmp_path / "course_utils")
+    answer = ask(tmp_path)
+    assert answer.returncode == 1 and "clone its repository" in answer.stderr and answer.stderr.count("\n") == 1

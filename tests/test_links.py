@@ -1,0 +1,106 @@
+"""The repository's address: one place to set it, everywhere in agreement, nothing re-executed."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from course_utils.publish import chapter, links
+from tests import bare_clone, stored
+
+
+def set_links(clone, *arguments):
+    """Run the links command in a clone."""
+    command = [sys.executable, "-m", "course_utils", "links", *arguments]
+    return subprocess.run(command, cwd=clone, capture_output=True, text=True)
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """A clone without an address and with git, but without a remote."""
+    bare_clone.copy(tmp_path)
+    git(tmp_path, "init", "-q")
+    return tmp_path
+
+
+def git(folder, *arguments):
+    subprocess.run(["git", "-C", str(folder), *arguments], check=True)
+
+
+def contents(folder):
+    """The text of every file that may hold the address."""
+    files = [path for pattern in ("*.*", "notebooks/*", "solutions/*") for path in folder.glob(pattern)]
+    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in files if path.is_file()}
+
+
+def test_this_clone_is_in_agreement_with_its_address(clone):
+    name = links.repository()
+    if name:
+        before = contents(clone)
+        set_links(clone, name)
+        assert contents(clone) == before
+    else:
+        assert "colab.research.google.com" not in "".join(contents(clone).values())
+        assert all('REPOSITORY = ""' in contents(clone)[links.relative(path)].replace("\\", "") for path in stored.PATHS)
+
+
+def test_one_command_sets_the_address_everywhere(clone):
+    before = contents(clone)
+    assert set_links(clone, "ada/attention-course").returncode == 0
+    after = contents(clone)
+    (page,) = {text for name, text in after.items() if name == "colab_links.md"}
+    for path in map(links.relative, stored.PATHS):
+        address = f"https://colab.research.google.com/github/ada/attention-course/blob/main/{path}"
+        cells = json.loads(after[path])["cells"]
+        assert address in "".join(cells[0]["source"])
+        assert any('REPOSITORY = "ada/attention-course"' in "".join(cell["source"]) for cell in cells)
+        assert address in page
+        for place in ("mybinder.org", "kaggle.com", "git-pull"):
+            assert place in page
+    assert 'repository = "ada/attention-course"' in after["pyproject.toml"]
+    assert "colab.research.google.com" in after["README.md"]
+
+    set_links(clone, "grace/other-name")
+    assert "ada/" not in "".join(contents(clone).values())
+    assert set_links(clone, "ada/attention-course") and contents(clone) == after
+    assert {name for name in after if after[name] != before.get(name)} == {
+        "pyproject.toml", "README.md", "colab_links.md",
+        *map(links.relative, stored.PATHS), *map(links.relative, chapter.sources()),
+    }  # fmt: skip
+
+
+def test_nothing_is_re_executed_and_a_build_would_agree(clone):
+    set_links(clone, "ada/attention-course")
+    for source in chapter.sources():
+        made = chapter.notebooks(clone / "solutions" / source.name, "ada/attention-course")
+        for path, notebook in made.items():
+            new, old = stored.read(clone / links.relative(path)), stored.read(path)
+            assert [cell.source for cell in new.cells] == [cell.source for cell in notebook.cells]
+            assert [cell.id for cell in new.cells] == [cell.id for cell in old.cells]
+            assert new.metadata == old.metadata and new.metadata.source.sha256 == notebook.metadata.source.sha256
+            assert [c.outputs for c in stored.code_cells(new)] == [c.outputs for c in stored.code_cells(old)]
+
+
+@pytest.mark.parametrize(
+    "url", ["https://github.com/ada/course.git", "git@github.com:ada/course.git", "ssh://git@github.com/ada/course"]
+)
+def test_without_a_name_the_git_remote_gives_the_address(clone, url):
+    git(clone, "remote", "add", "origin", url)
+    assert "https://github.com/ada/course\n" in set_links(clone).stdout
+
+
+def test_without_a_name_and_a_remote_there_is_one_sentence(clone):
+    before = contents(clone)
+    answer = set_links(clone)
+    assert answer.returncode == 1 and re.fullmatch(r"This clone has no remote on GitHub.*OWNER/REPO\n", answer.stderr)
+    assert contents(clone) == before
+
+
+@pytest.mark.parametrize("name", ["ada", "https://github.com/ada/course", "ada/course/x", "", 'ada/"x'])
+def test_a_name_that_is_no_address_changes_nothing(clone, name):
+    before = contents(clone)
+    answer = set_links(clone, name)
+    assert answer.returncode == 1 and "OWNER/REPO" in answer.stderr and answer.stderr.count("\n") == 1
+    assert contents(clone) == before

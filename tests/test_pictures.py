@@ -1,0 +1,58 @@
+"""The figures: what they show, and what they say when the input is wrong."""
+
+import pytest
+import torch
+from matplotlib import colormaps
+
+from course_utils import pictures
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """The displayed bundles, in order."""
+    bundles = []
+    monkeypatch.setattr(pictures, "display", lambda bundle, raw, metadata: bundles.append((bundle, metadata)))
+    return bundles
+
+
+def test_a_picture_is_the_same_bytes_again_and_carries_its_alt_text(shown):
+    for _ in range(2):
+        pictures.show_weights(torch.eye(2), ["a", "b"], alt="Each token attends to itself.")
+    assert shown[0] == shown[1]
+    bundle, metadata = shown[0]
+    assert metadata["image/png"]["alt"] == "Each token attends to itself."
+    assert "Each token attends to itself." in bundle["text/plain"]
+
+
+def test_gradients_and_batches_get_a_sentence(shown):
+    pictures.show_scores(torch.ones(2, 2, requires_grad=True), ["a", "b"], alt="x")
+    with pytest.raises(ValueError, match=r"shape \(2, 2\), not \(1, 2, 2\).*pick one first"):
+        pictures.show_weights(torch.ones(1, 2, 2), ["a", "b"], alt="x")
+
+
+@pytest.mark.parametrize("show, limits", [(pictures.show_weights, (0, 1)), (pictures.show_scores, (-2, 2))])
+def test_maps_have_a_fixed_scale_and_row_0_on_top(show, limits, monkeypatch):
+    figures = []
+    monkeypatch.setattr(pictures, "show", lambda figure, alt: figures.append(figure))
+    show([[0.5, -2.0], [0.5, 0.5]], ["a", "b"], alt="x")
+    axes = figures[0].axes[0]
+    assert axes.images[0].get_clim() == limits
+    assert axes.yaxis_inverted()
+
+
+def contrast(one, other):
+    """The contrast ratio of two relative luminances (WCAG 2)."""
+    return (max(one, other) + 0.05) / (min(one, other) + 0.05)
+
+
+@pytest.mark.parametrize("colours", ["viridis", "PuOr_r"])
+def test_numbers_in_cells_are_readable_on_every_colour(colours):
+    for step in range(101):
+        colour = colormaps[colours](step / 100)
+        luminance = pictures.luminance(colour)
+        ink = {"black": 0.0, "white": 1.0}[pictures.readable_on(colour)]
+        assert contrast(ink, luminance) >= 4.5
+
+
+def test_repeated_tokens_are_told_apart():
+    assert pictures.numbered(["the", "cat", "the"]) == ["the (1)", "cat", "the (3)"]
