@@ -25,10 +25,11 @@ def show_weights(weights, tokens, *, alt, title=""):
     Raises ValueError when the shape and the number of names differ.
     """
     values = square(weights, tokens)
-    figure, axes = grid(values, tokens, title, colours="viridis", lowest=0, highest=1)
-    for row, total in enumerate(values.sum(axis=1)):
-        axes.text(len(values) - 0.3, row, f"{total:.2f}", va="center", fontsize=9)
-    axes.text(len(values) - 0.3, -0.75, "row sum", va="center", fontsize=9)
+    figure, axes = grid(values, tokens, title, "attention weight", colours="viridis", lowest=0, highest=1)
+    sums = axes.secondary_yaxis("right")
+    sums.set_yticks(range(len(values)), [f"{total:.2f}" for total in values.sum(axis=1)])
+    sums.set_ylabel("sum of the row", rotation=270, labelpad=14)
+    sums.tick_params(length=0)
     show(figure, alt)
 
 
@@ -40,7 +41,7 @@ def show_scores(scores, tokens, *, alt, title=""):
     """
     values = square(scores, tokens)
     reach = abs(values).max()
-    figure, _ = grid(values, tokens, title, colours="PuOr_r", lowest=-reach, highest=reach)
+    figure, _ = grid(values, tokens, title, "score", colours="PuOr_r", lowest=-reach, highest=reach)
     show(figure, alt)
 
 
@@ -79,8 +80,11 @@ def square(values, tokens):
     return values
 
 
-def grid(values, tokens, title, *, colours, lowest, highest):
-    """A figure with one map of shape (T, T) and its axes: queries down, keys across, row 0 on top."""
+def grid(values, tokens, title, unit, *, colours, lowest, highest):
+    """A figure with one map of shape (T, T) and its axes: queries down, keys across, row 0 on top.
+
+    unit: what a colour stands for.
+    """
     figure = Figure(figsize=(5.6, 4.4), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
     axes = figure.add_subplot()
     image = axes.imshow(values, cmap=colours, vmin=lowest, vmax=highest)
@@ -88,7 +92,7 @@ def grid(values, tokens, title, *, colours, lowest, highest):
     axes.set_xticks(range(len(names)), names, rotation=35, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(names)), names)
     axes.set(xlabel="key (attended to)", ylabel="query (attends)", title=title)
-    figure.colorbar(image, ax=axes, pad=0.14, shrink=0.8)
+    figure.colorbar(image, ax=axes, shrink=0.8, label=unit)
     if len(values) <= LARGEST_WITH_NUMBERS:
         for (row, column), value in np.ndenumerate(values):
             ink = readable_on(image.cmap(image.norm(value)))

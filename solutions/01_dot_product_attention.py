@@ -9,8 +9,8 @@
 # %% [markdown]
 # # Chapter 1 · Dot-product attention
 #
-# **Goal.** By the end you can turn six word vectors into six *context vectors* by hand: score every pair of
-# words with a dot product, turn the scores into weights with softmax, and mix the words by those weights.
+# **Goal.** By the end you can turn six word vectors into six *context vectors* with three lines of PyTorch: score
+# every pair of words with a dot product, turn the scores into weights with softmax, and mix the words by those weights.
 #
 # **Time.** About 50 minutes, exercises included. **You need** Python and a little PyTorch: tensors, `@`, shapes.
 #
@@ -37,7 +37,8 @@ from course_utils import pictures
 # ## Six words, six vectors
 #
 # We follow one sentence through the whole course: *Your journey starts with one step*. A model never sees words.
-# It sees one vector per **token**, its **embedding**. Ours have three numbers each, few enough to check by hand.
+# It sees one vector per **token**, its **embedding**. A real model learns hundreds of numbers for each token; ours are
+# made up and have three, few enough to check by hand.
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -52,16 +53,19 @@ inputs = torch.tensor([
 print(inputs.shape)
 
 # %% [markdown]
-# Six tokens, three numbers each. In formulas we count tokens from 1, so $x^{(2)}$ is "journey".
-# Python counts from 0, so the same vector is `inputs[1]`.
+# Six tokens, three numbers each: the shape is $(T, d_\mathrm{in})$, with $T$ the number of tokens and $d_\mathrm{in}$
+# the size of an embedding.
+#
+# Formulas count tokens from 1, so "journey" is $x^{(2)}$. Python counts from 0, so the same vector is `inputs[1]`.
+# Further down, a name that ends in `_2`, such as `scores_2`, belongs to $x^{(2)}$.
 
 # %% [markdown]
 # ## Why long sequences are hard for a recurrent network
 #
-# Before attention, a recurrent network read a sentence token by token and kept what it had read in one **state**
-# vector $h$. Each new state is made from the new token and the old state:
+# Before transformers, most language models were recurrent networks. Such a network reads a sentence token by token and
+# keeps what it has read in one **state** vector $h$. Each new state is made from the new token and the old state:
 #
-# $$h_t = \tanh(x_t\,U + h_{t-1}\,W)$$
+# $$h^{(t)} = \tanh(x^{(t)}\,U + h^{(t-1)}\,W)$$
 #
 # Here is one in full, with small random matrices $U$ and $W$.
 
@@ -71,10 +75,10 @@ U = torch.rand(3, 3) - 0.5  # from the token to the state
 W = torch.rand(3, 3) - 0.5  # from the old state to the new one
 
 
-def last_state(x):
-    """The state after the last token, shape (3,), of a sequence x of shape (T, 3)."""
+def last_state(sequence):
+    """The state after the last token, shape (3,), of a sequence of shape (T, 3)."""
     h = torch.zeros(3)
-    for x_t in x:
+    for x_t in sequence:
         h = torch.tanh(x_t @ U + h @ W)
     return h
 
@@ -84,57 +88,62 @@ print(last_state(inputs))
 # %% [markdown]
 # Three numbers now have to stand for the whole sentence. How much of the *first* word is still in them?
 #
-# We can measure that. Move one token a little; by how much does the result move? That ratio is a derivative.
-# The function below collects all of them (the **Jacobian**) and gives one size per token.
+# We can measure that. Nudge one token a little: how far does the state move? The function below answers with one number
+# per token, its **influence**. Nudge a token by 0.01, and the state moves by about its influence times 0.01.
+#
+# (It takes the derivative of every output by every input, squares them, adds them up per token and takes the root. You
+# need not follow that line to go on.)
 
 # %% name="influence"
-def influence(function, x):
-    """How strongly each token of x, shape (T, 3), moves function(x), shape (3,). Result: shape (T,)."""
-    change = jacobian(function, x)  # (3, T, 3): every output by every input
-    return change.pow(2).sum(dim=(0, 2)).sqrt()  # (T,)
+def influence(function, sequence):
+    """How strongly each token of a sequence (T, 3) moves function(sequence), shape (3,). Result: (T,)."""
+    derivatives = jacobian(function, sequence)  # (3, T, 3)
+    return derivatives.pow(2).sum(dim=(0, 2)).sqrt()  # (T,)
 
 
 print(influence(last_state, inputs))
 
 # %% [markdown]
-# Read it from the right. The last word, "step", moves the state with strength 0.8414. One word earlier it is
-# 0.4406, and the first word arrives with 0.0218. Every step back costs about half.
+# Read it from the right. The last word, "step", moves the state with an influence of 0.8414. One word earlier it is
+# 0.4406, and the first word arrives with 0.0218. With these matrices, every step back costs about half.
 #
 # Six words are a short sentence. What will happen with 12, 24 and 48? Guess, then run the next cell. It repeats
 # the sentence and asks each time for the influence of the very first word.
 
 # %% name="recurrent-lengths"
 for copies in [1, 2, 4, 8]:
-    x = inputs.repeat(copies, 1)  # (6 * copies, 3)
-    print(f"{len(x):2} tokens: {influence(last_state, x)[0]:.1e}")
+    sequence = inputs.repeat(copies, 1)  # (6 * copies, 3)
+    print(f"{len(sequence):2} tokens: {influence(last_state, sequence)[0]:.1e}")
 
 # %% [markdown]
-# With 48 tokens the first word moves the last state by 6.1e-15, a 6 with fourteen zeros in front of it. The
-# network has forgotten how its sentence began, and no training signal can reach that far back either: it would
-# travel the same path and shrink by the same factors.
+# With 48 tokens the first word's influence is 6.1e-15, that is 0.0000000000000061. This network has forgotten how its
+# sentence began. Nor can it learn to remember: training sends the same derivatives along the same path, backwards.
 #
-# The path is the problem. From the first word to the last state it passes through $W$ once per token. Is there a
-# path with **one** step, however long the sentence? That is what attention builds. We come back to this measure
-# at the end of the chapter.
+# The path is the problem. Between the first word and the last state lie 47 steps, each through $W$ and $\tanh$. A
+# product of 47 factors below 1 vanishes. With larger matrices it may explode instead; to keep it near 1 is the hard
+# part.
+#
+# Is there a path with **one** step, however long the sentence? That is what attention builds. We come back to this
+# measure at the end of the chapter.
 
 # %% [markdown]
 # ## Scores: how well do two vectors match?
 #
-# Take "journey" and ask the sentence: which of you matters to me? The token that asks is the **query**. Every token
-# that is asked shows a **key**. In this chapter query and key are simply the embeddings themselves.
+# Let "journey" ask the sentence: which of you matters to me? The vector that asks is the **query**, written $q$. Each
+# vector that is asked is a **key**. In this chapter queries and keys are simply the embeddings themselves.
 #
 # To compare two vectors we multiply them number by number and add up. That is the **dot product**.
 
 # %% name="dot-product"
-query = inputs[1]  # journey
-products = inputs[0] * query  # Your, journey: number by number
+query = inputs[1]  # q, the vector of "journey"
+products = inputs[0] * query  # "Your" times "journey", number by number
 print(products)
 print(products.sum())
 
 # %% [markdown]
-# The three products add up to 0.9544. The result is large when both vectors are large in the same places, and it
-# would be negative if they pointed in opposite directions. Such a result is called a **score**. The score of query
-# $i$ against key $j$ is written $\omega_{ij}$:
+# 0.2365, 0.1305 and 0.5874 add up to 0.9544. The sum is large when both vectors are large in the same places, and
+# negative when they point away from each other. Such a result is called a **score**. The score of query $i$ against
+# key $j$ is written $\omega_{ij}$:
 #
 # $$\omega_{2j} = q \cdot x^{(j)}, \qquad q = x^{(2)}$$
 #
@@ -148,7 +157,7 @@ print(scores_2)
 
 # %% [markdown]
 # "journey" scores highest with itself, 1.4950, closely followed by "starts", 1.4754. Look at their rows in `inputs`:
-# they are nearly the same vector. "one" points elsewhere and scores lowest, 0.7070.
+# whoever made up these numbers gave the two nearly the same vector. "one" points elsewhere and scores lowest, 0.7070.
 #
 # A loop over dot products has a shorter name: a matrix product. `@` does all six at once.
 
@@ -163,15 +172,17 @@ print(scores_2)
 # ### Exercise 1.1 · Score every token
 # ★☆☆ · 3 minutes
 #
-# Write a function that scores one query against every row of `inputs`. The cell then uses it for "one",
-# `inputs[4]`. Two of the six scores you know already: against "journey" it must be 0.7070, as above, because
-# $a \cdot b = b \cdot a$. Until you fill it in, the cell prints `None`.
+# Write a function that scores one query against every row of `inputs`. The cell then uses it for "one", `inputs[4]`.
+#
+# One of the six scores you know already: against "journey" it is 0.7070, as above, because $a \cdot b = b \cdot a$. All
+# six stand further down, in row 5 of the table in "All six tokens at once". As long as the cell prints `None`, the
+# function returns nothing: perhaps `return` is missing.
 
 # %% name="exercise-1-1"
 def my_scores(query, inputs):
-    """Scores of shape (T,): the dot product of query, shape (d,), with each row of inputs, shape (T, d)."""
+    """Scores (T,): the dot product of query (d_in,) with each row of inputs (T, d_in)."""
     ### BEGIN SOLUTION
-    return inputs @ query  # (T, d) @ (d,) -> (T,)
+    return inputs @ query  # (T, d_in) @ (d_in,) -> (T,)
     ### END SOLUTION
 
 
@@ -196,17 +207,17 @@ print("Sum:", weights_by_sum.sum())
 
 # %% [markdown]
 # "journey" gives itself a share of 0.2278, and the shares sum to 1. (It prints `1.0000` and not `1.` because the sum
-# misses 1 by a hair: the computer rounds every step.)
+# misses 1 by a hair: the computer rounds at every step.)
 #
 # This worked because all six scores happened to be positive. What if some are not?
 
 # %% name="negative-scores"
-mixed = torch.tensor([2.0, -1.0, -0.5])
-print(mixed / mixed.sum())
+signed = torch.tensor([2.0, -1.0, -0.5])
+print(signed / signed.sum())
 
 # %% [markdown]
-# A share of 400 %, and two negative ones. They sum to 1, but they are not shares of anything. Had the scores summed
-# to zero, we would have divided by zero.
+# A share of 400 %, and two negative ones. They sum to 1, but they are not shares of anything. And scores that sum to
+# zero would make us divide by zero.
 #
 # The cure is to make every number positive first. The exponential function does that, and it keeps the order: a
 # larger score stays larger. Exponentiate, then divide by the sum. That is **softmax**:
@@ -214,8 +225,8 @@ print(mixed / mixed.sum())
 # $$\alpha_{2j} = \frac{\exp(\omega_{2j})}{\sum_{k} \exp(\omega_{2k})}$$
 
 # %% name="softmax-by-hand"
-print(torch.exp(mixed) / torch.exp(mixed).sum())
-print(torch.softmax(mixed, dim=0))
+print(torch.exp(signed) / torch.exp(signed).sum())
+print(torch.softmax(signed, dim=0))
 
 # %% [markdown]
 # The score 2 now has a share of 0.8835, and the negative scores have small positive ones. PyTorch's own
@@ -227,38 +238,44 @@ print("Attention weights:", weights_2)
 print("Sum:", weights_2.sum())
 
 # %% [markdown]
-# 0.2379 of the attention of "journey" goes to itself, 0.2333 to "starts", and the least, 0.1082, to "one". With
-# dividing it was 0.2278 for itself: softmax favours large scores a little more.
+# "journey" gives 0.2379 of its attention to itself, 0.2333 to "starts", and the least, 0.1082, to "one". After dividing
+# it was 0.2278 for itself, not far away. How sharply softmax prefers the largest score depends on how far the scores
+# lie apart; chapter 2 returns to that.
+#
+# (`dim=0` says along which dimension the weights sum to 1. A vector has only one.)
 
 # %% [markdown]
 # ### Is softmax also better to train with?
 #
-# A model learns by asking: if this score grew a little, how would the weights change? When positive and negative
-# scores nearly cancel, dividing gives an alarming answer. Which of the two functions below reacts more strongly?
+# A model learns by asking: if this score grew a little, how would the weights change? We ask that for three scores that
+# nearly cancel each other, and print the strongest reaction of any weight to any score. First for dividing.
 
-# %% name="softmax-gradient"
+# %% name="divide-gradient"
 def divide(scores):
+    """Shares (T,) by dividing scores (T,) by their sum."""
     return scores / scores.sum()
 
 
-def softmax(scores):
-    return torch.softmax(scores, dim=0)
-
-
 nearly_cancel = torch.tensor([1.0, -0.9, 0.1])
-print("divide: ", jacobian(divide, nearly_cancel).abs().max())
-print("softmax:", jacobian(softmax, nearly_cancel).abs().max())
+print(jacobian(divide, nearly_cancel).abs().max())
 
 # %% [markdown]
-# Raise one score a little, and after dividing a weight jumps by 27.5 times as much. Softmax answers with 0.2297 times
-# as much. It can never be more than a quarter: the derivative is $\alpha(1-\alpha)$ or a product of two
-# weights, and neither exceeds 1/4. Steps of training stay small and predictable.
+# Raise the second score by a little, and the second weight rises by 27.5 times as much. One careless step of
+# training would throw the weights about. And softmax?
+
+# %% name="softmax-gradient"
+print(jacobian(lambda scores: torch.softmax(scores, dim=0), nearly_cancel).abs().max())
+
+# %% [markdown]
+# 0.2297, and it can never be more than a quarter. The derivative of a weight $\alpha$ by its own score is
+# $\alpha(1-\alpha)$, by another score it is minus the product of both weights, and neither can exceed 1/4. (It can
+# become too *small*, though. That, too, is a question for chapter 2.)
 
 # %% [markdown]
 # ### What about very large scores?
 #
-# Our formula has one weak spot. `exp(1000)` is larger than any number the computer can hold, so it becomes
-# infinity, and infinity divided by infinity is "not a number".
+# Our formula has one weak spot. `exp(1000)` is larger than any number a 32-bit float can hold (the limit lies just
+# above `exp(88)`). So it becomes infinity, and infinity divided by infinity is `nan`, "not a number".
 
 # %% name="large-scores"
 large = torch.tensor([1000.0, 1001.0, 1002.0])
@@ -268,43 +285,49 @@ print(torch.softmax(large, dim=0))
 # %% [markdown]
 # The formula as written gives three `nan`. `torch.softmax` gives sensible weights, 0.6652 for the largest. How?
 #
-# Softmax only looks at *differences*: add 10 to every score, and each exponential grows by the same factor, which the
-# division cancels. So we may subtract the largest score first. Then no exponent is above zero.
+# Softmax only looks at *differences* between scores. Add 10 to every score: each exponential grows by the same factor,
+# and the division cancels it.
 
 # %% name="shifted-softmax"
 print(torch.softmax(scores_2 + 10, dim=0))
 print(torch.softmax(scores_2, dim=0))
 
 # %% [markdown]
-# Ten more for every score, and the weights are the same to the last printed digit.
+# Ten more for every score, and the weights are the same. So we may also *subtract* a number from all scores, whichever
+# suits us. Which one would make `large` harmless?
 
 # %% [markdown]
 # ### Exercise 1.2 · A softmax that survives large scores
 # ★★☆ · 6 minutes
 #
-# Write softmax from scratch with `torch.exp` and sums, without calling `torch.softmax`. It must survive `large`:
-# the cell should print what `torch.softmax` printed above, with 0.6652 at the end.
+# Write softmax from scratch with `torch.exp` and sums, without calling `torch.softmax`. It must survive scores of any
+# size: the cell tries `large`, then scores that lie far apart, then very negative ones. Below each line of output you
+# should find the same numbers from `torch.softmax`.
 
 # %% name="exercise-1-2"
 def my_softmax(scores):
-    """Weights of shape (T,) that sum to 1, from scores of shape (T,) of any size."""
+    """Weights (T,) that are positive or zero and sum to 1, from scores (T,) of any size."""
     ### BEGIN SOLUTION
     exponentials = torch.exp(scores - scores.max())  # the largest exponent is 0
     return exponentials / exponentials.sum()
     ### END SOLUTION
 
 
-print(my_softmax(large))
+for hard in [large, torch.tensor([0.0, 0.0, 1000.0]), torch.tensor([-1000.0, -1001.0])]:
+    print("yours:", my_softmax(hard))
+    print("torch:", torch.softmax(hard, dim=0))
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** After subtracting the largest score the exponents are -2, -1 and 0, so nothing overflows.
-# Subtracting the same number from every score does not change the weights, as the cell before this exercise showed.
+# **Why it works.** After subtracting the *largest* score no exponent is above 0, so nothing overflows, and one of them
+# is exactly 0, so the sum is at least 1 and never zero. Subtracting the mean, the first score or a fixed 1000 saves
+# `large`, but fails one of the other two.
 
 # %% [markdown]
 # ## The context vector: a mix of all tokens
 #
-# We have a weight for every token. Now we use them: multiply each token's vector by its weight and add up. The result
-# is the **context vector** of "journey", written $z^{(2)}$:
+# We have a weight for every token. Now we use them: multiply each token's vector by its weight and add up. The vector
+# that is mixed in is called the **value**; here it is the embedding once more. The result is the **context vector** of
+# "journey", written $z^{(2)}$:
 #
 # $$z^{(2)} = \sum_{j} \alpha_{2j}\, x^{(j)}$$
 
@@ -315,9 +338,9 @@ for j, x_j in enumerate(inputs):
 print(context_2)
 
 # %% [markdown]
-# "journey" came in as 0.55, 0.87, 0.66. It leaves as 0.4419, 0.6515, 0.5683: still itself, but with a little of every
-# other word mixed in, most of all of "starts". Since the weights are shares, each number stays between the smallest
-# and the largest of its column.
+# "journey" came in as 0.55, 0.87, 0.66 and leaves as 0.4419, 0.6515, 0.5683. Only 0.2379 of that is "journey"; the rest
+# comes from the other five, most from "starts". Since the weights are shares, the result is an average: each number
+# lies between the smallest and the largest of its column in `inputs`.
 #
 # This loop, too, is a matrix product.
 
@@ -325,7 +348,7 @@ print(context_2)
 print(weights_2 @ inputs)  # (6,) @ (6, 3) -> (3,)
 
 # %% [markdown]
-# The same vector. Three lines of code made it: score, softmax, mix.
+# The same vector. Score, softmax, mix: these three steps are **dot-product attention**.
 
 # %% [markdown]
 # ## All six tokens at once
@@ -342,7 +365,7 @@ print(scores)
 # $a \cdot b = b \cdot a$: the table is its own mirror image. Chapter 2 will break that symmetry, on purpose.
 #
 # Next, softmax. Which way should it run: along each row, or down each column? A row belongs to one query, and its
-# shares must sum to 1. So it runs along the last dimension, `dim=-1`.
+# shares must sum to 1. So it runs along the last dimension, `dim=-1`. (`dim=0` would make each column sum to 1.)
 
 # %% name="all-weights"
 weights = torch.softmax(scores, dim=-1)  # (6, 6), every row sums to 1
@@ -360,41 +383,37 @@ print("Row 2 sum:", sum(round(weight, 4) for weight in weights[1].tolist()))
 print("All row sums:", weights.sum(dim=-1))
 
 # %% [markdown]
-# Every row sums to 1. The picture below shows the same matrix; read it row by row.
+# Every row sums to 1. The picture below shows the same matrix. Read the numbers, row by row; the colours always run
+# from 0 to 1 in this course, so that you can compare one map with the next.
 
 # %% name="weights-picture"
-pictures.show_weights(weights, tokens, title="Attention weights without training",
-    alt="Heat map of the six by six attention weights. All cells lie between 0.10 and 0.24, so the map is almost "
-        "evenly dark; the columns journey and starts are a little brighter in every row. Every row sums to 1.00.")
+pictures.show_weights(
+    weights, tokens, title="Attention weights of the raw embeddings",
+    alt="Heat map of the six by six attention weights. All cells lie between 0.09 and 0.24, so the map is nearly one "
+        "dark colour; in most rows the columns journey and starts are the brightest. Every row sums to 1.00.",
+)
 
 # %% [markdown]
-# The message: nothing has been learned yet, so attention is almost even. No weight is above 0.24, where a perfectly
-# even share would be one sixth. Still, two columns are a little brighter than the others. Who gets the most attention
-# in each row?
+# The message: these weights are nearly even. An even share would be one sixth of 1, and no weight is above 0.24,
+# because the scores differ by little: they lie between 0.2935 and 1.4950. Still, two columns are brighter than the
+# others. Who gets the most attention in each row?
 
 # %% name="favourites"
 for token, favourite in zip(tokens, weights.argmax(dim=-1)):
     print(f"{token:8} attends most to {tokens[favourite]}")
 
 # %% [markdown]
-# Four of six rows choose "journey". Not because they mean the same: its vector is simply the longest, and a long
-# vector scores well with everyone. Raw embeddings make poor queries and keys, and the next chapter will learn better
-# ones.
+# Four of six rows choose "journey". Do they all mean something similar? Look at the lengths of the six vectors.
+
+# %% name="lengths"
+lengths = inputs.norm(dim=-1, keepdim=True)  # (6, 1)
+print(lengths.T)
+print(torch.softmax((inputs / lengths) @ (inputs / lengths).T, dim=-1).argmax(dim=-1))
 
 # %% [markdown]
-# ### A rounding slip in one of our sources
-#
-# One of the texts behind this course (S1 in the README) quotes the weights of "journey" with two digits, as 0.14, 0.24,
-# 0.23, **0.13**, 0.11, 0.16. Let us round them ourselves.
-
-# %% name="rounding"
-print([round(weight, 2) for weight in weights_2.tolist()])
-print("sum as quoted: ", f"{0.14 + 0.24 + 0.23 + 0.13 + 0.11 + 0.16:.2f}")
-print("sum as rounded:", f"{0.14 + 0.24 + 0.23 + 0.12 + 0.11 + 0.16:.2f}")
-
-# %% [markdown]
-# The fourth weight is 0.1240, so it rounds to 0.12. A slip of one hundredth, easily made, and the row sum gives it
-# away: as quoted the shares sum to 1.01. Summing a row is the cheapest test there is. You will use it often.
+# "journey" is the longest vector, 1.2227, and a long vector scores high with every query that points roughly its way.
+# Scale all six to length 1, as in the last line, and every row chooses itself: 0 to 5. So raw embeddings make poor
+# queries and keys. The next chapter gives the model matrices to adjust them with.
 
 # %% [markdown]
 # ### All context vectors
@@ -411,20 +430,36 @@ print("Previous 2nd context vector:", context_2)
 # all six rows of weights did.
 
 # %% [markdown]
+# ### A rounding slip in one of our sources
+#
+# One of the texts behind this course, Pascal Burume's guide, quotes the weights of "journey" with two digits, as 0.14,
+# 0.24, 0.23, **0.13**, 0.11, 0.16, and says that they sum to 1. Do they? And how do they round when we do it?
+
+# %% name="rounding"
+quoted = [0.14, 0.24, 0.23, 0.13, 0.11, 0.16]
+print(f"quoted:  sum {sum(quoted):.2f}")
+print("rounded:", [round(weight, 2) for weight in weights_2.tolist()])
+
+# %% [markdown]
+# As quoted they sum to 1.01. That alone proves nothing, because rounding can cost a hundredth: add up row "one" in the
+# picture. But it tells us to look, and there it is: the fourth weight is 0.1240, which rounds to 0.12 and not to 0.13.
+# A slip of one hundredth, easily made. Summing a row is the cheapest check there is; you will use it often.
+
+# %% [markdown]
 # ### Exercise 1.3 · Attention in one function
 # ★★☆ · 6 minutes
 #
-# Put the three steps together: scores, softmax along each row, mix. The cell tries it on the first four tokens only,
-# so that a $6 \times 6$ written by habit would show. You are done when you see four rows of three numbers, the first
+# Put the three steps together: scores, softmax along each row, mix. The cell tries your function on the first four
+# tokens, so it must work for any number of them. You are done when it prints four rows of three numbers, the first
 # of them 0.4651, 0.6093, 0.6645.
 
 # %% name="exercise-1-3"
 def my_context_vectors(inputs):
-    """Context vectors of shape (T, d) from inputs of shape (T, d): dot-product attention without weights to train."""
+    """Context vectors (T, d_in) of inputs (T, d_in): dot-product attention, nothing to learn."""
     ### BEGIN SOLUTION
-    scores = inputs @ inputs.T  # (T, d) @ (d, T) -> (T, T)
+    scores = inputs @ inputs.T  # (T, d_in) @ (d_in, T) -> (T, T)
     weights = torch.softmax(scores, dim=-1)  # (T, T), every row sums to 1
-    return weights @ inputs  # (T, T) @ (T, d) -> (T, d)
+    return weights @ inputs  # (T, T) @ (T, d_in) -> (T, d_in)
     ### END SOLUTION
 
 
@@ -435,56 +470,77 @@ print(my_context_vectors(inputs[:4]))
 # of `dim=-1` each *column* would sum to 1, and the first row would no longer be a mix in shares.
 
 # %% [markdown]
+# ### Does attention know the order of words?
+#
+# We shuffle the sentence and compute the context vector of "journey" again. Will it change?
+
+# %% name="shuffled"
+shuffled = inputs[[5, 0, 3, 1, 4, 2]]  # step Your with journey one starts
+print(torch.softmax(shuffled @ query, dim=0) @ shuffled)
+
+# %% [markdown]
+# It is the same vector. A sum does not care about the order of its terms. To dot-product attention a sentence is a bag
+# of words; real models add the position to each embedding before attention sees it.
+
+# %% [markdown]
 # ## Back to the long sentence
 #
-# Does attention forget its first word? We use the same measure as for the recurrent network: how far does the context
-# vector of the *last* token move when the *first* token moves?
+# Does attention forget its first word? Here is the context vector of the *last* token, in the three steps.
+
+# %% name="last-context"
+def last_context(sequence):
+    """The context vector of the last token, shape (3,), of a sequence of shape (T, 3)."""
+    weights = torch.softmax(sequence @ sequence[-1], dim=0)  # (T, 3) @ (3,) -> (T,)
+    return weights @ sequence  # (T,) @ (T, 3) -> (3,)
+
+# %% [markdown]
+# And now the same measure as for the recurrent network: how far does it move when the *first* token moves? Remember
+# 6.1e-15 at 48 tokens.
 
 # %% name="attention-lengths"
-def last_context(x):
-    """The context vector of the last token, shape (3,), of a sequence x of shape (T, 3)."""
-    weights = torch.softmax(x @ x[-1], dim=0)  # (T, 3) @ (3,) -> (T,)
-    return weights @ x  # (T,) @ (T, 3) -> (3,)
-
-
 for copies in [1, 2, 4, 8]:
-    x = inputs.repeat(copies, 1)  # (6 * copies, 3)
-    print(f"{len(x):2} tokens: {influence(last_context, x)[0]:.4f}")
+    sequence = inputs.repeat(copies, 1)  # (6 * copies, 3)
+    print(f"{len(sequence):2} tokens: {influence(last_context, sequence)[0]:.4f}")
 
 # %% [markdown]
-# 0.2356, 0.1178, 0.0589, 0.0295. Twice the tokens, half the influence: with more words to share between, each gets a
-# smaller share. That is a fair division and not forgetting. The recurrent network had 6.1e-15 left at 48 tokens.
+# 0.2356, 0.1178, 0.0589, 0.0295. Each time the sentence doubles, the first word shares its weight with twice as many
+# copies of itself, and so its influence is halved. That is fair sharing, not forgetting.
 #
-# The picture shows all 48 tokens. Note the vertical axis: each line of the grid is a factor of a hundred.
+# The picture shows the influence of all 48 tokens, the nearest on the left. On its vertical axis, each line of the grid
+# is a factor of a hundred.
 
 # %% name="influence-picture"
-x = inputs.repeat(8, 1)  # (48, 3)
+recurrent = influence(last_state, sequence).flip(0)  # (48,), the last token first
+attention = influence(last_context, sequence).flip(0)  # (48,)
 pictures.show_curves(
-    {"recurrent network": influence(last_state, x).flip(0), "attention": influence(last_context, x).flip(0)},
-    x_label="tokens back from the last one", y_label="influence on the last result", logarithmic=True,
+    {"recurrent network": recurrent, "attention": attention}, logarithmic=True,
+    x_label="tokens back from the last one", y_label="influence on the last result",
     alt="Two curves over the distance from the last token, on a logarithmic axis. The recurrent network falls in a "
-        "straight line from about 1 to 6e-15 at 47 tokens back; attention stays between 0.01 and 0.1 all the way.")
+        "straight line from 0.8 to 6e-15. Attention starts at 0.15 and then repeats every six tokens between 0.02 "
+        "and 0.05, without falling.",
+)
 
 # %% [markdown]
-# The message: with distance, the recurrent network's influence falls in a straight line on a logarithmic axis, by half
-# at each token. Attention's does not fall at all. Its ups and downs depend on *which* word stands there, not on how
-# far away it is: the path from any token to any other is one step long.
+# The message: the recurrent network's curve is a straight line, and on this axis that means the same loss at every
+# step, about half. Attention's curve does not fall. It repeats every six tokens: a word has the same influence wherever
+# it stands. (Only the last token stands out. It is also the query, so it counts twice.)
 #
-# This has a price. Six tokens need 36 scores and 48 tokens need 2304, the square of the length.
+# From any token to any other it is one step. This has a price: 6 tokens need 36 scores and 48 tokens need 2304, the
+# square of the length.
 
 # %% [markdown]
 # ## What to take with you
 #
 # | step | formula | code | shape |
 # | --- | --- | --- | --- |
-# | scores | $\omega_{ij} = x^{(i)} \cdot x^{(j)}$ | `inputs @ inputs.T` | (T, T) |
-# | weights | $\alpha_{ij} = \mathrm{softmax}_j(\omega_{ij})$ | `torch.softmax(scores, dim=-1)` | (T, T) |
-# | context vectors | $z^{(i)} = \sum_j \alpha_{ij}\, x^{(j)}$ | `weights @ inputs` | (T, d) |
+# | scores | $\omega_{ij} = x^{(i)} \cdot x^{(j)}$ | `scores = inputs @ inputs.T` | (T, T) |
+# | weights | $\alpha_{ij} = \exp(\omega_{ij}) / \sum_k \exp(\omega_{ik})$ | `weights = torch.softmax(scores, dim=-1)` | (T, T) |
+# | context vectors | $z^{(i)} = \sum_j \alpha_{ij}\, x^{(j)}$ | `context = weights @ inputs` | (T, d_in) |
 #
 # * A **query** asks, **keys** are compared with it, and the dot product is the **score**.
-# * **Softmax** turns scores into shares: never negative, sum 1, small gradients, large scores allowed.
-# * The **context vector** is the mix of all tokens in those shares.
-# * Any two tokens are one step apart, and no distance makes the signal fade.
+# * **Softmax** turns scores into shares: never negative, sum 1, bounded gradients, scores of any size.
+# * The **context vector** mixes the **values** of all tokens in those shares.
+# * Any two tokens are one step apart, so no distance makes a signal fade. Their order plays no part.
 #
 # **Next.** There is nothing to train here: the embeddings fix every weight. Chapter 2 gives queries, keys and values
 # matrices of their own. All chapters: [the course's contents](../README.md#chapters).
