@@ -85,7 +85,7 @@ def grid(values, tokens, title, unit, *, colours, lowest, highest):
 
     unit: what a colour stands for.
     """
-    figure = Figure(figsize=(5.6, 4.4), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
+    figure = Figure(figsize=(6.4, 4.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
     axes = figure.add_subplot()
     image = axes.imshow(values, cmap=colours, vmin=lowest, vmax=highest)
     names = numbered(tokens)
@@ -120,6 +120,7 @@ def numbered(tokens):
 def show(figure, alt):
     """Display a figure as a PNG with alt text, which is also what readers without pictures get."""
     picture = io.BytesIO()
-    figure.savefig(picture, format="png", metadata={"Software": None})  # no version, so the same bytes again
+    # without the version of matplotlib, so that the bytes are the same again
+    figure.savefig(picture, format="png", bbox_inches="tight", metadata={"Software": None})
     bundle = {"image/png": base64.b64encode(picture.getvalue()).decode(), "text/plain": f"Figure: {alt}"}
     display(bundle, raw=True, metadata={"image/png": {"alt": alt}})
