@@ -1,0 +1,140 @@
+"""The modules that the chapters build, one each, in chapter order.
+
+A chapter that builds a class shows it exactly as it stands here (a test compares them); later chapters import it.
+Shapes: B sequences in a batch, T tokens in a sequence; every layer also takes a single sequence, without B.
+"""
+
+import torch
+from torch import nn
+
+from course_utils.guards import check_dropout, check_heads, check_input
+
+
+class SelfAttention_v1(nn.Module):
+    """Scaled dot-product attention with three matrices to learn: (T, d_in) to (T, d_out), a batch likewise."""
+
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+
+    def forward(self, x):
+        check_input(x, d_in=self.W_query.shape[0], weight=self.W_query)
+        queries = x @ self.W_query  # (T, d_in) @ (d_in, d_out) -> (T, d_out)
+        keys = x @ self.W_key  # (T, d_out)
+        values = x @ self.W_value  # (T, d_out)
+
+        scores = queries @ keys.transpose(-2, -1)  # (T, d_out) @ (d_out, T) -> (T, T)
+        d_k = keys.shape[-1]
+        weights = torch.softmax(scores / d_k**0.5, dim=-1)  # (T, T), every row sums to 1
+        return weights @ values  # (T, T) @ (T, d_out) -> (T, d_out)
+
+
+class SelfAttention_v2(nn.Module):
+    """The same with linear layers, which start from better random weights: (T, d_in) to (T, d_out)."""
+
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+
+    def forward(self, x):
+        check_input(x, d_in=self.W_query.in_features, weight=self.W_query.weight)
+        queries = self.W_query(x)  # (T, d_out)
+        keys = self.W_key(x)  # (T, d_out)
+        values = self.W_value(x)  # (T, d_out)
+
+        scores = queries @ keys.transpose(-2, -1)  # (T, T)
+        d_k = keys.shape[-1]
+        weights = torch.softmax(scores / d_k**0.5, dim=-1)  # (T, T), every row sums to 1
+        return weights @ values  # (T, d_out)
+
+
+class CausalAttention(nn.Module):
+    """Self-attention in which no token sees its future: (B, T, d_in) to (B, T, d_out), T up to context_length.
+
+    dropout: the share of weights that is dropped in training, 0 or more and less than 1.
+    """
+
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__()
+        check_dropout(dropout)
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        future = torch.triu(torch.ones(context_length, context_length), diagonal=1).bool()
+        self.register_buffer("mask", future)  # True above the diagonal: hidden
+
+    def forward(self, x):
+        check_input(x, d_in=self.W_query.in_features, weight=self.W_query.weight, longest=len(self.mask))
+        num_tokens = x.shape[-2]
+        queries = self.W_query(x)  # (B, T, d_out)
+        keys = self.W_key(x)  # (B, T, d_out)
+        values = self.W_value(x)  # (B, T, d_out)
+
+        scores = queries @ keys.transpose(-2, -1)  # (B, T, d_out) @ (B, d_out, T) -> (B, T, T)
+        scores = scores.masked_fill(self.mask[:num_tokens, :num_tokens], -torch.inf)
+        d_k = keys.shape[-1]
+        weights = torch.softmax(scores / d_k**0.5, dim=-1)  # (B, T, T), every row sums to 1
+        weights = self.dropout(weights)
+        return weights @ values  # (B, T, T) @ (B, T, d_out) -> (B, T, d_out)
+
+
+class MultiHeadAttentionWrapper(nn.Module):
+    """Causal heads side by side, their outputs concatenated: (B, T, d_in) to (B, T, num_heads * d_out)."""
+
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias) for _ in range(num_heads)
+        )
+
+    def forward(self, x):
+        return torch.cat([head(x) for head in self.heads], dim=-1)  # (B, T, num_heads * d_out)
+
+
+class MultiHeadAttention(nn.Module):
+    """Causal attention with its width split into heads: (B, T, d_in) to (B, T, d_out), T up to context_length.
+
+    d_out must be divisible by num_heads. dropout: the share of weights that is dropped in training, 0 <= p < 1.
+    """
+
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        check_heads(d_out, num_heads)
+        check_dropout(dropout)
+        self.num_heads = num_heads
+        self.head_dim = d_out // num_heads
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.dropout = nn.Dropout(dropout)
+        future = torch.triu(torch.ones(context_length, context_length), diagonal=1).bool()
+        self.register_buffer("mask", future)  # True above the diagonal: hidden
+
+    def split(self, projected):
+        """One width for all heads, (B, T, d_out), becomes one matrix per head: (B, num_heads, T, head_dim)."""
+        apart = projected.view(*projected.shape[:-1], self.num_heads, self.head_dim)  # (B, T, num_heads, head_dim)
+        return apart.transpose(-3, -2)  # (B, num_heads, T, head_dim)
+
+    def merge(self, context):
+        """The way back: (B, num_heads, T, head_dim) becomes (B, T, d_out)."""
+        together = context.transpose(-3, -2).contiguous()  # (B, T, num_heads, head_dim)
+        return together.view(*together.shape[:-2], self.num_heads * self.head_dim)  # (B, T, d_out)
+
+    def forward(self, x):
+        check_input(x, d_in=self.W_query.in_features, weight=self.W_query.weight, longest=len(self.mask))
+        num_tokens = x.shape[-2]
+        queries = self.split(self.W_query(x))  # (B, num_heads, T, head_dim)
+        keys = self.split(self.W_key(x))  # (B, num_heads, T, head_dim)
+        values = self.split(self.W_value(x))  # (B, num_heads, T, head_dim)
+
+        scores = queries @ keys.transpose(-2, -1)  # (B, num_heads, T, T)
+        scores = scores.masked_fill(self.mask[:num_tokens, :num_tokens], -torch.inf)
+        weights = torch.softmax(scores / self.head_dim**0.5, dim=-1)  # (B, num_heads, T, T)
+        weights = self.dropout(weights)
+        return self.out_proj(self.merge(weights @ values))  # (B, T, d_out)

@@ -1,0 +1,28 @@
+"""Dropout masks that come out the same on every machine.
+
+`torch.nn.Dropout` draws differently from one torch version and processor to the next, so one seed gives several masks.
+These are the two that our sources print; both are computed from draws that do not depend on the machine.
+"""
+
+import numpy as np
+import torch
+
+MODULUS = 2**31 - 1  # of the generator MCG31m1 in Intel's MKL
+MULTIPLIER = 1132489760
+
+
+def keep_mask_a(shape, p, seed):
+    """True where dropout keeps an entry, as torch 2.7 and later draw it on every CPU. p: the share to drop."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.rand(shape, dtype=torch.float64, generator=generator) < 1 - p
+
+
+def keep_mask_b(shape, p, seed):
+    """True where dropout keeps an entry, as torch 2.6 and earlier drew it on Intel CPUs. p: the share to drop."""
+    first = int(np.random.RandomState(seed).randint(2**32, dtype=np.uint32))  # of mt19937, as torch seeds it too
+    x = first % MODULUS or 1
+    kept = []
+    for _ in range(torch.Size(shape).numel()):
+        kept.append(x / MODULUS < 1 - p)
+        x = MULTIPLIER * x % MODULUS
+    return torch.tensor(kept).view(shape)
