@@ -1,7 +1,7 @@
-"""The course's figures, all with one look: `show_weights`, `show_scores`, `show_curves`.
+"""The course's figures, all with one look: `show_weights`, `show_scores`, `show_dependencies`, `show_curves`.
 
-Each draws with matplotlib, displays a PNG that is the same on every run, and carries alt text. They take tensors,
-arrays or nested lists.
+Each draws with matplotlib, displays a PNG that is the same on every run, and carries alt text. They take tensors (on any
+device, with or without gradients), arrays or nested lists. In every map, row 0 is on top and a row is one query.
 """
 
 import base64
@@ -14,90 +14,125 @@ from matplotlib.figure import Figure
 DOTS_PER_INCH = 100
 LARGEST_WITH_NUMBERS = 8  # tokens; larger maps have no room for numbers
 EVEN_CONTRAST = 0.179  # relative luminance (WCAG) on which black and white text are equally readable
+HIDDEN = "#d9d9d9"  # the grey of masked cells: masked is not zero
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]  # Okabe and Ito's, told apart by colour-blind readers
 STYLES = ["-", "--", ":", "-."]  # and without any colour
 
 
-def show_weights(weights, tokens, *, alt, title=""):
-    """Show attention weights of shape (T, T) as a map from 0 to 1, with row sums beside it.
+def show_weights(weights, tokens, *, alt, title="", masked=None):
+    """Show attention weights as a map from 0 to 1, with the sum of each row beside it.
 
-    weights: row i is the query, column j the key. tokens: T names. alt: what the figure shows, in words.
-    Raises ValueError when the shape and the number of names differ.
+    weights: shape (T, T), or (num_heads, T, T) for a panel per head. tokens: T names. masked: a boolean matrix of shape
+    (T, T), True where a cell is hidden from its query; it is drawn grey. alt: what the figure shows, in words.
+    Raises ValueError when shape and names do not fit.
     """
-    values = square(weights, tokens)
-    figure, axes = grid(values, tokens, title, "attention weight", colours="viridis", lowest=0, highest=1)
-    sums = axes.secondary_yaxis("right")
-    sums.set_yticks(range(len(values)), [f"{total:.2f}" for total in values.sum(axis=1)])
-    sums.set_ylabel("sum of the row", rotation=270, labelpad=14)
-    sums.tick_params(length=0)
+    heads = panels(weights, tokens)
+    figure, all_axes = draw_maps(
+        heads, tokens, title, masked=masked, unit="attention weight", colours="viridis", lowest=0, highest=1
+    )
+    for axes, values in zip(all_axes, heads):
+        sums = axes.secondary_yaxis("right")
+        sums.set_yticks(range(len(tokens)), [f"{total:.2f}" for total in values.sum(axis=1)])
+        sums.set_ylabel("sum of the row", rotation=270, labelpad=14)
+        sums.tick_params(length=0)
     show(figure, alt)
 
 
-def show_scores(scores, tokens, *, alt, title=""):
-    """Show attention scores of shape (T, T) as a map whose colours are symmetric around zero.
+def show_scores(scores, tokens, *, alt, title="", masked=None):
+    """Show attention scores as a map whose colours are symmetric around zero; arguments as in show_weights.
 
-    scores: row i is the query, column j the key. tokens: T names. alt: what the figure shows, in words.
-    Raises ValueError when the shape and the number of names differ.
+    Entries of minus infinity are drawn as masked.
     """
-    values = square(scores, tokens)
-    reach = abs(values).max()
-    figure, _ = grid(values, tokens, title, "score", colours="PuOr_r", lowest=-reach, highest=reach)
+    heads = panels(scores, tokens)
+    hidden = np.isneginf(heads).any(axis=0)
+    if masked is not None:
+        hidden |= array(masked).astype(bool)
+    reach = abs(heads[np.isfinite(heads)]).max()
+    figure, _ = draw_maps(
+        heads, tokens, title, masked=hidden, unit="score", colours="PuOr_r", lowest=-reach, highest=reach
+    )
     show(figure, alt)
 
 
-def show_curves(curves, *, x_label, y_label, alt, logarithmic=False):
-    """Show named curves, {name: T numbers}, over 0, 1, 2, ...
+def show_dependencies(depends, tokens, *, alt, title=""):
+    """Show which output depends on which input: a boolean matrix (T, T), row t and column s for output t and input s."""
+    figure, (axes,) = draw_maps(
+        panels(depends, tokens), tokens, title, unit="", colours="Blues", lowest=0, highest=1, texts=("·", "yes")
+    )
+    axes.set(xlabel="input of", ylabel="output of")
+    show(figure, alt)
+
+
+def show_curves(curves, *, x_label, y_label, alt, x=None, title="", logarithmic=False):
+    """Show named curves, {name: numbers}, over `x`, or over 0, 1, 2, ... without it.
 
     logarithmic: draw the vertical axis in powers of ten. alt: what the figure shows, in words.
     """
     figure = Figure(figsize=(6.4, 3.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
     axes = figure.add_subplot()
     for (name, values), colour, style in zip(curves.items(), COLOURS, STYLES):
-        axes.plot(array(values), label=name, color=colour, linestyle=style, linewidth=2)
+        values = array(values)
+        axes.plot(
+            range(len(values)) if x is None else array(x), values, label=name, color=colour, linestyle=style, linewidth=2
+        )
     if logarithmic:
         axes.set_yscale("log")
-    axes.set(xlabel=x_label, ylabel=y_label)
+    axes.set(xlabel=x_label, ylabel=y_label, title=title)
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     show(figure, alt)
 
 
+# --- parts of the figures ------------------------------------------------------------------------------------------
+
+
 def array(values):
-    """A tensor (on any device, with or without a gradient), array or nested list as an array."""
+    """A tensor (on any device, with or without a gradient), array or nested list as an array of floats."""
     if hasattr(values, "detach"):
         values = values.detach().cpu().double()
     return np.asarray(values, dtype=float)
 
 
-def square(values, tokens):
-    """The values as an array of shape (T, T), one row and column for each of the T tokens."""
+def panels(values, tokens):
+    """The values as an array of shape (panels, T, T): one map, or one per head."""
     values = array(values)
-    if values.shape != (len(tokens), len(tokens)):
+    size = len(tokens)
+    if values.ndim not in (2, 3) or values.shape[-2:] != (size, size):
         raise ValueError(
-            f"A map of {len(tokens)} tokens needs a matrix of shape ({len(tokens)}, {len(tokens)}), "
-            f"not {tuple(values.shape)}. For a batch or several heads, pick one first: weights[0]."
+            f"A map of {size} tokens needs a matrix of shape ({size}, {size}), or one per head, ({size}, {size}) each; "
+            f"this has shape {tuple(values.shape)}. For a batch, pick one sequence first: weights[0]."
         )
-    return values
+    return values if values.ndim == 3 else values[np.newaxis]
 
 
-def grid(values, tokens, title, unit, *, colours, lowest, highest):
-    """A figure with one map of shape (T, T) and its axes: queries down, keys across, row 0 on top.
+def draw_maps(maps, tokens, title, *, unit, colours, lowest, highest, masked=None, texts=None):
+    """A figure with a map per panel on one colour scale, and its axes.
 
-    unit: what a colour stands for.
+    unit: what a colour stands for; without it there is no colour bar. texts: what stands in cells of 0 and of 1, instead
+    of the number.
     """
-    figure = Figure(figsize=(6.4, 4.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
-    axes = figure.add_subplot()
-    image = axes.imshow(values, cmap=colours, vmin=lowest, vmax=highest)
+    count = len(maps)
+    figure = Figure(figsize=(0.9 + 5.5 * count, 4.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
+    all_axes = figure.subplots(1, count, squeeze=False)[0]
     names = numbered(tokens)
-    axes.set_xticks(range(len(names)), names, rotation=35, ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(len(names)), names)
-    axes.set(xlabel="key (attended to)", ylabel="query (attends)", title=title)
-    figure.colorbar(image, ax=axes, shrink=0.8, label=unit)
-    if len(values) <= LARGEST_WITH_NUMBERS:
-        for (row, column), value in np.ndenumerate(values):
-            ink = readable_on(image.cmap(image.norm(value)))
-            axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=9, color=ink)
-    return figure, axes
+    hidden = np.zeros(maps.shape[1:], dtype=bool) if masked is None else array(masked).astype(bool)
+    for place, (axes, values) in enumerate(zip(all_axes, maps), start=1):
+        image = axes.imshow(np.ma.masked_where(hidden, values), cmap=colours, vmin=lowest, vmax=highest)
+        axes.set_facecolor(HIDDEN)
+        axes.set_xticks(range(len(names)), names, rotation=35, ha="right", rotation_mode="anchor")
+        axes.set_yticks(range(len(names)), names)
+        axes.set(xlabel="key (attended to)", ylabel="query (attends)", title=f"head {place}" if count > 1 else title)
+        if len(names) <= LARGEST_WITH_NUMBERS:
+            for (row, column), value in np.ndenumerate(values):
+                if not hidden[row, column]:
+                    ink = readable_on(image.cmap(image.norm(value)))
+                    text = texts[int(value)] if texts else f"{value:.2f}"
+                    axes.text(column, row, text, ha="center", va="center", fontsize=9, color=ink)
+    if count > 1:
+        figure.suptitle(title)
+    if unit:
+        figure.colorbar(image, ax=all_axes, shrink=0.8, label=unit)
+    return figure, all_axes
 
 
 def readable_on(colour):

@@ -24,10 +24,15 @@ def test_a_picture_is_the_same_bytes_again_and_carries_its_alt_text(shown):
     assert "Each token attends to itself." in bundle["text/plain"]
 
 
-def test_gradients_and_batches_get_a_sentence(shown):
+def test_tensors_with_gradients_are_drawn(shown):
     pictures.show_scores(torch.ones(2, 2, requires_grad=True), ["a", "b"], alt="x")
-    with pytest.raises(ValueError, match=r"shape \(2, 2\), not \(1, 2, 2\).*pick one first"):
-        pictures.show_weights(torch.ones(1, 2, 2), ["a", "b"], alt="x")
+    assert len(shown) == 1
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2, 1, 2, 2), (2,)])
+def test_what_is_no_map_gets_a_sentence(shape):
+    with pytest.raises(ValueError, match=r"2 tokens needs .* shape \(2, 2\).*pick one sequence first"):
+        pictures.show_weights(torch.ones(shape), ["a", "b"], alt="x")
 
 
 @pytest.mark.parametrize("show, limits", [(pictures.show_weights, (0, 1)), (pictures.show_scores, (-2, 2))])
@@ -40,12 +45,36 @@ def test_maps_have_a_fixed_scale_and_row_0_on_top(show, limits, monkeypatch):
     assert axes.yaxis_inverted()
 
 
+def texts(axes):
+    """The texts in the cells of a map."""
+    return [text.get_text() for text in axes.texts]
+
+
+def test_masked_is_not_zero(monkeypatch):
+    figures = []
+    monkeypatch.setattr(pictures, "show", lambda figure, alt: figures.append(figure))
+    pictures.show_weights([[1.0, 0.0], [1.0, 0.0]], ["a", "b"], masked=[[False, True], [False, False]], alt="x")
+    pictures.show_scores([[1.0, -torch.inf], [1.0, 0.0]], ["a", "b"], alt="x")
+    for figure in figures:
+        assert texts(figure.axes[0]) == ["1.00", "1.00", "0.00"]
+        assert figure.axes[0].images[0].get_array().mask.tolist() == [[False, True], [False, False]]
+
+
+def test_every_head_gets_a_panel_on_one_scale(monkeypatch):
+    figures = []
+    monkeypatch.setattr(pictures, "show", lambda figure, alt: figures.append(figure))
+    pictures.show_weights([[[1.0, 0.0], [1.0, 0.0]], [[0.2, 0.8], [0.5, 0.5]]], ["a", "b"], alt="x")
+    maps = [axes for axes in figures[0].axes if axes.images]
+    assert [axes.get_title() for axes in maps] == ["head 1", "head 2"]
+    assert [axes.images[0].get_clim() for axes in maps] == [(0, 1), (0, 1)]
+
+
 def contrast(one, other):
     """The contrast ratio of two relative luminances (WCAG 2)."""
     return (max(one, other) + 0.05) / (min(one, other) + 0.05)
 
 
-@pytest.mark.parametrize("colours", ["viridis", "PuOr_r"])
+@pytest.mark.parametrize("colours", ["viridis", "PuOr_r", "Blues"])
 def test_numbers_in_cells_are_readable_on_every_colour(colours):
     for step in range(101):
         colour = colormaps[colours](step / 100)
