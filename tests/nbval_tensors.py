@@ -5,10 +5,30 @@ here would not reach the notebooks.
 """
 
 import copy
+import sys
 
+import pytest
 from nbval.plugin import IPyNbCell, coalesce_streams
 
+from tests import forked_kernel
 from tests.comparing import same_picture, same_text
+
+FORKING = pytest.StashKey()
+
+
+def pytest_configure(config):
+    """Let notebooks run in kernels that have torch loaded: started once, by the process that starts the workers."""
+    if sys.platform == "linux" and not config.option.nbval_kernel_name:
+        config.option.nbval_kernel_name = forked_kernel.NAME
+        if not hasattr(config, "workerinput"):
+            config.stash[FORKING] = forked_kernel.start()
+
+
+def pytest_unconfigure(config):
+    """End the process that forks kernels."""
+    if forking := config.stash.get(FORKING, None):
+        forking.stdin.close()
+        forking.wait()
 
 
 def pytest_itemcollected(item):

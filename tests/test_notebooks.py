@@ -66,6 +66,10 @@ def test_learners_get_a_stub_for_every_solution(source):
     assert "SOLUTION" not in "".join(cell.source for cell in learners.cells)
 
 
+def test_the_picture_in_the_readme_is_the_one_in_the_course():
+    assert (stored.ROOT / build.README_PICTURE).read_bytes() == build.picture(*build.SHOWN_IN_README)
+
+
 # --- complete -------------------------------------------------------------------------------------------------------
 
 

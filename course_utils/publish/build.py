@@ -4,6 +4,7 @@ Give chapter numbers to build only those: `build 1 3`. Nothing outside notebooks
 is written; a chapter that fails to run leaves its stored notebook as it was.
 """
 
+import base64
 import hashlib
 import json
 import os
@@ -13,6 +14,8 @@ from pathlib import Path
 from course_utils.launch import environment
 from course_utils.publish import links
 
+README_PICTURE = ".github/attention_map.png"
+SHOWN_IN_README = ("01_dot_product_attention", "weights-picture")
 CELL_TIMEOUT = 300  # seconds; no cell of the course comes near it
 
 
@@ -32,6 +35,15 @@ def main(arguments):
             print(f"running {path.relative_to(links.ROOT)} ...", flush=True)
             store(execute(notebook, path), path)
     links.write_pages()
+    (links.ROOT / README_PICTURE).write_bytes(picture(*SHOWN_IN_README))
+
+
+def picture(topic, cell_id):
+    """The PNG that a cell of a stored solved notebook shows."""
+    notebook = json.loads((links.ROOT / "solutions" / f"{topic}.ipynb").read_text(encoding="utf-8"))
+    (cell,) = [cell for cell in notebook["cells"] if cell["id"] == cell_id]
+    (shown,) = [output["data"]["image/png"] for output in cell["outputs"]]
+    return base64.b64decode(shown)
 
 
 def execute(notebook, path: Path):
