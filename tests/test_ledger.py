@@ -1,17 +1,14 @@
 """Every value that the sources print: shown by a stored output, digit for digit, or accounted for."""
 
-import json
 import re
-import tomllib
 from collections import Counter
 
 import pytest
 import torch
 
 from tests import stored
+from tests.ledger import VALUES, tensor, text
 
-LEDGER = tomllib.loads((stored.ROOT / "tests/ledger.toml").read_text(encoding="utf-8"))
-VALUES = LEDGER["value"]
 CHAPTERS = {int(path.name[:2]) for path in stored.PATHS}
 
 
@@ -31,12 +28,6 @@ def shows(output, value):
     if value["kind"] == "tensor":
         return bare(expected) in bare(output)
     return re.search(rf"(?<![\w.]){re.escape(expected)}(?![\w.])", output) is not None
-
-
-def tensor(line, source="S2"):
-    """A tensor that a source prints in full, as a tensor."""
-    (text,) = [value["text"] for value in VALUES if (value["source"], value["line"]) == (source, line)]
-    return torch.tensor(json.loads(re.search(r"\[.*\]", text, re.DOTALL)[0]))
 
 
 @pytest.mark.parametrize("value", [value for value in VALUES if "cell" in value], ids=place)
@@ -76,25 +67,23 @@ def test_every_value_is_shown_or_announced_or_explained(value):
 
 
 def test_the_weights_of_the_bert_example_are_eleven_shares_a_row():
-    weights = tensor(88)
+    weights = tensor("S2", 88)
     assert weights.shape == (1, 11, 11)
     assert torch.allclose(weights.sum(dim=-1), torch.ones(11), atol=11 * 0.00005)
 
 
 def test_the_context_vectors_of_the_bert_example_lie_nearer_together_than_its_values():
     values, context = (
-        torch.tensor([float(number) for number in re.findall(r"-?\d\.\d{4}", value["text"])])
-        for value in VALUES
-        if value["source"] == "S2" and value["line"] in (62, 116)
+        torch.tensor([float(number) for number in re.findall(r"-?\d\.\d{4}", text("S2", line))]) for line in (62, 116)
     )
     assert len(values) == len(context) == 36
     assert context.abs().max() < values.abs().max()
 
 
 def test_the_unseeded_query_and_context_have_two_numbers():
-    assert tensor(139, "S3").shape == tensor(163, "S3").shape == (2,)
+    assert tensor("S3", 139).shape == tensor("S3", 163).shape == (2,)
 
 
 def test_the_unseeded_weights_follow_from_the_unseeded_scores():
-    weights = torch.softmax(tensor(149, "S3") / 2**0.5, dim=-1)
-    assert torch.allclose(weights, tensor(162, "S3"), atol=0.0001)
+    weights = torch.softmax(tensor("S3", 149) / 2**0.5, dim=-1)
+    assert torch.allclose(weights, tensor("S3", 162), atol=0.0001)

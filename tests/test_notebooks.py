@@ -1,5 +1,6 @@
 """What holds for every stored notebook: in step with its source, complete, readable without a network."""
 
+import ast
 import copy
 import re
 from decimal import Decimal
@@ -68,6 +69,36 @@ def test_learners_get_a_stub_for_every_solution(source):
 
 def test_the_picture_in_the_readme_is_the_one_in_the_course():
     assert (stored.ROOT / build.README_PICTURE).read_bytes() == build.picture(*build.SHOWN_IN_README)
+
+
+def definitions(code):
+    """{name: source} of the classes and functions that a Python text or a cell defines at its top level."""
+    code = re.sub(r"(?m)^( *)%", r"\1# %", code)  # a magic is no Python
+    found = [node for node in ast.parse(code).body if isinstance(node, (ast.ClassDef, ast.FunctionDef))]
+    return {node.name: ast.get_source_segment(code, node) for node in found}
+
+
+def shown(path):
+    """(name, source) of every definition in a stored notebook."""
+    for cell in stored.code_cells(stored.read(path)):
+        yield from definitions(cell.source).items()
+
+
+SHARED = {}  # what chapters build and later ones import
+for room in ("attention", "randomness"):
+    SHARED |= definitions((stored.ROOT / f"course_utils/{room}.py").read_text(encoding="utf-8"))
+
+
+@each_notebook
+def test_a_class_that_a_chapter_shows_is_the_one_that_later_chapters_import(path):
+    for name, source in shown(path):
+        assert SHARED.get(name, source) == source, f"course_utils holds another {name}"
+
+
+@pytest.mark.parametrize("folder", ["notebooks", "solutions"])
+def test_every_shared_class_is_built_in_exactly_one_chapter(folder):
+    names = [name for path in stored.PATHS if path.parent.name == folder for name, _ in shown(path)]
+    assert sorted(name for name in names if name in SHARED) == sorted(SHARED)
 
 
 # --- complete -------------------------------------------------------------------------------------------------------
