@@ -389,8 +389,9 @@ print("All row sums:", weights.sum(dim=-1))
 # %% name="weights-picture"
 pictures.show_weights(
     weights, tokens, title="Attention weights of the raw embeddings",
-    alt="Heat map of the six by six attention weights. All cells lie between 0.09 and 0.24, so the map is nearly one "
-        "dark colour; in most rows the columns journey and starts are the brightest. Every row sums to 1.00.",
+    alt="Heat map of the six by six attention weights. All cells lie between 0.09 and 0.24, so the "
+        "map is nearly one dark colour; in most rows the columns journey and starts are the "
+        "brightest. Every row sums to 1.00.",
 )
 
 # %% [markdown]
@@ -515,9 +516,9 @@ attention = influence(last_context, sequence).flip(0)  # (48,)
 pictures.show_curves(
     {"recurrent network": recurrent, "attention": attention}, logarithmic=True,
     x_label="tokens back from the last one", y_label="influence on the last result",
-    alt="Two curves over the distance from the last token, on a logarithmic axis. The recurrent network falls in a "
-        "straight line from 0.8 to 6e-15. Attention starts at 0.15 and then repeats every six tokens between 0.02 "
-        "and 0.05, without falling.",
+    alt="Two curves over the distance from the last token, on a logarithmic axis. The recurrent "
+        "network falls in a straight line from 0.8 to 6e-15. Attention starts at 0.15 and then "
+        "repeats every six tokens between 0.02 and 0.05, without falling.",
 )
 
 # %% [markdown]
@@ -542,5 +543,5 @@ pictures.show_curves(
 # * The **context vector** mixes the **values** of all tokens in those shares.
 # * Any two tokens are one step apart, so no distance makes a signal fade. Their order plays no part.
 #
-# **Next.** There is nothing to train here: the embeddings fix every weight. Chapter 2 gives queries, keys and values
-# matrices of their own. All chapters: [the course's contents](../README.md#chapters).
+# **Next.** There is nothing to train here: the embeddings fix every weight. [Chapter 2](02_trainable_weights.ipynb)
+# gives queries, keys and values matrices of their own. All chapters: [the course's contents](../README.md#chapters).

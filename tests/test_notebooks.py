@@ -3,6 +3,7 @@
 import ast
 import copy
 import re
+import statistics
 from decimal import Decimal
 from urllib.parse import urlsplit
 
@@ -123,6 +124,16 @@ def test_nothing_is_stored_that_belongs_to_one_session(path):
 
 
 # --- readable -------------------------------------------------------------------------------------------------------
+
+
+@each_source
+def test_cells_are_short(source):
+    cells = [cell for cell in stored.code_cells(stored.read(source.with_suffix(".ipynb"))) if cell.id != "setup"]
+    lengths = [len(cell.source.splitlines()) for cell in cells]
+    assert 3 <= statistics.median(lengths) <= 6
+    for cell, length in zip(cells, lengths):
+        assert length <= 20 or "class " in cell.source, f"{cell.id} has {length} lines"
+        assert max(map(len, cell.source.splitlines())) <= 110, f"{cell.id} has lines that do not fit on a page"
 
 
 @each_notebook
