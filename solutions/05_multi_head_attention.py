@@ -1,0 +1,986 @@
+# ---
+# jupyter:
+#   course:
+#     minutes: 90
+#     summary: several heads, one matrix for all of them, the sizes of GPT-2
+#     title: Multi-head attention
+# ---
+
+# %% [markdown]
+# # Chapter 5 · Multi-head attention
+#
+# **Goal.** By the end you can write the attention layer of GPT-2: several causal heads that work side by side, computed
+# with one matrix product each for queries, keys and values. You can also say how many numbers such a layer learns.
+#
+# **Time.** About 90 minutes, exercises included. **You need** chapters 1 to 4: scores, weights, context vectors, the
+# causal mask, dropout, and `CausalAttention`.
+#
+# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
+
+# %% name="setup"
+import importlib.util, os, sys
+
+REPOSITORY = ""  # OWNER/REPO, written here by: python3 -m course_utils links OWNER/REPO
+sys.path.insert(0, os.path.abspath(".."))  # in a clone, the helpers lie next door
+if importlib.util.find_spec("course_utils") is None:
+    assert REPOSITORY, "course_utils is not here: open this notebook inside a clone of the course."
+    # %pip install -q --no-deps git+https://github.com/{REPOSITORY}
+if "COLAB_RELEASE_TAG" in os.environ:
+    print("On Colab, File > Save a copy in Drive keeps what you write.")
+
+# %% name="imports"
+import torch
+from torch import nn
+from torch.autograd.functional import jacobian
+
+from course_utils import pictures
+from course_utils.attention import CausalAttention
+from course_utils.guards import check_dropout, check_heads, check_input
+
+# %% [markdown]
+# The class `CausalAttention` is the one that chapter 4 built. The three functions from `guards` compute nothing. They
+# only refuse impossible input, with a sentence that says what was wrong.
+#
+# Here are the six words again, and a batch of two sequences. Both are the same sentence.
+
+# %% name="inputs"
+tokens = ["Your", "journey", "starts", "with", "one", "step"]
+inputs = torch.tensor([
+    [0.43, 0.15, 0.89],  # Your     x(1)
+    [0.55, 0.87, 0.66],  # journey  x(2)
+    [0.57, 0.85, 0.64],  # starts   x(3)
+    [0.22, 0.58, 0.33],  # with     x(4)
+    [0.77, 0.25, 0.10],  # one      x(5)
+    [0.05, 0.80, 0.55],  # step     x(6)
+])
+batch = torch.stack((inputs, inputs))  # (2, 6, 3)
+print(batch.shape)
+
+# %% [markdown]
+# The shape is $(B, T, d_\mathrm{in})$: 2 sequences, 6 tokens each, 3 numbers per token.
+
+# %% [markdown]
+# ## One head, one set of shares
+#
+# A layer such as `CausalAttention` is called a **head**. For each token it computes one set of shares and mixes all
+# values by them. Is one set enough?
+#
+# Suppose "step" wants to hear from two words, "Your" and "with". Let us write its shares by hand, half and half. Then
+# we let the two words exchange their vectors. Does "step" notice?
+
+# %% name="one-set-of-shares"
+shares = torch.tensor([0.5, 0.0, 0.0, 0.5, 0.0, 0.0])  # half "Your", half "with"
+exchanged = inputs[[3, 1, 2, 0, 4, 5]]  # "Your" and "with" have each other's vector
+print(shares @ inputs)  # (6,) @ (6, 3) -> (3,)
+print(shares @ exchanged)
+
+# %% [markdown]
+# Twice 0.3250, 0.3650, 0.6100: "step" does not notice. It heard both, but not which of them said what. (Uneven shares
+# would tell these two cases apart, but then one of the words is heard less.)
+#
+# Now two sets of shares, each with one word. We lay the two context vectors side by side.
+
+# %% name="two-sets-of-shares"
+two_shares = torch.tensor([
+    [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],  # the first head hears "Your"
+    [0.0, 0.0, 0.0, 1.0, 0.0, 0.0],  # the second head hears "with"
+])
+print((two_shares @ inputs).flatten())  # (2, 6) @ (6, 3) -> (2, 3) -> (6,)
+print((two_shares @ exchanged).flatten())
+
+# %% [markdown]
+# The first line begins with the vector of "Your", 0.4300, 0.1500, 0.8900, and ends with that of "with". In the second
+# line they have changed places. Nothing is lost.
+#
+# But is that fair? There are now six numbers instead of three. What if each head may use only a part of every vector,
+# here one column?
+
+# %% name="two-narrow-heads"
+for sentence in [inputs, exchanged]:
+    heard = [two_shares[head] @ sentence[:, head] for head in range(2)]  # (6,) @ (6,) -> ()
+    print(torch.stack(heard))  # (2,)
+
+# %% [markdown]
+# Two numbers, fewer than the single head's three, and the exchange still shows: 0.4300 and 0.5800 become 0.2200 and
+# 0.1500. So several sets of shares cost no width, as long as each head takes only a part of it. That is the idea of
+# **multi-head attention**. Here the shares were written by hand; from now on heads compute them.
+
+# %% [markdown]
+# ## Heads side by side
+#
+# The simplest way to have two heads is to make two. Each draws random matrices of its own, so each computes its own
+# shares. Their context vectors are **concatenated**: laid side by side, along the last dimension.
+
+# %% name="concatenate"
+torch.manual_seed(123)
+first = CausalAttention(d_in=3, d_out=2, context_length=6, dropout=0.0)
+second = CausalAttention(d_in=3, d_out=2, context_length=6, dropout=0.0)
+print(torch.cat([first(inputs), second(inputs)], dim=-1))  # (6, 2) and (6, 2) -> (6, 4)
+
+# %% [markdown]
+# In row 1, the first head contributes -0.4519 and 0.2216, the second 0.4772 and 0.1063. Two numbers and two numbers
+# make four.
+#
+# For any number of heads we put them in a list, and the list in a class.
+
+# %% name="wrapper-class"
+class MultiHeadAttentionWrapper(nn.Module):
+    """Causal heads side by side, their outputs concatenated: (B, T, d_in) to (B, T, num_heads * d_out)."""
+
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias) for _ in range(num_heads)
+        )
+
+    def forward(self, x):
+        return torch.cat([head(x) for head in self.heads], dim=-1)  # (B, T, num_heads * d_out)
+
+# %% [markdown]
+# The class has no mathematics of its own: it makes heads, calls them one after the other, and concatenates. With the
+# same seed it must give the same four columns, for both sequences of the batch.
+
+# %% name="wrapper"
+torch.manual_seed(123)
+wrapper = MultiHeadAttentionWrapper(3, 2, context_length=6, dropout=0.0, num_heads=2)
+context_vecs = wrapper(batch)  # (2, 6, 3) -> (2, 6, 4)
+print(context_vecs)
+print("context_vecs.shape:", context_vecs.shape)
+
+# %% [markdown]
+# Row 1 is -0.4519, 0.2216, 0.4772, 0.1063 as before, and the second sequence repeats the first. In this class `d_out`
+# counts the numbers of *one* head, so the result is `num_heads * d_out` = 4 numbers wide.
+#
+# How different are the two heads? For a look at their weights we need the first half of `CausalAttention.forward`.
+
+# %% name="head-weights"
+def head_weights(head, x):
+    """The weights (T, T) of one CausalAttention for T tokens x, T its context length."""
+    scores = head.W_query(x) @ head.W_key(x).T  # (T, d_out) @ (d_out, T) -> (T, T)
+    d_k = head.W_key.out_features
+    return torch.softmax(scores.masked_fill(head.mask, -torch.inf) / d_k**0.5, dim=-1)
+
+
+weights = torch.stack([head_weights(head, inputs) for head in wrapper.heads])  # (2, 6, 6)
+print(weights[:, 1].detach())  # the row of "journey", once per head
+
+# %% [markdown]
+# "journey" sees only "Your" and itself. The first head gives them 0.4833 and 0.5167, the second 0.4400 and 0.5600: two
+# sets of shares for one token. Here are both matrices in full.
+
+# %% name="heads-picture"
+pictures.show_weights(
+    weights, tokens, masked=wrapper.heads[0].mask, title="Two untrained heads, one sentence",
+    alt="Two heat maps side by side, one per head, each a lower triangle of attention weights "
+        "with the future in grey. The rows are nearly even in both. In the row of journey, "
+        "head 1 has 0.48 and 0.52, head 2 has 0.44 and 0.56. Every row sums to 1.00.",
+)
+
+# %% [markdown]
+# The message: each head has a matrix of weights of its own. Only the first row, where "Your" can attend to nothing but
+# itself, is the same in both. The others differ by little, since both heads are untrained and their shares nearly even.
+# What each head looks for is up to training.
+
+# %% [markdown]
+# ### Why not a plain Python list?
+#
+# The class stores its heads in an `nn.ModuleList`. A plain list also holds two heads and is easier to type. What
+# would it cost? Let us count what both modules have to learn.
+
+# %% name="plain-list"
+class PlainList(nn.Module):
+    """Two such heads in a plain list."""
+
+    def __init__(self):
+        super().__init__()
+        self.heads = [CausalAttention(3, 2, 6, 0.0) for _ in range(2)]
+
+
+def count(module):
+    """How many numbers a module learns."""
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+print("plain list:", count(PlainList()), "ModuleList:", count(wrapper))
+
+# %% [markdown]
+# The wrapper has 36 numbers to learn: 2 heads with 3 matrices of 3 × 2 each. With the plain list PyTorch finds none,
+# since it looks only at attributes that are parameters or modules, and a list is neither. What does an optimizer say?
+
+# %% name="nothing-to-train"
+try:
+    torch.optim.SGD(PlainList().parameters(), lr=0.1)
+except ValueError as error:
+    print(type(error).__name__, error)
+
+# %% [markdown]
+# Here we are lucky to get an error. What if another layer stands beside the heads, and does have parameters?
+
+# %% name="silently-untrained"
+model = nn.Sequential(PlainList(), nn.Linear(4, 1))
+torch.optim.SGD(model.parameters(), lr=0.1)
+print(count(model))
+
+# %% [markdown]
+# No error. The optimizer takes the 5 numbers of the linear layer, 4 weights and a bias. The heads would never be
+# trained, and nothing would say so.
+
+# %% [markdown]
+# ## One matrix for all heads
+#
+# With many heads the wrapper calls many small layers, one after the other. Can one large matrix do the work of many
+# small ones? To tell the dimensions apart we now take 3 heads with 4 numbers each, so that 2 sequences, 3 heads, 4
+# numbers and 6 tokens are all different.
+
+# %% name="three-heads"
+torch.manual_seed(123)
+three_heads = MultiHeadAttentionWrapper(
+    d_in=3, d_out=4, context_length=6, dropout=0.0, num_heads=3
+)
+for head in three_heads.heads:
+    print(head.W_query(inputs[1]).detach())  # the query of "journey" in each head, (4,)
+
+# %% [markdown]
+# Three heads, three queries for "journey". The first begins with -0.3021, the second with -0.6810. Each came from a
+# matrix of its own.
+#
+# `nn.Linear` stores its matrix with one *row* per output. So we stack the three matrices on top of each other, and
+# apply the tall one to the whole batch at once.
+
+# %% name="one-matrix"
+def stacked(wrapper, name):
+    """The matrices of this name of all heads, stacked: (num_heads * head_dim, d_in)."""
+    return torch.cat([getattr(head, name).weight.detach() for head in wrapper.heads])
+
+
+queries = batch @ stacked(three_heads, "W_query").T  # (2, 6, 3) @ (3, 12) -> (2, 6, 12)
+print(queries.shape)
+print(queries[0, 1])
+
+# %% [markdown]
+# The same twelve numbers, in one row: the first head's four, then the second head's, then the third's. One product
+# instead of three, and all queries are there. The number of columns that belong to one head, here 4, is called
+# **head_dim**.
+#
+# What remains is to take them apart again. This is called the **weight split**: one large matrix whose results are
+# shared out among the heads.
+
+# %% [markdown]
+# ### Step 1: view
+#
+# `view` reads the same numbers, in the same order, with other sizes. We cut the last dimension, 12, into 3 heads of 4.
+
+# %% name="view"
+apart = queries.view(2, 6, 3, 4)  # (2, 6, 12) -> (2, 6, 3, 4)
+print(apart[0, 1])
+
+# %% [markdown]
+# "journey" in the first sequence: row 1 is the first head's query, -0.3021 and so on, row 2 the second head's. The
+# axes are now (B, T, num_heads, head_dim).
+#
+# Could we compute scores right away? `@` multiplies over the last two dimensions and repeats that for all others.
+
+# %% name="scores-without-transpose"
+print((apart @ apart.transpose(2, 3)).shape)  # (2, 6, 3, 4) @ (2, 6, 4, 3)
+
+# %% [markdown]
+# For each of the 6 tokens a 3 × 3 table: heads scored against heads, within one token. No token meets another. For
+# attention the last two dimensions must be tokens and numbers.
+
+# %% [markdown]
+# ### Step 2: transpose
+#
+# So heads and tokens change places. Then every head has a matrix (T, head_dim) of its own, and the heads stand where
+# the batch stands: among the dimensions over which `@` repeats.
+
+# %% name="transpose"
+queries = apart.transpose(1, 2)  # (2, 6, 3, 4) -> (2, 3, 6, 4)
+print(queries.shape)
+print(queries[0, 2])
+
+# %% [markdown]
+# This is the third head in the first sequence: six tokens with four numbers each. Its row 2, "journey", begins with
+# -0.4715, as the third head's query did above.
+#
+# A reader may object: `view(2, 3, 6, 4)` gives the same shape in one step. Does it give the same split? To see
+# who goes where, we replace every number by the position of its token, 1 to 6, and split both ways.
+
+# %% name="whose-number"
+positions = torch.arange(1, 7).view(1, 6, 1).expand(1, 6, 12)  # (1, 6, 12), row t holds t
+right = positions.reshape(1, 6, 3, 4).transpose(1, 2)  # (1, 3, 6, 4)
+wrong = positions.reshape(1, 3, 6, 4)  # the same shape
+print(right[0, :, :, 0])  # (3, 6): in each head's row t, whose numbers?
+print(wrong[0, :, :, 0])
+
+# %% [markdown]
+# Split properly, each of the three heads has the six tokens in order, 1 to 6. Viewed straight to the final shape, the
+# first head has 1, 1, 1, 2, 2, 2: three pieces of "Your" and three of "journey", and no other word. The shape is right
+# and the contents are wrong, so no error will tell you.
+
+# %% [markdown]
+# ### Exercise 5.1 · Split into heads
+# ★★☆ · 5 minutes
+#
+# Write the split so that it works with any sizes, and for a single sequence (T, d_out) as well as for a batch. Counting
+# dimensions from the end helps: `transpose(-3, -2)`.
+#
+# The cell splits the numbers 0 to 23, four tokens of six, into three heads. You are done when the second head holds
+# `[2, 3]`, `[8, 9]`, `[14, 15]`, `[20, 21]`, first in a batch of one and then without a batch.
+
+# %% name="exercise-5-1"
+numbered = torch.arange(24).view(1, 4, 6)  # (B, T, d_out) = (1, 4, 6)
+
+
+def my_split(projected, num_heads):
+    """(..., T, d_out) becomes (..., num_heads, T, head_dim), with or without a batch."""
+    ### BEGIN SOLUTION
+    *before, d_out = projected.shape
+    head_dim = d_out // num_heads
+    apart = projected.view(*before, num_heads, head_dim)  # (..., T, num_heads, head_dim)
+    return apart.transpose(-3, -2)  # (..., num_heads, T, head_dim)
+    ### END SOLUTION
+
+
+print(my_split(numbered, 3))
+print(my_split(numbered[0], 3))
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** `view` cuts only the last dimension, so each token keeps its own numbers, and the transpose brings
+# the heads before the tokens. Token 1 holds 0 to 5, token 2 holds 6 to 11; the second head gets numbers 2 and 3 of the
+# first, 8 and 9 of the second, and so on.
+
+# %% [markdown]
+# ### Step 3: scores, head by head
+#
+# Does `@` really keep the heads apart? Take a small tensor with two heads, three tokens and four numbers each, and
+# multiply it by its own transpose, as for scores of queries that are also keys. The numbers come from Chung-En Johnny
+# Yu's course page, one of the texts behind this course.
+
+# %% name="four-dimensions"
+a = torch.tensor([[[[0.2745, 0.6584, 0.2775, 0.8573],
+                    [0.8993, 0.0390, 0.9268, 0.7388],
+                    [0.7179, 0.7058, 0.9156, 0.4340]],
+                   [[0.0772, 0.3565, 0.1479, 0.5331],
+                    [0.4066, 0.2318, 0.4545, 0.9737],
+                    [0.4606, 0.5159, 0.4220, 0.5786]]]])  # (1, 2, 3, 4)
+print(a @ a.transpose(2, 3))  # (1, 2, 3, 4) @ (1, 2, 4, 3) -> (1, 2, 3, 3)
+
+# %% [markdown]
+# Two tables of 3 × 3, one below the other. Compare them with each head on its own.
+
+# %% name="each-head-alone"
+print("First head:\n", a[0, 0] @ a[0, 0].T)  # (3, 4) @ (4, 3) -> (3, 3)
+print("\nSecond head:\n", a[0, 1] @ a[0, 1].T)
+
+# %% [markdown]
+# The first head's table begins with 1.3208 and the second's with 0.4391, as above. So one 4-D product is the list of
+# all 2-D products, head by head. Back to our sentence: keys and values are split like the queries.
+
+# %% name="scores-per-head"
+keys = (batch @ stacked(three_heads, "W_key").T).view(2, 6, 3, 4).transpose(1, 2)
+values = (batch @ stacked(three_heads, "W_value").T).view(2, 6, 3, 4).transpose(1, 2)
+scores = queries @ keys.transpose(2, 3)  # (2, 3, 6, 4) @ (2, 3, 4, 6) -> (2, 3, 6, 6)
+print(scores.shape)
+
+# %% [markdown]
+# A 6 × 6 table of scores for each of 3 heads in each of 2 sequences. Before softmax they are divided by $\sqrt{d_k}$.
+# Which $d_k$ is that now: all 12 numbers, or the 4 of one head? Measure how widely dot products of random vectors
+# spread, in full and over the first four numbers.
+
+# %% name="which-d-k"
+torch.manual_seed(0)
+left, right = torch.randn(2, 10_000, 12, dtype=torch.float64)  # 10,000 pairs of vectors
+print(f"12 numbers: {(left * right).sum(dim=-1).std():.2f}, the root of 12 is {12**0.5:.2f}")
+narrow = (left[:, :4] * right[:, :4]).sum(dim=-1)
+print(f" 4 numbers: {narrow.std():.2f}, the root of  4 is {4**0.5:.2f}")
+
+# %% [markdown]
+# Sums of 12 products spread by 3.43, sums of 4 by 2.00. A score adds up only the products of its own head, so dividing
+# by $\sqrt{4}$ brings its spread to 1: $d_k$ is head_dim. Dividing by $\sqrt{12}$ would make the scores too small, and
+# the weights flatter than intended.
+
+# %% name="weights-per-head"
+future = torch.triu(torch.ones(6, 6), diagonal=1).bool()  # True above the diagonal: hidden
+scores = scores.masked_fill(future, -torch.inf)  # the same mask in every head
+weights = torch.softmax(scores / 4**0.5, dim=-1)  # (2, 3, 6, 6), every row sums to 1
+print(weights[0, :, 5])  # the row of "step" in each head, (3, 6)
+
+# %% [markdown]
+# The (6, 6) mask fits all heads and sequences, since PyTorch repeats it over the first two dimensions. "step" now has
+# three sets of shares. Its favourite is "one" in the first and second head, with 0.1820 and 0.1797, and "step" itself
+# in the third, with 0.1759.
+
+# %% [markdown]
+# ### Step 4: merge
+#
+# Mixing the values works head by head too. Then everything runs backwards: heads and tokens change places again, and
+# the last two dimensions become one.
+
+# %% name="merge-fails"
+context = weights @ values  # (2, 3, 6, 6) @ (2, 3, 6, 4) -> (2, 3, 6, 4)
+together = context.transpose(1, 2)  # (2, 3, 6, 4) -> (2, 6, 3, 4)
+try:
+    together.view(2, 6, 12)
+except RuntimeError as error:
+    print(type(error).__name__, error)
+
+# %% [markdown]
+# Step 1 allowed a `view`, this step does not. Why? In memory a tensor is one long line of numbers. `transpose` moves
+# none of them. It only changes the **stride**, the distance in memory from one entry to the next, per dimension.
+
+# %% name="strides"
+print(context.shape, context.stride(), context.is_contiguous())
+print(together.shape, together.stride(), together.is_contiguous())
+
+# %% [markdown]
+# Before the transpose, tokens lie 4 numbers apart and heads 24. Afterwards the order of the dimensions no longer
+# agrees with the order in memory: the tensor is not **contiguous**. A token's 12 numbers lie in three places, 24
+# apart, and a `view` cannot join them. `contiguous()` copies the numbers into the new order.
+
+# %% name="merge"
+together = together.contiguous()  # (2, 6, 3, 4), copied
+context = together.view(2, 6, 12)  # (2, 6, 3, 4) -> (2, 6, 12)
+print(context.shape)
+print("as the wrapper:", torch.allclose(context, three_heads(batch), atol=1e-6))
+
+# %% [markdown]
+# View, transpose, scores, softmax, mix, transpose, contiguous, view. The result is what three separate heads compute,
+# with one product each for queries, keys and values instead of three.
+#
+# (The message recommends `reshape`, which copies when it has to. We write `contiguous().view(...)` because then one can
+# see where the copy happens.)
+
+# %% [markdown]
+# ### Exercise 5.2 · Merge the heads
+# ★★☆ · 5 minutes
+#
+# Write the way back, again for any sizes, with and without a batch. The cell merges the heads that the split of
+# exercise 5.1 should give. You are done when the numbers 0 to 23 stand in their order again: `[0, 1, 2, 3, 4, 5]` in
+# the first row, and then the same rows without a batch.
+
+# %% name="exercise-5-2"
+heads = torch.arange(24).view(1, 4, 3, 2).transpose(1, 2)  # (1, 4, 3, 2) -> (1, 3, 4, 2)
+
+
+def my_merge(context):
+    """(..., num_heads, T, head_dim) becomes (..., T, d_out), with or without a batch."""
+    ### BEGIN SOLUTION
+    together = context.transpose(-3, -2).contiguous()  # (..., T, num_heads, head_dim)
+    *before, num_heads, head_dim = together.shape
+    return together.view(*before, num_heads * head_dim)  # (..., T, d_out)
+    ### END SOLUTION
+
+
+print(my_merge(heads))
+print(my_merge(heads[0]))
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** The transpose puts the heads of one token next to each other, `contiguous` lays them out that way
+# in memory, and `view` drops the border between them. Without the transpose, the first row would be
+# `[0, 1, 6, 7, 12, 13]`: pieces of three tokens, all from one head.
+
+# %% [markdown]
+# ## The class
+#
+# The four steps become a class. It has two methods for the two reshapes, `split` and `merge`, and one layer more than
+# the steps had: `out_proj`, which mixes the concatenated heads. Note that `d_out` now is the width of *all* heads
+# together, so each gets `d_out // num_heads` numbers.
+
+# %% name="split-class"
+class MultiHeadAttention(nn.Module):
+    """Causal attention with its width split into heads: (B, T, d_in) to (B, T, d_out), T up to context_length.
+
+    d_out must be divisible by num_heads. dropout: the share of weights that is dropped in training, 0 <= p < 1.
+    """
+
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        check_heads(d_out, num_heads)
+        check_dropout(dropout)
+        self.num_heads = num_heads
+        self.head_dim = d_out // num_heads
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.dropout = nn.Dropout(dropout)
+        future = torch.triu(torch.ones(context_length, context_length), diagonal=1).bool()
+        self.register_buffer("mask", future)  # True above the diagonal: hidden
+
+    def split(self, projected):
+        """One width for all heads, (B, T, d_out), becomes one matrix per head: (B, num_heads, T, head_dim)."""
+        apart = projected.view(*projected.shape[:-1], self.num_heads, self.head_dim)  # (B, T, num_heads, head_dim)
+        return apart.transpose(-3, -2)  # (B, num_heads, T, head_dim)
+
+    def merge(self, context):
+        """The way back: (B, num_heads, T, head_dim) becomes (B, T, d_out)."""
+        together = context.transpose(-3, -2).contiguous()  # (B, T, num_heads, head_dim)
+        return together.view(*together.shape[:-2], self.num_heads * self.head_dim)  # (B, T, d_out)
+
+    def forward(self, x):
+        check_input(x, d_in=self.W_query.in_features, weight=self.W_query.weight, longest=len(self.mask))
+        num_tokens = x.shape[-2]
+        queries = self.split(self.W_query(x))  # (B, num_heads, T, head_dim)
+        keys = self.split(self.W_key(x))  # (B, num_heads, T, head_dim)
+        values = self.split(self.W_value(x))  # (B, num_heads, T, head_dim)
+
+        scores = queries @ keys.transpose(-2, -1)  # (B, num_heads, T, T)
+        scores = scores.masked_fill(self.mask[:num_tokens, :num_tokens], -torch.inf)
+        weights = torch.softmax(scores / self.head_dim**0.5, dim=-1)  # (B, num_heads, T, T)
+        weights = self.dropout(weights)
+        return self.out_proj(self.merge(weights @ values))  # (B, T, d_out)
+
+# %% [markdown]
+# We run it with the numbers of Yu's page, which another source, a condensed notebook, shares: width 2, two heads, and
+# therefore a single number per head.
+
+# %% name="split-class-output"
+torch.manual_seed(123)
+mha = MultiHeadAttention(d_in=3, d_out=2, context_length=6, dropout=0.0, num_heads=2)
+context_vecs = mha(batch)  # (2, 6, 3) -> (2, 6, 2)
+print(context_vecs)
+print("context_vecs.shape:", context_vecs.shape)
+
+# %% [markdown]
+# "Your" comes out as 0.3190, 0.4858, twice, as the batch holds the sentence twice. The result has `d_out` = 2 numbers
+# per token, not 4: the heads share the width.
+#
+# What does `out_proj` do here? Its matrix has one row per number that comes out and one column per number that goes in,
+# and here each column is one head.
+
+# %% name="out-proj"
+print(mha.out_proj.weight.detach())  # (2, 2)
+print(mha.out_proj.bias.detach())  # (2,)
+
+# %% [markdown]
+# Row 1 says: the first number is -0.1668 times the first head's, plus 0.2270 times the second head's, plus the bias
+# 0.1934. Before `out_proj` each column belonged to one head. After it, each number draws on both.
+
+# %% [markdown]
+# ### The same output, once the weights are the same
+#
+# The wrapper began with -0.4519 and this class with 0.3190. Yu's page notes that the results differ because the random
+# weights do. Is that so? We can find out: make the class as wide as the wrapper, copy the wrapper's weights, and let
+# `out_proj` do nothing.
+#
+# A matrix that does nothing is the identity, with ones on the diagonal. With a bias of zero it hands on what it gets.
+
+# %% name="copy-the-weights"
+same = MultiHeadAttention(d_in=3, d_out=4, context_length=6, dropout=0.0, num_heads=2)
+with torch.no_grad():
+    for name in ["W_query", "W_key", "W_value"]:
+        getattr(same, name).weight.copy_(stacked(wrapper, name))  # (4, 3)
+    same.out_proj.weight.copy_(torch.eye(4))
+    same.out_proj.bias.zero_()
+print(same(inputs).detach())
+print("same output:", torch.allclose(same(batch), wrapper(batch), atol=1e-6))
+
+# %% [markdown]
+# Row 1 is -0.4519, 0.2216, 0.4772, 0.1063, the wrapper's numbers, and so are all others. With the same weights the
+# split computes what separate heads compute, in fewer and larger products. What the wrapper lacks is `out_proj`.
+
+# %% [markdown]
+# ### What a forgotten transpose does
+#
+# Step 2 showed whose numbers go where without the transpose. What does it do to a whole layer? We take the class, spoil
+# its `split`, and ask the question of chapter 3: which output depends on which input?
+
+# %% name="dependencies"
+def dependencies(layer, x):
+    """(T, T): True in row t, column s, if output t moves with token s of x (T, d_in)."""
+    derivatives = jacobian(layer, x)  # (T, d_out, T, d_in)
+    return (derivatives != 0).any(dim=3).any(dim=1)  # (T, T)
+
+# %% [markdown]
+# `jacobian` takes the derivative of every output by every input. Where all of them are zero, the output does not depend
+# on the token. First the class as it should be, with three heads of four numbers.
+
+# %% name="right-picture"
+torch.manual_seed(123)
+layer = MultiHeadAttention(d_in=3, d_out=12, context_length=6, dropout=0.0, num_heads=3)
+pictures.show_dependencies(
+    dependencies(layer, inputs), tokens, title="With transpose",
+    alt="Six by six map of which output depends on which input. Every cell on and below the "
+        "diagonal says yes, every cell above it has a dot: no output depends on later tokens.",
+)
+
+# %% [markdown]
+# The message: each output depends on its own token and on those before it, and on nothing else. And now the mistake, in
+# a class that inherits everything but `split`. It has the same mask.
+
+# %% name="wrong-picture"
+class ViewOnly(MultiHeadAttention):
+    """MultiHeadAttention with a mistake: it views straight to the final shape."""
+
+    def split(self, projected):
+        *before, T, _ = projected.shape
+        return projected.view(*before, self.num_heads, T, self.head_dim)  # no transpose
+
+
+torch.manual_seed(123)
+spoilt = ViewOnly(d_in=3, d_out=12, context_length=6, dropout=0.0, num_heads=3)
+pictures.show_dependencies(
+    dependencies(spoilt, inputs), tokens, title="Without transpose",
+    alt="Six by six map of which output depends on which input. In the first three rows the "
+        "columns Your, starts and one say yes and the others have a dot. In the last three "
+        "rows all six columns say yes. There is no triangle.",
+)
+
+# %% [markdown]
+# The message: the triangle is gone. The output of "Your", the first token, depends on "starts" and "one", which it must
+# not see. The output of "journey" does not depend on "journey". The mask still hides row from later row in each head,
+# but the rows no longer are tokens.
+
+# %% [markdown]
+# ### Exercise 5.3 · Multi-head attention from a blank page
+# ★★★ · 15 minutes
+#
+# Write the class yourself, without looking up. Make the layers in the order `W_query`, `W_key`, `W_value`, `out_proj`,
+# so that one seed gives your class and the course's the same random weights. You need no checks of the input. A
+# batch is all it has to take, and T may be smaller than `context_length`.
+#
+# The cell compares both on two different sequences, in full and cut to four tokens. You are done when it prints the
+# shapes [2, 6, 12] and [2, 4, 12], each with `True`.
+
+# %% name="exercise-5-3"
+class MyMultiHeadAttention(nn.Module):
+    """Causal attention with its width split into heads: (B, T, d_in) to (B, T, d_out)."""
+    ### BEGIN SOLUTION
+
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.num_heads, self.head_dim = num_heads, d_out // num_heads
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.dropout = nn.Dropout(dropout)
+        future = torch.triu(torch.ones(context_length, context_length), diagonal=1).bool()
+        self.register_buffer("mask", future)
+
+    def forward(self, x):
+        B, T, _ = x.shape
+        sizes = B, T, self.num_heads, self.head_dim
+        queries = self.W_query(x).view(sizes).transpose(1, 2)  # (B, num_heads, T, head_dim)
+        keys = self.W_key(x).view(sizes).transpose(1, 2)  # (B, num_heads, T, head_dim)
+        values = self.W_value(x).view(sizes).transpose(1, 2)  # (B, num_heads, T, head_dim)
+        scores = queries @ keys.transpose(2, 3) / self.head_dim**0.5  # (B, num_heads, T, T)
+        weights = torch.softmax(scores.masked_fill(self.mask[:T, :T], -torch.inf), dim=-1)
+        context = self.dropout(weights) @ values  # (B, num_heads, T, head_dim)
+        context = context.transpose(1, 2).contiguous().view(B, T, -1)  # (B, T, d_out)
+        return self.out_proj(context)  # (B, T, d_out)
+    ### END SOLUTION
+
+
+pair = torch.stack((inputs, inputs.flip(0)))  # (2, 6, 3), two different sequences
+written = "forward" in vars(MyMultiHeadAttention)
+print("written:", written)
+for part in [pair, pair[:, :4]] if written else []:
+    torch.manual_seed(123)
+    course = MultiHeadAttention(d_in=3, d_out=12, context_length=6, dropout=0.0, num_heads=3)
+    torch.manual_seed(123)
+    mine = MyMultiHeadAttention(d_in=3, d_out=12, context_length=6, dropout=0.0, num_heads=3)
+    print(mine(part).shape, torch.allclose(mine(part), course(part), atol=1e-6))
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** It is the four steps in a row, with a fresh `view` for any B and T and the mask cut to T. Dividing
+# before masking is fine as well, since minus infinity stays minus infinity. Two sequences that differ would show a
+# split that mixes them, and four tokens would show a mask that is not cut.
+
+# %% [markdown]
+# ## At the size of GPT-2
+#
+# GPT-2 is a language model of 2019, built around this layer. In its smallest version every token has 768 numbers, there
+# are 12 heads, and sequences have up to 1024 tokens. Pascal Burume's guide makes a layer of this size and sends two
+# sequences of 100 random tokens through it.
+
+# %% name="gpt2-small-layer"
+torch.manual_seed(123)
+layer = MultiHeadAttention(d_in=768, d_out=768, context_length=1024, dropout=0.1, num_heads=12)
+output = layer(torch.rand(2, 100, 768))
+print(output.shape)
+print("head_dim:", layer.head_dim, "and for a width of 512 with 8 heads:", 512 // 8)
+
+# %% [markdown]
+# The shape is (B, T, d_out). Each of the 12 heads has 64 numbers. A BERT article among our sources has a width of
+# 512 and 8 heads, and gets 64 as well.
+#
+# How many numbers does this layer learn? The guide counts four matrices, 2,359,296 in total. Is that all?
+
+# %% name="parameters"
+for name, parameter in layer.named_parameters():
+    print(f"{name:15} {parameter.numel():>9,}")
+print(f"{'total':15} {count(layer):>9,}")
+
+# %% [markdown]
+# Four matrices of 768 × 768 = 589,824 each, as the guide says. But `out_proj` also has a bias, 768 numbers that are
+# easy to forget. The total is 2,360,064. The mask is not in the list: a buffer is stored, not learned.
+
+# %% [markdown]
+# ### The four sizes, counted
+#
+# GPT-2 comes in four sizes. Each is a stack of equal **layers**, and each layer has an attention layer with biases, a
+# small network of two linear layers (four times as wide in the middle), and two **LayerNorms**, which rescale each
+# token with a learned scale and shift.
+#
+# Before the stack, two tables give each of 50,257 tokens and each of 1024 positions a vector. After it stands one more
+# LayerNorm. The last step, from vectors back to tokens, uses the token table again and adds nothing.
+
+# %% name="count-gpt2"
+def count_gpt2(layers, width, vocabulary=50_257, positions=1024):
+    """How many numbers a GPT-2 with this many layers and numbers per token learns."""
+    attention = 4 * (width * width + width)  # queries, keys, values, out_proj
+    network = (width * 4 * width + 4 * width) + (4 * width * width + width)
+    layer_norm = 2 * width  # a scale and a shift for every number
+    tables = (vocabulary + positions) * width
+    return tables + layers * (attention + network + 2 * layer_norm) + layer_norm
+
+
+print(f"{count_gpt2(layers=12, width=768):,}")
+
+# %% [markdown]
+# GPT-2 small learns 124,439,808 numbers. Is the formula right? Build each of its three parts once, here in the width of
+# the next size, 1024, and compare.
+
+# %% name="check-the-formula"
+attention = MultiHeadAttention(1024, 1024, 1024, dropout=0.1, num_heads=16, qkv_bias=True)
+network = nn.Sequential(nn.Linear(1024, 4 * 1024), nn.Linear(4 * 1024, 1024))
+layer_norm = nn.LayerNorm(1024)
+one_layer = count(attention) + count(network) + 2 * count(layer_norm)
+print(f"{one_layer:,}", one_layer == count_gpt2(2, 1024) - count_gpt2(1, 1024))
+
+# %% [markdown]
+# One layer of that width has 12,596,224 numbers, built or calculated. Now all four sizes, with layers, width and heads
+# from GPT-2's published configurations.
+
+# %% name="gpt2-sizes"
+configurations = {
+    "small": (12, 768, 12), "medium": (24, 1024, 16),  # layers, width, heads
+    "large": (36, 1280, 20), "XL": (48, 1600, 25),
+}
+for size, (layers, width, num_heads) in configurations.items():
+    heads_of = f"{num_heads} heads of {width // num_heads}"
+    print(f"{size}: {layers} layers, width {width}, {heads_of}, {count_gpt2(layers, width):,}")
+
+# %% [markdown]
+# From 124,439,808 to 1,557,611,200. Every head has 64 numbers, in all four sizes: a wider model has more heads, not
+# wider ones.
+#
+# Burume's guide lists 117M, 345M, 762M and 1.5B. The first three stand in the GPT-2 paper, so he is in good company;
+# OpenAI later noted in its repository that its original counts were wrong. 1.5B is OpenAI's name for XL, and its
+# row has the right heads, 25 of 64.
+#
+# His table also gives medium 24 heads of "~43" and large 36 heads of "~36". Compare with the lines above: 24 and 36 are
+# numbers of *layers*, an easy slip in a table where both stand side by side and agree for small. Could they be heads?
+
+# %% name="layers-are-not-heads"
+for width, num_heads in [(1024, 24), (1280, 36)]:
+    try:
+        MultiHeadAttention(width, width, 1024, dropout=0.1, num_heads=num_heads)
+    except ValueError as error:
+        print(error)
+
+# %% [markdown]
+# The class refuses both, because 24 does not divide 1024, nor 36 divide 1280. A head_dim of "~43" cannot be: a
+# vector has a whole number of entries.
+#
+# One more line of that table: `qkv_bias=False`. GPT-2 does have biases for queries, keys and values. How much would the
+# small one lack without them?
+
+# %% name="without-biases"
+biases = 12 * 3 * 768  # layers, three matrices, one bias for each of their outputs
+print(f"{biases:,} of {count_gpt2(12, 768):,}, which leaves {count_gpt2(12, 768) - biases:,}")
+
+# %% [markdown]
+# 27,648 numbers, few among 124,439,808. But whoever loads GPT-2's trained weights into a model without these biases has
+# no place for them, and computes something else. So for GPT-2 it must be `qkv_bias=True`.
+
+# %% [markdown]
+# ### Exercise 5.4 · The attention of GPT-2 small
+# ★☆☆ · 4 minutes
+#
+# Build the attention layer of GPT-2 small as GPT-2 has it: its width, its heads, its context length, dropout 0.1, and
+# biases for queries, keys and values. You are done when the cell counts 2,362,368 numbers and heads of 64. That
+# is 3 × 768 more than Burume's layer.
+
+# %% name="exercise-5-4"
+def my_gpt2_small_attention():
+    """One attention layer of GPT-2 small: (B, T, 768) to (B, T, 768), T up to 1024."""
+    ### BEGIN SOLUTION
+    return MultiHeadAttention(768, 768, 1024, dropout=0.1, num_heads=12, qkv_bias=True)
+    ### END SOLUTION
+
+
+layer = my_gpt2_small_attention()
+print(None if layer is None else f"{count(layer):,} numbers, heads of {layer.head_dim}")
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** Four matrices of 768 × 768 and four biases of 768 are 2,362,368 numbers. Neither the number of
+# heads nor the context length changes that: heads only share out the width, and the mask is not learned.
+
+# %% [markdown]
+# ## Messages you will meet
+#
+# Burume's guide ends with common errors, a good idea. We run four of them, to see what PyTorch says. First: a width
+# of 768 and 7 heads. What happens if nobody checks?
+
+# %% name="seven-heads-unchecked"
+try:
+    torch.rand(2, 6, 768).view(2, 6, 7, 768 // 7)
+except RuntimeError as error:
+    print(type(error).__name__, error)
+
+# %% [markdown]
+# `768 // 7` is 109, and 7 times 109 is only 763. True, but the message speaks of sizes and not of heads. So the guide
+# checks before, with an `assert`, and our class with a sentence.
+
+# %% name="seven-heads-checked"
+d_out, num_heads = 768, 7
+try:
+    message = f"d_out ({d_out}) must be divisible by num_heads ({num_heads})"
+    assert d_out % num_heads == 0, message
+except AssertionError as error:
+    print(type(error).__name__, error)
+try:
+    MultiHeadAttention(d_in=768, d_out=768, context_length=1024, dropout=0.1, num_heads=7)
+except ValueError as error:
+    print(type(error).__name__, error)
+
+# %% [markdown]
+# Both name the two numbers that do not fit, 768 and 7. Next: forget `super().__init__()`. The guide expects a
+# RuntimeError.
+
+# %% name="forgotten-super"
+class Forgetful(nn.Module):
+    """A module that does not let nn.Module set itself up."""
+
+    def __init__(self):
+        self.W_query = nn.Linear(3, 2)
+
+
+try:
+    Forgetful()
+except AttributeError as error:
+    print(type(error).__name__, error)
+
+# %% [markdown]
+# It is an AttributeError, and its words are clear: call `Module.__init__()` first. Third: tokens of 512 numbers for a
+# layer made for 768. A bare `nn.Linear` first, then the class.
+
+# %% name="wrong-width"
+tokens_of_512 = torch.rand(2, 100, 512)
+try:
+    nn.Linear(768, 768)(tokens_of_512)
+except RuntimeError as error:
+    print(type(error).__name__, error)
+try:
+    MultiHeadAttention(768, 768, 1024, dropout=0.1, num_heads=12)(tokens_of_512)
+except ValueError as error:
+    print(type(error).__name__, error)
+
+# %% [markdown]
+# "mat1 and mat2" are the two factors of a matrix product. Their inner sizes, 512 and 768, should be equal. The 200 is
+# the batch laid flat, 2 × 100 tokens. The fourth error you have seen in step 4: `view` after `transpose`, a
+# RuntimeError, as the guide says.
+
+# %% [markdown]
+# ## Moving to a GPU
+#
+# `.to(device)` moves a layer to the GPU if there is one. Its parameters move. Does the mask, which is not a parameter?
+
+# %% name="to-device"
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+mha = mha.to(device)
+output = mha(batch.to(device))
+print("same device:", output.device == mha.mask.device == mha.W_query.weight.device)
+
+# %% [markdown]
+# It does, wherever you run this. That is what `register_buffer` is for. On a machine without a GPU this test is weak,
+# though: everything was on the CPU anyway.
+#
+# PyTorch has one more device on every machine, `meta`, which knows shapes and holds no numbers. Let a plain
+# attribute and a buffer move there.
+
+# %% name="plain-attribute"
+class TwoMasks(nn.Module):
+    """One mask as a plain attribute, one as a buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.plain = torch.ones(6, 6)
+        self.register_buffer("buffer", torch.ones(6, 6))
+
+
+moved = TwoMasks().to("meta")
+print("plain attribute:", moved.plain.device, "| buffer:", moved.buffer.device)
+
+# %% [markdown]
+# The plain attribute stays on the CPU, the buffer follows. And if you move the layer and forget its input?
+
+# %% name="forgotten-input"
+try:
+    MultiHeadAttention(3, 2, 6, dropout=0.0, num_heads=2).to("meta")(batch)
+except ValueError as error:
+    print(error)
+
+# %% [markdown]
+# The class says who is where, and what to do about it.
+
+# %% [markdown]
+# ## What to take with you
+#
+# * One **head** has one set of shares per token. Several heads have several, each with a part of the width.
+# * The **weight split** computes all heads with one product each for queries, keys and values. With the same weights it
+#   gives what separate heads give; `out_proj` then mixes them.
+# * Split is view, then transpose. Merge is transpose, contiguous, then view. The shape alone does not tell you whether
+#   it was done right; a dependency matrix does.
+# * GPT-2 has heads of 64 numbers in all four sizes. Layers and heads are counted apart.
+
+# %% [markdown]
+# ### Cheat sheet: multi-head attention on one page
+#
+# There are $n$ = num_heads heads. Head $h$ has queries $Q_h$, keys $K_h$ and values $V_h$ of its own, with
+# $d_k$ = head_dim columns each. Scores of later tokens are set to $-\infty$ before softmax.
+#
+# $$Z_h = \mathrm{softmax}\left(\frac{Q_h K_h^\top}{\sqrt{d_k}}\right) V_h, \qquad
+# \mathrm{output} = \mathrm{concat}(Z_1, \dots, Z_n)\, W_\mathrm{out} + b_\mathrm{out}$$
+#
+# | step | code | shape |
+# | --- | --- | --- |
+# | input | `x` | (B, T, d_in) |
+# | project | `W_query(x)`, `W_key(x)`, `W_value(x)` | (B, T, d_out) |
+# | view | `.view(B, T, num_heads, head_dim)` | (B, T, num_heads, head_dim) |
+# | transpose | `.transpose(1, 2)` | (B, num_heads, T, head_dim) |
+# | scores | `queries @ keys.transpose(2, 3)` | (B, num_heads, T, T) |
+# | hide the future | `.masked_fill(mask[:T, :T], -torch.inf)` | (B, num_heads, T, T) |
+# | weights | `torch.softmax(scores / head_dim**0.5, dim=-1)` | (B, num_heads, T, T) |
+# | drop some in training | `dropout(weights)` | (B, num_heads, T, T) |
+# | mix | `weights @ values` | (B, num_heads, T, head_dim) |
+# | transpose, merge | `.transpose(1, 2).contiguous().view(B, T, d_out)` | (B, T, d_out) |
+# | mix the heads | `out_proj(context)` | (B, T, d_out) |
+#
+# | operation | what it does |
+# | --- | --- |
+# | `a @ b` | matrix product over the last two dimensions, repeated for all others |
+# | `a.view(sizes)` | the same numbers in the same order, other sizes; needs contiguous numbers |
+# | `a.transpose(i, j)` | two dimensions change places; no number moves in memory |
+# | `a.contiguous()` | copies the numbers into the order of the dimensions, if they are not |
+# | `a.masked_fill(mask, v)` | `v` wherever `mask` is True; a new tensor |
+# | `register_buffer(name, a)` | a tensor that moves and is stored with the layer, not learned |
+# | `nn.ModuleList(layers)` | a list whose layers are found, moved and trained |
+#
+# | mistake | how it shows |
+# | --- | --- |
+# | view straight to (B, num_heads, T, head_dim) | no error; outputs depend on later tokens |
+# | merge without transpose | no error; the right numbers in the wrong places |
+# | `view` after `transpose` without `contiguous` | RuntimeError, view size is not compatible |
+# | dividing by √d_out | no error; weights flatter than they should be |
+# | heads in a plain list | nothing to train |
+# | `d_out` not divisible by `num_heads` | refused, with both numbers |
+# | layers taken for heads | GPT-2 medium would need 24 heads of 42⅔ numbers |
+# | `super().__init__()` forgotten | AttributeError, before Module.__init__() call |
+# | tokens of the wrong width | mat1 and mat2 shapes cannot be multiplied |
+# | mask as a plain attribute | it stays on the CPU when the layer moves |
+#
+# **Next.** This was the last step on the way from a dot product to the attention of GPT-2. All chapters:
+# [the course's contents](../README.md#chapters).
