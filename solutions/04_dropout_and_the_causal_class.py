@@ -32,11 +32,11 @@ if "COLAB_RELEASE_TAG" in os.environ:
 import numpy as np
 import torch
 from torch import nn
-from torch.autograd.functional import jacobian
 
 from course_utils import pictures
 from course_utils.attention import SelfAttention_v2
 from course_utils.guards import check_dropout, check_input
+from course_utils.influence import influences
 
 # %% [markdown]
 # ## The weights we start from
@@ -632,22 +632,15 @@ except ValueError as error:
 # %% [markdown]
 # ## Does the class leak?
 #
-# Chapter 3 asks which output depends on which input, and puts the answers into a $T \times T$ matrix. We ask our class
-# in the same way: take the derivative of every output by every input, and see where it is not zero.
-
-# %% name="dependencies"
-def dependencies(layer, sequence):
-    """True at (t, s) where output t depends on input s, shape (T, T); sequence: (T, d_in)."""
-    derivatives = jacobian(layer, sequence)  # (T, d_out, T, d_in)
-    return (derivatives != 0).any(dim=-1).any(dim=1)  # (T, T)
-
-# %% [markdown]
-# For comparison we ask `layer` first, the one from chapter 2 that hides nothing. How many of 36 dependencies do you
+# Chapter 3 asks which output depends on which input: its function `influences` takes the derivative of every output by
+# every input, and where that is not zero, there is a dependency. We ask our class in the same way.
+#
+# For comparison we also ask `layer`, the one from chapter 2 that hides nothing. How many of 36 dependencies do you
 # expect from each?
 
 # %% name="count-dependencies"
-depends = dependencies(causal, inputs)  # (T, T)
-print("without a mask:", int(dependencies(layer, inputs).sum()), "of 36")
+depends = influences(causal, inputs) > 0  # (T, T)
+print("without a mask:", int((influences(layer, inputs) > 0).sum()), "of 36")
 print("causal:        ", int(depends.sum()), "of 36")
 print("exactly the lower triangle:", torch.equal(depends, ~hidden))
 
@@ -741,7 +734,7 @@ if "forward" in vars(MyCausalAttention):
     mine.W_qkv.weight = nn.Parameter(torch.cat(three))  # (3 * d_out, d_in)
     for x in [batch, inputs[:4]]:
         print("agrees:", torch.allclose(mine(x), causal(x), atol=1e-6))
-    print("dependencies:", int(dependencies(mine, inputs).sum()))
+    print("dependencies:", int((influences(mine, inputs) > 0).sum()))
 else:
     print("not written yet")
 

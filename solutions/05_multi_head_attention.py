@@ -31,11 +31,11 @@ if "COLAB_RELEASE_TAG" in os.environ:
 # %% name="imports"
 import torch
 from torch import nn
-from torch.autograd.functional import jacobian
 
 from course_utils import pictures
 from course_utils.attention import CausalAttention
 from course_utils.guards import check_dropout, check_heads, check_input
+from course_utils.influence import influences
 
 # %% [markdown]
 # The class `CausalAttention` is the one that chapter 4 built. The three functions from `guards` compute nothing. They
@@ -583,23 +583,16 @@ print("same output:", torch.allclose(same(batch), wrapper(batch), atol=1e-6))
 # ### What a forgotten transpose does
 #
 # Step 2 showed whose numbers go where without the transpose. What does it do to a whole layer? We take the class, spoil
-# its `split`, and ask the question of chapter 3: which output depends on which input?
-
-# %% name="dependencies"
-def dependencies(layer, x):
-    """(T, T): True in row t, column s, if output t moves with token s of x (T, d_in)."""
-    derivatives = jacobian(layer, x)  # (T, d_out, T, d_in)
-    return (derivatives != 0).any(dim=3).any(dim=1)  # (T, T)
-
-# %% [markdown]
-# `jacobian` takes the derivative of every output by every input. Where all of them are zero, the output does not depend
-# on the token. First the class as it should be, with three heads of four numbers.
+# its `split`, and ask the question of chapter 3: which output depends on which input? Its function `influences` takes
+# the derivatives, and where they are all zero, the output does not depend on the token.
+#
+# First the class as it should be, with three heads of four numbers.
 
 # %% name="right-picture"
 torch.manual_seed(123)
 layer = MultiHeadAttention(d_in=3, d_out=12, context_length=6, dropout=0.0, num_heads=3)
 pictures.show_dependencies(
-    dependencies(layer, inputs), tokens, title="With transpose",
+    influences(layer, inputs) > 0, tokens, title="With transpose",
     alt="Six by six map of which output depends on which input. Every cell on and below the "
         "diagonal says yes, every cell above it has a dot: no output depends on later tokens.",
 )
@@ -620,7 +613,7 @@ class ViewOnly(MultiHeadAttention):
 torch.manual_seed(123)
 spoilt = ViewOnly(d_in=3, d_out=12, context_length=6, dropout=0.0, num_heads=3)
 pictures.show_dependencies(
-    dependencies(spoilt, inputs), tokens, title="Without transpose",
+    influences(spoilt, inputs) > 0, tokens, title="Without transpose",
     alt="Six by six map of which output depends on which input. In the first three rows the "
         "columns Your, starts and one say yes and the others have a dot. In the last three "
         "rows all six columns say yes. There is no triangle.",

@@ -86,7 +86,7 @@ def shown(path):
 
 
 SHARED = {}  # what chapters build and later ones import
-for room in ("attention", "randomness"):
+for room in ("attention", "influence", "randomness"):
     SHARED |= definitions((stored.ROOT / f"course_utils/{room}.py").read_text(encoding="utf-8"))
 
 

@@ -1,0 +1,9 @@
+"""Which output depends on which input: the measure that chapter 3 builds and later chapters ask again."""
+
+from torch.autograd.functional import jacobian
+
+
+def influences(function, sequence):
+    """How strongly input s moves output t of function(sequence): (T, T), row t, column s."""
+    derivatives = jacobian(function, sequence)  # (T, d_out, T, d_in)
+    return derivatives.abs().amax(dim=(1, 3))  # (T, T)
