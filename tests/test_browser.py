@@ -1,6 +1,7 @@
 """Every chapter in JupyterLab in a real browser: it opens, runs from top to bottom and prints what is stored."""
 
 import os
+import re
 import shutil
 import sys
 import time
@@ -33,22 +34,22 @@ def clone(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def page(clone):
-    """A page of Chromium on the JupyterLab that the README's command starts."""
+def lab(clone):
+    """(browser, address): Chromium, and the JupyterLab that the README's command starts."""
     from playwright.sync_api import sync_playwright
 
     options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
     with server.lab(clone) as (_, address), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=options)
-        page = browser.new_page(viewport={"width": 1280, "height": 1000})
-        page.goto(address)
-        yield page
+        yield browser, address
         browser.close()
 
 
 @pytest.mark.parametrize("path", LEARNERS, ids=stored.name)
-def test_a_chapter_runs_from_top_to_bottom(path, clone, page):
-    page.goto(page.url.partition("/lab")[0] + f"/lab/tree/work/{path.name}")
+def test_a_chapter_runs_from_top_to_bottom(path, clone, lab):
+    browser, address = lab
+    page = browser.new_page(viewport={"width": 1280, "height": 1000})
+    page.goto(re.sub(r"work/.*\?", f"work/{path.name}?reset&", address))  # alone, not beside the chapters before it
     page.get_by_role("heading", name="Chapter").first.wait_for(timeout=SECONDS * 1000)
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
@@ -59,6 +60,7 @@ def test_a_chapter_runs_from_top_to_bottom(path, clone, page):
         time.sleep(1)
         page.keyboard.press("Control+s")
         fresh = stored.code_cells(stored.read(clone / "work" / path.name))
+    page.close()
     for new, old in zip(fresh, expected, strict=True):
         assert new.execution_count, f"{old.id} was not run"
         assert not [output for output in new.outputs if output.output_type == "error"], old.id
