@@ -1,7 +1,8 @@
 """The modules that the chapters build, one each, in chapter order.
 
-A chapter that builds a class shows it exactly as it stands here (a test compares them); later chapters import it.
-Shapes: B sequences in a batch, T tokens in a sequence; every layer also takes a single sequence, without B.
+A chapter that builds a class shows it exactly as it stands here (a test compares them); later chapters
+import it. Shapes: B sequences in a batch, T tokens in a sequence. Every layer takes a batch, (B, T, d_in),
+or a single sequence, (T, d_in).
 """
 
 import torch
@@ -11,7 +12,7 @@ from course_utils.guards import check_dropout, check_heads, check_input
 
 
 class SelfAttention_v1(nn.Module):
-    """Scaled dot-product attention with three matrices to learn: (T, d_in) to (T, d_out), a batch likewise."""
+    """Scaled dot-product attention with three matrices to learn: (T, d_in) to (T, d_out)."""
 
     def __init__(self, d_in, d_out):
         super().__init__()
@@ -20,7 +21,7 @@ class SelfAttention_v1(nn.Module):
         self.W_value = nn.Parameter(torch.rand(d_in, d_out))
 
     def forward(self, x):
-        check_input(x, d_in=self.W_query.shape[0], weight=self.W_query)
+        check_input(x, self.W_query.shape[0], self.W_query)
         queries = x @ self.W_query  # (T, d_in) @ (d_in, d_out) -> (T, d_out)
         keys = x @ self.W_key  # (T, d_out)
         values = x @ self.W_value  # (T, d_out)
@@ -32,7 +33,7 @@ class SelfAttention_v1(nn.Module):
 
 
 class SelfAttention_v2(nn.Module):
-    """The same with linear layers, which start from better random weights: (T, d_in) to (T, d_out)."""
+    """The same with linear layers, which start from better numbers: (T, d_in) to (T, d_out)."""
 
     def __init__(self, d_in, d_out, qkv_bias=False):
         super().__init__()
@@ -41,7 +42,7 @@ class SelfAttention_v2(nn.Module):
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
 
     def forward(self, x):
-        check_input(x, d_in=self.W_query.in_features, weight=self.W_query.weight)
+        check_input(x, self.W_query.in_features, self.W_query.weight)
         queries = self.W_query(x)  # (T, d_out)
         keys = self.W_key(x)  # (T, d_out)
         values = self.W_value(x)  # (T, d_out)
@@ -53,9 +54,9 @@ class SelfAttention_v2(nn.Module):
 
 
 class CausalAttention(nn.Module):
-    """Self-attention in which no token sees its future: (B, T, d_in) to (B, T, d_out), T up to context_length.
+    """Self-attention in which no token sees its future: (B, T, d_in) to (B, T, d_out).
 
-    dropout: the share of weights that is dropped in training, 0 or more and less than 1.
+    T may be up to context_length. dropout: the share of weights dropped in training, below 1.
     """
 
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -69,7 +70,7 @@ class CausalAttention(nn.Module):
         self.register_buffer("mask", future)  # True above the diagonal: hidden
 
     def forward(self, x):
-        check_input(x, d_in=self.W_query.in_features, weight=self.W_query.weight, longest=len(self.mask))
+        check_input(x, self.W_query.in_features, self.W_query.weight, longest=len(self.mask))
         num_tokens = x.shape[-2]
         queries = self.W_query(x)  # (B, T, d_out)
         keys = self.W_key(x)  # (B, T, d_out)
@@ -84,12 +85,13 @@ class CausalAttention(nn.Module):
 
 
 class MultiHeadAttentionWrapper(nn.Module):
-    """Causal heads side by side, their outputs concatenated: (B, T, d_in) to (B, T, num_heads * d_out)."""
+    """Causal heads, their outputs concatenated: (B, T, d_in) to (B, T, num_heads * d_out)."""
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
         self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias) for _ in range(num_heads)
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
         )
 
     def forward(self, x):
@@ -97,9 +99,9 @@ class MultiHeadAttentionWrapper(nn.Module):
 
 
 class MultiHeadAttention(nn.Module):
-    """Causal attention with its width split into heads: (B, T, d_in) to (B, T, d_out), T up to context_length.
+    """Causal attention with its width split into heads: (B, T, d_in) to (B, T, d_out).
 
-    d_out must be divisible by num_heads. dropout: the share of weights that is dropped in training, 0 <= p < 1.
+    T may be up to context_length; num_heads must divide d_out. dropout: as in CausalAttention.
     """
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
@@ -117,17 +119,19 @@ class MultiHeadAttention(nn.Module):
         self.register_buffer("mask", future)  # True above the diagonal: hidden
 
     def split(self, projected):
-        """One width for all heads, (B, T, d_out), becomes one matrix per head: (B, num_heads, T, head_dim)."""
-        apart = projected.view(*projected.shape[:-1], self.num_heads, self.head_dim)  # (B, T, num_heads, head_dim)
+        """From one width for all heads, (B, T, d_out), to (B, num_heads, T, head_dim)."""
+        *before, _ = projected.shape
+        apart = projected.view(*before, self.num_heads, self.head_dim)  # (B, T, num_heads, head_dim)
         return apart.transpose(-3, -2)  # (B, num_heads, T, head_dim)
 
     def merge(self, context):
         """The way back: (B, num_heads, T, head_dim) becomes (B, T, d_out)."""
         together = context.transpose(-3, -2).contiguous()  # (B, T, num_heads, head_dim)
-        return together.view(*together.shape[:-2], self.num_heads * self.head_dim)  # (B, T, d_out)
+        *before, num_heads, head_dim = together.shape
+        return together.view(*before, num_heads * head_dim)  # (B, T, d_out)
 
     def forward(self, x):
-        check_input(x, d_in=self.W_query.in_features, weight=self.W_query.weight, longest=len(self.mask))
+        check_input(x, self.W_query.in_features, self.W_query.weight, longest=len(self.mask))
         num_tokens = x.shape[-2]
         queries = self.split(self.W_query(x))  # (B, num_heads, T, head_dim)
         keys = self.split(self.W_key(x))  # (B, num_heads, T, head_dim)

@@ -1,7 +1,7 @@
 """What the attention layers refuse, with a sentence that says what was wrong and what to do."""
 
 
-def check_input(x, *, d_in, weight, longest=None):
+def check_input(x, d_in, weight, longest=None):
     """Refuse an input that a layer cannot take; return nothing otherwise.
 
     x: tokens of shape (T, d_in) or (B, T, d_in). weight: any weight of the layer, for its device and dtype.
@@ -26,6 +26,8 @@ def check_input(x, *, d_in, weight, longest=None):
             f"x is on {x.device} and the layer on {weight.device}: "
             f"move one of them, with x.to('{weight.device}') or layer.to('{x.device}')."
         )
+    if not x.is_floating_point():
+        raise ValueError(f"x holds {x.dtype}, but attention computes with decimal numbers: pass x.to({weight.dtype}).")
     if x.dtype != weight.dtype:
         raise ValueError(
             f"x holds {x.dtype} and the layer {weight.dtype}: "

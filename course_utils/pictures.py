@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 DOTS_PER_INCH = 100
 LARGEST_WITH_NUMBERS = 8  # tokens; larger maps have no room for numbers
 EVEN_CONTRAST = 0.179  # relative luminance (WCAG) on which black and white text are equally readable
+WEIGHTS_MAP, SCORES_MAP, DEPENDS_MAP = "viridis", "PuOr_r", "Blues"  # matplotlib's names
 HIDDEN = "#d9d9d9"  # the grey of masked cells: masked is not zero
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]  # Okabe and Ito's, told apart by colour-blind readers
 STYLES = ["-", "--", ":", "-."]  # and without any colour
@@ -28,7 +29,7 @@ def show_weights(weights, tokens, *, alt, title="", masked=None):
     """
     heads = panels(weights, tokens)
     figure, all_axes = draw_maps(
-        heads, tokens, title, masked=masked, unit="attention weight", colours="viridis", lowest=0, highest=1
+        heads, tokens, title, masked=masked, unit="attention weight", colours=WEIGHTS_MAP, lowest=0, highest=1
     )
     for axes, values in zip(all_axes, heads):
         sums = axes.secondary_yaxis("right")
@@ -44,20 +45,21 @@ def show_scores(scores, tokens, *, alt, title="", masked=None):
     Entries of minus infinity are drawn as masked.
     """
     heads = panels(scores, tokens)
-    hidden = np.isneginf(heads).any(axis=0)
-    if masked is not None:
-        hidden |= array(masked).astype(bool)
-    reach = abs(heads[np.isfinite(heads)]).max()
+    hidden = np.isneginf(heads).any(axis=0) | hidden_cells(masked, tokens)
+    reach = abs(heads[np.isfinite(heads)]).max(initial=0) or 1
     figure, _ = draw_maps(
-        heads, tokens, title, masked=hidden, unit="score", colours="PuOr_r", lowest=-reach, highest=reach
+        heads, tokens, title, masked=hidden, unit="score", colours=SCORES_MAP, lowest=-reach, highest=reach
     )
     show(figure, alt)
 
 
 def show_dependencies(depends, tokens, *, alt, title=""):
     """Show which output depends on which input: a boolean matrix (T, T), row t and column s for output t and input s."""
+    maps = panels(depends, tokens)
+    if len(maps) > 1:
+        raise ValueError(f"One dependency matrix at a time: this has shape {maps.shape}.")
     figure, (axes,) = draw_maps(
-        panels(depends, tokens), tokens, title, unit="", colours="Blues", lowest=0, highest=1, texts=("·", "yes")
+        maps, tokens, title, unit="", colours=DEPENDS_MAP, lowest=0, highest=1, texts=("·", "yes")
     )
     axes.set(xlabel="input of", ylabel="output of")
     show(figure, alt)
@@ -70,6 +72,8 @@ def show_curves(curves, *, x_label, y_label, alt, x=None, title="", logarithmic=
     """
     figure = Figure(figsize=(6.4, 3.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
     axes = figure.add_subplot()
+    if len(curves) > len(COLOURS):
+        raise ValueError(f"A figure has room for {len(COLOURS)} curves, not {len(curves)}: draw two figures.")
     for (name, values), colour, style in zip(curves.items(), COLOURS, STYLES):
         values = array(values)
         axes.plot(
@@ -105,6 +109,11 @@ def panels(values, tokens):
     return values if values.ndim == 3 else values[np.newaxis]
 
 
+def hidden_cells(masked, tokens):
+    """`masked` as a boolean array of shape (T, T); nothing is hidden when it is None."""
+    return np.zeros((len(tokens), len(tokens)), dtype=bool) if masked is None else panels(masked, tokens)[0].astype(bool)
+
+
 def draw_maps(maps, tokens, title, *, unit, colours, lowest, highest, masked=None, texts=None):
     """A figure with a map per panel on one colour scale, and its axes.
 
@@ -115,7 +124,7 @@ def draw_maps(maps, tokens, title, *, unit, colours, lowest, highest, masked=Non
     figure = Figure(figsize=(0.9 + 5.5 * count, 4.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
     all_axes = figure.subplots(1, count, squeeze=False)[0]
     names = numbered(tokens)
-    hidden = np.zeros(maps.shape[1:], dtype=bool) if masked is None else array(masked).astype(bool)
+    hidden = hidden_cells(masked, tokens)
     for place, (axes, values) in enumerate(zip(all_axes, maps), start=1):
         image = axes.imshow(np.ma.masked_where(hidden, values), cmap=colours, vmin=lowest, vmax=highest)
         axes.set_facecolor(HIDDEN)

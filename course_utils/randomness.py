@@ -12,14 +12,15 @@ MULTIPLIER = 1132489760
 
 
 def keep_mask_a(shape, p, seed):
-    """True where dropout keeps an entry, as torch 2.7 and later draw it on every CPU. p: the share to drop."""
+    """True where dropout keeps an entry, as torch 2.7 and later draw it. p: the share to drop."""
     generator = torch.Generator().manual_seed(seed)
     return torch.rand(shape, dtype=torch.float64, generator=generator) < 1 - p
 
 
 def keep_mask_b(shape, p, seed):
-    """True where dropout keeps an entry, as torch 2.6 and earlier drew it on Intel CPUs. p: the share to drop."""
-    first = int(np.random.RandomState(seed).randint(2**32, dtype=np.uint32))  # of mt19937, as torch seeds it too
+    """The same as torch 2.6 and earlier drew it on Intel CPUs."""
+    mt19937 = np.random.RandomState(seed)  # torch seeds its generator in the same way
+    first = int(mt19937.randint(2**32, dtype=np.uint32))
     x = first % MODULUS or 1
     kept = []
     for _ in range(torch.Size(shape).numel()):

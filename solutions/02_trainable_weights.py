@@ -82,7 +82,7 @@ for name, matrix in [("Query:", for_query), ("Key:", for_key), ("Value:", for_va
 # The first number of the query is the embedding times the first *column*: 1 · 1.0 + 0.5 · 0.3 = 1.15. One embedding
 # went in, and three different vectors came out, the ones that the article prints.
 #
-# The article then does the same to a whole sentence, with random matrices and no seed. Those tables nobody can print
+# The article then does the same to a whole sentence, with random matrices and no seed. Nobody can print those tables
 # again, so we stay with our six words.
 
 # %% [markdown]
@@ -230,8 +230,9 @@ pictures.show_scores(
 )
 
 # %% [markdown]
-# The message: a row and a column of the same word no longer agree. Compare row "one" with column "one": wherever two
-# different words meet, the row is darker. As a query "one" is louder than as a key.
+# The message: a row and a column of the same word no longer agree. (A darker orange is a higher score; purple would be
+# a negative one.) Compare row "one" with column "one": in every pair, "one" scores higher when it asks than when it is
+# asked, 0.88 against 0.56 with "journey".
 #
 # What broke the symmetry, the matrices as such, or that there are *two* of them? Try one matrix for both jobs.
 
@@ -327,7 +328,7 @@ for size in [1, 4, 16, 64]:
     print(f"d_k = {size:2}: variance {variances[size - 1]:.2f}")
 
 # %% [markdown]
-# The variance is 0.98, 4.00, 15.69 and 62.91: up to the chance in 10,000 draws, it is $d_k$ itself. That is no
+# The variance is 0.98, 4.00, 15.69 and 62.91: apart from chance (we drew only 10,000), it is $d_k$ itself. That is no
 # accident. Each product of two such numbers has variance 1, the products are independent, and the variances of
 # independent numbers add up. With $d_k$ products that makes $d_k$.
 
@@ -388,7 +389,8 @@ for size in [1, 4, 16, 64, 256]:
 # than 0.9995 at 256. Chance alone has chosen that key; nothing was trained. With the division the median stays
 # below 0.4.
 #
-# And the reaction? By chapter 1, a weight $\alpha$ reacts to its own score with $\alpha(1-\alpha)$.
+# And the reaction, the strongest of any weight to any score? It is always that of the largest weight to its own score,
+# which by chapter 1 is $\alpha(1-\alpha)$.
 
 # %% name="reaction-picture"
 reaction = (largest * (1 - largest)).median(dim=0).values  # (256,)
@@ -410,13 +412,25 @@ pictures.show_curves(
 # $\omega$ has. Does that eat up the gain?
 
 # %% name="fair-comparison"
+def reactions(largest_weights):
+    """Median and mean over the queries of the reaction of the largest weight."""
+    reaction = largest_weights * (1 - largest_weights)
+    return reaction.median(), reaction.mean()
+
+
 for size in [16, 64, 256]:
-    raw, scaled = reaction[size - 1], reaction_scaled[size - 1] / size**0.5
-    print(f"d_k = {size:3}: without division {raw:.4f}, with division {scaled:.4f}")
+    raw, raw_mean = reactions(largest[:, size - 1])
+    scaled, scaled_mean = (part / size**0.5 for part in reactions(largest_scaled[:, size - 1]))
+    print(f"d_k = {size:3}: median {raw:.4f} without division, {scaled:.4f} with it")
+    print(f"           mean   {raw_mean:.4f} without division, {scaled_mean:.4f} with it")
 
 # %% [markdown]
 # For small $d_k$ it does: at $d_k = 16$ the median is 0.1453 without the division and 0.0582 with it. At 64 the two
-# are about even. At 256 the division wins, by 0.0146 to 0.0004. Of these three sizes, it matters most at the largest.
+# are about even. At 256 the typical query gains: 0.0146 instead of 0.0004.
+#
+# It is the median that gains. A few queries whose two best keys happen to tie react strongly even without the division,
+# and they lift the mean: 0.0384 against 0.0142. So the division does not make every reaction stronger. It lets the
+# typical query learn at every $d_k$, and not only the lucky ones.
 #
 # We measured this on random vectors with six keys each. Our own six words, with $d_k = 2$, hardly need it: in step 3
 # the weights changed by little.
@@ -432,7 +446,7 @@ for size in [16, 64, 256]:
 
 # %% name="self-attention-v1"
 class SelfAttention_v1(nn.Module):
-    """Scaled dot-product attention with three matrices to learn: (T, d_in) to (T, d_out), a batch likewise."""
+    """Scaled dot-product attention with three matrices to learn: (T, d_in) to (T, d_out)."""
 
     def __init__(self, d_in, d_out):
         super().__init__()
@@ -441,7 +455,7 @@ class SelfAttention_v1(nn.Module):
         self.W_value = nn.Parameter(torch.rand(d_in, d_out))
 
     def forward(self, x):
-        check_input(x, d_in=self.W_query.shape[0], weight=self.W_query)
+        check_input(x, self.W_query.shape[0], self.W_query)
         queries = x @ self.W_query  # (T, d_in) @ (d_in, d_out) -> (T, d_out)
         keys = x @ self.W_key  # (T, d_out)
         values = x @ self.W_value  # (T, d_out)
@@ -463,7 +477,8 @@ print(sa_v1(inputs))
 # Row 2 is our context vector of "journey", 0.3061 and 0.8210. The other five rows took no extra work.
 #
 # New at the end is `grad_fn`: PyTorch has noted how this result was made, so that it can compute derivatives later. It
-# did not do that for our own `W_query`. Why here? Because of `nn.Parameter`. What would happen without it?
+# did not do that for our own `W_query`. Why here? An `nn.Parameter` does two things: it asks PyTorch to keep such a note,
+# and it puts the matrix on the module's list of parameters. What is on that list without it?
 
 # %% name="parameters"
 class WithoutParameter(nn.Module):
@@ -511,7 +526,7 @@ print(linear.weight.shape)
 
 # %% name="self-attention-v2"
 class SelfAttention_v2(nn.Module):
-    """The same with linear layers, which start from better random weights: (T, d_in) to (T, d_out)."""
+    """The same with linear layers, which start from better numbers: (T, d_in) to (T, d_out)."""
 
     def __init__(self, d_in, d_out, qkv_bias=False):
         super().__init__()
@@ -520,7 +535,7 @@ class SelfAttention_v2(nn.Module):
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
 
     def forward(self, x):
-        check_input(x, d_in=self.W_query.in_features, weight=self.W_query.weight)
+        check_input(x, self.W_query.in_features, self.W_query.weight)
         queries = self.W_query(x)  # (T, d_out)
         keys = self.W_key(x)  # (T, d_out)
         values = self.W_value(x)  # (T, d_out)
@@ -576,8 +591,9 @@ for layer in [nn.Linear(3, 2, bias=False), nn.Linear(3, 3, bias=False)]:
 # %% [markdown]
 # ### Do both classes agree?
 #
-# `nn.Linear` stores its matrix **transposed** and computes $x\,W^\top$. So we make a `SelfAttention_v1`, copy the three
-# matrices of `sa_v2` into it, transposed back, and compare. (`torch.no_grad()` tells PyTorch not to note the copying
+# For a product $x\,W$, `nn.Linear` stores the **transposed** matrix: `layer.weight` is $W^\top$, and the layer computes
+# `x @ layer.weight.T`. So we make a `SelfAttention_v1`, copy the three matrices of `sa_v2` into it, transposed back, and
+# compare. (`torch.no_grad()` tells PyTorch not to note the copying
 # as part of a computation.)
 
 # %% name="copied-weights"
@@ -676,12 +692,12 @@ print("torch:", nn.functional.scaled_dot_product_attention(*projected))
 # %% [markdown]
 # ## Nothing is trained yet
 #
-# An honest word about what we have: the matrices are random numbers. Whatever "journey" attends to in this chapter
+# So far the matrices are random numbers. Whatever "journey" attends to in this chapter
 # follows from a seed and means nothing. What makes the matrices *trainable*?
 #
 # Let us ask for something, made up for this purpose: the context vector of "journey" should be 0 and 1. The **loss**
 # says how far away it is, as the sum of the squared differences. `backward` then computes the **gradient**: the
-# derivative of the loss by every number in every matrix.
+# derivative of the loss with respect to every number in every matrix.
 
 # %% name="gradients"
 torch.manual_seed(123)
@@ -694,7 +710,7 @@ print(trainable.W_value.grad)
 
 # %% [markdown]
 # Each matrix now has a `.grad` of its own shape. Take 0.3983, in row 2 of the second one: raise that number of
-# `W_value` by 0.01, and the loss grows by about 0.3983 times 0.01. For `W_query` no entry is larger than 0.0028. It
+# `W_value` by 0.01, and the loss grows by about 0.3983 times 0.01. For `W_query` no entry is larger in size than 0.0028. It
 # can only shift shares from one value to another, and here that matters less than moving the values themselves.
 #
 # To lower the loss, go a small step *against* the gradient.

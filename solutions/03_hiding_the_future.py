@@ -97,14 +97,17 @@ for t in range(8):
 
 # %% [markdown]
 # One row of eight tokens holds eight exercises. All eight can be done at once, and here is the trouble: the answer to
-# the first exercise, "u", stands in the same row, one place to the right. So do the next six. A model that may look
+# the first exercise, "u", stands in the same row, one place to the right. So do the answers to the next six. A model that may look
 # there learns to copy, not to predict. This chapter is about closing its eyes.
 
 # %% [markdown]
 # ## Batches
 #
-# Training takes several sequences at a time, a **batch**. Its tensor has three dimensions, $(B, T, C)$: $B$ sequences
-# of $T$ tokens, each an embedding of $C$ numbers ("channels"; so far we called that $d_\mathrm{in}$). Ours are random.
+# Chapter 2's batch held one sequence; training takes several. The shape is $(B, T, C)$: $B$ sequences of $T$ tokens, each
+# an embedding of $C$ numbers ("channels"; so far $d_\mathrm{in}$).
+#
+# A model would look up such an embedding for each number that `encode` gives, in a table that is trained, too. That
+# table is not our subject, so our embeddings are random.
 
 # %% name="batch"
 B, T, C = 4, 8, 32
@@ -159,8 +162,8 @@ print(visible)
 print(torch.exp(torch.tensor([0.0, -1.0, -torch.inf])))
 
 # %% [markdown]
-# The exponential of 0 is 1, so filling in 0 will not do: such a token would get a share like any other. Even -1 would
-# leave it 0.3679. Only of $-\infty$ nothing is left. So we write $-\infty$ wherever the mask has a 0.
+# The exponential of 0 is 1, so filling in 0 will not do: such a token would get a share like any other. Even with -1 it
+# would enter the sum with 0.3679. But $\exp(-\infty)$ is exactly 0. So we write $-\infty$ wherever the mask has a 0.
 
 # %% name="minus-infinity"
 scores = torch.zeros(T, T).masked_fill(visible == 0, -torch.inf)
@@ -224,8 +227,11 @@ print("loop: ", torch.stack([words[:t + 1].mean(dim=0) for t in range(4)]))
 # %% [markdown]
 # ## A head that chooses
 #
-# An average treats all earlier tokens alike. With queries and keys, as in chapter 2, every token chooses for itself.
-# Here are both for a fresh random batch: two linear layers take each token from 32 numbers to 16.
+# An average treats all earlier tokens alike. With queries and keys, as in chapter 2, every token chooses for itself. A
+# set of query, key and value layers is called a **head**. The size of its vectors, `head_dim`, is what chapter 2 called
+# $d_\mathrm{out}$ and, for queries and keys, $d_k$.
+#
+# Here are the first two layers, for a fresh random batch. They take each token from 32 numbers to 16.
 
 # %% name="head"
 torch.manual_seed(123)
@@ -255,9 +261,9 @@ print(weights[0])
 # Each line below holds the largest weight of each row, first without and then with chapter 2's division.
 
 # %% name="unscaled-or-scaled"
-scaled = torch.softmax(scores / head_dim**0.5, dim=-1)  # (B, T, T)
+scaled_weights = torch.softmax(scores / head_dim**0.5, dim=-1)  # (B, T, T)
 print(weights[0].amax(dim=-1))
-print(scaled[0].amax(dim=-1))
+print(scaled_weights[0].amax(dim=-1))
 
 # %% [markdown]
 # In row 4 the largest weight falls from 0.9663 to 0.5192, in row 7 from 0.6506 to 0.2430. Divided by $\sqrt{16} = 4$,
@@ -274,7 +280,7 @@ print((weights @ batch).shape)
 
 # %% name="mix-values"
 value_layer = nn.Linear(C, head_dim, bias=False)
-context = scaled @ value_layer(batch)  # (B, T, T) @ (B, T, head_dim) -> (B, T, head_dim)
+context = scaled_weights @ value_layer(batch)  # (B, T, T) @ (B, T, head_dim) -> (B, T, head_dim)
 print(context.shape)
 
 # %% [markdown]
@@ -345,14 +351,14 @@ print(weights)
 # The obvious way: compute the weights, then multiply them by a mask of ones and zeros.
 
 # %% name="visible-mask"
-visible = torch.tril(torch.ones(6, 6))
-print(visible)
+visible_6 = torch.tril(torch.ones(6, 6))
+print(visible_6)
 
 # %% [markdown]
 # The same triangle as before, six by six: row 2 begins 1, 1. Multiply, and every weight on the future becomes 0.
 
 # %% name="masked-after"
-masked_after = weights * visible
+masked_after = weights * visible_6
 print(masked_after)
 
 # %% [markdown]
@@ -461,7 +467,8 @@ print(torch.softmax(torch.tensor([0.0, 1.0, 200.0]), dim=-1))
 
 # %% [markdown]
 # They should be about $e^{-200}$ and $e^{-199}$, too small for a 32-bit float, and become 0. Renormalising then divides
-# 0 by 0. Masking before softmax never looks at the hidden score and has no such trouble. It is also one step instead of
+# 0 by 0. (Shortly before that point it is worse: near 103 the visible weights have lost nearly all their digits, and the
+# result is wrong without any `nan`.) Masking before softmax never looks at the hidden score and has no such trouble. It is also one step instead of
 # three (multiply, sum, divide). All five texts behind this course end up masking the scores.
 
 # %% [markdown]
@@ -475,7 +482,7 @@ print(raw_scores)
 
 # %% [markdown]
 # "journey" scores 1.4950 with itself: that is the number of chapter 1. These are scores of the raw embeddings, without
-# query or key layers. Then the notebook scales by the size of its keys, `keys.shape[-1]`. We do the same: `keys` still
+# query or key layers. Then the notebook divides by the square root of the size of its keys, `keys.shape[-1]**0.5`. We do the same: `keys` still
 # holds what we computed above.
 
 # %% name="raw-divided-by-root-2"
@@ -517,7 +524,7 @@ print(broken[:2])
 first = broken @ inputs  # (6, 6) @ (6, 3) -> (6, 3)
 second = broken @ first
 for mixed in [first, second]:
-    print(int(mixed.isnan().any(dim=-1).sum()))
+    print("rows with a nan:", int(mixed.isnan().any(dim=-1).sum()))
 
 # %% [markdown]
 # From 1 row to 6. The other rows give the first token a weight of 0, but 0 times `nan` is `nan`.
@@ -525,12 +532,12 @@ for mixed in [first, second]:
 # An article on BERT among our sources fills with $-10^9$ instead of $-\infty$. Does that help?
 
 # %% name="minus-a-billion"
-scaled = scores / d_k**0.5
-print(torch.equal(
-    torch.softmax(scaled.masked_fill(future, -1e9), dim=-1),
-    torch.softmax(scaled.masked_fill(future, -torch.inf), dim=-1),
+scaled_scores = scores / d_k**0.5
+print("bit for bit the same:", torch.equal(
+    torch.softmax(scaled_scores.masked_fill(future, -1e9), dim=-1),
+    torch.softmax(scaled_scores.masked_fill(future, -torch.inf), dim=-1),
 ))
-print(torch.softmax(scaled.masked_fill(hidden, -1e9), dim=-1)[:2])
+print(torch.softmax(scaled_scores.masked_fill(hidden, -1e9), dim=-1)[:2])
 
 # %% [markdown]
 # With the causal mask both fillings give the same weights, bit for bit: next to a visible score, $\exp$ of minus a
@@ -562,11 +569,11 @@ def my_mask(is_padding):
     ### END SOLUTION
 
 
-hidden = my_mask(torch.tensor([[True, True, False, False], [False, False, False, False]]))
-if hidden is None:
+mine = my_mask(torch.tensor([[True, True, False, False], [False, False, False, True]]))
+if mine is None:
     print("my_mask returns nothing yet")
 else:
-    print(torch.softmax(torch.zeros(2, 4, 4).masked_fill(hidden, -torch.inf), dim=-1))
+    print(torch.softmax(torch.zeros(2, 4, 4).masked_fill(mine, -torch.inf), dim=-1))
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** Padding hides *columns*, the keys, so its new dimension goes in the middle; `is_padding[:, :, None]`
@@ -587,7 +594,8 @@ print(F.scaled_dot_product_attention(queries, keys, unit, attn_mask=future)[1])
 # %% [markdown]
 # "journey" sees nothing but its future: 0.2638 for "starts", and 0 for "Your" and itself. In this function a boolean
 # mask says which cells *take part*: `True` means keep. `masked_fill` asks the opposite question, which cells to
-# overwrite. `~` turns a mask round.
+# overwrite. Each name fits its job: `attn_mask` lists who attends, `masked_fill` lists what is filled. `~` turns a mask
+# round.
 
 # %% name="right-polarity"
 kept = F.scaled_dot_product_attention(queries, keys, unit, attn_mask=~future)
@@ -605,7 +613,8 @@ print(torch.allclose(kept, causal_weights), torch.allclose(built_in, causal_weig
 # A mask is a promise about *outputs*: output $t$ must not depend on input $s$ if $s$ comes later. So test the promise
 # and not the mask. Chapter 1 measured how strongly each token moves one result, by derivatives. Now we measure all
 # outputs at once: a $T \times T$ table. Its entry in row $t$ and column $s$ is the largest derivative of any number of
-# output $t$ by any number of input $s$.
+# output $t$ with respect to any number of input $s$. (Chapter 1 took the root of a sum of squares; to tell zero from not
+# zero, the largest is enough.)
 
 # %% name="influences"
 def influences(function, sequence):
@@ -617,8 +626,8 @@ def influences(function, sequence):
 print(influences(attention, inputs)[0])
 
 # %% [markdown]
-# The first row belongs to the output of "Your", without a mask. It moves with every word, by 0.0995 for its own and
-# still by 0.0730 for the last. We only ask whether an entry is zero or not. The table of these answers is the
+# The first row belongs to the output of "Your", without a mask. It depends on every word: the derivative is 0.0995 for
+# its own and still 0.0730 for the last. We only ask whether an entry is zero or not. The table of these answers is the
 # **dependency matrix**.
 
 # %% name="full-dependencies"
@@ -664,7 +673,7 @@ pictures.show_dependencies(
 torch.manual_seed(123)
 triangle = torch.ones(6, 6).tril().bool()
 tables = [influences(causal_context, torch.rand(6, 3)) > 0 for _ in range(20)]
-print(all(torch.equal(table, triangle) for table in tables))
+print("all 20 are the triangle:", all(torch.equal(table, triangle) for table in tables))
 
 # %% [markdown]
 # Twenty random sentences give the same triangle. There is a reason: a hidden score is overwritten before softmax reads
@@ -692,7 +701,16 @@ print(causal_context(inputs, diagonal=0)[:2])
 
 # %% [markdown]
 # Each token is hidden from itself, so "Your" has nothing left to see: `nan`. The second row, "journey", is the value of
-# "Your" alone. If the first row is `nan`, look at the diagonal.
+# "Your" alone. If the first row is `nan`, look at the diagonal. And what would the dependency matrix say?
+
+# %% name="nan-dependencies"
+table = influences(lambda sequence: causal_context(sequence, diagonal=0), inputs)
+print("nan:", int(table.isnan().sum()), "yes:", int((table > 0).sum()), "of", table.numel())
+
+# %% [markdown]
+# Nothing: derivatives do not survive the empty row, and `nan > 0` is `False`, so all 36 cells would show a dot, as if
+# nothing depended on anything. The proof is the *whole* lower triangle. A table without yes on its diagonal proves
+# nothing.
 
 # %% [markdown]
 # ### Masking after softmax, once more
@@ -725,7 +743,7 @@ print("with division, at most 1e-8:", bool(rest.triu(diagonal=1).max() < 1e-8))
 # %% [markdown]
 # Without the division the largest derivative by a future word is 0.0028. With it, less than 1e-8 is left, which is
 # rounding: $Z_i$ cancels, but not to the last bit. So the page's warning has a point after all. Forget to renormalise,
-# and the future leaks, through weights that are 0 wherever they should be. With $-\infty$ before softmax there is
+# and the future leaks although every forbidden weight is 0: it leaks through the sizes of the weights that are left. With $-\infty$ before softmax there is
 # nothing to forget.
 
 # %% [markdown]
@@ -734,14 +752,15 @@ print("with division, at most 1e-8:", bool(rest.triu(diagonal=1).max() < 1e-8))
 # | way | rows sum to 1 | future | large hidden score |
 # | --- | --- | --- | --- |
 # | mask after softmax | no | leaks through the sum | rows vanish |
-# | the same, renormalised | yes | hidden, up to rounding | `nan` |
+# | the same, renormalised | yes | hidden, up to rounding | `nan`, or silently wrong |
 # | $-\infty$ before softmax | yes | hidden, exactly | no effect |
 #
 # * One row of $T$ tokens is $T$ exercises at once; the **causal mask** hides the answers.
 # * One mask $(T, T)$ serves every sequence of a batch $(B, T, C)$.
 # * A row with nothing to see gives `nan` with $-\infty$, and silently attends to everything with $-10^9$.
 # * `masked_fill` overwrites where the mask is `True`; `F.scaled_dot_product_attention` keeps where it is `True`.
-# * The **dependency matrix** tests the promise itself: a lower triangle, or something leaks.
+# * The **dependency matrix** tests the promise itself. A yes above the diagonal is a leak (or, if it is tiny, rounding); a
+#   missing yes below it is a `nan` or a mask that hides too much.
 #
 # **Next.** [Chapter 4](04_dropout_and_the_causal_class.ipynb) puts the mask into a class of its own and adds dropout.
 # All chapters: [the course's contents](../README.md#chapters).

@@ -104,7 +104,7 @@ print(weights)
 
 # %% name="keep-mask-a"
 def keep_mask_a(shape, p, seed):
-    """True where dropout keeps an entry, as torch 2.7 and later draw it on every CPU. p: the share to drop."""
+    """True where dropout keeps an entry, as torch 2.7 and later draw it. p: the share to drop."""
     generator = torch.Generator().manual_seed(seed)
     return torch.rand(shape, dtype=torch.float64, generator=generator) < 1 - p
 
@@ -390,8 +390,9 @@ MULTIPLIER = 1132489760
 
 
 def keep_mask_b(shape, p, seed):
-    """True where dropout keeps an entry, as torch 2.6 and earlier drew it on Intel CPUs. p: the share to drop."""
-    first = int(np.random.RandomState(seed).randint(2**32, dtype=np.uint32))  # of mt19937, as torch seeds it too
+    """The same as torch 2.6 and earlier drew it on Intel CPUs."""
+    mt19937 = np.random.RandomState(seed)  # torch seeds its generator in the same way
+    first = int(mt19937.randint(2**32, dtype=np.uint32))
     x = first % MODULUS or 1
     kept = []
     for _ in range(torch.Size(shape).numel()):
@@ -513,9 +514,9 @@ print(module.parameter.masked_fill(module.buffer.bool(), -torch.inf).shape)
 
 # %% name="causal-attention"
 class CausalAttention(nn.Module):
-    """Self-attention in which no token sees its future: (B, T, d_in) to (B, T, d_out), T up to context_length.
+    """Self-attention in which no token sees its future: (B, T, d_in) to (B, T, d_out).
 
-    dropout: the share of weights that is dropped in training, 0 or more and less than 1.
+    T may be up to context_length. dropout: the share of weights dropped in training, below 1.
     """
 
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -529,7 +530,7 @@ class CausalAttention(nn.Module):
         self.register_buffer("mask", future)  # True above the diagonal: hidden
 
     def forward(self, x):
-        check_input(x, d_in=self.W_query.in_features, weight=self.W_query.weight, longest=len(self.mask))
+        check_input(x, self.W_query.in_features, self.W_query.weight, longest=len(self.mask))
         num_tokens = x.shape[-2]
         queries = self.W_query(x)  # (B, T, d_out)
         keys = self.W_key(x)  # (B, T, d_out)

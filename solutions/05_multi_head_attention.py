@@ -125,12 +125,13 @@ print(torch.cat([first(inputs), second(inputs)], dim=-1))  # (6, 2) and (6, 2) -
 
 # %% name="wrapper-class"
 class MultiHeadAttentionWrapper(nn.Module):
-    """Causal heads side by side, their outputs concatenated: (B, T, d_in) to (B, T, num_heads * d_out)."""
+    """Causal heads, their outputs concatenated: (B, T, d_in) to (B, T, num_heads * d_out)."""
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
         self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias) for _ in range(num_heads)
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
         )
 
     def forward(self, x):
@@ -488,9 +489,9 @@ print(my_merge(heads[0]))
 
 # %% name="split-class"
 class MultiHeadAttention(nn.Module):
-    """Causal attention with its width split into heads: (B, T, d_in) to (B, T, d_out), T up to context_length.
+    """Causal attention with its width split into heads: (B, T, d_in) to (B, T, d_out).
 
-    d_out must be divisible by num_heads. dropout: the share of weights that is dropped in training, 0 <= p < 1.
+    T may be up to context_length; num_heads must divide d_out. dropout: as in CausalAttention.
     """
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
@@ -508,17 +509,19 @@ class MultiHeadAttention(nn.Module):
         self.register_buffer("mask", future)  # True above the diagonal: hidden
 
     def split(self, projected):
-        """One width for all heads, (B, T, d_out), becomes one matrix per head: (B, num_heads, T, head_dim)."""
-        apart = projected.view(*projected.shape[:-1], self.num_heads, self.head_dim)  # (B, T, num_heads, head_dim)
+        """From one width for all heads, (B, T, d_out), to (B, num_heads, T, head_dim)."""
+        *before, _ = projected.shape
+        apart = projected.view(*before, self.num_heads, self.head_dim)  # (B, T, num_heads, head_dim)
         return apart.transpose(-3, -2)  # (B, num_heads, T, head_dim)
 
     def merge(self, context):
         """The way back: (B, num_heads, T, head_dim) becomes (B, T, d_out)."""
         together = context.transpose(-3, -2).contiguous()  # (B, T, num_heads, head_dim)
-        return together.view(*together.shape[:-2], self.num_heads * self.head_dim)  # (B, T, d_out)
+        *before, num_heads, head_dim = together.shape
+        return together.view(*before, num_heads * head_dim)  # (B, T, d_out)
 
     def forward(self, x):
-        check_input(x, d_in=self.W_query.in_features, weight=self.W_query.weight, longest=len(self.mask))
+        check_input(x, self.W_query.in_features, self.W_query.weight, longest=len(self.mask))
         num_tokens = x.shape[-2]
         queries = self.split(self.W_query(x))  # (B, num_heads, T, head_dim)
         keys = self.split(self.W_key(x))  # (B, num_heads, T, head_dim)

@@ -1,7 +1,6 @@
 """A copy of what a clone holds, in a folder of its own, so that tests can install, open and change things there."""
 
 import shutil
-import subprocess
 import zipfile
 from pathlib import Path
 
@@ -9,15 +8,9 @@ from tests import stored
 
 
 def copy(target: Path):
-    """Copy the tracked files (with uncommitted changes, and new files that git does not ignore) to `target`."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=stored.ROOT, capture_output=True, text=True, check=True,
-    )
-    for name in filter(None, listed.stdout.split("\0")):
-        if (stored.ROOT / name).exists():  # not deleted since
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(stored.ROOT / name, target / name)
+    """Copy all that git would track, changed or new files included, to `target`."""
+    ignored = [line.strip("/") for line in (stored.ROOT / ".gitignore").read_text().splitlines()]
+    shutil.copytree(stored.ROOT, target, ignore=shutil.ignore_patterns(".git", *ignored), dirs_exist_ok=True)
     return target
 
 

@@ -8,6 +8,7 @@ import torch
 from nbformat.v4 import new_output
 from PIL import Image, ImageDraw
 
+from course_utils import pictures
 from tests.comparing import same_picture, same_text
 from tests.nbval_tensors import agree, different_pictures
 
@@ -80,6 +81,21 @@ def test_pictures_are_compared_as_they_look():
     assert same_picture(picture(lambda image: image.rectangle([50, 50, 150, 150], fill="#000090")), picture())
     assert not same_picture(picture(lambda image: image.rectangle([60, 60, 80, 80], fill="yellow")), picture())
     assert not same_picture(picture(size=(300, 201)), picture())
+
+
+def heat_map(number, shade, monkeypatch):
+    """A course's heat map with one weight of a given number and shade, as PNG in base64."""
+    shown = []
+    monkeypatch.setattr(pictures, "display", lambda bundle, raw, metadata: shown.append(bundle["image/png"]))
+    monkeypatch.setattr(pictures, "numbered", lambda tokens: [f"{number:.4f}", "b"])
+    pictures.show_weights([[shade, 0.5], [0.5, 0.5]], ["a", "b"], alt="x")
+    return shown[0]
+
+
+def test_a_last_digit_in_a_picture_may_differ_and_a_shade_may_not(monkeypatch):
+    drawn = heat_map(0.1385, 0.17, monkeypatch)
+    assert same_picture(heat_map(0.1386, 0.17, monkeypatch), drawn)
+    assert not same_picture(heat_map(0.1385, 0.26, monkeypatch), drawn)
 
 
 def test_a_changed_or_missing_picture_is_reported():

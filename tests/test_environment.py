@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -56,21 +57,69 @@ def test_a_fresh_clone_gets_an_environment_once_and_an_interrupted_one_is_taken_
     record.unlink()
     assert ask(clone, **wheels).returncode == 0 and package.exists()
 
-    shutil.rmtree(next(package.parent.glob("pip")))  # what a kill in the middle of the making leaves
+    (record.parent / "METADATA").unlink()  # a package that is half removed
     record.unlink()
     assert ask(clone, **wheels).returncode == 0 and package.exists()
 
+    next(package.parent.glob("pip-*.dist-info/RECORD")).unlink()  # what a kill in the middle of the making leaves
+    shutil.rmtree(package.parent / "pip/_vendor")
+    assert ask(clone, **wheels).returncode == 0 and package.exists()
+
+
+def test_two_starts_at_once_do_not_disturb_each_other(clone):
+    environment = offline(PIP_FIND_LINKS=str(clone.parent))
+    starts = [subprocess.Popen([sys.executable, "-c", ASK], cwd=clone, env=environment) for _ in range(2)]
+    assert [start.wait() for start in starts] == [0, 0]
+
+
+def test_pip_settings_that_lead_elsewhere_are_left_out(clone):
+    assert ask(clone, PIP_FIND_LINKS=str(clone.parent), PIP_TARGET=str(clone / "x"), PIP_USER="1").returncode == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM")
+def test_a_stopped_install_says_how_to_go_on_and_the_next_start_does(clone):
+    environment = offline(PIP_FIND_LINKS=str(clone.parent))
+    start = subprocess.Popen([sys.executable, "-c", ASK], cwd=clone, env=environment, stderr=subprocess.PIPE, text=True)
+    while not (clone / ".venv/pyvenv.cfg").exists():
+        time.sleep(0.05)
+    start.terminate()
+    assert "Run the same command again" in start.communicate()[1]
+    assert ask(clone, PIP_FIND_LINKS=str(clone.parent)).returncode == 0
+
+
+def test_a_folder_that_is_no_environment_is_left_alone(clone):
+    (clone / ".venv").mkdir()
+    (clone / ".venv/notes.txt").write_text("mine")
+    answer = ask(clone)
+    assert answer.returncode == 1 and "move it away" in answer.stderr
+    assert (clone / ".venv/notes.txt").read_text() == "mine"
+
 
 def test_no_network_is_one_sentence(clone):
-    unreachable = ask(clone, PIP_NO_INDEX="0", PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_RETRIES="0")
+    unreachable = ask(clone, PIP_NO_INDEX="0", PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_RETRIES="1")
     assert unreachable.returncode == 1
     assert unreachable.stderr.count("\n") == 1 and "check the network" in unreachable.stderr
+
+
+def test_a_package_that_does_not_exist_for_this_python_is_one_sentence(clone):
+    (clone / "requirements.txt").write_text("tiny==9.9\n")
+    answer = ask(clone, PIP_FIND_LINKS=str(clone.parent))
+    assert answer.returncode == 1
+    assert answer.stderr.count("\n") == 1 and "pip found no tiny==9.9 for Python 3" in answer.stderr
+
+
+@pytest.mark.parametrize("line", ["tiny", "tiny>=1.0", "--extra-index-url https://x.example", "tiny==1.0 ; os_name == 'x'"])
+def test_a_requirement_that_is_no_pin_is_one_sentence_before_anything_is_installed(clone, line):
+    (clone / "requirements.txt").write_text(line + "\n")
+    answer = ask(clone)
+    assert answer.returncode == 1 and not (clone / ".venv").exists()
+    assert answer.stderr.count("\n") == 1 and "is not of the form name==version" in answer.stderr
 
 
 def test_a_full_disk_is_one_sentence(clone):
     full = clone.parent / "full"
     full.mkdir()
-    script = f'mount -t tmpfs -o size=4m tmpfs {full} && cp -r {clone}/. {full} && cd {full} && {sys.executable} -c "$ASK"'
+    script = f'mount -t tmpfs -o size=12m tmpfs {full} && cp -r {clone}/. {full} && cd {full} && {sys.executable} -c "$ASK"'
     root = [] if hasattr(os, "geteuid") and os.geteuid() == 0 else ["-r"]
     if not shutil.which("unshare") or subprocess.run(["unshare", *root, "-m", "true"], capture_output=True).returncode:
         pytest.skip("a small disk can only be made where mount namespaces are allowed")
@@ -81,7 +130,8 @@ def test_a_full_disk_is_one_sentence(clone):
 
 
 @pytest.mark.parametrize("module", ["venv", "ensurepip"])
-def test_a_python_that_cannot_make_environments_is_one_sentence(module, monkeypatch):
+def test_a_python_that_cannot_make_environments_is_one_sentence(module, monkeypatch, tmp_path):
+    monkeypatch.setattr(environment, "VENV", tmp_path / ".venv")
     known = environment.importlib.util.find_spec
     monkeypatch.setattr(environment.importlib.util, "find_spec", lambda name: None if name == module else known(name))
     with pytest.raises(SystemExit, match=f"no {module}.*apt install python3"):

@@ -22,7 +22,13 @@ def clone(tmp_path):
     """A clone without an address and with git, but without a remote."""
     bare_clone.copy(tmp_path)
     git(tmp_path, "init", "-q")
+    run(tmp_path, "links.set_everywhere('')")
     return tmp_path
+
+
+def run(clone, statement):
+    """Run a statement with the links module of a clone."""
+    subprocess.run([sys.executable, "-c", f"from course_utils.publish import links; {statement}"], cwd=clone, check=True)
 
 
 def git(folder, *arguments):
@@ -35,15 +41,28 @@ def contents(folder):
     return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in files if path.is_file()}
 
 
-def test_this_clone_is_in_agreement_with_its_address(clone):
-    name = links.repository()
-    if name:
-        before = contents(clone)
-        set_links(clone, name)
-        assert contents(clone) == before
-    else:
-        assert "colab.research.google.com" not in "".join(contents(clone).values())
-        assert all('REPOSITORY = ""' in contents(clone)[links.relative(path)].replace("\\", "") for path in stored.PATHS)
+def test_this_repository_is_in_agreement_with_its_address(tmp_path):
+    before = contents(bare_clone.copy(tmp_path))
+    run(tmp_path, "links.set_everywhere(links.repository())")
+    assert contents(tmp_path) == before
+
+
+def test_without_an_address_there_are_no_badges(clone):
+    texts = contents(clone)
+    assert "colab.research.google.com" not in "".join(texts.values())
+    for path in stored.PATHS:
+        assert 'REPOSITORY = \\"\\"' in texts[links.relative(path)]
+
+
+@pytest.mark.parametrize("source", links.sources(), ids=lambda path: path.stem)
+def test_with_an_address_saving_in_jupyterlab_still_gives_back_the_source(clone, source):
+    import jupytext
+
+    set_links(clone, "ada/attention-course")
+    source = clone / links.relative(source)
+    config = jupytext.config.load_jupytext_config(str(source))
+    notebook = jupytext.read(source.with_suffix(".ipynb"), config=config)
+    assert jupytext.writes(notebook, fmt="py:percent", config=config) == source.read_text(encoding="utf-8")
 
 
 def test_one_command_sets_the_address_everywhere(clone):
@@ -64,16 +83,16 @@ def test_one_command_sets_the_address_everywhere(clone):
 
     set_links(clone, "grace/other-name")
     assert "ada/" not in "".join(contents(clone).values())
-    assert set_links(clone, "ada/attention-course") and contents(clone) == after
+    assert set_links(clone, "ada/attention-course").returncode == 0 and contents(clone) == after
     assert {name for name in after if after[name] != before.get(name)} == {
         "pyproject.toml", "README.md", "colab_links.md",
-        *map(links.relative, stored.PATHS), *map(links.relative, chapter.sources()),
+        *map(links.relative, stored.PATHS), *map(links.relative, links.sources()),
     }  # fmt: skip
 
 
 def test_nothing_is_re_executed_and_a_build_would_agree(clone):
     set_links(clone, "ada/attention-course")
-    for source in chapter.sources():
+    for source in links.sources():
         made = chapter.notebooks(clone / "solutions" / source.name, "ada/attention-course")
         for path, notebook in made.items():
             new, old = stored.read(clone / links.relative(path)), stored.read(path)
@@ -98,7 +117,7 @@ def test_without_a_name_and_a_remote_there_is_one_sentence(clone):
     assert contents(clone) == before
 
 
-@pytest.mark.parametrize("name", ["ada", "https://github.com/ada/course", "ada/course/x", "", 'ada/"x'])
+@pytest.mark.parametrize("name", ["ada", "https://github.com/ada/course", "ada/course/x", "ada/course.git", "", 'ada/"x'])
 def test_a_name_that_is_no_address_changes_nothing(clone, name):
     before = contents(clone)
     answer = set_links(clone, name)

@@ -13,7 +13,7 @@ import pytest
 from course_utils.publish import build, chapter, links
 from tests import stored
 
-SOURCES = chapter.sources()
+SOURCES = links.sources()
 each_source = pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
 each_notebook = pytest.mark.parametrize("path", stored.PATHS, ids=stored.name)
 BADGES = ("https://colab.research.google.com/assets/colab-badge.svg",)

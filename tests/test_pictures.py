@@ -60,6 +60,29 @@ def test_masked_is_not_zero(monkeypatch):
         assert figure.axes[0].images[0].get_array().mask.tolist() == [[False, True], [False, False]]
 
 
+@pytest.mark.parametrize(
+    "draw, sentence",
+    [
+        (lambda: pictures.show_dependencies(torch.ones(2, 2, 2), ["a", "b"], alt="x"), "One dependency matrix at a time"),
+        (lambda: pictures.show_weights(torch.ones(2, 2), ["a", "b"], masked=torch.ones(3, 3), alt="x"), "needs a matrix"),
+        (lambda: pictures.show_curves({n: [1] for n in "abcde"}, x_label="", y_label="", alt="x"), "room for 4 curves"),
+    ],
+)
+def test_what_cannot_be_drawn_gets_a_sentence(draw, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        draw()
+
+
+def test_the_axes_say_what_rows_and_columns_are(monkeypatch):
+    figures = []
+    monkeypatch.setattr(pictures, "show", lambda figure, alt: figures.append(figure))
+    pictures.show_weights(torch.eye(2), ["a", "b"], alt="x")
+    pictures.show_scores(torch.full((2, 2), -torch.inf), ["a", "b"], alt="x")
+    pictures.show_dependencies(torch.eye(2), ["a", "b"], alt="x")
+    labels = [(figure.axes[0].get_ylabel(), figure.axes[0].get_xlabel()) for figure in figures]
+    assert labels == [("query (attends)", "key (attended to)")] * 2 + [("output of", "input of")]
+
+
 def test_every_head_gets_a_panel_on_one_scale(monkeypatch):
     figures = []
     monkeypatch.setattr(pictures, "show", lambda figure, alt: figures.append(figure))
@@ -74,7 +97,7 @@ def contrast(one, other):
     return (max(one, other) + 0.05) / (min(one, other) + 0.05)
 
 
-@pytest.mark.parametrize("colours", ["viridis", "PuOr_r", "Blues"])
+@pytest.mark.parametrize("colours", [pictures.WEIGHTS_MAP, pictures.SCORES_MAP, pictures.DEPENDS_MAP])
 def test_numbers_in_cells_are_readable_on_every_colour(colours):
     for step in range(101):
         colour = colormaps[colours](step / 100)

@@ -5,24 +5,41 @@ Binder, an activated environment), it is used as it is. Otherwise .venv is made,
 install left it.
 """
 
+import contextlib
 import importlib.util
 import os
+import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from importlib.metadata import Distribution
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
 
+PIN = re.compile(r"(?P<name>[\w.-]+)\s*==\s*(?P<version>[\w.]+)")
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+# pip's own end mark tells a whole environment; a Python outside of one must not be installed into
+PROBE = """
+import sys
+import time
+from importlib.metadata import distribution
+assert sys.version_info >= (3, 11) and sys.prefix != sys.base_prefix and distribution("pip").read_text("RECORD")
+"""
+# pip settings of the user's that would lead an install past .venv
+ELSEWHERE = {"PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_DRY_RUN", "PIP_REQUIRE_HASHES", "PIP_PYTHON"}
+NO_PERMISSION = re.compile("Permission denied|Read-only file system")
 NO_SPACE = "No space left on device"
 NO_NETWORK = re.compile(
     "NewConnectionError|ConnectionError|connection broken|Max retries|name resolution|"
-    "Network is unreachable|Could not find a version|timed out",
+    "Network is unreachable|timed out",
     re.IGNORECASE,
 )
+NO_MATCH = re.compile(r"No matching distribution found for (\S+)")
 
 
 def python_with(*files):
@@ -30,26 +47,46 @@ def python_with(*files):
 
     Ends the program with one sentence when that is impossible.
     """
-    if not (ROOT / "requirements.txt").exists():
-        sys.exit("This command needs the whole course: clone its repository and run it there.")
+    for file in ["requirements.txt", *files]:
+        if not (ROOT / file).is_file():
+            sys.exit(f"There is no {file} here. This command needs the whole course: clone its repository and run it there.")
     if not missing(files, sys.path):
         return sys.executable
-    if missing(files, venv_packages(), complete=True) or not usable(venv_python()):
-        install(files)
+    if not ready(files):
+        with locked():
+            if not ready(files):  # another start may have done it meanwhile
+                install(files)
     return str(venv_python())
 
 
-def missing(files, path, complete=False):
+def ready(files):
+    """Whether .venv has all that the requirements files pin."""
+    return usable(venv_python()) and not missing(files, venv_packages(), whole=True)
+
+
+def missing(files, path, whole=False):
     """The pins `name==version` that the packages on `path` do not meet.
 
-    complete: count a package whose RECORD is missing as absent. pip writes it last, so it tells an interrupted
-    install; packages from conda need not have one.
+    whole: count a package that was not installed to its end as absent. Packages from conda need not show that end.
     """
     found = {}
     for distribution in Distribution.discover(path=[str(folder) for folder in path]):
-        if not complete or distribution.read_text("RECORD"):
-            found.setdefault(canonical(distribution.name), distribution.version.partition("+")[0])
-    return [f"{name}=={version}" for name, version in pins(files) if found.get(canonical(name)) != version]
+        if not whole or installed_whole(distribution):
+            found.setdefault(canonical(distribution.name), version(distribution).partition("+")[0])
+    return [f"{name}=={wanted}" for name, wanted in pins(files) if found.get(canonical(name)) != wanted]
+
+
+def installed_whole(distribution):
+    """Whether pip installed this package to its end: it writes RECORD last."""
+    return bool(version(distribution) and distribution.read_text("RECORD"))
+
+
+def version(distribution):
+    """A package's version; empty for one that was half removed or damaged."""
+    try:
+        return distribution.version or ""
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return ""
 
 
 def canonical(name):
@@ -63,8 +100,10 @@ def pins(files):
         for line in (ROOT / file).read_text(encoding="utf-8").splitlines():
             requirement = line.partition("#")[0].strip()
             if requirement:
-                name, _, version = requirement.partition("==")
-                yield name.strip(), version.strip()
+                pin = PIN.fullmatch(requirement)
+                if not pin:
+                    sys.exit(f"{file}: the line {requirement!r} is not of the form name==version.")
+                yield pin["name"], pin["version"]
 
 
 def venv_python():
@@ -78,53 +117,98 @@ def venv_packages():
 
 
 def usable(python):
-    """Whether this Python starts and has pip (not so after an interruption, or once its parent was removed)."""
+    """Whether this is the Python of an environment, new enough and with a whole pip.
+
+    It is not after an interruption, when the Python it was made from is gone, or when an old one made it.
+    """
     try:
-        return subprocess.run([python, "-c", "import pip"], capture_output=True).returncode == 0
+        return subprocess.run([python, "-c", PROBE], capture_output=True).returncode == 0
     except OSError:
         return False
+
+
+@contextlib.contextmanager
+def locked():
+    """Wait until no other start of this clone is installing, and keep others waiting."""
+    with open(ROOT / ".venv.lock", "w") as lock:
+        if os.name == "nt":
+            import msvcrt
+
+            take = lambda: msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)  # noqa: E731
+        else:
+            import fcntl
+
+            os.set_inheritable(lock.fileno(), True)  # an install that outlives a killed parent keeps it
+            take = lambda: fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # noqa: E731
+        announced = False
+        while True:
+            try:
+                take()
+                break
+            except OSError:
+                if not announced:
+                    print("Another command is installing into .venv; waiting for it ...", flush=True)
+                announced = True
+                time.sleep(1)
+        yield
 
 
 def install(files):
     """Make .venv if there is none that works, and install what is missing."""
     for module in ["venv", "ensurepip"]:
         if importlib.util.find_spec(module) is None:
-            version = f"{sys.version_info.major}.{sys.version_info.minor}"
             sys.exit(
                 f"This Python has no {module}, so it cannot make an environment: install it "
-                f"(on Debian or Ubuntu: sudo apt install python{version}-venv) and run this again."
+                f"(on Debian or Ubuntu: sudo apt install python{PYTHON}-venv) and run this again."
             )
+    if os.path.lexists(VENV) and not (VENV / "pyvenv.cfg").is_file() and not (VENV.is_dir() and not any(VENV.iterdir())):
+        sys.exit(f"{VENV} is there and is not an environment of Python's: move it away and run this again.")
     if not usable(venv_python()):
         print("Making an environment for the course in .venv ...", flush=True)
         step([sys.executable, "-m", "venv", "--clear", str(VENV)])
     for folder in venv_packages():
         for info in folder.glob("*.dist-info"):
-            if not (info / "RECORD").exists():  # pip would take the package for installed
-                shutil.rmtree(info)
+            if not installed_whole(Distribution.at(info)):
+                shutil.rmtree(info)  # or pip would take the package for installed
     print("Installing what the course needs. This happens once and takes some minutes.", flush=True)
     requirements = [argument for file in files for argument in ("-r", str(ROOT / file))]
     step([str(venv_python()), "-m", "pip", "--disable-pip-version-check", "install", *requirements])
-    left = missing(files, venv_packages(), complete=True)
+    left = missing(files, venv_packages(), whole=True)
     if left:
         sys.exit(f"pip finished, but these are still missing: {', '.join(left)}. Delete .venv and try again.")
 
 
 def step(command):
     """Run a command, its progress in sight. When it fails, end with one sentence that says why."""
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, errors="replace")
+    own = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, errors="replace", env=own, close_fds=os.name == "nt"
+    )
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         complaints = process.communicate()[1]
-    except KeyboardInterrupt:
-        process.wait()
+    except (KeyboardInterrupt, SystemExit):
+        process.terminate()
+        process.communicate()
         sys.exit("\nStopped. Run the same command again to go on from here.")
+    finally:
+        signal.signal(signal.SIGTERM, before)
     if process.returncode == 0:
         return
     if NO_SPACE in complaints or shutil.disk_usage(ROOT).free < 20e6:
         sys.exit("The disk is full: make room (the course needs about 2 GB) and run the same command again.")
+    if NO_PERMISSION.search(complaints):
+        sys.exit(f"{ROOT} cannot be written by you: clone the course into a folder of your own and run it there.")
     if NO_NETWORK.search(complaints):
         sys.exit(
             "The packages could not be downloaded: check the network (or the package index that pip is set to) "
             "and run the same command again."
+        )
+    if absent := NO_MATCH.search(complaints):
+        sys.exit(
+            f"pip found no {absent[1]} for Python {PYTHON} on "
+            f"{platform.system()} {platform.machine()}: check the package index that pip is set to, or try another "
+            "Python, 3.11 to 3.13."
         )
     sys.exit(f"{complaints}\nThe step above failed: {' '.join(map(str, command))}")
 
@@ -139,9 +223,12 @@ def become(python, command, arguments):
 def take_over(command):
     """Replace this process by `command`, so that Ctrl-C and kill reach it.
 
-    Windows cannot replace a process: there this one waits and passes the status on.
+    Windows cannot replace a process: there this one waits and passes the status on. Ctrl-C reaches both, a kill does
+    not.
     """
-    sys.stdout.flush()
+    if sys.stdout:
+        sys.stdout.flush()
     if os.name == "nt":
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         sys.exit(subprocess.run(command).returncode)
     os.execv(command[0], command)

@@ -4,9 +4,9 @@ Everything after `lab` goes to JupyterLab as it is: `--no-browser`, `--port 9000
 """
 
 import os
-import shutil
 import sys
 
+from course_utils import files
 from course_utils.launch import environment
 
 ROOT = environment.ROOT
@@ -16,7 +16,7 @@ WORK = ROOT / "work"
 def main(arguments):
     """Copy new chapters to work/, then become JupyterLab."""
     python = environment.python_with("requirements.txt")
-    first = copy_chapters()[0]
+    first, *_ = copy_chapters()
     options = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/work/{first}"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         options.append("--allow-root")
@@ -25,14 +25,14 @@ def main(arguments):
 
 def copy_chapters():
     """Put every chapter that is not yet there into work/ and return all names. What is there is never touched."""
-    names = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
+    names = sorted(path.name for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+    if not names:
+        sys.exit("notebooks/ holds no chapter: get it back with `git checkout notebooks`.")
     try:
         WORK.mkdir(exist_ok=True)
         for name in names:
-            if not (WORK / name).exists():
-                beside = WORK / f"{name}.part"
-                shutil.copyfile(ROOT / "notebooks" / name, beside)
-                os.replace(beside, WORK / name)
+            if not os.path.lexists(WORK / name):
+                files.replace(WORK / name, (ROOT / "notebooks" / name).read_bytes())
     except OSError as error:
-        sys.exit(f"Your copy of the chapters could not be made in {WORK}: {error.strerror}.")
+        sys.exit(f"Your copy of the chapters could not be made: {error.filename}: {error.strerror}.")
     return names

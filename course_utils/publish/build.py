@@ -7,10 +7,10 @@ is written; a chapter that fails to run leaves its stored notebook as it was.
 import base64
 import hashlib
 import json
-import os
 import sys
 from pathlib import Path
 
+from course_utils import files
 from course_utils.launch import environment
 from course_utils.publish import links
 
@@ -21,21 +21,30 @@ CELL_TIMEOUT = 300  # seconds; no cell of the course comes near it
 
 def main(arguments):
     """Build all chapters, or those whose numbers are given."""
+    wanted = {f"{argument:0>2}" for argument in arguments}
+    chosen = [source for source in links.sources() if not wanted or source.name[:2] in wanted]
+    unknown = wanted - {source.name[:2] for source in chosen}
+    if unknown:
+        sys.exit(f"There is no chapter {', '.join(sorted(unknown))} in solutions/. usage: build [NUMBER ...]")
     environment.become(environment.python_with("requirements.txt"), "build", arguments)
     from course_utils.publish import chapter  # needs the environment
 
-    wanted = {f"{argument:0>2}" for argument in arguments}
-    chosen = [source for source in chapter.sources() if not wanted or source.name[:2] in wanted]
-    unknown = wanted - {source.name[:2] for source in chosen}
-    if unknown:
-        sys.exit(f"There is no chapter {', '.join(sorted(unknown))} in solutions/.")
-
     for source in chosen:
-        for path, notebook in chapter.notebooks(source, links.repository()).items():
-            print(f"running {path.relative_to(links.ROOT)} ...", flush=True)
-            store(execute(notebook, path), path)
+        made = chapter.notebooks(source, links.repository())
+        for path, notebook in made.items():
+            print(f"running {links.relative(path)} ...", flush=True)
+            execute(notebook, path)
+        for path, notebook in made.items():  # both run: only now are they stored
+            files.replace(path, nbformat_text(notebook).encode())
     links.write_pages()
-    (links.ROOT / README_PICTURE).write_bytes(picture(*SHOWN_IN_README))
+    files.replace(links.ROOT / README_PICTURE, picture(*SHOWN_IN_README))
+
+
+def nbformat_text(notebook):
+    """A notebook as nbformat writes it."""
+    import nbformat
+
+    return nbformat.writes(notebook) + "\n"
 
 
 def picture(topic, cell_id):
@@ -47,9 +56,9 @@ def picture(topic, cell_id):
 
 
 def execute(notebook, path: Path):
-    """Run a notebook in its own folder and strip what differs from run to run."""
+    """Run a notebook in its own folder, in place, and leave out what differs from run to run."""
     from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
     client = NotebookClient(
         notebook,
@@ -61,11 +70,10 @@ def execute(notebook, path: Path):
     )
     try:
         client.execute()
-    except CellExecutionError as error:
-        sys.exit(f"{path.name} does not run, nothing was stored. {error}")
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+        sys.exit(f"{error}\n{links.relative(path)} does not run. Its chapter stays stored as it was.")
     notebook.metadata.language_info = {"name": "python"}  # without the version of whoever built it
     notebook.metadata.source["outputs"] = outputs_digest(notebook)
-    return notebook
 
 
 def outputs_digest(notebook):
@@ -73,11 +81,3 @@ def outputs_digest(notebook):
     outputs = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
     return hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).hexdigest()
 
-
-def store(notebook, path: Path):
-    """Write a notebook beside its place, then move it there, so that a reader never meets half of one."""
-    import nbformat
-
-    beside = path.with_suffix(".part")
-    nbformat.write(notebook, beside)
-    os.replace(beside, path)

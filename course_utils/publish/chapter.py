@@ -21,29 +21,35 @@ ROOT = links.ROOT
 
 SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION$", re.MULTILINE | re.DOTALL)
 
+HEADER = {"title", "summary", "minutes"}
+NAME = re.compile(r"[a-z0-9-]{1,64}")
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
 
 
-def sources():
-    """The chapters' sources, in order."""
-    return sorted((ROOT / "solutions").glob("[0-9][0-9]_*.py"))
-
-
-def digest(text):
+def digest(source: Path):
     """What identifies a source. The repository's address is left out: setting it re-executes nothing."""
-    return hashlib.sha256(links.stamp_source(text, "").encode()).hexdigest()
+    return hashlib.sha256(without_address(source).encode()).hexdigest()
+
+
+def without_address(source: Path):
+    """The text of a source as it is before an address is set."""
+    return links.stamp_source(source.read_text(encoding="utf-8"), source.stem, "")
 
 
 def notebooks(source: Path, repository: str):
-    """The chapter's notebooks, without outputs: {path: notebook} with the solved one first."""
-    text = source.read_text(encoding="utf-8")
-    solved = jupytext.reads(links.stamp_source(text, ""), fmt="py:percent")
-    course = solved.metadata.pop("course")
+    """The chapter's notebooks, without outputs: {path: notebook} with the solved one first.
+
+    Ends the program with one sentence when the source has a mistake in its marks.
+    """
+    solved = jupytext.reads(without_address(source), fmt="py:percent")
+    course = solved.metadata.pop("course", {})
+    if set(course) != HEADER:
+        raise SystemExit(f"{source.name} must begin with a header that sets {', '.join(sorted(HEADER))} under `course`.")
     solved.metadata = nbformat.from_dict(
-        METADATA | {"course": course, "source": {"path": f"solutions/{source.name}", "sha256": digest(text)}}
+        METADATA | {"course": course, "source": {"path": f"solutions/{source.name}", "sha256": digest(source)}}
     )
     solved.nbformat_minor = 5  # the first with cell ids
     name_cells(solved)
@@ -64,8 +70,10 @@ def name_cells(notebook):
     taken = set()
     for cell in notebook.cells:
         cell.id = cell.metadata.get("name") or hashlib.sha256(cell.source.encode()).hexdigest()[:12]
+        if not NAME.fullmatch(cell.id):
+            raise SystemExit(f"The cell's name {cell.id!r} may hold only small letters, digits and dashes.")
         if cell.id in taken:
-            raise SystemExit(f"Two cells are called or read the same: {cell.id!r}. Give one of them another name.")
+            raise SystemExit(f"Two cells have the name or the text of {cell.id!r}. Give one of them another name.")
         taken.add(cell.id)
 
 

@@ -6,7 +6,6 @@ without an address there are no badges. Standard library only.
 """
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -14,34 +13,43 @@ import tomllib
 from pathlib import Path
 from urllib.parse import quote
 
+from course_utils import files
+
 ROOT = Path(__file__).resolve().parents[2]
 BRANCH = "main"
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+")
-REMOTE = re.compile(r"github\.com[:/](?P<name>[^/]+/[^/]+?)(\.git)?/?$")
-PINNED = re.compile(r'^(repository = )".*?"', re.MULTILINE)  # in pyproject.toml
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+(?<!\.git)")
+REMOTE = re.compile(r"(?:^|[/@.])github\.com(?::\d+)?[:/](?P<name>[^/]+/[^/]+?)(\.git)?/?$")
+PINNED = re.compile(r"""^(repository = )["'].*?["']""", re.MULTILINE)  # in pyproject.toml
 SETUP = re.compile(r'^REPOSITORY = ".*?"', re.MULTILINE)  # in a setup cell
 
 
 def main(arguments):
     """Set the address everywhere, or end with a sentence that says why not."""
-    if len(arguments) > 1:
+    if len(arguments) > 1 or "--help" in arguments:
         sys.exit("usage: python3 -m course_utils links [OWNER/REPO]")
     name = arguments[0] if arguments else remote()
     if not NAME.fullmatch(name):
         sys.exit(f"{name!r} is not an address: it should read OWNER/REPO, as on GitHub.")
+    set_everywhere(name)
+    print(f"Every link now leads to https://github.com/{name}")
 
+
+def set_everywhere(name):
+    """Write the address into every file that holds it; the empty name takes it out."""
     pyproject = ROOT / "pyproject.toml"
-    write(pyproject, PINNED.sub(rf'\1"{name}"', pyproject.read_text(encoding="utf-8")))
-    for source in sorted((ROOT / "solutions").glob("[0-9][0-9]_*.py")):
-        write(source, stamp_source(source.read_text(encoding="utf-8"), name))
+    text, found = PINNED.subn(rf'\1"{name}"', pyproject.read_text(encoding="utf-8"))
+    if found != 1:
+        sys.exit('pyproject.toml should hold one line `repository = ""` in [tool.course]. Nothing was changed.')
+    write(pyproject, text)
+    for source in sources():
+        write(source, stamp_source(source.read_text(encoding="utf-8"), source.stem, name))
     for path in stored():
         notebook = json.loads(path.read_text(encoding="utf-8"))
         stamp_notebook(notebook, relative(path), name)
         # the form in which nbformat writes, so that a build finds nothing to change
         write(path, json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
     write_pages()
-    print(f"Every link now leads to https://github.com/{name}")
 
 
 def repository():
@@ -51,11 +59,19 @@ def repository():
 
 def remote():
     """OWNER/REPO of the clone's git remote `origin`."""
-    answer = subprocess.run(["git", "remote", "get-url", "origin"], cwd=ROOT, capture_output=True, text=True)
-    found = REMOTE.search(answer.stdout.strip())
+    try:
+        answer = subprocess.run(["git", "remote", "get-url", "origin"], cwd=ROOT, capture_output=True, text=True).stdout
+    except FileNotFoundError:  # no git
+        answer = ""
+    found = REMOTE.search(answer.strip())
     if not found:
         sys.exit("This clone has no remote on GitHub. Give the address: python3 -m course_utils links OWNER/REPO")
     return found["name"]
+
+
+def sources():
+    """The chapters' sources, in order."""
+    return sorted((ROOT / "solutions").glob("[0-9][0-9]_*.py"))
 
 
 def stored():
@@ -71,9 +87,9 @@ def relative(path):
 # --- the address in a source or a notebook -------------------------------------------------------------------------
 
 
-def stamp_source(text, name):
-    """A chapter's source with the address `name` in it; the empty name takes it out."""
-    return stamp(text, "solutions/{stem}.ipynb", name, comment="# ")
+def stamp_source(text, stem, name):
+    """The source of the chapter `stem` with the address `name` in it; the empty name takes it out."""
+    return stamp(text, f"solutions/{stem}.ipynb", name, comment="# ")
 
 
 def stamp_notebook(notebook, path, name):
@@ -168,9 +184,6 @@ def link_page(name):
 
 
 def write(path, text):
-    """Write a text beside its place, then move it there; leave the file alone if it says the same already."""
-    if path.exists() and path.read_text(encoding="utf-8") == text:
-        return
-    beside = path.with_name(path.name + ".part")
-    beside.write_text(text, encoding="utf-8", newline="\n")
-    os.replace(beside, path)
+    """Write a text; leave the file alone if it says the same already."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        files.replace(path, text.encode())
