@@ -477,8 +477,8 @@ print(sa_v1(inputs))
 # Row 2 is our context vector of "journey", 0.3061 and 0.8210. The other five rows took no extra work.
 #
 # New at the end is `grad_fn`: PyTorch has noted how this result was made, so that it can compute derivatives later. It
-# did not do that for our own `W_query`. Why here? An `nn.Parameter` does two things: it asks PyTorch to keep such a note,
-# and it puts the matrix on the module's list of parameters. What is on that list without it?
+# did not do that for our own `W_query`. Why here? An `nn.Parameter` does two things: it asks PyTorch to keep such a
+# note, and it puts the matrix on the module's list of parameters. What is on that list without it?
 
 # %% name="parameters"
 class WithoutParameter(nn.Module):
@@ -592,9 +592,8 @@ for layer in [nn.Linear(3, 2, bias=False), nn.Linear(3, 3, bias=False)]:
 # ### Do both classes agree?
 #
 # For a product $x\,W$, `nn.Linear` stores the **transposed** matrix: `layer.weight` is $W^\top$, and the layer computes
-# `x @ layer.weight.T`. So we make a `SelfAttention_v1`, copy the three matrices of `sa_v2` into it, transposed back, and
-# compare. (`torch.no_grad()` tells PyTorch not to note the copying
-# as part of a computation.)
+# `x @ layer.weight.T`. So we make a `SelfAttention_v1`, copy the three matrices of `sa_v2` into it, transposed back,
+# and compare. (`torch.no_grad()` tells PyTorch not to note the copying as part of a computation.)
 
 # %% name="copied-weights"
 copied = SelfAttention_v1(d_in, d_out)
@@ -710,8 +709,9 @@ print(trainable.W_value.grad)
 
 # %% [markdown]
 # Each matrix now has a `.grad` of its own shape. Take 0.3983, in row 2 of the second one: raise that number of
-# `W_value` by 0.01, and the loss grows by about 0.3983 times 0.01. For `W_query` no entry is larger in size than 0.0028. It
-# can only shift shares from one value to another, and here that matters less than moving the values themselves.
+# `W_value` by 0.01, and the loss grows by about 0.3983 times 0.01. For `W_query` no entry is larger in size than
+# 0.0028. It can only shift shares from one value to another, and here that matters less than moving the values
+# themselves.
 #
 # To lower the loss, go a small step *against* the gradient.
 

@@ -97,14 +97,14 @@ for t in range(8):
 
 # %% [markdown]
 # One row of eight tokens holds eight exercises. All eight can be done at once, and here is the trouble: the answer to
-# the first exercise, "u", stands in the same row, one place to the right. So do the answers to the next six. A model that may look
-# there learns to copy, not to predict. This chapter is about closing its eyes.
+# the first exercise, "u", stands in the same row, one place to the right. So do the answers to the next six. A model
+# that may look there learns to copy, not to predict. This chapter is about closing its eyes.
 
 # %% [markdown]
 # ## Batches
 #
-# Chapter 2's batch held one sequence; training takes several. The shape is $(B, T, C)$: $B$ sequences of $T$ tokens, each
-# an embedding of $C$ numbers ("channels"; so far $d_\mathrm{in}$).
+# Chapter 2's batch held one sequence; training takes several. The shape is $(B, T, C)$: $B$ sequences of $T$ tokens,
+# each an embedding of $C$ numbers ("channels"; so far $d_\mathrm{in}$).
 #
 # A model would look up such an embedding for each number that `encode` gives, in a table that is trained, too. That
 # table is not our subject, so our embeddings are random.
@@ -436,11 +436,11 @@ print("a thousand tables, at most 1e-14:", bool(difference < 1e-14))
 
 # %% [markdown]
 # Neither differs by more than rounding: one in a million with the 32-bit floats of our six words, 1e-14 with 64 bits.
-# They are one formula. In row $i$, softmax divides every $\exp(\omega_{ij})$ by the same sum $Z_i$, and renormalising
-# cancels it (here $\omega_{ij}$ is the score after scaling):
+# They are one formula. Write $s_{ij} = \omega_{ij} / \sqrt{d_k}$ for the scaled score. In row $i$, softmax divides
+# every $\exp(s_{ij})$ by the same sum $Z_i$, and renormalising cancels it:
 #
-# $$\frac{\exp(\omega_{ij}) / Z_i}{\sum_{k \le i} \exp(\omega_{ik}) / Z_i}
-# = \frac{\exp(\omega_{ij})}{\sum_{k \le i} \exp(\omega_{ik})}$$
+# $$\frac{\exp(s_{ij}) / Z_i}{\sum_{m \le i} \exp(s_{im}) / Z_i}
+# = \frac{\exp(s_{ij})}{\sum_{m \le i} \exp(s_{im})}$$
 #
 # The hidden scores stood in $Z_i$ only, and $Z_i$ is gone. So renormalising is correct. It is not always safe, though.
 
@@ -467,9 +467,10 @@ print(torch.softmax(torch.tensor([0.0, 1.0, 200.0]), dim=-1))
 
 # %% [markdown]
 # They should be about $e^{-200}$ and $e^{-199}$, too small for a 32-bit float, and become 0. Renormalising then divides
-# 0 by 0. (Shortly before that point it is worse: near 103 the visible weights have lost nearly all their digits, and the
-# result is wrong without any `nan`.) Masking before softmax never looks at the hidden score and has no such trouble. It is also one step instead of
-# three (multiply, sum, divide). All five texts behind this course end up masking the scores.
+# 0 by 0. (Shortly before that point it is worse: near 103 the visible weights have lost nearly all their digits, and
+# the result is wrong without any `nan`.) Masking before softmax never looks at the hidden score and has no such
+# trouble. It is also one step instead of three (multiply, sum, divide). All five texts behind this course end up
+# masking the scores.
 
 # %% [markdown]
 # ### A left-over in one of our sources
@@ -482,8 +483,8 @@ print(raw_scores)
 
 # %% [markdown]
 # "journey" scores 1.4950 with itself: that is the number of chapter 1. These are scores of the raw embeddings, without
-# query or key layers. Then the notebook divides by the square root of the size of its keys, `keys.shape[-1]**0.5`. We do the same: `keys` still
-# holds what we computed above.
+# query or key layers. Then the notebook divides by the square root of the size of its keys, `keys.shape[-1]**0.5`. We
+# do the same: `keys` still holds what we computed above.
 
 # %% name="raw-divided-by-root-2"
 print(torch.softmax(raw_scores / keys.shape[-1]**0.5, dim=-1))
@@ -555,8 +556,8 @@ print(torch.softmax(scaled_scores.masked_fill(hidden, -1e9), dim=-1)[:2])
 # padding, with one exception: every token may see itself, so that no row is empty. `True` means hidden.
 #
 # The cell uses your mask on scores of 0. In the first sequence the first two tokens are padding: its rows must be
-# 1 0 0 0, then 0 1 0 0, then 0 0 1 0, then two halves at the end. The second has no padding, so its last row is a
-# quarter for everyone.
+# 1 0 0 0, then 0 1 0 0, then 0 0 1 0, then two halves at the end. In the second the last token is padding.
+# Nobody before it could see it anyway, and it may see all others: its last row is a quarter for everyone.
 
 # %% name="exercise-3-3"
 def my_mask(is_padding):
@@ -613,8 +614,8 @@ print(torch.allclose(kept, causal_weights), torch.allclose(built_in, causal_weig
 # A mask is a promise about *outputs*: output $t$ must not depend on input $s$ if $s$ comes later. So test the promise
 # and not the mask. Chapter 1 measured how strongly each token moves one result, by derivatives. Now we measure all
 # outputs at once: a $T \times T$ table. Its entry in row $t$ and column $s$ is the largest derivative of any number of
-# output $t$ with respect to any number of input $s$. (Chapter 1 took the root of a sum of squares; to tell zero from not
-# zero, the largest is enough.)
+# output $t$ with respect to any number of input $s$. (Chapter 1 took the root of a sum of squares; to tell zero from
+# not zero, the largest is enough.)
 
 # %% name="influences"
 def influences(function, sequence):
@@ -741,10 +742,10 @@ print(f"without division, above the diagonal: at most {leak.triu(diagonal=1).max
 print("with division, at most 1e-8:", bool(rest.triu(diagonal=1).max() < 1e-8))
 
 # %% [markdown]
-# Without the division the largest derivative by a future word is 0.0028. With it, less than 1e-8 is left, which is
-# rounding: $Z_i$ cancels, but not to the last bit. So the page's warning has a point after all. Forget to renormalise,
-# and the future leaks although every forbidden weight is 0: it leaks through the sizes of the weights that are left. With $-\infty$ before softmax there is
-# nothing to forget.
+# Without the division the largest derivative with respect to a future word is 0.0028. With it, less than 1e-8 is left,
+# which is rounding: $Z_i$ cancels, but not to the last bit. So the page's warning has a point after all. Forget to
+# renormalise, and the future leaks although every forbidden weight is 0: it leaks through the sizes of the weights that
+# are left. With $-\infty$ before softmax there is nothing to forget.
 
 # %% [markdown]
 # ## What to take with you

@@ -74,8 +74,8 @@ print(queries.shape, keys.shape, values.shape)
 
 # %% name="causal-weights"
 scores = queries @ keys.T  # (T, d_out) @ (d_out, T) -> (T, T)
-hidden = torch.triu(torch.ones(6, 6), diagonal=1).bool()  # (T, T), True above the diagonal
-scores = scores.masked_fill(hidden, -torch.inf)
+future = torch.triu(torch.ones(6, 6), diagonal=1).bool()  # (T, T), True above the diagonal
+scores = scores.masked_fill(future, -torch.inf)
 weights = torch.softmax(scores / keys.shape[-1]**0.5, dim=-1)  # (T, T), every row sums to 1
 print(weights)
 
@@ -109,7 +109,9 @@ def keep_mask_a(shape, p, seed):
     return torch.rand(shape, dtype=torch.float64, generator=generator) < 1 - p
 
 # %% [markdown]
-# Mind the meaning: here True says *keep*, while in `hidden` True says *hide*. Both kinds of mask are in use.
+# (64-bit numbers, because that is how `nn.Dropout` draws. In 32 bits the same seed would give another mask.)
+#
+# Mind the meaning: here True says *keep*, while in `future` True says *hide*. Both kinds of mask are in use.
 #
 # Now drop half of 36 ones. Dropout also divides what is left by $1-p$, a step that we question further down. What will
 # the matrix look like?
@@ -149,7 +151,7 @@ print(dropped)
 
 # %% name="before-picture"
 pictures.show_weights(
-    weights, tokens, masked=hidden, title="Attention weights before dropout",
+    weights, tokens, masked=future, title="Attention weights before dropout",
     alt="Heat map of the causal attention weights, grey above the diagonal. Row Your holds a "
         "single 1.00, row journey 0.55 and 0.45; the further down, the smaller the weights, "
         "between 0.15 and 0.19 in row step. Every row sums to 1.00.",
@@ -161,7 +163,7 @@ pictures.show_weights(
 
 # %% name="after-picture"
 pictures.show_weights(
-    dropped, tokens, masked=hidden, title="The same weights after dropout, p = 0.5",
+    dropped, tokens, masked=future, title="The same weights after dropout, p = 0.5",
     alt="The same heat map after dropout. Of 21 cells that are not grey, 9 are now 0.00 and "
         "12 are doubled. Row Your holds 2.00, row journey only zeros. The rows sum to 2.00, "
         "0.00, 2.00, 0.98, 0.77 and 1.31.",
@@ -214,7 +216,7 @@ print("without the factor:", bool((average * (1 - p) - weights).abs().max() < 0.
 # last one stopped.
 #
 # You are right if the two matrices hold 0 and 1.3333 only (why that number?), if they are not the same, and if the last
-# line says `True`.
+# two lines say `True`: the average stays, and the same generator drops the same entries of something else.
 
 # %% name="exercise-4-1"
 def my_dropout(x, p, generator):
@@ -226,10 +228,13 @@ def my_dropout(x, p, generator):
 
 
 generator = torch.Generator().manual_seed(123)
-print(my_dropout(torch.ones(2, 6), 0.25, generator))
+first = my_dropout(torch.ones(2, 6), 0.25, generator)
+print(first)
 print(my_dropout(torch.ones(2, 6), 0.25, generator))
 large = my_dropout(torch.ones(100_000), 0.25, generator)
 print("average within 0.02 of 1:", large is not None and bool(abs(large.mean() - 1) < 0.02))
+again = my_dropout(3 * torch.ones(2, 6), 0.25, torch.Generator().manual_seed(123))
+print("repeatable:", again is not None and torch.allclose(again, 3 * first))
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** A number drawn evenly between 0 and 1 lies below 0.75 in three of four cases, and 1 divided by 0.75
@@ -249,32 +254,35 @@ print((dropped @ values)[1])  # (T, T) @ (T, d_out) -> (T, d_out), row 2 of it
 # The sums run from 0.0000 to 2.0000, and the context vector of "journey" is zero: for this one step it attends to
 # nothing.
 #
-# Is this a fault? It would be easy to repair: divide each row by its sum, as chapter 3 does after hiding. (An empty row
-# has nothing to divide by, so `nan_to_num` leaves it at zero.) What does that do to the average over many draws?
+# Is this a fault? It would be easy to repair: divide each row by its sum, as chapter 3 does after hiding. An empty row
+# has nothing to divide by; leave those out. What does that do to an uneven row, on average over many draws?
 
 # %% name="renormalised"
-many_dropped = weights * many_masks / (1 - p)  # (10000, T, T)
-forced = torch.nan_to_num(many_dropped / many_dropped.sum(dim=-1, keepdim=True))
-for name, draws in [("as they are:", many_dropped), ("forced to sum to 1:", forced)]:
-    print(f"{name:19} {bool((draws.mean(dim=0) - weights).abs().max() < 0.05)}")
+uneven = torch.tensor([0.9, 0.05, 0.05])
+draws = uneven * keep_mask_a((100_000, 3), p, seed=123) / (1 - p)  # (100000, 3)
+print("as they are:       ", [round(number, 2) for number in draws.mean(dim=0).tolist()])
+draws = draws[draws.sum(dim=-1) > 0]  # without the empty rows
+forced = draws / draws.sum(dim=-1, keepdim=True)
+print("forced to sum to 1:", [round(number, 1) for number in forced.mean(dim=0).tolist()])
 
 # %% [markdown]
-# Left as they are, the weights are right on average. Forced to sum to 1, they are not: in row 1 the one weight would be
-# 1 or nothing, half on average, where it should be 1. So the sums of 2 and of 0 are right. It is their average that
-# must be 1.
+# Left as they are, the weights are right on average, 0.9 and twice 0.05. Forced to sum to 1, the large weight falls to
+# 0.5 and the small ones rise to 0.2: whenever the large one is dropped, a small one becomes everything. So the sums of
+# 2 and of 0 are right. It is their average that must be 1.
 #
 # How often does a row vanish? Row $t$ has $t$ open weights, and each is dropped with probability $p$, so the answer
 # should be $p^t$. Count in our 10,000 draws.
 
 # %% name="how-often"
+many_dropped = weights * many_masks / (1 - p)  # (10000, T, T)
 vanished = (many_dropped == 0).all(dim=-1)  # (10000, T), True: attends to nothing
 print(vanished.double().mean(dim=0))
 print(0.5 ** torch.arange(1, 7), "expected")
 
 # %% [markdown]
 # "Your" is left with nothing in 0.4975 of all draws, "journey" in 0.2546, "step" in 0.0147. Early tokens suffer most,
-# since they have the fewest keys. At a rate of 0.1, which Yu's page names for training, the first row would still
-# vanish one time in ten, the second one time in a hundred.
+# since they have the fewest keys. At a rate of 0.1, which Yu's page names beside 0.2 for training, the first row would
+# still vanish one time in ten, the second one time in a hundred.
 
 # %% [markdown]
 # ### Exercise 4.2 · Which tokens attend to nothing?
@@ -318,7 +326,7 @@ print("nan anywhere:", bool((scores * mask_a / (1 - p)).isnan().any()))
 
 # %% name="drop-scores"
 dropped_scores = queries @ keys.T * mask_a / (1 - p)
-dropped_scores = dropped_scores.masked_fill(hidden, -torch.inf)
+dropped_scores = dropped_scores.masked_fill(future, -torch.inf)
 print(torch.softmax(dropped_scores / keys.shape[-1]**0.5, dim=-1)[1])
 
 # %% [markdown]
@@ -354,7 +362,7 @@ print("training:", dropout.training, "| changes nothing:",
 # divided by $\sqrt{2}$, which chapter 3 met. If the seed alone decided, our mask would give its result.
 
 # %% name="raw-weights"
-raw_scores = (inputs @ inputs.T).masked_fill(hidden, -torch.inf)  # (T, T)
+raw_scores = (inputs @ inputs.T).masked_fill(future, -torch.inf)  # (T, T)
 raw_weights = torch.softmax(raw_scores / 2**0.5, dim=-1)  # (T, T)
 print(raw_weights * mask_a / (1 - p))
 
@@ -373,16 +381,18 @@ torch.manual_seed(123)
 print(f"{first % 2**24 / 2**24:.4f}", torch.rand(1))
 
 # %% [markdown]
-# The generator begins with 2991312382, and PyTorch makes 0.2961 of it. So NumPy can stand in for it.
+# The generator begins with 2991312382, and PyTorch makes 0.2961 of it. So NumPy can stand in for it. (A 64-bit number
+# uses two such draws, so the first coin of mask A is another number.)
 #
 # PyTorch 2.7 and later draw every coin from this generator, as `keep_mask_a` does, on every CPU that we tried. PyTorch
 # 2.6 and earlier, on Intel CPUs, took only the *first* number from it and handed it to a second generator, from Intel's
-# library MKL. That one, MCG31m1, multiplies and takes the remainder:
+# library MKL. That one, MCG31m1, starts at $x_1$, the first number mod $2^{31} - 1$ (or 1, if that is 0: a start of 0
+# would stay 0 for ever). Then it multiplies and takes the remainder:
 #
 # $$x_{n+1} = 1132489760 \cdot x_n \bmod (2^{31} - 1), \qquad u_n = \frac{x_n}{2^{31} - 1}$$
 #
 # An entry is kept if its $u_n$ lies below $1-p$. This can be computed on any machine. Below, `numel()` is the number of
-# entries, and `or 1` stands in for a start of 0, which would stay 0 for ever.
+# entries.
 
 # %% name="keep-mask-b"
 MODULUS = 2**31 - 1  # of the generator MCG31m1 in Intel's MKL
@@ -435,8 +445,8 @@ print("mask A or mask B:", any(torch.equal(drawn, mask) for mask in [mask_a, mas
 # %% [markdown]
 # ## Batches
 #
-# A model reads many sentences at once. They are stacked into one tensor with a dimension in front, the **batch**, of
-# shape $(B, T, d_\mathrm{in})$. Ours holds the same sentence twice.
+# Chapter 3 worked on random sequences in a batch, $(B, T, C)$; we write $d_\mathrm{in}$ for $C$ again. Our batch holds
+# the same sentence twice.
 
 # %% name="batch"
 batch = torch.stack((inputs, inputs), dim=0)  # (B, T, d_in)
@@ -444,8 +454,8 @@ print(batch.shape)
 
 # %% [markdown]
 # $B = 2$ sentences of $T = 6$ tokens with 3 numbers each. What must change in our lines? A linear layer works on the
-# last dimension, so queries and keys simply gain the 2 in front. But `keys.T` would turn around *all three* dimensions.
-# `transpose(-2, -1)` swaps only the last two.
+# last dimension, so queries and keys simply gain the 2 in front. And as in chapter 3, `transpose(-2, -1)` takes the
+# place of `.T`.
 
 # %% name="batch-scores"
 batch_queries, batch_keys = layer.W_query(batch), layer.W_key(batch)  # (B, T, d_out) each
@@ -643,7 +653,7 @@ except ValueError as error:
 depends = influences(causal, inputs) > 0  # (T, T)
 print("without a mask:", int((influences(layer, inputs) > 0).sum()), "of 36")
 print("causal:        ", int(depends.sum()), "of 36")
-print("exactly the lower triangle:", torch.equal(depends, ~hidden))
+print("exactly the lower triangle:", torch.equal(depends, ~future))
 
 # %% [markdown]
 # 36 without a mask, 21 with it, and these 21 are exactly the lower triangle.
@@ -698,15 +708,15 @@ with torch.no_grad():
 # ★★★ · 12 minutes
 #
 # Many models compute queries, keys and values with a single linear layer, three times as wide, and cut the result into
-# three. Write such a causal class, without dropout and without bias. Call the layer `W_qkv`. The mask is yours to
-# build.
+# three. Write such a causal class, without dropout and without bias. Call the layer `W_qkv`. Keep the mask where this
+# chapter put it.
 #
-# The cell copies the three matrices of `causal` into yours. You are done when it prints `True` for the batch and for a
-# shorter sentence, and 21 dependencies.
+# The cell copies the three matrices of `causal` into yours. You are done when it prints `True` for the batch, for a
+# shorter sentence without a batch and for the buffer, and 21 dependencies.
 
 # %% name="exercise-4-3"
 class MyCausalAttention(nn.Module):
-    """Causal attention, (B, T, d_in) to (B, T, d_out), from one linear layer W_qkv.
+    """Causal attention from one linear layer W_qkv: (B, T, d_in) to (B, T, d_out), or without B.
 
     Made as MyCausalAttention(d_in, d_out, context_length). W_qkv.weight, (3 * d_out, d_in),
     has the query's rows first, then the key's, then the value's.
@@ -735,6 +745,7 @@ if "forward" in vars(MyCausalAttention):
     mine.W_qkv.weight = nn.Parameter(torch.cat(three))  # (3 * d_out, d_in)
     for x in [batch, inputs[:4]]:
         print("agrees:", torch.allclose(mine(x), causal(x), atol=1e-6))
+    print("the mask is a buffer:", any(buffer.shape == (6, 6) for buffer in mine.buffers()))
     print("dependencies:", int((influences(mine, inputs) > 0).sum()))
 else:
     print("not written yet")

@@ -60,33 +60,33 @@ print(batch.shape)
 # The shape is $(B, T, d_\mathrm{in})$: 2 sequences, 6 tokens each, 3 numbers per token.
 
 # %% [markdown]
-# ## One head, one set of shares
+# ## One head, one set of weights
 #
-# A layer such as `CausalAttention` is called a **head**. For each token it computes one set of shares and mixes all
+# A layer such as `CausalAttention` is called a **head**. For each token it computes one set of weights and mixes all
 # values by them. Is one set enough?
 #
-# Suppose "step" wants to hear from two words, "Your" and "with". Let us write its shares by hand, half and half. Then
+# Suppose "step" wants to hear from two words, "Your" and "with". Let us write its weights by hand, half and half. Then
 # we let the two words exchange their vectors. Does "step" notice?
 
-# %% name="one-set-of-shares"
-shares = torch.tensor([0.5, 0.0, 0.0, 0.5, 0.0, 0.0])  # half "Your", half "with"
+# %% name="one-set-of-weights"
+one_set = torch.tensor([0.5, 0.0, 0.0, 0.5, 0.0, 0.0])  # half "Your", half "with"
 exchanged = inputs[[3, 1, 2, 0, 4, 5]]  # "Your" and "with" have each other's vector
-print(shares @ inputs)  # (6,) @ (6, 3) -> (3,)
-print(shares @ exchanged)
+print(one_set @ inputs)  # (6,) @ (6, 3) -> (3,)
+print(one_set @ exchanged)
 
 # %% [markdown]
-# Twice 0.3250, 0.3650, 0.6100: "step" does not notice. It heard both, but not which of them said what. (Uneven shares
+# Twice 0.3250, 0.3650, 0.6100: "step" does not notice. It heard both, but not which of them said what. (Uneven weights
 # would tell these two cases apart, but then one of the words is heard less.)
 #
-# Now two sets of shares, each with one word. We lay the two context vectors side by side.
+# Now two sets of weights, each with one word. We lay the two context vectors side by side.
 
-# %% name="two-sets-of-shares"
-two_shares = torch.tensor([
+# %% name="two-sets-of-weights"
+two_sets = torch.tensor([
     [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],  # the first head hears "Your"
     [0.0, 0.0, 0.0, 1.0, 0.0, 0.0],  # the second head hears "with"
 ])
-print((two_shares @ inputs).flatten())  # (2, 6) @ (6, 3) -> (2, 3) -> (6,)
-print((two_shares @ exchanged).flatten())
+print((two_sets @ inputs).flatten())  # (2, 6) @ (6, 3) -> (2, 3) -> (6,)
+print((two_sets @ exchanged).flatten())
 
 # %% [markdown]
 # The first line begins with the vector of "Your", 0.4300, 0.1500, 0.8900, and ends with that of "with". In the second
@@ -97,19 +97,20 @@ print((two_shares @ exchanged).flatten())
 
 # %% name="two-narrow-heads"
 for sentence in [inputs, exchanged]:
-    heard = [two_shares[head] @ sentence[:, head] for head in range(2)]  # (6,) @ (6,) -> ()
+    heard = [two_sets[head] @ sentence[:, head] for head in range(2)]  # (6,) @ (6,) -> ()
     print(torch.stack(heard))  # (2,)
 
 # %% [markdown]
 # Two numbers, fewer than the single head's three, and the exchange still shows: 0.4300 and 0.5800 become 0.2200 and
-# 0.1500. So several sets of shares cost no width, as long as each head takes only a part of it. That is the idea of
-# **multi-head attention**. Here the shares were written by hand; from now on heads compute them.
+# 0.1500. So several sets of weights cost no width, as long as each head hands on only a few numbers. (We cut out a
+# column by hand. A real head reads the whole vector, and its own matrix brings it down to a few numbers.) That is the
+# idea of **multi-head attention**. Here the weights were written by hand; from now on heads compute them.
 
 # %% [markdown]
 # ## Heads side by side
 #
 # The simplest way to have two heads is to make two. Each draws random matrices of its own, so each computes its own
-# shares. Their context vectors are **concatenated**: laid side by side, along the last dimension.
+# weights. Their context vectors are **concatenated**: laid side by side, along the last dimension.
 
 # %% name="concatenate"
 torch.manual_seed(123)
@@ -167,7 +168,7 @@ print(weights[:, 1].detach())  # the row of "journey", once per head
 
 # %% [markdown]
 # "journey" sees only "Your" and itself. The first head gives them 0.4833 and 0.5167, the second 0.4400 and 0.5600: two
-# sets of shares for one token. Here are both matrices in full.
+# sets of weights for one token. Here are both matrices in full.
 
 # %% name="heads-picture"
 pictures.show_weights(
@@ -179,7 +180,7 @@ pictures.show_weights(
 
 # %% [markdown]
 # The message: each head has a matrix of weights of its own. Only the first row, where "Your" can attend to nothing but
-# itself, is the same in both. The others differ by little, since both heads are untrained and their shares nearly even.
+# itself, is the same in both. The others differ by little, since both heads are untrained and their weights nearly even.
 # What each head looks for is up to training.
 
 # %% [markdown]
@@ -405,11 +406,13 @@ future = torch.triu(torch.ones(6, 6), diagonal=1).bool()  # True above the diago
 scores = scores.masked_fill(future, -torch.inf)  # the same mask in every head
 weights = torch.softmax(scores / 4**0.5, dim=-1)  # (2, 3, 6, 6), every row sums to 1
 print(weights[0, :, 5])  # the row of "step" in each head, (3, 6)
+print(torch.softmax(scores / 12**0.5, dim=-1)[0, :, 5])
 
 # %% [markdown]
 # The (6, 6) mask fits all heads and sequences, since PyTorch repeats it over the first two dimensions. "step" now has
-# three sets of shares. Its favourite is "one" in the first and second head, with 0.1820 and 0.1797, and "step" itself
-# in the third, with 0.1759.
+# three sets of weights. Its favourite is "one" in the first and second head, with 0.1820 and 0.1797, and "step" itself
+# in the third, with 0.1759. Below stand the same rows divided by $\sqrt{12}$. They are flatter: 0.1753 for "one" in the
+# first head.
 
 # %% [markdown]
 # ### Step 4: merge
@@ -461,6 +464,7 @@ print("as the wrapper:", torch.allclose(context, three_heads(batch), atol=1e-6))
 
 # %% name="exercise-5-2"
 heads = torch.arange(24).view(1, 4, 3, 2).transpose(1, 2)  # (1, 4, 3, 2) -> (1, 3, 4, 2)
+heads = heads.contiguous()  # in memory as weights @ values leaves them
 
 
 def my_merge(context):
@@ -557,14 +561,36 @@ print(mha.out_proj.bias.detach())  # (2,)
 
 # %% [markdown]
 # Row 1 says: the first number is -0.1668 times the first head's, plus 0.2270 times the second head's, plus the bias
-# 0.1934. Before `out_proj` each column belonged to one head. After it, each number draws on both.
+# 0.1934. Row 2 does the same with 0.5000, 0.1317 and 0.6825. Before `out_proj` each column belonged to one head. After
+# it, each number draws on both.
+#
+# "Your" lets us check that by hand: it sees only itself, so its context vector is its own value.
+
+# %% name="out-proj-by-hand"
+value_1 = mha.W_value(inputs[0]).detach()  # (2,), one number per head
+print(value_1)
+print(mha.out_proj(value_1).detach())
+
+# %% [markdown]
+# -0.4519 and 0.2216 become 0.3190 and 0.4858, the first row of the output above.
 
 # %% [markdown]
 # ### The same output, once the weights are the same
 #
 # The wrapper began with -0.4519 and this class with 0.3190. Yu's page notes that the results differ because the random
-# weights do. Is that so? We can find out: make the class as wide as the wrapper, copy the wrapper's weights, and let
-# `out_proj` do nothing.
+# weights do. Is that so? Both were made with seed 123. Compare the class's matrices with those of the wrapper's first
+# head.
+
+# %% name="same-matrices"
+for name in ["W_query", "W_key", "W_value"]:
+    print(name, torch.equal(getattr(mha, name).weight, getattr(wrapper.heads[0], name).weight))
+
+# %% [markdown]
+# They are the same numbers: one seed drew both. So here the random weights of the projections are not the reason. This
+# class cuts those two columns into two heads of one number each, and `out_proj` mixes them.
+#
+# To compare like with like, make the class as wide as the wrapper, copy all the wrapper's weights, and let `out_proj`
+# do nothing. Will the outputs agree?
 #
 # A matrix that does nothing is the identity, with ones on the diagonal. With a bias of zero it hands on what it gets.
 
@@ -635,8 +661,9 @@ pictures.show_dependencies(
 # so that one seed gives your class and the course's the same random weights. You need no checks of the input. A
 # batch is all it has to take, and T may be smaller than `context_length`.
 #
-# The cell compares both on two different sequences, in full and cut to four tokens. You are done when it prints the
-# shapes [2, 6, 12] and [2, 4, 12], each with `True`.
+# The cell compares both on two different sequences, in full and cut to four tokens. Both drop weights with the same
+# seed, so dropout must stand where ours does. You are done when it prints the shapes [2, 6, 12] and [2, 4, 12], each
+# with `True`.
 
 # %% name="exercise-5-3"
 class MyMultiHeadAttention(nn.Module):
@@ -673,10 +700,10 @@ written = "forward" in vars(MyMultiHeadAttention)
 print("written:", written)
 for part in [pair, pair[:, :4]] if written else []:
     torch.manual_seed(123)
-    course = MultiHeadAttention(d_in=3, d_out=12, context_length=6, dropout=0.0, num_heads=3)
+    expected = MultiHeadAttention(3, 12, context_length=6, dropout=0.5, num_heads=3)(part)
     torch.manual_seed(123)
-    mine = MyMultiHeadAttention(d_in=3, d_out=12, context_length=6, dropout=0.0, num_heads=3)
-    print(mine(part).shape, torch.allclose(mine(part), course(part), atol=1e-6))
+    output = MyMultiHeadAttention(3, 12, context_length=6, dropout=0.5, num_heads=3)(part)
+    print(output.shape, torch.allclose(output, expected, atol=1e-6))
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** It is the four steps in a row, with a fresh `view` for any B and T and the mask cut to T. Dividing
@@ -698,8 +725,8 @@ print(output.shape)
 print("head_dim:", layer.head_dim, "and for a width of 512 with 8 heads:", 512 // 8)
 
 # %% [markdown]
-# The shape is (B, T, d_out). Each of the 12 heads has 64 numbers. A BERT article among our sources has a width of
-# 512 and 8 heads, and gets 64 as well.
+# The shape is (B, T, d_out). Each of the 12 heads has 64 numbers. An article on BERT among our sources takes a
+# width of 512 and 8 heads as its example, and gets 64 as well.
 #
 # How many numbers does this layer learn? The guide counts four matrices, 2,359,296 in total. Is that all?
 
@@ -735,8 +762,8 @@ def count_gpt2(layers, width, vocabulary=50_257, positions=1024):
 print(f"{count_gpt2(layers=12, width=768):,}")
 
 # %% [markdown]
-# GPT-2 small learns 124,439,808 numbers. Is the formula right? Build each of its three parts once, here in the width of
-# the next size, 1024, and compare.
+# GPT-2 small learns 124,439,808 numbers. Is the formula right? Build its parts in the width of the next size, 1024.
+# What one layer adds is the difference between two layers and one; what remains without layers are the tables.
 
 # %% name="check-the-formula"
 attention = MultiHeadAttention(1024, 1024, 1024, dropout=0.1, num_heads=16, qkv_bias=True)
@@ -744,10 +771,12 @@ network = nn.Sequential(nn.Linear(1024, 4 * 1024), nn.Linear(4 * 1024, 1024))
 layer_norm = nn.LayerNorm(1024)
 one_layer = count(attention) + count(network) + 2 * count(layer_norm)
 print(f"{one_layer:,}", one_layer == count_gpt2(2, 1024) - count_gpt2(1, 1024))
+tables = count(nn.Embedding(50_257, 1024)) + count(nn.Embedding(1024, 1024)) + count(layer_norm)
+print(f"{tables:,}", tables == count_gpt2(0, 1024))
 
 # %% [markdown]
-# One layer of that width has 12,596,224 numbers, built or calculated. Now all four sizes, with layers, width and heads
-# from GPT-2's published configurations.
+# One layer of that width has 12,596,224 numbers, and the rest 52,513,792, built or calculated. Now all four sizes, with
+# layers, width and heads from GPT-2's published configurations.
 
 # %% name="gpt2-sizes"
 configurations = {
@@ -788,8 +817,9 @@ biases = 12 * 3 * 768  # layers, three matrices, one bias for each of their outp
 print(f"{biases:,} of {count_gpt2(12, 768):,}, which leaves {count_gpt2(12, 768) - biases:,}")
 
 # %% [markdown]
-# 27,648 numbers, few among 124,439,808. But whoever loads GPT-2's trained weights into a model without these biases has
-# no place for them, and computes something else. So for GPT-2 it must be `qkv_bias=True`.
+# 27,648 numbers, few among 124,439,808: 124,412,160 would be left. But whoever loads GPT-2's trained weights into a
+# model without these biases has no place for them, and computes something else. So for GPT-2 it must be
+# `qkv_bias=True`.
 
 # %% [markdown]
 # ### Exercise 5.4 · The attention of GPT-2 small
@@ -817,8 +847,9 @@ print(None if layer is None else f"{count(layer):,} numbers, heads of {layer.hea
 # %% [markdown]
 # ## Messages you will meet
 #
-# Burume's guide ends with common errors, a good idea. We run four of them, to see what PyTorch says. First: a width
-# of 768 and 7 heads. What happens if nobody checks?
+# Burume's guide ends with five common errors, a good idea. One, the sequence that is too long, you met in chapter 4.
+# Another, `view` after `transpose`, was step 4: a RuntimeError, as the guide says. Here are the other three. First: a
+# width of 768 and 7 heads. What happens if nobody checks?
 
 # %% name="seven-heads-unchecked"
 try:
@@ -894,28 +925,18 @@ print("same device:", output.device == mha.mask.device == mha.W_query.weight.dev
 # It does, wherever you run this. That is what `register_buffer` is for. On a machine without a GPU this test is weak,
 # though: everything was on the CPU anyway.
 #
-# PyTorch has one more device on every machine, `meta`, which knows shapes and holds no numbers. Let a plain
-# attribute and a buffer move there.
+# Chapter 4 moved a plain attribute and a buffer to the device `meta`, which every machine has. Now the real layer.
 
-# %% name="plain-attribute"
-class TwoMasks(nn.Module):
-    """One mask as a plain attribute, one as a buffer."""
-
-    def __init__(self):
-        super().__init__()
-        self.plain = torch.ones(6, 6)
-        self.register_buffer("buffer", torch.ones(6, 6))
-
-
-moved = TwoMasks().to("meta")
-print("plain attribute:", moved.plain.device, "| buffer:", moved.buffer.device)
+# %% name="to-meta"
+moved = MultiHeadAttention(3, 2, context_length=6, dropout=0.0, num_heads=2).to("meta")
+print("mask:", moved.mask.device, "| weights:", moved.out_proj.weight.device)
 
 # %% [markdown]
-# The plain attribute stays on the CPU, the buffer follows. And if you move the layer and forget its input?
+# Mask and weights have moved together. And if you move the layer and forget its input?
 
 # %% name="forgotten-input"
 try:
-    MultiHeadAttention(3, 2, 6, dropout=0.0, num_heads=2).to("meta")(batch)
+    moved(batch)
 except ValueError as error:
     print(error)
 
@@ -925,7 +946,8 @@ except ValueError as error:
 # %% [markdown]
 # ## What to take with you
 #
-# * One **head** has one set of shares per token. Several heads have several, each with a part of the width.
+# * One **head** has one set of weights per token. Several heads have several; each reads the whole token and returns
+#   `d_out / num_heads` numbers.
 # * The **weight split** computes all heads with one product each for queries, keys and values. With the same weights it
 #   gives what separate heads give; `out_proj` then mixes them.
 # * Split is view, then transpose. Merge is transpose, contiguous, then view. The shape alone does not tell you whether
@@ -937,6 +959,7 @@ except ValueError as error:
 #
 # There are $n$ = num_heads heads. Head $h$ has queries $Q_h$, keys $K_h$ and values $V_h$ of its own, with
 # $d_k$ = head_dim columns each. Scores of later tokens are set to $-\infty$ before softmax.
+# ($W_\mathrm{out}$ is `out_proj.weight.T`, and $b_\mathrm{out}$ is `out_proj.bias`.)
 #
 # $$Z_h = \mathrm{softmax}\left(\frac{Q_h K_h^\top}{\sqrt{d_k}}\right) V_h, \qquad
 # \mathrm{output} = \mathrm{concat}(Z_1, \dots, Z_n)\, W_\mathrm{out} + b_\mathrm{out}$$
@@ -958,7 +981,7 @@ except ValueError as error:
 # | operation | what it does |
 # | --- | --- |
 # | `a @ b` | matrix product over the last two dimensions, repeated for all others |
-# | `a.view(sizes)` | the same numbers in the same order, other sizes; needs contiguous numbers |
+# | `a.view(sizes)` | the same numbers in the same order, other sizes; dimensions that it joins must lie together in memory |
 # | `a.transpose(i, j)` | two dimensions change places; no number moves in memory |
 # | `a.contiguous()` | copies the numbers into the order of the dimensions, if they are not |
 # | `a.masked_fill(mask, v)` | `v` wherever `mask` is True; a new tensor |
@@ -971,7 +994,8 @@ except ValueError as error:
 # | merge without transpose | no error; the right numbers in the wrong places |
 # | `view` after `transpose` without `contiguous` | RuntimeError, view size is not compatible |
 # | dividing by √d_out | no error; weights flatter than they should be |
-# | heads in a plain list | nothing to train |
+# | heads in a plain list | optimizer: empty parameter list; beside other layers no error, and they stay untrained |
+# | more tokens than `context_length` | size of tensor a must match; our class says it in a sentence |
 # | `d_out` not divisible by `num_heads` | refused, with both numbers |
 # | layers taken for heads | GPT-2 medium would need 24 heads of 42⅔ numbers |
 # | `super().__init__()` forgotten | AttributeError, before Module.__init__() call |
