@@ -411,7 +411,7 @@ print(torch.softmax(scores / 12**0.5, dim=-1)[0, :, 5])
 # %% [markdown]
 # The (6, 6) mask fits all heads and sequences, since PyTorch repeats it over the first two dimensions. "step" now has
 # three sets of weights. Its favourite is "one" in the first and second head, with 0.1820 and 0.1797, and "step" itself
-# in the third, with 0.1759. Below stand the same rows divided by $\sqrt{12}$. They are flatter: 0.1753 for "one" in the
+# in the third, with 0.1759. Below stand the same rows divided by $\sqrt{12}$. They are flatter: 0.1754 for "one" in the
 # first head.
 
 # %% [markdown]

@@ -12,7 +12,8 @@ import pytest
 from tests import bare_clone, server, stored
 from tests.comparing import same_text
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+NAMES = ["chromium", "chromium-browser", "google-chrome"]
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 pytestmark = pytest.mark.skipif(
     not CHROMIUM and not (os.environ.get("CI") and sys.platform == "linux"), reason="no Chromium on this machine"
 )

@@ -78,7 +78,7 @@ def picture(draw=lambda image: None, size=(300, 200)):
 
 def test_pictures_are_compared_as_they_look():
     assert same_picture(picture(lambda image: image.point([10, 10], fill="black")), picture())
-    assert same_picture(picture(lambda image: image.rectangle([50, 50, 150, 150], fill="#000090")), picture())
+    assert same_picture(picture(lambda image: image.rectangle([50, 50, 150, 150], fill="#000088")), picture())
     assert not same_picture(picture(lambda image: image.rectangle([60, 60, 80, 80], fill="yellow")), picture())
     assert not same_picture(picture(size=(300, 201)), picture())
 

@@ -1,5 +1,6 @@
 """Every value that the sources print: shown by a stored output, digit for digit, or accounted for."""
 
+import hashlib
 import re
 from collections import Counter
 
@@ -9,6 +10,7 @@ import torch
 from tests import stored
 from tests.ledger import VALUES, tensor, text
 
+QUOTED = "74363aecba72f55d06579880f6a3ff740c6a1f0efb80e3e3b4b9998dfadda1cf"  # of all that the ledger quotes
 CHAPTERS = {int(path.name[:2]) for path in stored.PATHS}
 
 
@@ -45,6 +47,11 @@ def test_a_changed_digit_would_be_noticed():
     assert shows("weights: tensor([[0.1385, 0.2379], [0.1390, 0.2369]])", value)
     assert not shows("weights: tensor([[0.1385, 0.2379], [0.1390, 0.2368]])", value)
     assert not shows("19.5", {"kind": "number", "text": "19"})
+
+
+def test_what_the_sources_print_does_not_change():
+    quoted = "\n".join(f"{place(value)} {value['kind']} {value['text']}" for value in VALUES)
+    assert hashlib.sha256(quoted.encode()).hexdigest() == QUOTED, "the sources print what they print; see git diff"
 
 
 def test_the_ledger_is_complete():

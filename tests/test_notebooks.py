@@ -58,14 +58,47 @@ def test_saving_the_solved_notebook_in_jupyterlab_gives_back_the_source(source):
     assert jupytext.writes(notebook, fmt="py:percent", config=config) == source.read_text(encoding="utf-8")
 
 
+def exercises(notebook):
+    """(number in the heading, following cell, cell after that) of every exercise."""
+    for heading, cell, after in zip(notebook.cells, notebook.cells[1:], [*notebook.cells[2:], None]):
+        if heading.cell_type == "markdown" and (found := re.search(r"^### Exercise (\S+) ·", heading.source, re.MULTILINE)):
+            yield found[1], cell, after
+
+
 @each_source
-def test_learners_get_a_stub_for_every_solution(source):
+def test_learners_get_a_stub_for_every_exercise_and_no_solution(source):
     solved, learners = chapter.notebooks(source, "").values()
-    stubs = [cell for cell in learners.cells if cell.id.startswith("exercise-")]
-    assert stubs and {cell.id for cell in stubs} == {cell.id for cell in solved.cells if cell.id.startswith("exercise-")}
-    for cell in stubs:
-        assert re.search(r'"""\n    \.\.\.\n', cell.source), f"{cell.id} shows more than a stub"
+    numbers = [number for number, _, _ in exercises(solved)]
+    assert numbers == [f"{int(source.name[:2])}.{k + 1}" for k in range(len(numbers))] and numbers
+    assert numbers == [number for number, _, _ in exercises(learners)]
+    for (number, worked, explained), (_, stub, _) in zip(exercises(solved), exercises(learners)):
+        assert worked.id == stub.id == f"exercise-{number.replace('.', '-')}"
+        assert chapter.SOLUTION.search(worked.source), f"{worked.id} has no solution between its marks"
+        assert "..." in stub.source and len(stub.source) < len(worked.source)
+        assert "solution" in explained.metadata.get("tags", []), f"explain the solution after {worked.id}"
     assert "SOLUTION" not in "".join(cell.source for cell in learners.cells)
+    with_solutions = [cell.id for cell in solved.cells if "SOLUTION" in cell.source]
+    assert with_solutions == [cell.id for _, cell, _ in exercises(solved)]
+
+
+@each_source
+def test_no_later_cell_uses_a_learners_name(source):
+    solved, _ = chapter.notebooks(source, "").values()
+    for _, worked, _ in exercises(solved):
+        for name in definitions(worked.source):
+            assert re.match("my_|My", name), f"{worked.id}: call it my_{name}"
+            users = [cell.id for cell in stored.code_cells(solved) if re.search(rf"\b{name}\b", cell.source)]
+            assert users == [worked.id]
+
+
+def test_every_chapter_has_its_source_and_both_notebooks():
+    stems = [{path.stem for path in (stored.ROOT / where).glob(f"*{kind}")}
+             for where, kind in [("solutions", ".py"), ("solutions", ".ipynb"), ("notebooks", ".ipynb")]]  # fmt: skip
+    assert stems[0] == stems[1] == stems[2] and stems[0]
+
+
+def test_every_chapter_has_the_same_setup_cell():
+    assert len({cell.source for path in stored.PATHS for cell in stored.read(path).cells if cell.id == "setup"}) == 1
 
 
 def test_the_picture_in_the_readme_is_the_one_in_the_course():

@@ -1,10 +1,13 @@
 """What gets installed, and that importing the helpers costs next to nothing."""
 
+import re
 import subprocess
 import sys
+import tomllib
 
 import yaml
 
+from course_utils.__main__ import COMMANDS
 from course_utils.launch import environment
 from tests import stored
 
@@ -25,8 +28,20 @@ def test_the_course_needs_its_six_packages_and_no_more():
     assert sorted(names) == ["ipywidgets", "jupyterlab", "jupytext", "matplotlib", "nbval", "torch"]
 
 
-def test_every_requirement_is_pinned():
-    assert all(version for _, version in environment.pins(["requirements.txt", "tests/requirements.txt"]))
+def test_every_place_names_the_same_oldest_python():
+    listed = yaml.safe_load((stored.ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+    matrix = yaml.safe_load((stored.ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
+    project = tomllib.loads((stored.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert "python=3.11" in listed
+    assert matrix["jobs"]["test"]["strategy"]["matrix"]["python"][0] == "3.11"
+    assert project["requires-python"] == ">=3.11"
+
+
+def test_the_commands_that_people_and_ci_are_told_to_run_exist():
+    for page in ["README.md", ".ci/run", ".github/workflows/test.yml"]:
+        commands = re.findall(r"python3 -m course_utils (\w+)", (stored.ROOT / page).read_text(encoding="utf-8"))
+        assert commands and set(commands) <= set(COMMANDS)
+    assert (stored.ROOT / ".ci/run").read_text().splitlines()[-1] == "python3 -m course_utils test"
 
 
 def test_the_tests_run_with_the_versions_that_are_pinned():
@@ -34,8 +49,6 @@ def test_the_tests_run_with_the_versions_that_are_pinned():
 
 
 def test_installing_the_package_touches_nothing_else():
-    import tomllib
-
     project = tomllib.loads((stored.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert "dependencies" not in project, "on Colab it must leave torch, numpy and ipywidgets alone"
 

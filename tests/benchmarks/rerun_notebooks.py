@@ -2,8 +2,9 @@
 
     python -m tests.benchmarks.rerun_notebooks [ROUNDS]
 
-Both run the same notebooks with the same number of workers, turn about, so that a busy machine slows both. Prints each
-round and the median ratio; below 1, this course's check is the faster one.
+Both run the same notebooks with the same number of workers, turn about, so that a busy machine slows both. On Linux ours
+runs them in kernels that are forked with torch loaded (tests/forked_kernel.py); nbmake starts a fresh one each. Prints
+each round and the median ratio; below 1, this course's check is the faster one.
 """
 
 import os
