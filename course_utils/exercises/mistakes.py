@@ -116,7 +116,8 @@ def wrong_divisor(weights, scores, right, others):
 
 ADVICE = {
     "scaled by √d_out": (
-        "That is √d_out, the width of all heads together; each head's scores are sums over head_dim products."
+        "That is √d_out, the width of the result; a score is a sum over the numbers of one key (head_dim of them in a"
+        " head)."
     ),
     "scaled by d_k, not its root": "That is d_k itself; take its square root.",
     "scaled by √d_in": "That is √d_in, the width of the inputs; the scores are sums over d_k products.",
@@ -167,6 +168,96 @@ def softmax_over_batch(weights):
             )
 
     return Mistake("softmax over the wrong axis", symptom)
+
+
+def softmax_over_all(weights):
+    """3: softmax over all weights of a table at once."""
+
+    def symptom(case):
+        seen = weights(case)
+        rows = seen.sum(axis=-1)
+        if np.allclose(rows.sum(axis=-1), 1, atol=CLOSE) and rows.shape[-1] > 1 and np.ptp(rows) > CLOSE:
+            return (
+                f"All weights of your table together sum to 1, and the first row to {rows.flat[0]:.4f}:"
+                " softmax ran over everything. A row belongs to one query and needs a sum of its own: the last axis,"
+                " dim=-1."
+            )
+
+    return Mistake("softmax over the wrong axis", symptom)
+
+
+def no_softmax(weights, scores):
+    """Scores used as weights: as they are, or divided by their sum. Each row is then a multiple of its scores."""
+
+    def symptom(case):
+        seen, raw = weights(case), scores(case)
+        factors = (seen * raw).sum(axis=-1, keepdims=True) / (raw * raw).sum(axis=-1, keepdims=True)
+        if seen.shape[-1] < 3 or not np.allclose(seen, factors * raw, atol=CLOSE * np.abs(seen).max()):
+            return None
+        if sums_to_one(seen, axis=-1):
+            return (
+                "Your weights are the scores, divided by the sum of their row; the smallest weight is"
+                f" {seen.min():.4f}. Take the exponential before you divide: softmax."
+            )
+        return (
+            f"Your weights are multiples of the scores: the first row sums to {seen.sum(axis=-1).flat[0]:.4f}. Softmax"
+            " makes shares of them, which are positive and sum to 1."
+        )
+
+    return Mistake("no softmax", symptom)
+
+
+def scaled_after_softmax(weights, scores):
+    """Softmax's weights divided or multiplied by a number. Comes before `wrong_divisor`, which would also find them."""
+
+    def symptom(case):
+        seen = weights(case)
+        sums = seen.sum(axis=-1)
+        if np.ptp(sums) < CLOSE and abs(sums.flat[0] - 1) > CLOSE and divisor(seen, scores(case)) is not None:
+            return (
+                f"Each of your rows sums to {sums.flat[0]:.4f}: weights were scaled after softmax. Divide the *scores*"
+                " by √d_k, and leave the weights as softmax makes them."
+            )
+
+    return Mistake("scaled after softmax", symptom)
+
+
+def exponentials_not_divided(weights, scores):
+    """Exponentials of scores used as weights. Comes after the softmax over wrong axes, which would also be found."""
+
+    def symptom(case):
+        seen = weights(case)
+        sums = seen.sum(axis=-1)
+        if sums.size > 1 and np.ptp(sums) > CLOSE and divisor(seen, scores(case)) is not None:
+            return (
+                f"Your first row sums to {sums.flat[0]:.4f} and another one to {sums.flat[-1]:.4f}, while the ratios"
+                " inside a row are those of exponentials. Divide each row by its own sum."
+            )
+
+    return Mistake("exponentials not divided by their sum", symptom)
+
+
+def values_forgotten(others):
+    """The weights returned, or mixed with other vectors than the values. others: case -> {name: vectors (..., T, d)}."""
+
+    def symptom(case):
+        got, wanted = case.got, np.shape(case.want)
+        if got.shape == (*wanted[:-1], wanted[-2]) != wanted and sums_to_one(got, axis=-1):
+            return (
+                f"Your result has shape {got.shape} and its rows sum to 1: these are the weights. Mix the values with"
+                " them, weights @ values."
+            )
+        for name, vectors in others(case).items():
+            if got.shape != vectors.shape or got.shape[-2] >= got.shape[-1]:
+                continue
+            mix = got @ np.linalg.pinv(vectors)  # (..., T, d) @ (..., d, T) -> (..., T, T)
+            if np.allclose(mix @ vectors, got, atol=CLOSE) and (sums_to_one(mix, -1) or sums_to_one(mix, -2)):
+                return (
+                    f"Your result mixes the {name}: its first row takes {mix.flat[0]:.4f} of the first one. It is the"
+                    " values that are mixed: weights @ values."
+                )
+
+    return Mistake("values forgotten", symptom)
 
 
 def dropout_in_evaluation(case):
@@ -248,7 +339,12 @@ def diagonal_off_by_one(weights):
 
     def symptom(case):
         got = returned(case)
-        if got is not None and got.shape[-2] > 1 and np.isnan(got[..., 0, :]).all() and np.isfinite(got[..., 1:, :]).all():
+        if (
+            got is not None
+            and got.shape[-2] > 1
+            and np.isnan(got[..., 0, :]).all()
+            and np.isfinite(got[..., 1:, :]).all()
+        ):
             return (
                 "Row 0 is nan: the first token may see nothing, not even itself. The mask's diagonal is off by one: "
                 "triu(..., diagonal=1)."
@@ -276,7 +372,12 @@ def filled_with_a_number(weights, scaled_scores):
 
     def symptom(case):
         got = returned(case)
-        if got is not None and got.shape[-2] > 1 and np.isnan(got[..., :-1, :]).all() and np.isfinite(got[..., -1, :]).all():
+        if (
+            got is not None
+            and got.shape[-2] > 1
+            and np.isnan(got[..., :-1, :]).all()
+            and np.isfinite(got[..., -1, :]).all()
+        ):
             return "All rows but the last are nan: hidden scores were filled with +inf. Use -inf, with exp(-inf) = 0."
         seen, scores = weights(case), scaled_scores(case)
         if upper(seen).min() <= 1e-9 or not sums_to_one(seen, axis=-1):
@@ -436,8 +537,8 @@ def overwritten(case):
     gradient = case.reply.get("gradient")
     if gradient and "modified by an inplace operation" in gradient["message"]:
         return (
-            "Backward stops: a tensor that gradients need was changed in place. Use masked_fill instead of masked_fill_"
-            " (and x = x * mask instead of x *= mask)."
+            "Backward stops: a tensor that gradients need was changed in place. Use masked_fill instead of"
+            " masked_fill_, x = x * mask instead of x *= mask, x = x / s instead of x /= s."
         )
 
 
