@@ -38,7 +38,7 @@ def misplaced(exercise, answer):
     """The result for something that is no answer to this exercise at all, or None."""
     if not callable(answer):
         words = f"Give check the thing itself, without parentheses: check({exercise.id!r}, {exercise.name})."
-    elif getattr(answer, "__module__", "").startswith("course_utils."):
+    elif str(getattr(answer, "__module__", "")).startswith("course_utils."):
         words = "This is the course's own. Write yours, then check it."
     else:
         return None

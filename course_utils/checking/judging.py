@@ -31,8 +31,13 @@ class Case:
 
     @property
     def got(self):
-        """The value as a float64 array; None for anything but a tensor."""
-        return np.asarray(comparing.array(self.value), dtype=float) if isinstance(self.value, torch.Tensor) else None
+        """The value as a float64 array; None for anything but a tensor of the expected kind of numbers."""
+        if not isinstance(self.value, torch.Tensor):
+            return None
+        found = comparing.array(self.value)
+        wanted = np.asarray(self.want).dtype if self.want is not None else found.dtype
+        same_kind = comparing.KINDS[found.dtype.kind] == comparing.KINDS.get(wanted.kind)
+        return np.asarray(found, dtype=float) if same_kind else None
 
     @property
     def error(self):

@@ -498,7 +498,7 @@ def not_renormalised(weights):
         sums = seen.sum(axis=-1)
         if np.abs(upper(seen)).max() < 1e-6 and sums.min() < 1 - CLOSE and sums.max() < 1 + CLOSE and seen.min() >= 0:
             return (
-                f"The future gets 0, but your first row sums to {sums.flat[0]:.4f}: softmax had counted the hidden"
+                f"The future gets 0, but one of your rows sums to {sums.min():.4f}: softmax had counted the hidden"
                 " scores. Mask before softmax, or divide each row by its sum."
             )
 
