@@ -64,21 +64,6 @@ def unit_length(case):
         )
 
 
-def weights_instead(case):
-    seen = mistakes.returned(case)
-    if len(seen) > 2 and seen.min() >= 0 and np.isclose(seen.sum(), 1, atol=CLOSE):
-        return "Your numbers are positive and sum to 1: these are weights already. Return the scores, without softmax."
-
-
-def scores_scaled(case):
-    ratio = case.want / mistakes.returned(case)
-    if len(ratio) > 2 and ratio.min() > 0 and np.ptp(ratio) < CLOSE and abs(ratio[0] - 1) > CLOSE:
-        return (
-            f"Your scores are the right ones, all divided by {ratio[0]:.4f}. A score is the dot product itself; nothing"
-            " is divided here."
-        )
-
-
 SCORES = Exercise(
     id="1.1",
     title="Score every token",
@@ -98,8 +83,8 @@ SCORES = Exercise(
         Mistake("products not added up", products_not_added),
         Mistake("added up over the wrong axis", added_over_tokens),
         Mistake("vectors made the same length", unit_length),
-        Mistake("weights instead of scores", weights_instead),
-        Mistake("scaled, though nothing asks for it", scores_scaled),
+        mistakes.WEIGHTS_INSTEAD_OF_SCORES,
+        mistakes.SCORES_SCALED,
     ),
 )
 
@@ -143,9 +128,9 @@ def sign_of_the_others(case):
         )
 
 
-def own_score_forgotten(case):
+def diagonal_wrong(case):
     seen = mistakes.returned(case)
-    if len(seen) > 1 and np.allclose(off_diagonal(seen), off_diagonal(case.want), atol=CLOSE):
+    if off_diagonal(case.want).min() < -CLOSE and np.allclose(off_diagonal(seen), off_diagonal(case.want), atol=CLOSE):
         return (
             f"Off the diagonal all is right. Row 0, column 0 holds {seen[0, 0]:.4f}, and your first row sums to"
             f" {seen[0].sum():.4f} instead of 0. A weight α reacts to its own score with α(1 - α)."
@@ -184,7 +169,7 @@ REACTIONS = Exercise(
     mistakes=(
         Mistake("only own scores", own_scores_only),
         Mistake("sign of the other scores", sign_of_the_others),
-        Mistake("own score treated like the others", own_score_forgotten),
+        Mistake("reaction to the own score", diagonal_wrong),
         Mistake("softmax of weights", weights_taken_for_scores),
     ),
 )
@@ -200,6 +185,7 @@ def draw_hard_scores():
         FunctionCall([normal(5, seed=109)]),
         FunctionCall([torch.tensor([1000.0, 1001.0, 1002.0])]),
         FunctionCall([torch.tensor([0.5, 0.0, 1000.0])]),
+        FunctionCall([torch.tensor([1000.0, 1002.0, 3.0])]),  # a limit makes the first two equal
         FunctionCall([torch.tensor([-1000.0, -1001.0])]),
         FunctionCall([torch.tensor([1e4, -1e4, 9000.0, 0.0])]),
         FunctionCall([torch.tensor([-1e4])]),
@@ -229,8 +215,8 @@ def wrong_number_subtracted(case):
     if np.isfinite(scores).all() and lost.any() and (lost.all() or scores[lost].min() > scores[~lost].max()):
         what = "0/0" if scores.max() < -LARGEST_EXPONENT else "inf/inf"
         return (
-            f"Scores from {scores.min():g} to {scores.max():g} give nan: after your subtraction there is {what}. Only"
-            " the *largest* score leaves exponents that are never above 0, one of them exactly 0."
+            f"Scores from {scores.min():.4g} to {scores.max():.4g} give nan: after your subtraction there is {what}."
+            " Only the *largest* score leaves exponents that are never above 0, one of them exactly 0."
         )
 
 
@@ -269,9 +255,10 @@ def without_exponential(case):
 def scores_clipped(case):
     (scores,) = arrays(case)
     seen = mistakes.returned(case)
-    if scores.min() > LARGEST_EXPONENT and np.ptp(scores) > CLOSE and np.isfinite(seen).all() and np.ptp(seen) < CLOSE:
+    large = scores > LARGEST_EXPONENT
+    if np.ptp(scores[large]) > CLOSE > np.ptp(seen[large]) and seen[~large].max() < CLOSE < seen[large].min():
         return (
-            f"The scores {scores[0]:g} and {scores[-1]:g} get the same weight, {seen[0]:.4f}: they were cut to a limit."
+            f"The scores {scores[0]:g} and {scores[1]:g} get the same weight, {seen[0]:.4f}: they were cut to a limit."
             " Subtract the largest score instead; that keeps all differences."
         )
 
@@ -375,7 +362,7 @@ CROSS_WEIGHTS = Exercise(
 
 def draw_inputs():
     return [
-        FunctionCall([normal(3, 5, seed=118) * 0.7]),  # fewer tokens than numbers: the weights can be worked out
+        FunctionCall([normal(3, 5, seed=118) * 0.5]),  # fewer tokens than numbers: the weights can be worked out
         FunctionCall([non_contiguous(normal(4, 6, seed=119)) * 0.6]),
         FunctionCall([normal(7, 2, seed=120)]),
         FunctionCall([normal(1, 4, seed=121)]),

@@ -91,10 +91,11 @@ def moved(matrix):
 # The numbers are ranks: how often each is reported, most often first.
 
 
-def wrong_divisor(weights, scores, right, others):
+def wrong_divisor(weights, scores, right, others, names=None):
     """1 and 10: scores divided by the wrong number. right: case -> the divisor wanted. others: case -> {name: divisor}.
 
-    Gives one mistake per name; "no scale" and "scale multiplied" are always among them.
+    Gives one mistake for each of the names, those of `ADVICE` that the exercise can meet (all, if not given); "no scale"
+    and "multiplied by the scale" are always in reach.
     """
 
     def symptom(name):
@@ -111,7 +112,7 @@ def wrong_divisor(weights, scores, right, others):
 
         return found
 
-    return tuple(Mistake(name, symptom(name)) for name in ADVICE)
+    return tuple(Mistake(name, symptom(name)) for name in names or ADVICE)
 
 
 ADVICE = {
@@ -235,6 +236,43 @@ def exponentials_not_divided(weights, scores):
             )
 
     return Mistake("exponentials not divided by their sum", symptom)
+
+
+def exp_overflows(weights, scaled_scores):
+    """Softmax by hand without subtracting the largest score: nan where scores are large."""
+
+    def symptom(case):
+        seen, largest = weights(case), scaled_scores(case).max()
+        if largest > 88 and np.isnan(seen).any():  # exp of more than 88 is inf in 32 bits
+            return (
+                f"Scores go up to {largest:.0f} here, exp of that is inf, and inf/inf is nan. Subtract the largest"
+                " score of each row first, or use torch.softmax, which does it for you."
+            )
+
+    return Mistake("exp overflows", symptom)
+
+
+def weights_instead(case):
+    """Softmax applied where scores were asked for."""
+    seen = returned(case)
+    if seen.shape[-1] > 2 and seen.min() >= 0 and sums_to_one(seen, axis=-1):
+        return "Your numbers are positive and sum to 1: these are weights already. Return the scores, without softmax."
+
+
+WEIGHTS_INSTEAD_OF_SCORES = Mistake("weights instead of scores", weights_instead)
+
+
+def scores_scaled(case):
+    """Scores divided by a number where the plain ones were asked for."""
+    ratio = case.want / returned(case)
+    if ratio.size > 2 and ratio.min() > 0 and np.ptp(ratio) < CLOSE and abs(ratio[0] - 1) > CLOSE:
+        return (
+            f"Your scores are the right ones, all divided by {ratio[0]:.4f}. A score is the dot product itself; nothing"
+            " is divided here."
+        )
+
+
+SCORES_SCALED = Mistake("scaled, though nothing asks for it", scores_scaled)
 
 
 def values_forgotten(others):
@@ -512,8 +550,8 @@ def query_and_key_swapped(weights, scores):
         seen, raw = weights(case), scores(case)
         if divisor(seen, raw) is None and divisor(seen, np.swapaxes(raw, -2, -1)) is not None:
             return (
-                "Your row i holds what belongs in column i: the keys ask, and the queries are asked. It is "
-                "queries @ keys.transpose(-2, -1), in this order."
+                "Your row i holds what belongs in column i: the keys ask, and the queries are asked. The queries come"
+                " first: queries @ keys.T, or with a batch queries @ keys.transpose(-2, -1)."
             )
 
     return Mistake("query and key swapped", symptom)

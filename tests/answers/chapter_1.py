@@ -156,12 +156,12 @@ def my_reactions(weights):
     return table + torch.diag(weights * (1 - weights))
 
 
-@wrong("1.2", "own score treated like the others")
+@wrong("1.2", "reaction to the own score")
 def my_reactions(weights):
     return -torch.outer(weights, weights)
 
 
-@wrong("1.2", "own score treated like the others")
+@wrong("1.2", "reaction to the own score")
 def my_reactions(weights):
     table = -weights[:, None] * weights
     for i in range(len(weights)):
@@ -169,7 +169,7 @@ def my_reactions(weights):
     return table
 
 
-@wrong("1.2", "own score treated like the others")
+@wrong("1.2", "reaction to the own score")
 def my_reactions(weights):
     return torch.eye(len(weights)) - torch.outer(weights, weights)
 
@@ -194,6 +194,11 @@ def my_reactions(weights):
 @unnamed("1.2")
 def my_reactions(weights):
     return weights * (1 - weights)
+
+
+@unnamed("1.2")
+def my_reactions(weights):
+    return torch.outer(1 - weights, weights) - 2 * torch.diag(weights)
 
 
 @unnamed("1.2")
@@ -329,6 +334,11 @@ def my_softmax(scores):
 @unnamed("1.3")
 def my_softmax(scores):
     return (scores == scores.max()).float()
+
+
+@unnamed("1.3")
+def my_softmax(scores):
+    return torch.full(scores.shape, 1 / len(scores))
 
 
 @unnamed("1.3")
