@@ -125,7 +125,7 @@ def draw_dropped():
         FunctionCall([unseen_key]),
         FunctionCall([tiny]),
         FunctionCall([undropped]),
-        FunctionCall([full * 2]),
+        FunctionCall([full * torch.tensor([[1.0], [2.0], [2.0]])]),  # two rows that have kept everything
     ]
 
 

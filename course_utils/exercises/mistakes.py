@@ -399,8 +399,9 @@ def nothing_dropped(dropping):
 
     def symptom(case):
         before, after, p = dropping(case)
-        ratios = after[before != 0] / before[before != 0]
-        if np.ptp(ratios) < CLOSE < ratios.min():
+        there = before != 0
+        factor = np.median(after[there] / before[there])
+        if factor > CLOSE and np.allclose(after[there], factor * before[there], atol=CLOSE):
             return (
                 f"With p = {p}, none of {(before != 0).sum()} numbers became 0. Is the result of dropout thrown away,"
                 " or is it off in training?"
