@@ -173,9 +173,9 @@ def one_zero_is_enough(case):
 
 
 def little_taken_for_nothing(case):
-    for row in rows_reported(case):
-        if row.sum() < 1e-3:
-            return f"You call a row empty whose largest weight is {row.max():.5f}. Little is not nothing: compare with 0."
+    rows = rows_reported(case)
+    if len(rows) and rows.sum(axis=-1).max() < 1e-3:
+        return f"You call a row empty whose largest weight is {rows.max():.5f}. Little is not nothing: compare with 0."
 
 
 def sums_other_than_one(case):
@@ -574,7 +574,7 @@ QUESTIONS = (
         right="a",
         said={
             "a": "Yes. exp(0) is 1: a score of 0 is a score like any other, and equal scores get equal weights.",
-            "b": "A weight of 0 needs a score of minus infinity. A score of 0 is dropped from nothing.",
+            "b": "A weight of 0 needs a score of minus infinity. A dropped score is 0, a number like any other.",
             "c": "That needs a score of minus infinity in the whole row. A score of 0 leaves something to divide by.",
         },
     ),

@@ -227,11 +227,6 @@ def my_vanished(dropped):
     return (dropped == 0).any(dim=-2)
 
 
-@wrong("4.2", "True and False exchanged", "columns instead of rows")
-def my_vanished(dropped):
-    return (dropped != 0).any(dim=-2)
-
-
 @unnamed("4.2")
 def my_vanished(dropped):
     return dropped == 0
