@@ -26,12 +26,14 @@ class FunctionCall:
     """Call the function with these arguments.
 
     gradient: also send a gradient back through the result. repeat: call it this often with the same (not fresh)
-    arguments, as with a generator that goes on; the reply then holds one value per call.
+    arguments, as with a generator that goes on; the reply then holds one value per call. again: afterwards call it once
+    more, with fresh arguments: what depends on them alone comes out as it did first.
     """
 
     arguments: list
     gradient: bool = False
     repeat: int = 1
+    again: bool = False
 
 
 @dataclass
@@ -101,7 +103,7 @@ def reply_to(answer, call):
 
 
 def call_function(answer, call, reply):
-    """Fill in "values", one per repetition; "changed", the places of arguments that were changed; "gradient"."""
+    """Fill in "values", one per repetition; "again"; "changed", the places of arguments that were changed; "gradient"."""
     arguments = [made(argument) for argument in call.arguments]
     tensors = {k: argument for k, argument in enumerate(arguments) if isinstance(argument, torch.Tensor)}
     if call.gradient:
@@ -114,9 +116,11 @@ def call_function(answer, call, reply):
     for _ in range(call.repeat):
         result = answer(*handed)
         reply["values"].append(noted(result))
+    if call.again:
+        reply["again"] = noted(answer(*[made(argument) for argument in call.arguments]))
     reply["changed"] = [k for k, tensor in tensors.items() if not same(handed[k], tensor)]
     if call.gradient:
-        reply["gradient"] = gradient_trouble(result, list(tensors.values()), answer)
+        reply["gradient"] = gradient_trouble(result, [t for t in tensors.values() if t.requires_grad], answer)
 
 
 def call_layer(answer, call, reply):
@@ -187,14 +191,19 @@ def made(argument):
 
 
 def anatomy(layer):
-    """Names and shapes of a layer's parameters and buffers, and of tensors that are neither and so will not move."""
-    loose = [
-        name for module in layer.modules() for name, value in vars(module).items() if isinstance(value, torch.Tensor)
-    ]
+    """Names and shapes of a layer's parameters and buffers, and what PyTorch does not find: tensors that are neither
+    and so will not move ("loose"), and modules in a plain list ("listed")."""
+    own = [(name, value) for module in layer.modules() for name, value in vars(module).items()]
+    loose = [name for name, value in own if isinstance(value, torch.Tensor)]
+    listed = [
+        name for name, value in own
+        if isinstance(value, (list, tuple)) and any(isinstance(entry, nn.Module) for entry in value)
+    ]  # fmt: skip
     return {
         "parameters": {name: list(tensor.shape) for name, tensor in layer.named_parameters()},
         "buffers": [name for name, _ in layer.named_buffers()],
         "loose": loose,
+        "listed": listed,
     }
 
 

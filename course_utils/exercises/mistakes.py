@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 CLOSE = 1e-3  # how exactly a recovered number must fit: wrong answers miss it by far
+ROUNDING = 1e-5  # what is left of a weight of 0 once it was recovered
 
 
 @dataclass(frozen=True)
@@ -28,22 +29,25 @@ class Mistake:
 
 
 def returned(case):
-    """The weights, where the answer returns them: the value itself, if its shape is right."""
-    return case.got if case.got is not None and case.got.shape == np.shape(case.want) else None
+    """The weights, where the answer returns them: the value itself, if its shape is right (or left to properties)."""
+    got = case.got
+    return got if got is not None and (case.want is None or got.shape == np.shape(case.want)) else None
 
 
-def recovered(values):
+def recovered(values, context=returned):
     """The weights behind context vectors = weights @ values, for a case whose tokens number at most a value's width.
 
     values: case -> the value vectors (..., T, d), with T <= d so that each context vector has one explanation only.
+    context: case -> the context vectors (..., T, d). Where one is nan, so are its weights.
     """
 
     def weights(case):
-        context, known = returned(case), values(case)
-        if context is None or known.shape[-2] > known.shape[-1] or not np.isfinite(context).all():
+        seen, known = context(case), values(case)
+        if seen is None or known.shape[-2] > known.shape[-1] or np.isnan(seen).all():
             return None
-        found = context @ np.linalg.pinv(known)  # (..., T, d) @ (..., d, T) -> (..., T, T)
-        return found if np.allclose(found @ known, context, atol=CLOSE) else None
+        found = seen @ np.linalg.pinv(known)  # (..., T, d) @ (..., d, T) -> (..., T, T)
+        found[np.abs(found) < ROUNDING] = 0
+        return found if np.allclose(found @ known, seen, atol=CLOSE, equal_nan=True) else None
 
     return weights
 
@@ -132,7 +136,7 @@ def mask_polarity(weights):
     """2: True and False exchanged in the mask."""
 
     def symptom(case):
-        seen = weights(case)
+        seen = np.nan_to_num(weights(case))  # the last token may see nothing then: nan
         if upper(seen).max() > CLOSE and np.abs(lower(seen)).max() < 1e-6:
             return (
                 f"The first token looks at the future with {upper(seen)[..., 0].max():.4f}, and the past gets 0: your"
@@ -158,15 +162,17 @@ def softmax_over_queries(weights):
 
 
 def softmax_over_batch(weights):
-    """3: softmax along the first axis of several."""
+    """3: softmax along an axis in front of queries and keys: the sequences of a batch, or the heads."""
 
     def symptom(case):
         seen = weights(case)
-        if seen.ndim > 2 and sums_to_one(seen, axis=0) and not sums_to_one(seen, axis=-1):
-            return (
-                "Your weights sum to 1 across the batch (axis 0), and your first row to"
-                f" {seen.sum(axis=-1).flat[0]:.4f}. Use the last axis, dim=-1."
-            )
+        for axis in range(seen.ndim - 2):
+            if sums_to_one(seen, axis=axis) and not sums_to_one(seen, axis=-1):
+                across = ("the batch", "the heads")[axis]
+                return (
+                    f"Your weights sum to 1 across {across} (axis {axis}), and your first row to"
+                    f" {seen.sum(axis=-1).flat[0]:.4f}. Use the last axis, dim=-1."
+                )
 
     return Mistake("softmax over the wrong axis", symptom)
 
@@ -303,10 +309,11 @@ def dropout_in_evaluation(case):
     values = case.reply["values"]
     if not case.call.training and len(values) > 1 and values[0].shape == values[1].shape:
         first, second = (value.double().numpy() for value in values[:2])
-        if not np.allclose(first, second, atol=1e-6):
+        differ = ~np.isclose(first, second, atol=1e-5, equal_nan=True)
+        if differ.any():
             return (
-                f"In evaluation mode, the same input gave {first.flat[0]:.4f} and then {second.flat[0]:.4f}: dropout is"
-                " still on. Use nn.Dropout as a layer of the module, which `eval()` switches off."
+                f"In evaluation mode, the same input gave {first[differ][0]:.4f} and then {second[differ][0]:.4f}:"
+                " dropout is still on. It must be off after `eval()`, when self.training is False."
             )
 
 
@@ -328,6 +335,29 @@ def future_through_view(case):
 
 
 HEADS_BY_VIEW_IN_LAYER = Mistake("heads split without transpose", future_through_view)
+
+
+def heads_merged_without_transpose(size, context=returned):
+    """6: the right numbers in the wrong places: one row holds pieces of several tokens. size: case -> head_dim."""
+
+    def symptom(case):
+        seen, width = context(case), size(case)
+        pieces, right = (np.reshape(part, (-1, width)) for part in (seen, case.want))  # one piece per token and head
+        where = [np.flatnonzero(np.isclose(right, piece, atol=1e-5).all(axis=-1)) for piece in pieces]
+        if not all(len(found) == 1 for found in where):
+            return None
+        heads = seen.shape[-1] // width
+        tokens = np.concatenate(where).reshape(-1, heads) // heads  # (rows, heads): whose piece stands here?
+        mixed = np.flatnonzero(np.ptp(tokens, axis=-1))
+        if len(mixed):
+            row = tokens[mixed[0]] % seen.shape[-2]
+            return (
+                "The numbers are right and stand in the wrong places: one row holds pieces of tokens"
+                f" {', '.join(map(str, row))}. Before view or reshape, bring the heads of a token together:"
+                " transpose(-3, -2)."
+            )
+
+    return Mistake("heads merged without transpose", symptom)
 
 
 def no_mask(weights):
@@ -435,51 +465,159 @@ def filled_with_a_number(weights, scaled_scores):
 
 def heads_in_a_list(case):
     """11: heads in a Python list, which PyTorch does not look into."""
-    names = case.reply["parameters"]
-    if case.reply["unplaced"] and not any(name.startswith("heads.") for name in names):
+    if case.reply["unplaced"] and case.reply["listed"]:
+        count, name = len(case.reply["parameters"]), case.reply["listed"][0]
         return (
-            f"Your layer has {len(names)} parameters: PyTorch does not find those of the heads. It does not look into a"
-            " Python list; use nn.ModuleList."
+            f"PyTorch finds {count} parameters in your layer, and none of those in `self.{name}`: it does not look into"
+            " a Python list, so they would never be trained. Use nn.ModuleList([...])."
         )
 
 
 HEADS_IN_A_LIST = Mistake("heads in a Python list", heads_in_a_list)
 
 
-def dropped_scores(weights, p):
-    """12: dropout applied to the scores, before softmax: rows still sum to 1 in training. p: case -> the dropout rate."""
+# The next ones take `dropping`: case -> (numbers before dropout, after it, the rate p). Only cases with dropout have one.
+
+
+def kept_share(before, after):
+    """The share of numbers (those that were not 0) that dropout has left."""
+    return (np.abs(after[before != 0]) > ROUNDING).mean()
+
+
+def rows_rescaled(dropping):
+    """12: dropout on the scores, before softmax, or rows forced to their old sum: they sum to what they summed to."""
 
     def symptom(case):
-        seen = weights(case)
-        if case.call.training and p(case) > 0 and sums_to_one(seen, axis=-1):
+        before, after, p = dropping(case)
+        if np.isnan(after).any():
             return (
-                "In training, every row of your weights still sums to 1. Dropout belongs after softmax, on the weights,"
-                " and the rows are left as they are: no second softmax, no new division."
+                "With dropout, rows become nan, and without it none is. That is 0 times -inf: scores were dropped after"
+                " they were masked. Dropout belongs after softmax, on the weights."
+            )
+        sums, vanished = after.sum(axis=-1), (np.abs(after) < ROUNDING).all(axis=-1)
+        if np.allclose(sums[~vanished], before.sum(axis=-1)[~vanished], atol=CLOSE) and not vanished.all():
+            return (
+                f"With dropout, your rows still have their old sums, {sums[~vanished][0]:.4f} in the first. Dropout"
+                " comes last, after softmax, and the rows are left as they are: no softmax and no division afterwards."
             )
 
     return Mistake("dropout on scores, or rows rescaled", symptom)
 
 
-def dropout_factor(p):
-    """13: what dropout keeps is scaled by the wrong factor. p: case -> the dropout rate."""
+def dropout_factor(dropping):
+    """13: what dropout keeps is scaled by the wrong factor."""
 
     def symptom(case):
-        x, rate = np.asarray(case.arguments[0], dtype=float), p(case)
-        kept = case.got != 0
-        factors = case.got[kept] / x[kept]
-        factor, wanted = factors.mean(), 1 / (1 - rate)
-        if np.ptp(factors) < CLOSE and abs(factor - wanted) > CLOSE:
-            names = {
-                1.0: "nothing was scaled",
-                1 / rate: "that is 1/p",
-                1 - rate: "that is 1 - p, a product instead of a quotient",
-            }
-            (near,) = [words for number, words in names.items() if abs(factor - number) < CLOSE] or [
-                "a factor of its own"
-            ]
-            return f"What you keep is multiplied by {factor:.4f} ({near}); expected {wanted:.4f} = 1 / (1 - p)."
+        before, after, p = dropping(case)
+        kept = (np.abs(after) > CLOSE) & (before != 0)
+        factors = after[kept] / before[kept]
+        factor, wanted = np.median(factors), 1 / (1 - p)
+        if np.ptp(factors) < 1e-2 * factor and abs(factor - wanted) > 1e-2:
+            names = {"nothing was scaled": 1.0, "that is 1 / p": 1 / p, "that is 1 - p": 1 - p}
+            near = [f" ({words})" for words, number in names.items() if abs(factor - number) < 1e-2]
+            return (
+                f"What you keep is multiplied by {factor:.4f}{''.join(near[:1])}; expected {wanted:.4f} = 1 / (1 - p),"
+                " so that the average stays the same."
+            )
 
     return Mistake("wrong dropout factor", symptom)
+
+
+def nothing_dropped(dropping):
+    """No dropout where there should be some."""
+
+    def symptom(case):
+        before, after, p = dropping(case)
+        there = before != 0
+        factor = np.median(after[there] / before[there])
+        if factor > CLOSE and np.allclose(after[there], factor * before[there], atol=CLOSE):
+            return (
+                f"With p = {p}, none of {(before != 0).sum()} numbers became 0. Is the result of dropout thrown away,"
+                " or is it off in training?"
+            )
+
+    return Mistake("nothing dropped", symptom)
+
+
+def kept_and_dropped_exchanged(dropping):
+    """The share p kept instead of dropped."""
+
+    def symptom(case):
+        before, after, p = dropping(case)
+        share = kept_share(before, after)
+        if abs(share - p) < margin(before, p) < abs(p - (1 - p)) / 2:
+            return (
+                f"You keep {share:.1%} of the numbers; p = {p} is the share to *drop*. Keep where the draw is < 1 - p."
+            )
+
+    return Mistake("kept and dropped exchanged", symptom)
+
+
+def dropped_together(before, after):
+    """The axis along which numbers are kept or dropped as a whole; None where each goes its own way."""
+    there, gone = before != 0, np.abs(after) < ROUNDING
+    for axis in range(gone.ndim):
+        all_gone, some_gone = (gone | ~there).all(axis=axis), (gone & there).any(axis=axis)
+        if gone.shape[axis] > 1 and there.sum() > 20 and some_gone.any() and (all_gone | ~some_gone).all():
+            return axis
+    return None
+
+
+def shared_coins(dropping):
+    """Whole rows dropped, or the same places in every sequence."""
+
+    def symptom(case):
+        before, after, p = dropping(case)
+        axis = dropped_together(before, after)
+        if axis is not None:
+            return (
+                f"Numbers that differ only in axis {axis} (counted from 0) are always kept or dropped together. Each"
+                f" number needs a coin of its own: {before.size} of them for this shape, {before.shape}."
+            )
+
+    return Mistake("one coin for several numbers", symptom)
+
+
+def margin(before, p):
+    """How far the share of what dropout drops may lie from p by chance: five standard deviations."""
+    return 5 * np.sqrt(p * (1 - p) / (before != 0).sum())
+
+
+def dropped_rightly(dropping, shape):
+    """A property: every number is either 0 or what it was, times 1 / (1 - p), and about the share p is 0.
+
+    shape: case -> that of the result.
+    """
+
+    def sentence(case):
+        if case.want is not None:
+            return None
+        if case.got is None or case.got.shape != shape(case):
+            return (
+                f"With dropout, a tensor of shape {shape(case)} is expected; you have {np.shape(case.got) or 'none'}."
+            )
+        found = dropping(case)
+        if found is None:
+            return (
+                "With dropout, your context vectors are no sums of values, each times its weight. Drop weights, and"
+                " nothing before or after them."
+            )
+        before, after, p = found
+        wanted = before / (1 - p)
+        wrong = ~(np.isclose(after, wanted, atol=CLOSE) | (np.abs(after) < ROUNDING))
+        if wrong.any():
+            place = tuple(int(k) for k in np.argwhere(wrong)[0])
+            return (
+                f"With p = {p}, place {list(place)} holds {after[place]:.4f}: expected 0 or {wanted[place]:.4f}, which"
+                " is what it was, divided by 1 - p."
+            )
+        share = 1 - kept_share(before, after)
+        if abs(share - p) > margin(before, p):
+            return f"You drop {share:.1%} of {(before != 0).sum()} numbers; expected about {p:.0%}."
+        if dropped_together(before, after) is not None:
+            return "Numbers are dropped together that should each have a coin of their own."
+
+    return sentence
 
 
 def mask_not_cut(case):
