@@ -3,7 +3,7 @@
 import numpy as np
 
 from course_utils import pictures
-from course_utils.live.base import LiveFigure, token_choice
+from course_utils.live.base import ALL, LiveFigure, choice
 from course_utils.live.colours import WEIGHTS
 from course_utils.live.drawing import Drawing, Words
 from course_utils.live.maps import MANY, add_map, add_pixel_map, margins
@@ -34,13 +34,13 @@ def attention_figure(weights, tokens, scores=None, masked=None):
             raise ValueError(f"There are {len(heads)} maps of weights and {len(scores)} of scores: pass one for one.")
         hidden = hidden | np.isneginf(scores).any(axis=0)
 
-    def draw(query, head=None):
-        chosen = range(len(heads)) if head is None else [head]
-        return draw_heads(heads, scores, names, hidden, chosen, query)
+    def draw(query, head=ALL):
+        chosen = range(len(heads)) if head == ALL else [head]
+        return draw_heads(heads, scores, names, hidden, chosen, None if query == ALL else query)
 
-    controls = {"query": token_choice("query", names, everyone="all")}
+    controls = {"query": choice("query", names, ALL)}
     if len(heads) > 1:
-        controls["head"] = token_choice("head", [str(number + 1) for number in range(len(heads))], everyone="all")
+        controls["head"] = choice("head", [str(head + 1) for head in range(len(heads))], ALL)
     count = f"{len(heads)} heads" if len(heads) > 1 else "one head"
     return LiveFigure(draw, controls, f"Maps of attention weights, {count}, {len(names)} tokens: a row per query.")
 

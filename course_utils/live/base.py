@@ -11,6 +11,9 @@ from course_utils.live.png import to_png
 from course_utils.live.svg import to_html
 
 
+ALL = -1  # what `choice` gives when nothing is singled out
+LOOK = {"style": {"description_width": "initial"}, "layout": {"width": "300px", "margin": "2px 16px 2px 2px"}}
+
 
 class LiveFigure:
     """A picture that is drawn again whenever a control changes.
@@ -23,8 +26,8 @@ class LiveFigure:
         self.draw, self.controls, self.about = draw, controls, about
         self.held = False
         self.picture = widgets.HTML()
-        row = widgets.Layout(display="flex", flex_flow="row wrap")
-        self.box = widgets.VBox([widgets.Box(list(controls.values()), layout=row), self.picture])
+        row = widgets.Box(list(controls.values()), layout={"display": "flex", "flex_flow": "row wrap"})
+        self.box = widgets.VBox([row, self.picture])
         self.redraw()
         for control in controls.values():
             control.observe(self.redraw, "value")
@@ -61,37 +64,33 @@ class LiveFigure:
         display(bundle, raw=True, metadata={"image/png": {"alt": alt, "width": width, "height": height}})
 
 
-def choice(description, options, value=None):
-    """A drop-down list. options: texts, or (text, value) pairs."""
-    control = widgets.Dropdown(options=options, description=description, style={"description_width": "initial"})
-    if value is not None:
-        control.value = value
-    control.layout = widgets.Layout(width="auto", margin="2px 16px 2px 2px")
-    return control
+def choice(description, names, place):
+    """A slider over names; its value is the position of one, or ALL for "all", which comes first if place is ALL.
+
+    A drop-down list would lose the arrow keys up and down, which JupyterLab keeps for itself.
+    """
+    options = [("all", ALL)] * (place == ALL) + [(name, position) for position, name in enumerate(names)]
+    return widgets.SelectionSlider(options=options, value=place, description=description, **LOOK)
 
 
-def token_choice(description, names, place=0, everyone=""):
-    """A drop-down list of tokens whose value is a position; `everyone` names a first entry with the value None."""
-    options = [(name, position) for position, name in enumerate(names)]
-    return choice(description, [(everyone, None), *options] if everyone else options, None if everyone else place)
+def buttons(description, options, value):
+    """A row of buttons of which one is down, for a handful of options."""
+    style, layout = {"description_width": "initial", "button_width": "auto"}, {"margin": "2px 16px 2px 2px"}
+    return widgets.ToggleButtons(options=options, value=value, description=description, style=style, layout=layout)
 
 
 def tick(description, value):
     """A box to tick."""
-    return widgets.Checkbox(description=description, value=value, indent=False, layout=widgets.Layout(width="auto"))
+    return widgets.Checkbox(description=description, value=value, indent=False, layout={"width": "auto", "margin": "2px 16px 2px 2px"})
 
 
 def slider(description, value, lowest, highest, step):
     """A slider for decimal numbers."""
     return widgets.FloatSlider(
-        description=description, value=value, min=lowest, max=highest, step=step, readout_format=".2f",
-        style={"description_width": "initial"}, layout=widgets.Layout(width="280px"),
-    )  # fmt: skip
+        description=description, value=value, min=lowest, max=highest, step=step, readout_format=".2f", **LOOK
+    )
 
 
 def whole_slider(description, value, lowest, highest):
     """A slider for whole numbers."""
-    return widgets.IntSlider(
-        description=description, value=value, min=lowest, max=highest,
-        style={"description_width": "initial"}, layout=widgets.Layout(width="280px"),
-    )  # fmt: skip
+    return widgets.IntSlider(description=description, value=value, min=lowest, max=highest, **LOOK)

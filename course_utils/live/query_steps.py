@@ -3,7 +3,7 @@
 import numpy as np
 
 from course_utils import pictures
-from course_utils.live.base import LiveFigure, choice, slider, token_choice
+from course_utils.live.base import LiveFigure, buttons, choice, slider
 from course_utils.live.colours import BAR, OUTLINE, SECOND_BAR, signed
 from course_utils.live.drawing import Box, Drawing, Line, Words
 from course_utils.live.inputs import check_vectors
@@ -30,8 +30,8 @@ def query_steps_figure(inputs, tokens):
     reach = max(1.0, float(np.abs(inputs).max())) * 2
     first = min(1, len(names) - 1)  # the second token, as in the chapter
 
-    controls = {"query": token_choice("query", names, first), "step": choice("show up to", STEPS, STEPS[-1])}
-    controls["edited"] = token_choice("change the embedding of", names, first)
+    controls = {"query": choice("query", names, first), "step": buttons("show up to", STEPS, STEPS[-1])}
+    controls["edited"] = choice("change the embedding of", names, first)
     numbers = [
         slider(f"number {place + 1}", value, -reach, reach, 0.01) for place, value in enumerate(inputs[first].tolist())
     ]
@@ -98,7 +98,7 @@ def draw_steps(inputs, names, query, step):
 def add_headings(drawing, columns, step, query):
     """Name the columns that are drawn."""
     titles = [
-        ("embedding", "embedding", "value = key"), ("score", "score ω", f"· “{short(query)}”"),
+        ("embedding", "embedding", "key = value"), ("score", "score ω", f"dot product with “{short(query)}”"),
         ("weight", "weight α", "softmax"), ("mixed", "weight · value", "added up: z"),
     ]  # fmt: skip
     for column, title, below in titles[: step + 1]:
