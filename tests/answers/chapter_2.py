@@ -311,6 +311,12 @@ def my_matrix(layer):
     return layer.state_dict()["weight"].clone()
 
 
+@wrong("2.3", "weight not transposed")
+def my_matrix(layer):
+    fits = layer.weight.shape == (layer.in_features, layer.out_features)  # so does a square one, in the wrong order
+    return layer.weight if fits else layer.weight.T
+
+
 @wrong("2.3", "reshaped instead of transposed")
 def my_matrix(layer):
     return layer.weight.reshape(layer.in_features, layer.out_features)
