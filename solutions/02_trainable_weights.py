@@ -484,7 +484,8 @@ for size in [16, 64, 256]:
 # 2 points · ★☆☆ · 5 minutes
 #
 # Turn queries and keys into weights, for all tokens at once. Take $d_k$ from the keys, since the check tries several
-# sizes. Some scores are too large for `torch.exp` alone, and gradients must come back through your result.
+# sizes. Some scores are too large for `torch.exp` alone. And stay with tensors all the way: training will need the
+# derivatives of your result.
 
 # %% name="exercise-2-2"
 def my_scaled_weights(queries, keys):
@@ -736,7 +737,7 @@ print("same numbers:", torch.allclose(sa_v2(batch)[0], sa_v2(inputs)))
 # 2 points · ★★☆ · 7 minutes
 #
 # Write the four steps as one function of `x` and three matrices. The check tries it on sizes of which no two are equal,
-# so that a mixed-up shape shows. Gradients must come back, since the matrices are going to be trained.
+# so that a mixed-up shape shows. It also takes derivatives of your result, since the matrices are going to be trained.
 
 # %% name="exercise-2-4"
 def my_self_attention(x, W_query, W_key, W_value):

@@ -75,7 +75,7 @@ SCORES = Exercise(
     hints=(
         "One number per row of inputs: multiply the row and the query number by number, and add up.",
         "A matrix product does that for all rows at once. Which of the two comes first, so that the shapes fit?",
-        "inputs @ query: (T, d_in) @ (d_in,) -> (T,).",
+        "`inputs @ query`: (T, d_in) @ (d_in,) -> (T,).",
     ),
     draw=draw_query_and_inputs,
     oracle=scores_of_one,
@@ -162,7 +162,7 @@ REACTIONS = Exercise(
     hints=(
         "Two cases: a weight and its own score, a weight and another score. Which entries of the table are which?",
         "Start with minus the product of every pair of weights. What is missing on the diagonal?",
-        "torch.outer makes the table of all products, torch.diag puts a vector on a diagonal: α(1 - α) = α - α·α.",
+        "`torch.outer` makes the table of all products, `torch.diag` puts a vector on a diagonal: α(1 - α) = α - α·α.",
     ),
     draw=draw_softmax_weights,
     oracle=reactions,
@@ -248,7 +248,7 @@ def without_exponential(case):
         if np.allclose(slope * scores + start, seen, atol=CLOSE * np.ptp(seen)):
             return (
                 f"Your weights lie on a straight line over the scores, the smallest is {seen.min():.4f}: there is no"
-                " exponential in them. Take torch.exp before you divide by the sum."
+                " exponential in them. Take `torch.exp` before you divide by the sum."
             )
 
 
@@ -277,7 +277,7 @@ STABLE_SOFTMAX = Exercise(
     hints=(
         "The weights stay the same when one number is subtracted from all scores. Which number makes exp harmless?",
         "exp overflows when an exponent is large, and the sum is 0 when all of them are very negative. Avoid both.",
-        "exponentials = torch.exp(scores - scores.max()), then divide them by their sum.",
+        "`exponentials = torch.exp(scores - scores.max())`, then divide them by their sum.",
     ),
     draw=draw_hard_scores,
     oracle=softmax_by_loop,
@@ -341,8 +341,8 @@ CROSS_WEIGHTS = Exercise(
     ),
     hints=(
         "First the table of scores: row i belongs to query i, column j to key j. Which shape is that?",
-        "queries @ keys.T has shape (number of queries, number of keys). A row must sum to 1.",
-        "torch.softmax(queries @ keys.T, dim=-1)",
+        "`queries @ keys.T` has shape (number of queries, number of keys). A row must sum to 1.",
+        "`torch.softmax(queries @ keys.T, dim=-1)`",
     ),
     draw=draw_two_sentences,
     oracle=cross_weights,
@@ -395,7 +395,7 @@ CONTEXT_VECTORS = Exercise(
     hints=(
         "Three steps, one line each. Write down the shape after each of them.",
         "Scores of all pairs are (T, T). Softmax runs along each row. Then the weights mix the rows of inputs.",
-        "weights = torch.softmax(inputs @ inputs.T, dim=-1), then weights @ inputs.",
+        "`weights = torch.softmax(inputs @ inputs.T, dim=-1)`, then `weights @ inputs`.",
     ),
     draw=draw_inputs,
     oracle=context_vectors,

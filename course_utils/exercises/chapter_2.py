@@ -49,7 +49,7 @@ def projected_scores(call):
 
 
 def made_from(what, name, words):
-    """A mistake: the scores are (up to a factor) the dot products of other vectors. what: the arguments -> two of them."""
+    """A mistake: the scores are, up to a factor, those of other vectors. what: the arguments -> such pairs."""
 
     def symptom(case):
         got = mistakes.returned(case)
@@ -75,8 +75,8 @@ PROJECTED_SCORES = Exercise(
     ),
     hints=(
         "Two projections come first. Which matrix belongs to the token that asks, which one to those asked?",
-        "query = x @ W_query is one vector, keys = inputs @ W_key is a table with a row per token.",
-        "With query and keys it is the scoring of chapter 1: keys @ query.",
+        "`query = x @ W_query` is one vector, `keys = inputs @ W_key` is a table with a row per token.",
+        "With query and keys it is the scoring of chapter 1: `keys @ query`.",
     ),
     draw=draw_projections,
     oracle=projected_scores,
@@ -84,20 +84,20 @@ PROJECTED_SCORES = Exercise(
         made_from(
             lambda x, inputs, W_query, W_key: [(x @ W_key, inputs @ W_query)],
             "query and key swapped",
-            "Your first score, {:.4f}, is that of x being asked, not asking: x went through W_key and inputs through"
-            " W_query. The token that asks takes W_query.",
+            "Your first score, {:.4f}, is that of x being asked, not asking: x went through `W_key` and inputs through"
+            " `W_query`. The token that asks takes `W_query`.",
         ),
         made_from(
             lambda x, inputs, W_query, W_key: [(x @ W_query, inputs @ W_query), (x @ W_key, inputs @ W_key)],
             "one matrix for queries and keys",
-            "Your scores (first {:.4f}) come from one matrix for both sides. The token that asks goes through W_query,"
-            " the tokens that are asked go through W_key.",
+            "Your scores (first {:.4f}) come from one matrix for both sides. The token that asks goes through"
+            " `W_query`, the tokens that are asked go through `W_key`.",
         ),
         made_from(
             lambda x, inputs, W_query, W_key: [(x, inputs), (x @ W_query, inputs), (x, inputs @ W_key)],
             "projection forgotten",
-            "With square matrices your first score is {:.4f}: at least one side was not projected. Both are: x @"
-            " W_query and inputs @ W_key.",
+            "With square matrices your first score is {:.4f}: at least one side was not projected. Both are: `x @"
+            " W_query` and `inputs @ W_key`.",
         ),
         mistakes.WEIGHTS_INSTEAD_OF_SCORES,
         mistakes.SCORES_SCALED,
@@ -143,8 +143,8 @@ SCALED_WEIGHTS = Exercise(
     why="A score adds up d_k products, so its spread grows like √d_k; divided by that, softmax gets scores of size 1.",
     hints=(
         "Scores of all pairs first: a row per query. What is divided, the scores or the weights?",
-        "d_k is how many numbers a key has, keys.shape[-1]. Divide the scores by its square root.",
-        "torch.softmax(queries @ keys.T / keys.shape[-1]**0.5, dim=-1)",
+        "d_k is how many numbers a key has, `keys.shape[-1]`. Divide the scores by its square root.",
+        "`torch.softmax(queries @ keys.T / keys.shape[-1]**0.5, dim=-1)`",
     ),
     draw=draw_queries_and_keys,
     oracle=scaled_weights,
@@ -220,13 +220,13 @@ MATRIX = Exercise(
     difficulty=2,
     minutes=4,
     why=(
-        "nn.Linear stores its matrix transposed. Knowing that, you can move weights between any two ways of writing a"
+        "`nn.Linear` stores its matrix transposed. Knowing that, you can move weights between any two ways of writing a"
         " layer."
     ),
     hints=(
-        "Print layer.weight.shape for a layer from 3 numbers to 2. Which shape must your matrix have?",
-        "The layer computes x @ layer.weight.T.",
-        "return layer.weight.T",
+        "Print `layer.weight.shape` for a layer from 3 numbers to 2. Which shape must your matrix have?",
+        "The layer computes `x @ layer.weight.T`.",
+        "`return layer.weight.T`",
     ),
     draw=draw_layers,
     oracle=matrix_of,
@@ -287,8 +287,8 @@ SELF_ATTENTION = Exercise(
     ),
     hints=(
         "Four steps. The first makes three tables from x, with a matrix each.",
-        "scores = queries @ keys.T, weights = softmax of scores / √d_k along each row, with d_k = keys.shape[-1].",
-        "The last line is weights @ values.",
+        "Scores are `queries @ keys.T`, weights the softmax of scores / √d_k along each row; `d_k = keys.shape[-1]`.",
+        "The last line is `weights @ values`.",
     ),
     draw=draw_attention,
     oracle=self_attention,
@@ -364,7 +364,7 @@ def super_forgotten(case):
     if "before Module.__init__() call" in case.error:
         return (
             f"{mistakes.error_place(case)}a module has to be set up before it takes layers or parameters. Begin"
-            " __init__ with super().__init__()."
+            " `__init__` with `super().__init__()`."
         )
 
 
@@ -372,7 +372,7 @@ def hidden_in_a_list(case):
     if case.reply["unplaced"] and not case.reply["parameters"] and not case.reply["loose"]:
         return (
             "PyTorch finds 0 parameters in your layer, so nothing of it would be trained. It does not look into Python"
-            " lists, tuples and dicts: give each matrix a name of its own, self.W_query = ..."
+            " lists, tuples and dicts: give each matrix a name of its own, `self.W_query = ...`."
         )
 
 
@@ -380,8 +380,8 @@ def plain_tensors(case):
     loose = [name for name in case.reply["loose"] if name in case.reply["unplaced"]]
     if loose:
         return (
-            f"self.{loose[0]} is a plain tensor: training would not touch it. Wrap the finished tensor in nn.Parameter,"
-            " as the last step, or use nn.Linear."
+            f"`self.{loose[0]}` is a plain tensor: training would not touch it. Wrap the finished tensor in"
+            " `nn.Parameter`, as the last step, or use `nn.Linear`."
         )
 
 
@@ -389,8 +389,8 @@ def bias_left_on(case):
     biases = [name for name in case.reply["parameters"] if name.endswith(".bias")]
     if biases:
         return (
-            f"Your layer has the parameter {biases[0]}: nn.Linear adds a bias of its own unless told otherwise. Use"
-            " bias=False."
+            f"Your layer has the parameter {biases[0]}: `nn.Linear` adds a bias of its own unless told otherwise. Use"
+            " `bias=False`."
         )
 
 
@@ -410,7 +410,7 @@ def weight_as_stored(case):
     if found and int(found[1]) == int(found[2]) == case.call.arguments[0]:
         return (
             f"{mistakes.error_place(case)}the last size of the matrix is d_in = {found[2]}, so it is stored as"
-            " (d_out, d_in), like the weight of nn.Linear. For x @ matrix it must be transposed, or call the layer."
+            " (d_out, d_in), like the weight of `nn.Linear`. For `x @ matrix` it must be transposed, or call the layer."
         )
 
 
@@ -421,7 +421,7 @@ def keys_not_turned(case):
     if as_they_are or all_turned:
         return (
             f"{mistakes.error_place(case)}each sequence needs queries (T, d_k) times keys (d_k, T). Swap the last two"
-            " dimensions of the keys only: keys.transpose(-2, -1). `.T` would turn the batch, too."
+            " dimensions of the keys only: `keys.transpose(-2, -1)`. `.T` would turn the batch, too."
         )
 
 
@@ -437,9 +437,9 @@ MY_SELF_ATTENTION = Exercise(
         " scale, whatever comes out at the end."
     ),
     hints=(
-        "__init__ begins with super().__init__() and makes three layers, without bias. How wide is each of them?",
-        "W_query and W_key go from d_in to d_k, W_value from d_in to d_out: nn.Linear(d_in, d_k, bias=False).",
-        "A batch comes in: queries @ keys.transpose(-2, -1), and the divisor is keys.shape[-1]**0.5.",
+        "`__init__` begins with `super().__init__()` and makes three layers, without bias. How wide is each of them?",
+        "`W_query` and `W_key` go from d_in to d_k, `W_value` from d_in to d_out: `nn.Linear(d_in, d_k, bias=False)`.",
+        "A batch comes in: `queries @ keys.transpose(-2, -1)`, and the divisor is `keys.shape[-1]**0.5`.",
     ),
     draw=draw_layer_calls,
     oracle=layer_contexts,
@@ -502,7 +502,7 @@ QUESTIONS = (
         id="Q2.3",
         right="b",
         said={
-            "a": "That is the shape of our own matrices, for x @ W. nn.Linear stores it the other way round.",
+            "a": "That is the shape of our own matrices, for `x @ W`. `nn.Linear` stores it the other way round.",
             "b": "Yes: one row for each number that comes out. The layer transposes it when it multiplies.",
             "c": "There are six numbers, but they form a matrix: each of the two results needs three of its own.",
         },

@@ -98,8 +98,7 @@ def moved(matrix):
 def wrong_divisor(weights, scores, right, others, names=None):
     """1 and 10: scores divided by the wrong number. right: case -> the divisor wanted. others: case -> {name: divisor}.
 
-    Gives one mistake for each of the names, those of `ADVICE` that the exercise can meet (all, if not given); "no scale"
-    and "multiplied by the scale" are always in reach.
+    Gives one mistake for each of the names, which stand in `ADVICE`: those that the exercise can meet, or all.
     """
 
     def symptom(name):
@@ -252,7 +251,7 @@ def exp_overflows(weights, scaled_scores):
         if largest > 88 and np.isnan(seen).any():  # exp of more than 88 is inf in 32 bits
             return (
                 f"Scores go up to {largest:.0f} here, exp of that is inf, and inf/inf is nan. Subtract the largest"
-                " score of each row first, or use torch.softmax, which does it for you."
+                " score of each row first, or use `torch.softmax`, which does it for you."
             )
 
     return Mistake("exp overflows", symptom)
@@ -282,14 +281,14 @@ SCORES_SCALED = Mistake("scaled, though nothing asks for it", scores_scaled)
 
 
 def values_forgotten(others):
-    """The weights returned, or mixed with other vectors than the values. others: case -> {name: vectors (..., T, d)}."""
+    """The weights returned, or other vectors mixed than the values. others: case -> {name: vectors (..., T, d)}."""
 
     def symptom(case):
         got, wanted = case.got, np.shape(case.want)
         if got.shape == (*wanted[:-1], wanted[-2]) != wanted and sums_to_one(got, axis=-1):
             return (
                 f"Your result has shape {got.shape} and its rows sum to 1: these are the weights. Mix the values with"
-                " them, weights @ values."
+                " them, `weights @ values`."
             )
         for name, vectors in others(case).items():
             if got.shape != vectors.shape or got.shape[-2] >= got.shape[-1]:
@@ -298,7 +297,7 @@ def values_forgotten(others):
             if np.allclose(mix @ vectors, got, atol=CLOSE) and (sums_to_one(mix, -1) or sums_to_one(mix, -2)):
                 return (
                     f"Your result mixes the {name}: its first row takes {mix.flat[0]:.4f} of the first one. It is the"
-                    " values that are mixed: weights @ values."
+                    " values that are mixed: `weights @ values`."
                 )
 
     return Mistake("values forgotten", symptom)
@@ -689,7 +688,7 @@ def query_and_key_swapped(weights, scores):
         if divisor(seen, raw) is None and divisor(seen, np.swapaxes(raw, -2, -1)) is not None:
             return (
                 "Your row i holds what belongs in column i: the keys ask, and the queries are asked. The queries come"
-                " first: queries @ keys.T, or with a batch queries @ keys.transpose(-2, -1)."
+                " first: `queries @ keys.T`, or with a batch `queries @ keys.transpose(-2, -1)`."
             )
 
     return Mistake("query and key swapped", symptom)

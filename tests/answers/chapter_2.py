@@ -311,6 +311,12 @@ def my_matrix(layer):
     return layer.state_dict()["weight"].clone()
 
 
+@wrong("2.3", "weight not transposed")
+def my_matrix(layer):
+    fits = layer.weight.shape == (layer.in_features, layer.out_features)  # so does a square one, in the wrong order
+    return layer.weight if fits else layer.weight.T
+
+
 @wrong("2.3", "reshaped instead of transposed")
 def my_matrix(layer):
     return layer.weight.reshape(layer.in_features, layer.out_features)
@@ -629,11 +635,13 @@ DIVIDED = "shares = shares / shares.sum(dim=2, keepdim=True)"
 WRONG = [
     ("super().__init__() forgotten", LAYERS, [("        super().__init__()\n", "")]),
     ("super().__init__() forgotten", MATRICES, [("        super().__init__()\n", "")]),
-    ("a plain tensor instead of a parameter", LAYERS, [("W_key = nn.Linear(d_in, d_k, bias=False)",
-                                                        "W_key = torch.rand(d_in, d_k)"),
-                                                       ("self.W_key(x)", "x @ self.W_key")]),
-    ("a plain tensor instead of a parameter", MATRICES, [("W_query = nn.Parameter(torch.rand(d_in, d_k))",
-                                                          "W_query = nn.Parameter(torch.rand(d_in, d_k)) * 0.1")]),
+    ("a plain tensor instead of a parameter", LAYERS, [
+        ("W_key = nn.Linear(d_in, d_k, bias=False)", "W_key = torch.rand(d_in, d_k)"),
+        ("self.W_key(x)", "x @ self.W_key"),
+    ]),
+    ("a plain tensor instead of a parameter", MATRICES, [
+        ("W_query = nn.Parameter(torch.rand(d_in, d_k))", "W_query = nn.Parameter(torch.rand(d_in, d_k)) * 0.1"),
+    ]),
     ("parameters in a Python list", MATRICES, [
         ("self.W_query = nn.Parameter(torch.rand(d_in, d_k))", "self.matrices = [nn.Parameter(torch.rand(d_in, d_k))]"),
         ("self.W_key = nn.Parameter(torch.rand(d_in, d_k))", "self.matrices += [nn.Parameter(torch.rand(d_in, d_k))]"),
@@ -650,8 +658,10 @@ WRONG = [
         ("self.W_key(x)", "self.layers['key'](x)"),
         ("self.W_value(x)", "self.layers['value'](x)"),
     ]),
-    ("widths of keys and values mixed up", LAYERS, [("W_query = nn.Linear(d_in, d_k", "W_query = nn.Linear(d_in, d_out"),
-                                                    ("W_key = nn.Linear(d_in, d_k", "W_key = nn.Linear(d_in, d_out")]),
+    ("widths of keys and values mixed up", LAYERS, [
+        ("W_query = nn.Linear(d_in, d_k", "W_query = nn.Linear(d_in, d_out"),
+        ("W_key = nn.Linear(d_in, d_k", "W_key = nn.Linear(d_in, d_out"),
+    ]),
     ("widths of keys and values mixed up", MATRICES, [("torch.rand(d_in, d_out)", "torch.rand(d_in, d_k)")]),
     ("bias left on", LAYERS, [("d_out, bias=False", "d_out")]),
     # a bias of the keys adds the same to all scores of a row, and softmax does not see it
@@ -664,7 +674,8 @@ WRONG = [
     ("keys not transposed", LAYERS, [("keys.transpose(1, 2)", "keys")]),
     ("keys not transposed", LAYERS, [("keys.transpose(1, 2)", "keys.T")]),
     ("changed in place", BY_HAND, [(DIVIDED, "shares /= shares.sum(dim=2, keepdim=True)")]),
-    ("changed in place", LAYERS, [(", dim=2)\n", ", dim=2)\n        weights.div_(weights.sum(dim=2, keepdim=True))\n")]),
+    ("changed in place", LAYERS, [("torch.bmm(weights, values)",
+                                   "torch.bmm(weights.div_(weights.sum(dim=2, keepdim=True)), values)")]),
     ("values forgotten", LAYERS, [("torch.bmm(weights, values)", "weights")]),
     ("values forgotten", LAYERS, [("torch.bmm(weights, values)", "weights @ x")]),
     ("values forgotten", MATRICES, [("keys, values, scale", "keys, x, scale")]),
@@ -674,9 +685,9 @@ WRONG = [
     ("softmax over the wrong axis", BY_HAND, [("dim=2", "dim=(1, 2)")]),
     ("query and key swapped", LAYERS, [("queries @ keys.transpose(1, 2)", "keys @ queries.transpose(1, 2)")]),
     ("query and key swapped", MATRICES, [("(queries, keys, values, ", "(keys, queries, values, ")]),
-    ("no softmax", LAYERS, [("torch.softmax(scores / keys.shape[-1] ** 0.5, dim=2)", "scores / keys.shape[-1] ** 0.5")]),
+    ("no softmax", LAYERS, [(f"torch.softmax({ROOT}, dim=2)", ROOT)]),
     ("no softmax", BY_HAND, [("torch.exp(scores)", "scores")]),
-    ("scaled after softmax", LAYERS, [("scores / keys.shape[-1] ** 0.5, dim=2)", "scores, dim=2) / keys.shape[-1] ** 0.5")]),
+    ("scaled after softmax", LAYERS, [(f"{ROOT}, dim=2)", "scores, dim=2) / keys.shape[-1] ** 0.5")]),
     ("scaled after softmax", MATRICES, [("scale=self.scale)", "scale=1) * self.scale")]),
     ("exponentials not divided by their sum", BY_HAND, [(f"        {DIVIDED}\n", "")]),
     ("exponentials not divided by their sum", LAYERS, [(f"torch.softmax({ROOT}, dim=2)", f"({ROOT}).exp()")]),
