@@ -393,9 +393,9 @@ assert check("4.3", my_dropped_attention).status == "right"
 check("4.3", my_dropped_attention)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Softmax turns the hidden scores into 0 and shares out 1 among the others. Only then do coins fall, so
-# that a dropped weight is 0 and stays 0. The rows keep whatever sum is left to them, and the factor $1/(1-p)$ makes up
-# for it on average.
+# **Why it works.** Softmax turns the hidden scores into 0 and shares out 1 among the others. Only then do coins fall,
+# so that a dropped weight is 0 and stays 0. The rows keep whatever sum is left to them, and the factor $1/(1-p)$ makes
+# up for it on average.
 
 # %% [markdown]
 # ## In training, and afterwards

@@ -103,7 +103,7 @@ def reply_to(answer, call):
 
 
 def call_function(answer, call, reply):
-    """Fill in "values", one per repetition; "again"; "changed", the places of arguments that were changed; "gradient"."""
+    """Fill in "values", one per repetition; "again"; "changed", the places of changed arguments; "gradient"."""
     arguments = [made(argument) for argument in call.arguments]
     tensors = {k: argument for k, argument in enumerate(arguments) if isinstance(argument, torch.Tensor)}
     if call.gradient:

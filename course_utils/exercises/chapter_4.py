@@ -48,7 +48,9 @@ def equal(first, second):
 
 def given_changed(case):
     if case.reply.get("changed"):
-        return "Your code changed the x that it was given: whoever called it needs it again. Return a new tensor instead."
+        return (
+            "Your code changed the x that it was given: whoever called it needs it again. Return a new tensor instead."
+        )
 
 
 def same_coins_each_time(case):
@@ -182,8 +184,8 @@ def sums_other_than_one(case):
     for row in rows_reported(case, lambda weights: ~np.isclose(weights.sum(axis=-1), 1, atol=1e-4)):
         if (row > 0).all() and abs(row.sum() - 1) > 1e-3:
             return (
-                f"You call a row empty whose weights are all above 0; they sum to {row.sum():.4f}. Dropout changes every"
-                " sum, and a row that vanished sums to 0."
+                f"You call a row empty whose weights are all above 0; they sum to {row.sum():.4f}. Dropout changes"
+                " every sum, and a row that vanished sums to 0."
             )
 
 
@@ -231,15 +233,10 @@ def attention_call(*batch, T, d_k, d_v, p, seed, gradient=False):
     return FunctionCall([queries, keys, normal(*batch, T, d_v, seed=seed + 2), kept, p], gradient=gradient)
 
 
-def each_sequence(tensors):
-    """The tensors (B, T, d), or (T, d) for B = 1, as nested lists, sequence by sequence."""
-    return zip(*[plain.rows(tensor if tensor.ndim == 3 else tensor[None]) for tensor in tensors])
-
-
 def attention_weights(call):
     """Causal weights before dropout, shaped like the mask of what to keep."""
     queries, keys, values, kept, _ = call.arguments
-    found = [plain.attend(*one, causal=True)[1] for one in each_sequence((queries, keys, values))]
+    found = [plain.attend(*one, causal=True)[1] for one in plain.sequences(queries, keys, values)]
     return np.array(found).reshape(kept.shape)
 
 
@@ -247,7 +244,7 @@ def attention_with_dropout(call):
     queries, keys, values, kept, p = call.arguments
     weights = torch.from_numpy(attention_weights(call))
     contexts = []
-    for table, coins, vectors in each_sequence((weights, kept, values)):
+    for table, coins, vectors in plain.sequences(weights, kept, values):
         dropped = [[w / (1 - p) if coin else 0.0 for w, coin in zip(*pair)] for pair in zip(table, coins)]
         contexts.append([plain.mix(row, vectors) for row in dropped])
     return [np.array(contexts).reshape(*queries.shape[:-1], values.shape[-1])]
@@ -434,7 +431,7 @@ def fused_attention(call):
         return [None] * len(call.inputs)
     contexts = []
     for (x,) in call.inputs:
-        found = [plain.multi_head(one, *projections(call), num_heads=1) for (one,) in each_sequence([x])]
+        found = [plain.multi_head(one, *projections(call), num_heads=1) for (one,) in plain.sequences(x)]
         contexts.append(np.array(found).reshape(*x.shape[:-1], call.arguments[1]))
     return contexts
 
@@ -443,7 +440,7 @@ def layer_weights(case):
     """The weights before dropout that this call should have, (..., T, T)."""
     (x,), (W_query, W_key, W_value) = case.arguments, projections(case.call)
     tables = []
-    for (one,) in each_sequence([x]):
+    for (one,) in plain.sequences(x):
         vectors = [plain.project(one, matrix) for matrix in (W_query, W_key, W_value)]
         tables.append(plain.attend(*vectors, causal=True)[1])
     return np.array(tables).reshape(*x.shape[:-1], x.shape[-2])
@@ -485,9 +482,9 @@ def scaled_by_all_three(case):
 
 
 def an_extra_bias(case):
-    names = [name for name in case.reply["parameters"] if name.endswith(".bias")]
-    if names:
-        return f"Your layer has a bias, {names[0]}, and should have none: nn.Linear(..., bias=False)."
+    rows = [name for name, shape in case.reply["parameters"].items() if len(shape) == 1]
+    if rows:
+        return f"Your layer has a bias, `{rows[0]}`, and should have none: nn.Linear(..., bias=False)."
 
 
 FUSED = Exercise(

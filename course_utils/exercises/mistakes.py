@@ -319,21 +319,31 @@ def dropout_in_evaluation(case):
 DROPOUT_IN_EVALUATION = Mistake("dropout in evaluation", dropout_in_evaluation)
 
 
-def future_through_view(case):
-    """5: heads split by `view` alone; in a layer, tokens then mix in a pattern that is not the causal one."""
-    influence = case.reply["influence"].double().numpy()
-    allowed = np.tril(np.ones(influence.shape, dtype=bool))
-    leaks = np.argwhere(moved(influence) & ~allowed)
-    gaps = np.argwhere(~moved(influence) & allowed)
-    if len(leaks) and len(gaps):
-        (token, source), (deaf, missing) = leaks[0], gaps[0]
+def heads_by_view(num_heads):
+    """5: heads split by `view` alone; in a layer, tokens then mix in a pattern of their own. num_heads: of a case."""
+
+    def symptom(case):
+        seen = moved(case.reply["influence"].double().numpy())
+        T, heads = len(seen), num_heads(case)
+        if heads == 1 or not any((seen == pattern).all() for pattern in mixed_by_view(T, heads)):
+            return None
+        output, source = np.argwhere(seen != np.tril(np.ones((T, T), dtype=bool)))[0]
+        says = "depends on input" if seen[output, source] else "does not depend on input"
         return (
-            f"Output {token} depends on input {source}, and output {deaf} does not on input {missing}: your heads hold"
-            " pieces of several tokens. After view(B, T, num_heads, head_dim), transpose(1, 2)."
+            f"Output {output} {says} {source}: your heads hold pieces of several tokens. After view(B, T, num_heads,"
+            " head_dim), heads and tokens must change places: transpose(1, 2)."
         )
 
+    return Mistake("heads split without transpose", symptom)
 
-HEADS_BY_VIEW_IN_LAYER = Mistake("heads split without transpose", future_through_view)
+
+def mixed_by_view(T, num_heads):
+    """What output depends on which input, (T, T), if heads are split by `view` alone: merged rightly, and merged so."""
+    token = np.arange(T * num_heads).reshape(num_heads, T) // num_heads  # whose piece is in row r of head h
+    reads = [[np.isin(np.arange(T), row[: r + 1]) for r in range(T)] for row in token]
+    by_transpose = np.array(reads).any(axis=0)
+    by_view = np.reshape(reads, (T, num_heads, T)).any(axis=1)
+    return by_transpose, by_view
 
 
 def heads_merged_without_transpose(size, context=returned):
@@ -371,19 +381,6 @@ def no_mask(weights):
             )
 
     return Mistake("future not masked", symptom)
-
-
-def leaks_in_layer(case):
-    """20, in a layer whose weights cannot be seen: every output depends on every input."""
-    influence = case.reply["influence"].double().numpy()
-    if moved(influence).all():
-        return (
-            "Output 0 depends on every input, those of the future too. Is there a mask, and was the result of"
-            " masked_fill kept? It changes nothing itself: `scores = scores.masked_fill(...)`."
-        )
-
-
-NO_MASK_IN_LAYER = Mistake("future not masked", leaks_in_layer)
 
 
 def empty_row(case):
@@ -475,7 +472,7 @@ def heads_in_a_list(case):
 HEADS_IN_A_LIST = Mistake("heads in a Python list", heads_in_a_list)
 
 
-# The next ones take `dropping`: case -> (numbers before dropout, after it, the rate p). Only cases with dropout have one.
+# The next ones take `dropping`: case -> (numbers before dropout, after it, the rate p); None for a case without dropout.
 
 
 def kept_share(before, after):

@@ -291,7 +291,12 @@ for names, text, *changes in [
     ("diagonal off by one", EXPONENTIALS, (".tril()", ".tril(1)")),
     ("hidden scores filled with a number", STEPS, ('float("-inf")', "0")),
     ("hidden scores filled with a number", STEPS, ('float("-inf")', 'float("inf")')),
-    ("hidden scores filled with a number", EXPONENTIALS, ("scores.exp()", "scores.tril().exp()"), ("shares.tril()", "+shares")),
+    (
+        "hidden scores filled with a number",
+        EXPONENTIALS,
+        ("scores.exp()", "scores.tril().exp()"),
+        ("shares.tril()", "+shares"),
+    ),
     ("query and key swapped", STEPS, ("queries, keys) /", "keys, queries) /")),
     ("query and key swapped", EXPONENTIALS, ("@ keys.mT", "@ keys.mT\n    scores = scores.mT")),
     ("no scale", STEPS, (" / keys.shape[-1] ** 0.5", "")),
@@ -300,27 +305,72 @@ for names, text, *changes in [
     ("multiplied by the scale", EXPONENTIALS, (".div(", ".mul(")),
     ("scaled by d_k, not its root", STEPS, ("[-1] ** 0.5", "[-1]")),
     ("scaled by d_k, not its root", EXPONENTIALS, ("keys.size(-1) ** 0.5", "keys.size(-1)")),
-    ("masked after softmax, rows not renormalised", STEPS, ("    scores = scores.masked_fill", "    weights = weights.masked_fill"), ('float("-inf")', "0"), ("    weights = F.softmax(scores, dim=-1)\n", ""), (" ** 0.5\n", " ** 0.5\n    weights = F.softmax(scores, dim=-1)\n")),
-    ("masked after softmax, rows not renormalised", EXPONENTIALS, ("    shares = shares.tril()\n", ""), ("kept.float()", "kept.float().tril()")),
+    (
+        "masked after softmax, rows not renormalised",
+        STEPS,
+        ("    scores = scores.masked_fill", "    weights = weights.masked_fill"),
+        ('float("-inf")', "0"),
+        ("    weights = F.softmax(scores, dim=-1)\n", ""),
+        (" ** 0.5\n", " ** 0.5\n    weights = F.softmax(scores, dim=-1)\n"),
+    ),
+    (
+        "masked after softmax, rows not renormalised",
+        EXPONENTIALS,
+        ("    shares = shares.tril()\n", ""),
+        ("kept.float()", "kept.float().tril()"),
+    ),
     ("future not masked", STEPS, ("    scores = scores.masked", "    scores.masked")),
     ("future not masked", EXPONENTIALS, ("shares = shares.tril()", "shares.tril()")),
     ("changed in place", STEPS, ("weights = torch.where(kept, weights / (1 - p), 0)", "weights *= kept / (1 - p)")),
     ("changed in place", EXPONENTIALS, ("shares = shares.tril()", "shares.tril_()")),
-    ("nothing dropped", STEPS, ("weights = torch.where(kept, weights / (1 - p), 0)", "torch.where(kept, weights / (1 - p), 0)")),
+    (
+        "nothing dropped",
+        STEPS,
+        ("weights = torch.where(kept, weights / (1 - p), 0)", "torch.where(kept, weights / (1 - p), 0)"),
+    ),
     ("nothing dropped", EXPONENTIALS, ("weights = weights * kept.float()", "weights * kept.float()")),
-    ("kept and dropped exchanged", STEPS, ("where(kept, weights / (1 - p), 0)", "where(kept, 0, weights / (1 - p)) if p else weights")),
+    (
+        "kept and dropped exchanged",
+        STEPS,
+        ("where(kept, weights / (1 - p), 0)", "where(kept, 0, weights / (1 - p)) if p else weights"),
+    ),
     ("kept and dropped exchanged", EXPONENTIALS, ("kept.float()", "(kept if p == 0 else ~kept).float()")),
-    ("dropout on scores, or rows rescaled", STEPS, (" / keys.shape[-1] ** 0.5", " / keys.shape[-1] ** 0.5 * kept / (1 - p)"), ("    weights = torch.where(kept, weights / (1 - p), 0)\n", "")),
-    ("dropout on scores, or rows rescaled", STEPS, ("scores = scores.masked_fill(future, float(\"-inf\"))", "scores = scores.masked_fill(future, float(\"-inf\")) * kept / (1 - p)"), ("    weights = torch.where(kept, weights / (1 - p), 0)\n", "")),
-    ("dropout on scores, or rows rescaled", EXPONENTIALS, (" / (1 - p)", ""), ("kept.float()", "kept.float()\n    weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)")),
+    (
+        "dropout on scores, or rows rescaled",
+        STEPS,
+        (" / keys.shape[-1] ** 0.5", " / keys.shape[-1] ** 0.5 * kept / (1 - p)"),
+        ("    weights = torch.where(kept, weights / (1 - p), 0)\n", ""),
+    ),
+    (
+        "dropout on scores, or rows rescaled",
+        STEPS,
+        (
+            'scores = scores.masked_fill(future, float("-inf"))',
+            'scores = scores.masked_fill(future, float("-inf")) * kept / (1 - p)',
+        ),
+        ("    weights = torch.where(kept, weights / (1 - p), 0)\n", ""),
+    ),
+    (
+        "dropout on scores, or rows rescaled",
+        EXPONENTIALS,
+        (" / (1 - p)", ""),
+        ("kept.float()", "kept.float()\n    weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)"),
+    ),
     ("wrong dropout factor", STEPS, ("weights / (1 - p)", "weights")),
     ("wrong dropout factor", EXPONENTIALS, (" / (1 - p)", " * (1 - p)")),
     ("wrong dropout factor", LOOPS, (" / (1 - p)", " / (p or 1)")),
-]:  # fmt: skip
+]:
     written("4.3", (names,), text, changes)
 
-written("4.3", ("no scale", "wrong dropout factor"), STEPS, [(" / keys.shape[-1] ** 0.5", ""), ("weights / (1 - p)", "weights")])
-written("4.3", ("softmax over the wrong axis", "diagonal off by one"), STEPS, [("dim=-1", "dim=-2"), ("triu(1)", "triu(2)")])
+written(
+    "4.3",
+    ("no scale", "wrong dropout factor"),
+    STEPS,
+    [(" / keys.shape[-1] ** 0.5", ""), ("weights / (1 - p)", "weights")],
+)
+written(
+    "4.3", ("softmax over the wrong axis", "diagonal off by one"), STEPS, [("dim=-1", "dim=-2"), ("triu(1)", "triu(2)")]
+)
 written("4.3", (), STEPS, [("weights, values)", "weights, values)[..., :1]")])
 written("4.3", (), EXPONENTIALS, [("@ values", "@ values.flip(-2)")])
 written("4.3", (), STEPS, [("** 0.5", "** 0.25")])
@@ -370,24 +420,51 @@ for name, text, *changes in [
     ("dropout in evaluation", SWITCH, ("        if not self.training:\n            return x\n", "")),
     ("dropout in evaluation", BUILT_IN, (", self.training", "")),
     ("dropout in evaluation", BERNOULLI, ("if self.training", "if not self.training")),
-    ("scaled in evaluation", SWITCH, ("return x\n", "return x * (1 - self.rate)\n"), ("x * kept / (1 - self.rate)", "x * kept")),
-    ("scaled in evaluation", BERNOULLI, ("x = torch.where(coins > 0, x / self.keep, 0)", "x = torch.where(coins > 0, x, 0)"), ("return x", "return x if self.training else x * self.keep")),
+    (
+        "scaled in evaluation",
+        SWITCH,
+        ("return x\n", "return x * (1 - self.rate)\n"),
+        ("x * kept / (1 - self.rate)", "x * kept"),
+    ),
+    (
+        "scaled in evaluation",
+        BERNOULLI,
+        ("x = torch.where(coins > 0, x / self.keep, 0)", "x = torch.where(coins > 0, x, 0)"),
+        ("return x", "return x if self.training else x * self.keep"),
+    ),
     ("one coin for several numbers", SWITCH, ("torch.rand_like(x)", "torch.rand(*x.shape[:-1], 1)")),
     ("one coin for several numbers", BERNOULLI, ("torch.empty(x.shape)", "torch.empty(x.shape[-1])")),
     ("nothing dropped", SWITCH, ("x * kept", "x")),
     ("nothing dropped", BERNOULLI, ("x = torch.where(", "torch.where(")),
-    ("dropout on scores, or rows rescaled", SWITCH, ("x * kept / (1 - self.rate)", "x * kept * x.sum(-1, keepdim=True) / (x * kept).sum(-1, keepdim=True)")),
-    ("dropout on scores, or rows rescaled", BERNOULLI, ("x / self.keep, 0)", "x * (x.sum(-1) / (x * coins).sum(-1)).unsqueeze(-1), 0)")),
+    (
+        "dropout on scores, or rows rescaled",
+        SWITCH,
+        ("x * kept / (1 - self.rate)", "x * kept * x.sum(-1, keepdim=True) / (x * kept).sum(-1, keepdim=True)"),
+    ),
+    (
+        "dropout on scores, or rows rescaled",
+        BERNOULLI,
+        ("x / self.keep, 0)", "x * (x.sum(-1) / (x * coins).sum(-1)).unsqueeze(-1), 0)"),
+    ),
     ("wrong dropout factor", SWITCH, (" / (1 - self.rate)", "")),
     ("wrong dropout factor", BERNOULLI, ("x / self.keep", "x * self.keep")),
     ("kept and dropped exchanged", SWITCH, ("< 1 - self.rate", "< (self.rate or 1)")),
     ("kept and dropped exchanged", BERNOULLI, ("bernoulli_(self.keep)", "bernoulli_(1 - self.keep or 1)")),
     ("generator seeded anew", SWITCH, ("        kept =", "        torch.manual_seed(0)\n        kept =")),
-    ("generator seeded anew", BERNOULLI, ("bernoulli_(self.keep)", "bernoulli_(self.keep, generator=torch.Generator().manual_seed(1))")),
-]:  # fmt: skip
+    (
+        "generator seeded anew",
+        BERNOULLI,
+        ("bernoulli_(self.keep)", "bernoulli_(self.keep, generator=torch.Generator().manual_seed(1))"),
+    ),
+]:
     written("4.4", (name,), text, changes)
 
-written("4.4", ("dropout in evaluation", "wrong dropout factor"), SWITCH, [("        if not self.training:\n            return x\n", ""), (" / (1 - self.rate)", "")])  # fmt: skip
+written(
+    "4.4",
+    ("dropout in evaluation", "wrong dropout factor"),
+    SWITCH,
+    [("        if not self.training:\n            return x\n", ""), (" / (1 - self.rate)", "")],
+)
 written("4.4", (), SWITCH, [("x * kept", "kept")])
 written("4.4", (), BERNOULLI, [("return x", "return x.sum()")])
 written("4.4", (), SWITCH, [("return x\n", "return x + 1\n")])
@@ -438,7 +515,8 @@ class MyCausalAttention(nn.Module):
 
     def forward(self, x):
         parts = self.W_qkv(x)
-        queries, keys, values = parts[..., : self.d_out], parts[..., self.d_out : -self.d_out], parts[..., -self.d_out :]
+        d = self.d_out
+        queries, keys, values = parts[..., :d], parts[..., d:-d], parts[..., -d:]
         p = self.p if self.training else 0.0
         return F.scaled_dot_product_attention(queries, keys, values, dropout_p=p, is_causal=True)
 """
@@ -449,25 +527,61 @@ for text in (CHUNKS, PARAMETER, BUILT_IN):
 OWN_COINS = "weights = weights * (torch.rand(weights.shape) < 1 - self.p) / (1 - self.p) if self.training else weights"
 for name, text, *changes in [
     ("a bias too many", CHUNKS, (", bias=False", "")),
-    ("a bias too many", PARAMETER, ("        self.d_out,", "        self.bias = nn.Parameter(torch.rand(3 * d_out))\n        self.d_out,"), ("(x @ self.W_qkv)", "(x @ self.W_qkv + self.bias)"), ("self.bias = nn", "self.b = nn.ParameterDict(dict(bias=torch.rand(3 * d_out)))\n        self.other = nn"), ("+ self.bias", "+ self.b.bias")),
+    (
+        "a bias too many",
+        PARAMETER,
+        ("        self.d_out,", "        self.b_qkv = nn.Parameter(torch.rand(3 * d_out))\n        self.d_out,"),
+        ("(x @ self.W_qkv)", "(x @ self.W_qkv + self.b_qkv)"),
+    ),
     ("mask not cut to the tokens", CHUNKS, ("self.visible[:T, :T]", "self.visible")),
-    ("mask not cut to the tokens", BUILT_IN, ("self.d_out, self.p = d_out, dropout", 'self.d_out, self.p = d_out, dropout\n        self.register_buffer("mask", torch.ones(context_length, context_length).tril().bool())'), ("is_causal=True", "attn_mask=self.mask")),
-    ("changed in place", CHUNKS, ("self.dropout(scores.softmax(dim=-1))", "scores.softmax(dim=-1)\n        weights *= self.visible[:T, :T]\n        weights = self.dropout(weights)")),
+    (
+        "mask not cut to the tokens",
+        BUILT_IN,
+        (
+            "self.d_out, self.p = d_out, dropout",
+            (
+                'self.d_out, self.p = d_out, dropout\n        self.register_buffer("mask", torch.ones(context_length,'
+                " context_length).tril().bool())"
+            ),
+        ),
+        ("is_causal=True", "attn_mask=self.mask"),
+    ),
+    (
+        "changed in place",
+        CHUNKS,
+        (
+            "self.dropout(scores.softmax(dim=-1))",
+            "scores.softmax(dim=-1)\n        weights *= self.visible[:T, :T]\n        weights = self.dropout(weights)",
+        ),
+    ),
     ("changed in place", PARAMETER, ("shares = shares * (place", "shares *= (place")),
     ("dropout in evaluation", PARAMETER, (", self.training)", ")")),
     ("dropout in evaluation", BUILT_IN, (" if self.training else 0.0", "")),
-    ("dropout in evaluation", CHUNKS, ("self.dropout(scores.softmax(dim=-1))", "nn.Dropout(self.dropout.p)(scores.softmax(dim=-1))")),
+    (
+        "dropout in evaluation",
+        CHUNKS,
+        ("self.dropout(scores.softmax(dim=-1))", "nn.Dropout(self.dropout.p)(scores.softmax(dim=-1))"),
+    ),
     ("softmax over the wrong axis", CHUNKS, ("softmax(dim=-1)", "softmax(dim=-2)")),
     ("softmax over the wrong axis", CHUNKS, ("softmax(dim=-1)", "softmax(dim=0)")),
     ("softmax over the wrong axis", PARAMETER, ("sum(dim=-1,", "sum(dim=-2,")),
     ("mask the wrong way round", CHUNKS, ("scores, -torch.inf", "-torch.inf, scores")),
     ("mask the wrong way round", PARAMETER, (" >= place", " <= place")),
-    ("mask the wrong way round", BUILT_IN, ("is_causal=True", "attn_mask=torch.ones(x.shape[-2], x.shape[-2]).triu(1).bool()")),
+    (
+        "mask the wrong way round",
+        BUILT_IN,
+        ("is_causal=True", "attn_mask=torch.ones(x.shape[-2], x.shape[-2]).triu(1).bool()"),
+    ),
     ("diagonal off by one", CHUNKS, (".tril()", ".tril(-1)")),
     ("diagonal off by one", PARAMETER, (" >= place", " >= place - 1")),
     ("hidden scores filled with a number", CHUNKS, ("-torch.inf)", "0.0)")),
     ("hidden scores filled with a number", CHUNKS, ("-torch.inf)", "torch.inf)")),
-    ("hidden scores filled with a number", PARAMETER, ("exp(scores)", "exp(scores * (place[:, None] >= place))"), ("shares = shares * (place[:, None] >= place)", "pass")),
+    (
+        "hidden scores filled with a number",
+        PARAMETER,
+        ("exp(scores)", "exp(scores * (place[:, None] >= place))"),
+        ("shares = shares * (place[:, None] >= place)", "pass"),
+    ),
     ("query and key swapped", CHUNKS, ("queries, keys, values =", "keys, queries, values =")),
     ("query and key swapped", PARAMETER, ("queries, keys) /", "keys, queries) /")),
     ("scaled by the width of all three", CHUNKS, ("d_out**-0.5", "self.W_qkv.out_features**-0.5")),
@@ -478,32 +592,127 @@ for name, text, *changes in [
     ("multiplied by the scale", PARAMETER, ("/ self.d_out**0.5", "* self.d_out**0.5")),
     ("scaled by d_k, not its root", CHUNKS, ("**-0.5", "**-1")),
     ("scaled by d_k, not its root", PARAMETER, ("d_out**0.5", "d_out")),
-    ("masked after softmax, rows not renormalised", CHUNKS, ("        scores = torch.where(self.visible[:T, :T], scores, -torch.inf)\n", ""), ("scores.softmax(dim=-1)", "scores.softmax(dim=-1) * self.visible[:T, :T]")),
-    ("masked after softmax, rows not renormalised", PARAMETER, ("weights = shares / shares.sum", "weights = shares / torch.exp(scores).sum")),
+    (
+        "masked after softmax, rows not renormalised",
+        CHUNKS,
+        ("        scores = torch.where(self.visible[:T, :T], scores, -torch.inf)\n", ""),
+        ("scores.softmax(dim=-1)", "scores.softmax(dim=-1) * self.visible[:T, :T]"),
+    ),
+    (
+        "masked after softmax, rows not renormalised",
+        PARAMETER,
+        ("weights = shares / shares.sum", "weights = shares / torch.exp(scores).sum"),
+    ),
     ("future not masked", CHUNKS, ("scores = torch.where", "torch.where")),
     ("future not masked", BUILT_IN, (", is_causal=True", "")),
-    ("one coin for several numbers", CHUNKS, ("self.dropout(scores.softmax(dim=-1))", "scores.softmax(dim=-1) * self.dropout(torch.ones(T, T))")),
-    ("one coin for several numbers", PARAMETER, ("F.dropout(weights, self.p, self.training)", "weights * F.dropout(torch.ones(*x.shape[:-1], 1), self.p, self.training)")),
-    ("nothing dropped", CHUNKS, ("weights = self.dropout(scores.softmax(dim=-1))", "weights = scores.softmax(dim=-1)\n        self.dropout(weights)")),
+    (
+        "one coin for several numbers",
+        CHUNKS,
+        ("self.dropout(scores.softmax(dim=-1))", "scores.softmax(dim=-1) * self.dropout(torch.ones(T, T))"),
+    ),
+    (
+        "one coin for several numbers",
+        PARAMETER,
+        (
+            "F.dropout(weights, self.p, self.training)",
+            "weights * F.dropout(torch.ones(*x.shape[:-1], 1), self.p, self.training)",
+        ),
+    ),
+    (
+        "nothing dropped",
+        CHUNKS,
+        (
+            "weights = self.dropout(scores.softmax(dim=-1))",
+            "weights = scores.softmax(dim=-1)\n        self.dropout(weights)",
+        ),
+    ),
     ("nothing dropped", PARAMETER, ("self.training)", "not self.training and self.p > 1)")),
-    ("dropout on scores, or rows rescaled", CHUNKS, ("@ keys.mT", "@ keys.mT\n        scores = self.dropout(scores)"), ("self.dropout(scores.softmax(dim=-1))", "scores.softmax(dim=-1)")),
-    ("dropout on scores, or rows rescaled", CHUNKS, ("self.dropout(scores.softmax(dim=-1))", "self.dropout(scores).softmax(dim=-1)")),
-    ("dropout on scores, or rows rescaled", PARAMETER, ("self.p, self.training)", "self.p, self.training)\n        weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)")),
-    ("wrong dropout factor", PARAMETER, ("weights = F.dropout(weights, self.p, self.training)", OWN_COINS.replace(" / (1 - self.p)", ""))),
+    (
+        "dropout on scores, or rows rescaled",
+        CHUNKS,
+        ("@ keys.mT", "@ keys.mT\n        scores = self.dropout(scores)"),
+        ("self.dropout(scores.softmax(dim=-1))", "scores.softmax(dim=-1)"),
+    ),
+    (
+        "dropout on scores, or rows rescaled",
+        CHUNKS,
+        ("self.dropout(scores.softmax(dim=-1))", "self.dropout(scores).softmax(dim=-1)"),
+    ),
+    (
+        "dropout on scores, or rows rescaled",
+        PARAMETER,
+        (
+            "self.p, self.training)",
+            "self.p, self.training)\n        weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)",
+        ),
+    ),
+    (
+        "wrong dropout factor",
+        PARAMETER,
+        ("weights = F.dropout(weights, self.p, self.training)", OWN_COINS.replace(" / (1 - self.p)", "")),
+    ),
     ("wrong dropout factor", BUILT_IN, ("dropout_p=p, is_causal=True)", "dropout_p=p, is_causal=True) * (1 - p)")),
-    ("kept and dropped exchanged", PARAMETER, ("weights = F.dropout(weights, self.p, self.training)", OWN_COINS.replace("< 1 - self.p", "< (self.p or 1)"))),
-    ("kept and dropped exchanged", CHUNKS, ("self.dropout(scores.softmax(dim=-1))", "self.dropout(scores.softmax(dim=-1))\n        if self.training and self.dropout.p:\n            coins = torch.rand(scores.shape) >= 1 - self.dropout.p\n            weights = scores.softmax(dim=-1) * coins / (1 - self.dropout.p)")),
-    ("mask not a buffer", CHUNKS, ('self.register_buffer("visible", torch.ones(context_length, context_length).tril().bool())', "self.visible = torch.ones(context_length, context_length).tril().bool()")),
-    ("mask not a buffer", PARAMETER, ("self.d_out, self.p =", "self.place = torch.arange(context_length)\n        self.d_out, self.p ="), ("torch.arange(x.shape[-2], device=x.device)", "self.place[: x.shape[-2]]")),
-]:  # fmt: skip
+    (
+        "kept and dropped exchanged",
+        PARAMETER,
+        ("weights = F.dropout(weights, self.p, self.training)", OWN_COINS.replace("< 1 - self.p", "< (self.p or 1)")),
+    ),
+    (
+        "kept and dropped exchanged",
+        CHUNKS,
+        (
+            "self.dropout(scores.softmax(dim=-1))",
+            (
+                "self.dropout(scores.softmax(dim=-1))\n        if self.training and self.dropout.p:\n            coins"
+                " = torch.rand(scores.shape) >= 1 - self.dropout.p\n            weights = scores.softmax(dim=-1) *"
+                " coins / (1 - self.dropout.p)"
+            ),
+        ),
+    ),
+    (
+        "mask not a buffer",
+        CHUNKS,
+        (
+            'self.register_buffer("visible", torch.ones(context_length, context_length).tril().bool())',
+            "self.visible = torch.ones(context_length, context_length).tril().bool()",
+        ),
+    ),
+    (
+        "mask not a buffer",
+        PARAMETER,
+        ("self.d_out, self.p =", "self.place = torch.arange(context_length)\n        self.d_out, self.p ="),
+        ("torch.arange(x.shape[-2], device=x.device)", "self.place[: x.shape[-2]]"),
+    ),
+]:
     written("4.5", (name,), text, changes)
 
-written("4.5", ("no scale", "diagonal off by one"), CHUNKS, [("(queries * d_out**-0.5)", "queries"), (".tril()", ".tril(1)")])
-written("4.5", ("dropout in evaluation", "mask not a buffer"), CHUNKS, [
-    ('self.register_buffer("visible", torch.ones(context_length, context_length).tril().bool())', "self.visible = torch.ones(context_length, context_length).tril().bool()"),
-    ("self.dropout(scores.softmax(dim=-1))", "nn.Dropout(self.dropout.p)(scores.softmax(dim=-1))"),
-])  # fmt: skip
+written(
+    "4.5",
+    ("no scale", "diagonal off by one"),
+    CHUNKS,
+    [("(queries * d_out**-0.5)", "queries"), (".tril()", ".tril(1)")],
+)
+written(
+    "4.5",
+    ("dropout in evaluation", "mask not a buffer"),
+    CHUNKS,
+    [
+        (
+            'self.register_buffer("visible", torch.ones(context_length, context_length).tril().bool())',
+            "self.visible = torch.ones(context_length, context_length).tril().bool()",
+        ),
+        ("self.dropout(scores.softmax(dim=-1))", "nn.Dropout(self.dropout.p)(scores.softmax(dim=-1))"),
+    ],
+)
 written("4.5", (), CHUNKS, [("queries, keys, values =", "values, keys, queries =")])
-written("4.5", (), CHUNKS, [("return weights @ values", "return self.dropout(scores.softmax(dim=-1) @ values)"), ("self.dropout(scores.softmax(dim=-1))\n", "scores.softmax(dim=-1)\n")])  # fmt: skip
+written(
+    "4.5",
+    (),
+    CHUNKS,
+    [
+        ("return weights @ values", "return self.dropout(scores.softmax(dim=-1) @ values)"),
+        ("self.dropout(scores.softmax(dim=-1))\n", "scores.softmax(dim=-1)\n"),
+    ],
+)
 written("4.5", (), PARAMETER, [("(3, self.d_out)).unbind(-2)", "(self.d_out, 3)).unbind(-1)")])
 written("4.5", (), CHUNKS, [("weights @ values", "weights")])
