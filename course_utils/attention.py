@@ -6,9 +6,18 @@ or a single sequence, (T, d_in). CrossAttention takes two: T tokens that ask and
 """
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
-from course_utils.guards import check_dropout, check_heads, check_input, check_mask, check_pair, check_values
+from course_utils.guards import (
+    check_dropout,
+    check_heads,
+    check_input,
+    check_mask,
+    check_pair,
+    check_room,
+    check_values,
+)
 
 
 class SelfAttention_v1(nn.Module):
@@ -193,3 +202,44 @@ class CrossAttention(nn.Module):
         values = self.split(self.W_value, value_input, "value_input")  # (B, num_heads, S, head_dim)
         context = (weights @ values).transpose(-3, -2)  # (B, T, num_heads, head_dim)
         return self.out_proj(context.flatten(-2))  # (B, T, d_model)
+
+
+class FusedMultiHeadAttention(MultiHeadAttention):
+    """MultiHeadAttention by PyTorch's own kernel, which never stores a whole (T, T) table of weights."""
+
+    def forward(self, x):
+        check_input(x, self.W_query.in_features, self.W_query.weight, longest=len(self.mask))
+        queries = self.split(self.W_query(x))  # (B, num_heads, T, head_dim)
+        keys = self.split(self.W_key(x))  # (B, num_heads, T, head_dim)
+        values = self.split(self.W_value(x))  # (B, num_heads, T, head_dim)
+
+        rate = self.dropout.p if self.training else 0.0  # the kernel does not know whether we train
+        context = F.scaled_dot_product_attention(queries, keys, values, dropout_p=rate, is_causal=True)
+        return self.out_proj(self.merge(context))  # (B, T, d_out)
+
+
+class CachedMultiHeadAttention(MultiHeadAttention):
+    """MultiHeadAttention for generating: each call takes only the tokens that are new.
+
+    x: the n newest tokens, (B, n, d_in). cache: None at first, then what the last call returned.
+    Returns the output for the new tokens, (B, n, d_out), and the cache: keys and values of all T tokens
+    so far, (B, num_heads, T, head_dim) each. T may be up to context_length.
+    """
+
+    def forward(self, x, cache=None):
+        check_input(x, self.W_query.in_features, self.W_query.weight)
+        queries = self.split(self.W_query(x))  # (B, num_heads, n, head_dim)
+        keys = self.split(self.W_key(x))  # (B, num_heads, n, head_dim)
+        values = self.split(self.W_value(x))  # (B, num_heads, n, head_dim)
+        if cache is not None:
+            keys = torch.cat([cache[0], keys], dim=-2)  # (B, num_heads, T, head_dim)
+            values = torch.cat([cache[1], values], dim=-2)  # (B, num_heads, T, head_dim)
+        num_new, num_tokens = x.shape[-2], keys.shape[-2]
+        check_room(num_new, num_tokens, len(self.mask))
+
+        scores = queries @ keys.transpose(-2, -1)  # (B, num_heads, n, T)
+        hidden = self.mask[num_tokens - num_new : num_tokens, :num_tokens]  # the rows of the new tokens
+        scores = scores.masked_fill(hidden, -torch.inf)
+        weights = torch.softmax(scores / self.head_dim**0.5, dim=-1)  # (B, num_heads, n, T)
+        weights = self.dropout(weights)
+        return self.out_proj(self.merge(weights @ values)), (keys, values)

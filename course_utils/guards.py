@@ -93,3 +93,12 @@ def check_mask(mask, scores):
             f"mask has shape {tuple(mask.shape)}, but it must be {wanted}; a size that all share may be 1. "
             "For padding of shape (B, S), pass padding[:, None, :]."
         )
+
+
+def check_room(num_new, num_tokens, longest):
+    """Refuse new tokens for which the context has no room. num_tokens: with the new ones. Raises ValueError."""
+    if num_tokens > longest:
+        raise ValueError(
+            f"With {num_new} new the cache would hold {num_tokens} tokens, but this layer was made with "
+            f"context_length={longest}: stop here, or make the layer with a larger context_length."
+        )
