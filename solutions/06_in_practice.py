@@ -42,6 +42,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from course_utils import pictures
 from course_utils.attention import MultiHeadAttention, MultiHeadAttentionWrapper
+from course_utils.checking import answer, check, hint, progress, solution
 from course_utils.guards import (
     check_dropout, check_heads, check_input, check_mask, check_pair, check_room, check_values,
 )
@@ -219,11 +220,22 @@ asks = asking.expand(2, 3, 4)  # (3, 4) -> (2, 3, 4), the same for both
 print(layer.weights(asks, answers)[1, 0].detach())  # the second sentence, (3, 5)
 
 # %% [markdown]
-# "Katze" finds nothing in "the mouse", so all five scores are 0. It shares evenly: 0.2000 each, and three fifths of it
-# goes to padding. Even "Maus", which finds its word, leaves 0.0171 to each empty place. Now with the mask.
+# "Katze" finds nothing in "the mouse", so all five scores are 0. It shares evenly: 0.2000 each, and three fifths of it go
+# to padding. Even "Maus", which finds its word, leaves 0.0171 to each empty place.
+
+# %% [markdown]
+# **Question 6.1.** The mask must hide *keys*, the columns of every table of scores $(B, T, S)$. Our `padding` has the shape
+# $(B, S)$. Where does its new dimension go?
 #
-# It must hide *keys*, the columns, for every query. So the new dimension goes in the middle: $(B, S)$ becomes $(B, 1,
-# S)$.
+# * **a** At the end: $(B, S, 1)$.
+# * **b** In the middle: $(B, 1, S)$.
+# * **c** In front: $(1, B, S)$.
+
+# %% name="question-6-1"
+answer("Q6.1", "b")
+
+# %% [markdown]
+# Now with that mask.
 
 # %% name="with-padding-mask"
 mask = padding[:, None, :]  # (2, 5) -> (2, 1, 5): the same for every query
@@ -254,11 +266,10 @@ except ValueError as error:
 
 # %% [markdown]
 # ### Exercise 6.1 · A padding mask from lengths
-# ★☆☆ · 4 minutes
+# 1 point · ★☆☆ · 4 minutes
 #
 # Write the mask as a function. It takes the lengths and the number of tokens after padding, and returns what
-# `CrossAttention` wants. You are done when the shape is (3, 1, 4) and the three sentences hide 3, 0 and 2 of their
-# keys.
+# `CrossAttention` wants: `True` where a key is padding, in the shape $(B, 1, S)$.
 
 # %% name="exercise-6-1"
 def my_padding_mask(lengths, num_tokens):
@@ -268,9 +279,11 @@ def my_padding_mask(lengths, num_tokens):
     return padding[:, None, :]  # (B, S) -> (B, 1, S)
     ### END SOLUTION
 
-
-mine = my_padding_mask(torch.tensor([1, 4, 2]), 4)
-print(None if mine is None else (mine.shape, mine.sum(dim=-1).flatten().tolist()))
+# %% name="check-6-1"
+### BEGIN HIDDEN TESTS
+assert check("6.1", my_padding_mask).status == "right"
+### END HIDDEN TESTS
+check("6.1", my_padding_mask)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** Positions count from 0, so a sentence of length 2 has words at 0 and 1, and everything from 2 on is
@@ -413,35 +426,32 @@ print("first sequence, largest number:", wrong[0].abs().max().item())
 # should be hidden, and see whether the output moves.
 
 # %% [markdown]
-# ### Exercise 6.2 · One mask for both camps
-# ★★☆ · 5 minutes
+# ### Exercise 6.2 · One mask for the other camp
+# 2 points · ★★☆ · 6 minutes
 #
-# A tokenizer returns `attention_mask` with a 1 for every real token and a 0 for padding. Turn it into our mask and into
-# the one for PyTorch's function. You are done when the cell prints `torch.Size([2, 1, 5])`, `torch.Size([2, 1, 1, 5])`
-# and twice `True`.
+# A tokenizer returns `attention_mask` with a 1 for every real token and a 0 for padding. Make of it the mask that
+# `F.scaled_dot_product_attention` needs in a model that writes: a key takes part if it is real *and* not in the future.
+# The shape is $(B, 1, S, S)$, with a 1 for the heads. You may assume that padding stands at the end.
 
 # %% name="exercise-6-2"
-def my_masks(attention_mask):
-    """Our mask (B, 1, S) and the function's (B, 1, 1, S), both boolean, from 1 and 0 (B, S)."""
+def my_keep_mask(attention_mask):
+    """True where a key takes part: (B, 1, S, S), from 1 for real and 0 for padding (B, S)."""
     ### BEGIN SOLUTION
+    S = attention_mask.shape[-1]
+    past = torch.tril(torch.ones(S, S)).bool()  # (S, S), the token itself included
     real = attention_mask == 1  # (B, S)
-    return ~real[:, None, :], real[:, None, None, :]
+    return past & real[:, None, None, :]  # (S, S) & (B, 1, 1, S) -> (B, 1, S, S)
     ### END SOLUTION
 
-
-attention_mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])
-both = my_masks(attention_mask)
-if both is None:
-    print("my_masks returns nothing yet")
-else:
-    ours_too = layer(asks, answers, answers, both[0])
-    context_too = F.scaled_dot_product_attention(queries, keys, values, attn_mask=both[1])
-    print(both[0].shape, both[1].shape)
-    print(torch.allclose(ours_too, ours), torch.allclose(context_too, context))
+# %% name="check-6-2"
+### BEGIN HIDDEN TESTS
+assert check("6.2", my_keep_mask).status == "right"
+### END HIDDEN TESTS
+check("6.2", my_keep_mask)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** `attention_mask == 1` makes booleans of numbers, and `~` turns them round. `~attention_mask` on the
-# numbers themselves would not do: `~1` is -2 and `~0` is -1, and our layer refuses a mask that is not boolean.
+# **Why it works.** Here `True` means keep, so both conditions must hold: `&`. In our camp, where `True` means hide, it would
+# be `|`. The 1 for the heads is needed: a mask $(B, S, S)$ would be taken for one mask per *head*.
 
 # %% [markdown]
 # ## How cost grows
@@ -542,6 +552,19 @@ def kept_mib(layer, x):
 
 # %% [markdown]
 # Three layers of width 256 with four heads: chapter 5's wrapper, its split class, and the fused class.
+
+# %% [markdown]
+# **Question 6.2.** From 1024 to 2048 tokens: by what factor do the tables of weights grow, four heads as before?
+#
+# * **a** 2
+# * **b** 4
+# * **c** 8
+
+# %% name="question-6-2"
+answer("Q6.2", "b")
+
+# %% [markdown]
+# Each layer keeps other things, too, such as queries and keys. So look at how fast the sum grows.
 
 # %% name="memory"
 def three_layers():
@@ -711,9 +734,21 @@ for cached in [False, True]:
     print("".join(characters[number] for number in numbers[35:]))
 
 # %% [markdown]
-# Nonsense, and twice the same. The cache changes nothing but the work. How much work is it? `FlopCounterMode` counts
-# **FLOPs**, the additions and multiplications of all matrix products. These numbers do not depend on the machine. We
-# count what one more token costs when $T$ are there, the new one included.
+# Nonsense, and twice the same. The cache changes nothing but the work.
+
+# %% [markdown]
+# **Question 6.3.** A new token arrives, and there is a cache. What has to be computed anew?
+#
+# * **a** Its own query, key and value, and one row of scores.
+# * **b** Its own query, and the keys and values of all tokens.
+# * **c** The whole table of scores, but the projections only once.
+
+# %% name="question-6-3"
+answer("Q6.3", "a")
+
+# %% [markdown]
+# `FlopCounterMode` counts **FLOPs**, the additions and multiplications of all matrix products. These numbers do not depend
+# on the machine. We count what one more token costs when $T$ are there, the new one included.
 
 # %% name="flops"
 def flops_of_next(model, T, cached):
@@ -759,13 +794,10 @@ print(f"{cache_bytes:,} bytes, {cache_bytes / 2**20:.0f} MiB for one sequence")
 
 # %% [markdown]
 # ### Exercise 6.3 · One step with a cache
-# ★★☆ · 6 minutes
+# 2 points · ★★☆ · 6 minutes
 #
 # Write the step without the class. One new token comes with its query, key and value, and the cache holds those of the
-# tokens before. You need no mask. Why not?
-#
-# The cell adds the fifth token to a cache of four and compares with all five at once. You are done when it prints
-# `True` and the shape (2, 3, 5, 4).
+# tokens before. Return the context vector of the new token, and the longer keys and values. You need no mask. Why not?
 
 # %% name="exercise-6-3"
 def my_step(query, key, value, keys, values):
@@ -775,17 +807,16 @@ def my_step(query, key, value, keys, values):
     """
     ### BEGIN SOLUTION
     keys = torch.cat([keys, key], dim=-2)  # (B, num_heads, T + 1, head_dim)
-    values = torch.cat([values, value], dim=-2)
+    values = torch.cat([values, value], dim=-2)  # (B, num_heads, T + 1, head_dim)
     scores = query @ keys.transpose(-2, -1) / query.shape[-1]**0.5  # (B, num_heads, 1, T + 1)
     return torch.softmax(scores, dim=-1) @ values, keys, values
     ### END SOLUTION
 
-
-torch.manual_seed(123)
-q, k, v = torch.randn(3, 2, 3, 5, 4)  # (B, num_heads, T, head_dim) each
-step = my_step(q[:, :, 4:], k[:, :, 4:], v[:, :, 4:], k[:, :, :4], v[:, :, :4])
-expected = F.scaled_dot_product_attention(q, k, v, is_causal=True)[:, :, 4:]
-print(None if step is None else (torch.allclose(step[0], expected, atol=1e-6), step[1].shape))
+# %% name="check-6-3"
+### BEGIN HIDDEN TESTS
+assert check("6.3", my_step).status == "right"
+### END HIDDEN TESTS
+check("6.3", my_step)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** The new token is the last one, and the last row of a causal mask hides nothing. `is_causal=True`
@@ -816,10 +847,10 @@ print(torch.allclose(by_hand, grouped, atol=1e-6), f"{cache_bytes / 3 / 2**20:.0
 
 # %% [markdown]
 # ### Exercise 6.4 · Share the keys
-# ★★☆ · 5 minutes
+# 1 point · ★☆☆ · 4 minutes
 #
-# Repeat the heads of keys so that neighbours share: with 2 groups and 6 heads the order must be 1, 1, 1, 2, 2, 2. You
-# are done when the cell prints that, and the shape (1, 6, 3, 4).
+# Repeat the heads of keys so that neighbours share: with 2 groups and 6 heads, heads 1 to 3 get the first group's keys and
+# heads 4 to 6 the second's.
 
 # %% name="exercise-6-4"
 def my_shared(keys, num_heads):
@@ -828,10 +859,11 @@ def my_shared(keys, num_heads):
     return keys.repeat_interleave(num_heads // keys.shape[1], dim=1)
     ### END SOLUTION
 
-
-two_groups = torch.tensor([1, 2]).view(1, 2, 1, 1).expand(1, 2, 3, 4)  # head 1 holds 1, head 2 holds 2
-six_heads = my_shared(two_groups, 6)
-print(None if six_heads is None else (six_heads[0, :, 0, 0].tolist(), six_heads.shape))
+# %% name="check-6-4"
+### BEGIN HIDDEN TESTS
+assert check("6.4", my_shared).status == "right"
+### END HIDDEN TESTS
+check("6.4", my_shared)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** `repeat_interleave` repeats each head in its place. `keys.repeat(1, 3, 1, 1)` would give 1, 2, 1, 2,
@@ -1293,51 +1325,42 @@ print("fixed: ", bool(fixed.isinf().any()))
 # scores.masked_fill(...)`.
 
 # %% [markdown]
-# ### Four patients
-#
-# The last exercise examines four attention heads with 4 numbers each. A is healthy. The others have one of the 26
-# errors each. Can you tell from the code what B, C and D have?
-
-# %% name="patients"
-one_head = scores[0, 0]  # (5, 5)
-causal_scores = one_head.masked_fill(future, -torch.inf)
-patients = {
-    "A": torch.softmax(causal_scores / 4**0.5, dim=-1),
-    "B": torch.softmax(causal_scores / 8**0.5, dim=-1),
-    "C": torch.softmax(one_head.masked_fill(future.triu(2), -torch.inf) / 4**0.5, dim=-1),
-    "D": torch.softmax(one_head / 4**0.5, dim=-1) * ~future,
-}
-
-# %% [markdown]
 # ### Exercise 6.5 · Three readings
-# ★★★ · 10 minutes
+# 3 points · ★★★ · 10 minutes
 #
-# Write the first examination. From the scores and the weights of one head, say whether all rows sum to 1 (within 1e-4),
-# whether the future is hidden, and what the scores were divided by. Take the last row for the divisor: its first two
-# cells are always open.
-#
-# You are done when A gives `True`, `True` and 2.0, and each of the others differs from that in exactly one reading.
-# Which numbers do their errors have in the clinic?
+# Write the first examination of an attention head. From its scores and weights say whether all rows sum to 1 (within
+# 1e-4), whether all weights on the future are 0, and what the scores were divided by. Take the last row for the divisor:
+# its first two cells are always open. There are at least two tokens.
 
 # %% name="exercise-6-5"
 def my_readings(scores, weights):
     """(rows sum to 1, future hidden, divisor) of weights (T, T) made from scores (T, T)."""
     ### BEGIN SOLUTION
-    sums = bool((weights.sum(dim=-1) - 1).abs().max() < 1e-4)
+    sums = bool(((weights.sum(dim=-1) - 1).abs() < 1e-4).all())
     hidden = bool((weights.triu(diagonal=1) == 0).all())
     divisor = (scores[-1, 0] - scores[-1, 1]) / (weights[-1, 0] / weights[-1, 1]).log()
     return sums, hidden, divisor.item()
     ### END SOLUTION
 
-
-for name, patient in patients.items():
-    readings = my_readings(one_head, patient)
-    print(name, readings and (readings[0], readings[1], round(readings[2], 1)))
+# %% name="check-6-5"
+### BEGIN HIDDEN TESTS
+assert check("6.5", my_readings).status == "right"
+### END HIDDEN TESTS
+check("6.5", my_readings)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** B was divided by the root of 8, the whole width (error 15). C sees one token ahead (error 11). D was
-# masked after softmax and not divided again (error 23); its divisor is right, since a ratio does not ask for the sum.
-# Three cheap questions find most of the silent errors.
+# **Why it works.** In a ratio of two weights of one row softmax's sum cancels, so the logarithm of the ratio is the difference
+# of the two scaled scores. It does so even where rows do not sum to 1. Three cheap questions find most of the silent
+# errors: a head with the wrong divisor, a wrong mask, or a mask after softmax fails one of them.
+
+# %% [markdown]
+# ## Your exercises
+#
+# `hint("6.2")` gives a hint, the next one each time. `solution("6.2")` shows a worked answer once you have tried. And
+# here is how far you are:
+
+# %% name="progress"
+progress(6)
 
 # %% [markdown]
 # ## What to take with you
