@@ -128,7 +128,7 @@ class CrossAttention(nn.Module):
             weights = self.dropout(weights)
         values = self.split(self.W_value, value_input, "value_input")  # (B, num_heads, S, head_dim)
         context = (weights @ values).transpose(-3, -2)  # (B, T, num_heads, head_dim)
-        return self.out_proj(context.flatten(-2))
+        return self.out_proj(context.flatten(-2))  # (B, T, d_model)
 
 # %% [markdown]
 # `unflatten` cuts the last dimension in two, which is chapter 5's split. `flatten(-2)` joins the last two, and copies
@@ -220,12 +220,12 @@ asks = asking.expand(2, 3, 4)  # (3, 4) -> (2, 3, 4), the same for both
 print(layer.weights(asks, answers)[1, 0].detach())  # the second sentence, (3, 5)
 
 # %% [markdown]
-# "Katze" finds nothing in "the mouse", so all five scores are 0. It shares evenly: 0.2000 each, and three fifths of it go
-# to padding. Even "Maus", which finds its word, leaves 0.0171 to each empty place.
+# "Katze" finds nothing in "the mouse", so all five scores are 0. It shares evenly: 0.2000 each, and three fifths of it
+# go to padding. Even "Maus", which finds its word, leaves 0.0171 to each empty place.
 
 # %% [markdown]
-# **Question 6.1.** The mask must hide *keys*, the columns of every table of scores $(B, T, S)$. Our `padding` has the shape
-# $(B, S)$. Where does its new dimension go?
+# **Question 6.1.** The mask must hide *keys*, the columns of every table of scores $(B, T, S)$. Our `padding` has the
+# shape $(B, S)$. Where does its new dimension go?
 #
 # * **a** At the end: $(B, S, 1)$.
 # * **b** In the middle: $(B, 1, S)$.
@@ -450,8 +450,8 @@ assert check("6.2", my_keep_mask).status == "right"
 check("6.2", my_keep_mask)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Here `True` means keep, so both conditions must hold: `&`. In our camp, where `True` means hide, it would
-# be `|`. The 1 for the heads is needed: a mask $(B, S, S)$ would be taken for one mask per *head*.
+# **Why it works.** Here `True` means keep, so both conditions must hold: `&`. In our camp, where `True` means hide, it
+# would be `|`. The 1 for the heads is needed: a mask $(B, S, S)$ would be taken for one mask per *head*.
 
 # %% [markdown]
 # ## How cost grows
@@ -486,9 +486,9 @@ print((first * mix_1 + second * mix_2) / (first * sum_1 + second * sum_2))
 print(torch.softmax(scores, dim=-1) @ values)
 
 # %% [markdown]
-# Both lines are the same. The two factors bring both pieces to the same largest score. This is how **fused** kernels
-# work (the best known is called FlashAttention): they go through the keys block by block and never store the table.
-# `F.scaled_dot_product_attention` picks such a kernel when it can.
+# Both lines are 0.1713 and 0.5159. The two factors bring both pieces to the same largest score. This is how **fused**
+# kernels work (the best known is called FlashAttention): they go through the keys block by block and never store the
+# table. `F.scaled_dot_product_attention` picks such a kernel when it can.
 
 # %% [markdown]
 # ### The fused class
@@ -508,7 +508,7 @@ class FusedMultiHeadAttention(MultiHeadAttention):
 
         rate = self.dropout.p if self.training else 0.0  # the kernel does not know whether we train
         context = F.scaled_dot_product_attention(queries, keys, values, dropout_p=rate, is_causal=True)
-        return self.out_proj(self.merge(context))
+        return self.out_proj(self.merge(context))  # (B, T, d_out)
 
 # %% [markdown]
 # Beware of the rate: the function has no switch for training, so we hand it 0.0 when we do not train. And we no longer
@@ -594,8 +594,8 @@ pictures.show_curves(
 
 # %% [markdown]
 # The message: on these axes a power is a straight line, and its exponent is the slope. The fused class doubles with
-# $T$. The other two come closer and closer to $T^2$, their tables of weights. At 2048 tokens four such tables hold 64
-# MiB, and that is most of what they keep.
+# $T$. The split class grows 3.5 times in the last doubling, nearly the 4 of its tables of weights. At 2048 tokens these
+# four tables hold 64 MiB, most of the 74.0 MiB that it keeps; the fused class keeps 10.0.
 
 # %% [markdown]
 # ### Time
@@ -629,8 +629,9 @@ for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
 
 # %% [markdown]
 # The message: with few tokens the three are alike, because the projections cost most, and they grow with $T$ only. With
-# many tokens the tables win, and time follows the $T^2$ line. The fused class computes just as many scores. It is
-# faster because it moves far less memory about; yet for long sequences its time, too, grows towards $T^2$.
+# many tokens the tables win, and time follows the $T^2$ line. The fused class leaves out blocks that lie wholly in the
+# future, so it computes about half of the scores, and it moves far less memory about. Yet for long sequences its time,
+# too, grows towards $T^2$.
 #
 # (At GPT-2 small's size: `python -m tests.benchmarks.fused_attention`, in a clone of the course, prints how much faster
 # the fused class is.)
@@ -737,7 +738,7 @@ for cached in [False, True]:
 # Nonsense, and twice the same. The cache changes nothing but the work.
 
 # %% [markdown]
-# **Question 6.3.** A new token arrives, and there is a cache. What has to be computed anew?
+# **Question 6.3.** A new token arrives, and there is a cache. What must each layer compute anew?
 #
 # * **a** Its own query, key and value, and one row of scores.
 # * **b** Its own query, and the keys and values of all tokens.
@@ -747,8 +748,8 @@ for cached in [False, True]:
 answer("Q6.3", "a")
 
 # %% [markdown]
-# `FlopCounterMode` counts **FLOPs**, the additions and multiplications of all matrix products. These numbers do not depend
-# on the machine. We count what one more token costs when $T$ are there, the new one included.
+# `FlopCounterMode` counts **FLOPs**, the additions and multiplications of all matrix products. These numbers do not
+# depend on the machine. We count what one more token costs when $T$ are there, the new one included.
 
 # %% name="flops"
 def flops_of_next(model, T, cached):
@@ -782,8 +783,8 @@ pictures.show_curves(
 
 # %% [markdown]
 # The message: without a cache the work for one more token grows towards $T^2$, with a cache towards $T$. At 1024 tokens
-# it is 1024 times less, since the model reads one token instead of 1024. The flat part on the left is the new token's
-# own projections, which cost the same at any $T$.
+# that is 592,256 FLOPs instead of 606,470,144, or 1024 times less, since the model reads one token instead of 1024. The
+# flat part on the left is the new token's own projections, which cost the same at any $T$.
 #
 # The cache is not free: it takes memory. How much in GPT-2 small, with 12 layers, 1024 tokens, width 768, and 4 bytes
 # per number?
@@ -849,8 +850,8 @@ print(torch.allclose(by_hand, grouped, atol=1e-6), f"{cache_bytes / 3 / 2**20:.0
 # ### Exercise 6.4 · Share the keys
 # 1 point · ★☆☆ · 4 minutes
 #
-# Repeat the heads of keys so that neighbours share: with 2 groups and 6 heads, heads 1 to 3 get the first group's keys and
-# heads 4 to 6 the second's.
+# Repeat the heads of keys so that neighbours share: with 2 groups and 6 heads, heads 1 to 3 get the first group's keys
+# and heads 4 to 6 the second's.
 
 # %% name="exercise-6-4"
 def my_shared(keys, num_heads):
@@ -1041,8 +1042,8 @@ with fails():
 print("fixed:", MultiHeadAttention(d_in, d_out, T, 0.0, num_heads).to("meta").mask.device)
 
 # %% [markdown]
-# `.to` moves parameters and buffers, nothing else. **Fix:** `register_buffer("mask", ...)`. With it the mask is also
-# stored in the `state_dict`.
+# `.to` moves parameters and buffers, nothing else, and the message names both devices. **Fix:**
+# `register_buffer("mask", ...)`. With it the mask is also stored in the `state_dict`.
 
 # %% [markdown]
 # #### 9 · A matrix copied untransposed
@@ -1329,8 +1330,8 @@ print("fixed: ", bool(fixed.isinf().any()))
 # 3 points · ★★★ · 10 minutes
 #
 # Write the first examination of an attention head. From its scores and weights say whether all rows sum to 1 (within
-# 1e-4), whether all weights on the future are 0, and what the scores were divided by. Take the last row for the divisor:
-# its first two cells are always open. There are at least two tokens.
+# 1e-4), whether all weights on the future are 0, and what the scores were divided by. Take the last row for the
+# divisor: its first two cells are always open. There are at least two tokens.
 
 # %% name="exercise-6-5"
 def my_readings(scores, weights):
@@ -1349,9 +1350,9 @@ assert check("6.5", my_readings).status == "right"
 check("6.5", my_readings)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** In a ratio of two weights of one row softmax's sum cancels, so the logarithm of the ratio is the difference
-# of the two scaled scores. It does so even where rows do not sum to 1. Three cheap questions find most of the silent
-# errors: a head with the wrong divisor, a wrong mask, or a mask after softmax fails one of them.
+# **Why it works.** In a ratio of two weights of one row softmax's sum cancels, so the logarithm of the ratio is the
+# difference of the two scaled scores. It does so even where rows do not sum to 1. Three cheap questions find most of
+# the silent errors: a head with the wrong divisor, a wrong mask, or a mask after softmax fails one of them.
 
 # %% [markdown]
 # ## Your exercises
