@@ -1160,5 +1160,6 @@ progress(5)
 # | tokens of the wrong width | mat1 and mat2 shapes cannot be multiplied |
 # | mask as a plain attribute | it stays on the CPU when the layer moves |
 #
-# **Next.** This was the last step on the way from a dot product to the attention of GPT-2. All chapters:
-# [the course's contents](../README.md#chapters).
+# **Next.** This was the last step on the way from a dot product to the attention of GPT-2. In
+# [chapter 6](06_in_practice.ipynb) the layer goes to work: two sequences, padding, speed, and what can go wrong. All
+# chapters: [the course's contents](../README.md#chapters).

@@ -174,6 +174,14 @@ def test_every_code_cell_was_run_in_order_without_errors(path):
 
 
 @each_notebook
+def test_only_pictures_of_measured_times_escape_the_comparison(path):
+    for cell in stored.code_cells(stored.read(path)):
+        if any(tag.startswith("nbval") for tag in cell.metadata.get("tags", [])):
+            assert cell.id.startswith("time-")
+            assert all("image/png" in output.get("data", {}) for output in cell.outputs), cell.id
+
+
+@each_notebook
 def test_nothing_is_stored_that_belongs_to_one_session(path):
     notebook = stored.read(path)
     assert "widgets" not in notebook.metadata
