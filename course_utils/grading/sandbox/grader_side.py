@@ -75,7 +75,7 @@ class Sandbox:
 
         request = wire.pack({
             "cells": list(cells), "name": name, "calls": [asking.plain(call) for call in calls],
-            "helpers": helpers or {}, "course": reduced.modules(chapter),
+            "helpers": helpers or {}, "course": reduced.modules(chapter), "silent": list(reduced.SILENT),
         })  # fmt: skip
         message, trouble = self.ask(request)
         if trouble:

@@ -35,6 +35,7 @@ NEW_USER, NEW_MOUNTS, NEW_NETWORK, NEW_IPC, NEW_HOSTNAME, NEW_PIDS, NEW_CGROUP =
 BIND, RECURSIVE, PRIVATE, DETACH = 0x1000, 0x4000, 0x40000, 2
 READ_ONLY, NO_SETUID, NO_DEVICES, AT_RECURSIVE, AT_FDCWD = 1, 2, 4, 0x8000, -100
 PR_SET_PDEATHSIG = 1
+LARGE_PAGE, MADV_COLLAPSE = 1 << 21, 25
 EVERY_FILE_RIGHT = (1 << 13) - 1  # those of Landlock's first version
 READ_FILE, READ_FOLDER = 1 << 2, 1 << 3
 
@@ -75,13 +76,15 @@ def only_visible(folders, hidden):
 
     hidden: paths in them that stay out of sight, too. Needs `new_namespaces`.
     """
-    root = "/tmp"  # covered by an empty file system that only we see
+    root = "/tmp"  # covered by an empty file system that only we see; folders in it stay open until they are shown
+    opened = {folder: os.open(folder, os.O_PATH) for folder in folders}
     must(LIBC.mount(b"none", b"/", None, RECURSIVE | PRIVATE, None), "mounts that stay ours")
     must(LIBC.mount(b"tmpfs", root.encode(), b"tmpfs", NO_SETUID | NO_DEVICES, b"size=1m"), "an empty file system")
-    for folder in folders:
-        source = os.path.realpath(folder)  # found through links, shown where Python looks for it
+    for folder, place in opened.items():
         os.makedirs(f"{root}{folder}", exist_ok=True)
+        source = f"/proc/self/fd/{place}"
         must(LIBC.mount(source.encode(), f"{root}{folder}".encode(), None, BIND | RECURSIVE, None), f"show {folder}")
+        os.close(place)
     for path in hidden:
         cover(f"{root}{path}")
     must(LIBC.syscall(PIVOT_ROOT[machine()], root.encode(), root.encode()), "change the root folder")
@@ -128,6 +131,19 @@ def landlocked(folders, hidden):
     must(LIBC.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0), "Landlock")
     os.close(ruleset)
     os.chdir("/")
+
+
+def gather_memory():
+    """Ask Linux to keep our memory in large pages, 2 MB each: forking a child then takes a third of the time.
+
+    Not a measure against anything, and not an error where Linux (before 6.1) cannot. Call it while /proc can still be seen.
+    """
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        place, rights, _, _, file, *_ = line.split()
+        begin, end = (int(part, 16) for part in place.split("-"))
+        begin, end = -(-begin // LARGE_PAGE) * LARGE_PAGE, end // LARGE_PAGE * LARGE_PAGE  # whole pages only
+        if rights.startswith("rw") and file == "0" and begin < end:
+            LIBC.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), MADV_COLLAPSE)
 
 
 # --- by each child --------------------------------------------------------------------------------------------------

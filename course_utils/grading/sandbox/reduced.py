@@ -6,23 +6,34 @@ import re
 
 from course_utils.grading.sandbox.protection import COURSE
 
-TAUGHT = ("attention", "influence", "randomness")  # modules of classes and functions that chapters build
-WHOLE = ("guards",)
+TAUGHT = ("attention", "influence", "randomness")  # modules whose classes and functions the chapters build
+WHOLE = ("guards",)  # modules that answer nothing
+# Packages that draw, show or talk to the learner: whatever is taken from them does nothing. Drawing is not graded, and
+# importing them would take longer than all the rest.
+SILENT = (
+    "course_utils.checking", "course_utils.live", "course_utils.pictures", "course_utils.stills",
+    "IPython", "ipywidgets", "matplotlib",
+)  # fmt: skip
 
 
 @functools.cache
 def modules(chapter):
-    """{name: text} of the course's modules for an exercise of this chapter."""
-    texts = {name: (COURSE / f"course_utils/{name}.py").read_text(encoding="utf-8") for name in (*TAUGHT, *WHOLE)}
-    built = built_in()
-    for name in TAUGHT:
-        tree = ast.parse(texts[name])
-        definitions = (ast.ClassDef, ast.FunctionDef)
-        tree.body = [
-            node for node in tree.body if not isinstance(node, definitions) or built.get(node.name, chapter) < chapter
-        ]
-        texts[name] = ast.unparse(tree)
+    """{name: text} of the course's modules that an answer to an exercise of this chapter may import."""
+    texts = {"course_utils": ""}
+    for name in (*TAUGHT, *WHOLE):
+        text = (COURSE / f"course_utils/{name}.py").read_text(encoding="utf-8")
+        texts[f"course_utils.{name}"] = text if name in WHOLE else built_before(chapter, text)
     return texts
+
+
+def built_before(chapter, text):
+    """A module without the definitions that this chapter or a later one builds, or none."""
+    tree = ast.parse(text)
+    tree.body = [
+        node for node in tree.body
+        if not isinstance(node, (ast.ClassDef, ast.FunctionDef)) or built_in().get(node.name, chapter) < chapter
+    ]  # fmt: skip
+    return ast.unparse(tree)
 
 
 @functools.cache

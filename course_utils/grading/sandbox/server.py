@@ -35,9 +35,11 @@ def serve(control, course, packages, protection, folders, hidden, memory, second
     withdraw(protection)
     answer = load(course, packages)
     most = isolation.address_space() + memory
-    silence_standard_streams()
+    isolation.gather_memory()
+    nowhere = os.open(os.devnull, os.O_RDWR)  # while there is one
     wall_in(protection, folders, hidden)
-    gc.freeze()  # what is loaded now stays where it is: children share it
+    silence_standard_streams(nowhere)
+    gc.freeze()  # what is loaded now stays where it is, and children share it
     grader.sendall(READY)
     server = os.getpid()
     while True:
@@ -87,9 +89,8 @@ def probe(course, protection, folders, hidden):
     os._exit(0)
 
 
-def silence_standard_streams():
-    """Lead what is printed nowhere, and give whoever reads an end of file."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
+def silence_standard_streams(nowhere):
+    """Lead what is printed nowhere, and give whoever reads an end of file. nowhere: the null device, open."""
     for standard in (0, 1, 2):
         os.dup2(nowhere, standard)
     os.close(nowhere)
@@ -131,7 +132,7 @@ def alone(course, packages):
     replies = os.dup(1)
     answer = load(course, packages)
     request = sys.stdin.buffer.read()
-    silence_standard_streams()
+    silence_standard_streams(os.open(os.devnull, os.O_RDWR))
     reply(replies, answer, request)
 
 
@@ -142,10 +143,9 @@ def load(course, packages):
 
     torch.set_num_threads(1)  # before its first use: a child must find no pool of threads, and may not make one
     torch.set_num_interop_threads(1)
-    for name in ("course_utils.checking", "course_utils.exercises"):
-        empty = types.ModuleType(name)  # what stands in the package's own file would bring the answers along
-        empty.__path__ = [os.path.join(course, *name.split("."))] if name.endswith("checking") else []
-        sys.modules[name] = empty
+    checking = types.ModuleType("course_utils.checking")  # empty: its own file would bring the answers along
+    checking.__path__ = [os.path.join(course, "course_utils", "checking")]
+    sys.modules[checking.__name__] = checking
     answering = importlib.import_module("course_utils.grading.sandbox.answering")
     answering.warm_up()
     sys.path.remove(course)
