@@ -3,12 +3,12 @@
     with Sandbox() as sandbox:
         outcome = sandbox.run(cells, "my_causal_weights", exercise.calls, chapter=3)
 
-On the grader's side stand `grader_side` (Sandbox), `protection` (what this machine offers) and `reduced` (the course package
+On the grader's side stand `grader_side` (Sandbox), `machine` (which protection there is) and `reduced` (the course package
 that answers may import). Inside stand `server` (loads torch once, forks a child per exercise), `answering` (runs one
 exercise) and what holds it there: `isolation` and `system_calls`.
 """
 
 from course_utils.grading.sandbox.grader_side import Outcome, Sandbox
-from course_utils.grading.sandbox.protection import Protection, Unprotected, protection
+from course_utils.grading.sandbox.machine import Protection, Unprotected, protection
 
 __all__ = ["Outcome", "Protection", "Sandbox", "Unprotected", "protection"]

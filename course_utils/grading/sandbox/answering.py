@@ -4,10 +4,12 @@ import ast
 import importlib.abc
 import importlib.util
 import linecache
+import random
 import sys
 import traceback
 import types
 
+import numpy as np
 import torch
 from torch import nn
 from torch.autograd.functional import jacobian
@@ -23,6 +25,9 @@ def answer(request):
     request = wire.unpack(request)
     calls = [asking.from_plain(call) for call in request["calls"]]
     sys.meta_path.insert(0, Reduced(request["course"], request["silent"]))
+    random.seed(0)  # a grade does not change from one run to the next
+    np.random.seed(0)
+    torch.manual_seed(0)
     torch.set_num_threads = torch.set_num_interop_threads = lambda number: None  # no child can start a thread
     try:
         found, stopped = defined(request["cells"], request["name"], request["helpers"])
@@ -36,7 +41,9 @@ def answer(request):
 
 
 def warm_up():
-    """Do once what torch does on first use, so that no child has to."""
+    """Do once what torch does on first use, so that no child has to; and leave out what no child can use."""
+    for accelerator in (torch.cuda, torch.xpu, torch.mtia):  # there is none inside, and each would note every seed
+        accelerator.manual_seed_all = lambda seed: None
     layer = nn.Linear(3, 2)
     layer(torch.rand(4, 3)).softmax(dim=-1).square().sum().backward()
     jacobian(lambda x: x @ x.transpose(-2, -1), torch.rand(2, 3))

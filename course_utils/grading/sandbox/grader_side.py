@@ -8,9 +8,8 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-from course_utils.grading.sandbox import protection as machine
-from course_utils.grading.sandbox import reduced, server
-from course_utils.grading.sandbox.protection import Protection, Unprotected
+from course_utils.grading.sandbox import machine, reduced, server
+from course_utils.grading.sandbox.machine import Protection, Unprotected
 
 LARGEST = 64_000_000  # bytes of an answer
 PATIENCE = 60  # seconds for the server to load torch, or to say how a child ended
@@ -18,7 +17,7 @@ REFUSAL = (
     "This machine offers no protection against the code in submissions (it needs Linux 5.13 or newer, x86-64 or arm64, with "
     "user namespaces or Landlock). Grade on one that does, or say that these answers may run without."
 )
-SIGNALS = {signal.SIGSEGV: "a segmentation fault", signal.SIGABRT: "an abort in compiled code", signal.SIGFPE: "a division in compiled code"}
+CRASHES = {"SIGSEGV": "a segmentation fault", "SIGABRT": "an abort in compiled code", "SIGFPE": "a division in compiled code"}
 
 
 class ServerLost(Exception):
@@ -119,7 +118,7 @@ class Sandbox:
         if len(status) < server.STATUS.size:
             raise ServerLost
         if not message and not trouble:
-            trouble = how_it_ended(*server.STATUS.unpack(status))
+            trouble = self.how_it_ended(os.waitstatus_to_exitcode(*server.STATUS.unpack(status)))
         return message, trouble
 
     def exchange(self, connection, request, end):
@@ -134,7 +133,7 @@ class Sandbox:
                 try:
                     part = connection.recv(1 << 20)
                 except TimeoutError:
-                    return None, f"took longer than {self.seconds} s and was stopped"
+                    return None, self.too_slow()
                 if not part:
                     return bytes(message), None
                 message += part
@@ -143,18 +142,29 @@ class Sandbox:
 
     def ask_alone(self, request):
         """`ask`, of a process that is not isolated from anything."""
-        command = machine.inside("alone", course=str(machine.COURSE), packages=machine.packages())
+        command = machine.inside("alone", course=str(machine.COURSE), packages=machine.packages(), seconds=self.seconds)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         with subprocess.Popen(command, env=machine.environment(), start_new_session=True, **pipes) as process:
             try:
                 message, _ = process.communicate(request, timeout=self.seconds + PATIENCE)
             except subprocess.TimeoutExpired:
-                message = None
+                return None, self.too_slow()
             finally:
                 end_group(process)
-        if message is None:
-            return None, f"took longer than {self.seconds} s and was stopped"
-        return (message, None) if message else (None, how_it_ended(process.returncode))
+        if process.returncode == server.TOO_SLOW:
+            return None, self.too_slow()
+        return (message, None) if message else (None, self.how_it_ended(process.returncode))
+
+    def too_slow(self):
+        """The trouble with code that does not end."""
+        return f"took longer than {self.seconds} s and was stopped"
+
+    def how_it_ended(self, code):
+        """The trouble with code that ended its process: the exit code, or minus the number of a signal."""
+        if code >= 0:
+            return "ended Python before it had answered, as os._exit does"
+        name = signal.Signals(-code).name
+        return self.too_slow() if name == "SIGXCPU" else f"crashed Python with {CRASHES.get(name, name)}"
 
     def start(self):
         """Start the server and wait until it is ready."""
@@ -192,13 +202,3 @@ def end_group(process):
             os.killpg(process.pid, signal.SIGKILL)
     else:
         process.kill()
-
-
-def how_it_ended(status):
-    """What to say of a process that ended without an answer, from what os.waitpid gave."""
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        if number == signal.SIGXCPU:
-            return "took too much time and was stopped"
-        return f"crashed Python with {SIGNALS.get(number, f'signal {number}')}"
-    return "ended Python before it had answered, as os._exit does"

@@ -4,7 +4,7 @@ import ast
 import functools
 import re
 
-from course_utils.grading.sandbox.protection import COURSE
+from course_utils.grading.sandbox.machine import COURSE
 
 TAUGHT = ("attention", "influence", "randomness")  # modules whose classes and functions the chapters build
 WHOLE = ("guards",)  # modules that answer nothing

@@ -4,6 +4,7 @@ It never sees a submission: the grader hands it the end of a socket, and only th
 child finds in its memory what another student wrote. It speaks with the grader in single bytes and exit statuses.
 """
 
+import faulthandler
 import gc
 import importlib
 import os
@@ -22,6 +23,7 @@ except ImportError:  # not on Linux: there is only `alone`
 
 READY, NEXT, STOP = b"r", b"n", b"s"  # the server says that it is ready; the grader: a new child, stop this child
 STATUS = struct.Struct("=i")  # how a child ended, as os.waitpid gives it
+TOO_SLOW = 1  # exit status of `alone`
 
 
 def serve(control, course, packages, protection, folders, hidden, memory, seconds):
@@ -93,7 +95,6 @@ def silence_standard_streams(nowhere):
     """Lead what is printed nowhere, and give whoever reads an end of file. nowhere: the null device, open."""
     for standard in (0, 1, 2):
         os.dup2(nowhere, standard)
-    os.close(nowhere)
 
 
 def end_of(child, grader):
@@ -127,12 +128,14 @@ def reply(connection, answer, request):
         os._exit(0)
 
 
-def alone(course, packages):
+def alone(course, packages, seconds):
     """Answer the one request on standard input, in a process that ends with it. For machines without protection."""
     replies = os.dup(1)
     answer = load(course, packages)
     request = sys.stdin.buffer.read()
-    silence_standard_streams(os.open(os.devnull, os.O_RDWR))
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    silence_standard_streams(nowhere)
+    faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)  # exits with TOO_SLOW
     reply(replies, answer, request)
 
 
