@@ -17,6 +17,7 @@ ARCHIVE = re.compile(r"\.(zip|rar|7z|tar|gz|tgz|bz2|xz)$", re.IGNORECASE)
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(file|onlinetext)(_(?P<rest>.*))?")
 CANVAS = re.compile(r"(?P<name>[^_]+)(_LATE)?_(?P<id>\d+)_\d+_(?P<rest>.+)")
 GRADESCOPE = re.compile(r"submission_(?P<id>\d+)")
+COPY = r"([-_ ]*(\(\d+\)|copy\d*)|-\d{1,2})?"  # what browsers, JupyterLab and Canvas add to a name that is taken
 GRADESCOPE_LIST = "submission_metadata.yml"
 MOST_NOTEBOOKS = 40  # in one submission
 MOST_BYTES = 200_000_000  # in all notebooks of one submission
@@ -101,16 +102,19 @@ def class_folder(name, files):
 
     Downloads are often wrapped: a zip of one folder of all submissions. One student's folder is no wrapping.
     """
-    while len({file.parts[0] for file in files}) == 1 and all(len(file.parts) > 1 for file in files):
-        wrapping = files[0].parts[0]
-        flat = [file for file in files if len(file.parts) == 2 and NOTEBOOK.search(file.parts[1])]
-        folders = {file.parts[1] for file in files if len(file.parts) > 2}
-        own = flat and all(without_chapter(file.parts[1]) == "" for file in flat)
-        if known(wrapping) or own or not (flat or len(folders) > 1 or any(map(known, folders))):
-            break
-        name = bare(wrapping)
-        files = [tree.File(file.parts[1:], file.path, file.members, file.problem) for file in files]
-    return name, files
+    depth = 0
+    while len({file.parts[: depth + 1] for file in files}) == 1 and len(files[0].parts) > depth + 1:
+        if known(files[0].parts[depth]):
+            return name, files
+        depth += 1
+    below = [file.parts[depth:] for file in files]
+    flat = [parts[0] for parts in below if len(parts) == 1 and NOTEBOOK.search(parts[0])]
+    folders = {parts[0] for parts in below if len(parts) > 1}
+    one_student = len(folders) < 2 and (len(flat) < 2 or not any(map(without_chapter, flat)))
+    if not depth or one_student and not any(map(known, [*flat, *folders])):
+        return name, files
+    stripped = [tree.File(file.parts[depth:], file.path, file.members, file.problem) for file in files]
+    return bare(files[0].parts[depth - 1]), stripped
 
 
 def student_of(file, own_name, listed):
@@ -142,9 +146,7 @@ def without_chapter(name):
     """A notebook's file name without a chapter's, and without what downloading twice adds: what is left names a student."""
     rest = bare(name)
     for source in links.sources():
-        rest = re.sub(re.escape(source.stem), "", rest, flags=re.IGNORECASE)
-    if rest != bare(name):
-        rest = re.sub(r"^[-_ ]*(\(?\d+\)?|copy\d*)$", "", rest, flags=re.IGNORECASE)
+        rest = re.sub(re.escape(source.stem) + COPY, "", rest, flags=re.IGNORECASE)
     return rest.strip("-_ ")
 
 
