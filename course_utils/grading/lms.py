@@ -81,7 +81,7 @@ class Sheet:
     def spans(self):
         """For each row the (start, end) of its fields."""
         mark = re.escape(self.delimiter)
-        part = re.compile(rf'("(?:[^"]|"")*+"|[^{mark}\r\n]*)({mark}|\r\n|\r|\n|\Z)')
+        part = re.compile(rf'("(?:[^"]|"")*+"|(?!")[^{mark}\r\n]*)({mark}|\r\n|\r|\n|\Z)')
         place, row = (1 if self.text.startswith("\ufeff") else 0), []
         while place < len(self.text) or row:  # a row that has begun ends with one more field
             found = part.match(self.text, place)
