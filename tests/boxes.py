@@ -12,7 +12,7 @@ from course_utils.grading.sandbox import Protection, Sandbox
 from course_utils.grading.sandbox.machine import works
 
 WAYS = [Protection.NAMESPACES, Protection.LANDLOCK]
-SECONDS = 3  # for one exercise
+SECONDS = 2  # of computing, for one exercise
 EXERCISE = EXERCISES["3.2"]
 LOOK = FunctionCall([])
 IMPORTS = "import torch\nfrom torch import nn\n"

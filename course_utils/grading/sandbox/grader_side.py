@@ -12,6 +12,7 @@ from course_utils.grading.sandbox import machine, reduced, server
 from course_utils.grading.sandbox.machine import Protection, Unprotected
 
 LARGEST = 64_000_000  # bytes of an answer
+IDLING = 3  # times the seconds of computing, by the clock on the wall
 PATIENCE = 60  # seconds for the server to load torch, or to say how a child ended
 REFUSAL = (
     "This machine offers no protection against the code in submissions (it needs Linux 5.13 or newer, x86-64 or arm64, with "
@@ -42,7 +43,8 @@ class Sandbox:
 
     protection: what to run under; by default the best that works here. Raises Unprotected, with a sentence that says what to
     do, if that is none: Protection.NONE must be asked for.
-    seconds: of wall-clock time for one exercise. memory: bytes for one exercise beside torch itself.
+    seconds: of computing for one exercise; code that only waits is stopped after IDLING times that, so that a busy machine
+    costs nobody a point. memory: bytes for one exercise beside torch itself.
     """
 
     def __init__(self, protection=None, seconds=10, memory=2**30):
@@ -108,7 +110,7 @@ class Sandbox:
             try:
                 with theirs:
                     socket.send_fds(self.control, [server.NEXT], [theirs.fileno()])
-                end = time.monotonic() + self.seconds
+                end = time.monotonic() + IDLING * self.seconds
                 message, trouble = self.exchange(ours, request, end)
                 if trouble:
                     self.control.sendall(server.STOP)
@@ -125,7 +127,7 @@ class Sandbox:
         """Send a request and read until the child closes. (bytes, None), or (None, why it has to be stopped)."""
         message = bytearray()
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it is gone: its status says how
-            connection.settimeout(self.seconds)
+            connection.settimeout(IDLING * self.seconds)
             connection.sendall(request)
             connection.shutdown(socket.SHUT_WR)
             while len(message) <= LARGEST:
@@ -156,7 +158,7 @@ class Sandbox:
         return (message, None) if message else (None, self.how_it_ended(process.returncode))
 
     def too_slow(self):
-        """The trouble with code that does not end."""
+        """The trouble with code that does not end. (Linux itself ends what computes for too long.)"""
         return f"took longer than {self.seconds} s and was stopped"
 
     def how_it_ended(self, code):
@@ -164,7 +166,7 @@ class Sandbox:
         if code >= 0:
             return "ended Python before it had answered, as os._exit does"
         name = signal.Signals(-code).name
-        return self.too_slow() if name == "SIGXCPU" else f"crashed Python with {CRASHES.get(name, name)}"
+        return self.too_slow() if name in ("SIGXCPU", "SIGKILL") else f"crashed Python with {CRASHES.get(name, name)}"
 
     def start(self):
         """Start the server and wait until it is ready."""

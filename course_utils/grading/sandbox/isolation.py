@@ -162,14 +162,14 @@ def address_space():
 def limited(address_space, seconds):
     """At most this much address space in bytes and CPU time; few open files; no core dump, no growing file."""
     limits = {
-        resource.RLIMIT_AS: address_space,
-        resource.RLIMIT_CPU: seconds + 1,
-        resource.RLIMIT_NOFILE: 64,
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_AS: (address_space, address_space),
+        resource.RLIMIT_CPU: (seconds, seconds + 1),  # a signal at the first, for those who ignore it the end at the second
+        resource.RLIMIT_NOFILE: (64, 64),
+        resource.RLIMIT_CORE: (0, 0),
+        resource.RLIMIT_FSIZE: (0, 0),
     }
-    for kind, most in limits.items():
-        resource.setrlimit(kind, (most, most))
+    for kind, both in limits.items():
+        resource.setrlimit(kind, both)
 
 
 def without_capabilities():
