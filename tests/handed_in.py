@@ -7,8 +7,7 @@ import zipfile
 
 from tests import stored
 
-(LEARNERS,) = (stored.ROOT / "notebooks").glob("03_*.ipynb")
-NAME = LEARNERS.name
+NAME = "03_hiding_the_future.ipynb"
 RIGHT = """def my_causal_weights(scores):
     T = scores.shape[-1]
     return scores.masked_fill(torch.ones(T, T).triu(1).bool(), -torch.inf).softmax(-1)
@@ -18,14 +17,15 @@ WRONG = """def my_causal_weights(scores):
 """
 
 
-def notebook(answers=None, marks=True):
-    """The learner's notebook of chapter 3 as JSON data, with answers {"3.2": code} in the cells of their exercises.
+def notebook(answers, marks=True, chapter=3):
+    """A chapter's notebook for learners as JSON data, with answers {"3.2": code} in the cells of their exercises.
 
     marks: keep what says which cell is which exercise's, and which chapter this is.
     """
-    made = json.loads(LEARNERS.read_text(encoding="utf-8"))
+    (path,) = (stored.ROOT / "notebooks").glob(f"{chapter:02}_*.ipynb")
+    made = json.loads(path.read_text(encoding="utf-8"))
     for cell in made["cells"]:
-        for id, code in (answers or {}).items():
+        for id, code in answers.items():
             if cell["id"] == f"exercise-{id.replace('.', '-')}":
                 cell["source"] = code
         if cell["cell_type"] == "code":

@@ -1,15 +1,19 @@
 """One submission to one report: each gets the score that it honestly deserves, with the reason."""
 
+import itertools
 import json
 
 import pytest
 
+from course_utils.checking.calls import perform
+from course_utils.checking.judging import judge
 from course_utils.checking.result import NOT_ATTEMPTED, NOT_YET, RIGHT
 from course_utils.exercises import EXERCISES
 from course_utils.grading import grade, lms, report
 from course_utils.grading.grade import Task
 from course_utils.grading.submissions import Student
 from tests import handed_in, stored
+from tests.answers import ANSWERS
 from tests.boxes import sandbox  # noqa: F401
 from tests.handed_in import notebook, packed
 
@@ -53,6 +57,26 @@ def test_right_and_wrong_answers_are_told_apart_with_the_mistakes_name(marks, gr
     found, _ = graded(packed(notebook({"3.2": handed_in.WRONG}, marks)))
     assert answers(found) == only("3.2", NOT_YET)
     assert found["3.2"].result.mistake == "future not masked"
+
+
+def rounds():
+    """Every answer of the tests in as few notebooks as can be: [(chapter, {exercise: answer})]."""
+    given = {}
+    for answer in ANSWERS:
+        given.setdefault(answer.exercise, []).append(answer)
+    for chapter in sorted({EXERCISES[id].chapter for id in given}):
+        columns = [given[id] for id in given if EXERCISES[id].chapter == chapter]
+        for row in itertools.zip_longest(*columns):
+            yield chapter, {answer.exercise: answer for answer in row if answer}
+
+
+@pytest.mark.parametrize("chapter, row", [pytest.param(*found, id=f"{found[0]}-{k}") for k, found in enumerate(rounds())])
+def test_grading_and_check_agree_on_every_answer(chapter, row, graded):
+    found, _ = graded(packed(notebook({id: answer.source for id, answer in row.items()}, chapter=chapter)))
+    for id, answer in row.items():
+        checked = judge(EXERCISES[id], perform(answer.object, EXERCISES[id].calls))
+        result = found[id].result
+        assert (result.status, result.points, result.mistake) == (checked.status, checked.points, checked.mistake), answer
 
 
 def test_the_last_definition_counts_and_the_report_says_so(graded):

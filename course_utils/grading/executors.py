@@ -20,7 +20,11 @@ def processes(count):
 
 
 def begin_worker():
-    """Let the main process decide what Ctrl-C means, and end when it is gone, even when it was killed."""
+    """Let the main process decide what Ctrl-C means, and end when it is gone, even when it was killed.
+
+    Workers share the cores by being several, so each computes on one thread. Torch is not loaded yet.
+    """
+    os.environ["OMP_NUM_THREADS"] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=end_with, args=[multiprocessing.parent_process()], daemon=True).start()
 
