@@ -89,7 +89,6 @@ def load_encoder(path):
     return encoder.eval()
 
 
-@torch.no_grad()
 def all_weights(encoder, numbers):
     """The weights of every head for one sequence (T,): (num_layers, num_heads, T, T)."""
     x, weights = encoder.embed(numbers), []
