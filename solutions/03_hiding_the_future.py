@@ -35,6 +35,7 @@ from torch.autograd.functional import jacobian
 
 from course_utils import pictures
 from course_utils.attention import SelfAttention_v2
+from course_utils.checking import answer, check, hint, progress, solution
 
 # %% [markdown]
 # ## A sentence becomes numbers
@@ -198,11 +199,10 @@ print(torch.allclose(running, batch.cumsum(dim=1) / counts))
 
 # %% [markdown]
 # ### Exercise 3.1 · Running averages by a matrix product
-# ★☆☆ · 4 minutes
+# 1 point · ★☆☆ · 4 minutes
 #
 # Compute the running averages of one sequence with a single matrix product, from `torch.tril`. This time use neither
-# softmax nor infinity, and no loop. The cell tries it on the first four words of chapter 1. Both tables that it prints
-# must agree; the second is made by a loop.
+# softmax nor infinity, and no loop.
 
 # %% name="exercise-3-1"
 def my_running_average(sequence):
@@ -213,16 +213,16 @@ def my_running_average(sequence):
     return weights @ sequence  # (T, T) @ (T, d) -> (T, d)
     ### END SOLUTION
 
-
-words = torch.tensor([
-    [0.43, 0.15, 0.89], [0.55, 0.87, 0.66], [0.57, 0.85, 0.64], [0.22, 0.58, 0.33],
-])
-print("yours:", my_running_average(words))
-print("loop: ", torch.stack([words[:t + 1].mean(dim=0) for t in range(4)]))
+# %% name="check-3-1"
+### BEGIN HIDDEN TESTS
+assert check("3.1", my_running_average).status == "right"
+### END HIDDEN TESTS
+check("3.1", my_running_average)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Row $t$ of the mask has $t$ ones. Divided by their sum it is a row of shares, each $1/t$. Without
-# `keepdim=True` the sums would have shape $(T,)$ and divide the columns instead of the rows.
+# **Why it works.** Row $t$ of the triangle has $t$ ones, so dividing it by its sum gives each visible token the weight
+# $1/t$. Multiplying by the sequence then mixes its rows with these weights. `keepdim=True` keeps the sums as a column,
+# so that each row is divided by its own sum.
 
 # %% [markdown]
 # ## A head that chooses
@@ -288,11 +288,10 @@ print(context.shape)
 
 # %% [markdown]
 # ### Exercise 3.2 · Causal weights for a batch
-# ★★☆ · 6 minutes
+# 2 points · ★★☆ · 6 minutes
 #
-# Write the middle of that head: from scores (already scaled) to causal weights. The cell tries two sequences of three
-# tokens, and no variable of the cells above has that size, so take it from `scores`. In both tables the first row must
-# be 1, 0, 0, and the very last row is 0.3045, 0.2294, 0.4661.
+# Write the middle of that head: from scores (already scaled) to causal weights. The check tries batches of other sizes
+# than ours, so take every size from `scores`.
 
 # %% name="exercise-3-2"
 def my_causal_weights(scores):
@@ -303,13 +302,15 @@ def my_causal_weights(scores):
     return torch.softmax(scores.masked_fill(visible == 0, -torch.inf), dim=-1)  # (B, T, T)
     ### END SOLUTION
 
-
-torch.manual_seed(123)
-print(my_causal_weights(torch.rand(2, 3, 3)))
+# %% name="check-3-2"
+### BEGIN HIDDEN TESTS
+assert check("3.2", my_causal_weights).status == "right"
+### END HIDDEN TESTS
+check("3.2", my_causal_weights)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** The number of tokens is the *last* dimension. `len(scores)` is 2, the number of sequences: such a
-# mask does not fit. With three sequences of three tokens nobody would notice: try new code with unequal sizes.
+# **Why it works.** The number of tokens is the *last* dimension. `len(scores)` is the number of sequences: a mask of
+# that size does not fit. With three sequences of three tokens nobody would notice: try new code with unequal sizes.
 
 # %% [markdown]
 # ## Back to six words
@@ -344,6 +345,17 @@ print(weights)
 # %% [markdown]
 # Row 2: "journey" gives 0.2041 to "Your" and 0.1659 to itself. The rest of its attention goes to four words that a
 # writer has not written yet.
+
+# %% [markdown]
+# **Question 3.1.** Suppose we now set all weights on the future to 0 and change nothing else. Which rows will sum to
+# less than 1, and why? Choose before you run on.
+#
+# * **a** All rows: each loses a part of its weight.
+# * **b** All rows but the last, which has no future to lose.
+# * **c** None: softmax has made every row sum to 1.
+
+# %% name="question-3-1"
+answer("Q3.1", "b")
 
 # %% [markdown]
 # ### What if we mask after softmax?
@@ -473,6 +485,31 @@ print(torch.softmax(torch.tensor([0.0, 1.0, 200.0]), dim=-1))
 # masking the scores.
 
 # %% [markdown]
+# ### Exercise 3.3 · Mask after softmax, and repair the rows
+# 2 points · ★★☆ · 6 minutes
+#
+# Write the second half of the first way: from weights in which nothing is hidden to causal weights. It should take a
+# single table, a batch, or a batch with several heads: `...` stands for any dimensions in front.
+
+# %% name="exercise-3-3"
+def my_masked_afterwards(weights):
+    """Causal weights (..., T, T), every row sums to 1, from full weights (..., T, T)."""
+    ### BEGIN SOLUTION
+    kept = torch.tril(weights)  # (..., T, T), the future is 0
+    return kept / kept.sum(dim=-1, keepdim=True)  # (..., T, T) / (..., T, 1)
+    ### END SOLUTION
+
+# %% name="check-3-3"
+### BEGIN HIDDEN TESTS
+assert check("3.3", my_masked_afterwards).status == "right"
+### END HIDDEN TESTS
+check("3.3", my_masked_afterwards)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** `torch.tril` works on the last two dimensions, whatever stands in front. The sums run over the keys,
+# the last dimension, and `keepdim=True` leaves them standing as a column, one sum for each row.
+
+# %% [markdown]
 # ### A left-over in one of our sources
 #
 # A condensed notebook among our sources also masks before softmax. Its table of scores looks like this.
@@ -549,17 +586,23 @@ print(torch.softmax(scaled_scores.masked_fill(hidden, -1e9), dim=-1)[:2])
 # `nan` fails loudly, $-10^9$ silently. Better than either is a mask that leaves something to see in every row.
 
 # %% [markdown]
-# ### Exercise 3.3 · A causal mask that survives padding
-# ★★★ · 10 minutes
+# **Question 3.2.** All keys of one row are hidden with $-10^9$. What does softmax give in that row?
+#
+# * **a** `nan` everywhere.
+# * **b** 0 everywhere.
+# * **c** The same weight everywhere, hidden tokens included.
+
+# %% name="question-3-2"
+answer("Q3.2", "c")
+
+# %% [markdown]
+# ### Exercise 3.4 · A causal mask that survives padding
+# 3 points · ★★★ · 10 minutes
 #
 # Build the mask for a batch in which some tokens are padding. A token may not see the future, and it may not see
 # padding, with one exception: every token may see itself, so that no row is empty. `True` means hidden.
-#
-# The cell uses your mask on scores of 0. In the first sequence the first two tokens are padding: its rows must be
-# 1 0 0 0, then 0 1 0 0, then 0 0 1 0, then two halves at the end. In the second the last token is padding.
-# Nobody before it could see it anyway, and it may see all others: its last row is a quarter for everyone.
 
-# %% name="exercise-3-3"
+# %% name="exercise-3-4"
 def my_mask(is_padding):
     """True where a key is hidden: (B, T, T), from is_padding (B, T), True at padding."""
     ### BEGIN SOLUTION
@@ -569,12 +612,11 @@ def my_mask(is_padding):
     return hidden & ~torch.eye(T).bool()  # except oneself
     ### END SOLUTION
 
-
-mine = my_mask(torch.tensor([[True, True, False, False], [False, False, False, True]]))
-if mine is None:
-    print("my_mask returns nothing yet")
-else:
-    print(torch.softmax(torch.zeros(2, 4, 4).masked_fill(mine, -torch.inf), dim=-1))
+# %% name="check-3-4"
+### BEGIN HIDDEN TESTS
+assert check("3.4", my_mask).status == "right"
+### END HIDDEN TESTS
+check("3.4", my_mask)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** Padding hides *columns*, the keys, so its new dimension goes in the middle; `is_padding[:, :, None]`
@@ -653,7 +695,17 @@ def causal_context(sequence, diagonal=1):
     return weights @ attention.W_value(sequence)  # (T, T) @ (T, d_out) -> (T, d_out)
 
 # %% [markdown]
-# How many of the 36 cells should say yes now?
+# **Question 3.3.** In how many of the 36 cells should the dependency matrix say yes now?
+#
+# * **a** 15
+# * **b** 21
+# * **c** 6
+
+# %% name="question-3-3"
+answer("Q3.3", "b")
+
+# %% [markdown]
+# Let us count.
 
 # %% name="causal-dependencies"
 depends = influences(causal_context, inputs) > 0
@@ -746,6 +798,39 @@ print("with division, at most 1e-8:", bool(rest.triu(diagonal=1).max() < 1e-8))
 # which is rounding: $Z_i$ cancels, but not to the last bit. So the page's warning has a point after all. Forget to
 # renormalise, and the future leaks although every forbidden weight is 0: it leaks through the sizes of the weights that
 # are left. With $-\infty$ before softmax there is nothing to forget.
+
+# %% [markdown]
+# ### Exercise 3.5 · Does anything leak?
+# 1 point · ★☆☆ · 4 minutes
+#
+# Turn the proof into a function: from a table of influences to a verdict. Return Python's `True` or `False`.
+
+# %% name="exercise-3-5"
+def my_is_causal(influence):
+    """True if no output depends on a later input, from influence (T, T), row t, column s."""
+    ### BEGIN SOLUTION
+    future = torch.triu(influence, diagonal=1)  # (T, T), the past and the present are 0
+    return bool((future == 0).all())
+    ### END SOLUTION
+
+# %% name="check-3-5"
+### BEGIN HIDDEN TESTS
+assert check("3.5", my_is_causal).status == "right"
+### END HIDDEN TESTS
+check("3.5", my_is_causal)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** Above the diagonal the input comes after the output, and there only zeros are allowed. What stands
+# on the diagonal or below may be anything: a causal layer need not use all that it may see.
+
+# %% [markdown]
+# ## Your exercises
+#
+# `hint("3.2")` gives a hint, the next one each time. `solution("3.2")` shows a worked answer once you have tried. And
+# here is how far you are:
+
+# %% name="progress"
+progress(3)
 
 # %% [markdown]
 # ## What to take with you

@@ -5,6 +5,7 @@ here would not reach the notebooks.
 """
 
 import copy
+import os
 import sys
 
 import pytest
@@ -18,6 +19,7 @@ FORKING = pytest.StashKey()
 
 def pytest_configure(config):
     """Let notebooks run in kernels that have torch loaded: started once, by the process that starts the workers."""
+    os.environ["COURSE_PROGRESS"] = ""  # notebooks run as in a build: no progress is kept or read
     if sys.platform == "linux" and not config.option.nbval_kernel_name:
         config.option.nbval_kernel_name = forked_kernel.NAME
         if not hasattr(config, "workerinput"):

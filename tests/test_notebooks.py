@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import nbformat
 import pytest
 
+from course_utils.exercises import EXERCISES
 from course_utils.publish import build, chapter, links
 from tests import stored
 
@@ -59,36 +60,61 @@ def test_saving_the_solved_notebook_in_jupyterlab_gives_back_the_source(source):
 
 
 def exercises(notebook):
-    """(number in the heading, following cell, cell after that) of every exercise."""
-    for heading, cell, after in zip(notebook.cells, notebook.cells[1:], [*notebook.cells[2:], None]):
+    """(number in the heading, cell to fill in, cell that checks, cell after that) of every exercise."""
+    cells = [*notebook.cells, None]
+    for place, heading in enumerate(notebook.cells):
         if heading.cell_type == "markdown" and (found := re.search(r"^### Exercise (\S+) ·", heading.source, re.MULTILINE)):
-            yield found[1], cell, after
+            yield found[1], *cells[place + 1 : place + 4]
 
 
 @each_source
 def test_learners_get_a_stub_for_every_exercise_and_no_solution(source):
     solved, learners = chapter.notebooks(source, "").values()
-    numbers = [number for number, _, _ in exercises(solved)]
+    numbers = [number for number, *_ in exercises(solved)]
     assert numbers == [f"{int(source.name[:2])}.{k + 1}" for k in range(len(numbers))] and numbers
-    assert numbers == [number for number, _, _ in exercises(learners)]
-    for (number, worked, explained), (_, stub, _) in zip(exercises(solved), exercises(learners)):
-        assert worked.id == stub.id == f"exercise-{number.replace('.', '-')}"
+    assert numbers == [number for number, *_ in exercises(learners)]
+    for (number, worked, tried, explained), (_, stub, check, _) in zip(exercises(solved), exercises(learners)):
+        place = number.replace(".", "-")
+        assert worked.id == stub.id == f"exercise-{place}" and tried.id == check.id == f"check-{place}"
+        call = f'check("{number}", {EXERCISES[number].name})'
+        assert check.source == call
+        hidden = f"### BEGIN HIDDEN TESTS\nassert {call}.status == \"right\"\n### END HIDDEN TESTS\n"
+        assert tried.source == hidden + call
         assert chapter.SOLUTION.search(worked.source), f"{worked.id} has no solution between its marks"
         assert "..." in stub.source and len(stub.source) < len(worked.source)
         assert "solution" in explained.metadata.get("tags", []), f"explain the solution after {worked.id}"
     assert "SOLUTION" not in "".join(cell.source for cell in learners.cells)
     with_solutions = [cell.id for cell in solved.cells if "SOLUTION" in cell.source]
-    assert with_solutions == [cell.id for _, cell, _ in exercises(solved)]
+    assert with_solutions == [cell.id for _, cell, *_ in exercises(solved)]
 
 
 @each_source
 def test_no_later_cell_uses_a_learners_name(source):
     solved, _ = chapter.notebooks(source, "").values()
-    for _, worked, _ in exercises(solved):
+    for number, worked, tried, _ in exercises(solved):
         for name in definitions(worked.source):
             assert re.match("my_|My", name), f"{worked.id}: call it my_{name}"
             users = [cell.id for cell in stored.code_cells(solved) if re.search(rf"\b{name}\b", cell.source)]
-            assert users == [worked.id]
+            assert users == [worked.id, tried.id]
+
+
+@each_source
+def test_solved_notebooks_are_right_everywhere_and_learners_not_attempted(source):
+    solved, learners = (stored.read(path) for path in chapter.notebooks(source, ""))
+    for notebook, mark in [(solved, "✓"), (learners, "○")]:
+        for cell in stored.code_cells(notebook):
+            if re.fullmatch(r"(check|question)-\d+-\d+", cell.id):
+                assert stored.printed(cell).startswith(mark), cell.id
+
+
+@each_source
+def test_cells_carry_what_nbgrader_needs(source):
+    for notebook in chapter.notebooks(source, "").values():
+        marks = [cell.metadata.nbgrader for cell in notebook.cells if "nbgrader" in cell.metadata]
+        assert len({mark.grade_id for mark in marks}) == len(marks)
+        for number, worked, tried, _ in exercises(notebook):
+            assert worked.metadata.nbgrader.solution and not worked.metadata.nbgrader.grade
+            assert tried.metadata.nbgrader.grade and tried.metadata.nbgrader.points == EXERCISES[number].points
 
 
 def test_every_chapter_has_its_source_and_both_notebooks():

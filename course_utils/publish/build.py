@@ -7,6 +7,7 @@ is written; a chapter that fails to run leaves its stored notebook as it was.
 import base64
 import hashlib
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -30,6 +31,7 @@ def main(arguments):
     environment.become(environment.python_with("requirements.txt", "tests/requirements.txt"), "build", arguments)
     from course_utils.publish import chapter  # needs the environment
 
+    os.environ["COURSE_PROGRESS"] = ""  # what a notebook shows depends on no earlier run
     for source in chosen:
         made = chapter.notebooks(source, links.repository())
         for path, notebook in made.items():

@@ -5,6 +5,8 @@ The source is `solutions/NN_topic.py` in jupytext's percent format. Three marks 
 * `# %% name="some-name"` names a cell. The name becomes the cell's id, so it survives edits.
 * `### BEGIN SOLUTION` to `### END SOLUTION` is what the learner's notebook replaces by `...`.
 * `# %% [markdown] tags=["solution"]` explains a solution; the learner's notebook leaves it out.
+
+The learner's notebook also leaves out nbgrader's hidden tests, and the letters chosen in questions.
 """
 
 import copy
@@ -19,6 +21,8 @@ from course_utils.publish import links
 
 ROOT = links.ROOT
 
+HIDDEN_TESTS = re.compile(r"^### BEGIN HIDDEN TESTS\n.*?^### END HIDDEN TESTS\n", re.MULTILINE | re.DOTALL)
+CHOICE = re.compile(r'(answer\("Q[\d.]+", )"[a-z]"\)')
 SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION$", re.MULTILINE | re.DOTALL)
 
 HEADER = {"title", "summary", "minutes"}
@@ -53,6 +57,7 @@ def notebooks(source: Path, repository: str):
     )
     solved.nbformat_minor = 5  # the first with cell ids
     name_cells(solved)
+    mark_for_nbgrader(solved)
     learners = for_learners(solved)
 
     made = {
@@ -77,12 +82,35 @@ def name_cells(notebook):
         taken.add(cell.id)
 
 
+def mark_for_nbgrader(notebook):
+    """Give the cells of exercises and of their checks the metadata by which nbgrader knows them."""
+    for cell in notebook.cells:
+        found = re.fullmatch(r"(exercise|check)-(\d+)-(\d+)", cell.id)
+        if not found:
+            continue
+        graded = found[1] == "check"
+        marks = {"schema_version": 3, "grade_id": cell.id, "task": False}
+        marks |= {"grade": graded, "solution": not graded, "locked": graded}
+        if graded:
+            marks["points"] = points_of(f"{found[2]}.{found[3]}", cell.id)
+        cell.metadata.nbgrader = nbformat.from_dict(marks)
+
+
+def points_of(id, cell):
+    """The points of an exercise. Ends the program when there is no such exercise."""
+    from course_utils.exercises import EXERCISES
+
+    if id not in EXERCISES:
+        raise SystemExit(f"Cell {cell!r} checks an exercise that course_utils/exercises/ does not have.")
+    return EXERCISES[id].points
+
+
 def for_learners(solved):
     """A copy of the solved notebook with stubs for solutions and without their explanations."""
     notebook = copy.deepcopy(solved)
     notebook.cells = [cell for cell in notebook.cells if "solution" not in cell.metadata.get("tags", [])]
     for cell in notebook.cells:
-        cell.source = SOLUTION.sub(r"\1...", cell.source)
-        if re.search("(BEGIN|END) SOLUTION", cell.source):
-            raise SystemExit(f"Cell {cell.id!r} has a solution mark without its partner.")
+        cell.source = CHOICE.sub(r'\1"?")', HIDDEN_TESTS.sub("", SOLUTION.sub(r"\1...", cell.source)))
+        if re.search("(BEGIN|END) (SOLUTION|HIDDEN)", cell.source):
+            raise SystemExit(f"Cell {cell.id!r} has a mark without its partner.")
     return notebook

@@ -1,0 +1,42 @@
+"""Run a learner's code so that nothing of it stays behind: its prints, its seeds, its settings."""
+
+import contextlib
+import io
+import random
+import sys
+import warnings
+
+import numpy as np
+import torch
+
+
+class Muted(io.TextIOBase):
+    """Takes what is printed and forgets it."""
+
+    def write(self, text):
+        return len(text)
+
+
+@contextlib.contextmanager
+def undisturbed():
+    """Inside: no output, no warnings. Afterwards: random states and torch's settings are as they were."""
+    states = random.getstate(), np.random.get_state()
+    dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
+    recursion = sys.getrecursionlimit()
+    try:
+        with (
+            torch.random.fork_rng(devices=[]),
+            torch.enable_grad(),
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(Muted()),
+            contextlib.redirect_stderr(Muted()),
+        ):
+            warnings.simplefilter("ignore")
+            torch.set_default_dtype(torch.float32)
+            yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+        torch.set_default_dtype(dtype)
+        torch.set_grad_enabled(grad)
+        sys.setrecursionlimit(recursion)

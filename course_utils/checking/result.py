@@ -1,0 +1,78 @@
+"""What a check answers: a result with a plain form for terminals and a rich one for notebooks."""
+
+import html
+from dataclasses import dataclass, field
+
+RIGHT, NOT_YET, NOT_ATTEMPTED = "right", "not yet", "not attempted"
+MARK = {RIGHT: "✓", NOT_YET: "✗", NOT_ATTEMPTED: "○"}
+COLOUR = {RIGHT: "#1a7f37", NOT_YET: "#bc4c00", NOT_ATTEMPTED: "#6e7781"}  # each readable on black and on white
+LARGEST_MAP = 8  # tokens
+# colours of the course's maps of weights: dark blue for 0, yellow for 1, with ink that can be read on them
+LOW, HIGH = (0, 34, 78), (254, 232, 56)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The answer of a check.
+
+    status: "right", "not yet" or "not attempted". mistake: the name of a known mistake, or None. maps: the learner's
+    map of weights and the expected one, to be drawn side by side, or None.
+    """
+
+    id: str
+    title: str
+    status: str
+    message: str
+    max_points: int
+    mistake: str | None = None
+    maps: tuple | None = field(default=None, repr=False)
+
+    @property
+    def points(self):
+        """All points for a right answer, otherwise none."""
+        return self.max_points if self.status == RIGHT else 0
+
+    def __str__(self):
+        name = f" ({self.mistake})" if self.mistake else ""
+        return (
+            f"{MARK[self.status]} {self.id} {self.status}{name}, {self.points} of {self.max_points} points."
+            f" {self.message}"
+        )
+
+    __repr__ = __str__
+
+    def html(self):
+        """The result as a small block of HTML that needs no style sheet and no script."""
+        name = f": {html.escape(self.mistake)}" if self.mistake else ""
+        head = f"{MARK[self.status]} {self.id} {html.escape(self.title)} · {self.status}{name}"
+        return (
+            f'<div style="border-left:4px solid {COLOUR[self.status]};padding:0.3em 0.8em;max-width:44em">'
+            f"<b>{head}</b> ({self.points} of {self.max_points} points)<br>{html.escape(self.message)}"
+            f"{side_by_side(*self.maps) if self.maps else ''}</div>"
+        )
+
+    _repr_html_ = html
+
+
+def side_by_side(yours, expected):
+    """Two maps of weights as tables next to each other."""
+    maps = "".join(
+        f'<div style="display:inline-block;margin:0.5em 1.5em 0 0">{title}{table(rows)}</div>'
+        for title, rows in [("yours", yours), ("expected", expected)]
+    )
+    return f"<div>{maps}</div>"
+
+
+def table(rows):
+    """A map of weights, rows of numbers, as an HTML table of coloured cells."""
+    lines = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
+    return f'<table style="border-collapse:collapse">{lines}</table>'
+
+
+def cell(weight):
+    """One weight as a table cell in the colour of its size."""
+    share = min(max(weight, 0.0), 1.0) if weight == weight else 0.0
+    red, green, blue = (round(low + share * (high - low)) for low, high in zip(LOW, HIGH))
+    ink = "#000" if share > 0.47 else "#fff"
+    style = f"background:rgb({red},{green},{blue});color:{ink};padding:2px 5px;text-align:right"
+    return f'<td style="{style}">{weight:.2f}</td>'

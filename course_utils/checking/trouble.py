@@ -1,0 +1,31 @@
+"""An error in a learner's code, as one line that points into their code and not into ours."""
+
+import linecache
+import traceback
+import types
+
+LONGEST = 160  # characters of an error's own message
+
+
+def described(error, answer):
+    """{"type", "message", "line", "code"}: the last line of the learner's own code that the error went through."""
+    line, code = place(error, {source.co_filename for source in codes(answer)})
+    words = str(error).strip().splitlines() or [""]
+    if isinstance(error, RecursionError):
+        words = ["the function calls itself without end"]
+    return {"type": type(error).__name__, "message": words[0][:LONGEST], "line": line, "code": code[:LONGEST]}
+
+
+def place(error, files):
+    """(line number, its text) of the innermost frame in one of the files; (0, "") when there is none."""
+    frames = [frame for frame in traceback.walk_tb(error.__traceback__) if frame[0].f_code.co_filename in files]
+    if not frames:
+        return 0, ""
+    frame, line = frames[-1]
+    return line, linecache.getline(frame.f_code.co_filename, line).strip()
+
+
+def codes(answer):
+    """The code objects of a function, or of a class's methods."""
+    functions = vars(answer).values() if isinstance(answer, type) else [answer]
+    return [function.__code__ for function in functions if isinstance(function, types.FunctionType)]

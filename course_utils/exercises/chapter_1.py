@@ -1,0 +1,4 @@
+"""The exercises and questions of chapter 1."""
+
+EXERCISES = ()
+QUESTIONS = ()

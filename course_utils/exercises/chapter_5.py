@@ -1,0 +1,4 @@
+"""The exercises and questions of chapter 5."""
+
+EXERCISES = ()
+QUESTIONS = ()

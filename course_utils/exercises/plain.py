@@ -1,0 +1,55 @@
+"""Attention in plain loops over Python numbers: the oracle of the checks. It looks nothing like the answers."""
+
+import math
+
+
+def rows(tensor):
+    """A tensor as nested lists of Python floats."""
+    return tensor.double().tolist()
+
+
+def dot(a, b):
+    """The dot product of two lists of numbers."""
+    return math.fsum(x * y for x, y in zip(a, b, strict=True))
+
+
+def softmax(scores, visible=None):
+    """Weights of one row of scores; what is not visible gets 0."""
+    visible = [True] * len(scores) if visible is None else visible
+    largest = max(score for score, seen in zip(scores, visible) if seen)
+    shares = [math.exp(score - largest) if seen else 0.0 for score, seen in zip(scores, visible)]
+    total = math.fsum(shares)
+    return [share / total for share in shares]
+
+
+def mix(weights, values):
+    """The sum of vectors, each times its weight."""
+    return [math.fsum(w * value[k] for w, value in zip(weights, values)) for k in range(len(values[0]))]
+
+
+def project(x, weight, bias=None):
+    """What a linear layer makes of each row of x (T, d_in). weight: (d_out, d_in), as nn.Linear stores it."""
+    return [[dot(row, line) + (bias[k] if bias else 0.0) for k, line in enumerate(weight)] for row in x]
+
+
+def attend(queries, keys, values, causal=False, scale=None):
+    """(context vectors, weights) of one sequence and one head. scale: the divisor of the scores, √d_k when None."""
+    scale = math.sqrt(len(keys[0])) if scale is None else scale
+    weights = []
+    for t, query in enumerate(queries):
+        visible = [s <= t or not causal for s in range(len(keys))]
+        weights.append(softmax([dot(query, key) / scale for key in keys], visible))
+    return [mix(row, values) for row in weights], weights
+
+
+def multi_head(x, W_query, W_key, W_value, num_heads, causal=True):
+    """The heads' context vectors side by side, (T, d_out), of one sequence x (T, d_in). Weights: (d_out, d_in)."""
+    queries, keys, values = (project(x, weight) for weight in (W_query, W_key, W_value))
+    size = len(W_query) // num_heads
+    result = [[] for _ in x]
+    for h in range(num_heads):
+        own = slice(h * size, (h + 1) * size)
+        context, _ = attend([q[own] for q in queries], [k[own] for k in keys], [v[own] for v in values], causal)
+        for t, row in enumerate(context):
+            result[t] += row
+    return result

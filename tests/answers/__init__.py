@@ -1,0 +1,60 @@
+"""Answers that learners might give, one file a chapter: right ones, wrong ones with the name of their mistake, and others.
+
+The tests put every answer to its exercise, in `check` and in the grader.
+"""
+
+import importlib
+import inspect
+import pkgutil
+import re
+from dataclasses import dataclass
+
+ANSWERS = []
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer to an exercise. mistakes: None for a right one; otherwise the names of which one must be given."""
+
+    exercise: str
+    mistakes: tuple[str, ...] | None
+    object: object
+
+    @property
+    def source(self):
+        """Its text, as a learner would write it into the notebook."""
+        return re.sub(r"(?m)\A(@.*\n)+", "", inspect.getsource(self.object))
+
+    def __str__(self):
+        place = self.object.__code__.co_firstlineno if hasattr(self.object, "__code__") else self.source[:40]
+        return f"{self.exercise} {'right' if self.mistakes is None else '+'.join(self.mistakes) or 'unnamed'} {place}"
+
+
+def collect(exercise, mistakes):
+    """A decorator that collects an answer."""
+
+    def keep(answer):
+        ANSWERS.append(Answer(exercise, mistakes, answer))
+        return answer
+
+    return keep
+
+
+def right(exercise):
+    """A right answer, written in another way than the solution."""
+    return collect(exercise, None)
+
+
+def wrong(exercise, *mistakes):
+    """A wrong answer with a known mistake, or with several, one of which must be named."""
+    assert mistakes
+    return collect(exercise, mistakes)
+
+
+def unnamed(exercise):
+    """A wrong answer whose mistake has no name: it must be rejected, and no name given."""
+    return collect(exercise, ())
+
+
+for module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{module.name}")

@@ -1,0 +1,266 @@
+"""What a learner gets from check, hint, solution, answer and progress, whatever their code does."""
+
+import json
+import multiprocessing
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from course_utils.checking import answer, board, check, hint, progress, solution, wire
+from course_utils.checking.calls import FunctionCall, LayerCall, from_plain, perform, plain
+from course_utils.exercises import EXERCISES
+
+
+@pytest.fixture(autouse=True)
+def progress_file(tmp_path, monkeypatch):
+    """A progress file of this test's own."""
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
+    monkeypatch.setattr(board, "remembered", {})
+    return tmp_path / "progress.json"
+
+
+def right(scores):
+    T = scores.shape[-1]
+    return torch.softmax(scores.masked_fill(torch.ones(T, T).triu(1).bool(), -torch.inf), dim=-1)
+
+
+# --- whatever the code does -------------------------------------------------------------------------------------------
+
+
+def endless(scores):
+    return endless(scores)
+
+
+def leaves(scores):
+    raise SystemExit(0)
+
+
+def writes_on_its_input(scores):
+    hidden = torch.ones(scores.shape[-2:]).triu(1).bool()
+    return scores.masked_fill_(hidden, -torch.inf).softmax(-1)
+
+
+def needs_more(scores, something):
+    return scores
+
+
+def huge(scores):
+    return torch.zeros(1).expand(10**6, 10**6)
+
+
+@pytest.mark.parametrize(
+    "code, words",
+    [
+        (lambda scores: scores @ torch.ones(7, 7), ["line", "RuntimeError", "cannot be multiplied"]),
+        (lambda scores: undefined_name, ["NameError", "undefined_name"]),  # noqa: F821
+        (endless, ["calls itself without end"]),
+        (leaves, ["SystemExit"]),
+        (needs_more, ["TypeError", "something"]),
+        (writes_on_its_input, ["changed what it was given"]),
+        (lambda scores: print(scores), ["returned None", "return"]),
+        (lambda scores: [1.0, 2.0], ["a list", "(2, 4, 4)"]),
+        (lambda scores: scores.tolist(), ["a list"]),
+        (lambda scores: scores.numpy(force=True), ["ndarray"]),
+        (lambda scores: "0.5", ["a text"]),
+        (huge, ["too large"]),
+        (lambda scores: torch.empty(2, 4, 4, device="meta"), ["meta"]),
+        (lambda scores: right(scores).flatten(1), ["2 dimensions", "expected 3"]),
+        (lambda scores: right(scores)[:, :, :2], ["shape (2, 4, 2)", "expected (2, 4, 4)"]),
+        (lambda scores: right(scores) > 0.5, ["True and False", "decimal numbers"]),
+        (lambda scores: right(scores).to(torch.complex64), ["another kind"]),
+        (lambda scores: right(scores) + 0.01, ["numbers are not", "1.0100", "1.0000"]),
+        (lambda scores: right(scores.detach()), ["no gradient"]),
+    ],
+)
+def test_a_wrong_answer_gets_one_readable_line(code, words):
+    result = check("3.2", code)
+    assert (result.status, result.points, result.max_points) == ("not yet", 0, 2)
+    assert all(word in result.message for word in words), result.message
+    assert "\n" not in result.message and len(result.message) < 400
+
+
+def test_an_error_points_into_the_learners_own_code():
+    def my_causal_weights(scores):
+        T = scores.shape[-1]
+        return torch.softmax(scores, dim=-1).view(T, -1, 100)
+
+    message = check("3.2", my_causal_weights).message
+    line = my_causal_weights.__code__.co_firstlineno + 2
+    assert f"line {line}, `return torch.softmax(scores, dim=-1).view(T, -1, 100)`" in message
+
+
+def test_answers_in_other_dtypes_and_orders_of_memory_are_accepted():
+    assert check("3.2", lambda scores: right(scores).double()).status == "right"
+    assert check("3.2", lambda scores: right(scores).bfloat16()).status == "right"
+    assert check("3.2", lambda scores: right(scores).mT.contiguous().mT).status == "right"
+
+
+def test_a_check_leaves_no_trace_in_the_learners_session(capsys):
+    def meddling(scores):
+        torch.manual_seed(1), random.seed(1), np.random.seed(1)
+        torch.set_default_dtype(torch.float64), torch.set_grad_enabled(False)
+        print("x" * 10_000_000)
+        return right(scores)
+
+    states = torch.get_rng_state(), random.getstate(), np.random.get_state()[1].copy()
+    check("3.2", meddling)
+    assert torch.equal(torch.get_rng_state(), states[0])
+    assert random.getstate() == states[1] and (np.random.get_state()[1] == states[2]).all()
+    assert torch.get_default_dtype() == torch.float32 and torch.is_grad_enabled()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_stopping_an_endless_loop_is_answered(monkeypatch):
+    def interrupted(scores):
+        raise KeyboardInterrupt
+
+    assert "You stopped the check" in check("3.2", interrupted).message
+
+
+@pytest.mark.parametrize("thing", [None, 3, torch.ones(2)])
+def test_what_is_no_function_is_named(thing):
+    assert "check('3.2', my_causal_weights)" in check("3.2", thing).message
+
+
+def test_an_unknown_exercise_is_named():
+    assert "There are: 3.1, 3.2" in check("3.99", right).message
+    assert "number of the exercise comes first" in check(right, "3.2").message
+    assert all("There are" in repr(say("9.9")) for say in (hint, solution))
+
+
+def test_the_courses_own_code_is_no_answer():
+    from course_utils.attention import MultiHeadAttention
+
+    assert "the course's own" in check("3.2", MultiHeadAttention).message
+
+
+# --- the rich form ----------------------------------------------------------------------------------------------------
+
+
+def test_yours_and_expected_stand_side_by_side():
+    page = check("3.2", lambda scores: scores.softmax(-2)).html()
+    assert page.count("<table") == 2 and "yours" in page and "expected" in page
+    assert "softmax over the wrong axis" in page and "<script" not in page
+    assert "<table" not in check("3.2", right).html()
+
+
+def test_nothing_of_a_learners_text_becomes_html():
+    assert "<b>bold" not in check("3.2", lambda scores: [][0 if "<b>bold" else 1]).html()
+
+
+# --- hints, solutions, questions --------------------------------------------------------------------------------------
+
+
+def test_hints_come_one_by_one_and_then_all():
+    hints = EXERCISES["3.2"].hints
+    said = [repr(hint("3.2")) for _ in range(len(hints) + 1)]
+    assert all(text in words for text, words in zip(hints, said))
+    assert all(text in said[-1] for text in hints)
+
+
+def test_a_solution_is_shown_after_an_attempt_only():
+    assert "Try it first" in repr(solution("3.2"))
+    check("3.2", lambda scores: ...)
+    assert "Try it first" in repr(solution("3.2"))
+    check("3.2", lambda scores: scores)
+    shown = repr(solution("3.2"))
+    assert "def my_causal_weights" in shown and "masked_fill" in shown and "SOLUTION" not in shown
+
+
+def test_each_choice_has_its_own_explanation():
+    said = {choice: repr(answer("Q3.1", choice)) for choice in ["a", "b", "c", "?", "z", 7]}
+    assert said["b"].startswith("✓") and said["a"].startswith("✗") and said["c"].startswith("✗")
+    assert len(set(said.values())) == 5  # "z" and 7 hear the same
+    assert said["z"] == said[7] and "a, b, c" in said["z"]
+    assert repr(answer("Q3.1", " B ")) == said["b"]
+
+
+# --- progress ---------------------------------------------------------------------------------------------------------
+
+
+def test_progress_survives_a_restart(monkeypatch):
+    check("3.2", right)
+    check("3.1", right)
+    monkeypatch.setattr(board, "remembered", {})
+    assert "✓ 3.2" in repr(progress()) and "✗ 3.1" in repr(progress()) and "○ 3.3" in repr(progress())
+    check("3.2", lambda scores: scores)
+    assert "✓ 3.2" in repr(progress(3)), "who was right stays right"
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"3.2": 4}', '{"3.2": {"status": 7, "hints": "x"}}', "\x00" * 100])
+def test_a_damaged_file_breaks_nothing(progress_file, content):
+    progress_file.write_text(content)
+    assert check("3.2", right).status == "right"
+    assert "Hint 1" in repr(hint("3.1"))
+    assert "✓ 3.2" in repr(progress())
+
+
+def test_a_place_where_nothing_can_be_written_breaks_nothing(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "file" / "progress.json"))
+    assert check("3.2", right).status == "right"
+    assert "✓ 3.2" in repr(progress())
+
+
+def many_notes(path, name):
+    """Note a hundred exercises, as a kernel of its own."""
+    import os
+
+    os.environ["COURSE_PROGRESS"] = path
+    for k in range(100):
+        board.change(f"{name}.{k}", status="right", points=1)
+
+
+def test_two_kernels_at_once_lose_nothing(progress_file):
+    spawn = multiprocessing.get_context("spawn")
+    kernels = [spawn.Process(target=many_notes, args=(str(progress_file), name)) for name in "AB"]
+    for kernel in kernels:
+        kernel.start()
+    for kernel in kernels:
+        kernel.join()
+    assert len(json.loads(progress_file.read_text())) == 200
+
+
+def test_without_a_file_everything_works_from_memory(monkeypatch, tmp_path):
+    monkeypatch.setenv("COURSE_PROGRESS", "")
+    monkeypatch.chdir(tmp_path)
+    check("3.2", right)
+    assert "✓ 3.2" in repr(progress()) and list(tmp_path.iterdir()) == []
+
+
+# --- on the way to another process ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+def test_calls_and_replies_survive_the_way_to_another_process(exercise):
+    sent = wire.unpack(wire.pack([plain(call) for call in exercise.calls]))
+    calls = [from_plain(data) for data in sent]
+    assert repr(calls) == repr(exercise.calls)
+    replies = perform(lambda *arguments: arguments[0], calls)
+    assert repr(wire.unpack(wire.pack(replies))) == repr(replies)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [b"", b"x", b"\xff" * 100, wire.pack([torch.ones(3)])[:-1], wire.pack([1]) + b"1",
+     b"\0\0\0\0\0\0\0\x22" + b'{"tensor": ["float32", [99999999]]}', b"\0\0\0\0\0\0\0\x02{}"],
+)  # fmt: skip
+def test_what_is_no_message_is_refused(message):
+    with pytest.raises(ValueError, match="no message"):
+        wire.unpack(message)
+
+
+@pytest.mark.parametrize("replies", [None, 3, [], [{}], [{"values": 3}], [{"values": [float("nan")] * 4}] * 4,
+                                     [{"error": 3}] * 4, [{"values": [torch.ones(0)]}] * 4])  # fmt: skip
+def test_forged_replies_are_a_wrong_answer_and_no_more(replies):
+    from course_utils.checking.judging import judge
+
+    assert judge(EXERCISES["3.2"], replies).status == "not yet"
+
+
+def test_kinds_of_calls_are_told_apart():
+    call = LayerCall([2, 3], [[torch.ones(1)]], weights={"W": torch.ones(2)})
+    assert isinstance(from_plain(plain(call)), LayerCall)
+    assert isinstance(from_plain(plain(FunctionCall([1]))), FunctionCall)
