@@ -86,7 +86,7 @@ def load_encoder(path):
     tensors = load_file(path)
     encoder = Encoder()
     encoder.load_state_dict({our_name(name): tensors[name] for name in tensors.keys() - unused})
-    return encoder.eval()
+    return encoder.eval().requires_grad_(False)
 
 
 def all_weights(encoder, numbers):

@@ -50,14 +50,10 @@ from torch import nn
 
 from course_utils import pictures, pretrained
 from course_utils.attention import CrossAttention
+from course_utils.checking import answer, check, hint, progress, solution
 from course_utils.guards import check_numbers
 
-torch.set_grad_enabled(False)  # we use a trained model and train nothing
-print("gradients:", torch.is_grad_enabled())
-
 # %% [markdown]
-# Gradients are off, `False`: nothing here is trained.
-#
 # ## A file from a stranger
 #
 # The model is called `all-MiniLM-L6-v2`. It is an **encoder**, a small relative of BERT: it reads a whole sentence, in
@@ -165,7 +161,8 @@ print(f"{total:,} numbers: {words:,} in word vectors, {attention:,} in attention
 # Second, neither result replaces its input: it is *added* to it. After each sum, `LayerNorm` brings the vector back to
 # a standard size. With $x$ for the vectors of all tokens, a layer computes
 #
-# $$x' = \mathrm{norm}_1(x + \mathrm{attention}(x)), \qquad \mathrm{output} = \mathrm{norm}_2(x' + \mathrm{network}(x'))$$
+# $$x' = \mathrm{norm}_1(x + \mathrm{attention}(x)), \qquad
+# \mathrm{output} = \mathrm{norm}_2(x' + \mathrm{network}(x'))$$
 #
 # Here it is with the class from chapter 6. Queries, keys and values all come from the same `x`.
 
@@ -266,15 +263,16 @@ def load_encoder(path):
     tensors = load_file(path)
     encoder = Encoder()
     encoder.load_state_dict({our_name(name): tensors[name] for name in tensors.keys() - unused})
-    return encoder.eval()
+    return encoder.eval().requires_grad_(False)
 
 
 encoder = load_encoder(folder / "model.safetensors")
 print(f"{sum(parameter.numel() for parameter in encoder.parameters()):,}")
 
 # %% [markdown]
-# 22,565,376 numbers have found their place. Three tensors stayed outside: a list of positions, and one layer that this
-# model does not use. `load_state_dict` would have refused a missing name, a superfluous one, or a wrong shape.
+# 22,565,376 numbers have found their place. (`eval` and `requires_grad_(False)`: we use the model and do not train it.)
+# Three tensors stayed outside: a list of positions, and one layer that this model does not use. `load_state_dict` would
+# have refused a missing name, a superfluous one, or a wrong shape.
 #
 # That is a real model, in about 80 lines, and the attention in it is yours.
 
@@ -300,8 +298,8 @@ for other in ["A kitten ran after a rodent", "The bank raised its interest rates
 # %% [markdown]
 # 0.645 for the kitten and 0.021 for the bank. The first sentence shares no word with ours but the meaning, the second
 # only "the". So the model reads meaning, and your class carries it. (Another check stands in the course's tests: on
-# every layer, weights and context vectors agree to 1e-5 with those of `transformers`, the library that such models
-# come from.)
+# every layer, weights and context vectors agree to 1e-5 with those of `transformers`, the library that such models come
+# from.)
 #
 # One more pair. Who chases whom?
 
@@ -328,9 +326,9 @@ print(f"kitten {F.cosine_similarity(cat, kitten, dim=0):.3f}")
 print(f"bank {F.cosine_similarity(cat, bank, dim=0):.3f}")
 
 # %% [markdown]
-# No error, and the result does not even look absurd: 0.503 for the kitten is still more than 0.189 for the bank. A model
-# that is loaded wrongly can look half right. So "looks plausible" is no test of loading; comparing every layer with the
-# original is.
+# No error, and the result does not even look absurd: 0.503 for the kitten is still more than 0.189 for the bank. A
+# model that is loaded wrongly can look half right. So "looks plausible" is no test of loading; comparing every layer
+# with the original is.
 
 # %% [markdown]
 # ### Several sentences at once
@@ -362,11 +360,10 @@ print("without it:", bool((without[1, :5] - alone).abs().max() < 1e-5))
 
 # %% [markdown]
 # ### Exercise 8.1 · The vectors of a batch of sentences
-# ★★☆ · 6 minutes
+# 2 points · ★★☆ · 6 minutes
 #
-# The mean over tokens must leave out the padding. Write it for a batch. The cell tries it on a batch of two: two
-# sentences of four tokens, two numbers each, of which the second sentence has only two tokens, the rest padding with
-# wild numbers in it. You are done when it prints 4, 5 in the first row and 2, 3 in the second.
+# `sentence_vector` takes the mean over all tokens. In a batch, that mean must leave out the padding. Write it for a
+# batch of context vectors. `is_padding` is `True` at padding, and every sentence has at least one token that is none.
 
 # %% name="exercise-8-1"
 def my_sentence_vectors(context, is_padding):
@@ -376,13 +373,11 @@ def my_sentence_vectors(context, is_padding):
     return (context * kept).sum(dim=1) / kept.sum(dim=1)  # (B, d) / (B, 1) -> (B, d)
     ### END SOLUTION
 
-
-contexts = torch.tensor([
-    [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]],
-    [[1.0, 2.0], [3.0, 4.0], [99.0, 99.0], [-50.0, 0.0]],
-])
-padded = torch.tensor([[False, False, False, False], [False, False, True, True]])
-print(my_sentence_vectors(contexts, padded))
+# %% name="check-8-1"
+### BEGIN HIDDEN TESTS
+assert check("8.1", my_sentence_vectors).status == "right"
+### END HIDDEN TESTS
+check("8.1", my_sentence_vectors)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** Padding is multiplied by 0, and each sum is divided by the number of tokens in *its* sentence.
@@ -392,7 +387,8 @@ print(my_sentence_vectors(contexts, padded))
 # ## Who does "it" look at?
 #
 # The article says why it picked its sentence: "it" stands for the cat, and the model needs to give "cat" more attention
-# than other words. It then shows a layer with random weights, which can say nothing about that. We have a trained model.
+# than other words. It then shows a layer with random weights, which can say nothing about that. We have a trained
+# model.
 #
 # The weights of all heads, layer by layer:
 
@@ -455,8 +451,20 @@ print("heads that prefer cat:", int((cat > mouse).sum()), "of", cat.numel())
 # %% [markdown]
 # ### Does it change its mind?
 #
-# Now change one word: "slow" for "hungry". Who is slow? Most readers say: the mouse, or it would not be chased. A head
-# that understands should turn to the mouse.
+# Now change one word: "slow" for "hungry". Who is slow? Most readers say: the mouse, or it would not be chased.
+#
+# **Question 8.1.** In layer 5, head 11, "it" prefers "cat" to "mouse". If this head finds out what "it" stands for,
+# what should it do with "slow"?
+#
+# * **a** Keep to the cat, since eight of nine words are as before.
+# * **b** Turn to the mouse.
+# * **c** Give both the same.
+
+# %% name="question-8-1"
+answer("Q8.1", "b")
+
+# %% [markdown]
+# So let us see.
 
 # %% name="slow"
 slow = hungry.replace("hungry", "slow")  # change this word as you like and run the cell again
@@ -475,8 +483,8 @@ print("from cat to mouse:", (before & ~after).nonzero().tolist())
 print("from mouse to cat:", (~before & after).nonzero().tolist())
 
 # %% [markdown]
-# 66 of 72 heads give the same answer to both sentences. Four turn as they should, two turn the wrong way. (The pairs are
-# layer and head.) How far do the four turn?
+# 66 of 72 heads give the same answer to both sentences. Four turn as they should, two turn the wrong way. (The pairs
+# are layer and head.) How far do the four turn?
 
 # %% name="how-far"
 for layer, head in (before & ~after).nonzero().tolist():
@@ -503,11 +511,10 @@ print("layer 1, cat : mouse as before:", same)
 
 # %% [markdown]
 # ### Exercise 8.2 · Heads that turn
-# ★★☆ · 6 minutes
+# 2 points · ★★☆ · 6 minutes
 #
-# Write the search for heads that turn by more than a hair: those that prefer the first word before, the second after,
-# each by more than `margin`. The cell tries it on one layer of four heads. You are done when it prints `False`,
-# `True`, `False`, `False`: head 0 does not turn, head 2 turns the wrong way, and head 3 turns by too little.
+# Write the search for heads that turn by more than a hair: those that prefer the first word before the change and the
+# second word after it, each time by more than `margin`. Return `True` for every head that turns in this direction.
 
 # %% name="exercise-8-2"
 def my_turning_heads(first_before, second_before, first_after, second_after, margin):
@@ -516,15 +523,15 @@ def my_turning_heads(first_before, second_before, first_after, second_after, mar
     return (first_before - second_before > margin) & (second_after - first_after > margin)
     ### END SOLUTION
 
-
-print(my_turning_heads(
-    torch.tensor([[0.5, 0.5, 0.1, 0.301]]), torch.tensor([[0.3, 0.2, 0.4, 0.300]]),
-    torch.tensor([[0.5, 0.1, 0.4, 0.300]]), torch.tensor([[0.2, 0.4, 0.1, 0.301]]), margin=0.05,
-))
+# %% name="check-8-2"
+### BEGIN HIDDEN TESTS
+assert check("8.2", my_turning_heads).status == "right"
+### END HIDDEN TESTS
+check("8.2", my_turning_heads)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** Both differences must be larger than the margin, in opposite directions. Comparing *absolute*
-# differences would also find head 2. In the cat sentences, no head at all turns by more than 0.1.
+# differences would also find heads that turn the wrong way, and heads that do not turn at all.
 
 # %% [markdown]
 # ### Six sentences
@@ -562,6 +569,19 @@ for sentence, right, wrong in controls:
 #
 # Of all heads, 31, 43, 43, 33, 38 and 35 are right, each time about half of 72. Is there one among them that is always
 # right?
+#
+# **Question 8.2.** Suppose that all 72 heads were coins, tossed once for each of the six sentences. How many coins
+# would you expect to be right six times?
+#
+# * **a** None.
+# * **b** About one.
+# * **c** About twelve.
+
+# %% name="question-8-2"
+answer("Q8.2", "b")
+
+# %% [markdown]
+# And the heads?
 
 # %% name="always-right"
 answers = torch.stack(answers)  # (6 sentences, 6 layers, 12 heads)
@@ -601,8 +621,8 @@ for token, row in zip(encoded.tokens, weights[5, 11]):
 
 # %% [markdown]
 # Everybody. The `[SEP]` at the end, which stands for nothing at all, gives 0.478 to "cat" and 0.302 to "mouse", almost
-# the numbers of "it". The first "the" gives even more, 0.508. This head collects nouns, whoever asks, and that fits what
-# the model was trained for: to say what a sentence is about.
+# the numbers of "it". The first "the" gives even more, 0.508. This head collects nouns, whoever asks, and that fits
+# what the model was trained for: to say what a sentence is about.
 #
 # So the row of "it" was true, every number of it. The sentence that we put under the picture was not. We had read one
 # row of eleven, in one head of 72, for one sentence.
@@ -623,8 +643,8 @@ pictures.show_heads(
 )
 
 # %% [markdown]
-# The message: a few patterns come again and again. Above all one: a bright column on the left, the column of `[CLS]`. To
-# see a head large, choose its layer and number in the next cell and run it again.
+# The message: a few patterns come again and again. Above all one: a bright column on the left, the column of `[CLS]`.
+# To see a head large, choose its layer and number in the next cell and run it again.
 
 # %% name="browse"
 layer, head = 0, 2  # layers 0 to 5, heads 0 to 11
@@ -635,8 +655,8 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The message: in this head each token looks at the one before it. (`[CLS]` has none before it, so its row is different.)
-# It needs nothing but the positions for that.
+# The message: in this head each token looks at the one before it. (`[CLS]` has none before it, so its row is
+# different.) It needs nothing but the positions for that.
 
 # %% [markdown]
 # ### Counting patterns
@@ -662,10 +682,10 @@ for name in found[0]:
     print(f"{name:12} more than half: {int((share > 0.5).sum()):2}  most: {share.max():.3f} in {layer, head}")
 
 # %% [markdown]
-# One head looks at the token before, in layer 0, head 2; its 1.000 is nearly all there is. One looks at the token after,
-# in layer 1, head 8, with 0.572. No head gives itself more than 0.231 or `[SEP]` more than 0.255. But 32 of the 72 heads
-# give more than half of their attention to `[CLS]`; the first of them, in layer 4, gives 0.841. The other 38 fit none of
-# these patterns.
+# One head looks at the token before, in layer 0, head 2; its 1.000 is nearly all there is. One looks at the token
+# after, in layer 1, head 8, with 0.572. No head gives itself more than 0.231 or `[SEP]` more than 0.255. But 32 of the
+# 72 heads give more than half of their attention to `[CLS]`; the first of them, in layer 4, gives 0.841. The other 38
+# fit none of these patterns.
 #
 # The article guesses that one head may look at neighbours, one at grammar, one at distant words. The neighbours are
 # there. But the most common pattern is one that nobody would have guessed: looking at a token that stands for nothing.
@@ -673,6 +693,17 @@ for name in found[0]:
 # %% [markdown]
 # ### What does [CLS] have to say?
 #
+# **Question 8.3.** A head gives 0.9 of its attention to `[CLS]`, in every row. What does that alone say about the
+# head's output?
+#
+# * **a** It is nine tenths of what `[CLS]` means.
+# * **b** It is small.
+# * **c** Not much: it depends on the values, too.
+
+# %% name="question-8-3"
+answer("Q8.3", "c")
+
+# %% [markdown]
 # A weight says how much of a value is mixed in. How long are the values? Here is the mean length of a token's value in
 # each layer, first for `[CLS]`, then for all other tokens.
 
@@ -685,21 +716,19 @@ for number, layer in enumerate(encoder.layers):
 
 # %% [markdown]
 # Short: in layer 1, 0.689 against 13.288, and in layers 2 and 4 less than a twentieth of the others. That explains the
-# bright columns. Softmax forces a head to give away all its attention, even when it has nothing to say. Then it can give
-# it to `[CLS]`, where a large weight on nearly nothing adds nearly nothing. In layer 0 the value of `[CLS]` is not yet so
-# short, and there the column is rare.
+# bright columns. Softmax forces a head to give away all its attention, even when it has nothing to say. Then it can
+# give it to `[CLS]`, where a large weight on nearly nothing adds nearly nothing. In layer 0 the value of `[CLS]` is not
+# yet so short, and there the column is rare.
 #
 # So a weight alone does not say how much a token contributes: weight *times value* enters the sum.
 
 # %% [markdown]
 # ### Exercise 8.3 · How many tokens does a head look at?
-# ★★★ · 8 minutes
+# 3 points · ★★★ · 8 minutes
 #
-# A row with all its weight on one token looks at 1 token, an even row over four tokens at 4. In between,
-# $\exp(-\sum_j w_j \ln w_j)$ is a good measure; the sum is the **entropy** of the row. Write it for weights of any
-# shape $(\dots, T, T)$, and return the mean over the rows. One trap: $0 \cdot \ln 0$ should count as 0.
-#
-# The cell tries a head that looks at one token and an even one. You are done when it prints 1 and 4, and no `nan`.
+# A row with all its weight on one token looks at 1 token, an even row over four tokens at 4. In between, $\exp(-\sum_j
+# w_j \ln w_j)$ is a good measure; what stands in the parentheses is called the **entropy** of the row. Write it for
+# weights of any shape $(\dots, T, T)$, and return the mean over the rows. One trap: $0 \cdot \ln 0$ should count as 0.
 
 # %% name="exercise-8-3"
 def my_breadth(weights):
@@ -709,8 +738,11 @@ def my_breadth(weights):
     return entropy.exp().mean(dim=-1)  # (...)
     ### END SOLUTION
 
-
-print(my_breadth(torch.stack([torch.eye(4), torch.full((4, 4), 0.25)])))
+# %% name="check-8-3"
+### BEGIN HIDDEN TESTS
+assert check("8.3", my_breadth).status == "right"
+### END HIDDEN TESTS
+check("8.3", my_breadth)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** `torch.xlogy(w, w)` is $w \ln w$ with 0 at $w = 0$. The sum runs over the keys, the last dimension;
@@ -734,8 +766,8 @@ def without_head(encoder, layer, head):
     return silenced
 
 # %% [markdown]
-# How far does the final vector of "it" move, compared with its length? We try the head of nouns, and three heads of layer
-# 4 with more and with less attention to `[CLS]`. What would you expect?
+# How far does the final vector of "it" move, compared with its length? We try the head of nouns, and three heads of
+# layer 4 with more and with less attention to `[CLS]`. What would you expect?
 
 # %% name="remove-heads"
 numbers = torch.tensor(encoded.ids)
@@ -746,8 +778,8 @@ for layer, head in [(5, 11), (4, 5), (4, 2), (4, 10)]:
     print(f"layer {layer}, head {head}: gives [CLS] {to_cls:.3f}, moves it by {moved.norm() / it.norm():.3f}")
 
 # %% [markdown]
-# The head of nouns is not idle at all: without it, "it" moves by 0.453, nearly half its length. It matters. Only the story
-# about it was wrong.
+# The head of nouns is not idle at all: without it, "it" moves by 0.453, nearly half its length. It matters. Only the
+# story about it was wrong.
 #
 # And in layer 4? Head 5 gives `[CLS]` 0.833 and matters little, 0.043. But head 2, which gives it 0.650, matters more
 # (0.127) than head 10, which gives it 0.236 (0.110). The little that goes to other tokens can weigh much. So not even
@@ -755,11 +787,10 @@ for layer, head in [(5, 11), (4, 5), (4, 2), (4, 10)]:
 
 # %% [markdown]
 # ### Exercise 8.4 · Remove a head
-# ★★☆ · 5 minutes
+# 1 point · ★☆☆ · 4 minutes
 #
-# Write the heart of that experiment: a *copy* of an `out_proj` matrix in which one head is not heard. The cell tries it
-# on a matrix of ones for two heads with two numbers each. You are done when the last two *columns* are 0 in yours, and
-# the original still sums to 16.
+# Write the heart of that experiment on your own: a *copy* of an `out_proj` matrix in which one head is not heard. Heads
+# are counted from 0. The original must stay as it is.
 
 # %% name="exercise-8-4"
 def my_silenced(out_weight, head, head_dim):
@@ -770,14 +801,24 @@ def my_silenced(out_weight, head, head_dim):
     return silenced
     ### END SOLUTION
 
-
-ones = torch.ones(4, 4)
-print(my_silenced(ones, head=1, head_dim=2))
-print("original:", ones.sum().item())
+# %% name="check-8-4"
+### BEGIN HIDDEN TESTS
+assert check("8.4", my_silenced).status == "right"
+### END HIDDEN TESTS
+check("8.4", my_silenced)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** `nn.Linear` stores one row per output and one column per input, and heads are inputs of `out_proj`.
 # Rows set to 0 would silence outputs, fed by all heads. Without `clone` the model itself would lose its head.
+
+# %% [markdown]
+# ## Your exercises
+#
+# `hint("8.2")` gives a hint, the next one each time. `solution("8.2")` shows a worked answer once you have tried. And
+# here is how far you are:
+
+# %% name="progress"
+progress(8)
 
 # %% [markdown]
 # ## What attention weights explain
@@ -810,6 +851,6 @@ print("original:", ones.sum().item())
 # * Padding needs the mask twice: in attention, and in the mean over tokens.
 # * A picture of attention is a measurement. Its caption is a claim, and needs a control.
 #
-# **Next.** This is the last chapter. You have gone from the dot product of two vectors to the inside of a real model, and
-# you know what to ask of the next picture of attention that you see. All chapters:
-# [the course's contents](../README.md#chapters).
+# **Next.** This is the last chapter. You have gone from the dot product of two vectors to the inside of a real model,
+# and you know what to ask of the next picture of attention that you see. All chapters: [the course's
+# contents](../README.md#chapters).
