@@ -2,7 +2,7 @@
 # jupyter:
 #   course:
 #     minutes: 75
-#     summary: pretrained weights in your own class; what attention explains, and what not
+#     summary: pretrained weights in your class; what attention does not say
 #     title: A real model
 # ---
 
@@ -35,6 +35,7 @@ if "COLAB_RELEASE_TAG" in os.environ:
 
 # %% name="packages"
 if not all(map(importlib.util.find_spec, ["safetensors", "tokenizers"])):
+    print("Installing two small packages ...")
     # %pip install -q --no-deps safetensors==0.8.0 tokenizers==0.23.3
 
 # %% name="imports"
@@ -249,7 +250,10 @@ def our_name(name):
         name = name.replace(theirs, ours)
     return name
 
+# %% [markdown]
+# Try it on one of the names from above.
 
+# %% name="one-name"
 print(our_name("encoder.layer.5.attention.self.query.weight"))
 
 # %% [markdown]
@@ -781,8 +785,8 @@ for layer, head in [(5, 11), (4, 5), (4, 2), (4, 10)]:
 # The head of nouns is not idle at all: without it, "it" moves by 0.453, nearly half its length. It matters. Only the
 # story about it was wrong.
 #
-# And in layer 4? Head 5 gives `[CLS]` 0.833 and matters little, 0.043. But head 2, which gives it 0.650, matters more
-# (0.127) than head 10, which gives it 0.236 (0.110). The little that goes to other tokens can weigh much. So not even
+# And in layer 4? Head 5 gives `[CLS]` 0.833 and matters little, 0.043. But head 2, which gives it 0.651, matters more
+# (0.127) than head 10, which gives it 0.243 (0.110). The little that goes to other tokens can weigh much. So not even
 # "it looks at nothing" can be read off the weights.
 
 # %% [markdown]
