@@ -26,9 +26,9 @@ def show_weights(weights, tokens, *, alt, title="", masked=None):
 
     weights: shape (T, T), or (num_heads, T, T) for a panel per head. tokens: T names. masked: a boolean matrix of shape
     (T, T), True where a cell is hidden from its query; it is drawn grey. alt: what the figure shows, in words.
-    Raises ValueError when shape and names do not fit.
+    Raises ValueError when shape and names do not fit, and for numbers that cannot be weights.
     """
-    heads = panels(weights, tokens)
+    heads = weight_panels(weights, tokens)
     figure, all_axes = draw_maps(
         heads, tokens, title, masked=masked, unit="attention weight", colours=WEIGHTS_MAP, lowest=0, highest=1
     )
@@ -74,7 +74,7 @@ def show_scores(scores, tokens, *, alt, title="", masked=None):
 
     Entries of minus infinity are drawn as masked.
     """
-    heads = panels(scores, tokens)
+    heads = score_panels(scores, tokens)
     hidden = np.isneginf(heads).any(axis=0) | hidden_cells(masked, tokens)
     reach = abs(heads[np.isfinite(heads)]).max(initial=0) or 1
     figure, _ = draw_maps(
@@ -131,12 +131,41 @@ def panels(values, tokens):
     """The values as an array of shape (panels, T, T): one map, or one per head."""
     values = array(values)
     size = len(tokens)
+    if isinstance(tokens, str) or size == 0:
+        raise ValueError(f"tokens must be a list of one or more names, such as sentence.split(); this is {tokens!r}.")
     if values.ndim not in (2, 3) or values.shape[-2:] != (size, size):
         raise ValueError(
             f"A map of {size} tokens needs a matrix of shape ({size}, {size}), or one per head, ({size}, {size}) each; "
             f"this has shape {tuple(values.shape)}. For a batch, pick one sequence first: weights[0]."
         )
     return values if values.ndim == 3 else values[np.newaxis]
+
+
+def weight_panels(values, tokens):
+    """The weights as in `panels`. Refuses what softmax and dropout cannot give; rows need not sum to 1."""
+    values = panels(values, tokens)
+    for wrong, reason in [
+        (np.isnan(values), "a row that is hidden altogether gives nan: let every query see at least one key"),
+        (values < 0, "these look like scores: take torch.softmax(scores, dim=-1) first"),
+        (np.isinf(values), "softmax gives no weight of that size"),
+    ]:
+        if wrong.any():
+            head, row, column = np.argwhere(wrong)[0]
+            raise ValueError(f"The weight in row {row + 1}, column {column + 1} is {values[head, row, column]:.4g}: {reason}.")
+    return values
+
+
+def score_panels(values, tokens):
+    """The scores as in `panels`; minus infinity means masked. Refuses nan and plus infinity."""
+    values = panels(values, tokens)
+    wrong = np.isnan(values) | np.isposinf(values)
+    if wrong.any():
+        _, row, column = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"The score in row {row + 1}, column {column + 1} is {values[wrong][0]}: scores are numbers, or -inf where a "
+            "cell is masked."
+        )
+    return values
 
 
 def hidden_cells(masked, tokens):
@@ -188,7 +217,7 @@ def luminance(colour):
 def numbered(tokens):
     """Token names, with their position behind those that occur more than once."""
     tokens = list(tokens)
-    return [f"{token} ({place})" if tokens.count(token) > 1 else token for place, token in enumerate(tokens, start=1)]
+    return [f"{token} ({place})" if tokens.count(token) > 1 else str(token) for place, token in enumerate(tokens, start=1)]
 
 
 def show(figure, alt):

@@ -31,7 +31,7 @@ if "COLAB_RELEASE_TAG" in os.environ:
 import torch
 from torch.autograd.functional import jacobian
 
-from course_utils import pictures
+from course_utils import live, pictures
 
 # %% [markdown]
 # ## Six words, six vectors
@@ -349,6 +349,20 @@ print(weights_2 @ inputs)  # (6,) @ (6, 3) -> (3,)
 
 # %% [markdown]
 # The same vector. Score, softmax, mix: these three steps are **dot-product attention**.
+#
+# Below they stand side by side, and you can move them. Before you touch anything: which word will get the largest
+# weight if you choose "one" as the query? Then change a number of an embedding and see what follows.
+
+# %% name="query-steps-live"
+live.show_query_steps(inputs, tokens)
+
+# %% [markdown]
+# The message: one row per word, read from left to right. The score becomes a weight, and the weight says how much of
+# the word goes into the context vector below the line. (Point at a bar or a number to read it in words. The sliders
+# change one word's embedding; nothing else in this notebook notices.)
+#
+# Three things to try. Show the steps one at a time. Push number 2 of "journey" up: being longer, it scores higher
+# with everyone. Push it below 0: with the others it then scores low, or even negative, and still no weight is negative.
 
 # %% [markdown]
 # ## All six tokens at once

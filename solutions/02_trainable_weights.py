@@ -32,7 +32,7 @@ import torch
 from torch import nn
 from torch.autograd.functional import jacobian
 
-from course_utils import pictures
+from course_utils import live, pictures
 from course_utils.guards import check_input
 
 # %% [markdown]
@@ -408,6 +408,25 @@ pictures.show_curves(
 # a thousandth at 256. With it the curve stays flat, near the quarter that no reaction can exceed. (Both are medians
 # over the queries; the small wiggles are chance.)
 #
+# Now move it yourself. Six random keys and a query have 64 numbers each, and $d_k$ says how many of them take part.
+# Before you start: with all 64 and without the division, how much will the favourite get?
+
+# %% name="scaling-live"
+torch.manual_seed(3)
+random_query = torch.randn(64, dtype=torch.float64)
+random_keys = torch.randn(6, 64, dtype=torch.float64)
+live.show_scaling(random_query, random_keys, tokens)
+
+# %% [markdown]
+# The message: scores of many products lie far apart, and the division draws them together again before softmax sees
+# them. At the bottom one score is opened: each cell is one product, and their sum is the score.
+#
+# Three things to try. Take the division away and let $d_k$ grow from 1. Open the score of another word: do a few large
+# products decide it, or many small ones? And move the **temperature**, a number by which all scores are divided once
+# more: below 1 it sharpens the weights, above 1 it evens them out. Dividing by $\sqrt{d_k}$ is a temperature, too, chosen
+# to fit the size of a key.
+
+# %% [markdown]
 # One objection is fair. Dividing a score by $\sqrt{d_k}$ also divides the effect that a change of the *undivided* score
 # $\omega$ has. Does that eat up the gain?
 
@@ -517,11 +536,12 @@ for attempt in [lambda: four_numbers @ sa_v1.W_query, lambda: sa_v1(four_numbers
 # %% name="linear"
 torch.manual_seed(123)
 linear = nn.Linear(d_in, d_out, bias=False)
-print(linear(x_2))
+print(linear(x_2).detach())
 print(linear.weight.shape)
 
 # %% [markdown]
-# Three numbers went in and two came out, -0.3021 first. Yet the stored matrix has the shape (2, 3), where ours have
+# (`detach()` leaves out the note on how the numbers were made; its name differs between versions of PyTorch.) Three
+# numbers went in and two came out, -0.3021 first. Yet the stored matrix has the shape (2, 3), where ours have
 # (3, 2). Remember that for the next exercise. The layer itself takes care of it. Our class becomes:
 
 # %% name="self-attention-v2"

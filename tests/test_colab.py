@@ -75,6 +75,7 @@ def test_a_chapter_alone_installs_its_helpers_and_runs(path, colab):
     setup = stored.code_cells(client.nb)[0]
     assert "save a copy in drive" in stored.printed(setup).lower()
     assert next(folder.glob("env/[Ll]ib/**/course_utils/pictures.py")), "the helpers were installed"
+    assert next(folder.glob("env/[Ll]ib/**/course_utils/solutions/*.py")), "and what solution() shows"
     assert packages == [sorted(os.listdir(place)) for place in sys.path if place.endswith("site-packages")]
 
 

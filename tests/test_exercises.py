@@ -153,3 +153,21 @@ def test_there_are_enough_exercises_and_their_names_are_their_own():
     names = [exercise.name for exercise in EXERCISES.values()]
     assert len(names) == len(set(names))
     assert sum(exercise.chapter <= 5 for exercise in EXERCISES.values()) >= 22
+
+
+# The 21 mistakes that are reported most often, in this order; a line may have several names.
+REPORTED = [
+    {"scaled by √d_out"}, {"mask the wrong way round"}, {"softmax over the wrong axis"}, {"dropout in evaluation"},
+    {"heads split without transpose"}, {"heads merged without transpose"}, {"a row with everything hidden"},
+    {"diagonal off by one"}, {"hidden scores filled with a number"}, {"no scale", "multiplied by the scale"},
+    {"heads in a Python list"}, {"dropout on scores, or rows rescaled"}, {"wrong dropout factor"},
+    {"mask not cut to the tokens"}, {"weight not transposed"}, {"view after transpose"},
+    {"masked after softmax, rows not renormalised"}, {"query and key swapped"}, {"mask not a buffer"},
+    {"future not masked", "changed in place"}, {"heads averaged, not concatenated"},
+]  # fmt: skip
+
+
+def test_every_mistake_that_is_often_reported_is_named_somewhere():
+    named = {mistake.name for exercise in EXERCISES.values() for mistake in exercise.mistakes}
+    assert len(REPORTED) == 21
+    assert set.union(*REPORTED) <= named

@@ -22,7 +22,7 @@ def undisturbed():
     """Inside: no output, no warnings. Afterwards: random states and torch's settings are as they were."""
     states = random.getstate(), np.random.get_state()
     dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
-    recursion = sys.getrecursionlimit()
+    recursion, threads = sys.getrecursionlimit(), torch.get_num_threads()
     try:
         with (
             torch.random.fork_rng(devices=[]),
@@ -33,6 +33,7 @@ def undisturbed():
         ):
             warnings.simplefilter("ignore")
             torch.set_default_dtype(torch.float32)
+            torch.set_num_threads(1)  # for a few numbers, waking more threads takes longer than the work
             yield
     finally:
         random.setstate(states[0])
@@ -40,3 +41,4 @@ def undisturbed():
         torch.set_default_dtype(dtype)
         torch.set_grad_enabled(grad)
         sys.setrecursionlimit(recursion)
+        torch.set_num_threads(threads)

@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from course_utils import files
+from course_utils import files, stills
 from course_utils.launch import environment
 from course_utils.publish import links
 
@@ -75,6 +75,7 @@ def execute(notebook, path: Path):
         client.execute()
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         sys.exit(f"{error}\n{links.relative(path)} does not run. Its chapter stays stored as it was.")
+    stills.keep(notebook)
     notebook.metadata.language_info = {"name": "python"}  # without the version of whoever built it
     notebook.metadata.source["outputs"] = outputs_digest(notebook)
 
