@@ -1,5 +1,4 @@
-"""The course's figures, all with one look: `show_weights`, `show_heads`, `show_scores`, `show_dependencies`,
-`show_curves`.
+"""The course's figures, all with one look: `show_weights`, `show_scores`, `show_dependencies`, `show_curves`.
 
 Each draws with matplotlib, displays a PNG that is the same on every run, and carries alt text. They take tensors (on any
 device, with or without gradients), arrays or nested lists. In every map, row 0 is on top and a row is one query.
@@ -37,35 +36,6 @@ def show_weights(weights, tokens, *, alt, title="", masked=None):
         sums.set_yticks(range(len(tokens)), [f"{total:.2f}" for total in values.sum(axis=1)])
         sums.set_ylabel("sum of the row", rotation=270, labelpad=14)
         sums.tick_params(length=0)
-    show(figure, alt)
-
-
-def show_heads(weights, tokens, *, alt, title=""):
-    """Show the attention weights of all heads of a model as small maps: a row per layer, a column per head, both from 0.
-
-    weights: shape (num_layers, num_heads, T, T). tokens: T names. Raises ValueError when shape and names do not fit.
-    """
-    weights = array(weights)
-    if weights.ndim != 4:
-        raise ValueError(
-            f"All heads of a model are (num_layers, num_heads, T, T), but this has shape {weights.shape}: "
-            "for the heads of one layer take show_weights."
-        )
-    num_layers, num_heads = weights.shape[:2]
-    size = (0.8 * num_heads + 1.5, 0.8 * num_layers + 0.8)
-    figure = Figure(figsize=size, dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
-    all_axes = figure.subplots(num_layers, num_heads, squeeze=False)
-    for layer, head in np.ndindex(num_layers, num_heads):
-        axes = all_axes[layer, head]
-        values = panels(weights[layer, head], tokens)[0]
-        image = axes.imshow(values, cmap=WEIGHTS_MAP, vmin=0, vmax=1)
-        axes.set(xticks=[], yticks=[])
-        if layer == 0:
-            axes.set_title(f"head {head}", fontsize=9)
-        if head == 0:
-            axes.set_ylabel(f"layer {layer}", fontsize=9)
-    figure.suptitle(title)
-    figure.colorbar(image, ax=all_axes, shrink=0.6, label="attention weight")
     show(figure, alt)
 
 

@@ -49,7 +49,7 @@ from safetensors.torch import load_file
 from tokenizers import BertWordPieceTokenizer
 from torch import nn
 
-from course_utils import pictures, pretrained
+from course_utils import live, pictures, pretrained
 from course_utils.attention import CrossAttention
 from course_utils.checking import answer, check, hint, progress, solution
 from course_utils.guards import check_numbers
@@ -634,33 +634,21 @@ for token, row in zip(encoded.tokens, weights[5, 11]):
 # %% [markdown]
 # ## All 72 heads
 #
-# What do the heads do, then? Here are all of them, for the first sentence. Each small map is read like the large ones:
-# row 0 on top, a row is a query.
+# What do the heads do, then? Here are all of them, for the first sentence, as small maps. Each is read like the large
+# ones: row 0 on top, a row is a query. Choose a layer and a head to see it large. Before you do: which pattern do you
+# see most often?
 
-# %% name="all-heads-picture"
-pictures.show_heads(
-    weights, encoded.tokens, title="Attention weights of all heads: " + hungry,
-    alt="Seventy-two small heat maps, six rows for the layers and twelve columns for the heads. "
-        "In layers 1 to 4 most maps have one bright column at the far left: the token CLS. "
-        "Layer 0, head 2 shows one bright diagonal just below the main one, layer 1, head 8 one "
-        "just above it. Layer 5, head 11 has two bright columns.",
-)
+# %% name="all-heads-live"
+live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
 
 # %% [markdown]
-# The message: a few patterns come again and again. Above all one: a bright column on the left, the column of `[CLS]`.
-# To see a head large, choose its layer and number in the next cell and run it again.
-
-# %% name="browse"
-layer, head = 0, 2  # layers 0 to 5, heads 0 to 11
-pictures.show_weights(
-    weights[layer, head], encoded.tokens, title=f"Layer {layer}, head {head}",
-    alt="Heat map of the chosen head. As stored, layer 0, head 2: one bright diagonal just below "
-        "the main one. Every token gives nearly all its attention to the token before it.",
-)
-
-# %% [markdown]
-# The message: in this head each token looks at the one before it. (`[CLS]` has none before it, so its row is
-# different.) It needs nothing but the positions for that.
+# The message: a few patterns come again and again, and one above all: a bright column on the left, that of `[CLS]`.
+# The head that is large now, layer 0, head 2, looks at the token before, and needs nothing but the positions for
+# that. (`[CLS]` has none before it and looks at itself.)
+#
+# Three things to try. Find the head that looks at the token *after*; it is in layer 1. Go to layer 5, head 11, our head
+# of nouns, and to its neighbours: is it alone? And take the query "it" through some heads: most would give you another
+# story.
 
 # %% [markdown]
 # ### Counting patterns
