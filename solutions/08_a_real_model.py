@@ -101,9 +101,9 @@ encoded = tokenizer.encode(hungry)
 print(len(encoded.tokens), encoded.tokens)
 
 # %% [markdown]
-# 11 tokens, as in the article, since all small models of this family share one vocabulary. The tokenizer has made
-# capital letters small and added `[CLS]` at the start and `[SEP]` at the end. They mark where a text begins and ends.
-# Keep an eye on them.
+# 11 tokens, as in the article: this model has the vocabulary of the article's BERT. The tokenizer has made capital
+# letters small and added `[CLS]` at the start and `[SEP]` at the end. They mark where a text begins and ends. Keep an
+# eye on them.
 #
 # As in chapter 3, a token's number is its place in the vocabulary.
 
@@ -300,10 +300,10 @@ for other in ["A kitten ran after a rodent", "The bank raised its interest rates
     print(f"{F.cosine_similarity(cat, sentence_vector(other), dim=0):.3f}  {other}")
 
 # %% [markdown]
-# 0.645 for the kitten and 0.021 for the bank. The first sentence shares no word with ours but the meaning, the second
-# only "the". So the model reads meaning, and your class carries it. (Another check stands in the course's tests: on
-# every layer, weights and context vectors agree to 1e-5 with those of `transformers`, the library that such models come
-# from.)
+# 0.645 for the kitten and 0.021 for the bank. The first sentence shares its meaning with ours and not one word, the
+# second a word, "the", and no meaning. So the model reads meaning, and your class carries it. (Another check stands in
+# the course's tests: on every layer, weights and context vectors agree to 1e-5 with those of `transformers`, the
+# library that such models come from.)
 #
 # One more pair. Who chases whom?
 
@@ -444,6 +444,8 @@ pictures.show_weights(
 
 # %% [markdown]
 # ### Do other heads say the same?
+#
+# We have two tables, what every head gives to the cat and to the mouse. In how many is the cat ahead?
 
 # %% name="how-many-heads"
 print("heads that prefer cat:", int((cat > mouse).sum()), "of", cat.numel())
@@ -455,7 +457,7 @@ print("heads that prefer cat:", int((cat > mouse).sum()), "of", cat.numel())
 # %% [markdown]
 # ### Does it change its mind?
 #
-# Now change one word: "slow" for "hungry". Who is slow? Most readers say: the mouse, or it would not be chased.
+# Now change one word: "slow" for "hungry". Who is slow? Most readers say: the mouse.
 #
 # **Question 8.1.** In layer 5, head 11, "it" prefers "cat" to "mouse". If this head finds out what "it" stands for,
 # what should it do with "slow"?
@@ -496,8 +498,9 @@ for layer, head in (before & ~after).nonzero().tolist():
     print(layer, head, "hungry: {:.4f} {:.4f}  slow: {:.4f} {:.4f}".format(*numbers))
 
 # %% [markdown]
-# By a hair. For head 0 of layer 1 the turn is a tie in the printed digits, 0.0068 and 0.0068. Head 3 of layer 4 comes
-# closest: it clearly preferred the cat, 0.2124 against 0.1442, but now the mouse leads by only 0.1609 to 0.1562.
+# By a hair. For head 0 of layer 1 the turn is a tie in the printed digits, 0.0068 and 0.0068. Head 5 of layer 3 now
+# gives hardly anything to either, 0.0022 and 0.0035. Head 3 of layer 4 comes closest: it clearly preferred the cat,
+# 0.2124 against 0.1442, but now the mouse leads by only 0.1609 to 0.1562.
 #
 # For layer 0 we could have known. There, "it" and "cat" are only looked-up vectors: they know their own word and
 # position and have not heard of any other word. So "hungry" cannot matter for which of two words a head prefers, only
@@ -548,7 +551,7 @@ check("8.2", my_turning_heads)
 trophy = "The trophy did not fit in the suitcase because it was too"
 controls = [  # sentence, what "it" stands for, the other noun
     (hungry, "cat", "mouse"),
-    (slow, "mouse", "cat"),
+    ("The cat chased the mouse because it was slow", "mouse", "cat"),
     ("The mouse fled from the cat because it was scared", "mouse", "cat"),
     ("The cat catches a rat because it was hungry", "cat", "rat"),
     (f"{trophy} big", "trophy", "suitcase"),
@@ -642,9 +645,9 @@ for token, row in zip(encoded.tokens, weights[5, 11]):
 live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
 
 # %% [markdown]
-# The message: a few patterns come again and again, and one above all: a bright column on the left, that of `[CLS]`.
-# The head that is large now, layer 0, head 2, looks at the token before, and needs nothing but the positions for
-# that. (`[CLS]` has none before it and looks at itself.)
+# The message: a few patterns come again and again, and one above all: a bright column on the left, that of `[CLS]`. The
+# head that is large now, layer 0, head 2, looks at the token before, and needs nothing but the positions for that.
+# (`[CLS]` has none before it and looks at itself.)
 #
 # Three things to try. Find the head that looks at the token *after*; it is in layer 1. Go to layer 5, head 11, our head
 # of nouns, and to its neighbours: is it alone? And take the query "it" through some heads: most would give you another
@@ -676,11 +679,11 @@ for name in found[0]:
 # %% [markdown]
 # One head looks at the token before, in layer 0, head 2; its 1.000 is nearly all there is. One looks at the token
 # after, in layer 1, head 8, with 0.572. No head gives itself more than 0.231 or `[SEP]` more than 0.255. But 32 of the
-# 72 heads give more than half of their attention to `[CLS]`; the first of them, in layer 4, gives 0.841. The other 38
-# fit none of these patterns.
+# 72 heads give more than half of their attention to `[CLS]`; the strongest, head 5 of layer 4, gives 0.841. The other
+# 38 fit none of these patterns.
 #
 # The article guesses that one head may look at neighbours, one at grammar, one at distant words. The neighbours are
-# there. But the most common pattern is one that nobody would have guessed: looking at a token that stands for nothing.
+# there. But the most common pattern is one that few would have guessed: looking at a token that stands for nothing.
 
 # %% [markdown]
 # ### What does [CLS] have to say?
@@ -707,10 +710,10 @@ for number, layer in enumerate(encoder.layers):
     x = layer(x)  # (T, 384)
 
 # %% [markdown]
-# Short: in layer 1, 0.689 against 13.288, and in layers 2 and 4 less than a twentieth of the others. That explains the
-# bright columns. Softmax forces a head to give away all its attention, even when it has nothing to say. Then it can
-# give it to `[CLS]`, where a large weight on nearly nothing adds nearly nothing. In layer 0 the value of `[CLS]` is not
-# yet so short, and there the column is rare.
+# Short: in layer 1, 0.689 against 13.288, in layers 2 and 4 less than a twentieth of the others, in layer 3 about a
+# fifth. That explains the bright columns. Softmax forces a head to give away all its attention, even when it has
+# nothing to say. Then it can give it to `[CLS]`, where a large weight on nearly nothing adds nearly nothing. In layer 0
+# the value of `[CLS]` is not yet so short, and there the column is rare.
 #
 # So a weight alone does not say how much a token contributes: weight *times value* enters the sum.
 
@@ -778,30 +781,32 @@ for layer, head in [(5, 11), (4, 5), (4, 2), (4, 10)]:
 # "it looks at nothing" can be read off the weights.
 
 # %% [markdown]
-# ### Exercise 8.4 · Remove a head
+# ### Exercise 8.4 · Hear one head only
 # 1 point · ★☆☆ · 4 minutes
 #
-# Write the heart of that experiment on your own: a *copy* of an `out_proj` matrix in which one head is not heard. Heads
-# are counted from 0. The original must stay as it is.
+# The opposite experiment asks what one head says on its own. Write its heart: a *copy* of an `out_proj` matrix in which
+# only one head is heard. Heads are counted from 0. The original must stay as it is.
 
 # %% name="exercise-8-4"
-def my_silenced(out_weight, head, head_dim):
-    """A copy of out_weight, (d_out, num_heads * head_dim), with the columns of one head at 0."""
+def my_only_head(out_weight, head, head_dim):
+    """A copy of out_weight, (d_out, num_heads * head_dim), with the columns of all other heads at 0."""
     ### BEGIN SOLUTION
-    silenced = out_weight.clone()
-    silenced[:, head * head_dim:(head + 1) * head_dim] = 0  # (d_out, head_dim)
-    return silenced
+    own = slice(head * head_dim, (head + 1) * head_dim)
+    alone = torch.zeros_like(out_weight)
+    alone[:, own] = out_weight[:, own]  # (d_out, head_dim)
+    return alone
     ### END SOLUTION
 
 # %% name="check-8-4"
 ### BEGIN HIDDEN TESTS
-assert check("8.4", my_silenced).status == "right"
+assert check("8.4", my_only_head).status == "right"
 ### END HIDDEN TESTS
-check("8.4", my_silenced)
+check("8.4", my_only_head)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** `nn.Linear` stores one row per output and one column per input, and heads are inputs of `out_proj`.
-# Rows set to 0 would silence outputs, fed by all heads. Without `clone` the model itself would lose its head.
+# Rows set to 0 would silence outputs, to which all heads contribute. And whoever writes into the matrix itself instead
+# of a new one changes the model, for every cell that comes after.
 
 # %% [markdown]
 # ## Your exercises

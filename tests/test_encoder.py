@@ -23,10 +23,8 @@ def theirs():
     from safetensors.torch import load_file
     from transformers import BertConfig, BertModel
 
-    config = BertConfig(
-        hidden_size=384, intermediate_size=1536, num_hidden_layers=6, num_attention_heads=12, attn_implementation="eager"
-    )
-    model = BertModel(config)
+    sizes = {"hidden_size": 384, "intermediate_size": 1536, "num_hidden_layers": 6, "num_attention_heads": 12}
+    model = BertModel(BertConfig(**sizes, attn_implementation="eager"))
     tensors = load_file(pretrained.download() / "model.safetensors")
     tensors.pop("embeddings.position_ids")  # 0 to 511, which BertModel makes itself
     model.load_state_dict(tensors, strict=True)

@@ -286,93 +286,91 @@ BREADTH = Exercise(
     ),
 )
 
-# --- 8.4 remove a head ------------------------------------------------------------------------------------------------
+# --- 8.4 hear one head only -------------------------------------------------------------------------------------------
 
 
-def draw_silences():
+def draw_matrices():
     return [
         FunctionCall([normal(6, 6, seed=90), 1, 2]),
-        FunctionCall([normal(8, 8, seed=91), 0, 2]),
+        FunctionCall([normal(8, 8, seed=91), 3, 2]),
         FunctionCall([normal(9, 9, seed=92), 2, 3]),
     ]
 
 
-def silent(call, gone):
-    """The matrix with 0 at each place (row, column) for which gone(row, column, head, head_dim)."""
+def keeping(call, kept):
+    """The matrix with 0 wherever not kept(row, column, head, head_dim)."""
     weight, head, head_dim = call.arguments
-    return np.array([
-        [0.0 if gone(row, column, head, head_dim) else number for column, number in enumerate(numbers)]
-        for row, numbers in enumerate(plain.rows(weight))
-    ])  # fmt: skip
+    rows = enumerate(plain.rows(weight))
+    return np.array([[x if kept(r, c, head, head_dim) else 0.0 for c, x in enumerate(row)] for r, row in rows])
 
 
-def silenced(call):
-    return [silent(call, lambda row, column, head, size: head * size <= column < (head + 1) * size)]
+def only_head(call):
+    return [keeping(call, lambda row, column, head, size: head * size <= column < (head + 1) * size)]
 
 
-def silenced_as(sentence, gone):
-    """A symptom: other entries were set to 0."""
-    return lambda case: sentence if equals(case, silent(case.call, gone)) else None
+def kept_as(sentence, kept):
+    """A symptom: other entries were kept."""
+    return lambda case: sentence if equals(case, keeping(case.call, kept)) else None
 
 
 def model_changed(case):
     if 0 in case.reply["changed"] and np.allclose(mistakes.returned(case), case.want):
         return (
-            "The result is right, but the original has lost its head, too: setting entries writes into the matrix that"
-            " was given. Start with out_weight.clone()."
+            "The result is right, but the original has changed, too: setting entries writes into the matrix that was"
+            " given. Start with out_weight.clone(), or with torch.zeros_like(out_weight)."
         )
 
 
-SILENCED = Exercise(
+ONLY_HEAD = Exercise(
     id="8.4",
-    title="Remove a head",
-    name="my_silenced",
+    title="Hear one head only",
+    name="my_only_head",
     points=1,
     difficulty=1,
     minutes=4,
-    why="To know what a part does, take it out and look. Weights show where a head looks, not whether it is needed.",
+    why="To know what a part does, take it out, or leave it alone, and look. Weights show only where it looks.",
     hints=(
         "A head's numbers are inputs of out_proj. Does nn.Linear store an input as a row or as a column?",
         "Head h owns the columns from h * head_dim up to, not including, (h + 1) * head_dim.",
-        "silenced = out_weight.clone(), then silenced[:, start:end] = 0, then return silenced.",
+        "alone = torch.zeros_like(out_weight), then alone[:, start:end] = out_weight[:, start:end].",
     ),
-    draw=draw_silences,
-    oracle=silenced,
+    draw=draw_matrices,
+    oracle=only_head,
     mistakes=(
         Mistake("original changed", model_changed),
         Mistake(
+            "the head removed",
+            kept_as(
+                "You removed this head and kept all others. Here only this head's columns stay; the others become 0.",
+                lambda row, column, head, size: not head * size <= column < (head + 1) * size,
+            ),
+        ),
+        Mistake(
             "rows instead of columns",
-            silenced_as(
-                "You set *rows* to 0: these are outputs, to which all heads contribute. A head's numbers are inputs of"
+            kept_as(
+                "You kept *rows*: these are outputs, to which all heads contribute. A head's numbers are inputs of"
                 " out_proj, its columns.",
                 lambda row, column, head, size: head * size <= row < (head + 1) * size,
             ),
         ),
         Mistake(
             "one column only",
-            silenced_as(
-                "You set one column to 0. A head has head_dim of them, from head * head_dim on.",
+            kept_as(
+                "You kept one column. A head has head_dim of them, from head * head_dim on.",
                 lambda row, column, head, size: column == head,
             ),
         ),
         Mistake(
-            "the others removed",
-            silenced_as(
-                "You removed all other heads and kept this one. It is this head's columns that should be 0.",
-                lambda row, column, head, size: not head * size <= column < (head + 1) * size,
-            ),
-        ),
-        Mistake(
             "heads counted from 1",
-            silenced_as(
-                "You removed the head before. Heads are counted from 0: head h begins at column h * head_dim.",
+            kept_as(
+                "You kept the head before. Heads are counted from 0: head h begins at column h * head_dim.",
                 lambda row, column, head, size: (head - 1) * size <= column < head * size,
             ),
         ),
     ),
 )
 
-EXERCISES = (SENTENCE_VECTORS, TURNING_HEADS, BREADTH, SILENCED)
+EXERCISES = (SENTENCE_VECTORS, TURNING_HEADS, BREADTH, ONLY_HEAD)
 QUESTIONS = (
     Question(
         id="Q8.1",

@@ -9,5 +9,11 @@ from course_utils.live.scaling import show_scaling
 from course_utils.live.shape_walk import show_shape_walk
 
 __all__ = [
-    "show_all_heads", "show_attention", "show_dropout", "show_masking", "show_query_steps", "show_scaling", "show_shape_walk",
+    "show_all_heads",
+    "show_attention",
+    "show_dropout",
+    "show_masking",
+    "show_query_steps",
+    "show_scaling",
+    "show_shape_walk",
 ]

@@ -256,104 +256,107 @@ def my_breadth(weights):
     return torch.special.entr(weights).sum(dim=-1).exp()
 
 
-# --- 8.4 remove a head ------------------------------------------------------------------------------------------------
+# --- 8.4 hear one head only -------------------------------------------------------------------------------------------
 
 
 @right("8.4")
-def my_silenced(out_weight, head, head_dim):
+def my_only_head(out_weight, head, head_dim):
     heads = out_weight.unflatten(1, (-1, head_dim)).clone()
-    heads[:, head] = 0
+    heads[:, :head] = 0
+    heads[:, head + 1 :] = 0
     return heads.flatten(1)
 
 
 @right("8.4")
-def my_silenced(out_weight, head, head_dim):
-    owner = torch.arange(out_weight.shape[1]) // head_dim
-    return out_weight * (owner != head)
-
-
-@right("8.4")
-def my_silenced(out_weight, head, head_dim):
-    gone = torch.zeros(len(out_weight), head_dim)
-    return torch.cat([out_weight[:, : head * head_dim], gone, out_weight[:, (head + 1) * head_dim :]], dim=1)
-
-
-@wrong("8.4", "original changed")
-def my_silenced(out_weight, head, head_dim):
-    out_weight[:, head * head_dim : (head + 1) * head_dim] = 0
-    return out_weight
-
-
-@wrong("8.4", "original changed")
-def my_silenced(out_weight, head, head_dim):
-    heads = out_weight.unflatten(1, (-1, head_dim))
-    heads[:, head].zero_()
-    return out_weight
-
-
-@wrong("8.4", "rows instead of columns")
-def my_silenced(out_weight, head, head_dim):
-    silenced = out_weight.clone()
-    silenced[head * head_dim : (head + 1) * head_dim] = 0
-    return silenced
-
-
-@wrong("8.4", "rows instead of columns")
-def my_silenced(out_weight, head, head_dim):
-    owner = torch.arange(len(out_weight)) // head_dim
-    return out_weight * (owner != head)[:, None]
-
-
-@wrong("8.4", "one column only")
-def my_silenced(out_weight, head, head_dim):
-    silenced = out_weight.clone()
-    silenced[:, head] = 0
-    return silenced
-
-
-@wrong("8.4", "one column only")
-def my_silenced(out_weight, head, head_dim):
-    return out_weight * (torch.arange(out_weight.shape[1]) != head)
-
-
-@wrong("8.4", "the others removed")
-def my_silenced(out_weight, head, head_dim):
+def my_only_head(out_weight, head, head_dim):
     owner = torch.arange(out_weight.shape[1]) // head_dim
     return out_weight * (owner == head)
 
 
-@wrong("8.4", "the others removed")
-def my_silenced(out_weight, head, head_dim):
-    silenced = torch.zeros_like(out_weight)
-    own = slice(head * head_dim, (head + 1) * head_dim)
-    silenced[:, own] = out_weight[:, own]
-    return silenced
+@right("8.4")
+def my_only_head(out_weight, head, head_dim):
+    start, end = head * head_dim, (head + 1) * head_dim
+    return torch.nn.functional.pad(out_weight[:, start:end], (start, out_weight.shape[1] - end))
 
 
-@wrong("8.4", "heads counted from 1")
-def my_silenced(out_weight, head, head_dim):
+@wrong("8.4", "original changed")
+def my_only_head(out_weight, head, head_dim):
+    out_weight[:, : head * head_dim] = 0
+    out_weight[:, (head + 1) * head_dim :] = 0
+    return out_weight
+
+
+@wrong("8.4", "original changed")
+def my_only_head(out_weight, head, head_dim):
+    owner = torch.arange(out_weight.shape[1]) // head_dim
+    return out_weight.mul_(owner == head)
+
+
+@wrong("8.4", "the head removed")
+def my_only_head(out_weight, head, head_dim):
     silenced = out_weight.clone()
-    silenced[:, max(0, head - 1) * head_dim : head * head_dim] = 0
+    silenced[:, head * head_dim : (head + 1) * head_dim] = 0
     return silenced
 
 
-@wrong("8.4", "heads counted from 1")
-def my_silenced(out_weight, head, head_dim):
-    owner = 1 + torch.arange(out_weight.shape[1]) // head_dim
+@wrong("8.4", "the head removed")
+def my_only_head(out_weight, head, head_dim):
+    owner = torch.arange(out_weight.shape[1]) // head_dim
     return out_weight * (owner != head)
 
 
+@wrong("8.4", "rows instead of columns")
+def my_only_head(out_weight, head, head_dim):
+    alone = torch.zeros_like(out_weight)
+    own = slice(head * head_dim, (head + 1) * head_dim)
+    alone[own] = out_weight[own]
+    return alone
+
+
+@wrong("8.4", "rows instead of columns")
+def my_only_head(out_weight, head, head_dim):
+    owner = torch.arange(len(out_weight)) // head_dim
+    return out_weight * (owner == head)[:, None]
+
+
+@wrong("8.4", "one column only")
+def my_only_head(out_weight, head, head_dim):
+    alone = torch.zeros_like(out_weight)
+    alone[:, head] = out_weight[:, head]
+    return alone
+
+
+@wrong("8.4", "one column only")
+def my_only_head(out_weight, head, head_dim):
+    return out_weight * (torch.arange(out_weight.shape[1]) == head)
+
+
+@wrong("8.4", "heads counted from 1")
+def my_only_head(out_weight, head, head_dim):
+    alone = torch.zeros_like(out_weight)
+    own = slice(max(0, head - 1) * head_dim, head * head_dim)
+    alone[:, own] = out_weight[:, own]
+    return alone
+
+
+@wrong("8.4", "heads counted from 1")
+def my_only_head(out_weight, head, head_dim):
+    owner = 1 + torch.arange(out_weight.shape[1]) // head_dim
+    return out_weight * (owner == head)
+
+
 @wrong("8.4", "original changed", "rows instead of columns")
-def my_silenced(out_weight, head, head_dim):
-    out_weight[head * head_dim : (head + 1) * head_dim] = 0
+def my_only_head(out_weight, head, head_dim):
+    out_weight[: head * head_dim] = 0
+    out_weight[(head + 1) * head_dim :] = 0
     return out_weight
 
 
 @unnamed("8.4")
-def my_silenced(out_weight, head, head_dim):
+def my_only_head(out_weight, head, head_dim):
     return torch.zeros_like(out_weight)
 
 
 @unnamed("8.4")
-def my_silenced(out_weight, head, head_dim):
-    return out_weight[:, head_dim:]
+def my_only_head(out_weight, head, head_dim):
+    return out_weight[:, head * head_dim : (head + 1) * head_dim]
