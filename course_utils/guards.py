@@ -102,3 +102,22 @@ def check_room(num_new, num_tokens, longest):
             f"With {num_new} new the cache would hold {num_tokens} tokens, but this layer was made with "
             f"context_length={longest}: stop here, or make the layer with a larger context_length."
         )
+
+
+def check_numbers(numbers, words, positions):
+    """Refuse token numbers that an encoder has no vectors for. words, positions: its embeddings. Raises ValueError."""
+    if numbers.dim() not in (1, 2) or numbers.dtype != torch.long:
+        raise ValueError(
+            f"numbers has shape {tuple(numbers.shape)} and holds {numbers.dtype}, but the encoder takes whole numbers "
+            "of shape (T,) or (B, T): torch.tensor(tokenizer.encode(sentence).ids)."
+        )
+    if numbers.shape[-1] > positions.num_embeddings:
+        raise ValueError(
+            f"The sequence has {numbers.shape[-1]} tokens, but the encoder knows {positions.num_embeddings} positions: "
+            "cut the text."
+        )
+    if numbers.numel() and not 0 <= numbers.min() <= numbers.max() < words.num_embeddings:
+        raise ValueError(
+            f"numbers goes from {numbers.min()} to {numbers.max()}, but the vocabulary from 0 to "
+            f"{words.num_embeddings - 1}: use the tokenizer that belongs to the model."
+        )

@@ -145,7 +145,7 @@ def shown(path):
 
 
 SHARED = {}  # what chapters build and later ones import
-for room in ("attention", "influence", "randomness"):
+for room in ("attention", "influence", "randomness", "encoder"):
     SHARED |= definitions((stored.ROOT / f"course_utils/{room}.py").read_text(encoding="utf-8"))
 
 
