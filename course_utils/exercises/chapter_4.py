@@ -29,21 +29,15 @@ def draw_numbers():
     ]
 
 
-def unchanged_without_dropout(call):
-    """With p = 0 the result is x; otherwise chance decides, and the properties judge."""
-    x, p, _ = call.arguments
-    return [np.array(plain.rows(x)) if p == 0 else None] * call.repeat
+def judged_by_properties(call):
+    """Chance decides what is dropped."""
+    return [None] * call.repeat
 
 
 def dropped_numbers(case):
-    """(x, the result, p) of a call with dropout."""
+    """(x, the result, p) of a call."""
     x, p, _ = case.arguments
-    return (x.double().numpy(), case.got, p) if p > 0 and case.got.shape == x.shape else None
-
-
-def equal(first, second):
-    """Whether two values are the same tensor."""
-    return isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor) and torch.equal(first, second)
+    return (x.double().numpy(), case.got, p) if case.got.shape == x.shape else None
 
 
 def given_changed(case):
@@ -54,8 +48,8 @@ def given_changed(case):
 
 
 def same_coins_each_time(case):
-    values = case.reply["values"]
-    if case.want is None and len(values) > 1 and equal(*values[:2]):
+    values = [value for value in case.reply["values"] if isinstance(value, torch.Tensor)]
+    if case.want is None and len(values) > 1 and torch.equal(*values):
         return (
             "Two calls in a row dropped the same numbers: the generator starts anew in each call. Take it as it comes,"
             " without a seed of your own."
@@ -63,7 +57,8 @@ def same_coins_each_time(case):
 
 
 def another_generator(case):
-    if "again" in case.reply and not equal(case.reply["values"][0], case.reply["again"]):
+    first, again = case.reply["values"][0], case.reply.get("again")
+    if isinstance(first, torch.Tensor) and isinstance(again, torch.Tensor) and not torch.equal(first, again):
         return (
             "The generator was put back to the same start, and other numbers were dropped: your coins come from"
             " somewhere else. torch.rand(x.shape, generator=generator)"
@@ -87,7 +82,7 @@ DROPOUT = Exercise(
         "x * kept / (1 - p), where kept is a mask of True and False.",
     ),
     draw=draw_numbers,
-    oracle=unchanged_without_dropout,
+    oracle=judged_by_properties,
     properties=(
         mistakes.dropped_rightly(dropped_numbers, lambda case: tuple(case.arguments[0].shape)),
         same_coins_each_time,
@@ -218,11 +213,11 @@ VANISHED = Exercise(
 
 def draw_attention():
     return [
-        attention_call(T=3, d_k=4, d_v=5, p=0.0, seed=20),
+        attention_call(T=3, d_k=6, d_v=5, p=0.0, seed=20),
         attention_call(2, T=4, d_k=3, d_v=6, p=0.0, seed=30, gradient=True),
         attention_call(3, T=1, d_k=2, d_v=4, p=0.0, seed=40),  # one token: nothing is hidden
         attention_call(2, T=5, d_k=3, d_v=7, p=0.2, seed=50),
-        attention_call(T=4, d_k=7, d_v=6, p=0.75, seed=60),
+        attention_call(6, T=4, d_k=7, d_v=5, p=0.25, seed=60),
     ]
 
 
@@ -287,7 +282,7 @@ def dropped_ones_kept(case):
 
 
 # Of the divisors, these can be taken for √d_k here.
-DIVISORS = {"no scale", "multiplied by the scale", "scaled by d_k, not its root"}
+DIVISORS = {"no scale", "multiplied by the scale", "scaled by d_k, not its root", "scaled by √T"}
 
 
 def likely(divisors):
@@ -323,7 +318,10 @@ DROPPED_ATTENTION = Exercise(
                 without_dropout,
                 unscaled_scores,
                 right=lambda case: math.sqrt(case.arguments[1].shape[-1]),
-                others=lambda case: {"scaled by d_k, not its root": case.arguments[1].shape[-1]},
+                others=lambda case: {
+                    "scaled by d_k, not its root": case.arguments[1].shape[-1],
+                    "scaled by √T": math.sqrt(case.arguments[1].shape[-2]),
+                },
             )
         ),
         mistakes.not_renormalised(without_dropout),
@@ -349,13 +347,13 @@ def draw_dropout_layers():
 
 
 def unchanged_in_evaluation(call):
-    return [None if call.training and call.arguments[0] > 0 else np.array(plain.rows(x)) for (x,) in call.inputs]
+    return [None if call.training else np.array(plain.rows(x)) for (x,) in call.inputs]
 
 
 def dropped_in_training(case):
-    """(x, the result, p) of a call in training with dropout."""
+    """(x, the result, p) of a call in training."""
     x, p = case.arguments[0].double().numpy(), case.call.arguments[0]
-    return (x, case.got, p) if case.call.training and p > 0 and case.got.shape == x.shape else None
+    return (x, case.got, p) if case.call.training and case.got.shape == x.shape else None
 
 
 def scaled_in_evaluation(case):
@@ -408,9 +406,9 @@ def draw_layers():
         fused(2, T=4, d_in=6, d_out=5, context_length=7, dropout=0.5, seed=70, calls=2, influence=True, gradient=True),
         fused(3, T=5, d_in=4, d_out=2, context_length=5, dropout=0.0, seed=80),
         fused(3, T=1, d_in=2, d_out=4, context_length=8, dropout=0.0, seed=90),  # one token: nothing is hidden
-        fused(T=3, d_in=7, d_out=4, context_length=6, dropout=0.1, seed=100),  # one sequence without a batch
+        fused(T=3, d_in=7, d_out=6, context_length=8, dropout=0.1, seed=100),  # one sequence without a batch
         fused(20, T=4, d_in=6, d_out=5, context_length=4, dropout=0.25, seed=110, training=True),
-        fused(2, T=4, d_in=3, d_out=5, context_length=6, dropout=0.0, seed=120, training=True),
+        fused(2, T=3, d_in=4, d_out=5, context_length=6, dropout=0.0, seed=120, training=True),
     ]
 
 
@@ -427,7 +425,7 @@ def projections(call):
 
 
 def fused_attention(call):
-    if call.training and call.arguments[3] > 0:
+    if call.training:
         return [None] * len(call.inputs)
     contexts = []
     for (x,) in call.inputs:
@@ -460,8 +458,8 @@ def quiet_weights(case):
 
 
 def dropped_layer_weights(case):
-    """(weights before dropout, weights behind the context vectors, p) of a call in training with dropout."""
-    if not case.call.training or case.call.arguments[3] == 0:
+    """(weights before dropout, weights behind the context vectors, p) of a call in training."""
+    if not case.call.training:
         return None
     after = behind_layer(case)
     return None if after is None else (layer_weights(case), after, case.call.arguments[3])
@@ -528,7 +526,10 @@ FUSED = Exercise(
                 quiet_weights,
                 layer_scores,
                 right=lambda case: math.sqrt(case.call.arguments[1]),
-                others=lambda case: {"scaled by d_k, not its root": case.call.arguments[1]},
+                others=lambda case: {
+                    "scaled by d_k, not its root": case.call.arguments[1],
+                    "scaled by √T": math.sqrt(case.arguments[0].shape[-2]),
+                },
             )
         ),
         mistakes.not_renormalised(quiet_weights),

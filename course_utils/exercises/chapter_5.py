@@ -176,7 +176,7 @@ def narrow(case):
 
 def d_out_for_all_heads(case):
     got, wanted = asked(case), narrow(case)
-    if got["num_heads"] == wanted["num_heads"] > 1 and got["d_out"] == case.arguments[4]:
+    if got["num_heads"] == wanted["num_heads"] > 1 and got["num_heads"] != case.arguments[4] == got["d_out"]:
         return (
             f"With {got['num_heads']} heads and d_out={got['d_out']}, each token gets {got['num_heads'] * got['d_out']}"
             f" numbers; expected {case.arguments[4]}. In the wrapper, d_out is the width of *one* head."
@@ -390,8 +390,8 @@ def draw_layers():
         layer_call(2, 4, d_in=3, d_out=6, context_length=4, dropout=0.0, num_heads=3, seed=20),
         layer_call(3, 1, d_in=5, d_out=8, context_length=6, dropout=0.0, num_heads=2, seed=40, **unit),  # none hidden
         layer_call(2, 3, d_in=4, d_out=5, context_length=7, dropout=0.1, num_heads=1, seed=60, qkv_bias=True),
-        layer_call(8, 4, d_in=6, d_out=15, context_length=5, dropout=0.25, num_heads=3, seed=80, training=True, **unit),
-        layer_call(2, 4, d_in=5, d_out=6, context_length=9, dropout=0.0, num_heads=2, seed=100, training=True),
+        layer_call(8, 4, d_in=6, d_out=15, context_length=9, dropout=0.25, num_heads=3, seed=80, training=True, **unit),
+        layer_call(2, 3, d_in=5, d_out=8, context_length=6, dropout=0.0, num_heads=2, seed=100, training=True, **unit),
     ]  # fmt: skip
 
 
@@ -431,7 +431,7 @@ def concatenated(call, x):
 
 
 def multi_head_attention(call):
-    if call.training and call.arguments[3] > 0:
+    if call.training:
         return [None] * len(call.inputs)
     matrix, bias = plain.rows(call.weights["out_proj"]), plain.rows(call.weights["out_proj.bias"])
     return [np.array([plain.project(one, matrix, bias) for one in concatenated(call, x)]) for (x,) in call.inputs]
@@ -468,8 +468,8 @@ def quiet_weights(case):
 
 
 def dropped_weights(case):
-    """(weights before dropout, weights behind the context vectors, p) of a call in training with dropout."""
-    if not case.call.training or case.call.arguments[3] == 0:
+    """(weights before dropout, weights behind the context vectors, p) of a call in training."""
+    if not case.call.training:
         return None
     before = [[weights for _, weights in heads_of(case.call, x)] for (x,) in plain.sequences(case.arguments[0])]
     after = behind_heads(case)
@@ -574,8 +574,8 @@ MULTI_HEAD = Exercise(
 def draw_sizes():
     return [
         FunctionCall([768, 768, 12, False]),
-        FunctionCall([3, 8, 4, True]),
-        FunctionCall([5, 9, 3, False]),
+        FunctionCall([2, 10, 5, True]),
+        FunctionCall([7, 9, 3, False]),
         FunctionCall([768, 768, 12, True]),
         FunctionCall([6, 4, 1, False]),
     ]
