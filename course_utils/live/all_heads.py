@@ -38,7 +38,7 @@ def all_heads_figure(weights, tokens, layer=0, head=0):
             f"There is no layer {layer}, head {head}: layers go from 0 to {num_layers - 1}, "
             f"heads from 0 to {num_heads - 1}."
         )
-    weights = np.stack([pictures.weight_panels(heads, tokens) for heads in weights])  # checks each layer
+    weights = np.stack([pictures.weight_panels(heads, tokens, tokens) for heads in weights])  # checks each layer
     names = pictures.numbered(tokens)
 
     def draw(layer, head, query):
