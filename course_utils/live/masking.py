@@ -81,7 +81,7 @@ def draw_masking(weights, depends, names, mask, when):
     cell = max(READABLE, min(40, 340 // size))
     left, top = margins(names, cell)
     wide = left + size * cell + SUMS
-    drawing = Drawing(2 * wide + GAP - SUMS, TITLE + top + size * cell + 8)
+    drawing = Drawing(2 * wide + GAP, TITLE + top + size * cell + 8)
     future = np.triu(np.ones((size, size), dtype=bool), k=1)
     hidden = future if mask else np.zeros_like(future)
 
