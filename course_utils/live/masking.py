@@ -5,8 +5,10 @@ import functools
 
 import numpy as np
 import torch
+from torch import nn
 
 from course_utils import pictures
+from course_utils.guards import check_input
 from course_utils.influence import influences
 from course_utils.live.base import LiveFigure, buttons, tick
 from course_utils.live.colours import WEIGHTS, Scale
@@ -34,9 +36,10 @@ def masking_figure(layer, inputs, tokens):
     inputs = torch.from_numpy(check_vectors("inputs", inputs, tokens))
     if len(tokens) > MOST_TOKENS:
         raise ValueError(f"This figure has room for {MOST_TOKENS} tokens, not {len(tokens)}: pass fewer of them.")
-    if not all(callable(getattr(layer, name, None)) for name in ("W_query", "W_key", "W_value")):
+    if not all(isinstance(getattr(layer, name, None), nn.Linear) for name in ("W_query", "W_key", "W_value")):
         raise ValueError("layer must have linear layers W_query, W_key and W_value: pass a SelfAttention_v2, for example.")
     layer = copy.deepcopy(layer).cpu().double()  # in 64 bits rounding is told from dependence
+    check_input(inputs, layer.W_query.in_features, layer.W_query.weight)
     names = pictures.numbered(tokens)
 
     @functools.cache
@@ -81,7 +84,7 @@ def draw_masking(weights, depends, names, mask, when):
     cell = max(READABLE, min(40, 340 // size))
     left, top = margins(names, cell)
     wide = left + size * cell + SUMS
-    drawing = Drawing(2 * wide + GAP - SUMS, TITLE + top + size * cell + 8)
+    drawing = Drawing(2 * wide + GAP, TITLE + top + size * cell + 8)
     future = np.triu(np.ones((size, size), dtype=bool), k=1)
     hidden = future if mask else np.zeros_like(future)
 

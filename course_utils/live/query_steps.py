@@ -30,7 +30,7 @@ def query_steps_figure(inputs, tokens):
     reach = max(1.0, float(np.abs(inputs).max())) * 2
     first = min(1, len(names) - 1)  # the second token, as in the chapter
 
-    controls = {"query": choice("query", names, first), "step": buttons("show up to", STEPS, STEPS[-1])}
+    controls = {"query": choice("query", names, first), "step": buttons("", STEPS, STEPS[-1])}
     controls["edited"] = choice("change the embedding of", names, first)
     numbers = [
         slider(f"number {place + 1}", value, -reach, reach, 0.01) for place, value in enumerate(inputs[first].tolist())

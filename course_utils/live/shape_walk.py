@@ -193,6 +193,7 @@ def say(ways, names, step, token, number, x):
         return f"{what}. Every number has the colour of its head; a row names the token and the head that its numbers belong to."
     if step == SCORES_AT:
         return f"{what}: {counts[0]} scores with transpose, {counts[1]} without."
-    leaks = [sorted({names[row] for row in np.argwhere(marked[0])[:, 0] if row < token}) for _, marked in ways]
-    early = f" Without transpose it reaches {', '.join(leaks[1])}, which must not see it." if leaks[1] else ""
+    reached = np.flatnonzero(ways[1][1][0].any(axis=1))  # rows, without transpose
+    early = ", ".join(names[row] for row in reached if row < token)
+    early = f" Without transpose it reaches {early}, which must not see it." if early else ""
     return f"{what}: {counts[0]} numbers with transpose, {counts[1]} without.{early}"
