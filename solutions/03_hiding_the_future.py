@@ -33,7 +33,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.autograd.functional import jacobian
 
-from course_utils import pictures
+from course_utils import live, pictures
 from course_utils.attention import SelfAttention_v2
 from course_utils.checking import answer, check, hint, progress, solution
 
@@ -798,6 +798,18 @@ print("with division, at most 1e-8:", bool(rest.triu(diagonal=1).max() < 1e-8))
 # which is rounding: $Z_i$ cancels, but not to the last bit. So the page's warning has a point after all. Forget to
 # renormalise, and the future leaks although every forbidden weight is 0: it leaks through the sizes of the weights that
 # are left. With $-\infty$ before softmax there is nothing to forget.
+#
+# All these ways in one figure, computed in 64-bit floats: weights on the left, dependency matrix on the right. Which
+# settings do you expect to leak?
+
+# %% name="masking-live"
+live.show_masking(attention, inputs, tokens)
+
+# %% [markdown]
+# The message: the triangle on the right is what counts, and grey cells on the left do not guarantee it. Mask after
+# softmax, and every output depends on everything; the row sums give it away. Renormalise, and the triangle is back.
+#
+# Now turn the mask off. Every row sums to 1 again, and all 36 cells say yes. Row sums alone prove nothing, either.
 
 # %% [markdown]
 # ### Exercise 3.5 · Does anything leak?

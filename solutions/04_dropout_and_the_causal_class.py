@@ -33,7 +33,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from course_utils import pictures
+from course_utils import live, pictures
 from course_utils.attention import SelfAttention_v2
 from course_utils.checking import answer, check, hint, progress, solution
 from course_utils.guards import check_dropout, check_input
@@ -541,6 +541,19 @@ print("mask A or mask B:", any(torch.equal(drawn, mask) for mask in [mask_a, mas
 # %% [markdown]
 # One of the two. With PyTorch 2.7 or later it should be mask A; `torch.equal(drawn, mask_a)` tells. An NVIDIA GPU has a
 # generator of its own, and draws a third mask. So whatever a reader should see again is best drawn on the CPU.
+#
+# Here are rate, seed, both masks and the switch between training and evaluation in one figure, on the causal weights.
+# Which of the six row sums can never be anything but 0 or 2 at a rate of 0.5?
+
+# %% name="dropout-live"
+live.show_dropout(weights, tokens, masked=future)
+
+# %% [markdown]
+# The message: every draw gives other row sums, and only their average over many draws is 1. The first row holds a single
+# weight, so at a rate of 0.5 it is either doubled or gone.
+#
+# Three things to try. Step through the seeds and watch how often "Your" attends to nothing. Switch between mask A and
+# mask B with seed 123. And choose eval: whatever rate and seed say, the weights stay as they are.
 
 # %% [markdown]
 # ## Batches

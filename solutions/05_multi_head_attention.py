@@ -32,7 +32,7 @@ if "COLAB_RELEASE_TAG" in os.environ:
 import torch
 from torch import nn
 
-from course_utils import pictures
+from course_utils import live, pictures
 from course_utils.attention import CausalAttention
 from course_utils.checking import answer, check, hint, progress, solution
 from course_utils.guards import check_dropout, check_heads, check_input
@@ -508,6 +508,17 @@ print(torch.softmax(scores / 12**0.5, dim=-1)[0, :, 5])
 # three sets of weights. Its favourite is "one" in the first and second head, with 0.1820 and 0.1797, and "step" itself
 # in the third, with 0.1759. Below stand the same rows divided by $\sqrt{12}$. They are flatter: 0.1754 for "one" in the
 # first head.
+#
+# Three 6 × 6 matrices are a lot of numbers to read as a table. The next figure takes weights of any number of heads,
+# yours as well. (The scores go along so that you can read them, too.)
+
+# %% name="heads-live"
+live.show_attention(weights[0], tokens, scores=scores[0])
+
+# %% [markdown]
+# The message: one sentence, three matrices of weights, and the last row of each is the row of "step" that we printed.
+# Choose a head to see it alone, and a query to read its favourites in words. Point at a cell for query, key, score and
+# weight.
 
 # %% [markdown]
 # ### Step 4: merge
@@ -548,6 +559,23 @@ print("as the wrapper:", torch.allclose(context, three_heads(batch), atol=1e-6))
 #
 # (The message recommends `reshape`, which copies when it has to. We write `contiguous().view(...)` because then one can
 # see where the copy happens.)
+#
+# Here is the whole walk for the queries of one sentence, a colour for each head. To keep it short, the same numbers also
+# serve as keys and values. On the left stands the split as it should be. On the right is the shortcut from step 2, one
+# `view` straight to the final shape. What will the colours look like there?
+
+# %% name="shape-walk-live"
+torch.manual_seed(123)
+x = torch.randn(6, 12, dtype=torch.float64)  # (T, d_out), larger numbers than our queries
+live.show_shape_walk(x, num_heads=3, tokens=tokens)
+
+# %% [markdown]
+# The message: with the transpose every head has one colour and all six words. Without it each head gets all three
+# colours and two of the six words, in the same shape.
+#
+# Now follow a number. Choose "starts" and go on to the last step. On the left it changes its own row and the rows below
+# it, in the columns of its own head. On the right it reaches the row of "Your", which comes first and must not see it.
+# Choose a head to see only its numbers.
 
 # %% [markdown]
 # ### Exercise 5.4 · Merge the heads
@@ -1132,5 +1160,6 @@ progress(5)
 # | tokens of the wrong width | mat1 and mat2 shapes cannot be multiplied |
 # | mask as a plain attribute | it stays on the CPU when the layer moves |
 #
-# **Next.** This was the last step on the way from a dot product to the attention of GPT-2. All chapters:
-# [the course's contents](../README.md#chapters).
+# **Next.** This was the last step on the way from a dot product to the attention of GPT-2. In
+# [chapter 6](06_in_practice.ipynb) the layer goes to work: two sequences, padding, speed, and what can go wrong. All
+# chapters: [the course's contents](../README.md#chapters).

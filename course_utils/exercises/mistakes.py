@@ -95,10 +95,10 @@ def moved(matrix):
 # The numbers are ranks: how often each is reported, most often first.
 
 
-def wrong_divisor(weights, scores, right, others):
+def wrong_divisor(weights, scores, right, others, names=None):
     """1 and 10: scores divided by the wrong number. right: case -> the divisor wanted. others: case -> {name: divisor}.
 
-    Gives one mistake per name; "no scale" and "scale multiplied" are always among them.
+    Gives one mistake for each of the names, which stand in `ADVICE`: those that the exercise can meet, or all.
     """
 
     def symptom(name):
@@ -115,12 +115,13 @@ def wrong_divisor(weights, scores, right, others):
 
         return found
 
-    return tuple(Mistake(name, symptom(name)) for name in ADVICE)
+    return tuple(Mistake(name, symptom(name)) for name in names or ADVICE)
 
 
 ADVICE = {
     "scaled by √d_out": (
-        "That is √d_out, the width of all heads together; each head's scores are sums over head_dim products."
+        "That is √d_out, the width of the result; a score is a sum over the numbers of one key (head_dim of them in a"
+        " head)."
     ),
     "scaled by d_k, not its root": "That is d_k itself; take its square root.",
     "scaled by √d_in": "That is √d_in, the width of the inputs; the scores are sums over d_k products.",
@@ -175,6 +176,133 @@ def softmax_over_batch(weights):
     return Mistake("softmax over the wrong axis", symptom)
 
 
+def softmax_over_all(weights):
+    """3: softmax over all weights of a table at once."""
+
+    def symptom(case):
+        seen = weights(case)
+        rows = seen.sum(axis=-1)
+        if np.allclose(rows.sum(axis=-1), 1, atol=CLOSE) and rows.shape[-1] > 1 and np.ptp(rows) > CLOSE:
+            return (
+                f"All weights of your table together sum to 1, and the first row to {rows.flat[0]:.4f}:"
+                " softmax ran over everything. A row belongs to one query and needs a sum of its own: the last axis,"
+                " dim=-1."
+            )
+
+    return Mistake("softmax over the wrong axis", symptom)
+
+
+def no_softmax(weights, scores):
+    """Scores used as weights: as they are, or divided by their sum. Each row is then a multiple of its scores."""
+
+    def symptom(case):
+        seen, raw = weights(case), scores(case)
+        factors = (seen * raw).sum(axis=-1, keepdims=True) / (raw * raw).sum(axis=-1, keepdims=True)
+        if seen.shape[-1] < 3 or not np.allclose(seen, factors * raw, atol=CLOSE * np.abs(seen).max()):
+            return None
+        if sums_to_one(seen, axis=-1):
+            return (
+                "Your weights are the scores, divided by the sum of their row; the smallest weight is"
+                f" {seen.min():.4f}. Take the exponential before you divide: softmax."
+            )
+        return (
+            f"Your weights are multiples of the scores: the first row sums to {seen.sum(axis=-1).flat[0]:.4f}. Softmax"
+            " makes shares of them, which are positive and sum to 1."
+        )
+
+    return Mistake("no softmax", symptom)
+
+
+def scaled_after_softmax(weights, scores):
+    """Softmax's weights divided or multiplied by a number. Comes before `wrong_divisor`, which would also find them."""
+
+    def symptom(case):
+        seen = weights(case)
+        sums = seen.sum(axis=-1)
+        if np.ptp(sums) < CLOSE and abs(sums.flat[0] - 1) > CLOSE and divisor(seen, scores(case)) is not None:
+            return (
+                f"Each of your rows sums to {sums.flat[0]:.4f}: weights were scaled after softmax. Divide the *scores*"
+                " by √d_k, and leave the weights as softmax makes them."
+            )
+
+    return Mistake("scaled after softmax", symptom)
+
+
+def exponentials_not_divided(weights, scores):
+    """Exponentials of scores used as weights. Comes after the softmax over wrong axes, which would also be found."""
+
+    def symptom(case):
+        seen = weights(case)
+        sums = seen.sum(axis=-1)
+        if sums.size > 1 and np.ptp(sums) > CLOSE and divisor(seen, scores(case)) is not None:
+            return (
+                f"Your first row sums to {sums.flat[0]:.4f} and another one to {sums.flat[-1]:.4f}, while the ratios"
+                " inside a row are those of exponentials. Divide each row by its own sum."
+            )
+
+    return Mistake("exponentials not divided by their sum", symptom)
+
+
+def exp_overflows(weights, scaled_scores):
+    """Softmax by hand without subtracting the largest score: nan where scores are large."""
+
+    def symptom(case):
+        seen, largest = weights(case), scaled_scores(case).max()
+        if largest > 88 and np.isnan(seen).any():  # exp of more than 88 is inf in 32 bits
+            return (
+                f"Scores go up to {largest:.0f} here, exp of that is inf, and inf/inf is nan. Subtract the largest"
+                " score of each row first, or use `torch.softmax`, which does it for you."
+            )
+
+    return Mistake("exp overflows", symptom)
+
+
+def weights_instead(case):
+    """Softmax applied where scores were asked for."""
+    seen = returned(case)
+    if seen.shape[-1] > 2 and seen.min() >= 0 and sums_to_one(seen, axis=-1):
+        return "Your numbers are positive and sum to 1: these are weights already. Return the scores, without softmax."
+
+
+WEIGHTS_INSTEAD_OF_SCORES = Mistake("weights instead of scores", weights_instead)
+
+
+def scores_scaled(case):
+    """Scores divided by a number where the plain ones were asked for."""
+    ratio = case.want / returned(case)
+    if ratio.size > 2 and ratio.min() > 0 and np.ptp(ratio) < CLOSE and abs(ratio[0] - 1) > CLOSE:
+        return (
+            f"Your scores are the right ones, all divided by {ratio[0]:.4f}. A score is the dot product itself; nothing"
+            " is divided here."
+        )
+
+
+SCORES_SCALED = Mistake("scaled, though nothing asks for it", scores_scaled)
+
+
+def values_forgotten(others):
+    """The weights returned, or other vectors mixed than the values. others: case -> {name: vectors (..., T, d)}."""
+
+    def symptom(case):
+        got, wanted = case.got, np.shape(case.want)
+        if got.shape == (*wanted[:-1], wanted[-2]) != wanted and sums_to_one(got, axis=-1):
+            return (
+                f"Your result has shape {got.shape} and its rows sum to 1: these are the weights. Mix the values with"
+                " them, `weights @ values`."
+            )
+        for name, vectors in others(case).items():
+            if got.shape != vectors.shape or got.shape[-2] >= got.shape[-1]:
+                continue
+            mix = got @ np.linalg.pinv(vectors)  # (..., T, d) @ (..., d, T) -> (..., T, T)
+            if np.allclose(mix @ vectors, got, atol=CLOSE) and (sums_to_one(mix, -1) or sums_to_one(mix, -2)):
+                return (
+                    f"Your result mixes the {name}: its first row takes {mix.flat[0]:.4f} of the first one. It is the"
+                    " values that are mixed: `weights @ values`."
+                )
+
+    return Mistake("values forgotten", symptom)
+
+
 def dropout_in_evaluation(case):
     """4: dropout still on after `eval()`; two calls with the same input differ."""
     values = case.reply["values"]
@@ -203,7 +331,7 @@ def heads_by_view(num_heads):
         says = "depends on input" if seen[output, source] else "does not depend on input"
         return (
             f"Output {output} {says} {source}: your heads hold pieces of several tokens. After view(B, T, num_heads,"
-            " head_dim), heads and tokens must change places: transpose(1, 2)."
+            " head_dim), heads and tokens must change places: `transpose(1, 2)`."
         )
 
     return Mistake("heads split without transpose", symptom)
@@ -235,7 +363,7 @@ def heads_merged_without_transpose(size, context=returned):
             return (
                 "The numbers are right and stand in the wrong places: one row holds pieces of tokens"
                 f" {', '.join(map(str, row))}. Before view or reshape, bring the heads of a token together:"
-                " transpose(-3, -2)."
+                " `transpose(-3, -2)`."
             )
 
     return Mistake("heads merged without transpose", symptom)
@@ -337,7 +465,7 @@ def heads_in_a_list(case):
         count, name = len(case.reply["parameters"]), case.reply["listed"][0]
         return (
             f"PyTorch finds {count} parameters in your layer, and none of those in `self.{name}`: it does not look into"
-            " a Python list, so they would never be trained. Use nn.ModuleList([...])."
+            " a Python list, so they would never be trained. Use `nn.ModuleList([...])`."
         )
 
 
@@ -560,8 +688,8 @@ def query_and_key_swapped(weights, scores):
         seen, raw = weights(case), scores(case)
         if divisor(seen, raw) is None and divisor(seen, np.swapaxes(raw, -2, -1)) is not None:
             return (
-                "Your row i holds what belongs in column i: the keys ask, and the queries are asked. It is "
-                "queries @ keys.transpose(-2, -1), in this order."
+                "Your row i holds what belongs in column i: the keys ask, and the queries are asked. The queries come"
+                " first: `queries @ keys.T`, or with a batch `queries @ keys.transpose(-2, -1)`."
             )
 
     return Mistake("query and key swapped", symptom)
@@ -585,8 +713,8 @@ def overwritten(case):
     gradient = case.reply.get("gradient")
     if gradient and "modified by an inplace operation" in gradient["message"]:
         return (
-            "Backward stops: a tensor that gradients need was changed in place. Use masked_fill instead of masked_fill_"
-            " (and x = x * mask instead of x *= mask)."
+            "Backward stops: a tensor that gradients need was changed in place. Use masked_fill instead of"
+            " masked_fill_, x = x * mask instead of x *= mask, x = x / s instead of x /= s."
         )
 
 

@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from course_utils import files
+from course_utils import files, stills
 from course_utils.launch import environment
 from course_utils.publish import links
 
@@ -27,7 +27,8 @@ def main(arguments):
     unknown = wanted - {source.name[:2] for source in chosen}
     if unknown:
         sys.exit(f"There is no chapter {', '.join(sorted(unknown))} in solutions/. usage: build [NUMBER ...]")
-    environment.become(environment.python_with("requirements.txt"), "build", arguments)
+    # with the tests' packages, so that no chapter installs any while its outputs are being stored
+    environment.become(environment.python_with("requirements.txt", "tests/requirements.txt"), "build", arguments)
     from course_utils.publish import chapter  # needs the environment
 
     os.environ["COURSE_PROGRESS"] = ""  # what a notebook shows depends on no earlier run
@@ -74,6 +75,7 @@ def execute(notebook, path: Path):
         client.execute()
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         sys.exit(f"{error}\n{links.relative(path)} does not run. Its chapter stays stored as it was.")
+    stills.keep(notebook)
     notebook.metadata.language_info = {"name": "python"}  # without the version of whoever built it
     notebook.metadata.source["outputs"] = outputs_digest(notebook)
 
