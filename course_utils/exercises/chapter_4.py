@@ -61,7 +61,7 @@ def another_generator(case):
     if isinstance(first, torch.Tensor) and isinstance(again, torch.Tensor) and not torch.equal(first, again):
         return (
             "The generator was put back to the same start, and other numbers were dropped: your coins come from"
-            " somewhere else. torch.rand(x.shape, generator=generator)"
+            " somewhere else. `torch.rand(x.shape, generator=generator)`"
         )
 
 
@@ -78,8 +78,8 @@ DROPOUT = Exercise(
     ),
     hints=(
         "Each number has a coin of its own. How many random numbers do you need, and which of them mean keep?",
-        "torch.rand(x.shape, generator=generator) lies below 1 - p with probability 1 - p.",
-        "x * kept / (1 - p), where kept is a mask of True and False.",
+        "`torch.rand(x.shape, generator=generator)` lies below `1 - p` with probability 1 - p.",
+        "`x * kept / (1 - p)`, where `kept` is a mask of True and False.",
     ),
     draw=draw_numbers,
     oracle=judged_by_properties,
@@ -150,7 +150,7 @@ def empty_columns(case):
         place = int(np.argwhere(by_column != case.want)[0][-1])
         return (
             f"Your verdict on token {place} is that on *column* {place}: whether anybody attends to it. A query is a"
-            " row; go along it, dim=-1."
+            " row; go along it, `dim=-1`."
         )
 
 
@@ -194,8 +194,8 @@ VANISHED = Exercise(
     why="A row that vanished is no fault of your code: it is one of the draws over which dropout is right on average.",
     hints=(
         "Which dimension do you go along, if you want a verdict on each query?",
-        "dropped == 0 is True where a weight is 0. What must hold for all of a row?",
-        "(dropped == 0).all(dim=-1)",
+        "`dropped == 0` is True where a weight is 0. What must hold for all of a row?",
+        "`(dropped == 0).all(dim=-1)`",
     ),
     draw=draw_dropped,
     oracle=empty_rows,
@@ -281,13 +281,8 @@ def dropped_ones_kept(case):
         return "Weights with `True` in your mask are 0, and those with `False` are not. Here True means *keep*."
 
 
-# Of the divisors, these can be taken for √d_k here.
-DIVISORS = {"no scale", "multiplied by the scale", "scaled by d_k, not its root", "scaled by √T"}
-
-
-def likely(divisors):
-    """Those mistakes of `wrong_divisor` that can be made in this chapter."""
-    return tuple(mistake for mistake in divisors if mistake.name in DIVISORS)
+# The divisors that can be taken for √d_k in this chapter.
+DIVISORS = ("no scale", "multiplied by the scale", "scaled by d_k, not its root", "scaled by √T")
 
 
 DROPPED_ATTENTION = Exercise(
@@ -300,8 +295,8 @@ DROPPED_ATTENTION = Exercise(
     why="Scores, hide, softmax, drop, mix: in this order the future stays at 0, and a dropped weight really is 0.",
     hints=(
         "Five steps: scores, hide the future, softmax, dropout, mix. Which comes just before the mix?",
-        "Until softmax it is chapter 3. Then: weights * kept / (1 - p).",
-        "keys.transpose(-2, -1) turns the keys over with and without a batch.",
+        "Until softmax it is chapter 3. Then: `weights * kept / (1 - p)`.",
+        "`keys.transpose(-2, -1)` turns the keys over with and without a batch.",
     ),
     draw=draw_attention,
     oracle=attention_with_dropout,
@@ -313,16 +308,15 @@ DROPPED_ATTENTION = Exercise(
         mistakes.diagonal_off_by_one(without_dropout),
         mistakes.filled_with_a_number(without_dropout, scaled_scores),
         mistakes.query_and_key_swapped(without_dropout, unscaled_scores),
-        *likely(
-            mistakes.wrong_divisor(
-                without_dropout,
-                unscaled_scores,
-                right=lambda case: math.sqrt(case.arguments[1].shape[-1]),
-                others=lambda case: {
-                    "scaled by d_k, not its root": case.arguments[1].shape[-1],
-                    "scaled by √T": math.sqrt(case.arguments[1].shape[-2]),
-                },
-            )
+        *mistakes.wrong_divisor(
+            without_dropout,
+            unscaled_scores,
+            right=lambda case: math.sqrt(case.arguments[1].shape[-1]),
+            others=lambda case: {
+                "scaled by d_k, not its root": case.arguments[1].shape[-1],
+                "scaled by √T": math.sqrt(case.arguments[1].shape[-2]),
+            },
+            names=DIVISORS,
         ),
         mistakes.not_renormalised(without_dropout),
         mistakes.no_mask(without_dropout),
@@ -373,11 +367,11 @@ DROPOUT_LAYER = Exercise(
     points=2,
     difficulty=2,
     minutes=6,
-    why="`eval()` reaches every layer inside a model because each asks the same switch, self.training.",
+    why="`eval()` reaches every layer inside a model because each asks the same switch, `self.training`.",
     hints=(
         "The layer has nothing to learn: it keeps p, and forward looks at a switch.",
-        "`self.training` is True after .train() and False after .eval().",
-        "if not self.training: return x. Otherwise as in exercise 4.1, without a generator.",
+        "`self.training` is True after `.train()` and False after `.eval()`.",
+        "`if not self.training: return x`. Otherwise as in exercise 4.1, without a generator.",
     ),
     draw=draw_dropout_layers,
     oracle=unchanged_in_evaluation,
@@ -482,7 +476,7 @@ def scaled_by_all_three(case):
 def an_extra_bias(case):
     rows = [name for name, shape in case.reply["parameters"].items() if len(shape) == 1]
     if rows:
-        return f"Your layer has a bias, `{rows[0]}`, and should have none: nn.Linear(..., bias=False)."
+        return f"Your layer has a bias, `{rows[0]}`, and should have none: `nn.Linear(..., bias=False)`."
 
 
 FUSED = Exercise(
@@ -494,10 +488,10 @@ FUSED = Exercise(
     minutes=15,
     why="This is how large models store it: one product instead of three, and the same numbers.",
     hints=(
-        "self.W_qkv = nn.Linear(d_in, 3 * d_out, bias=False); in forward, cut its result into three parts.",
-        "self.W_qkv(x).chunk(3, dim=-1) gives queries, keys and values, (..., T, d_out) each.",
-        "The mask is a buffer for context_length tokens: cut it, self.mask[:T, :T], with T = x.shape[-2].",
-        "nn.Dropout(dropout) is a layer: make it in __init__ and call it on the weights, after softmax.",
+        "`self.W_qkv = nn.Linear(d_in, 3 * d_out, bias=False)`; in `forward`, cut its result into three parts.",
+        "`self.W_qkv(x).chunk(3, dim=-1)` gives queries, keys and values, (..., T, d_out) each.",
+        "The mask is a buffer for `context_length` tokens: cut it, `self.mask[:T, :T]`, with `T = x.shape[-2]`.",
+        "`nn.Dropout(dropout)` is a layer: make it in `__init__` and call it on the weights, after softmax.",
     ),
     draw=draw_layers,
     oracle=fused_attention,
@@ -521,16 +515,15 @@ FUSED = Exercise(
         ),
         mistakes.query_and_key_swapped(quiet_weights, layer_scores),
         Mistake("scaled by the width of all three", scaled_by_all_three),
-        *likely(
-            mistakes.wrong_divisor(
-                quiet_weights,
-                layer_scores,
-                right=lambda case: math.sqrt(case.call.arguments[1]),
-                others=lambda case: {
-                    "scaled by d_k, not its root": case.call.arguments[1],
-                    "scaled by √T": math.sqrt(case.arguments[0].shape[-2]),
-                },
-            )
+        *mistakes.wrong_divisor(
+            quiet_weights,
+            layer_scores,
+            right=lambda case: math.sqrt(case.call.arguments[1]),
+            others=lambda case: {
+                "scaled by d_k, not its root": case.call.arguments[1],
+                "scaled by √T": math.sqrt(case.arguments[0].shape[-2]),
+            },
+            names=DIVISORS,
         ),
         mistakes.not_renormalised(quiet_weights),
         mistakes.no_mask(quiet_weights),

@@ -331,7 +331,7 @@ def heads_by_view(num_heads):
         says = "depends on input" if seen[output, source] else "does not depend on input"
         return (
             f"Output {output} {says} {source}: your heads hold pieces of several tokens. After view(B, T, num_heads,"
-            " head_dim), heads and tokens must change places: transpose(1, 2)."
+            " head_dim), heads and tokens must change places: `transpose(1, 2)`."
         )
 
     return Mistake("heads split without transpose", symptom)
@@ -363,7 +363,7 @@ def heads_merged_without_transpose(size, context=returned):
             return (
                 "The numbers are right and stand in the wrong places: one row holds pieces of tokens"
                 f" {', '.join(map(str, row))}. Before view or reshape, bring the heads of a token together:"
-                " transpose(-3, -2)."
+                " `transpose(-3, -2)`."
             )
 
     return Mistake("heads merged without transpose", symptom)
@@ -465,7 +465,7 @@ def heads_in_a_list(case):
         count, name = len(case.reply["parameters"]), case.reply["listed"][0]
         return (
             f"PyTorch finds {count} parameters in your layer, and none of those in `self.{name}`: it does not look into"
-            " a Python list, so they would never be trained. Use nn.ModuleList([...])."
+            " a Python list, so they would never be trained. Use `nn.ModuleList([...])`."
         )
 
 
