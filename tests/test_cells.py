@@ -27,13 +27,15 @@ def needed(*texts, name="my_causal_weights"):
 
 def test_only_what_the_answer_needs_runs():
     assert needed(
+        "from somewhere import *",
         "import torch\nimport matplotlib.pyplot as plt\nprint('hello')",
         "for step in range(10**9): train()",
         "def helper(x):\n    return torch.tril(x) * FACTOR\n\n\ndef other(): pass",
         "FACTOR = 2; UNUSED = 3\nplt.plot([1])\nimage = plt.figure()",
-        "torch.manual_seed(1)\n@torch.no_grad()\ndef my_causal_weights(scores):\n    return helper(scores)\nprint(my_causal_weights(1))",
+        "torch.manual_seed(1)\n@torch.no_grad()\ndef my_causal_weights(scores):\n    return helper(scores)\nprint(1)",
         "helper = None",
     ) == [
+        ["from somewhere import *"],
         ["import torch"],
         ["def helper(x):", "    return torch.tril(x) * FACTOR"],
         ["FACTOR = 2; UNUSED = 3"],
@@ -63,9 +65,16 @@ def test_lines_keep_their_numbers():
     assert text.split("\n").index("    return s") == 4
 
 
-@pytest.mark.parametrize("text", [
-    "%matplotlib inline\n!pip install x\nfiles = !ls\nhelp?\n" + RIGHT, "%%time\n" + RIGHT, RIGHT.replace("\n", "\r\n"), "\n" + RIGHT,
-], ids=["magics", "a cell magic", "Windows line ends", "empty lines"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "%matplotlib inline\n!pip install x\nfiles = !ls\nhelp?\n" + RIGHT,
+        "%%time\n" + RIGHT,
+        RIGHT.replace("\n", "\r\n"),
+        "\n" + RIGHT,
+    ],
+    ids=["magics", "a cell magic", "Windows line ends", "empty lines"],
+)
 def test_an_answer_is_found_among(text):
     assert needed(text)[-1] == RIGHT.strip().split("\n")
 
@@ -75,9 +84,19 @@ def test_a_percent_sign_in_python_is_no_magic():
     assert needed(text) == [text.split("\n")]
 
 
-@pytest.mark.parametrize("text", [
-    "%%bash\nrm -rf /", "def broken(:", "(" * 10**5, "-" * 10**5 + "1", "a" + ".b" * 10**5, "x = '\0'", "x = 1\n" * 10**5,
-], ids=["bash", "no Python", "brackets", "signs", "dots", "a null", "too long"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "%%bash\nrm -rf /",
+        "def broken(:",
+        "(" * 10**5,
+        "-" * 10**5 + "1",
+        "a" + ".b" * 10**5,
+        "x = '\0'",
+        "x = 1\n" * 10**5,
+    ],
+    ids=["bash", "no Python", "brackets", "signs", "dots", "a null", "too long"],
+)
 def test_a_cell_that_is_no_python_costs_no_other(text):
     assert needed(text, RIGHT) == [RIGHT.strip().split("\n")]
 
@@ -101,7 +120,9 @@ def test_without_marks_headings_and_a_telling_name_the_definitions_tell_the_chap
 
 def test_a_name_that_two_chapters_ask_for_belongs_to_the_marked_one():
     marked = {"cell_type": "code", "source": RIGHT, "id": "exercise-2-1"}
-    found = cells.read("x", packed({"cells": [marked, {"cell_type": "code", "source": RIGHT, "id": "exercise-3-2"}]}), NAMES)
+    found = cells.read(
+        "x", packed({"cells": [marked, {"cell_type": "code", "source": RIGHT, "id": "exercise-3-2"}]}), NAMES
+    )
     assert found.defining(EXERCISE) == [1]
 
 
@@ -110,20 +131,37 @@ def test_nbgraders_mark_is_enough():
     assert cells.read("x", packed({"cells": [cell]}), NAMES).marked(EXERCISE)
 
 
-@pytest.mark.parametrize("made", [
-    {"nbformat": 3, "worksheets": [{"cells": [{"cell_type": "code", "input": RIGHT.splitlines(keepends=True)}]}]},
-    {"cells": [{"cell_type": "code", "source": RIGHT}], "metadata": {"kernelspec": {"name": "conda-env-ünï"}}},
-], ids=["version 3", "another kernel"])  # fmt: skip
+@pytest.mark.parametrize(
+    "made",
+    [
+        {"nbformat": 3, "worksheets": [{"cells": [{"cell_type": "code", "input": RIGHT.splitlines(keepends=True)}]}]},
+        {"cells": [{"cell_type": "code", "source": RIGHT}], "metadata": {"kernelspec": {"name": "conda-env-ünï"}}},
+    ],
+    ids=["version 3", "another kernel"],
+)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_other_tools_notebooks_are_read(made, encoding):
     found = cells.read("x.ipynb", json.dumps(made).encode(encoding), NAMES)
     assert found.defining(EXERCISE) == [0]
 
 
-@pytest.mark.parametrize("content", [
-    b"", b"  \n", b"not json", b"[]", b"3", b'{"cells": 3}', b'{"cells": [3]}', b'{"cells": [{"cell_type": "code", "source": 3}]}',
-    b"[" * 10**5, b"\xff\xfe\xff", b'{"cells": [{"cell_type": "code", "source": [1, 2]}]}', b'{"metadata": {"source": 3}}',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"  \n",
+        b"not json",
+        b"[]",
+        b"3",
+        b'{"cells": 3}',
+        b'{"cells": [3]}',
+        b'{"cells": [{"cell_type": "code", "source": 3}]}',
+        b"[" * 10**5,
+        b"\xff\xfe\xff",
+        b'{"cells": [{"cell_type": "code", "source": [1, 2]}]}',
+        b'{"metadata": {"source": 3}}',
+    ],
+)
 def test_what_is_no_notebook_is_named_as_such(content):
     with pytest.raises(cells.NoNotebook, match="^is (empty|damaged)"):
         cells.read("x.ipynb", content, NAMES)

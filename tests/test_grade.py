@@ -17,6 +17,14 @@ from tests.answers import ANSWERS
 from tests.boxes import sandbox  # noqa: F401
 from tests.handed_in import notebook, packed
 
+IMPORTS = """import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.autograd.functional import jacobian
+
+"""
 WHO = Student("jane", "Jane Doe")
 CHECKED = [id for id, exercise in EXERCISES.items() if exercise.chapter == 3]
 
@@ -48,7 +56,11 @@ def test_stored_notebooks_get_all_points_or_none(path, graded):
     status = RIGHT if path.parent.name == "solutions" else NOT_ATTEMPTED
     own = [entry for id, entry in found.items() if EXERCISES[id].chapter in made.chapters]
     assert {entry.result.status for entry in own} <= {status} and not any(entry.remarks for entry in own)
-    assert all(entry.result.status == NOT_ATTEMPTED for id, entry in found.items() if EXERCISES[id].chapter not in made.chapters)
+    assert all(
+        entry.result.status == NOT_ATTEMPTED
+        for id, entry in found.items()
+        if EXERCISES[id].chapter not in made.chapters
+    )
 
 
 @pytest.mark.parametrize("marks", [True, False], ids=["with marks", "marks stripped"])
@@ -70,13 +82,18 @@ def rounds():
             yield chapter, {answer.exercise: answer for answer in row if answer}
 
 
-@pytest.mark.parametrize("chapter, row", [pytest.param(*found, id=f"{found[0]}-{k}") for k, found in enumerate(rounds())])
+@pytest.mark.parametrize(
+    "chapter, row", [pytest.param(*found, id=f"{found[0]}-{k}") for k, found in enumerate(rounds())]
+)
 def test_grading_and_check_agree_on_every_answer(chapter, row, graded):
-    found, _ = graded(packed(notebook({id: answer.source for id, answer in row.items()}, chapter=chapter)))
+    texts = {id: IMPORTS + answer.source for id, answer in row.items()}
+    found, _ = graded(packed(notebook(texts, chapter=chapter)))
     for id, answer in row.items():
         checked = judge(EXERCISES[id], perform(answer.object, EXERCISES[id].calls))
         result = found[id].result
-        assert (result.status, result.points, result.mistake) == (checked.status, checked.points, checked.mistake), answer
+        assert (result.status, result.points, result.mistake) == (checked.status, checked.points, checked.mistake), (
+            answer
+        )
 
 
 def test_the_last_definition_counts_and_the_report_says_so(graded):
@@ -84,7 +101,9 @@ def test_the_last_definition_counts_and_the_report_says_so(graded):
     made["cells"].append({"cell_type": "code", "source": handed_in.WRONG, "metadata": {}, "outputs": []})
     found, _ = graded(packed(made))
     assert answers(found) == only("3.2", NOT_YET)
-    assert found["3.2"].remarks == ["`my_causal_weights` is defined 2 times in the notebook; the last definition counts."]
+    assert found["3.2"].remarks == [
+        "`my_causal_weights` is defined 2 times in the notebook; the last definition counts."
+    ]
 
 
 def test_a_duplicated_exercise_cell_is_the_same_case(graded):
@@ -106,7 +125,9 @@ def test_deleted_cells_cost_their_own_points_only(graded):
 def test_a_cell_that_is_no_python_is_said_to_be_none(graded):
     found, _ = graded(packed(notebook({"3.2": "def my_causal_weights(scores:\n    pass"})))
     assert answers(found) == only("3.2", NOT_YET)
-    assert "Your cell cannot be read by Python" in found["3.2"].result.message and "line 1" in found["3.2"].result.message
+    assert (
+        "Your cell cannot be read by Python" in found["3.2"].result.message and "line 1" in found["3.2"].result.message
+    )
 
 
 def test_another_name_is_said_to_be_another(graded):
@@ -123,19 +144,22 @@ def test_an_answer_that_hangs_or_dies_costs_its_own_points_only(graded):
         assert words in found["3.1"].result.message
 
 
-
 def test_a_wrong_helper_of_an_earlier_exercise_does_not_cost_twice(graded):
     """A later answer that is right with the reference helper counts as right, with a remark."""
     uses = """def my_causal_weights(scores):
     seen = my_running_average(torch.eye(scores.shape[-1])) > 0
     return scores.masked_fill(~seen, -torch.inf).softmax(-1)
 """
-    found, _ = graded(packed(notebook({"3.1": "def my_running_average(sequence):\n    return sequence * 0 + 1", "3.2": uses})))
+    found, _ = graded(
+        packed(notebook({"3.1": "def my_running_average(sequence):\n    return sequence * 0 + 1", "3.2": uses}))
+    )
     assert answers(found) == only("3.2", RIGHT) | {"3.1": NOT_YET}
     (remark,) = found["3.2"].remarks
     assert "`my_running_average` (exercise 3.1)" in remark
 
-    found, _ = graded(packed(notebook({"3.1": "def my_running_average(sequence):\n    return sequence", "3.2": handed_in.WRONG})))
+    found, _ = graded(
+        packed(notebook({"3.1": "def my_running_average(sequence):\n    return sequence", "3.2": handed_in.WRONG}))
+    )
     assert answers(found) == only("3.1", NOT_YET) | {"3.2": NOT_YET} and not found["3.2"].remarks
 
 
@@ -145,9 +169,14 @@ def test_of_two_notebooks_the_better_answer_counts(graded):
     assert found["3.2"].remarks == ["2 notebooks hold this exercise; the answer in 1.ipynb counts."]
 
 
-@pytest.mark.parametrize("content, words", [
-    (b"", "0.ipynb is empty."), (b"{", "0.ipynb is damaged or no notebook"), (b'{"cells": []}', "0.ipynb holds no exercise"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "content, words",
+    [
+        (b"", "0.ipynb is empty."),
+        (b"{", "0.ipynb is damaged or no notebook"),
+        (b'{"cells": []}', "0.ipynb holds no exercise"),
+    ],
+)
 def test_what_holds_nothing_gets_no_points_and_a_reason(content, words, graded):
     found, made = graded(content)
     assert answers(found) == only(None, None) and words in made.remarks[0]
@@ -166,8 +195,12 @@ def test_a_report_survives_the_disk(graded):
 @pytest.fixture
 def written(graded, tmp_path):
     """The folder with the pages of a class of one whose names and code are hostile."""
-    _, made = graded(packed(notebook({"3.1": "def my_running_average(s):\n    raise ValueError('<script>alert(1)</script>')"})))
-    made = report.Report(Student("jane", "=cmd|<script>x</script>"), made.graded, [3], ["<img src=//x>"], made.protection, "")
+    _, made = graded(
+        packed(notebook({"3.1": "def my_running_average(s):\n    raise ValueError('<script>alert(1)</script>')"}))
+    )
+    made = report.Report(
+        Student("jane", "=cmd|<script>x</script>"), made.graded, [3], ["<img src=//x>"], made.protection, ""
+    )
     report.write_all(tmp_path, [made], [3])
     return tmp_path, made
 
@@ -208,5 +241,7 @@ def test_the_summary_counts_mistakes(graded, tmp_path):
 def test_gradescope_gets_what_it_reads(written):
     _, made = written
     results = lms.gradescope(made, [3])
-    assert results["score"] == 0 and [test["max_score"] for test in results["tests"]] == [EXERCISES[id].points for id in CHECKED]
+    assert results["score"] == 0 and [test["max_score"] for test in results["tests"]] == [
+        EXERCISES[id].points for id in CHECKED
+    ]
     assert {"name", "score", "max_score", "output", "visibility"} == set(results["tests"][0])

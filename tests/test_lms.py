@@ -35,9 +35,16 @@ def test_moodle_gets_grades_in_its_column_and_nothing_else_changes():
 
 
 @pytest.mark.parametrize("text, platform", [(CANVAS, lms.CANVAS), (MOODLE, lms.MOODLE)], ids=["Canvas", "Moodle"])
-@pytest.mark.parametrize("change", [
-    lambda text: text.replace(",", ";"), lambda text: text.replace("\r\n", "\n"), lambda text: text.rstrip(), lambda text: text,
-], ids=["semicolons", "line ends", "no last line end", "as it is"])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace(",", ";"),
+        lambda text: text.replace("\r\n", "\n"),
+        lambda text: text.rstrip(),
+        lambda text: text,
+    ],
+    ids=["semicolons", "line ends", "no last line end", "as it is"],
+)
 def test_without_scores_a_file_comes_back_byte_for_byte(text, platform, change):
     content = change(text).encode()
     assert lms.fill(content, platform, []) == (content, [])
@@ -49,9 +56,17 @@ def test_a_file_in_an_older_encoding_keeps_it():
     assert filled == content.replace(b'late",,', b'late",100,').replace(b"Submitted,-,", b"Submitted,44.44,")
 
 
-@pytest.mark.parametrize("student", [
-    Student("k", "someone", ("77",)), Student("k", "jane"), Student("k", "X1"), Student("k", "Jane Doe"), Student("k", "Doe, Jane"),
-], ids=["ID", "login", "SIS ID", "name", "name as in Canvas"])  # fmt: skip
+@pytest.mark.parametrize(
+    "student",
+    [
+        Student("k", "someone", ("77",)),
+        Student("k", "jane"),
+        Student("k", "X1"),
+        Student("k", "Jane Doe"),
+        Student("k", "Doe, Jane"),
+    ],
+    ids=["ID", "login", "SIS ID", "name", "name as in Canvas"],
+)
 def test_a_student_is_found_by_what_the_download_tells(student):
     filled, remarks = lms.fill(CANVAS.encode(), lms.CANVAS, [(student, 9, 9)])
     assert filled.decode() == CANVAS.replace('C",,', 'C",18,') and remarks == []
@@ -78,10 +93,16 @@ def test_of_several_assignments_one_must_be_named():
     assert b'C",18,' in filled
 
 
-@pytest.mark.parametrize("content, platform", [
-    (b"", lms.CANVAS), (MOODLE.encode(), lms.CANVAS), (CANVAS.encode(), lms.MOODLE), (b"\x89PNG\0\1", lms.MOODLE),
-    (b'Full name,Grade\n"open, quote\n', lms.MOODLE),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "content, platform",
+    [
+        (b"", lms.CANVAS),
+        (MOODLE.encode(), lms.CANVAS),
+        (CANVAS.encode(), lms.MOODLE),
+        (b"\x89PNG\0\1", lms.MOODLE),
+        (b'Full name,Grade\n"open, quote\n', lms.MOODLE),
+    ],
+)
 def test_another_file_is_refused(content, platform):
     with pytest.raises(lms.Unusable):
         lms.fill(content, platform, SCORES)

@@ -73,8 +73,13 @@ def test_from_a_folder_to_grades_and_a_second_run_grades_only_what_changed(hande
     assert "Protection: on" in said and "6 of 6, done in" in progress
     assert scores(out) == EXPECTED
     assert {path.name for path in out.iterdir()} == {
-        "grades.csv", "summary.html", "feedback", "gradescope", "gradebook.csv", run.KEPT,
-    }  # fmt: skip
+        "grades.csv",
+        "summary.html",
+        "feedback",
+        "gradescope",
+        "gradebook.csv",
+        run.KEPT,
+    }
     assert (out / "gradebook.csv").read_text().splitlines()[2:] == ["s0,1,2", "s1,2,0"]
     assert len(list((out / "feedback").iterdir())) == len(list((out / "gradescope").iterdir())) == 6
 
@@ -232,36 +237,47 @@ def test_a_dask_cluster_loses_a_worker_in_the_middle_and_no_submission(handed, t
 
 
 def test_broken_and_hostile_submissions_cost_no_other_student(tmp_path):
-    handed = lay(tmp_path / "class", {
-        f"alice/{NAME}": RIGHT,
-        f"hangs/{NAME}": HANGS,
-        "empty/a.ipynb": b"",
-        "corrupt/a.ipynb": RIGHT[:1000],
-        "other/a.ipynb": packed({"cells": [{"cell_type": "code", "source": "x = 1"}]}),
-        "bomb.zip": zipped({"a.ipynb": b"[" * 60_000_000}),
-        "outside.zip": zipped({f"../../{NAME}": RIGHT, NAME: WRONG}),
-        "Ünïcode.zip": zipped({NAME: RIGHT}),
-        "garbage.zip": b"PK",
-        f"zoe/{NAME}": RIGHT.replace(b"\\n", b"\\r\\n"),
-    })  # fmt: skip
+    handed = lay(
+        tmp_path / "class",
+        {
+            f"alice/{NAME}": RIGHT,
+            f"hangs/{NAME}": HANGS,
+            "empty/a.ipynb": b"",
+            "corrupt/a.ipynb": RIGHT[:1000],
+            "other/a.ipynb": packed({"cells": [{"cell_type": "code", "source": "x = 1"}]}),
+            "bomb.zip": zipped({"a.ipynb": b"[" * 60_000_000}),
+            "outside.zip": zipped({f"../../{NAME}": RIGHT, NAME: WRONG}),
+            "Ünïcode.zip": zipped({NAME: RIGHT}),
+            "garbage.zip": b"PK",
+            f"zoe/{NAME}": RIGHT.replace(b"\\n", b"\\r\\n"),
+        },
+    )
     out = tmp_path / "grades"
     process = go(handed, "--out", out, "--workers", 2)
     _, progress = process.communicate()
     assert process.returncode == 0, progress
     full = ["alice", "hangs", "zoe", "Ünïcode"]
     none = ["empty", "corrupt", "other", "bomb", "outside", "garbage"]
-    assert {student: sum(points.values()) for student, points in scores(out).items()} == dict.fromkeys(full, 2) | dict.fromkeys(none, 0)
+    assert {student: sum(points.values()) for student, points in scores(out).items()} == dict.fromkeys(
+        full, 2
+    ) | dict.fromkeys(none, 0)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["class", "grades"]
 
 
 # --- what the command says --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arguments, words", [
-    (["nowhere"], "does not exist"), (["file.txt"], "neither a folder nor a zip"), (["class", "--workers", "0"], "from 1 on"),
-    (["class", "--out", "class/out"], "lies inside"), (["bare"], "holds no submissions"),
-    (["class", "--moodle", "file.txt"], "cannot be filled: it has no column"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["nowhere"], "does not exist"),
+        (["file.txt"], "neither a folder nor a zip"),
+        (["class", "--workers", "0"], "from 1 on"),
+        (["class", "--out", "class/out"], "lies inside"),
+        (["bare"], "holds no submissions"),
+        (["class", "--moodle", "file.txt"], "cannot be filled: it has no column"),
+    ],
+)
 def test_a_mistake_in_the_command_is_one_sentence(arguments, words, handed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file.txt").write_text("x")

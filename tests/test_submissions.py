@@ -1,4 +1,4 @@
-"""Who handed in what: every form of download is understood, and no file can lead out of the folder or fill the memory."""
+"""Who handed in what: every form of download is understood; no file leads out of the folder or fills the memory."""
 
 import io
 import os
@@ -16,7 +16,10 @@ BOOK = b'{"cells": []}'
 
 def seen(start):
     """{(name, ids): names of the notebooks} for all submissions."""
-    return {(found.student.name, found.student.ids): [file.parts[-1] for file in found.notebooks] for found in submissions(start)}
+    return {
+        (found.student.name, found.student.ids): [file.parts[-1] for file in found.notebooks]
+        for found in submissions(start)
+    }
 
 
 FORMS = {
@@ -25,7 +28,12 @@ FORMS = {
         {("alice", ()): [NAME], ("bob", ()): [NAME]},
     ),
     "flat names": (
-        {"alice.ipynb": BOOK, f"bob_{NAME}": BOOK, f"{NAME[:-6]} - carol.ipynb": BOOK, f"alice_{NAME[:-6]} (1).ipynb": BOOK},
+        {
+            "alice.ipynb": BOOK,
+            f"bob_{NAME}": BOOK,
+            f"{NAME[:-6]} - carol.ipynb": BOOK,
+            f"alice_{NAME[:-6]} (1).ipynb": BOOK,
+        },
         {
             ("alice", ()): ["alice.ipynb", f"alice_{NAME[:-6]} (1).ipynb"],
             ("bob", ()): [f"bob_{NAME}"],
@@ -33,7 +41,11 @@ FORMS = {
         },
     ),
     "Canvas": (
-        {f"doejane_LATE_123_4567_{NAME}": BOOK, "doejane_123_4568_work.zip": zipped({"x.ipynb": BOOK}), f"roe_9_1_{NAME}": BOOK},
+        {
+            f"doejane_LATE_123_4567_{NAME}": BOOK,
+            "doejane_123_4568_work.zip": zipped({"x.ipynb": BOOK}),
+            f"roe_9_1_{NAME}": BOOK,
+        },
         {("doejane", ("123",)): ["x.ipynb", f"doejane_LATE_123_4567_{NAME}"], ("roe", ("9",)): [f"roe_9_1_{NAME}"]},
     ),
     "Moodle's folders": (
@@ -61,7 +73,12 @@ FORMS = {
         {("alice", ()): ["Y.IPYNB", "x.ipynb.txt"], ("bob", ()): ["x.ipynb.json"]},
     ),
     "traces of tools": (
-        {f"alice/{NAME}": BOOK, "alice/.ipynb_checkpoints/a.ipynb": BOOK, "__MACOSX/alice/._a.ipynb": BOOK, "b/c.ipynb": BOOK},
+        {
+            f"alice/{NAME}": BOOK,
+            "alice/.ipynb_checkpoints/a.ipynb": BOOK,
+            "__MACOSX/alice/._a.ipynb": BOOK,
+            "b/c.ipynb": BOOK,
+        },
         {("alice", ()): [NAME], ("b", ()): ["c.ipynb"]},
     ),
     "a zip a student": (
@@ -176,6 +193,12 @@ def test_a_zip_in_a_zip_without_end_comes_to_an_end(tmp_path):
     assert found["alice"][0] == [] and "too deep" in found["alice"][1]
 
 
+def test_folders_in_folders_without_end_come_to_an_end(tmp_path):
+    lay(tmp_path / "class", {f"alice/{'x/' * tree.DEEPEST}{NAME}": BOOK, f"bob/{NAME}": BOOK})
+    found = remarks(tmp_path / "class")
+    assert found["alice"][0] == [] and "too deep" in found["alice"][1]
+
+
 def test_a_zip_with_a_huge_table_of_contents_is_not_loaded(tmp_path, monkeypatch):
     many = io.BytesIO()
     with zipfile.ZipFile(many, "w") as archive:
@@ -190,7 +213,10 @@ def test_a_zip_with_a_huge_table_of_contents_is_not_loaded(tmp_path, monkeypatch
     assert found["carol"] == ([BOOK], "")
 
 
-@pytest.mark.parametrize("content", [b"", b"not a zip", zipped({"a.ipynb": BOOK})[:40], zipped({"a.ipynb": b"1" * 99}).replace(b"PK\1\2", b"PK\1\3")])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"not a zip", zipped({"a.ipynb": BOOK})[:40], zipped({"a.ipynb": b"1" * 99}).replace(b"PK\1\2", b"PK\1\3")],
+)
 def test_a_damaged_zip_costs_its_owner_only(content, tmp_path):
     lay(tmp_path / "class", {"alice.zip": content, f"bob/{NAME}": BOOK})
     found = remarks(tmp_path / "class")

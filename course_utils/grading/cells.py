@@ -1,4 +1,4 @@
-"""From the bytes of a notebook to what runs of it: the cell of an exercise and what that cell needs of the cells before.
+"""From the bytes of a notebook to what runs of it: the cell of an exercise, and what it needs of the cells before.
 
 Only that is run: a training loop or a picture that an answer does not use costs nothing and can break nothing.
 """
@@ -9,7 +9,7 @@ import re
 import symtable
 from dataclasses import dataclass, field
 
-LARGEST_STRUCTURE = 5_000_000  # bytes of a notebook outside its texts: more would be lists in lists, made to fill memory
+LARGEST_STRUCTURE = 5_000_000  # bytes of a notebook outside its texts: more are lists in lists, made to fill memory
 LONGEST_CELL = 200_000  # characters; a longer cell is not read
 MOST_CELLS = 2000
 TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # to its end, or to that of the file
@@ -26,7 +26,7 @@ class NoNotebook(Exception):
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement at the top of a cell. binds: names that it sets. needs: names that must be there when it is used."""
+    """A statement at the top of a cell. binds: names that it sets. needs: names that must be there when it is used."""
 
     first: int  # line
     last: int
@@ -74,7 +74,7 @@ class Notebook:
     chapters: set[int]
 
     def defining(self, exercise):
-        """The numbers of the cells that define what an exercise asks for, but not those marked as another exercise's."""
+        """The numbers of the cells that define what an exercise asks for, but not those marked as another's."""
         if exercise.chapter not in self.chapters:
             return []
         return [
@@ -144,7 +144,7 @@ def text_of(cell):
 
 
 def chapters(name, source_path, words, cells, names_of_chapters):
-    """The chapters that a notebook belongs to: by its marks, its record of its source, its headings, its name, its code."""
+    """The chapters that a notebook belongs to: by its marks, the record of its source, headings, name or code."""
     if marked := {int(cell.exercise.split(".")[0]) for cell in cells if cell.exercise}:
         return marked
     for text, pattern in [(source_path, CHAPTER), (words, HEADING), (name, CHAPTER)]:

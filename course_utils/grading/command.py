@@ -1,6 +1,7 @@
 """python3 -m course_utils grade SUBMISSIONS --out GRADES: grade what a class handed in.
 
-SUBMISSIONS is a folder or a zip, as it was downloaded. GRADES gets grades.csv, summary.html and feedback/, a page a student.
+SUBMISSIONS is a folder or a zip, as it was downloaded. GRADES gets grades.csv, summary.html and
+feedback/, a page a student.
 """
 
 import argparse
@@ -29,18 +30,22 @@ def parser():
     """What the command understands."""
     parser = argparse.ArgumentParser(prog="python3 -m course_utils grade", description=__doc__.partition("\n\n")[2])
     parser.add_argument("submissions", type=Path, help="a folder or a zip: a folder a student, or flat files")
-    parser.add_argument("--out", type=Path, required=True, help="the folder for what is written; a second run goes on there")
+    parser.add_argument("--out", type=Path, required=True, help="the folder for what is written")
     parser.add_argument(
-        "--chapters", type=int, nargs="+", metavar="N", help="the chapters that count (without it, all that anyone handed in)"
+        "--chapters",
+        type=int,
+        nargs="+",
+        metavar="N",
+        help="the chapters that count (otherwise all that anyone handed in)",
     )
     parser.add_argument("--workers", type=int, default=os.cpu_count(), metavar="N", help="processes at once")
     parser.add_argument("--dask", metavar="ADDRESS", help="grade on the workers of this Dask cluster")
     parser.add_argument("--gradescope", action="store_true", help="also write results.json, one for each submission")
-    parser.add_argument("--canvas", type=Path, metavar="CSV", help="also fill a copy of the gradebook exported from Canvas")
+    parser.add_argument("--canvas", type=Path, metavar="CSV", help="also fill a copy of the gradebook from Canvas")
     parser.add_argument("--column", metavar="NAME", help="the assignment in Canvas's file, where there are several")
-    parser.add_argument("--moodle", type=Path, metavar="CSV", help="also fill a copy of the grading worksheet from Moodle")
+    parser.add_argument("--moodle", type=Path, metavar="CSV", help="also fill a copy of the worksheet from Moodle")
     parser.add_argument(
-        "--unsandboxed", action="store_true", help="go on even where this machine has no protection against hostile code"
+        "--unsandboxed", action="store_true", help="go on where this machine has no protection from hostile code"
     )
     return parser
 

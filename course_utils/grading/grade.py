@@ -21,7 +21,7 @@ ORDER = [NOT_ATTEMPTED, NOT_YET, RIGHT]
 SEVERAL = "{} notebooks hold this exercise; the answer in {} counts."
 DEFINED_TWICE = "`{}` is defined {} times in the notebook; the last definition counts."
 WITH_HELPERS = (
-    "This answer uses {}, which is not right yet. With a right one in its place this answer is right, and that is what counts."
+    "This answer uses {}, which is not right yet. With a right one in its place this answer is right, and that counts."
 )
 threads = threading.local()  # a sandbox talks to one thread only
 
@@ -64,7 +64,7 @@ def grade(task, sandbox):
     answers = [grade_notebook(notebook, sandbox) for notebook in notebooks]
     return Report(
         student=task.student,
-        graded=[best(exercise, notebooks, [found.get(exercise.id) for found in answers]) for exercise in EXERCISES.values()],
+        graded=[best(exercise, notebooks, [found.get(id) for found in answers]) for id, exercise in EXERCISES.items()],
         chapters=sorted(set().union(*(notebook.chapters for notebook in notebooks))),
         remarks=remarks,
         protection=str(sandbox.protection),
@@ -93,10 +93,11 @@ def grade_notebook(notebook, sandbox):
 
 
 def grade_answer(exercise, notebook, places, earlier, sandbox):
-    """Graded, for an exercise that these cells of the notebook define. earlier: {id: Graded} of the exercises before."""
+    """Graded, for an exercise that these cells define. earlier: {id: Graded} of the exercises before."""
     times = sum(exercise.name in statement.binds for place in places for statement in notebook.cells[place].statements)
     remarks = [DEFINED_TWICE.format(exercise.name, times)] if times > 1 else []
-    remarks += [f"The cell marked as this exercise's {cell.problem}." for cell in notebook.marked(exercise) if cell.problem]
+    broken = [cell for cell in notebook.marked(exercise) if cell.problem]
+    remarks += [f"The cell marked as this exercise's {cell.problem}." for cell in broken]
 
     texts, used = notebook.needed(places[-1], exercise.name)
     result = judged(exercise, sandbox.run(texts, exercise.name, exercise.calls, exercise.chapter))

@@ -21,7 +21,10 @@ class Unusable(Exception):
 
 @dataclass(frozen=True)
 class Platform:
-    """How a learning platform's file is read. ids: columns that tell students apart, best first; names: of full names."""
+    """How a learning platform's file is read.
+
+    ids: columns that tell students apart, best first. names: the column of full names.
+    """
 
     name: str
     ids: tuple[str, ...]
@@ -176,7 +179,7 @@ def matched(sheet, platform, scores):
             remarks.append(f"{score[0].name}: {why} in {platform.name}'s file, so nothing was filled in.")
         elif rows[0] in found:
             remarks.append(
-                f"{score[0].name}: the same row in {platform.name}'s file as {found[rows[0]][0].name}, who was filled in."
+                f"{score[0].name}: the same row in {platform.name}'s file as {found[rows[0]][0].name}, so left out."
             )
         else:
             found[rows[0]] = score

@@ -1,4 +1,4 @@
-"""What is known of a submission after grading, and the files made of it: grades.csv, a page a student, a page for all."""
+"""What is known of a submission after grading, and the files made of it: a table, a page a student, a page for all."""
 
 import csv
 import functools
@@ -27,8 +27,8 @@ class Graded:
 class Report:
     """All that is known of a submission.
 
-    graded: one for each exercise of the course. chapters: the numbers of those that were handed in. remarks: sentences on
-    the whole submission. protection: what the answers ran under. digest: of the submission and of the grader.
+    graded: one for each exercise of the course. chapters: the numbers of those that were handed in. remarks: sentences
+    on the whole submission. protection: what the answers ran under. digest: of the submission and of the grader.
     """
 
     student: Student
@@ -71,7 +71,8 @@ def points(graded):
 def write_all(out, reports, chapters):
     """Write grades.csv, feedback/*.html and summary.html. Gives [(student, points, highest possible points)].
 
-    reports: an iterable that is gone through once, so that a large class never lies in memory. chapters: those that count.
+    reports: an iterable that is gone through once, so that a large class never lies in memory. chapters: those that
+    count.
     """
     rows = io.StringIO()
     table = csv.writer(rows, lineterminator="\n")
@@ -102,8 +103,8 @@ def csv_rows(report, chapters):
     for graded in report.of(chapters):
         result = graded.result
         yield [
-            harmless(report.student.name), harmless(" ".join(report.student.ids)), result.id, result.title, result.status,
-            result.points, result.max_points, result.mistake or "", harmless(result.message),
+            harmless(report.student.name), harmless(" ".join(report.student.ids)), result.id, result.title,
+            result.status, result.points, result.max_points, result.mistake or "", harmless(result.message),
             harmless(" ".join([*graded.remarks, *report.remarks])),
         ]  # fmt: skip
 

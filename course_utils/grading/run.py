@@ -42,12 +42,12 @@ class Store:
 def run(submissions, store, executor, unsandboxed, done):
     """Grade what the store does not have yet. Gives {key of a student: why the submission could not be graded}.
 
-    executor: gives, each time it is called, a context of (executor of concurrent.futures, tasks to keep in it). A new one
-    is asked for when a worker was lost. done: called with each submission that is dealt with.
+    executor: gives, each time it is called, a context of (executor of concurrent.futures, tasks to keep in it). A new
+    one is asked for when a worker was lost. done: called with each submission that is dealt with.
     Raises Unprotected when a worker's machine has no protection.
     """
     waiting = deque(submissions)
-    suspects = deque()  # in work when a worker was lost: each goes on alone, so that only the guilty one can be lost again
+    suspects = deque()  # in work when a worker was lost: each goes on alone, so that only the guilty one is lost again
     failed = {}
     while waiting or suspects:
         alone = not waiting

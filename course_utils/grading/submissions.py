@@ -26,7 +26,7 @@ LONGEST_NAME = 80  # characters of a file's name made from a student's
 
 @dataclass(frozen=True)
 class Student:
-    """key: the name of the student's files, unlike every other. ids: what the download calls the student, beside the name."""
+    """key: the name of the student's files, unlike every other. ids: what the download calls them, beside the name."""
 
     key: str
     name: str
@@ -143,7 +143,7 @@ def bare(name):
 
 
 def without_chapter(name):
-    """A notebook's file name without a chapter's, and without what downloading twice adds: what is left names a student."""
+    """A notebook's file name without a chapter's, and without what a second download adds: it names a student."""
     rest = bare(name)
     for source in links.sources():
         rest = re.sub(re.escape(source.stem) + COPY, "", rest, flags=re.IGNORECASE)
@@ -162,7 +162,7 @@ def gradescope_list(files):
                     GRADESCOPE.fullmatch(number)["id"]: people(entry[":submitters"]) for number, entry in listed.items()
                 }
             except (tree.Unreadable, yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError) as error:
-                raise SystemExit(f"{GRADESCOPE_LIST} is not as Gradescope writes it ({error}). Export once more.") from None
+                raise SystemExit(f"{GRADESCOPE_LIST} is not as Gradescope writes it ({error}). Export again.") from None
     return {}
 
 

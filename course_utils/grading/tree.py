@@ -30,8 +30,9 @@ class Unreadable(Exception):
 class File:
     """A file on the disk, or one in a zip.
 
-    parts: the folders and zips that it lies in below the start, then its name. path: where it, or the outermost zip, lies
-    on the disk. members: its name in that zip, then in the zip inside, and so on. problem: why it will not be read, or None.
+    parts: the folders and zips that it lies in below the start, then its name. path: where it, or the outermost zip,
+    lies on the disk. members: its name in that zip, then in the zip inside, and so on. problem: why it will not be
+    read, or None.
     """
 
     parts: tuple[str, ...]
@@ -144,7 +145,7 @@ def shown(name):
 
 
 def name_of(entry):
-    """A zip entry's name; macOS writes UTF-8 without saying so, which zipfile then takes for the encoding of old DOS."""
+    """A zip entry's name; macOS writes UTF-8 without saying so, which zipfile takes for the encoding of old DOS."""
     if not entry.flag_bits & 0x800:
         with contextlib.suppress(UnicodeError):
             return entry.filename.encode("cp437").decode("utf-8")
