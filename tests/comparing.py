@@ -77,7 +77,7 @@ def same_picture(fresh, stored):
 
 
 def same_picture_in_the_large(fresh, stored):
-    """Whether two PNG pictures in base64 look the same apart from their letters, which another library draws elsewhere."""
+    """Whether two PNG pictures in base64 look the same, letters aside, which another library draws elsewhere."""
     left, right = (opened(picture) for picture in (fresh, stored))
     if any(abs(one - other) > MOVED for one, other in zip(left.size, right.size)):
         return False

@@ -69,7 +69,9 @@ class Cell(IPyNbCell):
         if not super().compare_outputs(fresh, ref, skip_compare):
             return False
         if different := different_pictures(test, ref):
-            self.comparison_traceback = [f"picture {number} looks different from the stored one" for number in different]
+            self.comparison_traceback = [
+                f"picture {number} looks different from the stored one" for number in different
+            ]
             return False
         return True
 
@@ -90,6 +92,8 @@ def agree(fresh, stored):
 
 def different_pictures(fresh, stored):
     """The numbers, from 1, of the pictures that do not look like the stored ones, or are there only once."""
-    new, old = ([out.data["image/png"] for out in outputs if "image/png" in out.get("data", {})] for outputs in (fresh, stored))
+    new, old = (
+        [out.data["image/png"] for out in outputs if "image/png" in out.get("data", {})] for outputs in (fresh, stored)
+    )
     pairs = range(max(len(new), len(old)))
     return [i + 1 for i in pairs if i >= min(len(new), len(old)) or not SAME(new[i], old[i])]

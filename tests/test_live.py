@@ -90,7 +90,9 @@ def test_scaling_and_temperature_divide_the_scores_of_the_first_d_k_numbers(d_k,
     figure.controls["temperature"].value = temperature
     scores = x[:, :d_k].double() @ x[0, :d_k].double()
     divided = scores / (d_k**0.5 if scaled else 1) / temperature
-    wanted = f'key "cat": score {scores[1]:.4f}, divided {divided[1]:.4f}, weight {torch.softmax(divided, dim=0)[1]:.4f}'
+    wanted = (
+        f'key "cat": score {scores[1]:.4f}, divided {divided[1]:.4f}, weight {torch.softmax(divided, dim=0)[1]:.4f}'
+    )
     assert wanted in hovers(figure)
     assert sum(text.startswith("number ") for text in hovers(figure)) == d_k, "one product each"
 
@@ -132,11 +134,15 @@ def test_the_walk_ends_where_torch_ends_and_the_mistake_reaches_earlier_tokens(x
     heads = x.double().view(4, 2, 2).transpose(0, 1)  # (num_heads, T, head_dim)
     context = torch.nn.functional.scaled_dot_product_attention(heads, heads, heads, is_causal=True)
     merged = context.transpose(0, 1).reshape(4, 4)
-    assert torch.allclose(torch.from_numpy(shape_walk.walk(x.double().numpy(), 2, transposed=True)[-1].values[0]), merged)
+    assert torch.allclose(
+        torch.from_numpy(shape_walk.walk(x.double().numpy(), 2, transposed=True)[-1].values[0]), merged
+    )
     wrong = x.double().view(2, 4, 2)
     context = torch.nn.functional.scaled_dot_product_attention(wrong, wrong, wrong, is_causal=True)
     merged = context.transpose(0, 1).reshape(4, 4)
-    assert torch.allclose(torch.from_numpy(shape_walk.walk(x.double().numpy(), 2, transposed=False)[-1].values[0]), merged)
+    assert torch.allclose(
+        torch.from_numpy(shape_walk.walk(x.double().numpy(), 2, transposed=False)[-1].values[0]), merged
+    )
 
     figure = shape_walk.shape_walk_figure(x, 2, TOKENS)
     figure.controls["step"].value = len(shape_walk.STEPS) - 1
@@ -146,7 +152,9 @@ def test_the_walk_ends_where_torch_ends_and_the_mistake_reaches_earlier_tokens(x
 def test_one_head_alone_shows_its_numbers_only(x):
     figure = shape_walk.shape_walk_figure(x, 2, TOKENS)
     figure.controls["head"].value = 1
-    assert not [text for text in hovers(figure) if "head 1:" in text] and [text for text in hovers(figure) if "head 2:" in text]
+    assert not [text for text in hovers(figure) if "head 1:" in text] and [
+        text for text in hovers(figure) if "head 2:" in text
+    ]
 
 
 @pytest.mark.parametrize("size, heads", [(1, 1), (6, 1), (6, 12), (64, 1), (64, 12)])
@@ -180,7 +188,9 @@ def test_what_is_stored_of_a_live_figure_is_the_still_picture():
 
 def test_figures_take_their_ink_and_page_from_one_theme(x, weights):
     for figure in every_figure(x, weights):
-        assert "background:var(--jp-layout-color0, #fff);color:var(--jp-content-font-color0, #111)" in figure.picture.value
+        assert (
+            "background:var(--jp-layout-color0, #fff);color:var(--jp-content-font-color0, #111)" in figure.picture.value
+        )
         assert "http" not in figure.picture.value and "<script" not in figure.picture.value
 
 
@@ -201,7 +211,10 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         (lambda x, w: attention.attention_figure(w, TOKENS[:3]), "A map of 3 tokens needs"),
         (lambda x, w: attention.attention_figure(w, "word"), "tokens must be a list"),
         (lambda x, w: attention.attention_figure(torch.zeros(0, 0), []), "tokens must be a list of one or more"),
-        (lambda x, w: attention.attention_figure(NAN, TOKENS), "row 1, column 1 is nan: a row that is hidden altogether"),
+        (
+            lambda x, w: attention.attention_figure(NAN, TOKENS),
+            "row 1, column 1 is nan: a row that is hidden altogether",
+        ),
         (lambda x, w: attention.attention_figure(x - 9, TOKENS), "these look like scores: take torch.softmax"),
         (lambda x, w: attention.attention_figure(INFINITE, TOKENS), "softmax gives no weight of that size"),
         (lambda x, w: attention.attention_figure(w, TOKENS, scores=x), "3 maps of weights and 1 of scores"),
@@ -212,7 +225,10 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         (lambda x, w: scaling.scaling_figure(x[0, :3], x, TOKENS), "query must have as many numbers as a key"),
         (lambda x, w: scaling.scaling_figure(NAN[0], x, TOKENS), "query holds nan"),
         (lambda x, w: masking.masking_figure(torch.nn.Linear(4, 2), x, TOKENS), "pass a SelfAttention_v2"),
-        (lambda x, w: masking.masking_figure(SelfAttention_v2(3, 2), x, TOKENS), "Each token of x has 4 numbers, but this layer was made with d_in=3"),
+        (
+            lambda x, w: masking.masking_figure(SelfAttention_v2(3, 2), x, TOKENS),
+            "Each token of x has 4 numbers, but this layer was made with d_in=3",
+        ),
         (lambda x, w: dropping.dropout_figure(w, TOKENS), "room for one map"),
         (lambda x, w: shape_walk.shape_walk_figure(x, 3, TOKENS), "cannot be split into num_heads=3"),
         (lambda x, w: shape_walk.shape_walk_figure(torch.ones(9, 4), 2, list("abcdefghi")), "room for 8 tokens"),

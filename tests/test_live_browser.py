@@ -64,7 +64,9 @@ def wait_until(condition, message):
 def agrees(shown, figure, message):
     """Wait until the picture in the browser says what the figure says."""
     wanted = words(figure.picture.value)
-    wait_until(lambda: words(shown.locator("svg[role=img]").evaluate("svg => svg.parentNode.innerHTML")) == wanted, message)
+    wait_until(
+        lambda: words(shown.locator("svg[role=img]").evaluate("svg => svg.parentNode.innerHTML")) == wanted, message
+    )
 
 
 def listed(control):
@@ -174,7 +176,9 @@ def take_pictures(page, path, expected):
     """Screenshots of the figures in both themes, to look at."""
     SCREENSHOTS.mkdir(exist_ok=True)
     for theme in ("Light", "Dark"):
-        page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", f"JupyterLab {theme}")
+        page.evaluate(
+            "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", f"JupyterLab {theme}"
+        )
         wait_until(lambda: is_theme(page, theme), f"the theme is not {theme}")
         for place, number in enumerate(expected, start=1):
             shown = cell_of(page, number)

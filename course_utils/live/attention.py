@@ -125,7 +125,9 @@ def say(heads, names, chosen, query):
     """The drawing in words."""
     if query is None:
         apart = "; each map is a head" if len(chosen) > 1 else ""
-        return f"Each row is a query, each column a key, and a row's sum stands beside it{apart}. Pick a query to read it."
+        return (
+            f"Each row is a query, each column a key, and a row's sum stands beside it{apart}. Pick a query to read it."
+        )
     said = [favourites(heads[head], names)[query] for head in chosen[:SAID]]
     if len(heads) > 1:
         said = [f"head {head + 1}: {sentence}" for head, sentence in zip(chosen, said)]

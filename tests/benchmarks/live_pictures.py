@@ -1,8 +1,8 @@
-"""How long from a control's change to the new picture, inside a kernel, as a ratio to ipywidgets.interact with matplotlib?
+"""How long from a control's change to the new picture in a kernel, as a ratio to ipywidgets.interact with matplotlib?
 
     python -m tests.benchmarks.live_pictures [ROUNDS]
 
-One kernel moves the query of a live figure and the slider of an `interact` that draws the same maps, turn about. Each time
+One kernel moves the query of a live figure and the slider of an `interact` that draws the same maps, turn about. A time
 counts from setting the control until the messages with the new picture are sent. Prints medians and the ratio; below 1,
 the live figure is the faster one.
 """
@@ -60,7 +60,8 @@ def main(rounds):
     for line in lines:
         if line.startswith("["):
             heads, size, ours, theirs = json.loads(line)
-            print(f"{heads:2} maps of {size:2} × {size:2}: {ours:6.1f} ms, interact {theirs:6.1f} ms, ratio {ours / theirs:.3f}")
+            times = f"{ours:6.1f} ms, interact {theirs:6.1f} ms, ratio {ours / theirs:.3f}"
+            print(f"{heads:2} maps of {size:2} × {size:2}: {times}")
 
 
 if __name__ == "__main__":
