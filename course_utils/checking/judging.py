@@ -143,12 +143,17 @@ def with_unmet_properties(exercise, seen):
 
 
 def diagnosis(exercise, wrong):
-    """(name of the mistake or None, message) for the wrong cases of an answer."""
+    """(name of the mistake or None, message) for the wrong cases of an answer.
+
+    Where the answer stopped with an error, that error is what there is to explain: a case that went through only did so
+    because its sizes happened to fit, and its numbers would suggest another mistake.
+    """
+    telling = [case for case in wrong if case.error] or wrong
     for mistake in exercise.mistakes:
-        for case in wrong:
+        for case in wrong if mistake.despite_errors else telling:
             if sentence := quietly(mistake.symptom, case):
                 return mistake.name, sentence
-    return None, wrong[0].problem
+    return None, telling[0].problem
 
 
 def quietly(symptom, case):

@@ -19,10 +19,14 @@ ROUNDING = 1e-5  # what is left of a weight of 0 once it was recovered
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake's name, as reports count it, and its symptom: Case -> the sentence for the learner, or None."""
+    """A mistake's name, as reports count it, and its symptom: Case -> the sentence for the learner, or None.
+
+    despite_errors: the symptom is so exact that it holds even where other calls of the same answer stop with an error.
+    """
 
     name: str
     symptom: Callable
+    despite_errors: bool = False
 
 
 # --- finding the weights in a case ------------------------------------------------------------------------------------
@@ -485,7 +489,7 @@ def rows_rescaled(dropping):
 
     def symptom(case):
         before, after, p = dropping(case)
-        if np.isnan(after).any():
+        if p > 0 and np.isnan(after).any():  # with p = 0 nothing is dropped: a nan is 0/0 then
             return (
                 "With dropout, rows become nan, and without it none is. That is 0 times -inf: scores were dropped after"
                 " they were masked. Dropout belongs after softmax, on the weights."

@@ -722,6 +722,7 @@ UNNAMED = [
     (MATRICES, [("scale=self.scale", "is_causal=True")]),
     (LAYERS, [("torch.bmm(weights, values)", "torch.bmm(weights, values).mean(dim=1)")]),
     (LAYERS, [("torch.bmm(weights, values)", "torch.bmm(weights, values).detach()")]),
+    (LAYERS, [(f"self.{name} = ", f"{name} = ") for name in ("W_query", "W_key", "W_value")]),  # kept nowhere
     (MATRICES, [("nn.Module", "object"), ("        super().__init__()\n", "")]),
 ]
 for text, changes in UNNAMED:

@@ -239,6 +239,12 @@ def my_causal_weights(scores):
     return torch.softmax(scores.masked_fill(hidden, -torch.inf) / 2, dim=-1)
 
 
+@unnamed("3.2")
+def my_causal_weights(scores):
+    T = len(scores)  # the number of sequences: right by chance where it is that of the tokens
+    return torch.softmax(scores.masked_fill(torch.ones(T, T).triu(1).bool(), -torch.inf), dim=-1)
+
+
 # --- 3.3 mask after softmax -------------------------------------------------------------------------------------------
 
 
@@ -460,6 +466,12 @@ def my_mask(is_padding):
 def my_mask(is_padding):
     T = is_padding.shape[-1]
     return ((torch.ones(T, T).triu(1).bool() | is_padding[:, None, :]) & ~torch.eye(T).bool()).float()
+
+
+@unnamed("3.4")
+def my_mask(is_padding):
+    T = is_padding.shape[1]
+    return torch.ones(T, T).triu(1).bool() & is_padding[:, None, :] & ~torch.eye(T).bool()
 
 
 # --- 3.5 is it causal? ------------------------------------------------------------------------------------------------

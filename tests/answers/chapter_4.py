@@ -149,6 +149,11 @@ def my_dropout(x, p, generator):
     return "half of it"
 
 
+@wrong("4.1", "wrong dropout factor", "kept and dropped exchanged")
+def my_dropout(x, p, generator):
+    return x * (torch.rand(x.shape, generator=generator) < p) / p
+
+
 # --- 4.2 which tokens attend to nothing? ------------------------------------------------------------------------------
 
 
