@@ -151,6 +151,7 @@ SCALED_WEIGHTS = Exercise(
     oracle=scaled_weights,
     mistakes=(
         mistakes.CHANGED_IN_PLACE,
+        mistakes.TABLE_TRANSPOSED,
         mistakes.softmax_over_queries(mistakes.returned),
         mistakes.softmax_over_all(mistakes.returned),
         mistakes.query_and_key_swapped(mistakes.returned, given_scores),

@@ -155,7 +155,8 @@ def softmax_over_queries(weights):
 
     def symptom(case):
         seen = weights(case)
-        if sums_to_one(seen, axis=-2) and not sums_to_one(seen, axis=-1):
+        several = seen.shape[-1] > 1  # a single column sums to 1 after a softmax over the whole table, too
+        if several and sums_to_one(seen, axis=-2) and not sums_to_one(seen, axis=-1):
             return (
                 f"Each *column* sums to 1, and your first row to {seen.sum(axis=-1).flat[0]:.4f}: softmax ran over the"
                 " queries. Use the last axis, dim=-1."
@@ -697,6 +698,19 @@ def query_and_key_swapped(weights, scores):
             )
 
     return Mistake("query and key swapped", symptom)
+
+
+def table_transposed(case):
+    """18: the right weights with rows and columns exchanged, softmax included."""
+    turned = np.asarray(case.want).T
+    if case.got is not None and case.got.shape == turned.shape and np.allclose(case.got, turned, atol=CLOSE):
+        return (
+            f"Your table, shape {case.got.shape}, is the right one with rows and columns exchanged: a row belongs to a"
+            " query, a column to a key. `queries @ keys.T`, then softmax along the last axis, dim=-1."
+        )
+
+
+TABLE_TRANSPOSED = Mistake("query and key swapped", table_transposed)
 
 
 def mask_is_no_buffer(case):

@@ -279,6 +279,11 @@ def my_scaled_weights(queries, keys):
     return torch.softmax(F.normalize(queries, dim=-1) @ F.normalize(keys, dim=-1).T, dim=-1)
 
 
+@wrong("2.2", "query and key swapped")
+def my_scaled_weights(queries, keys):
+    return torch.softmax(queries @ keys.T / keys.shape[-1] ** 0.5, dim=-1).T
+
+
 # --- 2.3 from a linear layer to a matrix ------------------------------------------------------------------------------
 
 
