@@ -206,7 +206,7 @@ print(torch.allclose(running, batch.cumsum(dim=1) / counts))
 
 # %% name="exercise-3-1"
 def my_running_average(sequence):
-    """Row t is the mean of the first t tokens: (T, d) from a sequence (T, d)."""
+    """Row t is the mean of tokens 0 to t: (T, d) from a sequence (T, d)."""
     ### BEGIN SOLUTION
     visible = torch.tril(torch.ones(len(sequence), len(sequence)))  # (T, T)
     weights = visible / visible.sum(dim=-1, keepdim=True)  # (T, T), every row sums to 1

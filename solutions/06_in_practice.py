@@ -431,7 +431,8 @@ print("first sequence, largest number:", wrong[0].abs().max().item())
 #
 # A tokenizer returns `attention_mask` with a 1 for every real token and a 0 for padding. Make of it the mask that
 # `F.scaled_dot_product_attention` needs in a model that writes: a key takes part if it is real *and* not in the future.
-# The shape is $(B, 1, S, S)$, with a 1 for the heads. You may assume that padding stands at the end.
+# The shape is $(B, 1, S, S)$, with a 1 for the heads. You may assume that padding stands at the end. The rows of padding
+# need no exception: there, too, the query sees only keys that are real.
 
 # %% name="exercise-6-2"
 def my_keep_mask(attention_mask):

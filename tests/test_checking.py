@@ -81,6 +81,36 @@ def test_a_wrong_answer_gets_one_readable_line(code, words):
     assert "\n" not in result.message and len(result.message) < 400
 
 
+class WholeLayer(torch.nn.Module):
+    def __init__(self, d_in, d_k, d_out):
+        super().__init__()
+        self.W_query, self.W_key = (torch.nn.Linear(d_in, d_k, bias=False) for _ in range(2))
+        self.W_value = torch.nn.Linear(d_in, d_out, bias=False)
+
+    def forward(self, x):
+        return torch.nn.functional.scaled_dot_product_attention(self.W_query(x), self.W_key(x), self.W_value(x))
+
+
+def test_a_class_is_attempted_if_the_class_that_it_inherits_from_does_something():
+    class Inherits(WholeLayer):
+        pass
+
+    class Empty(torch.nn.Module):
+        pass
+
+    assert check("2.5", Inherits).status == "right"
+    assert check("2.5", Empty).status == "not attempted"
+
+
+def test_a_call_that_stops_decides_over_one_whose_sizes_fit_by_chance():
+    def counts_the_wrong_axis(scores):
+        T = len(scores)
+        return torch.softmax(scores.masked_fill(torch.ones(T, T).triu(1).bool(), 0), dim=-1)
+
+    result = check("3.2", counts_the_wrong_axis)
+    assert result.mistake is None and "Your code stopped" in result.message
+
+
 def test_an_error_points_into_the_learners_own_code():
     def my_causal_weights(scores):
         T = scores.shape[-1]

@@ -48,8 +48,9 @@ def tensor_difference(expected, got):
         return None
     place = tuple(int(k) for k in np.argwhere(wrong)[0])
     where = f"at {list(place)} " if place else ""
+    what = "cells" if found.dtype.kind == "b" else "numbers"
     return (
-        f"The shape is right, {wrong.sum()} of {wrong.size} numbers are not: {where}you have {shown(found[place])},"
+        f"The shape is right, {wrong.sum()} of {wrong.size} {what} are not: {where}you have {shown(found[place])},"
         f" expected {shown(expected[place])}."
     )
 

@@ -120,12 +120,13 @@ def turning(call, toward=lambda a, b, c, d, margin: a - b > margin and d - c > m
     return [np.array([[toward(*numbers, margin) for numbers in zip(*heads)] for heads in rows])]
 
 
-def turned_as(sentence, toward):
-    """A symptom: the answer is that of another question, `toward`."""
+def turned_as(sentence, toward, everywhere=False):
+    """A symptom: the answer is that of another question, `toward`; everywhere: in each of the calls."""
 
     def symptom(case):
-        (wrong,) = turning(case.call, toward)
-        if (case.value.numpy() == wrong).all() and (wrong != case.want).any():
+        compared = case.beside if everywhere else [case]
+        same = all(np.array_equal(other.value.numpy(), *turning(other.call, toward)) for other in compared)
+        if same and not np.array_equal(case.want, *turning(case.call, toward)):
             return sentence
 
     return symptom
@@ -174,6 +175,7 @@ TURNING_HEADS = Exercise(
             turned_as(
                 "You found heads that prefer the first word before *or* the second after. Both must hold: use &.",
                 lambda a, b, c, d, margin: a - b > margin or d - c > margin,
+                everywhere=True,  # a margin on one side only looks like it, head by head
             ),
         ),
         Mistake(

@@ -458,7 +458,7 @@ def filled_with_a_number(weights, scaled_scores):
         if fills.size > 1 and np.ptp(fills) < 1e-2 * max(1, np.abs(fills).max()):
             return (
                 f"The future still gets weights, {upper(seen).flat[0]:.4f} for one: hidden scores were filled with"
-                f" {round(fills.mean(), 4) + 0:.4g}. exp of that is not 0; use -inf."
+                f" about {round(fills.mean(), 4) + 0:.4g}. exp of that is not 0; use -inf."
             )
 
     return Mistake("hidden scores filled with a number", symptom)

@@ -250,6 +250,11 @@ def my_floor(probabilities):
     return -torch.xlogy(probabilities, probabilities).sum(dim=0, keepdim=True)
 
 
+@right("7.3")
+def my_floor(probabilities):
+    return torch.special.entr(probabilities).numpy().sum()  # an np.float32
+
+
 # --- 7.4 temperature --------------------------------------------------------------------------------------------------
 
 
