@@ -38,6 +38,11 @@ def sums_instead_of_averages(case):
         )
 
 
+def in_other_words(mistake, words):
+    """The mistake with a sentence of this exercise's own, which has neither softmax nor masked_fill."""
+    return Mistake(mistake.name, lambda case: mistake.symptom(case) and words)
+
+
 RUNNING_AVERAGE = Exercise(
     id="3.1",
     title="Running averages by a matrix product",
@@ -55,10 +60,26 @@ RUNNING_AVERAGE = Exercise(
     oracle=running_averages,
     mistakes=(
         Mistake("sums instead of averages", sums_instead_of_averages),
-        mistakes.softmax_over_queries(averages),
-        mistakes.no_mask(averages),
-        mistakes.mask_polarity(averages),
-        mistakes.diagonal_off_by_one(averages),
+        in_other_words(
+            mistakes.softmax_over_queries(averages),
+            "Each *column* of your weights sums to 1, and your rows do not. Divide each row by its own sum:"
+            " `visible.sum(dim=-1, keepdim=True)`.",
+        ),
+        in_other_words(
+            mistakes.no_mask(averages),
+            "No weight is 0: every row of yours mixes later tokens, too. Row t takes tokens 0 to t only, a lower"
+            " triangle: torch.tril.",
+        ),
+        in_other_words(
+            mistakes.mask_polarity(averages),
+            "Your row t mixes token t with those that come *later*. Row t takes tokens 0 to t, a lower triangle:"
+            " torch.tril.",
+        ),
+        in_other_words(
+            mistakes.diagonal_off_by_one(averages),
+            "Your triangle begins one token too early or too late. Row t takes tokens 0 to t, token t included:"
+            " torch.tril without a diagonal argument.",
+        ),
     ),
 )
 

@@ -446,7 +446,7 @@ def my_cross_weights(queries, keys):
 
 @wrong("1.4", "query and key swapped")
 def my_cross_weights(queries, keys):
-    return torch.softmax(keys @ queries.T, dim=0)
+    return torch.softmax(queries @ keys.T, dim=-1).T
 
 
 # --- 1.5 attention in one function ------------------------------------------------------------------------------------
