@@ -785,5 +785,5 @@ progress(7)
 # * A map shows where a head looks. To know what it is worth, take it out and measure.
 # * Always test on data that was not trained on, and always know the floor.
 #
-# **Next.** [Chapter 8](08_a_real_model.ipynb) opens a model that others have trained, on far more text, and asks what its
-# heads look at. All chapters: [the course's contents](../README.md#chapters).
+# **Next.** [Chapter 8](08_a_real_model.ipynb) opens a model that others have trained, on far more text, and asks what
+# its heads look at. All chapters: [the course's contents](../README.md#chapters).
