@@ -130,7 +130,8 @@ def weight_panels(values, tokens, keys):
     ]:
         if wrong.any():
             head, row, column = np.argwhere(wrong)[0]
-            raise ValueError(f"The weight in row {row + 1}, column {column + 1} is {values[head, row, column]:.4g}: {reason}.")
+            place = f"row {row + 1}, column {column + 1}"
+            raise ValueError(f"The weight in {place} is {values[head, row, column]:.4g}: {reason}.")
     return values
 
 
@@ -141,8 +142,8 @@ def score_panels(values, tokens, keys):
     if wrong.any():
         _, row, column = np.argwhere(wrong)[0]
         raise ValueError(
-            f"The score in row {row + 1}, column {column + 1} is {values[wrong][0]}: scores are numbers, or -inf where a "
-            "cell is masked."
+            f"The score in row {row + 1}, column {column + 1} is {values[wrong][0]}: scores are numbers, or -inf where "
+            "a cell is masked."
         )
     return values
 

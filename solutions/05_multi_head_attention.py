@@ -972,8 +972,8 @@ print(f"{biases:,} of {count_gpt2(12, 768):,}, which leaves {count_gpt2(12, 768)
 # ### Exercise 5.7 · The attention of GPT-2 small
 # 1 point · ★☆☆ · 4 minutes
 #
-# An exercise of Raschka's book: build the attention layer of GPT-2 small as GPT-2 has it, with its width, its heads, its
-# context length, dropout 0.1, and biases for queries, keys and values. Your function gets the class.
+# An exercise of Raschka's book: build the attention layer of GPT-2 small as GPT-2 has it, with its width, its heads and
+# its context length, dropout 0.1, and biases for queries, keys and values. Your function gets the class.
 
 # %% name="exercise-5-7"
 def my_gpt2_attention(MultiHeadAttention):

@@ -15,6 +15,7 @@ NUMBER = re.compile(r"[-+]?\d+\.\d*(?:e[-+]\d+)?")  # decimal numbers only: inte
 ROUNDED = 3  # decimals from which on a number counts as rounded; 0.5 and 0.6 are different numbers
 VISIBLE = 12  # of 255: a pixel that differs less looks the same
 TILE = 32  # pixels: pictures are compared in squares of this size, so that a small change does not drown
+MOVED, BLUR, SHADE = 6, 20, 48  # pixels, pixels, of 255: what letters may do to a picture in the large
 EDGES = 0.2  # the share of a square's pixels that may differ: edges of letters, or one last digit
 
 
@@ -75,7 +76,21 @@ def same_picture(fresh, stored):
     return all(differs[y : y + TILE, x : x + TILE].mean() <= EDGES for y in rows for x in columns)
 
 
+def same_picture_in_the_large(fresh, stored):
+    """Whether two PNG pictures in base64 look the same, letters aside, which another library draws elsewhere."""
+    left, right = (opened(picture) for picture in (fresh, stored))
+    if any(abs(one - other) > MOVED for one, other in zip(left.size, right.size)):
+        return False
+    coarse = [max(1, length // BLUR) for length in right.size]
+    left, right = (np.asarray(image.resize(coarse, Image.Resampling.BOX), dtype=int) for image in (left, right))
+    return abs(left - right).max() <= SHADE
+
+
 def pixels(picture):
     """A PNG in base64 as an array of shape (height, width, 3)."""
-    image = Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB")
-    return np.asarray(image, dtype=int)
+    return np.asarray(opened(picture), dtype=int)
+
+
+def opened(picture):
+    """A PNG in base64 as an image."""
+    return Image.open(io.BytesIO(base64.b64decode(picture))).convert("RGB")

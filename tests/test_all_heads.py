@@ -39,7 +39,7 @@ def test_the_large_map_follows_the_controls():
     "shape, more, sentence",
     [
         ((3, 4, 4), {}, r"are \(num_layers, num_heads, T, T\); this has shape \(3, 4, 4\)"),
-        ((2, 3, 5, 5), {}, "4 tokens needs"),
+        ((2, 3, 5, 5), {}, r"needs a matrix of shape \(4, 4\)"),
         ((2, 3, 4, 4), {"layer": 2}, "no layer 2, head 0: layers go from 0 to 1, heads from 0 to 2"),
         ((2, 3, 4, 4), {"head": -1}, "no layer 0, head -1"),
     ],

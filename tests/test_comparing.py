@@ -9,7 +9,7 @@ from nbformat.v4 import new_output
 from PIL import Image, ImageDraw
 
 from course_utils import pictures
-from tests.comparing import same_picture, same_text
+from tests.comparing import same_picture, same_picture_in_the_large, same_text
 from tests.nbval_tensors import agree, different_pictures
 
 ACCEPTED = {
@@ -96,6 +96,13 @@ def test_a_last_digit_in_a_picture_may_differ_and_a_shade_may_not(monkeypatch):
     drawn = heat_map(0.1385, 0.17, monkeypatch)
     assert same_picture(heat_map(0.1386, 0.17, monkeypatch), drawn)
     assert not same_picture(heat_map(0.1385, 0.26, monkeypatch), drawn)
+
+
+def test_another_matplotlib_may_move_letters_by_a_pixel_and_change_no_colour():
+    moved = picture(lambda image: image.rectangle([51, 51, 151, 151], fill="navy"), size=(301, 200))
+    assert same_picture_in_the_large(moved, picture())
+    assert not same_picture_in_the_large(picture(lambda image: image.rectangle([60, 60, 100, 100], fill="yellow")), picture())
+    assert not same_picture_in_the_large(picture(size=(300, 220)), picture())
 
 
 def test_a_changed_or_missing_picture_is_reported():

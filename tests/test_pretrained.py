@@ -165,6 +165,6 @@ def test_the_chapter_installs_the_versions_that_were_tested():
 
 
 def test_no_other_chapter_needs_the_download():
-    names = re.compile("pretrained.download|safetensors|tokenizers")
+    names = re.compile(r"pretrained\.download|(import|from) (safetensors|tokenizers)")
     sources = {path.name: path.read_text(encoding="utf-8") for path in links.sources()}
     assert [name for name, text in sources.items() if names.search(text)] == ["08_a_real_model.py"]

@@ -4,6 +4,7 @@ Replies may come from a stranger's process, so nothing in them is trusted: whate
 wrong answer, and no more.
 """
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -152,7 +153,7 @@ def diagnosis(exercise, wrong):
 
 def quietly(symptom, case):
     """A symptom's sentence; None where it cannot be measured, as on results of another shape."""
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
         try:
             return symptom(case)
         except (ValueError, IndexError, TypeError, AttributeError, KeyError, ZeroDivisionError, np.linalg.LinAlgError):

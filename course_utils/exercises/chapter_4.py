@@ -29,21 +29,15 @@ def draw_numbers():
     ]
 
 
-def unchanged_without_dropout(call):
-    """With p = 0 the result is x; otherwise chance decides, and the properties judge."""
-    x, p, _ = call.arguments
-    return [np.array(plain.rows(x)) if p == 0 else None] * call.repeat
+def judged_by_properties(call):
+    """Chance decides what is dropped."""
+    return [None] * call.repeat
 
 
 def dropped_numbers(case):
-    """(x, the result, p) of a call with dropout."""
+    """(x, the result, p) of a call."""
     x, p, _ = case.arguments
-    return (x.double().numpy(), case.got, p) if p > 0 and case.got.shape == x.shape else None
-
-
-def equal(first, second):
-    """Whether two values are the same tensor."""
-    return isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor) and torch.equal(first, second)
+    return (x.double().numpy(), case.got, p) if case.got.shape == x.shape else None
 
 
 def given_changed(case):
@@ -54,8 +48,8 @@ def given_changed(case):
 
 
 def same_coins_each_time(case):
-    values = case.reply["values"]
-    if case.want is None and len(values) > 1 and equal(*values[:2]):
+    values = [value for value in case.reply["values"] if isinstance(value, torch.Tensor)]
+    if case.want is None and len(values) > 1 and torch.equal(*values):
         return (
             "Two calls in a row dropped the same numbers: the generator starts anew in each call. Take it as it comes,"
             " without a seed of your own."
@@ -63,10 +57,11 @@ def same_coins_each_time(case):
 
 
 def another_generator(case):
-    if "again" in case.reply and not equal(case.reply["values"][0], case.reply["again"]):
+    first, again = case.reply["values"][0], case.reply.get("again")
+    if isinstance(first, torch.Tensor) and isinstance(again, torch.Tensor) and not torch.equal(first, again):
         return (
             "The generator was put back to the same start, and other numbers were dropped: your coins come from"
-            " somewhere else. torch.rand(x.shape, generator=generator)"
+            " somewhere else. `torch.rand(x.shape, generator=generator)`"
         )
 
 
@@ -83,11 +78,11 @@ DROPOUT = Exercise(
     ),
     hints=(
         "Each number has a coin of its own. How many random numbers do you need, and which of them mean keep?",
-        "torch.rand(x.shape, generator=generator) lies below 1 - p with probability 1 - p.",
-        "x * kept / (1 - p), where kept is a mask of True and False.",
+        "`torch.rand(x.shape, generator=generator)` lies below `1 - p` with probability 1 - p.",
+        "`x * kept / (1 - p)`, where `kept` is a mask of True and False.",
     ),
     draw=draw_numbers,
-    oracle=unchanged_without_dropout,
+    oracle=judged_by_properties,
     properties=(
         mistakes.dropped_rightly(dropped_numbers, lambda case: tuple(case.arguments[0].shape)),
         same_coins_each_time,
@@ -155,7 +150,7 @@ def empty_columns(case):
         place = int(np.argwhere(by_column != case.want)[0][-1])
         return (
             f"Your verdict on token {place} is that on *column* {place}: whether anybody attends to it. A query is a"
-            " row; go along it, dim=-1."
+            " row; go along it, `dim=-1`."
         )
 
 
@@ -199,8 +194,8 @@ VANISHED = Exercise(
     why="A row that vanished is no fault of your code: it is one of the draws over which dropout is right on average.",
     hints=(
         "Which dimension do you go along, if you want a verdict on each query?",
-        "dropped == 0 is True where a weight is 0. What must hold for all of a row?",
-        "(dropped == 0).all(dim=-1)",
+        "`dropped == 0` is True where a weight is 0. What must hold for all of a row?",
+        "`(dropped == 0).all(dim=-1)`",
     ),
     draw=draw_dropped,
     oracle=empty_rows,
@@ -218,11 +213,11 @@ VANISHED = Exercise(
 
 def draw_attention():
     return [
-        attention_call(T=3, d_k=4, d_v=5, p=0.0, seed=20),
+        attention_call(T=3, d_k=6, d_v=5, p=0.0, seed=20),
         attention_call(2, T=4, d_k=3, d_v=6, p=0.0, seed=30, gradient=True),
         attention_call(3, T=1, d_k=2, d_v=4, p=0.0, seed=40),  # one token: nothing is hidden
         attention_call(2, T=5, d_k=3, d_v=7, p=0.2, seed=50),
-        attention_call(T=4, d_k=7, d_v=6, p=0.75, seed=60),
+        attention_call(6, T=4, d_k=7, d_v=5, p=0.25, seed=60),
     ]
 
 
@@ -286,13 +281,8 @@ def dropped_ones_kept(case):
         return "Weights with `True` in your mask are 0, and those with `False` are not. Here True means *keep*."
 
 
-# Of the divisors, these can be taken for √d_k here.
-DIVISORS = {"no scale", "multiplied by the scale", "scaled by d_k, not its root"}
-
-
-def likely(divisors):
-    """Those mistakes of `wrong_divisor` that can be made in this chapter."""
-    return tuple(mistake for mistake in divisors if mistake.name in DIVISORS)
+# The divisors that can be taken for √d_k in this chapter.
+DIVISORS = ("no scale", "multiplied by the scale", "scaled by d_k, not its root", "scaled by √T")
 
 
 DROPPED_ATTENTION = Exercise(
@@ -305,8 +295,8 @@ DROPPED_ATTENTION = Exercise(
     why="Scores, hide, softmax, drop, mix: in this order the future stays at 0, and a dropped weight really is 0.",
     hints=(
         "Five steps: scores, hide the future, softmax, dropout, mix. Which comes just before the mix?",
-        "Until softmax it is chapter 3. Then: weights * kept / (1 - p).",
-        "keys.transpose(-2, -1) turns the keys over with and without a batch.",
+        "Until softmax it is chapter 3. Then: `weights * kept / (1 - p)`.",
+        "`keys.transpose(-2, -1)` turns the keys over with and without a batch.",
     ),
     draw=draw_attention,
     oracle=attention_with_dropout,
@@ -318,13 +308,15 @@ DROPPED_ATTENTION = Exercise(
         mistakes.diagonal_off_by_one(without_dropout),
         mistakes.filled_with_a_number(without_dropout, scaled_scores),
         mistakes.query_and_key_swapped(without_dropout, unscaled_scores),
-        *likely(
-            mistakes.wrong_divisor(
-                without_dropout,
-                unscaled_scores,
-                right=lambda case: math.sqrt(case.arguments[1].shape[-1]),
-                others=lambda case: {"scaled by d_k, not its root": case.arguments[1].shape[-1]},
-            )
+        *mistakes.wrong_divisor(
+            without_dropout,
+            unscaled_scores,
+            right=lambda case: math.sqrt(case.arguments[1].shape[-1]),
+            others=lambda case: {
+                "scaled by d_k, not its root": case.arguments[1].shape[-1],
+                "scaled by √T": math.sqrt(case.arguments[1].shape[-2]),
+            },
+            names=DIVISORS,
         ),
         mistakes.not_renormalised(without_dropout),
         mistakes.no_mask(without_dropout),
@@ -349,13 +341,13 @@ def draw_dropout_layers():
 
 
 def unchanged_in_evaluation(call):
-    return [None if call.training and call.arguments[0] > 0 else np.array(plain.rows(x)) for (x,) in call.inputs]
+    return [None if call.training else np.array(plain.rows(x)) for (x,) in call.inputs]
 
 
 def dropped_in_training(case):
-    """(x, the result, p) of a call in training with dropout."""
+    """(x, the result, p) of a call in training."""
     x, p = case.arguments[0].double().numpy(), case.call.arguments[0]
-    return (x, case.got, p) if case.call.training and p > 0 and case.got.shape == x.shape else None
+    return (x, case.got, p) if case.call.training and case.got.shape == x.shape else None
 
 
 def scaled_in_evaluation(case):
@@ -375,11 +367,11 @@ DROPOUT_LAYER = Exercise(
     points=2,
     difficulty=2,
     minutes=6,
-    why="`eval()` reaches every layer inside a model because each asks the same switch, self.training.",
+    why="`eval()` reaches every layer inside a model because each asks the same switch, `self.training`.",
     hints=(
         "The layer has nothing to learn: it keeps p, and forward looks at a switch.",
-        "`self.training` is True after .train() and False after .eval().",
-        "if not self.training: return x. Otherwise as in exercise 4.1, without a generator.",
+        "`self.training` is True after `.train()` and False after `.eval()`.",
+        "`if not self.training: return x`. Otherwise as in exercise 4.1, without a generator.",
     ),
     draw=draw_dropout_layers,
     oracle=unchanged_in_evaluation,
@@ -408,9 +400,9 @@ def draw_layers():
         fused(2, T=4, d_in=6, d_out=5, context_length=7, dropout=0.5, seed=70, calls=2, influence=True, gradient=True),
         fused(3, T=5, d_in=4, d_out=2, context_length=5, dropout=0.0, seed=80),
         fused(3, T=1, d_in=2, d_out=4, context_length=8, dropout=0.0, seed=90),  # one token: nothing is hidden
-        fused(T=3, d_in=7, d_out=4, context_length=6, dropout=0.1, seed=100),  # one sequence without a batch
+        fused(T=3, d_in=7, d_out=6, context_length=8, dropout=0.1, seed=100),  # one sequence without a batch
         fused(20, T=4, d_in=6, d_out=5, context_length=4, dropout=0.25, seed=110, training=True),
-        fused(2, T=4, d_in=3, d_out=5, context_length=6, dropout=0.0, seed=120, training=True),
+        fused(2, T=3, d_in=4, d_out=5, context_length=6, dropout=0.0, seed=120, training=True),
     ]
 
 
@@ -427,7 +419,7 @@ def projections(call):
 
 
 def fused_attention(call):
-    if call.training and call.arguments[3] > 0:
+    if call.training:
         return [None] * len(call.inputs)
     contexts = []
     for (x,) in call.inputs:
@@ -460,8 +452,8 @@ def quiet_weights(case):
 
 
 def dropped_layer_weights(case):
-    """(weights before dropout, weights behind the context vectors, p) of a call in training with dropout."""
-    if not case.call.training or case.call.arguments[3] == 0:
+    """(weights before dropout, weights behind the context vectors, p) of a call in training."""
+    if not case.call.training:
         return None
     after = behind_layer(case)
     return None if after is None else (layer_weights(case), after, case.call.arguments[3])
@@ -484,7 +476,7 @@ def scaled_by_all_three(case):
 def an_extra_bias(case):
     rows = [name for name, shape in case.reply["parameters"].items() if len(shape) == 1]
     if rows:
-        return f"Your layer has a bias, `{rows[0]}`, and should have none: nn.Linear(..., bias=False)."
+        return f"Your layer has a bias, `{rows[0]}`, and should have none: `nn.Linear(..., bias=False)`."
 
 
 FUSED = Exercise(
@@ -496,10 +488,10 @@ FUSED = Exercise(
     minutes=15,
     why="This is how large models store it: one product instead of three, and the same numbers.",
     hints=(
-        "self.W_qkv = nn.Linear(d_in, 3 * d_out, bias=False); in forward, cut its result into three parts.",
-        "self.W_qkv(x).chunk(3, dim=-1) gives queries, keys and values, (..., T, d_out) each.",
-        "The mask is a buffer for context_length tokens: cut it, self.mask[:T, :T], with T = x.shape[-2].",
-        "nn.Dropout(dropout) is a layer: make it in __init__ and call it on the weights, after softmax.",
+        "`self.W_qkv = nn.Linear(d_in, 3 * d_out, bias=False)`; in `forward`, cut its result into three parts.",
+        "`self.W_qkv(x).chunk(3, dim=-1)` gives queries, keys and values, (..., T, d_out) each.",
+        "The mask is a buffer for `context_length` tokens: cut it, `self.mask[:T, :T]`, with `T = x.shape[-2]`.",
+        "`nn.Dropout(dropout)` is a layer: make it in `__init__` and call it on the weights, after softmax.",
     ),
     draw=draw_layers,
     oracle=fused_attention,
@@ -523,13 +515,15 @@ FUSED = Exercise(
         ),
         mistakes.query_and_key_swapped(quiet_weights, layer_scores),
         Mistake("scaled by the width of all three", scaled_by_all_three),
-        *likely(
-            mistakes.wrong_divisor(
-                quiet_weights,
-                layer_scores,
-                right=lambda case: math.sqrt(case.call.arguments[1]),
-                others=lambda case: {"scaled by d_k, not its root": case.call.arguments[1]},
-            )
+        *mistakes.wrong_divisor(
+            quiet_weights,
+            layer_scores,
+            right=lambda case: math.sqrt(case.call.arguments[1]),
+            others=lambda case: {
+                "scaled by d_k, not its root": case.call.arguments[1],
+                "scaled by √T": math.sqrt(case.arguments[0].shape[-2]),
+            },
+            names=DIVISORS,
         ),
         mistakes.not_renormalised(quiet_weights),
         mistakes.no_mask(quiet_weights),

@@ -87,7 +87,7 @@ def stacked_in_a_new_dimension(case):
     if case.got.ndim == np.ndim(case.want) + 1 and case.got.size == np.size(case.want):
         return (
             f"Your result has a dimension for the heads, {case.got.shape}. Lay their numbers side by side in the last"
-            f" one, {np.shape(case.want)}: torch.cat instead of torch.stack."
+            f" one, {np.shape(case.want)}: `torch.cat` instead of `torch.stack`."
         )
 
 
@@ -96,7 +96,7 @@ def one_below_the_other(case):
     if len(got) == len(wanted) and got[-1] < wanted[-1] and case.got.size == np.size(case.want):
         return (
             f"Your result has shape {got}; expected {wanted}: the heads' outputs were joined along another dimension"
-            " than the last. torch.cat(..., dim=-1)"
+            " than the last. `torch.cat(..., dim=-1)`"
         )
 
 
@@ -110,8 +110,8 @@ HEADS = Exercise(
     why="Each head has its own weights per token, and concatenation keeps apart what each has heard.",
     hints=(
         "The class needs no mathematics: it makes heads, calls them, and lays their results side by side.",
-        "nn.ModuleList([CausalAttention(...) for _ in range(num_heads)]) keeps heads where PyTorch finds them.",
-        "torch.cat([head(x) for head in self.heads], dim=-1)",
+        "`nn.ModuleList([CausalAttention(...) for _ in range(num_heads)])` keeps heads where PyTorch finds them.",
+        "`torch.cat([head(x) for head in self.heads], dim=-1)`",
     ),
     draw=draw_heads,
     oracle=side_by_side,
@@ -176,7 +176,7 @@ def narrow(case):
 
 def d_out_for_all_heads(case):
     got, wanted = asked(case), narrow(case)
-    if got["num_heads"] == wanted["num_heads"] > 1 and got["d_out"] == case.arguments[4]:
+    if got["num_heads"] == wanted["num_heads"] > 1 and got["num_heads"] != case.arguments[4] == got["d_out"]:
         return (
             f"With {got['num_heads']} heads and d_out={got['d_out']}, each token gets {got['num_heads'] * got['d_out']}"
             f" numbers; expected {case.arguments[4]}. In the wrapper, d_out is the width of *one* head."
@@ -212,7 +212,7 @@ NARROW = Exercise(
     why="Heads cost no width: several narrow ones fill the same vector as a single wide one.",
     hints=(
         "Two heads of two numbers each make four. How wide may each head be?",
-        "d_out of the wrapper is the width of one head: width // num_heads.",
+        "`d_out` of the wrapper is the width of one head: `width // num_heads`.",
     ),
     draw=draw_widths,
     oracle=judged_by_properties,
@@ -260,14 +260,14 @@ def split_without_transpose(case):
     if case.got.shape == (*before, T, num_heads, d_out // num_heads):
         return (
             f"Your result has shape {case.got.shape}: tokens, then heads. Heads come before tokens,"
-            f" {np.shape(case.want)}: transpose(-3, -2) after view."
+            f" {np.shape(case.want)}: `transpose(-3, -2)` after `view`."
         )
     tokens, _ = token_and_column(case)
     if case.got.shape == np.shape(case.want):
         own = tokens.reshape(-1, num_heads, T, d_out // num_heads)[0, 0, 1, 0]
         return (
             f"The shape is right, but row 1 of head 0 holds numbers of token {own}: they still stand in their old"
-            " order. First view(..., T, num_heads, head_dim), then transpose(-3, -2)."
+            " order. First `view(..., T, num_heads, head_dim)`, then `transpose(-3, -2)`."
         )
 
 
@@ -313,8 +313,8 @@ SPLIT = Exercise(
     why="Now the last two dimensions are tokens and numbers, so `@` computes the scores of every head on its own.",
     hints=(
         "Two steps: cut the last dimension in two, then let heads and tokens change places.",
-        "*before, d_out = projected.shape takes any dimensions in front; head_dim is d_out // num_heads.",
-        "projected.view(*before, num_heads, head_dim).transpose(-3, -2)",
+        "`*before, d_out = projected.shape` takes any dimensions in front; `head_dim` is `d_out // num_heads`.",
+        "`projected.view(*before, num_heads, head_dim).transpose(-3, -2)`",
     ),
     draw=draw_projected,
     oracle=split_heads,
@@ -364,8 +364,8 @@ MERGE = Exercise(
     why="Each token's vector holds head after head again, as if the heads had been concatenated.",
     hints=(
         "The split backwards: heads and tokens change places, then two dimensions become one.",
-        "After transpose, view needs the numbers in order in memory: contiguous() in between.",
-        "together = context.transpose(-3, -2).contiguous(), then together.view(*before, num_heads * head_dim).",
+        "After `transpose`, `view` needs the numbers in order in memory: `contiguous()` in between.",
+        "`together = context.transpose(-3, -2).contiguous()`, then `together.view(*before, num_heads * head_dim)`.",
     ),
     draw=draw_contexts,
     oracle=merged_heads,
@@ -390,8 +390,8 @@ def draw_layers():
         layer_call(2, 4, d_in=3, d_out=6, context_length=4, dropout=0.0, num_heads=3, seed=20),
         layer_call(3, 1, d_in=5, d_out=8, context_length=6, dropout=0.0, num_heads=2, seed=40, **unit),  # none hidden
         layer_call(2, 3, d_in=4, d_out=5, context_length=7, dropout=0.1, num_heads=1, seed=60, qkv_bias=True),
-        layer_call(8, 4, d_in=6, d_out=15, context_length=5, dropout=0.25, num_heads=3, seed=80, training=True, **unit),
-        layer_call(2, 4, d_in=5, d_out=6, context_length=9, dropout=0.0, num_heads=2, seed=100, training=True),
+        layer_call(8, 4, d_in=6, d_out=15, context_length=9, dropout=0.25, num_heads=3, seed=80, training=True, **unit),
+        layer_call(2, 3, d_in=5, d_out=8, context_length=6, dropout=0.0, num_heads=2, seed=100, training=True, **unit),
     ]  # fmt: skip
 
 
@@ -431,7 +431,7 @@ def concatenated(call, x):
 
 
 def multi_head_attention(call):
-    if call.training and call.arguments[3] > 0:
+    if call.training:
         return [None] * len(call.inputs)
     matrix, bias = plain.rows(call.weights["out_proj"]), plain.rows(call.weights["out_proj.bias"])
     return [np.array([plain.project(one, matrix, bias) for one in concatenated(call, x)]) for (x,) in call.inputs]
@@ -468,8 +468,8 @@ def quiet_weights(case):
 
 
 def dropped_weights(case):
-    """(weights before dropout, weights behind the context vectors, p) of a call in training with dropout."""
-    if not case.call.training or case.call.arguments[3] == 0:
+    """(weights before dropout, weights behind the context vectors, p) of a call in training."""
+    if not case.call.training:
         return None
     before = [[weights for _, weights in heads_of(case.call, x)] for (x,) in plain.sequences(case.arguments[0])]
     after = behind_heads(case)
@@ -493,17 +493,17 @@ def other_divisors(case):
     }  # fmt: skip
 
 
-# Of the divisors, these can be taken for √head_dim here.
-DIVISORS = {
+# The divisors that can be taken for √head_dim.
+DIVISORS = (
     "scaled by √d_out", "scaled by d_k, not its root", "scaled by √d_in", "scaled by √T", "no scale",
     "multiplied by the scale",
-}  # fmt: skip
+)  # fmt: skip
 
 
 def out_proj_left_out(case):
     if not hands_on(case) and np.allclose(case.got, concatenated(case.call, case.arguments[0]), atol=1e-4):
         return (
-            "Your result is the heads' context vectors side by side: self.out_proj was made, and forward does not"
+            "Your result is the heads' context vectors side by side: `self.out_proj` was made, and `forward` does not"
             " call it."
         )
 
@@ -526,9 +526,9 @@ MULTI_HEAD = Exercise(
             "Four layers, a dropout and a mask in __init__; in forward: project, split, scores, hide, softmax, drop,"
             " mix, merge, out_proj."
         ),
-        "self.W_query(x).view(B, T, num_heads, head_dim).transpose(1, 2), the same for keys and values.",
-        "Scores are divided by the root of head_dim, and the mask is cut to the tokens: self.mask[:T, :T].",
-        "Merge: context.transpose(1, 2).contiguous().view(B, T, d_out), and then self.out_proj.",
+        "`self.W_query(x).view(B, T, num_heads, head_dim).transpose(1, 2)`, the same for keys and values.",
+        "Scores are divided by the root of head_dim, and the mask is cut to the tokens: `self.mask[:T, :T]`.",
+        "Merge: `context.transpose(1, 2).contiguous().view(B, T, d_out)`, and then `self.out_proj`.",
     ),
     draw=draw_layers,
     oracle=multi_head_attention,
@@ -549,13 +549,13 @@ MULTI_HEAD = Exercise(
         mistakes.diagonal_off_by_one(quiet_weights),
         mistakes.filled_with_a_number(quiet_weights, lambda case: unscaled_scores(case) / math.sqrt(head_dim(case))),
         mistakes.query_and_key_swapped(quiet_weights, unscaled_scores),
-        *[
-            mistake
-            for mistake in mistakes.wrong_divisor(
-                quiet_weights, unscaled_scores, right=lambda case: math.sqrt(head_dim(case)), others=other_divisors
-            )
-            if mistake.name in DIVISORS
-        ],
+        *mistakes.wrong_divisor(
+            quiet_weights,
+            unscaled_scores,
+            right=lambda case: math.sqrt(head_dim(case)),
+            others=other_divisors,
+            names=DIVISORS,
+        ),
         mistakes.not_renormalised(quiet_weights),
         mistakes.no_mask(quiet_weights),
         mistakes.heads_by_view(lambda case: case.call.arguments[4]),
@@ -574,8 +574,8 @@ MULTI_HEAD = Exercise(
 def draw_sizes():
     return [
         FunctionCall([768, 768, 12, False]),
-        FunctionCall([3, 8, 4, True]),
-        FunctionCall([5, 9, 3, False]),
+        FunctionCall([2, 10, 5, True]),
+        FunctionCall([7, 9, 3, False]),
         FunctionCall([768, 768, 12, True]),
         FunctionCall([6, 4, 1, False]),
     ]
@@ -601,14 +601,14 @@ def missing(case):
 def out_proj_bias_forgotten(case):
     lack, _, d_out, _, _ = missing(case)
     if lack == d_out:
-        return f"You have {case.value:,}, which is {d_out} too few: out_proj has a bias, one number per output."
+        return f"You have {case.value:,}, which is {d_out} too few: `out_proj` has a bias, one number per output."
 
 
 def qkv_biases_forgotten(case):
     lack, _, d_out, _, qkv_bias = missing(case)
     if qkv_bias and lack == 3 * d_out:
         return (
-            f"With qkv_bias=True you have {case.value:,}, which is {lack:,} too few: queries, keys and values have a"
+            f"With `qkv_bias=True` you have {case.value:,}, which is {lack:,} too few: queries, keys and values have a"
             f" bias of {d_out} numbers each."
         )
 
@@ -617,7 +617,7 @@ def qkv_biases_always(case):
     lack, _, d_out, _, qkv_bias = missing(case)
     if not qkv_bias and lack == -3 * d_out:
         return (
-            f"With qkv_bias=False you have {case.value:,}, which is {-lack:,} too many: three biases that are not"
+            f"With `qkv_bias=False` you have {case.value:,}, which is {-lack:,} too many: three biases that are not"
             " there."
         )
 
@@ -626,7 +626,7 @@ def out_proj_forgotten(case):
     lack, _, d_out, _, _ = missing(case)
     if lack in (d_out * d_out, d_out * d_out + d_out):
         return (
-            f"You have {case.value:,}, which is {lack:,} too few: out_proj is missing, a matrix of {d_out} × {d_out}"
+            f"You have {case.value:,}, which is {lack:,} too few: `out_proj` is missing, a matrix of {d_out} × {d_out}"
             " and its bias."
         )
 
@@ -660,8 +660,8 @@ COUNT = Exercise(
     why="The number of heads does not appear in the count: heads share out a width and add nothing.",
     hints=(
         "Four linear layers. How many numbers has a linear layer from 3 to 8, without and with a bias?",
-        "Queries, keys and values: d_in * d_out each, and d_out more where qkv_bias is True.",
-        "out_proj goes from d_out to d_out and always has a bias.",
+        "Queries, keys and values: `d_in * d_out` each, and `d_out` more where `qkv_bias` is True.",
+        "`out_proj` goes from `d_out` to `d_out` and always has a bias.",
     ),
     draw=draw_sizes,
     oracle=parameters,
@@ -685,14 +685,17 @@ GPT2_SMALL = {
 def biases_left_out(case):
     if asked(case)["qkv_bias"] is False:
         return (
-            "You left qkv_bias at False. GPT-2 has biases for queries, keys and values, 3 × 768 numbers a layer;"
+            "You left `qkv_bias` at False. GPT-2 has biases for queries, keys and values, 3 × 768 numbers a layer;"
             " without them its trained weights do not fit."
         )
 
 
 def width_of_one_head(case):
     if asked(case)["d_out"] == 64:
-        return "d_out=64 is the width of one head. In this class d_out is that of all 12 heads together, 12 × 64 = 768."
+        return (
+            "`d_out=64` is the width of one head. In this class `d_out` is that of all 12 heads together, 12 × 64 ="
+            " 768."
+        )
 
 
 def head_dim_for_heads(case):
@@ -728,7 +731,7 @@ GPT2 = Exercise(
     why="With these six numbers the layer has 2,362,368 parameters, and GPT-2's trained weights fit into it.",
     hints=(
         "Width, heads and longest sequence stand at the beginning of this section. What about dropout and biases?",
-        "GPT-2 uses biases for queries, keys and values: qkv_bias=True.",
+        "GPT-2 uses biases for queries, keys and values: `qkv_bias=True`.",
     ),
     draw=lambda: [FunctionCall([THE_CLASS])],
     oracle=judged_by_properties,

@@ -331,7 +331,7 @@ def heads_by_view(num_heads):
         says = "depends on input" if seen[output, source] else "does not depend on input"
         return (
             f"Output {output} {says} {source}: your heads hold pieces of several tokens. After view(B, T, num_heads,"
-            " head_dim), heads and tokens must change places: transpose(1, 2)."
+            " head_dim), heads and tokens must change places: `transpose(1, 2)`."
         )
 
     return Mistake("heads split without transpose", symptom)
@@ -363,7 +363,7 @@ def heads_merged_without_transpose(size, context=returned):
             return (
                 "The numbers are right and stand in the wrong places: one row holds pieces of tokens"
                 f" {', '.join(map(str, row))}. Before view or reshape, bring the heads of a token together:"
-                " transpose(-3, -2)."
+                " `transpose(-3, -2)`."
             )
 
     return Mistake("heads merged without transpose", symptom)
@@ -465,14 +465,14 @@ def heads_in_a_list(case):
         count, name = len(case.reply["parameters"]), case.reply["listed"][0]
         return (
             f"PyTorch finds {count} parameters in your layer, and none of those in `self.{name}`: it does not look into"
-            " a Python list, so they would never be trained. Use nn.ModuleList([...])."
+            " a Python list, so they would never be trained. Use `nn.ModuleList([...])`."
         )
 
 
 HEADS_IN_A_LIST = Mistake("heads in a Python list", heads_in_a_list)
 
 
-# The next ones take `dropping`: case -> (numbers before dropout, after it, the rate p); None for a case without dropout.
+# The next ones take `dropping`: case -> (numbers before dropout, after it, the rate p); None without dropout.
 
 
 def kept_share(before, after):
@@ -491,6 +491,9 @@ def rows_rescaled(dropping):
                 " they were masked. Dropout belongs after softmax, on the weights."
             )
         sums, vanished = after.sum(axis=-1), (np.abs(after) < ROUNDING).all(axis=-1)
+        lost = 1 - kept_share(before, after)  # about p if weights were dropped, hardly any if scores were
+        if p == 0 or lost > 0.05 and abs(lost - p) > margin(before, p):
+            return None
         if np.allclose(sums[~vanished], before.sum(axis=-1)[~vanished], atol=CLOSE) and not vanished.all():
             return (
                 f"With dropout, your rows still have their old sums, {sums[~vanished][0]:.4f} in the first. Dropout"
@@ -509,7 +512,7 @@ def dropout_factor(dropping):
         factors = after[kept] / before[kept]
         factor, wanted = np.median(factors), 1 / (1 - p)
         if np.ptp(factors) < 1e-2 * factor and abs(factor - wanted) > 1e-2:
-            names = {"nothing was scaled": 1.0, "that is 1 / p": 1 / p, "that is 1 - p": 1 - p}
+            names = {"nothing was scaled": 1.0, "that is 1 - p": 1 - p} | ({"that is 1 / p": 1 / p} if p else {})
             near = [f" ({words})" for words, number in names.items() if abs(factor - number) < 1e-2]
             return (
                 f"What you keep is multiplied by {factor:.4f}{''.join(near[:1])}; expected {wanted:.4f} = 1 / (1 - p),"
@@ -526,7 +529,7 @@ def nothing_dropped(dropping):
         before, after, p = dropping(case)
         there = before != 0
         factor = np.median(after[there] / before[there])
-        if factor > CLOSE and np.allclose(after[there], factor * before[there], atol=CLOSE):
+        if p > 0 and factor > CLOSE and np.allclose(after[there], factor * before[there], atol=CLOSE):
             return (
                 f"With p = {p}, none of {(before != 0).sum()} numbers became 0. Is the result of dropout thrown away,"
                 " or is it off in training?"
@@ -668,7 +671,8 @@ def not_renormalised(weights):
     def symptom(case):
         seen = weights(case)
         sums = seen.sum(axis=-1)
-        if np.abs(upper(seen)).max() < 1e-6 and sums.min() < 1 - CLOSE and sums.max() < 1 + CLOSE and seen.min() >= 0:
+        nothing_hidden = np.allclose(sums[..., -1], 1, atol=CLOSE)  # in the last row
+        if np.abs(upper(seen)).max() < 1e-6 and nothing_hidden and sums.min() < 1 - CLOSE and seen.min() >= 0:
             return (
                 f"The future gets 0, but one of your rows sums to {sums.min():.4f}: softmax had counted the hidden"
                 " scores. Mask before softmax, or divide each row by its sum."

@@ -20,6 +20,8 @@ def main(arguments):
     options = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/work/{first}"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         options.append("--allow-root")
+    own = os.environ.get("JUPYTER_CONFIG_PATH", "")
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, [str(ROOT / ".jupyter"), own]))
     environment.take_over([python, "-m", "jupyterlab", *options, *arguments])
 
 

@@ -38,7 +38,7 @@ def all_heads_figure(weights, tokens, layer=0, head=0):
             f"There is no layer {layer}, head {head}: layers go from 0 to {num_layers - 1}, "
             f"heads from 0 to {num_heads - 1}."
         )
-    weights = np.stack([pictures.weight_panels(heads, tokens) for heads in weights])  # checks each layer
+    weights = np.stack([pictures.weight_panels(heads, tokens, tokens) for heads in weights])  # checks each layer
     names = pictures.numbered(tokens)
 
     def draw(layer, head, query):
@@ -81,8 +81,10 @@ def draw_all_heads(weights, names, layer, head, query):
     chosen, hidden = weights[layer, head], np.zeros((size, size), dtype=bool)
     drawing.add(Words(left, below + TITLE / 2, f"layer {layer}, head {head}", bold=True))
     words = words_of(chosen, None, names, hidden)
-    look = {"cell": cell, "scale": WEIGHTS, "hidden": hidden, "picked": query}
+    look = {"cell": cell, "scale": WEIGHTS, "hidden": hidden}
     add_map(drawing, left, below + TITLE + top, chosen, names, words=words, **look)
+    if query is not None:
+        drawing.add(Box(left, below + TITLE + top + query * cell, size * cell, cell, outline=OUTLINE))
     said = habits(chosen, names) if query is None else favourites(chosen, names)[query]
     drawing.say = f"Layer {layer}, head {head}: {said}."
     return drawing

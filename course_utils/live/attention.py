@@ -1,11 +1,13 @@
 """Attention weights that you can walk through: one map per head, any number of heads, your own sentence."""
 
+import functools
+
 import numpy as np
 
 from course_utils import pictures
 from course_utils.live.base import ALL, LiveFigure, choice
-from course_utils.live.colours import WEIGHTS
-from course_utils.live.drawing import Drawing, Words
+from course_utils.live.colours import OUTLINE, WEIGHTS
+from course_utils.live.drawing import Box, Drawing, Words
 from course_utils.live.maps import MANY, add_map, add_pixel_map, margins
 
 ACROSS = 4  # maps side by side
@@ -34,9 +36,13 @@ def attention_figure(weights, tokens, scores=None, masked=None):
             raise ValueError(f"There are {len(heads)} maps of weights and {len(scores)} of scores: pass one for one.")
         hidden = hidden | np.isneginf(scores).any(axis=0)
 
+    @functools.cache  # the maps stay as they are while the query moves
+    def maps(*chosen):
+        return draw_maps(heads, scores, names, hidden, chosen)
+
     def draw(query, head=ALL):
         chosen = range(len(heads)) if head == ALL else [head]
-        return draw_heads(heads, scores, names, hidden, chosen, None if query == ALL else query)
+        return draw_query(maps(*chosen), heads, names, chosen, None if query == ALL else query)
 
     controls = {"query": choice("query", names, ALL)}
     if len(heads) > 1:
@@ -45,25 +51,41 @@ def attention_figure(weights, tokens, scores=None, masked=None):
     return LiveFigure(draw, controls, f"Maps of attention weights, {count}, {len(names)} tokens: a row per query.")
 
 
-def draw_heads(heads, scores, names, hidden, chosen, query):
-    """The drawing: a map for each chosen head, with the row of the query (a position or None) outlined."""
-    size, across = len(names), min(ACROSS, len(chosen))
-    cell = cell_size(size, len(chosen))
+def draw_query(maps, heads, names, chosen, query):
+    """The drawing: the maps of the chosen heads with the row of the query (a position or None) outlined, in words."""
+    drawing = Drawing(maps.width, maps.height, say(heads, names, chosen, query))
+    drawing.add(*maps.shapes)
+    if query is not None:
+        cell, corners = layout(names, len(chosen))[:2]
+        drawing.add(*(Box(x, y + query * cell, len(names) * cell, cell, outline=OUTLINE) for x, y in corners))
+    return drawing
+
+
+def layout(names, maps):
+    """(pixels per cell, the corner of each map, width and height of the drawing) for this many maps."""
+    size, across = len(names), min(ACROSS, maps)
+    cell = cell_size(size, maps)
     left, top = margins(names, cell)
     wide, high = left + size * cell + SUMS, TITLE + top + size * cell + 10
-    drawing = Drawing(round(across * wide), round(-(-len(chosen) // across) * high))
-    pixels = size * size * len(chosen) > MANY
-    for place, head in enumerate(chosen):
-        x, y = place % across * wide, place // across * high
+    corners = [(place % across * wide + left, place // across * high + TITLE + top) for place in range(maps)]
+    return cell, corners, across * wide, -(-maps // across) * high
+
+
+def draw_maps(heads, scores, names, hidden, chosen):
+    """A drawing with a map for each chosen head."""
+    cell, corners, width, height = layout(names, len(chosen))
+    drawing = Drawing(width, height)
+    top = margins(names, cell)[1]
+    pixels = len(names) ** 2 * len(chosen) > MANY
+    for (x, y), head in zip(corners, chosen):
         if len(heads) > 1:
-            drawing.add(Words(x + left, y + TITLE / 2, f"head {head + 1}", bold=True))
-        corner, look = (x + left, y + TITLE + top), {"cell": cell, "scale": WEIGHTS, "hidden": hidden, "picked": query}
+            drawing.add(Words(x, y - top - TITLE / 2, f"head {head + 1}", bold=True))
+        look = {"cell": cell, "scale": WEIGHTS, "hidden": hidden}
         if pixels:
-            add_pixel_map(drawing, *corner, heads[head], row_words=favourites(heads[head], names), **look)
+            add_pixel_map(drawing, x, y, heads[head], row_words=favourites(heads[head], names), **look)
         else:
             words = words_of(heads[head], None if scores is None else scores[head], names, hidden)
-            add_map(drawing, *corner, heads[head], names, words=words, **look)
-    drawing.say = say(heads, names, chosen, query)
+            add_map(drawing, x, y, heads[head], names, words=words, **look)
     return drawing
 
 
@@ -103,7 +125,9 @@ def say(heads, names, chosen, query):
     """The drawing in words."""
     if query is None:
         apart = "; each map is a head" if len(chosen) > 1 else ""
-        return f"Each row is a query, each column a key, and a row's sum stands beside it{apart}. Pick a query to read it."
+        return (
+            f"Each row is a query, each column a key, and a row's sum stands beside it{apart}. Pick a query to read it."
+        )
     said = [favourites(heads[head], names)[query] for head in chosen[:SAID]]
     if len(heads) > 1:
         said = [f"head {head + 1}: {sentence}" for head, sentence in zip(chosen, said)]

@@ -81,7 +81,9 @@ def buttons(description, options, value):
 
 def tick(description, value):
     """A box to tick."""
-    return widgets.Checkbox(description=description, value=value, indent=False, layout={"width": "auto", "margin": "2px 16px 2px 2px"})
+    return widgets.Checkbox(
+        description=description, value=value, indent=False, layout={"width": "auto", "margin": "2px 16px 2px 2px"}
+    )
 
 
 def slider(description, value, lowest, highest, step):

@@ -17,8 +17,8 @@ MOST_TOKENS, TITLE, SUMS = 48, 26, 52  # pixels, the last two
 def show_dropout(weights, tokens, *, masked=None):
     """Show weights after dropout with their row sums, with controls for rate, seed, sampler and mode.
 
-    weights: (T, T), T up to 48. tokens: T names. masked: (T, T), True where a cell is hidden. Raises ValueError for other
-    input.
+    weights: (T, T), T up to 48. tokens: T names. masked: (T, T), True where a cell is hidden. Raises ValueError for
+    other input.
     """
     dropout_figure(weights, tokens, masked).show()
 
@@ -27,7 +27,9 @@ def dropout_figure(weights, tokens, masked=None):
     """The LiveFigure that show_dropout shows."""
     maps = pictures.weight_panels(weights, tokens, tokens)
     if len(maps) > 1 or len(tokens) > MOST_TOKENS:
-        raise ValueError(f"This figure has room for one map of up to {MOST_TOKENS} tokens; this has shape {maps.shape}.")
+        raise ValueError(
+            f"This figure has room for one map of up to {MOST_TOKENS} tokens; this has shape {maps.shape}."
+        )
     names, hidden = pictures.numbered(tokens), pictures.hidden_cells(masked, tokens, tokens)
 
     def draw(mode, rate, seed, sampler):
@@ -40,7 +42,9 @@ def dropout_figure(weights, tokens, masked=None):
         "seed": whole_slider("seed", 123, 0, 1000),
         "sampler": buttons("", list(SAMPLERS), "mask A"),
     }
-    return LiveFigure(draw, controls, f"Map of the attention weights of {len(names)} tokens after dropout, with row sums.")
+    return LiveFigure(
+        draw, controls, f"Map of the attention weights of {len(names)} tokens after dropout, with row sums."
+    )
 
 
 def draw_dropout(weights, kept, rate, names, hidden):
@@ -55,7 +59,11 @@ def draw_dropout(weights, kept, rate, names, hidden):
         pair = f'query "{names[query]}", key "{names[key]}": weight {weights[query, key]:.4f}'
         if hidden[query, key]:
             return f"{pair}, masked"
-        return f"{pair}, kept: times {1 / (1 - rate):.2f} = {dropped[query, key]:.4f}" if kept[query, key] else f"{pair}, dropped"
+        return (
+            f"{pair}, kept: times {1 / (1 - rate):.2f} = {dropped[query, key]:.4f}"
+            if kept[query, key]
+            else f"{pair}, dropped"
+        )
 
     drawing.add(Words(left, TITLE / 2, f"weights, p = {rate:.2f}", bold=True))
     drawing.add(Words(left + size * cell + 8, TITLE / 2, "sum"))

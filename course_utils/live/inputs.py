@@ -21,7 +21,8 @@ def check_vectors(name, vectors, tokens, most=None):
     check_finite(name, vectors)
     if most is not None and vectors.shape[1] > most:
         raise ValueError(
-            f"This figure has room for {most} numbers per token; {name} has {vectors.shape[1]}: pass {name}[:, :{most}]."
+            f"This figure has room for {most} numbers per token, and {name} has {vectors.shape[1]}: "
+            f"pass {name}[:, :{most}]."
         )
     return vectors
 
@@ -30,4 +31,7 @@ def check_finite(name, values):
     """Refuse nan and infinity. Raises ValueError."""
     if not np.isfinite(values).all():
         place = tuple((np.argwhere(~np.isfinite(values))[0] + 1).tolist())
-        raise ValueError(f"{name} holds {values[~np.isfinite(values)][0]} at {place}, counted from 1: only finite numbers can be drawn.")
+        raise ValueError(
+            f"{name} holds {values[~np.isfinite(values)][0]} at {place}, counted from 1: "
+            "only finite numbers can be drawn."
+        )

@@ -4,7 +4,6 @@ import numpy as np
 from matplotlib.colors import to_rgb
 
 from course_utils import pictures
-from course_utils.live.colours import OUTLINE
 from course_utils.live.drawing import Box, Pixels, Words
 
 READABLE = 10  # pixels: token names fit beside cells of at least this size
@@ -26,11 +25,11 @@ def margins(names, cell):
     return 12 + round(7.5 * longest), 18 + round((4.6 if cell >= 20 else 6.5) * longest)
 
 
-def add_map(drawing, x, y, values, names, *, cell, scale, words, numbers="{:.2f}", hidden, sums=True, picked=None):
+def add_map(drawing, x, y, values, names, *, cell, scale, words, numbers="{:.2f}", hidden, sums=True):
     """Draw a map, cell by cell, whose first cell is at (x, y).
 
     values: (T, T). words: words(query, key) for pointing at a cell. numbers: a format, or two texts for 0 and 1.
-    hidden: (T, T) booleans, drawn grey. sums: write each row's sum beside it. picked: the row to outline, or None.
+    hidden: (T, T) booleans, drawn grey. sums: write each row's sum beside it.
     """
     size = len(names)
     if cell >= READABLE:
@@ -51,19 +50,15 @@ def add_map(drawing, x, y, values, names, *, cell, scale, words, numbers="{:.2f}
                 value = values[row][column]
                 text = numbers.format(value) if isinstance(numbers, str) else numbers[int(value)]
                 drawing.add(Words(left + cell / 2, top + cell / 2, text, "middle", font, scale.inks[step]))
-    if picked is not None:
-        drawing.add(Box(x, y + picked * cell, size * cell, cell, outline=OUTLINE))
 
 
-def add_pixel_map(drawing, x, y, values, *, cell, scale, row_words, hidden, picked=None):
+def add_pixel_map(drawing, x, y, values, *, cell, scale, row_words, hidden):
     """Draw a large map as one picture; pointing at a row shows row_words[row]. The rest is as in add_map."""
     size = len(values)
     colours = scale.rgb[scale.steps(np.where(hidden, 0, values))]  # (T, T, 3)
     colours[hidden] = np.array(to_rgb(pictures.HIDDEN)) * 255
     drawing.add(Pixels(x, y, cell, colours))
     drawing.add(*(Box(x, y + row * cell, size * cell, cell, hover=text) for row, text in enumerate(row_words)))
-    if picked is not None:
-        drawing.add(Box(x, y + picked * cell, size * cell, cell, outline=OUTLINE))
 
 
 def add_names(drawing, x, y, names, cell):

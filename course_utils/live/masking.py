@@ -5,8 +5,10 @@ import functools
 
 import numpy as np
 import torch
+from torch import nn
 
 from course_utils import pictures
+from course_utils.guards import check_input
 from course_utils.influence import influences
 from course_utils.live.base import LiveFigure, buttons, tick
 from course_utils.live.colours import WEIGHTS, Scale
@@ -23,8 +25,8 @@ MOST_TOKENS = 24  # two maps with names side by side
 def show_masking(layer, inputs, tokens):
     """Show causal weights and the dependency matrix beside them, with controls for the mask.
 
-    layer: has the linear layers W_query, W_key and W_value, as SelfAttention_v2. inputs: (T, d_in), T up to 24. tokens: T
-    names. Raises ValueError for other input.
+    layer: has the linear layers W_query, W_key and W_value, as SelfAttention_v2. inputs: (T, d_in), T up to 24. tokens:
+    T names. Raises ValueError for other input.
     """
     masking_figure(layer, inputs, tokens).show()
 
@@ -34,9 +36,12 @@ def masking_figure(layer, inputs, tokens):
     inputs = torch.from_numpy(check_vectors("inputs", inputs, tokens))
     if len(tokens) > MOST_TOKENS:
         raise ValueError(f"This figure has room for {MOST_TOKENS} tokens, not {len(tokens)}: pass fewer of them.")
-    if not all(callable(getattr(layer, name, None)) for name in ("W_query", "W_key", "W_value")):
-        raise ValueError("layer must have linear layers W_query, W_key and W_value: pass a SelfAttention_v2, for example.")
+    if not all(isinstance(getattr(layer, name, None), nn.Linear) for name in ("W_query", "W_key", "W_value")):
+        raise ValueError(
+            "layer must have linear layers W_query, W_key and W_value: pass a SelfAttention_v2, for example."
+        )
     layer = copy.deepcopy(layer).cpu().double()  # in 64 bits rounding is told from dependence
+    check_input(inputs, layer.W_query.in_features, layer.W_query.weight)
     names = pictures.numbered(tokens)
 
     @functools.cache
@@ -56,14 +61,18 @@ def masking_figure(layer, inputs, tokens):
         "when": buttons("", [BEFORE, AFTER], BEFORE),
         "renormalised": tick("renormalise", False),
     }
-    return LiveFigure(draw, controls, f"Attention weights of {len(names)} tokens under a mask, and which output depends on which input.")
+    return LiveFigure(
+        draw,
+        controls,
+        f"Attention weights of {len(names)} tokens under a mask, and which output depends on which input.",
+    )
 
 
 BEFORE, AFTER = "before softmax", "after softmax"
 
 
 def causal_weights(layer, sequence, mask, when, renormalised):
-    """Weights (T, T) of a sequence (T, d_in): masked or not, before or after softmax, then divided by row sums or not."""
+    """Weights (T, T) of a sequence (T, d_in): masked or not, before or after softmax, renormalised or not."""
     keys = layer.W_key(sequence)  # (T, d_k)
     scores = layer.W_query(sequence) @ keys.T / keys.shape[-1] ** 0.5  # (T, T)
     future = torch.ones_like(scores).triu(diagonal=1).bool()
@@ -81,7 +90,7 @@ def draw_masking(weights, depends, names, mask, when):
     cell = max(READABLE, min(40, 340 // size))
     left, top = margins(names, cell)
     wide = left + size * cell + SUMS
-    drawing = Drawing(2 * wide + GAP - SUMS, TITLE + top + size * cell + 8)
+    drawing = Drawing(2 * wide + GAP, TITLE + top + size * cell + 8)
     future = np.triu(np.ones((size, size), dtype=bool), k=1)
     hidden = future if mask else np.zeros_like(future)
 
@@ -109,7 +118,13 @@ def draw_masking(weights, depends, names, mask, when):
 def say(weights, leaks, mask, when):
     """The drawing in words."""
     sums = weights.sum(axis=1)
-    whole = "Every row sums to 1" if abs(sums - 1).max() < 1e-6 else f"The rows sum to {sums.min():.2f} to {sums.max():.2f}"
+    whole = (
+        "Every row sums to 1" if abs(sums - 1).max() < 1e-6 else f"The rows sum to {sums.min():.2f} to {sums.max():.2f}"
+    )
     count = int(leaks.sum())
-    future = f"{count} cells above the diagonal say yes: outputs depend on later tokens" if count else "no output depends on a later token"
+    future = (
+        f"{count} cells above the diagonal say yes: outputs depend on later tokens"
+        if count
+        else "no output depends on a later token"
+    )
     return f"{f'Masked {when}' if mask else 'No mask'}. {whole}; {future}."

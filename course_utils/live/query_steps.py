@@ -30,7 +30,7 @@ def query_steps_figure(inputs, tokens):
     reach = max(1.0, float(np.abs(inputs).max())) * 2
     first = min(1, len(names) - 1)  # the second token, as in the chapter
 
-    controls = {"query": choice("query", names, first), "step": buttons("show up to", STEPS, STEPS[-1])}
+    controls = {"query": choice("query", names, first), "step": buttons("", STEPS, STEPS[-1])}
     controls["edited"] = choice("change the embedding of", names, first)
     numbers = [
         slider(f"number {place + 1}", value, -reach, reach, 0.01) for place, value in enumerate(inputs[first].tolist())
@@ -75,7 +75,9 @@ def draw_steps(inputs, names, query, step):
     for row, name in enumerate(names):
         middle = TOP + ROW * (row + 0.5)
         drawing.add(Words(left - 8, middle, short(name), "end", bold=row == query, hover=name))
-    add_numbers(drawing, columns["embedding"], inputs, lambda row, n: f'number {n + 1} of "{names[row]}": {inputs[row, n]:.4f}')
+    add_numbers(
+        drawing, columns["embedding"], inputs, lambda row, n: f'number {n + 1} of "{names[row]}": {inputs[row, n]:.4f}'
+    )
     drawing.add(Box(left - 1, TOP + ROW * query, width * CELL + 1, ROW, outline=OUTLINE))
 
     pairs = [f'query "{names[query]}", key "{name}": ' for name in names]
@@ -83,12 +85,18 @@ def draw_steps(inputs, names, query, step):
     hovers = [f"{pair}score {product} = {score:.4f}" for pair, product, score in zip(pairs, products, scores)]
     add_bars(drawing, columns["score"], scores, abs(scores).max() or 1, BAR, hovers)
     if step >= 2:
-        hovers = [f"{pair}score {score:.4f}, weight {weight:.4f}" for pair, score, weight in zip(pairs, scores, weights)]
+        hovers = [
+            f"{pair}score {score:.4f}, weight {weight:.4f}" for pair, score, weight in zip(pairs, scores, weights)
+        ]
         add_bars(drawing, columns["weight"], weights, 1, SECOND_BAR, hovers)
         add_total(drawing, columns["weight"], size, f"sum {weights.sum():.2f}")
     if step >= 3:
         mixed = weights[:, None] * inputs  # (T, d_in)
-        words = lambda row, n: f'weight {weights[row]:.4f} · {inputs[row, n]:.4f} of "{names[row]}" = {mixed[row, n]:.4f}'  # noqa: E731
+
+        def words(row, number):
+            value, product = inputs[row, number], mixed[row, number]
+            return f'weight {weights[row]:.4f} · {value:.4f} of "{names[row]}" = {product:.4f}'
+
         add_numbers(drawing, columns["mixed"], mixed, words)
         add_context(drawing, columns["mixed"], size, context)
     drawing.say = say(names, query, scores, weights, context, step)

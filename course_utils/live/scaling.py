@@ -28,7 +28,9 @@ def scaling_figure(query, keys, tokens):
     keys = check_vectors("keys", keys, tokens, LARGEST)
     query = pictures.array(query)
     if query.shape != keys.shape[1:]:
-        raise ValueError(f"query must have as many numbers as a key, shape {keys.shape[1:]}; this has shape {query.shape}.")
+        raise ValueError(
+            f"query must have as many numbers as a key, shape {keys.shape[1:]}; this has shape {query.shape}."
+        )
     check_finite("query", query)
     names = pictures.numbered(tokens)
     products = query * keys  # (T, d)
@@ -44,7 +46,9 @@ def scaling_figure(query, keys, tokens):
     def draw(d_k, scaled, temperature, opened):
         return draw_scaling(products, subtotals, query, keys, names, d_k, scaled, temperature, opened)
 
-    return LiveFigure(draw, controls, f"Scores and weights of one query against {len(names)} keys, and one score's products.")
+    return LiveFigure(
+        draw, controls, f"Scores and weights of one query against {len(names)} keys, and one score's products."
+    )
 
 
 def weigh(scores, d_k, scaled, temperature):
@@ -67,7 +71,11 @@ def draw_scaling(products, subtotals, query, keys, names, d_k, scaled, temperatu
 
     by = ("√d_k" if scaled else "") + (" and " if scaled and temperature != 1 else "")
     by += f"temperature {temperature:.1f}" if temperature != 1 else ""
-    headings = [("score q · k", f"d_k = {d_k}"), ("softmax gets", f"score / {by}" if by else "the score"), ("weight", "")]
+    headings = [
+        ("score q · k", f"d_k = {d_k}"),
+        ("softmax gets", f"score / {by}" if by else "the score"),
+        ("weight", ""),
+    ]
     for x, (title, more) in zip(columns, headings):
         drawing.add(Words(x, 12, title, bold=True), Words(x, 29, more, size=11))
     reach = abs(subtotals).max() or 1  # one scale for all d_k, so that the bars grow as they do
@@ -117,6 +125,7 @@ def say(names, scores, weights, d_k, opened):
     """The drawing in words."""
     best = int(weights.argmax())
     return (
-        f'With d_k = {d_k} the scores lie between {scores.min():.2f} and {scores.max():.2f}, and the largest weight is '
-        f'{weights[best]:.2f}, for "{names[best]}". The score of "{names[opened]}" is the sum of {d_k} products, {scores[opened]:.2f}.'
+        f"With d_k = {d_k} the scores lie between {scores.min():.2f} and {scores.max():.2f}, and the largest weight is "
+        f'{weights[best]:.2f}, for "{names[best]}". '
+        f'The score of "{names[opened]}" is the sum of {d_k} products, {scores[opened]:.2f}.'
     )

@@ -34,7 +34,7 @@ ROUNDING = 1e-9
 class Stage(NamedTuple):
     """A tensor at one step. The three arrays have its shape, which is (blocks, rows, columns).
 
-    tokens and heads: to which token and head, by position, each number belonged before the split; for a score, its query.
+    tokens and heads: to which token and head, by position, each number belonged before the split; a score, its query.
     """
 
     values: np.ndarray
@@ -45,8 +45,8 @@ class Stage(NamedTuple):
 def show_shape_walk(x, num_heads, tokens):
     """Show how a tensor is split into heads and merged, step by step, beside a split without transpose.
 
-    x: (T, d_out), T up to 8 and d_out up to 16; it serves as queries, keys and values. num_heads divides d_out. tokens: T
-    names. Raises ValueError for other input.
+    x: (T, d_out), T up to 8 and d_out up to 16; it serves as queries, keys and values. num_heads divides d_out. tokens:
+    T names. Raises ValueError for other input.
     """
     shape_walk_figure(x, num_heads, tokens).show()
 
@@ -55,10 +55,14 @@ def shape_walk_figure(x, num_heads, tokens):
     """The LiveFigure that show_shape_walk shows."""
     x = check_vectors("x", x, tokens, MOST_NUMBERS)
     if len(x) > MOST_TOKENS:
-        raise ValueError(f"This figure has room for {MOST_TOKENS} tokens, not {len(x)}: pass x[:{MOST_TOKENS}] and their names.")
+        raise ValueError(
+            f"This figure has room for {MOST_TOKENS} tokens, not {len(x)}: pass x[:{MOST_TOKENS}] and their names."
+        )
     check_heads(x.shape[1], num_heads)
     if num_heads > len(HEADS):
-        raise ValueError(f"This figure has {len(HEADS)} colours for heads, not {num_heads}: pass fewer numbers and heads.")
+        raise ValueError(
+            f"This figure has {len(HEADS)} colours for heads, not {num_heads}: pass fewer numbers and heads."
+        )
     names = pictures.numbered(tokens)
 
     def draw(step, token, number, head):
@@ -76,11 +80,13 @@ def shape_walk_figure(x, num_heads, tokens):
         "number": whole_slider("which number", 1, 1, x.shape[1]),
         "head": choice("head", [str(head + 1) for head in range(num_heads)], ALL),
     }
-    return LiveFigure(draw, controls, f"A tensor of {len(names)} tokens split into {num_heads} heads, with transpose and without.")
+    return LiveFigure(
+        draw, controls, f"A tensor of {len(names)} tokens split into {num_heads} heads, with transpose and without."
+    )
 
 
 def walk(x, num_heads, transposed):
-    """The five stages of x (T, d_out): each a Stage. transposed: split properly, or view straight to the final shape."""
+    """The five stages of x (T, d_out): each a Stage. transposed: split properly, or view straight to the end."""
     T, d_out = x.shape
     head_dim = d_out // num_heads
     tokens = np.repeat(np.arange(T)[:, None], d_out, axis=1)  # (T, d_out), whose number it is
@@ -121,7 +127,16 @@ def draw_walk(ways, names, step, token, number, head, x):
         drawing.add(Words(left, 12, title, bold=True), Words(left, 32, CALLS[step][place]))
         for block, (x_block, y_block) in enumerate(places(stage, names, step, width)):
             parts = [part[block] for part in (*stage, marked)]
-            add_block(drawing, left + x_block, TOP + y_block, parts, names, step, head, block_title(stage, names, step, place, block))
+            add_block(
+                drawing,
+                left + x_block,
+                TOP + y_block,
+                parts,
+                names,
+                step,
+                head,
+                block_title(stage, names, step, place, block),
+            )
     drawing.say = say(ways, names, step, token, number, x)
     return drawing
 
@@ -165,7 +180,9 @@ def add_block(drawing, x, y, parts, names, step, head, title):
     asking = [f'"{names[tokens[0]]}", head {heads[0] + 1}' for tokens, heads in zip(all_tokens, all_heads)]
     for row, values in enumerate(all_values):
         top = y + TITLE + row * ROW
-        whose = f"{short(names[all_tokens[row][0]])} · {all_heads[row][0] + 1}" if step in SPLIT_AT else short(names[row])
+        whose = (
+            f"{short(names[all_tokens[row][0]])} · {all_heads[row][0] + 1}" if step in SPLIT_AT else short(names[row])
+        )
         drawing.add(Words(left - 6, top + ROW / 2, whose, "end", 11))
         for column, value in enumerate(values):
             its_head = all_heads[row][column]
@@ -190,9 +207,10 @@ def say(ways, names, step, token, number, x):
     what = f'Number {number} of "{names[token]}", {x[token, number - 1]:.2f}, is framed, and so is all that it changes'
     counts = [int(marked.sum()) for _, marked in ways]
     if step < SCORES_AT:
-        return f"{what}. Every number has the colour of its head; a row names the token and the head that its numbers belong to."
+        return f"{what}. Every number has the colour of its head; a row names its numbers' token and head."
     if step == SCORES_AT:
         return f"{what}: {counts[0]} scores with transpose, {counts[1]} without."
-    leaks = [sorted({names[row] for row in np.argwhere(marked[0])[:, 0] if row < token}) for _, marked in ways]
-    early = f" Without transpose it reaches {', '.join(leaks[1])}, which must not see it." if leaks[1] else ""
+    reached = np.flatnonzero(ways[1][1][0].any(axis=1))  # rows, without transpose
+    early = ", ".join(names[row] for row in reached if row < token)
+    early = f" Without transpose it reaches {early}, which must not see it." if early else ""
     return f"{what}: {counts[0]} numbers with transpose, {counts[1]} without.{early}"

@@ -92,22 +92,18 @@ def my_dropout(x, p, generator):
 
 @wrong("4.1", "wrong dropout factor")
 def my_dropout(x, p, generator):
-    if p == 0:
-        return x
     return torch.where(torch.rand(x.shape, generator=generator) >= p, x / p, 0)
 
 
 @wrong("4.1", "kept and dropped exchanged")
 def my_dropout(x, p, generator):
-    if p == 0:
-        return x
     return x * (torch.rand(x.shape, generator=generator) < p) / (1 - p)
 
 
 @wrong("4.1", "kept and dropped exchanged")
 def my_dropout(x, p, generator):
     gone = torch.empty_like(x).bernoulli_(1 - p, generator=generator).bool()
-    return (x / (1 - p)).masked_fill(gone, 0) if p else x
+    return (x / (1 - p)).masked_fill(gone, 0)
 
 
 @wrong("4.1", "generator seeded anew")
@@ -303,6 +299,8 @@ for names, text, *changes in [
     ("no scale", EXPONENTIALS, (".div(keys.size(-1) ** 0.5)", "")),
     ("multiplied by the scale", STEPS, ("/ keys.shape[-1]", "* keys.shape[-1]")),
     ("multiplied by the scale", EXPONENTIALS, (".div(", ".mul(")),
+    ("scaled by √T", STEPS, ("keys.shape[-1] **", "keys.shape[-2] **")),
+    ("scaled by √T", EXPONENTIALS, ("keys.size(-1) **", "queries.size(-2) **")),
     ("scaled by d_k, not its root", STEPS, ("[-1] ** 0.5", "[-1]")),
     ("scaled by d_k, not its root", EXPONENTIALS, ("keys.size(-1) ** 0.5", "keys.size(-1)")),
     (
@@ -329,12 +327,8 @@ for names, text, *changes in [
         ("weights = torch.where(kept, weights / (1 - p), 0)", "torch.where(kept, weights / (1 - p), 0)"),
     ),
     ("nothing dropped", EXPONENTIALS, ("weights = weights * kept.float()", "weights * kept.float()")),
-    (
-        "kept and dropped exchanged",
-        STEPS,
-        ("where(kept, weights / (1 - p), 0)", "where(kept, 0, weights / (1 - p)) if p else weights"),
-    ),
-    ("kept and dropped exchanged", EXPONENTIALS, ("kept.float()", "(kept if p == 0 else ~kept).float()")),
+    ("kept and dropped exchanged", STEPS, ("where(kept, weights / (1 - p), 0)", "where(kept, 0, weights / (1 - p))")),
+    ("kept and dropped exchanged", EXPONENTIALS, ("kept.float()", "kept.logical_not()")),
     (
         "dropout on scores, or rows rescaled",
         STEPS,
@@ -448,8 +442,8 @@ for name, text, *changes in [
     ),
     ("wrong dropout factor", SWITCH, (" / (1 - self.rate)", "")),
     ("wrong dropout factor", BERNOULLI, ("x / self.keep", "x * self.keep")),
-    ("kept and dropped exchanged", SWITCH, ("< 1 - self.rate", "< (self.rate or 1)")),
-    ("kept and dropped exchanged", BERNOULLI, ("bernoulli_(self.keep)", "bernoulli_(1 - self.keep or 1)")),
+    ("kept and dropped exchanged", SWITCH, ("< 1 - self.rate", "< self.rate")),
+    ("kept and dropped exchanged", BERNOULLI, ("bernoulli_(self.keep)", "bernoulli_(1 - self.keep)")),
     ("generator seeded anew", SWITCH, ("        kept =", "        torch.manual_seed(0)\n        kept =")),
     (
         "generator seeded anew",
@@ -590,6 +584,8 @@ for name, text, *changes in [
     ("no scale", BUILT_IN, ("is_causal=True", "is_causal=True, scale=1.0")),
     ("multiplied by the scale", CHUNKS, ("**-0.5", "**0.5")),
     ("multiplied by the scale", PARAMETER, ("/ self.d_out**0.5", "* self.d_out**0.5")),
+    ("scaled by √T", CHUNKS, ("d_out**-0.5", "T**-0.5")),
+    ("scaled by √T", PARAMETER, ("/ self.d_out**0.5", "/ len(place) ** 0.5")),
     ("scaled by d_k, not its root", CHUNKS, ("**-0.5", "**-1")),
     ("scaled by d_k, not its root", PARAMETER, ("d_out**0.5", "d_out")),
     (
@@ -655,7 +651,7 @@ for name, text, *changes in [
     (
         "kept and dropped exchanged",
         PARAMETER,
-        ("weights = F.dropout(weights, self.p, self.training)", OWN_COINS.replace("< 1 - self.p", "< (self.p or 1)")),
+        ("weights = F.dropout(weights, self.p, self.training)", OWN_COINS.replace("< 1 - self.p", "< self.p")),
     ),
     (
         "kept and dropped exchanged",
@@ -663,7 +659,7 @@ for name, text, *changes in [
         (
             "self.dropout(scores.softmax(dim=-1))",
             (
-                "self.dropout(scores.softmax(dim=-1))\n        if self.training and self.dropout.p:\n            coins"
+                "self.dropout(scores.softmax(dim=-1))\n        if self.training:\n            coins"
                 " = torch.rand(scores.shape) >= 1 - self.dropout.p\n            weights = scores.softmax(dim=-1) *"
                 " coins / (1 - self.dropout.p)"
             ),

@@ -1,0 +1,95 @@
+"""The notebooks with Colab's versions of what draws and shows: the same numbers, and widgets that are valid."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from course_utils.launch import environment
+from tests import environments, stored
+
+VERSIONS = "tests/colab_versions.txt"
+OURS = {"torch", "nbval"}  # what the course pins and the notebooks or this check need
+TESTS = {"pytest", "pytest-xdist"}  # named in the pytest options
+
+
+@pytest.fixture(scope="module")
+def python():
+    """The Python of an environment with Colab's versions."""
+    wanted = [f"{name}=={version}" for name, version in environment.pins([VERSIONS])]
+    wanted += [f"{name}=={version}" for name, version in environment.pins(["requirements.txt"]) if name in OURS]
+    wanted += [f"{name}=={version}" for name, version in environment.pins(["tests/requirements.txt"]) if name in TESTS]
+    return environments.python_with("colab", *wanted)
+
+
+def run(python, *arguments):
+    """The finished process of a command in that environment, in the repository's root."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return subprocess.run([python, *arguments], cwd=stored.ROOT, env=own, capture_output=True, text=True)
+
+
+def test_the_environment_has_the_versions_that_are_written_down(python):
+    code = "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
+    names, versions = zip(*environment.pins([VERSIONS]))
+    assert run(python, "-c", code, *names).stdout.split() == list(versions)
+
+
+def test_every_notebook_prints_what_is_stored(python):
+    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, stored.PATHS)]
+    tested = run(python, *command)
+    assert tested.returncode == 0, tested.stdout[-5000:] + tested.stderr[-1000:]
+
+
+FIGURES = """
+import ipywidgets, torch
+from course_utils.attention import SelfAttention_v2
+from course_utils.live import attention, dropping, masking, query_steps, scaling, shape_walk
+
+tokens = ["a", "b", "c"]
+x = torch.rand(3, 4)
+weights = torch.softmax(x @ x.T, dim=-1)
+for figure in [
+    attention.attention_figure(weights.repeat(2, 1, 1), tokens), query_steps.query_steps_figure(x, tokens),
+    scaling.scaling_figure(x[0], x, tokens), masking.masking_figure(SelfAttention_v2(4, 2), x, tokens),
+    dropping.dropout_figure(weights, tokens), shape_walk.shape_walk_figure(x, 2, tokens),
+]:
+    figure.show()
+    for control in figure.controls.values():
+        if isinstance(control, ipywidgets.Checkbox):
+            control.value = not control.value
+        elif hasattr(control, "options"):
+            control.index = 0 if control.index else len(control.options) - 1
+        else:
+            control.value = control.min
+"""
+LISTEN = """
+import json, sys
+from jupyter_client.manager import start_new_kernel
+
+sent = []
+def keep(message):
+    if message["msg_type"] in ("comm_open", "comm_msg", "error"):
+        sent.append((message["msg_type"], message["content"]))
+
+manager, client = start_new_kernel(kernel_name="python3")
+client.execute_interactive(sys.argv[1], output_hook=keep, timeout=120)
+manager.shutdown_kernel(now=True)
+print(json.dumps(sent))
+"""
+
+
+def test_the_widgets_are_of_the_models_that_colab_has_and_say_only_what_these_know(python):
+    said = run(python, "-c", LISTEN, FIGURES)
+    assert said.returncode == 0, said.stderr
+    messages = json.loads(said.stdout.splitlines()[-1])
+    assert not [content for kind, content in messages if kind == "error"]
+    opened = {content["comm_id"]: content["data"]["state"] for kind, content in messages if kind == "comm_open"}
+    models = {(state["_model_module"], state["_model_module_version"]) for state in opened.values()}
+    assert models == {("@jupyter-widgets/base", "1.2.0"), ("@jupyter-widgets/controls", "1.5.0")}
+    updates = [(content["comm_id"], content["data"]["state"]) for kind, content in messages if kind == "comm_msg"]
+    assert updates
+    for comm, state in updates:
+        assert set(state) <= set(opened[comm])
+    pictures = [state["value"] for _, state in updates if "<svg" in str(state.get("value"))]
+    assert len(pictures) >= 20, "every control changes a picture"
