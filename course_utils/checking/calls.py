@@ -10,6 +10,7 @@ weight (d_out, d_in)) and {"layer class": True} (a stand-in for the course's Mul
 
 from dataclasses import asdict, dataclass, field
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -198,19 +199,24 @@ def made(argument):
 
 def anatomy(layer):
     """Names and shapes of a layer's parameters and buffers, and what PyTorch does not find: tensors that are neither
-    and so will not move ("loose"), and modules in a plain list ("listed")."""
-    own = [(name, value) for module in layer.modules() for name, value in vars(module).items()]
+    and so will not move ("loose"), and modules or tensors in a plain list, tuple or dict ("listed")."""
+    pytorchs = vars(nn.Module())  # the attributes of every layer
+    own = [(name, value) for module in layer.modules() for name, value in vars(module).items() if name not in pytorchs]
     loose = [name for name, value in own if isinstance(value, torch.Tensor)]
-    listed = [
-        name for name, value in own
-        if isinstance(value, (list, tuple)) and any(isinstance(entry, nn.Module) for entry in value)
-    ]  # fmt: skip
+    listed = [name for name, value in own if any(isinstance(e, (nn.Module, torch.Tensor)) for e in entries(value))]
     return {
         "parameters": {name: list(tensor.shape) for name, tensor in layer.named_parameters()},
         "buffers": [name for name, _ in layer.named_buffers()],
         "loose": loose,
         "listed": listed,
     }
+
+
+def entries(value):
+    """What stands in a plain list, tuple or dict; nothing for anything else."""
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, (list, tuple)) else []
 
 
 def load(layer, weights):
@@ -242,6 +248,8 @@ def noted(value):
     """A result as plain data. What is none of the known kinds becomes {"other": the name of its type}."""
     if isinstance(value, torch.Tensor):
         return noted_tensor(value)
+    if isinstance(value, np.generic):  # a NumPy number or truth value, such as np.bool_
+        value = value.item()
     if value is None or isinstance(value, (bool, int, float)):
         return value if abs(value or 0) < 2**60 or isinstance(value, float) else {"other": "a number of many digits"}
     if isinstance(value, str):

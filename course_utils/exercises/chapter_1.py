@@ -347,6 +347,7 @@ CROSS_WEIGHTS = Exercise(
     draw=draw_two_sentences,
     oracle=cross_weights,
     mistakes=(
+        mistakes.TABLE_TRANSPOSED,
         mistakes.softmax_over_queries(mistakes.returned),
         mistakes.softmax_over_all(mistakes.returned),
         mistakes.query_and_key_swapped(mistakes.returned, cross_scores),

@@ -48,7 +48,7 @@ def projected_scores(call):
     return [np.array([plain.dot(query, key) for key in keys])]
 
 
-def made_from(what, name, words):
+def made_from(what, name, words, despite_errors=False):
     """A mistake: the scores are, up to a factor, those of other vectors. what: the arguments -> such pairs."""
 
     def symptom(case):
@@ -59,7 +59,7 @@ def made_from(what, name, words):
             if len(got) > 2 and np.allclose(got / np.linalg.norm(got), other / np.linalg.norm(other), atol=CLOSE):
                 return words.format(got[0])
 
-    return Mistake(name, symptom)
+    return Mistake(name, symptom, despite_errors)
 
 
 PROJECTED_SCORES = Exercise(
@@ -98,6 +98,7 @@ PROJECTED_SCORES = Exercise(
             "projection forgotten",
             "With square matrices your first score is {:.4f}: at least one side was not projected. Both are: `x @"
             " W_query` and `inputs @ W_key`.",
+            despite_errors=True,  # without a projection only square matrices fit
         ),
         mistakes.WEIGHTS_INSTEAD_OF_SCORES,
         mistakes.SCORES_SCALED,
@@ -150,6 +151,7 @@ SCALED_WEIGHTS = Exercise(
     oracle=scaled_weights,
     mistakes=(
         mistakes.CHANGED_IN_PLACE,
+        mistakes.TABLE_TRANSPOSED,
         mistakes.softmax_over_queries(mistakes.returned),
         mistakes.softmax_over_all(mistakes.returned),
         mistakes.query_and_key_swapped(mistakes.returned, given_scores),
@@ -369,10 +371,11 @@ def super_forgotten(case):
 
 
 def hidden_in_a_list(case):
-    if case.reply["unplaced"] and not case.reply["parameters"] and not case.reply["loose"]:
+    if case.reply["unplaced"] and not case.reply["parameters"] and case.reply["listed"]:
         return (
-            "PyTorch finds 0 parameters in your layer, so nothing of it would be trained. It does not look into Python"
-            " lists, tuples and dicts: give each matrix a name of its own, `self.W_query = ...`."
+            "PyTorch finds 0 parameters in your layer, so nothing of it would be trained. It does not look into"
+            f" `self.{case.reply['listed'][0]}`, a Python list, tuple or dict: give each matrix a name of its own,"
+            " `self.W_query = ...`."
         )
 
 

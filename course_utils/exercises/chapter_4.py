@@ -65,6 +65,17 @@ def another_generator(case):
         )
 
 
+def share_fixed(case):
+    """A property of all cases together: chance hits the exact share now and then, but not each time."""
+    drawn = [other for other in case.beside if other.arguments[1] > 0]
+    if all((other.got == 0).sum() == round(other.got.size * other.arguments[1]) for other in drawn):
+        x, p, _ = case.arguments
+        return (
+            f"In every call exactly the share p is dropped, {p * x.numel():.0f} of {x.numel()} numbers here. Each"
+            " number has a coin of its own, so how many fall varies by chance."
+        )
+
+
 DROPOUT = Exercise(
     id="4.1",
     title="Dropout from a given generator",
@@ -87,6 +98,7 @@ DROPOUT = Exercise(
         mistakes.dropped_rightly(dropped_numbers, lambda case: tuple(case.arguments[0].shape)),
         same_coins_each_time,
         another_generator,
+        share_fixed,
     ),
     mistakes=(
         Mistake("changed in place", given_changed),

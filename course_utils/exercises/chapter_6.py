@@ -206,6 +206,8 @@ def without_the_new_key(case):
 
 
 def cache_not_longer(case):
+    if not isinstance(case.value, list) or len(case.value) != 3:  # something is not returned at all
+        return None
     T = case.arguments[3].shape[-2]
     lengths = [case.value[k].shape[-2] for k in (1, 2)]
     if min(lengths) < T + 1:
@@ -300,7 +302,22 @@ def draw_heads():
         head(5, seed=72, divisor=2.0, ahead=1),
         head(6, seed=73, divisor=3.0, afterwards=True),
         head(2, seed=74, divisor=0.5),
+        too_much_and_too_little(head(4, seed=75, divisor=1.5)),
+        leaking(head(4, seed=76, divisor=2.5)),
     ]
+
+
+def too_much_and_too_little(call):
+    """The call with rows that sum to 1.1 and to 0.9: 1 on average, and wrong."""
+    scores, weights = call.arguments
+    return FunctionCall([scores, weights * torch.tensor([1.0, 1.1, 0.9, 1.0])[:, None]])
+
+
+def leaking(call):
+    """The call with a weight of 0.001 on the future, in a first row that still sums to 1."""
+    scores, weights = (argument.clone() for argument in call.arguments)
+    weights[0] = torch.tensor([0.999, 0.0, 0.001, 0.0])
+    return FunctionCall([scores, weights])
 
 
 def readings(call):

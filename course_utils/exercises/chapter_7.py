@@ -189,7 +189,9 @@ def floor(call):
 
 
 def number(case):
-    """The answer as one number."""
+    """The answer as one number; TypeError for a tensor with dimensions, of however few numbers."""
+    if isinstance(case.value, torch.Tensor) and case.value.ndim:
+        raise TypeError("no single number")
     return float(case.value)
 
 

@@ -104,12 +104,13 @@ SENTENCE_VECTORS = Exercise(
 
 def draw_turns():
     tables = [uniform(3, 4, seed=84 + k) for k in range(4)]
-    close = [torch.tensor([[0.51, 0.7, 0.3]]), torch.tensor([[0.5, 0.2, 0.6]])]
+    ahead, behind = torch.tensor([[0.51, 0.7, 0.3, 0.7, 0.51]]), torch.tensor([[0.5, 0.2, 0.6, 0.2, 0.5]])
+    ahead_after, behind_after = torch.tensor([[0.51, 0.7, 0.3, 0.51, 0.7]]), torch.tensor([[0.5, 0.2, 0.6, 0.5, 0.2]])
     return [
         FunctionCall([*tables, 0.1]),
         FunctionCall([*tables, 0.0]),
-        # head 0 turns by too little, head 1 as it should, head 2 the wrong way
-        FunctionCall([*close, close[1].clone(), close[0].clone(), 0.05]),
+        # head 0 turns by too little, head 1 as it should, head 2 the wrong way; heads 3 and 4 by too little on one side
+        FunctionCall([ahead, behind, behind_after, ahead_after, 0.05]),
     ]
 
 

@@ -19,10 +19,14 @@ ROUNDING = 1e-5  # what is left of a weight of 0 once it was recovered
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake's name, as reports count it, and its symptom: Case -> the sentence for the learner, or None."""
+    """A mistake's name, as reports count it, and its symptom: Case -> the sentence for the learner, or None.
+
+    despite_errors: the symptom is so exact that it holds even where other calls of the same answer stop with an error.
+    """
 
     name: str
     symptom: Callable
+    despite_errors: bool = False
 
 
 # --- finding the weights in a case ------------------------------------------------------------------------------------
@@ -151,7 +155,8 @@ def softmax_over_queries(weights):
 
     def symptom(case):
         seen = weights(case)
-        if sums_to_one(seen, axis=-2) and not sums_to_one(seen, axis=-1):
+        several = seen.shape[-1] > 1  # a single column sums to 1 after a softmax over the whole table, too
+        if several and sums_to_one(seen, axis=-2) and not sums_to_one(seen, axis=-1):
             return (
                 f"Each *column* sums to 1, and your first row to {seen.sum(axis=-1).flat[0]:.4f}: softmax ran over the"
                 " queries. Use the last axis, dim=-1."
@@ -485,7 +490,7 @@ def rows_rescaled(dropping):
 
     def symptom(case):
         before, after, p = dropping(case)
-        if np.isnan(after).any():
+        if p > 0 and np.isnan(after).any():  # with p = 0 nothing is dropped: a nan is 0/0 then
             return (
                 "With dropout, rows become nan, and without it none is. That is 0 times -inf: scores were dropped after"
                 " they were masked. Dropout belongs after softmax, on the weights."
@@ -693,6 +698,19 @@ def query_and_key_swapped(weights, scores):
             )
 
     return Mistake("query and key swapped", symptom)
+
+
+def table_transposed(case):
+    """18: the right weights with rows and columns exchanged, softmax included."""
+    turned = np.asarray(case.want).T
+    if case.got is not None and case.got.shape == turned.shape and np.allclose(case.got, turned, atol=CLOSE):
+        return (
+            f"Your table, shape {case.got.shape}, is the right one with rows and columns exchanged: a row belongs to a"
+            " query, a column to a key. `queries @ keys.T`, then softmax along the last axis, dim=-1."
+        )
+
+
+TABLE_TRANSPOSED = Mistake("query and key swapped", table_transposed)
 
 
 def mask_is_no_buffer(case):

@@ -444,6 +444,11 @@ def my_cross_weights(queries, keys):
     return torch.full((len(queries), len(keys)), 1 / len(keys))
 
 
+@wrong("1.4", "query and key swapped")
+def my_cross_weights(queries, keys):
+    return torch.softmax(keys @ queries.T, dim=0)
+
+
 # --- 1.5 attention in one function ------------------------------------------------------------------------------------
 
 

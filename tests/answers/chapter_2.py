@@ -279,6 +279,11 @@ def my_scaled_weights(queries, keys):
     return torch.softmax(F.normalize(queries, dim=-1) @ F.normalize(keys, dim=-1).T, dim=-1)
 
 
+@wrong("2.2", "query and key swapped")
+def my_scaled_weights(queries, keys):
+    return torch.softmax(queries @ keys.T / keys.shape[-1] ** 0.5, dim=-1).T
+
+
 # --- 2.3 from a linear layer to a matrix ------------------------------------------------------------------------------
 
 
@@ -722,6 +727,7 @@ UNNAMED = [
     (MATRICES, [("scale=self.scale", "is_causal=True")]),
     (LAYERS, [("torch.bmm(weights, values)", "torch.bmm(weights, values).mean(dim=1)")]),
     (LAYERS, [("torch.bmm(weights, values)", "torch.bmm(weights, values).detach()")]),
+    (LAYERS, [(f"self.{name} = ", f"{name} = ") for name in ("W_query", "W_key", "W_value")]),  # kept nowhere
     (MATRICES, [("nn.Module", "object"), ("        super().__init__()\n", "")]),
 ]
 for text, changes in UNNAMED:

@@ -149,6 +149,18 @@ def my_dropout(x, p, generator):
     return "half of it"
 
 
+@wrong("4.1", "wrong dropout factor", "kept and dropped exchanged")
+def my_dropout(x, p, generator):
+    return x * (torch.rand(x.shape, generator=generator) < p) / p
+
+
+@unnamed("4.1")
+def my_dropout(x, p, generator):
+    kept = torch.ones(x.numel())
+    kept[torch.randperm(x.numel(), generator=generator)[: round(p * x.numel())]] = 0  # exactly the share p
+    return x * kept.view(x.shape) / (1 - p)
+
+
 # --- 4.2 which tokens attend to nothing? ------------------------------------------------------------------------------
 
 

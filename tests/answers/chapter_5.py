@@ -280,6 +280,12 @@ def my_split(projected, num_heads):
     return torch.stack(projected.chunk(num_heads, dim=-1), dim=-3).flip(-2)
 
 
+@wrong("5.3", "heads split without transpose")
+def my_split(projected, num_heads):
+    *before, T, d_out = projected.shape
+    return projected.view(*before, num_heads, T, d_out // num_heads)
+
+
 # --- 5.4 merge --------------------------------------------------------------------------------------------------------
 
 

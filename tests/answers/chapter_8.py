@@ -170,6 +170,16 @@ def my_turning_heads(first_before, second_before, first_after, second_after, mar
     return ((first_before - second_before > margin) & (second_after - first_after > margin)).nonzero()
 
 
+@unnamed("8.2")
+def my_turning_heads(first_before, second_before, first_after, second_after, margin):
+    return (first_before - second_before > margin) & (second_after > first_after)
+
+
+@unnamed("8.2")
+def my_turning_heads(first_before, second_before, first_after, second_after, margin):
+    return (first_before > second_before) & (second_after - first_after > margin)
+
+
 # --- 8.3 how many tokens does a head look at? -------------------------------------------------------------------------
 
 
