@@ -113,9 +113,9 @@ def panels(values, tokens, keys):
         if isinstance(names, str) or len(names) == 0:
             raise ValueError(f"tokens must be a list of one or more names, such as sentence.split(); this is {names!r}.")
     if values.ndim not in (2, 3) or values.shape[-2:] != wanted:
+        size = f"{len(tokens)} tokens" if keys is tokens else f"{len(tokens)} tokens and {len(keys)} keys"
         raise ValueError(
-            f"A map of {wanted[0]} tokens and {wanted[1]} keys needs a matrix of shape {wanted}, or one per head, "
-            f"{wanted} each; this has shape {tuple(values.shape)}. For a batch, pick one sequence first: weights[0]."
+            f"A map of {size} needs a matrix of shape {wanted}, or one per head, {wanted} each; this has shape {tuple(values.shape)}. For a batch, pick one sequence first: weights[0]."
         )
     return values if values.ndim == 3 else values[np.newaxis]
 

@@ -1387,5 +1387,5 @@ progress(6)
 # | does it learn as many numbers as you expect? | 22 |
 # | does it still work with unequal sizes, on another device? | 1, 5, 6, 8, 9, 24, 25 |
 #
-# **Next.** [Chapter 3](03_hiding_the_future.ipynb) has the proof that nothing leaks, and [chapter
-# 5](05_multi_head_attention.ipynb) the cheat sheet. All chapters: [the course's contents](../README.md#chapters).
+# **Next.** All weights so far were random. In [chapter 7](07_learning.ipynb) they learn something. All chapters: [the
+# course's contents](../README.md#chapters).

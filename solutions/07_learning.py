@@ -44,7 +44,8 @@ from course_utils.progress_bar import with_progress
 # %% [markdown]
 # So far every weight in this course was random, and so was what the heads looked at. What makes a head look at
 # something *useful*? Training. We shall train small models, and small matrices are fastest on one thread: waking a
-# second one costs more than it saves. It also makes the results the same, however many cores your machine has.
+# second one costs more than it saves. It also makes the results the same, however many cores your machine has. For the
+# same reason everything stays on the CPU: a graphics card would mostly wait.
 
 # %% name="one-thread"
 torch.set_num_threads(1)
@@ -77,10 +78,10 @@ print(sequences)
 print("copied from place", start.flatten().tolist())
 
 # %% [markdown]
-# Read the first row. Which of its 20 tokens could you predict, if you see only what stands before them? Not the first
-# 12: they are random. Not the 13th, either, since the repeat may start in five places. But once you have seen *one*
-# token of the repeat, you can look it up in the first part and read off the one that follows. The last 7 tokens can be
-# known.
+# Places are counted from 0, so the first repeat begins with the second token, 89. Read the first row. Which of its 20
+# tokens could you predict, if you see only what stands before them? Not the first 12: they are random. Not the 13th,
+# either, since the repeat may start in five places. But once you have seen *one* token of the repeat, you can look it
+# up in the first part and read off the one that follows. The last 7 tokens can be known.
 #
 # How far back must you look? 12 places or 8 or anything between, and it differs from sequence to sequence. So it is
 # not enough to learn *where* to look; a model has to look for *what*.
@@ -499,8 +500,8 @@ print("second layer, token after the earlier copy above 0.7:", (induction > 0.7)
 
 # %% [markdown]
 # In the first layer the heads divide the work: head 1 is a previous-token head, head 2 is not. In the second layer both
-# do the same, side by side. Nobody told them to. With another seed they share differently: who does what is decided by
-# the random weights that training starts from.
+# do the same, side by side. Nobody told them to. With another seed they may share differently: who does what is
+# decided by the random weights that training starts from.
 
 # %% [markdown]
 # ## Without the mask
@@ -585,8 +586,8 @@ check("7.3", my_floor)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** It is the loss $-\ln p_i$, averaged with the shares $p_i$ with which the tokens come. For 100
-# equally likely tokens that is 100 times $\frac{1}{100} \ln 100$, our floor. The filter is needed because $0 \cdot \ln
-# 0$ is 0 times $-\infty$, which is `nan`.
+# equally likely tokens that is 100 times $\frac{1}{100} \ln 100$, our floor. The filter is needed because
+# $0 \cdot \ln 0$ is 0 times $-\infty$, which is `nan`.
 
 # %% [markdown]
 # ## A small data set, and dropout
@@ -784,4 +785,5 @@ progress(7)
 # * A map shows where a head looks. To know what it is worth, take it out and measure.
 # * Always test on data that was not trained on, and always know the floor.
 #
-# **Next.** All chapters: [the course's contents](../README.md#chapters).
+# **Next.** [Chapter 8](08_a_real_model.ipynb) opens a model that others have trained, on far more text, and asks what
+# its heads look at. All chapters: [the course's contents](../README.md#chapters).

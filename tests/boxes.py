@@ -12,7 +12,7 @@ from course_utils.grading.sandbox import Protection, Sandbox
 from course_utils.grading.sandbox.machine import works
 
 WAYS = [Protection.NAMESPACES, Protection.LANDLOCK]
-SECONDS = 2  # of computing, for one exercise
+SECONDS = 3  # of computing, for one exercise
 EXERCISE = EXERCISES["3.2"]
 LOOK = FunctionCall([])
 IMPORTS = "import torch\nfrom torch import nn\n"
@@ -31,7 +31,7 @@ def my_causal_weights(scores):
 def sandbox(request):
     """A sandbox of each way. Small limits, so that a hole in it cannot hurt the machine that tests it."""
     skip_without(request.param)
-    with Sandbox(request.param, seconds=SECONDS, memory=2**29) as sandbox:
+    with Sandbox(request.param, seconds=SECONDS, memory=2**28) as sandbox:
         yield sandbox
 
 

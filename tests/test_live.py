@@ -97,6 +97,13 @@ def test_scaling_and_temperature_divide_the_scores_of_the_first_d_k_numbers(d_k,
     assert sum(text.startswith("number ") for text in hovers(figure)) == d_k, "one product each"
 
 
+def test_a_slider_that_misses_its_step_by_rounding_is_taken_as_meant(x):
+    figure = scaling.scaling_figure(x[0], x, TOKENS)
+    before = figure.picture.value
+    figure.controls["temperature"].value = 1.0000000000000002
+    assert figure.picture.value == before
+
+
 @pytest.mark.parametrize(
     "mask, when, renormalised, leaks, whole",
     [

@@ -21,6 +21,8 @@ CHAPTERS = [path for path in stored.PATHS if path.parent.name == "notebooks"]
 SCREENSHOTS = stored.ROOT / "tests/screenshots"
 SECONDS = 20  # for a picture to follow its control on a busy machine
 LIVE = "svg[role=img]"
+ALL_RUN = """() => window.jupyterapp.shell.currentWidget.content.widgets
+    .every(cell => cell.model.type !== "code" || cell.model.executionCount !== null)"""
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +128,7 @@ def test_live_figures_answer_in_jupyterlab(path, clone, lab, monkeypatch):
     see_stills(page, path, expected)  # not trusted, not run
 
     browser.choose(page, "Run", "Run All Cells")
+    page.wait_for_function(ALL_RUN, timeout=browser.SECONDS * 1000)  # before that, a kernel answers no control
     for number, figure in expected.items():
         shown = cell_of(page, number)
         shown.locator(LIVE).wait_for(timeout=browser.SECONDS * 1000)

@@ -7,6 +7,7 @@ this machine's own door.
 
 import os
 import platform
+import re
 import signal
 import socket
 import subprocess
@@ -145,11 +146,6 @@ send(packed({"dict": [["replies", [empty] * 4]]}))""",
     "nan everywhere": "def my_causal_weights(scores): return scores * float('nan')",
     "a tensor without numbers": "def my_causal_weights(scores): return scores.to('meta')",
     "ten gigabytes by expand": "def my_causal_weights(scores): return torch.zeros(1).expand(2_500_000_000)",
-    "more memory than there is": "def my_causal_weights(scores): return torch.ones(2 * 2**30, dtype=torch.uint8)",
-    "many small memories": """
-def my_causal_weights(scores):
-    kept = [bytearray(2**20) for _ in range(2000)]
-    return scores.softmax(-1)""",
     "sys.exit in the function": "def my_causal_weights(scores): raise SystemExit(0)",
     "the expected values from memory": """
 def my_causal_weights(scores):
@@ -186,6 +182,21 @@ def my_causal_weights(scores): return scores""",
 def test_a_wrong_answer_stays_wrong(sandbox, code):
     outcome, judged = result(sandbox, code)
     assert outcome.trouble or judged.status == "not yet"
+    honest_afterwards(sandbox)
+
+
+TOO_MUCH = {
+    "one large tensor": "kept = torch.ones(2**30, dtype=torch.uint8)",
+    "many small objects": "kept = [bytearray(2**20) for _ in range(1000)]",
+    "memory shared with nobody": "import mmap; kept = mmap.mmap(-1, 2**30)",
+}
+
+
+@pytest.mark.parametrize("code", TOO_MUCH.values(), ids=TOO_MUCH.keys())
+def test_an_answer_gets_no_more_memory_than_its_share(sandbox, code):
+    outcome, judged = result(sandbox, RIGHT.replace("    T =", f"    {code}\n    T ="))
+    assert judged is None or judged.status == "not yet"
+    assert re.search("MemoryError|allocate memory", outcome.trouble or judged.message)
     honest_afterwards(sandbox)
 
 
@@ -393,7 +404,7 @@ def test_a_sandbox_whose_server_was_killed_starts_another(sandbox):
 def test_an_endless_answer_ends_with_its_server(sandbox):
     before = [sandbox.process.pid, *descendants(sandbox.process.pid)]
     with ThreadPoolExecutor() as beside:
-        outcome = beside.submit(result, sandbox, "while True:\n    pass")
+        outcome = beside.submit(result, sandbox, "import time\ntime.sleep(60)")
         while len(running := descendants(before[0])) < len(before):
             time.sleep(0.01)
         os.kill(running[-2] if len(running) > 1 else before[0], signal.SIGKILL)  # the one that forks
@@ -401,23 +412,25 @@ def test_an_endless_answer_ends_with_its_server(sandbox):
     assert not any(map(alive, [*before, *running]))
 
 
-def test_nothing_outlives_a_grader_that_was_killed(sandbox):
+@pytest.mark.parametrize("server_too", [False, True], ids=["the grader", "the grader and the server"])
+def test_nothing_outlives_a_grader_that_was_killed(sandbox, server_too):
     code = f"""
 from course_utils.grading.sandbox import Protection, Sandbox
 with Sandbox(Protection.{sandbox.protection.name}, seconds=60) as sandbox:
     print(sandbox.process.pid, flush=True)
-    sandbox.run(["while True: pass"], "f", [], chapter=3)
+    sandbox.run(["import time; time.sleep(300)"], "f", [], chapter=3)
 """
     grader = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     server = int(grader.stdout.readline())
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while len(left := [server, *descendants(server)]) < 2 + (sandbox.protection.name == "NAMESPACES"):
-        assert time.monotonic() < deadline, "the endless answer did not start"
+        assert time.monotonic() < deadline, "the answer did not start"
         time.sleep(0.05)
-    grader.kill()
+    for process in [grader.pid, server][: 1 + server_too]:
+        os.kill(process, signal.SIGKILL)
     grader.wait()
     grader.stdout.close()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while any(map(alive, left)):
         assert time.monotonic() < deadline, "something outlived the grader"
         time.sleep(0.05)

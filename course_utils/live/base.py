@@ -34,7 +34,7 @@ class LiveFigure:
 
     def drawing(self):
         """The drawing for the controls as they are."""
-        return self.draw(**{name: control.value for name, control in self.controls.items()})
+        return self.draw(**{name: exact(control.value) for name, control in self.controls.items()})
 
     def redraw(self, change=None):
         """Let the picture follow the controls."""
@@ -62,6 +62,11 @@ class LiveFigure:
             "text/plain": f"Live figure: {alt} (Run the cell to use its controls.)",
         }
         display(bundle, raw=True, metadata={"image/png": {"alt": alt, "width": width, "height": height}})
+
+
+def exact(value):
+    """The value of a control as its step meant it: browsers send 1.0000000000000002 for 1."""
+    return round(value, 6) if isinstance(value, float) else value
 
 
 def choice(description, names, place):

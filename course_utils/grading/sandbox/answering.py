@@ -29,6 +29,7 @@ def answer(request):
     np.random.seed(0)
     torch.manual_seed(0)
     torch.set_num_threads = torch.set_num_interop_threads = lambda number: None  # no child can start a thread
+    reserve = bytearray(1 << 24)  # untouched, so it costs only address space: room to report that there is no more
     try:
         found, stopped = defined(request["cells"], request["name"], request["helpers"])
         if not found:
@@ -37,6 +38,7 @@ def answer(request):
             return wire.pack({"trouble": "hands in what the course itself has built: write yours"})
         return wire.pack({"replies": asking.perform(found[0], calls)})
     except BaseException as error:  # KeyboardInterrupt and results that cannot be packed: whatever code may do
+        del reserve
         return wire.pack({"trouble": f"stopped with {said(error)}"})
 
 

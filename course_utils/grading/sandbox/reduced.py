@@ -7,11 +7,11 @@ import re
 from course_utils.grading.sandbox.machine import COURSE
 
 TAUGHT = ("attention", "influence", "randomness")  # modules whose classes and functions the chapters build
-WHOLE = ("guards",)  # modules that answer nothing
-# Packages that draw, show or talk to the learner: whatever is taken from them does nothing. Drawing is not graded, and
-# importing them would take longer than all the rest.
+WHOLE = ("guards", "progress_bar")  # modules that answer nothing
+# Packages that draw, show, fetch or talk to the learner: whatever is taken from them does nothing. None of that is graded,
+# and importing them would take longer than all the rest.
 SILENT = (
-    "course_utils.checking", "course_utils.live", "course_utils.pictures", "course_utils.stills",
+    "course_utils.checking", "course_utils.live", "course_utils.pictures", "course_utils.pretrained", "course_utils.stills",
     "IPython", "ipywidgets", "matplotlib",
 )  # fmt: skip
 
