@@ -46,7 +46,7 @@ def best():
 def skip_without(way):
     """Skip a test that needs a way of protection that this machine does not have."""
     if way is Protection.NONE or sys.platform != "linux" or not works(way):
-        pytest.skip("this machine offers no protection" if way is Protection.NONE else f"this machine has no {way.name.lower()} for us")
+        pytest.skip(f"this machine offers no protection of this way: {way.name.lower()}")
 
 
 def result(sandbox, code, exercise=EXERCISE, **more):

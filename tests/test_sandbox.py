@@ -1,4 +1,4 @@
-"""The sandbox as the grader meets it: the same outcomes as `check`, one protection or a refusal, what answers may import."""
+"""The sandbox as the grader meets it: outcomes as in `check`, one protection or a refusal, what answers may import."""
 
 import ast
 import importlib
@@ -64,7 +64,7 @@ def test_a_message_points_into_the_learners_line(sandbox):
     assert "in line 2, `return scores @ torch.ones(7, 7)`" in judged.message
 
 
-# --- what runs ----------------------------------------------------------------------------------------------------------
+# --- what runs ------------------------------------------------------------------------------------------------------
 
 
 def test_what_fails_in_an_earlier_cell_costs_only_that_statement(sandbox):
@@ -75,7 +75,8 @@ def test_what_fails_in_an_earlier_cell_costs_only_that_statement(sandbox):
 
 def test_one_run_finds_nothing_of_another(sandbox):
     look(sandbox, "import math\nmath.left_here = 1\nleft_here = 1\ndef seen(): return ''")
-    assert look(sandbox, "import math\ndef seen():\n    return str(hasattr(math, 'left_here') or 'left_here' in globals())") == "False"
+    code = "import math\ndef seen():\n    return str(hasattr(math, 'left_here') or 'left_here' in globals())"
+    assert look(sandbox, code) == "False"
 
 
 def test_every_run_draws_the_same_numbers(sandbox):
@@ -92,11 +93,11 @@ def test_a_helper_takes_the_place_of_the_students_own(sandbox):
     assert helped.replies[0]["values"] == [[[1.0, 1.0], [1.0, 1.0]]]
 
 
-# --- what answers may import --------------------------------------------------------------------------------------------
+# --- what answers may import ----------------------------------------------------------------------------------------
 
 
 def chapters_imports():
-    """(number of the chapter, module of the course, name) for everything that a chapter's cells import from the course."""
+    """(number of the chapter, module, name) for everything that a chapter's cells import from the course."""
     for path in links.sources():
         solved, _ = chapter.notebooks(path, "").values()
         for cell in stored.code_cells(solved):
@@ -157,12 +158,12 @@ def seen():
     assert look(sandbox, code) in ("no module", "[]")
 
 
-# --- which protection ---------------------------------------------------------------------------------------------------
+# --- which protection -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not boxes.in_ci(), reason="only CI must offer a protection; here the sandbox tests say what is missing")
+@pytest.mark.skipif(not boxes.in_ci(), reason="only CI must offer a protection; here it may be missing")
 def test_ci_runs_the_sandbox_tests():
-    assert protection() is not Protection.NONE, "no test of the sandbox ran: this machine must allow namespaces or Landlock"
+    assert protection() is not Protection.NONE, "no test of the sandbox ran: allow namespaces or Landlock here"
 
 
 def test_the_first_way_that_works_is_taken(monkeypatch):
@@ -176,7 +177,7 @@ def test_the_first_way_that_works_is_taken(monkeypatch):
 
 def test_without_protection_nothing_runs_unless_it_is_asked_for(monkeypatch):
     monkeypatch.setattr(machine, "protection", lambda: Protection.NONE)
-    with pytest.raises(Unprotected, match="This machine offers no protection .* say that these answers may run without"):
+    with pytest.raises(Unprotected, match="This machine offers no protection .* these answers may run without"):
         Sandbox()
     with Sandbox(Protection.NONE) as sandbox:
         assert sandbox.protection is Protection.NONE
