@@ -8,7 +8,7 @@ import pytest
 from course_utils.checking.calls import FunctionCall
 from course_utils.checking.judging import judge
 from course_utils.exercises import EXERCISES
-from course_utils.grading.sandbox import Protection, Sandbox
+from course_utils.grading.sandbox import Protection, Sandbox, protection
 from course_utils.grading.sandbox.machine import works
 
 WAYS = [Protection.NAMESPACES, Protection.LANDLOCK]
@@ -35,10 +35,18 @@ def sandbox(request):
         yield sandbox
 
 
+@pytest.fixture(scope="module")
+def best():
+    """A sandbox of the best way, for what does not depend on the way."""
+    skip_without(protection())
+    with Sandbox(seconds=SECONDS) as sandbox:
+        yield sandbox
+
+
 def skip_without(way):
     """Skip a test that needs a way of protection that this machine does not have."""
-    if sys.platform != "linux" or not works(way):
-        pytest.skip(f"this machine does not offer {way.name.lower()} to us")
+    if way is Protection.NONE or sys.platform != "linux" or not works(way):
+        pytest.skip(f"this machine offers no protection of this way: {way.name.lower()}")
 
 
 def result(sandbox, code, exercise=EXERCISE, **more):

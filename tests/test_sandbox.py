@@ -1,4 +1,4 @@
-"""The sandbox as the grader meets it: the same outcomes as `check`, one protection or a refusal, what answers may import."""
+"""The sandbox as the grader meets it: outcomes as in `check`, one protection or a refusal, what answers may import."""
 
 import ast
 import importlib
@@ -13,12 +13,13 @@ from course_utils.checking.judging import judge
 from course_utils.exercises import EXERCISES
 from course_utils.grading.sandbox import Protection, Sandbox, Unprotected, machine, protection, reduced
 from course_utils.grading.sandbox.machine import works
+from course_utils.publish import chapter, links
 from tests import boxes, stored
 from tests.answers import ANSWERS
-from tests.boxes import IMPORTS, RIGHT, WRONG, look, result, sandbox
+from tests.boxes import IMPORTS, RIGHT, WRONG, best, look, result, sandbox
 from tests.test_exercises import imports
 
-__all__ = ["sandbox"]  # a fixture; pytest finds it by its name
+__all__ = ["best", "sandbox"]  # fixtures; pytest finds them by their names
 
 
 # --- the same outcomes as in check ------------------------------------------------------------------------------------
@@ -30,31 +31,30 @@ def imports_cell(exercise):
 
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
-def test_the_solution_earns_all_points(sandbox, exercise):
+def test_the_solution_earns_all_points(best, exercise):
     code, _ = worked.answer_to(exercise.id)
-    outcome = sandbox.run([imports_cell(exercise), code], exercise.name, exercise.calls, exercise.chapter)
+    outcome = best.run([imports_cell(exercise), code], exercise.name, exercise.calls, exercise.chapter)
     assert outcome.trouble is None and judge(exercise, outcome.replies).status == "right", outcome
 
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
-def test_the_untouched_stub_is_not_attempted(sandbox, exercise):
-    (cell,) = [
-        cell for path in stored.PATHS if path.parent.name == "notebooks" for cell in stored.read(path).cells
-        if cell.id == f"exercise-{exercise.id.replace('.', '-')}"
-    ]  # fmt: skip
-    outcome = sandbox.run([imports_cell(exercise), cell.source], exercise.name, exercise.calls, exercise.chapter)
+def test_the_untouched_stub_is_not_attempted(best, exercise):
+    (source,) = (source for source in links.sources() if source.name.startswith(f"{exercise.chapter:02}"))
+    _, learners = chapter.notebooks(source, "").values()
+    (cell,) = [cell for cell in learners.cells if cell.id == f"exercise-{exercise.id.replace('.', '-')}"]
+    outcome = best.run([imports_cell(exercise), cell.source], exercise.name, exercise.calls, exercise.chapter)
     assert judge(exercise, outcome.replies).status == "not attempted"
 
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
-def test_every_answer_gets_the_outcome_that_check_gives_it(sandbox, exercise):
+def test_every_answer_gets_the_outcome_that_check_gives_it(best, exercise):
     for answer in [answer for answer in ANSWERS if answer.exercise == exercise.id]:
         names = imports(exercise)
         linecache.cache["<answer>"] = (0, None, answer.source.splitlines(keepends=True), "<answer>")  # as in a notebook
         exec(compile(answer.source, "<answer>", "exec"), names)
         here = judge(exercise, perform(names[exercise.name], exercise.calls))
         cells = [imports_cell(exercise), answer.source]
-        outcome = sandbox.run(cells, exercise.name, exercise.calls, exercise.chapter)
+        outcome = best.run(cells, exercise.name, exercise.calls, exercise.chapter)
         there = judge(exercise, outcome.replies)
         assert (there.status, there.mistake, there.points) == (here.status, here.mistake, here.points), answer.source
 
@@ -64,7 +64,7 @@ def test_a_message_points_into_the_learners_line(sandbox):
     assert "in line 2, `return scores @ torch.ones(7, 7)`" in judged.message
 
 
-# --- what runs ----------------------------------------------------------------------------------------------------------
+# --- what runs ------------------------------------------------------------------------------------------------------
 
 
 def test_what_fails_in_an_earlier_cell_costs_only_that_statement(sandbox):
@@ -75,7 +75,8 @@ def test_what_fails_in_an_earlier_cell_costs_only_that_statement(sandbox):
 
 def test_one_run_finds_nothing_of_another(sandbox):
     look(sandbox, "import math\nmath.left_here = 1\nleft_here = 1\ndef seen(): return ''")
-    assert look(sandbox, "import math\ndef seen():\n    return str(hasattr(math, 'left_here') or 'left_here' in globals())") == "False"
+    code = "import math\ndef seen():\n    return str(hasattr(math, 'left_here') or 'left_here' in globals())"
+    assert look(sandbox, code) == "False"
 
 
 def test_every_run_draws_the_same_numbers(sandbox):
@@ -92,30 +93,30 @@ def test_a_helper_takes_the_place_of_the_students_own(sandbox):
     assert helped.replies[0]["values"] == [[[1.0, 1.0], [1.0, 1.0]]]
 
 
-# --- what answers may import --------------------------------------------------------------------------------------------
+# --- what answers may import ----------------------------------------------------------------------------------------
 
 
 def chapters_imports():
-    """(number of the chapter, module of the course, name) for everything that a chapter's cells import from the course."""
-    for path in stored.PATHS:
-        if path.parent.name == "solutions":
-            for cell in stored.code_cells(stored.read(path)):
-                code = re.sub(r"(?m)^( *)%", r"\1# %", cell.source)
-                for node in ast.walk(ast.parse(code)):
-                    if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("course_utils"):
-                        for alias in node.names:
-                            yield int(path.name[:2]), node.module, alias.name
+    """(number of the chapter, module, name) for everything that a chapter's cells import from the course."""
+    for path in links.sources():
+        solved, _ = chapter.notebooks(path, "").values()
+        for cell in stored.code_cells(solved):
+            code = re.sub(r"(?m)^( *)%", r"\1# %", cell.source)
+            for node in ast.walk(ast.parse(code)):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("course_utils"):
+                    for alias in node.names:
+                        yield int(path.name[:2]), node.module, alias.name
 
 
-def test_all_that_a_chapter_imports_is_there_for_its_answers(sandbox):
+def test_all_that_a_chapter_imports_is_there_for_its_answers(best):
     silent = re.compile("|".join(map(re.escape, reduced.SILENT)))
-    for chapter, module, name in sorted(set(chapters_imports())):
-        assert silent.match(module) or silent.match(f"{module}.{name}") or module in reduced.modules(chapter), (
-            f"chapter {chapter} imports {module}: list it in course_utils/grading/sandbox/reduced.py"
+    for number, module, name in sorted(set(chapters_imports())):
+        assert silent.match(module) or silent.match(f"{module}.{name}") or module in reduced.modules(number), (
+            f"chapter {number} imports {module}: list it in course_utils/grading/sandbox/reduced.py"
         )
         code = f"from {module} import {name} as imported\ndef seen():\n    return type(imported).__name__"
-        (reply,) = sandbox.run([code], "seen", [boxes.LOOK], chapter=chapter).replies
-        assert reply["values"], f"chapter {chapter}: {name} from {module}"
+        (reply,) = best.run([code], "seen", [boxes.LOOK], chapter=number).replies
+        assert reply["values"], f"chapter {number}: {name} from {module}"
 
 
 def test_a_taught_class_is_the_courses_own(sandbox):
@@ -157,12 +158,12 @@ def seen():
     assert look(sandbox, code) in ("no module", "[]")
 
 
-# --- which protection ---------------------------------------------------------------------------------------------------
+# --- which protection -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not boxes.in_ci(), reason="only CI must offer a protection; here the sandbox tests say what is missing")
+@pytest.mark.skipif(not boxes.in_ci(), reason="only CI must offer a protection; here it may be missing")
 def test_ci_runs_the_sandbox_tests():
-    assert protection() is not Protection.NONE, "no test of the sandbox ran: this machine must allow namespaces or Landlock"
+    assert protection() is not Protection.NONE, "no test of the sandbox ran: allow namespaces or Landlock here"
 
 
 def test_the_first_way_that_works_is_taken(monkeypatch):
@@ -176,7 +177,7 @@ def test_the_first_way_that_works_is_taken(monkeypatch):
 
 def test_without_protection_nothing_runs_unless_it_is_asked_for(monkeypatch):
     monkeypatch.setattr(machine, "protection", lambda: Protection.NONE)
-    with pytest.raises(Unprotected, match="This machine offers no protection .* say that these answers may run without"):
+    with pytest.raises(Unprotected, match="This machine offers no protection .* these answers may run without"):
         Sandbox()
     with Sandbox(Protection.NONE) as sandbox:
         assert sandbox.protection is Protection.NONE

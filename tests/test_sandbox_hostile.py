@@ -1,7 +1,7 @@
 """Hostile answers: each gets the score that it honestly deserves, and nothing else on the machine notices.
 
-Every attack is bounded, so that a hole in the sandbox cannot hurt the machine that tests it: it forks a few children that
-end by themselves, takes at most 2 GB, kills only processes and changes only files that the test made, and knocks only at
+Every attack is bounded, so that a hole in the sandbox cannot hurt the machine that tests it: it forks a few children
+that end by themselves, takes 1 GB, kills only processes and changes only files that the test made, and knocks only at
 this machine's own door.
 """
 
@@ -88,7 +88,8 @@ NO_ANSWER = {
     "no Python": ("def my_causal_weights(scores:", "cannot be read by Python: SyntaxError"),
     "an error before the definition": (
         "x = 1 / 0\nmy_causal_weights = x", "stopped in line 1, `x = 1 / 0`, with ZeroDivisionError: division by zero"),
-    "sys.exit before the definition": ("import sys\nsys.exit(0)", "stopped in line 2, `sys.exit(0)`, with SystemExit: 0"),
+    "sys.exit before the definition": (
+        "import sys\nsys.exit(0)", "stopped in line 2, `sys.exit(0)`, with SystemExit: 0"),
     "an interrupt in the function": (IN_THE_FUNCTION + "    raise KeyboardInterrupt", "stopped with KeyboardInterrupt"),
     "an error whose message fails": (
         "class Trap(Exception):\n    def __str__(self):\n        raise self\nraise Trap", "with Trap"),
@@ -139,7 +140,8 @@ class Yes:
     def __call__(self, *a, **b): return self
 def my_causal_weights(scores): return Yes()""",
     "replies that claim to be right": FORGED + 'send(packed({"dict": [["replies", ["right"] * 4]]}))',
-    "replies that claim a status": FORGED + 'send(packed({"dict": [["replies", [{"dict": [["status", "right"]]}] * 4]]}))',
+    "replies that claim a status": FORGED + """
+send(packed({"dict": [["replies", [{"dict": [["status", "right"]]}] * 4]]}))""",
     "a reply with empty tensors": FORGED + """
 empty = {"dict": [["values", [{"tensor": ["float32", [0, 5, 5]]}]], ["changed", []]]}
 send(packed({"dict": [["replies", [empty] * 4]]}))""",
@@ -203,8 +205,14 @@ def test_an_answer_gets_no_more_memory_than_its_share(sandbox, code):
 # --- right answers with something around them -------------------------------------------------------------------------
 
 HARMLESS = {
-    "50 MB printed in one line": "print('x' * 50_000_000)\nimport sys\nprint('y' * 50_000_000, file=sys.stderr)" + RIGHT,
-    "a figure": "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.imshow(torch.eye(3))\nplt.show()" + RIGHT,
+    "50 MB printed in one line": """
+import sys
+print('x' * 50_000_000)
+print('y' * 50_000_000, file=sys.stderr)""" + RIGHT,
+    "a figure": """
+import matplotlib.pyplot as plt
+fig, ax = plt.subplots()
+ax.imshow(torch.eye(3))""" + RIGHT,
     "a slider": "from ipywidgets import interact\ninteract(lambda x: x, x=(0, 1))" + RIGHT,
     "another number of threads": "torch.set_num_threads(4)" + RIGHT,
     "double precision set for good": "torch.set_default_dtype(torch.float64)" + RIGHT,
@@ -292,8 +300,9 @@ def test_out_of_reach(sandbox, victims, attack):
 
 # x86-64 numbers of calls that would open a way out, among them some that no C library offers
 UNWANTED = {
-    "open_by_handle_at": 304, "sendmsg": 46, "shmget": 29, "ptrace": 101, "process_vm_readv": 310, "io_uring_setup": 425,
-    "bpf": 321, "userfaultfd": 323, "perf_event_open": 298, "keyctl": 250, "setns": 308, "pivot_root": 155,
+    "open_by_handle_at": 304, "sendmsg": 46, "shmget": 29, "ptrace": 101, "process_vm_readv": 310,
+    "io_uring_setup": 425, "bpf": 321, "userfaultfd": 323, "perf_event_open": 298, "keyctl": 250, "setns": 308,
+    "pivot_root": 155,
     "clone3": 435, "vfork": 58, "execveat": 322, "pidfd_open": 434, "pidfd_getfd": 438, "mq_open": 240,
     "inotify_init1": 294, "fchmodat2": 452, "setxattr": 188, "sched_setaffinity": 203, "setpriority": 141,
     "rt_sigqueueinfo": 129, "memfd_secret": 447, "kexec_load": 246, "x32 read": 0x40000000, "no such call": 4000,
@@ -362,7 +371,11 @@ def seen():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="capabilities are Linux's")
 def test_a_child_gives_up_all_capabilities():
-    code = "from course_utils.grading.sandbox import isolation\nisolation.without_capabilities()\nprint(open('/proc/self/status').read())"
+    code = """
+from course_utils.grading.sandbox import isolation
+isolation.without_capabilities()
+print(open("/proc/self/status").read())
+"""
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "CapEff:\t0000000000000000" in answer.stdout and "CapPrm:\t0000000000000000" in answer.stdout
 
@@ -377,7 +390,8 @@ def seen():
             status = os.fstat(number)
         except OSError:
             continue
-        kinds.append("null" if (status.st_rdev, stat.S_ISCHR(status.st_mode)) == (os.makedev(1, 3), True) else str(status))
+        null = stat.S_ISCHR(status.st_mode) and status.st_rdev == os.makedev(1, 3)
+        kinds.append("null" if null else str(status))
     return " ".join(kinds)
 """
     others = look(sandbox, code).replace("null", "").split("os.stat_result")[1:]

@@ -1,11 +1,12 @@
-"""How fast is the grader, as ratios: to nbgrader on the same submissions, of two workers to one, of memory for many to few?
+"""How fast is the grader, as ratios: to nbgrader on the same submissions, of two workers to one? And its memory?
 
     python -m tests.benchmarks.grading NBGRADER_PYTHON [ROUNDS] [MANY]
 
-NBGRADER_PYTHON is the Python of an environment with nbgrader==0.9.6, ipykernel, numpy and torch. Every contender is a whole
-command, its start included, and they take turns, so that a busy machine slows all of them. The submissions are chapter 3,
-answered as in tests/answers; nbgrader grades NBGRADERS of them, since each takes it seconds, and the rates are compared.
-Without protection, the grader refuses; so what is measured has the sandbox on.
+NBGRADER_PYTHON is the Python of an environment with nbgrader==0.9.6, ipykernel, numpy and torch. Every contender is a
+whole command, its start included, and they take turns, so that a busy machine slows all of them. The submissions are
+chapter 3, answered as in tests/answers; nbgrader grades NBGRADERS of them, since each takes it seconds, and the rates
+are compared. Without protection the grader refuses, so what is measured has the sandbox on. Memory is that of the
+largest process, for FEW submissions and for MANY.
 """
 
 import itertools
@@ -32,7 +33,7 @@ def submit(folder, number):
     chapter = stored.read(stored.ROOT / "notebooks" / f"{CHAPTER}.ipynb")
     exercises = {cell.id: cell for cell in chapter.cells if cell.id.startswith("exercise-")}
     answers = {
-        cell_id: itertools.cycle([answer.source for answer in ANSWERS if f"exercise-{answer.exercise.replace('.', '-')}" == cell_id])
+        cell_id: itertools.cycle([answer.source for answer in ANSWERS if cell_of(answer) == cell_id])
         for cell_id in exercises
     }  # fmt: skip
     for student in range(1, number + 1):
@@ -42,6 +43,11 @@ def submit(folder, number):
         place.mkdir(parents=True)
         nbformat.write(chapter, place / f"{CHAPTER}.ipynb")
     return folder
+
+
+def cell_of(answer):
+    """The id of the cell that an answer belongs into."""
+    return f"exercise-{answer.exercise.replace('.', '-')}"
 
 
 def timed(command, cwd, **variables):
@@ -104,7 +110,8 @@ def main(python, rounds=3, many=2000):
             theirs, one, two = nbgrader(course, python) / NBGRADERS, grade(ours, 1) / OURS, grade(ours, 2) / OURS
             against.append(theirs / one)
             scaling.append(one / two)
-            print(f"round {number}: nbgrader {theirs:.2f}, one worker {one:.3f}, two {two:.3f} s a submission", flush=True)
+            times = f"nbgrader {theirs:.2f}, one worker {one:.3f}, two {two:.3f}"
+            print(f"round {number}: {times} s a submission", flush=True)
         print(f"median: {statistics.median(against):.0f} times nbgrader's rate with one worker")
         print(f"median: two workers {statistics.median(scaling):.2f} times one")
 

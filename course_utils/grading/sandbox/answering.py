@@ -1,4 +1,4 @@
-"""Inside a child: run a student's cells, put the calls to their answer, and pack what came back. Holds no expected value."""
+"""Inside a child: run a student's cells, put the calls to their answer, pack what came back. Knows no expected value."""
 
 import ast
 import importlib.abc
@@ -112,7 +112,7 @@ class Silence:
 
 
 class Reduced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Answers imports of the course's package with what was sent for this exercise, and packages that draw with silence.
+    """Answers imports of the course with what was sent for this exercise, and imports of what draws with silence.
 
     texts: {"course_utils.attention": its text, ...}. silent: names of packages that draw or show.
     """

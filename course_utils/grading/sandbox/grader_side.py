@@ -15,10 +15,10 @@ LARGEST = 64_000_000  # bytes of an answer
 IDLING = 3  # times the seconds of computing, by the clock on the wall
 PATIENCE = 60  # seconds for the server to load torch, or to say how a child ended
 REFUSAL = (
-    "This machine offers no protection against the code in submissions (it needs Linux 5.13 or newer, x86-64 or arm64, with "
-    "user namespaces or Landlock). Grade on one that does, or say that these answers may run without."
+    "This machine offers no protection against the code in submissions (it needs Linux 5.13 or newer, x86-64 or arm64, "
+    "with user namespaces or Landlock). Grade on one that does, or say that these answers may run without."
 )
-CRASHES = {"SIGSEGV": "a segmentation fault", "SIGABRT": "an abort in compiled code", "SIGFPE": "a division in compiled code"}
+CRASHES = {"SIGSEGV": "a segmentation fault", "SIGABRT": "an abort in compiled code"}
 
 
 class ServerLost(Exception):
@@ -30,8 +30,8 @@ class Outcome:
     """What came out of the sandbox for one exercise: replies, or the trouble that there was instead.
 
     replies: list of plain data, one per call, from a process that the student controlled: judge it, do not trust it.
-    trouble: what the student's code did, to be read after "Your code": "took longer than 10 s and was stopped". Words in
-    it may be the student's own.
+    trouble: what the student's code did, to be read after "Your code": "took longer than 10 s and was stopped". Words
+    in it may be the student's own.
     """
 
     replies: list | None = None
@@ -41,10 +41,10 @@ class Outcome:
 class Sandbox:
     """One server process with torch loaded; every `run` is a fresh child of it. Use it in a `with` statement.
 
-    protection: what to run under; by default the best that works here. Raises Unprotected, with a sentence that says what to
-    do, if that is none: Protection.NONE must be asked for.
-    seconds: of computing for one exercise; code that only waits is stopped after IDLING times that, so that a busy machine
-    costs nobody a point. memory: bytes for one exercise beside torch itself.
+    protection: what to run under; by default the best that works here. Raises Unprotected, with a sentence that says
+    what to do, if that is none: Protection.NONE must be asked for.
+    seconds: of computing for one exercise, so that a busy machine costs nobody a point; code that only waits is stopped
+    after IDLING times that. memory: bytes for one exercise, beside torch itself.
     """
 
     def __init__(self, protection=None, seconds=10, memory=2**30):
@@ -68,8 +68,8 @@ class Sandbox:
         cells: Python texts, run in order, statement by statement; a statement that fails is passed over.
         calls: list of Call (see course_utils.checking.calls).
         chapter: the exercise's chapter; from `course_utils.attention` it may import what earlier chapters build.
-        helpers: {name: Python text that defines it}, put in place of the student's own before the last cell runs. Each text
-            is run in a namespace of its own, so it brings its imports.
+        helpers: {name: Python text that defines it}, put in place of the student's own before the last cell runs. Each
+            text is run in a namespace of its own, so it brings its imports.
         """
         from course_utils.checking import calls as asking  # here: they load torch, and the server imports this package
         from course_utils.checking import wire
@@ -177,7 +177,8 @@ class Sandbox:
                 protection=self.protection.name, memory=self.memory, seconds=self.seconds, **machine.sights(),
             )  # fmt: skip
             self.process = subprocess.Popen(
-                command, env=machine.environment(), pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True
+                command, env=machine.environment(), pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
+                start_new_session=True,
             )  # fmt: skip
         self.control.settimeout(PATIENCE)
         try:

@@ -1,8 +1,8 @@
 """The measures that hold a child, and what each is for. Linux only; called inside, by `server`.
 
 once, by the server, before any submission is near:
-* `new_namespaces` and `only_visible`: a root folder of its own with nothing in it but Python, its packages and the shared
-  libraries, read-only; no network; no sight of any other process, which all end when the server ends;
+* `new_namespaces` and `only_visible`: a root folder of its own with nothing in it but Python, its packages and the
+  shared libraries, read-only; no network; no sight of any other process; all children end when the server ends;
 * or `landlocked`, where namespaces are forbidden: files elsewhere cannot be read. (Their names and sizes can.)
 
 and by each child, before the student's code runs:
@@ -57,7 +57,7 @@ def machine():
 
 
 def new_namespaces():
-    """Go on in namespaces of our own, as process 1: what ends it ends all. The old process waits for it and stays out."""
+    """Go on in namespaces of our own, as process 1: when it ends, all end. The old process waits for it, outside."""
     user, group = os.getuid(), os.getgid()
     flags = NEW_USER | NEW_MOUNTS | NEW_NETWORK | NEW_IPC | NEW_HOSTNAME | NEW_PIDS | NEW_CGROUP
     must(LIBC.unshare(flags), "new namespaces")
@@ -136,7 +136,7 @@ def landlocked(folders, hidden):
 def gather_memory():
     """Ask Linux to keep our memory in large pages, 2 MB each: forking a child then takes a third of the time.
 
-    Not a measure against anything, and not an error where Linux (before 6.1) cannot. Call it while /proc can still be seen.
+    Not a measure against anything, and not an error where Linux (before 6.1) cannot. Call it while /proc can be seen.
     """
     for line in Path("/proc/self/maps").read_text().splitlines():
         place, rights, _, _, file, *_ = line.split()
@@ -163,7 +163,7 @@ def limited(address_space, seconds):
     """At most this much address space in bytes and CPU time; few open files; no core dump, no growing file."""
     limits = {
         resource.RLIMIT_AS: (address_space, address_space),
-        resource.RLIMIT_CPU: (seconds, seconds + 1),  # a signal at the first, for those who ignore it the end at the second
+        resource.RLIMIT_CPU: (seconds, seconds + 1),  # a signal, and for those who ignore it the end
         resource.RLIMIT_NOFILE: (64, 64),
         resource.RLIMIT_CORE: (0, 0),
         resource.RLIMIT_FSIZE: (0, 0),

@@ -63,7 +63,8 @@ def environment():
 def packages():
     """The folders that Python imports from: its own library and what is installed."""
     spec = importlib.util.find_spec("torch")
-    found = [sysconfig.get_path("stdlib"), *site.getsitepackages(), *([str(Path(spec.origin).parents[1])] if spec else [])]
+    found = [sysconfig.get_path("stdlib"), *site.getsitepackages()]
+    found += [str(Path(spec.origin).parents[1])] if spec else []  # for torch in a folder of the user's own
     return [folder for folder in dict.fromkeys(found) if os.path.isdir(folder)]
 
 
@@ -76,7 +77,8 @@ def sights():
     libraries = re.findall(r"(/\S*)/libc[-.\d]*\.so[.\d]*$", Path("/proc/self/maps").read_text(), re.MULTILINE)
     folders = without_nested([*packages(), *libraries])
     hidden = [str(path) for folder in packages() for path in Path(folder).glob("*course_utils*")]
-    hidden += [str(path) for path in Path(sysconfig.get_path("stdlib")).glob("*-packages") if str(path) not in packages()]
+    inside_library = map(str, Path(sysconfig.get_path("stdlib")).glob("*-packages"))
+    hidden += [path for path in inside_library if path not in packages()]
     if any(COURSE.is_relative_to(os.path.realpath(folder)) for folder in folders):
         hidden.append(str(COURSE))
     return {"folders": folders, "hidden": hidden}

@@ -1,4 +1,4 @@
-"""The course's package as an answer may import it: what earlier chapters have built, and nothing that answers anything."""
+"""The course's package as an answer may import it: what earlier chapters have built, and nothing that answers."""
 
 import ast
 import functools
@@ -8,11 +8,11 @@ from course_utils.grading.sandbox.machine import COURSE
 
 TAUGHT = ("attention", "influence", "randomness")  # modules whose classes and functions the chapters build
 WHOLE = ("guards", "progress_bar")  # modules that answer nothing
-# Packages that draw, show, fetch or talk to the learner: whatever is taken from them does nothing. None of that is graded,
-# and importing them would take longer than all the rest.
+# Packages that draw, show, fetch or talk to the learner: whatever is taken from them does nothing. None of that is
+# graded, and importing them would take longer than all the rest.
 SILENT = (
-    "course_utils.checking", "course_utils.live", "course_utils.pictures", "course_utils.pretrained", "course_utils.stills",
-    "IPython", "ipywidgets", "matplotlib",
+    "course_utils.checking", "course_utils.live", "course_utils.pictures", "course_utils.pretrained",
+    "course_utils.stills", "IPython", "ipywidgets", "matplotlib",
 )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """The filter of system calls: what a child may still ask of Linux. A list of what is allowed; all else is refused.
 
-It leaves reading, memory, clocks and the way out. So no network, no new process, thread or program, no signal to anybody
-else, no writing or renaming or changing of files, and no part of the kernel that opens tomorrow. A refused call gives
-the code an ordinary OSError ("Operation not permitted").
+It leaves reading, memory, clocks and the way out. So no network, no new process, thread or program, no signal to
+anybody else, no writing or renaming or changing of files, and no part of the kernel that opens tomorrow. A refused call
+gives the code an ordinary OSError ("Operation not permitted").
 """
 
 import ctypes
@@ -87,4 +87,5 @@ def restrict():
     pointer = ctypes.create_string_buffer(struct.pack("@HP", len(code) // 8, ctypes.addressof(buffer)))
     for arguments in [(NO_NEW_PRIVILEGES, 1, 0), (SECCOMP, FILTER, pointer)]:
         if libc.prctl(*arguments, 0, 0):
-            raise OSError(ctypes.get_errno(), f"This Linux takes no filter of system calls: {os.strerror(ctypes.get_errno())}")
+            number = ctypes.get_errno()
+            raise OSError(number, f"a filter of system calls: {os.strerror(number)}")
