@@ -4,6 +4,7 @@ import sys
 COMMANDS = {
     "lab": ("launch.lab", "open the chapters in JupyterLab (installs what is missing first)"),
     "test": ("launch.test", "run every test (installs what is missing first)"),
+    "grade": ("grading.command", "for instructors: grade a folder of submissions"),
     "build": ("publish.build", "for maintainers: make the notebooks from solutions/*.py and run them"),
     "links": ("publish.links", "for maintainers: set the repository's address, OWNER/REPO, everywhere"),
 }

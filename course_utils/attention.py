@@ -2,13 +2,22 @@
 
 A chapter that builds a class shows it exactly as it stands here (a test compares them); later chapters
 import it. Shapes: B sequences in a batch, T tokens in a sequence. Every layer takes a batch, (B, T, d_in),
-or a single sequence, (T, d_in).
+or a single sequence, (T, d_in). CrossAttention takes two: T tokens that ask and S that answer.
 """
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
-from course_utils.guards import check_dropout, check_heads, check_input
+from course_utils.guards import (
+    check_dropout,
+    check_heads,
+    check_input,
+    check_mask,
+    check_pair,
+    check_room,
+    check_values,
+)
 
 
 class SelfAttention_v1(nn.Module):
@@ -142,3 +151,95 @@ class MultiHeadAttention(nn.Module):
         weights = torch.softmax(scores / self.head_dim**0.5, dim=-1)  # (B, num_heads, T, T)
         weights = self.dropout(weights)
         return self.out_proj(self.merge(weights @ values))  # (B, T, d_out)
+
+
+class CrossAttention(nn.Module):
+    """Multi-head attention over a sequence of its own or another: T tokens ask, S tokens answer.
+
+    query_input: (B, T, d_model). key_input and value_input: (B, S, d_model). Output: (B, T, d_model).
+    mask: True where a key is hidden, (T, S) or (B, T, S); a size that all share may be 1, so padding
+    is (B, 1, S). num_heads must divide d_model. dropout: as in CausalAttention, or None for no such
+    layer. bias: of all four linear layers.
+    """
+
+    def __init__(self, d_model, num_heads, dropout=None, bias=True):
+        super().__init__()
+        check_heads(d_model, num_heads, width="d_model")
+        if dropout is not None:
+            check_dropout(dropout)
+        self.num_heads = num_heads
+        self.head_dim = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=bias)
+        self.out_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.dropout = None if dropout is None else nn.Dropout(dropout)
+
+    def split(self, linear, tokens, name):
+        """Tokens (B, T, d_model) through a linear layer and into heads: (B, num_heads, T, head_dim)."""
+        check_input(tokens, linear.in_features, linear.weight, name=name, width="d_model")
+        return linear(tokens).unflatten(-1, (self.num_heads, self.head_dim)).transpose(-3, -2)
+
+    def weights(self, query_input, key_input, mask=None):
+        """The weights of every head, (B, num_heads, T, S): rows sum to 1, or to 0 where no key is visible."""
+        queries = self.split(self.W_query, query_input, "query_input")  # (B, num_heads, T, head_dim)
+        keys = self.split(self.W_key, key_input, "key_input")  # (B, num_heads, S, head_dim)
+        check_pair(query_input, key_input)
+        scores = queries @ keys.transpose(-2, -1) / self.head_dim**0.5  # (B, num_heads, T, S)
+        if mask is None:
+            return torch.softmax(scores, dim=-1)  # (B, num_heads, T, S)
+
+        check_mask(mask, scores)
+        mask = mask.unsqueeze(-3)  # (B, T, S) -> (B, 1, T, S): the same for every head
+        weights = torch.softmax(scores.masked_fill(mask, -torch.inf), dim=-1)  # (B, num_heads, T, S)
+        return weights.masked_fill(mask, 0.0)  # where a row sees no key: 0 instead of nan
+
+    def forward(self, query_input, key_input, value_input, mask=None):
+        weights = self.weights(query_input, key_input, mask)  # (B, num_heads, T, S)
+        check_values(key_input, value_input)
+        if self.dropout is not None:
+            weights = self.dropout(weights)
+        values = self.split(self.W_value, value_input, "value_input")  # (B, num_heads, S, head_dim)
+        context = (weights @ values).transpose(-3, -2)  # (B, T, num_heads, head_dim)
+        return self.out_proj(context.flatten(-2))  # (B, T, d_model)
+
+
+class FusedMultiHeadAttention(MultiHeadAttention):
+    """MultiHeadAttention by PyTorch's own kernel, which never stores a whole (T, T) table of weights."""
+
+    def forward(self, x):
+        check_input(x, self.W_query.in_features, self.W_query.weight, longest=len(self.mask))
+        queries = self.split(self.W_query(x))  # (B, num_heads, T, head_dim)
+        keys = self.split(self.W_key(x))  # (B, num_heads, T, head_dim)
+        values = self.split(self.W_value(x))  # (B, num_heads, T, head_dim)
+
+        rate = self.dropout.p if self.training else 0.0  # the kernel does not know whether we train
+        context = F.scaled_dot_product_attention(queries, keys, values, dropout_p=rate, is_causal=True)
+        return self.out_proj(self.merge(context))  # (B, T, d_out)
+
+
+class CachedMultiHeadAttention(MultiHeadAttention):
+    """MultiHeadAttention for generating: each call takes only the tokens that are new.
+
+    x: the n newest tokens, (B, n, d_in). cache: None at first, then what the last call returned.
+    Returns the output for the new tokens, (B, n, d_out), and the cache: keys and values of all T tokens
+    so far, (B, num_heads, T, head_dim) each. T may be up to context_length.
+    """
+
+    def forward(self, x, cache=None):
+        check_input(x, self.W_query.in_features, self.W_query.weight)
+        queries = self.split(self.W_query(x))  # (B, num_heads, n, head_dim)
+        keys = self.split(self.W_key(x))  # (B, num_heads, n, head_dim)
+        values = self.split(self.W_value(x))  # (B, num_heads, n, head_dim)
+        if cache is not None:
+            keys = torch.cat([cache[0], keys], dim=-2)  # (B, num_heads, T, head_dim)
+            values = torch.cat([cache[1], values], dim=-2)  # (B, num_heads, T, head_dim)
+        num_new, num_tokens = x.shape[-2], keys.shape[-2]
+        check_room(num_new, num_tokens, len(self.mask))
+
+        scores = queries @ keys.transpose(-2, -1)  # (B, num_heads, n, T)
+        hidden = self.mask[num_tokens - num_new : num_tokens, :num_tokens]  # the rows of the new tokens
+        scores = scores.masked_fill(hidden, -torch.inf)
+        weights = torch.softmax(scores / self.head_dim**0.5, dim=-1)  # (B, num_heads, n, T)
+        weights = self.dropout(weights)
+        return self.out_proj(self.merge(weights @ values)), (keys, values)

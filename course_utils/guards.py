@@ -1,37 +1,42 @@
 """What the attention layers refuse, with a sentence that says what was wrong and what to do."""
 
+import torch
 
-def check_input(x, d_in, weight, longest=None):
+
+def check_input(x, d_in, weight, longest=None, name="x", width="d_in"):
     """Refuse an input that a layer cannot take; return nothing otherwise.
 
     x: tokens of shape (T, d_in) or (B, T, d_in). weight: any weight of the layer, for its device and dtype.
-    longest: the context length, if the layer has one. Raises ValueError.
+    longest: the context length, if the layer has one. name, width: what the layer calls x and d_in. Raises ValueError.
     """
     if x.dim() not in (2, 3):
         raise ValueError(
-            f"x has shape {tuple(x.shape)}, but attention takes (T, d_in) for one sequence or (B, T, d_in) for a batch."
+            f"{name} has shape {tuple(x.shape)}, but attention takes (T, {width}) for one sequence "
+            f"or (B, T, {width}) for a batch."
         )
     if x.shape[-1] != d_in:
         raise ValueError(
-            f"Each token of x has {x.shape[-1]} numbers, but this layer was made with d_in={d_in}: "
-            f"make it with d_in={x.shape[-1]}, or pass tokens with {d_in} numbers."
+            f"Each token of {name} has {x.shape[-1]} numbers, but this layer was made with {width}={d_in}: "
+            f"make it with {width}={x.shape[-1]}, or pass tokens with {d_in} numbers."
         )
     if longest is not None and x.shape[-2] > longest:
         raise ValueError(
-            f"x has {x.shape[-2]} tokens, but this layer was made with context_length={longest}: "
+            f"{name} has {x.shape[-2]} tokens, but this layer was made with context_length={longest}: "
             "cut the sequence, or make the layer with a larger context_length."
         )
     if x.device != weight.device:
         raise ValueError(
-            f"x is on {x.device} and the layer on {weight.device}: "
-            f"move one of them, with x.to('{weight.device}') or layer.to('{x.device}')."
+            f"{name} is on {x.device} and the layer on {weight.device}: "
+            f"move one of them, with {name}.to('{weight.device}') or layer.to('{x.device}')."
         )
     if not x.is_floating_point():
-        raise ValueError(f"x holds {x.dtype}, but attention computes with decimal numbers: pass x.to({weight.dtype}).")
+        raise ValueError(
+            f"{name} holds {x.dtype}, but attention computes with decimal numbers: pass {name}.to({weight.dtype})."
+        )
     if x.dtype != weight.dtype:
         raise ValueError(
-            f"x holds {x.dtype} and the layer {weight.dtype}: "
-            f"change one of them, with x.to({weight.dtype}) or layer.to({x.dtype})."
+            f"{name} holds {x.dtype} and the layer {weight.dtype}: "
+            f"change one of them, with {name}.to({weight.dtype}) or layer.to({x.dtype})."
         )
 
 
@@ -41,10 +46,78 @@ def check_dropout(p):
         raise ValueError(f"dropout is {p}, but it is the share of weights to drop: at least 0 and less than 1.")
 
 
-def check_heads(d_out, num_heads):
-    """Refuse a number of heads that does not divide d_out. Raises ValueError."""
+def check_heads(d_out, num_heads, width="d_out"):
+    """Refuse a number of heads that does not divide d_out; width: what the layer calls it. Raises ValueError."""
     if num_heads < 1 or d_out % num_heads != 0:
         raise ValueError(
-            f"d_out={d_out} cannot be split into num_heads={num_heads} heads of equal size: d_out must be divisible "
-            "by num_heads."
+            f"{width}={d_out} cannot be split into num_heads={num_heads} heads of equal size: "
+            f"{width} must be divisible by num_heads."
+        )
+
+
+def check_pair(query_input, key_input):
+    """Refuse queries and keys that are not equally many sequences. Raises ValueError."""
+    if query_input.shape[:-2] != key_input.shape[:-2]:
+        raise ValueError(
+            f"query_input has shape {tuple(query_input.shape)} and key_input {tuple(key_input.shape)}: "
+            "each sequence of queries needs one of keys, so pass equally many sequences."
+        )
+
+
+def check_values(key_input, value_input):
+    """Refuse keys and values that do not come in pairs. Raises ValueError."""
+    if key_input.shape[:-1] != value_input.shape[:-1]:
+        raise ValueError(
+            f"key_input has shape {tuple(key_input.shape)} and value_input {tuple(value_input.shape)}: "
+            "each key needs its value, so pass equally many tokens of both."
+        )
+
+
+def check_mask(mask, scores):
+    """Refuse a mask that is not boolean, is elsewhere, or does not fit the scores; raises ValueError.
+
+    scores: (B, num_heads, T, S), or (num_heads, T, S) for one sequence. mask: as in CrossAttention.
+    """
+    if mask.dtype != torch.bool:
+        raise ValueError(
+            f"mask holds {mask.dtype}, but it must be boolean, True where a key is hidden: "
+            "if your 1 means keep and 0 means hide, pass mask == 0."
+        )
+    if mask.device != scores.device:
+        raise ValueError(f"mask is on {mask.device} and the layer on {scores.device}: pass mask.to('{scores.device}').")
+    *before, _, T, S = scores.shape  # before: the batch, if there is one
+    last = [*before, T, S][-mask.dim() :]
+    if not 2 <= mask.dim() <= len(before) + 2 or any(size not in (1, full) for size, full in zip(mask.shape, last)):
+        wanted = f"(T, S) = ({T}, {S})" + (f" or (B, T, S) = ({before[0]}, {T}, {S})" if before else "")
+        raise ValueError(
+            f"mask has shape {tuple(mask.shape)}, but it must be {wanted}; a size that all share may be 1. "
+            "For padding of shape (B, S), pass padding[:, None, :]."
+        )
+
+
+def check_room(num_new, num_tokens, longest):
+    """Refuse new tokens for which the context has no room. num_tokens: with the new ones. Raises ValueError."""
+    if num_tokens > longest:
+        raise ValueError(
+            f"With {num_new} new the cache would hold {num_tokens} tokens, but this layer was made with "
+            f"context_length={longest}: stop here, or make the layer with a larger context_length."
+        )
+
+
+def check_numbers(numbers, words, positions):
+    """Refuse token numbers that an encoder has no vectors for. words, positions: its embeddings. Raises ValueError."""
+    if numbers.dim() not in (1, 2) or numbers.dtype != torch.long:
+        raise ValueError(
+            f"numbers has shape {tuple(numbers.shape)} and holds {numbers.dtype}, but the encoder takes whole numbers "
+            "of shape (T,) or (B, T): torch.tensor(tokenizer.encode(sentence).ids)."
+        )
+    if numbers.shape[-1] > positions.num_embeddings:
+        raise ValueError(
+            f"The sequence has {numbers.shape[-1]} tokens, but the encoder knows {positions.num_embeddings} positions: "
+            "cut the text."
+        )
+    if numbers.numel() and not 0 <= numbers.min() <= numbers.max() < words.num_embeddings:
+        raise ValueError(
+            f"numbers goes from {numbers.min()} to {numbers.max()}, but the vocabulary from 0 to "
+            f"{words.num_embeddings - 1}: use the tokenizer that belongs to the model."
         )

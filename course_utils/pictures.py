@@ -20,16 +20,20 @@ COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]  # Okabe and Ito's, told 
 STYLES = ["-", "--", ":", "-."]  # and without any colour
 
 
-def show_weights(weights, tokens, *, alt, title="", masked=None):
+def show_weights(weights, tokens, *, alt, title="", masked=None, key_tokens=None):
     """Show attention weights as a map from 0 to 1, with the sum of each row beside it.
 
     weights: shape (T, T), or (num_heads, T, T) for a panel per head. tokens: T names. masked: a boolean matrix of shape
     (T, T), True where a cell is hidden from its query; it is drawn grey. alt: what the figure shows, in words.
+    key_tokens: the S names of the keys where they are another sequence; weights and masked are then (T, S).
     Raises ValueError when shape and names do not fit, and for numbers that cannot be weights.
     """
-    heads = weight_panels(weights, tokens)
+    keys = tokens if key_tokens is None else key_tokens
+    heads = weight_panels(weights, tokens, keys)
+    hidden = hidden_cells(masked, tokens, keys)
     figure, all_axes = draw_maps(
-        heads, tokens, title, masked=masked, unit="attention weight", colours=WEIGHTS_MAP, lowest=0, highest=1
+        heads, tokens, title, keys=keys, masked=hidden,
+        unit="attention weight", colours=WEIGHTS_MAP, lowest=0, highest=1,
     )
     for axes, values in zip(all_axes, heads):
         sums = axes.secondary_yaxis("right")
@@ -44,31 +48,32 @@ def show_scores(scores, tokens, *, alt, title="", masked=None):
 
     Entries of minus infinity are drawn as masked.
     """
-    heads = score_panels(scores, tokens)
-    hidden = np.isneginf(heads).any(axis=0) | hidden_cells(masked, tokens)
+    heads = score_panels(scores, tokens, tokens)
+    hidden = np.isneginf(heads).any(axis=0) | hidden_cells(masked, tokens, tokens)
     reach = abs(heads[np.isfinite(heads)]).max(initial=0) or 1
     figure, _ = draw_maps(
-        heads, tokens, title, masked=hidden, unit="score", colours=SCORES_MAP, lowest=-reach, highest=reach
+        heads, tokens, title, keys=tokens, masked=hidden, unit="score", colours=SCORES_MAP, lowest=-reach, highest=reach
     )
     show(figure, alt)
 
 
 def show_dependencies(depends, tokens, *, alt, title=""):
     """Show which output depends on which input: a boolean matrix (T, T), row t and column s for output t and input s."""
-    maps = panels(depends, tokens)
+    maps = panels(depends, tokens, tokens)
     if len(maps) > 1:
         raise ValueError(f"One dependency matrix at a time: this has shape {maps.shape}.")
     figure, (axes,) = draw_maps(
-        maps, tokens, title, unit="", colours=DEPENDS_MAP, lowest=0, highest=1, texts=("·", "yes")
+        maps, tokens, title, keys=tokens, unit="", colours=DEPENDS_MAP, lowest=0, highest=1, texts=("·", "yes")
     )
     axes.set(xlabel="input of", ylabel="output of")
     show(figure, alt)
 
 
-def show_curves(curves, *, x_label, y_label, alt, x=None, title="", logarithmic=False):
+def show_curves(curves, *, x_label, y_label, alt, x=None, title="", logarithmic=False, doublings=False):
     """Show named curves, {name: numbers}, over `x`, or over 0, 1, 2, ... without it.
 
-    logarithmic: draw the vertical axis in powers of ten. alt: what the figure shows, in words.
+    logarithmic: draw the vertical axis in powers of ten. doublings: draw the horizontal one in powers of two.
+    alt: what the figure shows, in words.
     """
     figure = Figure(figsize=(6.4, 3.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
     axes = figure.add_subplot()
@@ -81,6 +86,9 @@ def show_curves(curves, *, x_label, y_label, alt, x=None, title="", logarithmic=
         )
     if logarithmic:
         axes.set_yscale("log")
+    if doublings:
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_formatter("{x:.0f}")
     axes.set(xlabel=x_label, ylabel=y_label, title=title)
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
@@ -97,23 +105,24 @@ def array(values):
     return np.asarray(values, dtype=float)
 
 
-def panels(values, tokens):
-    """The values as an array of shape (panels, T, T): one map, or one per head."""
+def panels(values, tokens, keys):
+    """The values as an array of shape (panels, T, S), for T tokens and S keys: one map, or one per head."""
     values = array(values)
-    size = len(tokens)
-    if isinstance(tokens, str) or size == 0:
-        raise ValueError(f"tokens must be a list of one or more names, such as sentence.split(); this is {tokens!r}.")
-    if values.ndim not in (2, 3) or values.shape[-2:] != (size, size):
+    wanted = (len(tokens), len(keys))
+    for names in (tokens, keys):
+        if isinstance(names, str) or len(names) == 0:
+            raise ValueError(f"tokens must be a list of one or more names, such as sentence.split(); this is {names!r}.")
+    if values.ndim not in (2, 3) or values.shape[-2:] != wanted:
+        size = f"{len(tokens)} tokens" if keys is tokens else f"{len(tokens)} tokens and {len(keys)} keys"
         raise ValueError(
-            f"A map of {size} tokens needs a matrix of shape ({size}, {size}), or one per head, ({size}, {size}) each; "
-            f"this has shape {tuple(values.shape)}. For a batch, pick one sequence first: weights[0]."
+            f"A map of {size} needs a matrix of shape {wanted}, or one per head, {wanted} each; this has shape {tuple(values.shape)}. For a batch, pick one sequence first: weights[0]."
         )
     return values if values.ndim == 3 else values[np.newaxis]
 
 
-def weight_panels(values, tokens):
+def weight_panels(values, tokens, keys):
     """The weights as in `panels`. Refuses what softmax and dropout cannot give; rows need not sum to 1."""
-    values = panels(values, tokens)
+    values = panels(values, tokens, keys)
     for wrong, reason in [
         (np.isnan(values), "a row that is hidden altogether gives nan: let every query see at least one key"),
         (values < 0, "these look like scores: take torch.softmax(scores, dim=-1) first"),
@@ -126,9 +135,9 @@ def weight_panels(values, tokens):
     return values
 
 
-def score_panels(values, tokens):
+def score_panels(values, tokens, keys):
     """The scores as in `panels`; minus infinity means masked. Refuses nan and plus infinity."""
-    values = panels(values, tokens)
+    values = panels(values, tokens, keys)
     wrong = np.isnan(values) | np.isposinf(values)
     if wrong.any():
         _, row, column = np.argwhere(wrong)[0]
@@ -139,29 +148,32 @@ def score_panels(values, tokens):
     return values
 
 
-def hidden_cells(masked, tokens):
-    """`masked` as a boolean array of shape (T, T); nothing is hidden when it is None."""
-    return np.zeros((len(tokens), len(tokens)), dtype=bool) if masked is None else panels(masked, tokens)[0].astype(bool)
+def hidden_cells(masked, tokens, keys):
+    """`masked` as a boolean array of shape (T, S); nothing is hidden when it is None."""
+    if masked is None:
+        return np.zeros((len(tokens), len(keys)), dtype=bool)
+    return panels(masked, tokens, keys)[0].astype(bool)
 
 
-def draw_maps(maps, tokens, title, *, unit, colours, lowest, highest, masked=None, texts=None):
+def draw_maps(maps, tokens, title, *, keys, unit, colours, lowest, highest, masked=None, texts=None):
     """A figure with a map per panel on one colour scale, and its axes.
 
+    masked: a boolean array (T, S), True where a cell is drawn grey.
     unit: what a colour stands for; without it there is no colour bar. texts: what stands in cells of 0 and of 1, instead
     of the number.
     """
     count = len(maps)
     figure = Figure(figsize=(0.9 + 5.5 * count, 4.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
     all_axes = figure.subplots(1, count, squeeze=False)[0]
-    names = numbered(tokens)
-    hidden = hidden_cells(masked, tokens)
+    names, key_names = numbered(tokens), numbered(keys)
+    hidden = np.zeros(maps.shape[1:], dtype=bool) if masked is None else masked
     for place, (axes, values) in enumerate(zip(all_axes, maps), start=1):
         image = axes.imshow(np.ma.masked_where(hidden, values), cmap=colours, vmin=lowest, vmax=highest)
         axes.set_facecolor(HIDDEN)
-        axes.set_xticks(range(len(names)), names, rotation=35, ha="right", rotation_mode="anchor")
+        axes.set_xticks(range(len(key_names)), key_names, rotation=35, ha="right", rotation_mode="anchor")
         axes.set_yticks(range(len(names)), names)
         axes.set(xlabel="key (attended to)", ylabel="query (attends)", title=f"head {place}" if count > 1 else title)
-        if len(names) <= LARGEST_WITH_NUMBERS:
+        if max(len(names), len(key_names)) <= LARGEST_WITH_NUMBERS:
             for (row, column), value in np.ndenumerate(values):
                 if not hidden[row, column]:
                     ink = readable_on(image.cmap(image.norm(value)))

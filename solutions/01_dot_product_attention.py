@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     minutes: 50
+#     minutes: 65
 #     summary: scores, softmax, context vectors; no trainable weights yet
 #     title: Dot-product attention
 # ---
@@ -12,7 +12,7 @@
 # **Goal.** By the end you can turn six word vectors into six *context vectors* with three lines of PyTorch: score
 # every pair of words with a dot product, turn the scores into weights with softmax, and mix the words by those weights.
 #
-# **Time.** About 50 minutes, exercises included. **You need** Python and a little PyTorch: tensors, `@`, shapes.
+# **Time.** About 65 minutes, exercises included. **You need** Python and a little PyTorch: tensors, `@`, shapes.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
 
@@ -32,6 +32,7 @@ import torch
 from torch.autograd.functional import jacobian
 
 from course_utils import live, pictures
+from course_utils.checking import answer, check, hint, progress, solution
 
 # %% [markdown]
 # ## Six words, six vectors
@@ -107,8 +108,19 @@ print(influence(last_state, inputs))
 # Read it from the right. The last word, "step", moves the state with an influence of 0.8414. One word earlier it is
 # 0.4406, and the first word arrives with 0.0218. With these matrices, every step back costs about half.
 #
-# Six words are a short sentence. What will happen with 12, 24 and 48? Guess, then run the next cell. It repeats
-# the sentence and asks each time for the influence of the very first word.
+# Six words are a short sentence. What happens with 12, 24 and 48? We repeat the sentence and ask each time for the
+# influence of the very first word.
+
+# %% [markdown]
+# **Question 1.1.** How large is the first word's influence among 48 tokens? Choose before you run on: in the next cell
+# put the letter, in quotes, in place of the question mark.
+#
+# * **a** About 0.02, as among 6 tokens.
+# * **b** About an eighth of that, since the sentence is eight times as long.
+# * **c** Next to nothing.
+
+# %% name="question-1-1"
+answer("Q1.1", "c")
 
 # %% name="recurrent-lengths"
 for copies in [1, 2, 4, 8]:
@@ -170,13 +182,10 @@ print(scores_2)
 
 # %% [markdown]
 # ### Exercise 1.1 · Score every token
-# ★☆☆ · 3 minutes
+# 1 point · ★☆☆ · 3 minutes
 #
-# Write a function that scores one query against every row of `inputs`. The cell then uses it for "one", `inputs[4]`.
-#
-# One of the six scores you know already: against "journey" it is 0.7070, as above, because $a \cdot b = b \cdot a$. All
-# six stand further down, in row 5 of the table in "All six tokens at once". As long as the cell prints `None`, the
-# function returns nothing: perhaps `return` is missing.
+# Write a function that scores one query against every row of `inputs`. Replace the dots, run the cell, then run the
+# check below it. The check tries your function on other numbers and sizes than ours, and says what it saw.
 
 # %% name="exercise-1-1"
 def my_scores(query, inputs):
@@ -185,12 +194,15 @@ def my_scores(query, inputs):
     return inputs @ query  # (T, d_in) @ (d_in,) -> (T,)
     ### END SOLUTION
 
-
-print(my_scores(inputs[4], inputs))
+# %% name="check-1-1"
+### BEGIN HIDDEN TESTS
+assert check("1.1", my_scores).status == "right"
+### END HIDDEN TESTS
+check("1.1", my_scores)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** `inputs @ query` takes the dot product of the query with each row, which is what the loop did.
-# The second number, 0.7070, is the pair "one" and "journey" again.
+# **Why it works.** `inputs @ query` takes the dot product of the query with each row, which is what the loop did. The
+# result has one score per token, because the numbers of an embedding are summed away.
 
 # %% [markdown]
 # ## Weights: from scores to shares
@@ -272,6 +284,31 @@ print(jacobian(lambda scores: torch.softmax(scores, dim=0), nearly_cancel).abs()
 # become too *small*, though. That, too, is a question for chapter 2.)
 
 # %% [markdown]
+# ### Exercise 1.2 · How every weight reacts to every score
+# 2 points · ★★☆ · 6 minutes
+#
+# Write these two rules as one table, from the weights alone: row $i$, column $j$ holds the derivative of weight $i$ by
+# score $j$. No `jacobian` is needed, and no loop.
+
+# %% name="exercise-1-2"
+def my_reactions(weights):
+    """The derivatives of softmax (T, T), row i by score j, from the weights (T,) it gave."""
+    ### BEGIN SOLUTION
+    return torch.diag(weights) - torch.outer(weights, weights)  # (T, T) - (T, T)
+    ### END SOLUTION
+
+# %% name="check-1-2"
+### BEGIN HIDDEN TESTS
+assert check("1.2", my_reactions).status == "right"
+### END HIDDEN TESTS
+check("1.2", my_reactions)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** `torch.outer` holds the product of every pair of weights, so minus that is right off the diagonal.
+# On the diagonal it gives $-\alpha\alpha$, and `torch.diag` adds the $\alpha$ that is missing, since
+# $\alpha(1-\alpha) = \alpha - \alpha\alpha$.
+
+# %% [markdown]
 # ### What about very large scores?
 #
 # Our formula has one weak spot. `exp(1000)` is larger than any number a 32-bit float can hold (the limit lies just
@@ -285,26 +322,35 @@ print(torch.softmax(large, dim=0))
 # %% [markdown]
 # The formula as written gives three `nan`. `torch.softmax` gives sensible weights, 0.6652 for the largest. How?
 #
-# Softmax only looks at *differences* between scores. Add 10 to every score: each exponential grows by the same factor,
-# and the division cancels it.
+# Softmax has a property that helps. Suppose that every score of "journey" were larger by 10.
+
+# %% [markdown]
+# **Question 1.2.** What would happen to the six weights?
+#
+# * **a** They would all grow.
+# * **b** They would stay the same.
+# * **c** The largest would grow, the others would shrink.
+
+# %% name="question-1-2"
+answer("Q1.2", "b")
 
 # %% name="shifted-softmax"
 print(torch.softmax(scores_2 + 10, dim=0))
 print(torch.softmax(scores_2, dim=0))
 
 # %% [markdown]
-# Ten more for every score, and the weights are the same. So we may also *subtract* a number from all scores, whichever
-# suits us. Which one would make `large` harmless?
+# Ten more for every score, and the weights are the same: each exponential grows by the same factor, and the division
+# cancels it. Softmax only looks at *differences* between scores. So we may also *subtract* a number from all of them,
+# whichever suits us. Which one would make `large` harmless?
 
 # %% [markdown]
-# ### Exercise 1.2 · A softmax that survives large scores
-# ★★☆ · 6 minutes
+# ### Exercise 1.3 · A softmax that survives large scores
+# 2 points · ★★☆ · 6 minutes
 #
 # Write softmax from scratch with `torch.exp` and sums, without calling `torch.softmax`. It must survive scores of any
-# size: the cell tries `large`, then scores that lie far apart, then very negative ones. Below each line of output you
-# should find the same numbers from `torch.softmax`.
+# size: very large ones, very negative ones, both at once, and some that are $-\infty$ and must get the weight 0.
 
-# %% name="exercise-1-2"
+# %% name="exercise-1-3"
 def my_softmax(scores):
     """Weights (T,) that are positive or zero and sum to 1, from scores (T,) of any size."""
     ### BEGIN SOLUTION
@@ -312,15 +358,16 @@ def my_softmax(scores):
     return exponentials / exponentials.sum()
     ### END SOLUTION
 
-
-for hard in [large, torch.tensor([0.0, 0.0, 1000.0]), torch.tensor([-1000.0, -1001.0])]:
-    print("yours:", my_softmax(hard))
-    print("torch:", torch.softmax(hard, dim=0))
+# %% name="check-1-3"
+### BEGIN HIDDEN TESTS
+assert check("1.3", my_softmax).status == "right"
+### END HIDDEN TESTS
+check("1.3", my_softmax)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** After subtracting the *largest* score no exponent is above 0, so nothing overflows, and one of them
 # is exactly 0, so the sum is at least 1 and never zero. Subtracting the mean, the first score or a fixed 1000 saves
-# `large`, but fails one of the other two.
+# `large`, but fails where scores lie far apart or are very negative.
 
 # %% [markdown]
 # ## The context vector: a mix of all tokens
@@ -431,6 +478,31 @@ print(torch.softmax((inputs / lengths) @ (inputs / lengths).T, dim=-1).argmax(di
 # queries and keys. The next chapter gives the model matrices to adjust them with.
 
 # %% [markdown]
+# ### Exercise 1.4 · One sentence asks another
+# 2 points · ★★☆ · 5 minutes
+#
+# So far the sentence asked itself, and its table of scores was its own mirror image: nobody could have told rows from
+# columns. Now the queries come from one sentence and the keys from another, of another length. Return all weights.
+
+# %% name="exercise-1-4"
+def my_cross_weights(queries, keys):
+    """Weights, a row per query that sums to 1: (T_q, T_k), from queries (T_q, d) and keys (T_k, d)."""
+    ### BEGIN SOLUTION
+    scores = queries @ keys.T  # (T_q, d) @ (d, T_k) -> (T_q, T_k)
+    return torch.softmax(scores, dim=-1)  # (T_q, T_k), every row sums to 1
+    ### END SOLUTION
+
+# %% name="check-1-4"
+### BEGIN HIDDEN TESTS
+assert check("1.4", my_cross_weights).status == "right"
+### END HIDDEN TESTS
+check("1.4", my_cross_weights)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** Row $i$ of `queries @ keys.T` holds the scores of query $i$ against all keys, so its shares must sum
+# to 1 along the last dimension. With `keys @ queries.T` the keys would ask, and the table would have the other shape.
+
+# %% [markdown]
 # ### All context vectors
 #
 # Last step: every row of weights mixes the same six vectors. One more matrix product.
@@ -461,14 +533,13 @@ print("rounded:", [round(weight, 2) for weight in weights_2.tolist()])
 # A slip of one hundredth, easily made. Summing a row is the cheapest check there is; you will use it often.
 
 # %% [markdown]
-# ### Exercise 1.3 · Attention in one function
-# ★★☆ · 6 minutes
+# ### Exercise 1.5 · Attention in one function
+# 2 points · ★★☆ · 6 minutes
 #
-# Put the three steps together: scores, softmax along each row, mix. The cell tries your function on the first four
-# tokens, so it must work for any number of them. You are done when it prints four rows of three numbers, the first
-# of them 0.4651, 0.6093, 0.6645.
+# Put the three steps together: scores, softmax along each row, mix. The check tries several numbers of tokens, with
+# embeddings of several sizes.
 
-# %% name="exercise-1-3"
+# %% name="exercise-1-5"
 def my_context_vectors(inputs):
     """Context vectors (T, d_in) of inputs (T, d_in): dot-product attention, nothing to learn."""
     ### BEGIN SOLUTION
@@ -477,8 +548,11 @@ def my_context_vectors(inputs):
     return weights @ inputs  # (T, T) @ (T, d_in) -> (T, d_in)
     ### END SOLUTION
 
-
-print(my_context_vectors(inputs[:4]))
+# %% name="check-1-5"
+### BEGIN HIDDEN TESTS
+assert check("1.5", my_context_vectors).status == "right"
+### END HIDDEN TESTS
+check("1.5", my_context_vectors)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** Nothing in it depends on the number of tokens: the shapes follow from `inputs`. With `dim=0` instead
@@ -487,7 +561,20 @@ print(my_context_vectors(inputs[:4]))
 # %% [markdown]
 # ### Does attention know the order of words?
 #
-# We shuffle the sentence and compute the context vector of "journey" again. Will it change?
+# We are going to shuffle the sentence and compute the context vector of "journey" again.
+
+# %% [markdown]
+# **Question 1.3.** What happens to the context vector?
+#
+# * **a** It stays the same.
+# * **b** Its three numbers change, because the weights come in another order.
+# * **c** It becomes that of another word, because "journey" stands elsewhere.
+
+# %% name="question-1-3"
+answer("Q1.3", "a")
+
+# %% [markdown]
+# Now shuffle.
 
 # %% name="shuffled"
 shuffled = inputs[[5, 0, 3, 1, 4, 2]]  # step Your with journey one starts
@@ -542,6 +629,15 @@ pictures.show_curves(
 #
 # From any token to any other it is one step. This has a price: 6 tokens need 36 scores and 48 tokens need 2304, the
 # square of the length.
+
+# %% [markdown]
+# ## Your exercises
+#
+# `hint("1.3")` gives a hint, the next one each time. `solution("1.3")` shows a worked answer once you have tried. And
+# here is how far you are:
+
+# %% name="progress"
+progress(1)
 
 # %% [markdown]
 # ## What to take with you

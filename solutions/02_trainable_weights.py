@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     minutes: 60
+#     minutes: 80
 #     summary: queries, keys and values; why scores are divided
 #     title: Trainable weights
 # ---
@@ -12,7 +12,7 @@
 # **Goal.** By the end you can give queries, keys and values a matrix each, say why scores are divided by
 # $\sqrt{d_k}$, and pack it all into a PyTorch module whose matrices can be trained.
 #
-# **Time.** About 60 minutes, exercises included. **You need** chapter 1: scores, softmax, context vectors.
+# **Time.** About 80 minutes, exercises included. **You need** chapter 1: scores, softmax, context vectors.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
 
@@ -33,6 +33,7 @@ from torch import nn
 from torch.autograd.functional import jacobian
 
 from course_utils import live, pictures
+from course_utils.checking import answer, check, hint, progress, solution
 from course_utils.guards import check_input
 
 # %% [markdown]
@@ -234,7 +235,20 @@ pictures.show_scores(
 # a negative one.) Compare row "one" with column "one": in every pair, "one" scores higher when it asks than when it is
 # asked, 0.88 against 0.56 with "journey".
 #
-# What broke the symmetry, the matrices as such, or that there are *two* of them? Try one matrix for both jobs.
+# Something broke the symmetry.
+
+# %% [markdown]
+# **Question 2.1.** What was it? Choose before you run on.
+#
+# * **a** That the embeddings are multiplied by a matrix at all.
+# * **b** That there are *two* matrices, one for the queries and another for the keys.
+# * **c** That the matrices hold random numbers.
+
+# %% name="question-2-1"
+answer("Q2.1", "b")
+
+# %% [markdown]
+# Try one matrix for both jobs.
 
 # %% name="one-matrix"
 same_matrix = queries @ queries.T  # W_query for the queries and for the keys
@@ -247,16 +261,13 @@ print("two matrices are a mirror image:      ", torch.allclose(scores, scores.T)
 
 # %% [markdown]
 # ### Exercise 2.1 · Project, then score
-# ★☆☆ · 4 minutes
+# 1 point · ★☆☆ · 4 minutes
 #
 # Write a function that takes one token's embedding `x` and scores it against every token of `inputs`. It must project
-# both sides first. The cell tries it on "one", `inputs[4]`.
-#
-# You should get row 5 of the table above, 0.6114 first. If you get *column* 5, with 0.4032 first, the two matrices have
-# changed places.
+# both sides first. Return plain scores: no division yet, no softmax.
 
 # %% name="exercise-2-1"
-def my_scores(x, inputs, W_query, W_key):
+def my_projected_scores(x, inputs, W_query, W_key):
     """Scores (T,) of x (d_in,), the one that asks, against inputs (T, d_in), those asked.
 
     W_query, W_key: (d_in, d_out).
@@ -267,12 +278,15 @@ def my_scores(x, inputs, W_query, W_key):
     return keys @ query  # (T, d_out) @ (d_out,) -> (T,)
     ### END SOLUTION
 
-
-print(my_scores(inputs[4], inputs, W_query, W_key))
+# %% name="check-2-1"
+### BEGIN HIDDEN TESTS
+assert check("2.1", my_projected_scores).status == "right"
+### END HIDDEN TESTS
+check("2.1", my_projected_scores)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** The token that asks goes through `W_query`, the tokens that are asked go through `W_key`. After that
-# it is the scoring of chapter 1. `query @ keys.T` gives the same six numbers as `keys @ query`.
+# it is the scoring of chapter 1. `query @ keys.T` gives the same numbers as `keys @ query`.
 
 # %% [markdown]
 # ## Why divide by the square root of $d_k$?
@@ -313,8 +327,19 @@ print(torch.exp(scaled_2[1] - scaled_2[4]))
 # ### How far apart do scores lie?
 #
 # A score adds up $d_k$ products. Suppose that every number in queries and keys is random, independent of the others,
-# with mean 0 and **variance** 1 (the mean squared distance from the mean). What is the variance of the score?
+# with mean 0 and **variance** 1 (the mean squared distance from the mean).
+
+# %% [markdown]
+# **Question 2.2.** What is the variance of a score that adds up 64 such products?
 #
+# * **a** 1
+# * **b** 8
+# * **c** 64
+
+# %% name="question-2-2"
+answer("Q2.2", "c")
+
+# %% [markdown]
 # We draw 10,000 queries and keys of 64 numbers. `cumsum` adds up the products from left to right and keeps each
 # subtotal, so it gives the scores for 1 number, for 2 numbers, up to 64.
 
@@ -455,6 +480,32 @@ for size in [16, 64, 256]:
 # the weights changed by little.
 
 # %% [markdown]
+# ### Exercise 2.2 · Divide, then softmax
+# 2 points · ★☆☆ · 5 minutes
+#
+# Turn queries and keys into weights, for all tokens at once. Take $d_k$ from the keys, since the check tries several
+# sizes. Some scores are too large for `torch.exp` alone. And stay with tensors all the way: training will need the
+# derivatives of your result.
+
+# %% name="exercise-2-2"
+def my_scaled_weights(queries, keys):
+    """Weights (T, T), every row sums to 1, from queries and keys, (T, d_k) each."""
+    ### BEGIN SOLUTION
+    scores = queries @ keys.T  # (T, d_k) @ (d_k, T) -> (T, T)
+    return torch.softmax(scores / keys.shape[-1]**0.5, dim=-1)  # (T, T)
+    ### END SOLUTION
+
+# %% name="check-2-2"
+### BEGIN HIDDEN TESTS
+assert check("2.2", my_scaled_weights).status == "right"
+### END HIDDEN TESTS
+check("2.2", my_scaled_weights)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** The *scores* are divided, before softmax: divided weights would no longer sum to 1. And the number
+# under the root is the width of a key, because that is how many products each score adds up.
+
+# %% [markdown]
 # ## Self-attention as a module
 #
 # Four steps, three matrices: time to put them into a class. In PyTorch a part of a network is an `nn.Module`. Its
@@ -530,8 +581,21 @@ for attempt in [lambda: four_numbers @ sa_v1.W_query, lambda: sa_v1(four_numbers
 # %% [markdown]
 # ## The same with linear layers
 #
-# PyTorch has a layer for "times a matrix": `nn.Linear`. What does it store? Here is one that takes three numbers to
-# two, without a **bias** (a vector that would be added to the result).
+# PyTorch has a layer for "times a matrix": `nn.Linear(d_in, d_out)`. It can also add a vector to the result, called
+# **bias**; we switch that off. The layer keeps its matrix as `weight`.
+
+# %% [markdown]
+# **Question 2.3.** Which shape has the `weight` of a layer that takes three numbers to two? Guess before you run on.
+#
+# * **a** (3, 2)
+# * **b** (2, 3)
+# * **c** (6,)
+
+# %% name="question-2-3"
+answer("Q2.3", "b")
+
+# %% [markdown]
+# Here is such a layer.
 
 # %% name="linear"
 torch.manual_seed(123)
@@ -580,33 +644,29 @@ print(sa_v2(inputs))
 # the weights from one class into the other. One part of that is yours.
 
 # %% [markdown]
-# ### Exercise 2.2 · From a linear layer to a matrix
-# ★★☆ · 5 minutes
+# ### Exercise 2.3 · From a linear layer to a matrix
+# 1 point · ★★☆ · 4 minutes
 #
 # Write a function that takes a linear layer without bias and returns the matrix $W$ for which `x @ W` is what the layer
-# computes. The cell tries two layers, one from 3 numbers to 2 and one from 3 to 3. You are done when both lines end in
-# `True`. The second layer is there for a reason: with it a common mistake raises no error.
+# computes. The check tries layers of several sizes. One is square, and with it a common mistake raises no error.
 
-# %% name="exercise-2-2"
+# %% name="exercise-2-3"
 def my_matrix(layer):
     """The matrix (d_in, d_out) with which x @ matrix is layer(x), a layer without bias."""
     ### BEGIN SOLUTION
     return layer.weight.T  # (d_out, d_in) -> (d_in, d_out)
     ### END SOLUTION
 
-
-torch.manual_seed(123)
-for layer in [nn.Linear(3, 2, bias=False), nn.Linear(3, 3, bias=False)]:
-    matrix = my_matrix(layer)
-    if matrix is None:
-        print("nothing returned yet")
-    else:
-        print(tuple(matrix.shape), torch.allclose(inputs @ matrix, layer(inputs)))
+# %% name="check-2-3"
+### BEGIN HIDDEN TESTS
+assert check("2.3", my_matrix).status == "right"
+### END HIDDEN TESTS
+check("2.3", my_matrix)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** The layer stores its matrix transposed, as (d_out, d_in); `.T` makes it (d_in, d_out). Without `.T`
-# the first layer raises an error, but the square one does not: it computes something else. `reshape(3, 2)` instead of
-# `.T` has the right shape and the numbers in the wrong places.
+# a square matrix raises no error: it computes something else. `reshape` instead of `.T` gives the right shape, with the
+# numbers in the wrong places.
 
 # %% [markdown]
 # ### Do both classes agree?
@@ -673,16 +733,13 @@ print("same numbers:", torch.allclose(sa_v2(batch)[0], sa_v2(inputs)))
 # batch dimension in front must stay where it is.
 
 # %% [markdown]
-# ### Exercise 2.3 · Scaled dot-product attention in one function
-# ★★☆ · 7 minutes
+# ### Exercise 2.4 · Scaled dot-product attention in one function
+# 2 points · ★★☆ · 7 minutes
 #
-# Write the four steps as one function of `x` and three matrices. The cell tries it on five tokens with four numbers
-# each, and matrices that take four numbers to three. No two sizes are equal, so a mixed-up shape shows.
-#
-# PyTorch has steps 2 to 4 as one function, `scaled_dot_product_attention`. Your five rows should be the same as its
-# five rows, the first of them 0.8008, 0.9544, -0.3414.
+# Write the four steps as one function of `x` and three matrices. The check tries it on sizes of which no two are equal,
+# so that a mixed-up shape shows. It also takes derivatives of your result, since the matrices are going to be trained.
 
-# %% name="exercise-2-3"
+# %% name="exercise-2-4"
 def my_self_attention(x, W_query, W_key, W_value):
     """Context vectors (T, d_out) of x (T, d_in); each of the three matrices: (d_in, d_out)."""
     ### BEGIN SOLUTION
@@ -695,18 +752,58 @@ def my_self_attention(x, W_query, W_key, W_value):
     return weights @ values  # (T, T) @ (T, d_out) -> (T, d_out)
     ### END SOLUTION
 
-
-torch.manual_seed(123)
-x = torch.rand(5, 4)
-matrices = [4 * torch.rand(4, 3) - 2 for _ in range(3)]  # for queries, keys and values
-print("yours:", my_self_attention(x, *matrices))
-projected = [x @ matrix for matrix in matrices]
-print("torch:", nn.functional.scaled_dot_product_attention(*projected))
+# %% name="check-2-4"
+### BEGIN HIDDEN TESTS
+assert check("2.4", my_self_attention).status == "right"
+### END HIDDEN TESTS
+check("2.4", my_self_attention)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** $d_k$ is the number of entries of a key, 3 here, so the divisor is $\sqrt{3}$. Taking
-# $d_\mathrm{in}$, which is 4, gives a result that looks much the same and is wrong. And the softmax must run along each
-# row, `dim=-1`: a row belongs to one query.
+# **Why it works.** $d_k$ is the number of entries of a key, so it is taken from the keys. Taking $d_\mathrm{in}$ gives
+# a result that looks much the same and is wrong. And the softmax must run along each row, `dim=-1`: a row belongs to
+# one query.
+
+# %% [markdown]
+# ### Exercise 2.5 · A layer whose values have a width of their own
+# 3 points · ★★★ · 12 minutes
+#
+# Queries and keys are compared, so they need the same width, $d_k$. Values are only mixed: their width,
+# $d_\mathrm{out}$, may be another. Write self-attention as a layer for batches, with three linear layers `W_query`,
+# `W_key` and `W_value`, without bias. The check copies its own weights into them, by these names. (Three `nn.Parameter`
+# with these names do, too.)
+
+# %% name="exercise-2-5"
+class MySelfAttention(nn.Module):
+    """Scaled dot-product attention: x (B, T, d_in) to context vectors (B, T, d_out).
+
+    W_query and W_key make d_k numbers of each token, W_value makes d_out.
+    """
+
+    def __init__(self, d_in, d_k, d_out):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.W_query = nn.Linear(d_in, d_k, bias=False)
+        self.W_key = nn.Linear(d_in, d_k, bias=False)
+        self.W_value = nn.Linear(d_in, d_out, bias=False)
+        ### END SOLUTION
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        queries, keys, values = self.W_query(x), self.W_key(x), self.W_value(x)  # (B, T, d_k or d_out)
+        scores = queries @ keys.transpose(-2, -1)  # (B, T, d_k) @ (B, d_k, T) -> (B, T, T)
+        weights = torch.softmax(scores / keys.shape[-1]**0.5, dim=-1)  # (B, T, T)
+        return weights @ values  # (B, T, T) @ (B, T, d_out) -> (B, T, d_out)
+        ### END SOLUTION
+
+# %% name="check-2-5"
+### BEGIN HIDDEN TESTS
+assert check("2.5", MySelfAttention).status == "right"
+### END HIDDEN TESTS
+check("2.5", MySelfAttention)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** The scores add up $d_k$ products, so $\sqrt{d_k}$ is the divisor, whatever the width of the values:
+# `keys.shape[-1]` finds it by itself. `transpose(-2, -1)` turns each sequence's keys and leaves the batch in front.
 
 # %% [markdown]
 # ## Nothing is trained yet
@@ -746,6 +843,15 @@ print(f"loss after:  {(trainable(inputs)[1] - wanted).pow(2).sum():.4f}")
 # One step lowers the loss from 0.1257 to 0.0832. That is not yet training: it was a single step, towards a goal that we
 # made up. Training repeats such steps many times, with a loss that stands for the model's real task. Only then do the
 # matrices begin to mean something.
+
+# %% [markdown]
+# ## Your exercises
+#
+# `hint("2.4")` gives a hint, the next one each time. `solution("2.4")` shows a worked answer once you have tried. And
+# here is how far you are:
+
+# %% name="progress"
+progress(2)
 
 # %% [markdown]
 # ## What to take with you

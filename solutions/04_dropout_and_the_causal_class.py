@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     minutes: 55
+#     minutes: 75
 #     summary: dropout, its factor and its masks; a causal class for batches
 #     title: Dropout and the causal class
 # ---
@@ -12,7 +12,7 @@
 # **Goal.** By the end you can say what dropout does to attention weights, in training and afterwards, and you have one
 # class that takes a batch of sentences, hides the future and drops weights: the layer that chapter 5 builds on.
 #
-# **Time.** About 55 minutes, exercises included. **You need** chapters 2 and 3: scaled scores and the
+# **Time.** About 75 minutes, exercises included. **You need** chapters 2 and 3: scaled scores and the
 # mask of $-\infty$.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
@@ -35,6 +35,7 @@ from torch import nn
 
 from course_utils import live, pictures
 from course_utils.attention import SelfAttention_v2
+from course_utils.checking import answer, check, hint, progress, solution
 from course_utils.guards import check_dropout, check_input
 from course_utils.influence import influences
 
@@ -124,13 +125,26 @@ print(torch.ones(6, 6) * mask_a / (1 - p))
 # %% [markdown]
 # Every entry is 0 or 2, because 1 divided by 0.5 is 2. It is the matrix on Chung-En Johnny Yu's course page.
 #
-# Row 2 keeps only two of its six entries, row 3 keeps five. Did we drop exactly half?
+# Row 2 keeps only two of its six entries, row 3 keeps five. And all rows together?
+
+# %% [markdown]
+# **Question 4.1.** Dropout with $p = 0.5$ strikes 36 entries. How many does it keep?
+#
+# * **a** Exactly 18.
+# * **b** Always between 12 and 24.
+# * **c** Any number may happen; 18 is the average.
+
+# %% name="question-4-1"
+answer("Q4.1", "c")
+
+# %% [markdown]
+# Did our mask keep exactly half?
 
 # %% name="count-kept"
 print(mask_a.sum(), "of", mask_a.numel())
 
 # %% [markdown]
-# 21 of 36 stay, not 18. Each entry has its own coin, so $p$ is the share that is dropped *on average*.
+# No: 21 of 36 stay, not 18. Each entry has its own coin, so $p$ is the share that is dropped *on average*.
 
 # %% [markdown]
 # ## Dropout on attention weights
@@ -147,7 +161,7 @@ print(dropped)
 # row 2 is all zeros: both weights that "journey" had were dropped. Yu's page prints this matrix, too, and passes over
 # that row.
 #
-# Here is the step as two pictures, before and after.
+# Here is the step as two pictures, before and after. The first one shows the weights as softmax made them.
 
 # %% name="before-picture"
 pictures.show_weights(
@@ -158,8 +172,20 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The message: grey cells are hidden for good, the others share 1 in every row. Now the same map after dropout. Look at
-# the sums on the right-hand side.
+# The message: grey cells are hidden for good, the others share 1 in every row.
+
+# %% [markdown]
+# **Question 4.2.** After dropout with $p = 0.5$ and the division, what does a single row sum to?
+#
+# * **a** To 1, as before.
+# * **b** To some number from 0 to 2.
+# * **c** To 1 or very nearly: half of it goes, and the rest is doubled.
+
+# %% name="question-4-2"
+answer("Q4.2", "b")
+
+# %% [markdown]
+# Now the same map after dropout. Look at the sums on the right-hand side.
 
 # %% name="after-picture"
 pictures.show_weights(
@@ -210,36 +236,30 @@ print("without the factor:", bool((average * (1 - p) - weights).abs().max() < 0.
 
 # %% [markdown]
 # ### Exercise 4.1 · Dropout from a given generator
-# ★☆☆ · 5 minutes
+# 2 points · ★★☆ · 6 minutes
 #
-# Write dropout for a tensor of any shape. The generator is given, so do not seed it: each call must go on where the
-# last one stopped.
-#
-# You are right if the two matrices hold 0 and 1.3333 only (why that number?), if they are not the same, and if the last
-# two lines say `True`: the average stays, and the same generator drops the same entries of something else.
+# Write dropout for a tensor of any shape. Each number has a coin of its own, and the coins come from the generator that
+# is given. Do not seed it: each call goes on where the last one stopped. Two calls in a row must not drop the same
+# numbers, and a generator that was put back to the same start must.
 
 # %% name="exercise-4-1"
 def my_dropout(x, p, generator):
-    """x with a share p of its entries dropped and the others divided by 1 - p; shape as x."""
+    """x with a share p of its numbers dropped and the others divided by 1 - p; shape as x."""
     ### BEGIN SOLUTION
     kept = torch.rand(x.shape, generator=generator) < 1 - p
     return x * kept / (1 - p)
     ### END SOLUTION
 
-
-generator = torch.Generator().manual_seed(123)
-first = my_dropout(torch.ones(2, 6), 0.25, generator)
-print(first)
-print(my_dropout(torch.ones(2, 6), 0.25, generator))
-large = my_dropout(torch.ones(100_000), 0.25, generator)
-print("average within 0.02 of 1:", large is not None and bool(abs(large.mean() - 1) < 0.02))
-again = my_dropout(3 * torch.ones(2, 6), 0.25, torch.Generator().manual_seed(123))
-print("repeatable:", again is not None and torch.allclose(again, 3 * first))
+# %% name="check-4-1"
+### BEGIN HIDDEN TESTS
+assert check("4.1", my_dropout).status == "right"
+### END HIDDEN TESTS
+check("4.1", my_dropout)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** A number drawn evenly between 0 and 1 lies below 0.75 in three of four cases, and 1 divided by 0.75
-# is 1.3333. If the function made a new generator from a fixed seed, it would drop the same entries at every step, and
-# the model would simply be without them.
+# **Why it works.** A number drawn evenly between 0 and 1 lies below $1-p$ with probability $1-p$. If the function made
+# a new generator from a fixed seed, it would drop the same entries at every step, and the model would simply be without
+# them.
 
 # %% [markdown]
 # ## Rows that vanish
@@ -286,25 +306,23 @@ print(0.5 ** torch.arange(1, 7), "expected")
 
 # %% [markdown]
 # ### Exercise 4.2 · Which tokens attend to nothing?
-# ★☆☆ · 4 minutes
+# 1 point · ★☆☆ · 4 minutes
 #
 # Write a function that names the rows that vanished, so that they need not surprise you. It must work for one matrix of
-# weights and for a stack of them.
-#
-# For `dropped` only the second answer is `True`. For the stack you should see that line again, then one with `True` for
-# the first and the third token.
+# weights, for a batch of them, and for a batch with several matrices each.
 
 # %% name="exercise-4-2"
 def my_vanished(dropped):
-    """True for each query that attends to nothing: weights (..., T, T) to (..., T)."""
+    """True for each query that attends to nothing: (..., T) from weights after dropout (..., T, T)."""
     ### BEGIN SOLUTION
     return (dropped == 0).all(dim=-1)  # (..., T, T) -> (..., T)
     ### END SOLUTION
 
-
-another = weights * keep_mask_a((6, 6), p, seed=6) / (1 - p)
-print(my_vanished(dropped))
-print(my_vanished(torch.stack((dropped, another))))
+# %% name="check-4-2"
+### BEGIN HIDDEN TESTS
+assert check("4.2", my_vanished).status == "right"
+### END HIDDEN TESTS
+check("4.2", my_vanished)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** A row belongs to one query, and `dim=-1` runs along it. With `dim=-2` the function would look at
@@ -322,7 +340,20 @@ print("nan anywhere:", bool((scores * mask_a / (1 - p)).isnan().any()))
 
 # %% [markdown]
 # It is already broken, because $0 \cdot (-\infty)$ is not a number. So drop first and hide afterwards. Remember that
-# our mask drops both weights of "journey". What will row 2 be?
+# our mask drops both weights of "journey".
+
+# %% [markdown]
+# **Question 4.3.** Both scores of "journey" are dropped, so they are 0. Which weights does softmax make of them?
+#
+# * **a** 0.5 and 0.5.
+# * **b** 0 and 0.
+# * **c** `nan` and `nan`.
+
+# %% name="question-4-3"
+answer("Q4.3", "a")
+
+# %% [markdown]
+# Let us see row 2.
 
 # %% name="drop-scores"
 dropped_scores = queries @ keys.T * mask_a / (1 - p)
@@ -332,6 +363,39 @@ print(torch.softmax(dropped_scores / keys.shape[-1]**0.5, dim=-1)[1])
 # %% [markdown]
 # 0.5000 and 0.5000: both scores were dropped, and "journey" still attends to both. A score of 0 is not a weight of 0:
 # softmax takes its exponential, which is 1. Dropout belongs after softmax.
+
+# %% [markdown]
+# ### Exercise 4.3 · Where dropout stands
+# 2 points · ★★☆ · 8 minutes
+#
+# Put everything in order: from queries, keys and values to the context vectors of causal attention, with dropout. The
+# coins are tossed already: `kept` is `True` where a weight stays. It should take one sequence or a batch of them.
+
+# %% name="exercise-4-3"
+def my_dropped_attention(queries, keys, values, kept, p):
+    """Context vectors (..., T, d_v) of causal attention with dropout.
+
+    queries, keys: (..., T, d_k). values: (..., T, d_v). kept: (..., T, T), True: the weight stays.
+    """
+    ### BEGIN SOLUTION
+    T, d_k = keys.shape[-2:]
+    scores = queries @ keys.transpose(-2, -1) / d_k**0.5  # (..., T, T)
+    future = torch.triu(torch.ones(T, T), diagonal=1).bool()  # (T, T)
+    weights = torch.softmax(scores.masked_fill(future, -torch.inf), dim=-1)  # (..., T, T)
+    weights = weights * kept / (1 - p)
+    return weights @ values  # (..., T, T) @ (..., T, d_v) -> (..., T, d_v)
+    ### END SOLUTION
+
+# %% name="check-4-3"
+### BEGIN HIDDEN TESTS
+assert check("4.3", my_dropped_attention).status == "right"
+### END HIDDEN TESTS
+check("4.3", my_dropped_attention)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** Softmax turns the hidden scores into 0 and shares out 1 among the others. Only then do coins fall,
+# so that a dropped weight is 0 and stays 0. The rows keep whatever sum is left to them, and the factor $1/(1-p)$ makes
+# up for it on average.
 
 # %% [markdown]
 # ## In training, and afterwards
@@ -353,6 +417,42 @@ print("training:", dropout.training, "| changes nothing:",
 # In training the two calls differ, because each draws anew. After `.eval()` the weights pass through untouched, without
 # any factor. This is why the factor is applied in training: the average is right there already, and nothing has to be
 # corrected later.
+
+# %% [markdown]
+# ### Exercise 4.4 · Dropout as a layer
+# 2 points · ★★☆ · 6 minutes
+#
+# Write such a layer yourself, without `nn.Dropout`. In training it drops, with new coins in each call. After `.eval()`
+# it returns `x` as it is. `self.training` is the switch that every `nn.Module` has.
+
+# %% name="exercise-4-4"
+class MyDropout(nn.Module):
+    """In training: a share p of x becomes 0, the rest is divided by 1 - p. In evaluation: x itself."""
+
+    def __init__(self, p):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.p = p
+        ### END SOLUTION
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        if not self.training:
+            return x
+        kept = torch.rand(x.shape, device=x.device) < 1 - self.p
+        return x * kept / (1 - self.p)
+        ### END SOLUTION
+
+# %% name="check-4-4"
+### BEGIN HIDDEN TESTS
+assert check("4.4", MyDropout).status == "right"
+### END HIDDEN TESTS
+check("4.4", MyDropout)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** `.train()` and `.eval()` only set `self.training`; it is `forward` that has to look at it. `p` is
+# kept in the constructor, since `forward` gets nothing but `x`. The coins are tossed where `x` lives, so that the layer
+# also works on a GPU.
 
 # %% [markdown]
 # ## One seed, two masks
@@ -497,8 +597,21 @@ class ThreeTensors(nn.Module):
         self.parameter = nn.Parameter(torch.ones(2, 2))
 
 # %% [markdown]
-# Three questions. Which of them are trained? Which are saved with the model, in its `state_dict()`? And which follow
-# when the model is changed with `.to(...)`, here to 64-bit numbers?
+# Three things to find out. Which of them are trained? Which are saved with the model, in its `state_dict()`? And which
+# follow when the model is changed with `.to(...)`, here to 64-bit numbers?
+
+# %% [markdown]
+# **Question 4.4.** What will the buffer do?
+#
+# * **a** It stays as it is when the module is changed with `.to(...)`.
+# * **b** It is trained with the parameters.
+# * **c** It follows the module and is not trained.
+
+# %% name="question-4-4"
+answer("Q4.4", "c")
+
+# %% [markdown]
+# Ask the module.
 
 # %% name="ask-three-tensors"
 module = ThreeTensors().to(torch.float64)
@@ -717,56 +830,58 @@ with torch.no_grad():
 # both.
 
 # %% [markdown]
-# ### Exercise 4.3 · One matrix instead of three
-# ★★★ · 12 minutes
+# ### Exercise 4.5 · One matrix instead of three
+# 4 points · ★★★ · 15 minutes
 #
 # Many models compute queries, keys and values with a single linear layer, three times as wide, and cut the result into
-# three. Write such a causal class, without dropout and without bias. Call the layer `W_qkv`. Keep the mask where this
-# chapter put it.
-#
-# The cell copies the three matrices of `causal` into yours. You are done when it prints `True` for the batch, for a
-# shorter sentence without a batch and for the buffer, and 21 dependencies.
+# three. Write such a causal class: the layer is called `W_qkv` and has no bias, dropout works on the weights, and the
+# mask is where this chapter put it. T may be smaller than `context_length`, and one sequence without a batch must do.
 
-# %% name="exercise-4-3"
+# %% name="exercise-4-5"
 class MyCausalAttention(nn.Module):
     """Causal attention from one linear layer W_qkv: (B, T, d_in) to (B, T, d_out), or without B.
 
-    Made as MyCausalAttention(d_in, d_out, context_length). W_qkv.weight, (3 * d_out, d_in),
-    has the query's rows first, then the key's, then the value's.
+    W_qkv.weight, (3 * d_out, d_in), has the query's rows first, then the key's, then the value's.
     """
-    ### BEGIN SOLUTION
-    def __init__(self, d_in, d_out, context_length):
+
+    def __init__(self, d_in, d_out, context_length, dropout):
         super().__init__()
+        ### BEGIN SOLUTION
         self.W_qkv = nn.Linear(d_in, 3 * d_out, bias=False)
+        self.dropout = nn.Dropout(dropout)
         future = torch.triu(torch.ones(context_length, context_length), diagonal=1).bool()
-        self.register_buffer("mask", future)
+        self.register_buffer("mask", future)  # True above the diagonal: hidden
+        ### END SOLUTION
 
     def forward(self, x):
-        num_tokens = x.shape[-2]
-        projected = self.W_qkv(x)  # (B, T, 3 * d_out)
-        queries, keys, values = projected.chunk(3, dim=-1)  # (B, T, d_out) each
-        scores = queries @ keys.transpose(-2, -1)  # (B, T, T)
-        scores = scores.masked_fill(self.mask[:num_tokens, :num_tokens], -torch.inf)
-        weights = torch.softmax(scores / keys.shape[-1]**0.5, dim=-1)  # (B, T, T)
+        ### BEGIN SOLUTION
+        T = x.shape[-2]
+        queries, keys, values = self.W_qkv(x).chunk(3, dim=-1)  # (B, T, d_out) each
+        scores = queries @ keys.transpose(-2, -1) / keys.shape[-1]**0.5  # (B, T, T)
+        scores = scores.masked_fill(self.mask[:T, :T], -torch.inf)
+        weights = self.dropout(torch.softmax(scores, dim=-1))  # (B, T, T)
         return weights @ values  # (B, T, d_out)
-    ### END SOLUTION
+        ### END SOLUTION
 
-
-if "forward" in vars(MyCausalAttention):
-    mine = MyCausalAttention(3, 2, 6)
-    three = [causal.W_query.weight, causal.W_key.weight, causal.W_value.weight]
-    mine.W_qkv.weight = nn.Parameter(torch.cat(three))  # (3 * d_out, d_in)
-    for x in [batch, inputs[:4]]:
-        print("agrees:", torch.allclose(mine(x), causal(x), atol=1e-6))
-    print("the mask is a buffer:", any(buffer.shape == (6, 6) for buffer in mine.buffers()))
-    print("dependencies:", int((influences(mine, inputs) > 0).sum()))
-else:
-    print("not written yet")
+# %% name="check-4-5"
+### BEGIN HIDDEN TESTS
+assert check("4.5", MyCausalAttention).status == "right"
+### END HIDDEN TESTS
+check("4.5", MyCausalAttention)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** A linear layer computes each of its outputs on its own, so three layers of 2 outputs are one layer
-# of 6. `chunk` cuts the six into three pairs. The scale is the root of `keys.shape[-1]`, which is 2: cut first, or it
-# would be the root of 6.
+# **Why it works.** A linear layer computes each of its outputs on its own, so three layers of `d_out` outputs are one
+# layer of `3 * d_out`, and `chunk` cuts them apart again. The scale is the root of `keys.shape[-1]`, after the cut;
+# before it, the width would be three times as large.
+
+# %% [markdown]
+# ## Your exercises
+#
+# `hint("4.1")` gives a hint, the next one each time. `solution("4.1")` shows a worked answer once you have tried. And
+# here is how far you are:
+
+# %% name="progress"
+progress(4)
 
 # %% [markdown]
 # ## What to take with you

@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     minutes: 90
+#     minutes: 115
 #     summary: several heads, one matrix for all of them, the sizes of GPT-2
 #     title: Multi-head attention
 # ---
@@ -12,7 +12,7 @@
 # **Goal.** By the end you can write the attention layer of GPT-2: several causal heads that work side by side, computed
 # with one matrix product each for queries, keys and values. You can also say how many numbers such a layer learns.
 #
-# **Time.** About 90 minutes, exercises included. **You need** chapters 1 to 4: scores, weights, context vectors, the
+# **Time.** About 115 minutes, exercises included. **You need** chapters 1 to 4: scores, weights, context vectors, the
 # causal mask, dropout, and `CausalAttention`.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
@@ -34,6 +34,7 @@ from torch import nn
 
 from course_utils import live, pictures
 from course_utils.attention import CausalAttention
+from course_utils.checking import answer, check, hint, progress, solution
 from course_utils.guards import check_dropout, check_heads, check_input
 from course_utils.influence import influences
 
@@ -187,7 +188,21 @@ pictures.show_weights(
 # ### Why not a plain Python list?
 #
 # The class stores its heads in an `nn.ModuleList`. A plain list also holds two heads and is easier to type. What
-# would it cost? Let us count what both modules have to learn.
+# would it cost?
+
+# %% [markdown]
+# **Question 5.1.** Two heads with 18 numbers each stand in a plain Python list. How many numbers to learn does PyTorch
+# find in that module?
+#
+# * **a** 36
+# * **b** 18
+# * **c** 0
+
+# %% name="question-5-1"
+answer("Q5.1", "c")
+
+# %% [markdown]
+# Let us count what both modules have to learn.
 
 # %% name="plain-list"
 class PlainList(nn.Module):
@@ -226,6 +241,67 @@ print(count(model))
 # %% [markdown]
 # No error. The optimizer takes the 5 numbers of the linear layer, 4 weights and a bias. The heads would never be
 # trained, and nothing would say so.
+
+# %% [markdown]
+# ### Exercise 5.1 · Heads side by side
+# 2 points · ★★☆ · 8 minutes
+#
+# Close the cells above and write such a class yourself. Its heads are layers of the class `CausalAttention`; keep them
+# under any name you like, but so that PyTorch finds them. Biases for queries, keys and values are not needed.
+
+# %% name="exercise-5-1"
+class MyHeads(nn.Module):
+    """Causal heads, their outputs concatenated: (B, T, d_in) to (B, T, num_heads * d_out)."""
+
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout) for _ in range(num_heads)
+        )
+        ### END SOLUTION
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        return torch.cat([head(x) for head in self.heads], dim=-1)  # (B, T, num_heads * d_out)
+        ### END SOLUTION
+
+# %% name="check-5-1"
+### BEGIN HIDDEN TESTS
+assert check("5.1", MyHeads).status == "right"
+### END HIDDEN TESTS
+check("5.1", MyHeads)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** `nn.ModuleList` is a list that PyTorch looks into, so that each head is found, moved and trained.
+# Concatenating along the last dimension gives every token the numbers of all heads, one head after the other. An
+# average would be as wide as one head and could not tell who has heard what.
+
+# %% [markdown]
+# ### Exercise 5.2 · Two heads, two numbers
+# 1 point · ★☆☆ · 4 minutes
+#
+# This is an exercise of Raschka's book, a little more general. His wrapper with two heads gave four numbers per token;
+# how do you get two, with both heads? Your function gets the wrapper's class and should make one in which all heads
+# together give `width` numbers. The class takes the same arguments as `MultiHeadAttentionWrapper`. Use no dropout.
+
+# %% name="exercise-5-2"
+def my_narrow_wrapper(Wrapper, d_in, context_length, num_heads, width):
+    """A wrapper with num_heads heads: (B, T, d_in) to (B, T, width). num_heads divides width."""
+    ### BEGIN SOLUTION
+    return Wrapper(d_in, width // num_heads, context_length, dropout=0.0, num_heads=num_heads)
+    ### END SOLUTION
+
+# %% name="check-5-2"
+### BEGIN HIDDEN TESTS
+assert check("5.2", my_narrow_wrapper).status == "right"
+### END HIDDEN TESTS
+check("5.2", my_narrow_wrapper)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** In the wrapper `d_out` counts the numbers of one head, and concatenation adds them up. For two
+# numbers from two heads each head gets `d_out=1`. With fewer heads the width would fit as well, but then the token
+# would have one set of weights only.
 
 # %% [markdown]
 # ## One matrix for all heads
@@ -304,8 +380,20 @@ print(queries[0, 2])
 # This is the third head in the first sequence: six tokens with four numbers each. Its row 2, "journey", begins with
 # -0.4715, as the third head's query did above.
 #
-# A reader may object: `view(2, 3, 6, 4)` gives the same shape in one step. Does it give the same split? To see
-# who goes where, we replace every number by the position of its token, 1 to 6, and split both ways.
+# A reader may object: `view(2, 3, 6, 4)` gives the same shape in one step.
+
+# %% [markdown]
+# **Question 5.2.** What happens if we view the queries straight to (2, 3, 6, 4), without a transpose?
+#
+# * **a** The same split, in one step.
+# * **b** No error, but each head gets pieces of a few tokens instead of all six.
+# * **c** An error: the sizes do not fit.
+
+# %% name="question-5-2"
+answer("Q5.2", "b")
+
+# %% [markdown]
+# To see who goes where, we replace every number by the position of its token, 1 to 6, and split both ways.
 
 # %% name="whose-number"
 positions = torch.arange(1, 7).view(1, 6, 1).expand(1, 6, 12)  # (1, 6, 12), row t holds t
@@ -320,19 +408,13 @@ print(wrong[0, :, :, 0])
 # and the contents are wrong, so no error will tell you.
 
 # %% [markdown]
-# ### Exercise 5.1 · Split into heads
-# ★★☆ · 5 minutes
+# ### Exercise 5.3 · Split into heads
+# 2 points · ★★☆ · 6 minutes
 #
 # Write the split so that it works with any sizes, and for a single sequence (T, d_out) as well as for a batch. Counting
 # dimensions from the end helps: `transpose(-3, -2)`.
-#
-# The cell splits the numbers 0 to 23, four tokens of six, into three heads. You are done when the second head holds
-# `[2, 3]`, `[8, 9]`, `[14, 15]`, `[20, 21]`, first in a batch of one and then without a batch.
 
-# %% name="exercise-5-1"
-numbered = torch.arange(24).view(1, 4, 6)  # (B, T, d_out) = (1, 4, 6)
-
-
+# %% name="exercise-5-3"
 def my_split(projected, num_heads):
     """(..., T, d_out) becomes (..., num_heads, T, head_dim), with or without a batch."""
     ### BEGIN SOLUTION
@@ -342,14 +424,16 @@ def my_split(projected, num_heads):
     return apart.transpose(-3, -2)  # (..., num_heads, T, head_dim)
     ### END SOLUTION
 
-
-print(my_split(numbered, 3))
-print(my_split(numbered[0], 3))
+# %% name="check-5-3"
+### BEGIN HIDDEN TESTS
+assert check("5.3", my_split).status == "right"
+### END HIDDEN TESTS
+check("5.3", my_split)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** `view` cuts only the last dimension, so each token keeps its own numbers, and the transpose brings
-# the heads before the tokens. Token 1 holds 0 to 5, token 2 holds 6 to 11; the second head gets numbers 2 and 3 of the
-# first, 8 and 9 of the second, and so on.
+# the heads before the tokens. With three heads of 2 numbers, the second head gets the third and fourth number of each
+# token.
 
 # %% [markdown]
 # ### Step 3: scores, head by head
@@ -386,8 +470,19 @@ print(scores.shape)
 
 # %% [markdown]
 # A 6 × 6 table of scores for each of 3 heads in each of 2 sequences. Before softmax they are divided by $\sqrt{d_k}$.
-# Which $d_k$ is that now: all 12 numbers, or the 4 of one head? Measure how widely dot products of random vectors
-# spread, in full and over the first four numbers.
+
+# %% [markdown]
+# **Question 5.3.** Three heads of four numbers each, six tokens. Which $d_k$ is it now?
+#
+# * **a** 4
+# * **b** 12
+# * **c** 6
+
+# %% name="question-5-3"
+answer("Q5.3", "a")
+
+# %% [markdown]
+# Measure how widely dot products of random vectors spread, over all 12 numbers and over the first four.
 
 # %% name="which-d-k"
 torch.manual_seed(0)
@@ -483,18 +578,12 @@ live.show_shape_walk(x, num_heads=3, tokens=tokens)
 # Choose a head to see only its numbers.
 
 # %% [markdown]
-# ### Exercise 5.2 · Merge the heads
-# ★★☆ · 5 minutes
+# ### Exercise 5.4 · Merge the heads
+# 2 points · ★★☆ · 5 minutes
 #
-# Write the way back, again for any sizes, with and without a batch. The cell merges the heads that the split of
-# exercise 5.1 should give. You are done when the numbers 0 to 23 stand in their order again: `[0, 1, 2, 3, 4, 5]` in
-# the first row, and then the same rows without a batch.
+# Write the way back, again for any sizes, with and without a batch. What is merged need not be contiguous.
 
-# %% name="exercise-5-2"
-heads = torch.arange(24).view(1, 4, 3, 2).transpose(1, 2)  # (1, 4, 3, 2) -> (1, 3, 4, 2)
-heads = heads.contiguous()  # in memory as weights @ values leaves them
-
-
+# %% name="exercise-5-4"
 def my_merge(context):
     """(..., num_heads, T, head_dim) becomes (..., T, d_out), with or without a batch."""
     ### BEGIN SOLUTION
@@ -503,14 +592,16 @@ def my_merge(context):
     return together.view(*before, num_heads * head_dim)  # (..., T, d_out)
     ### END SOLUTION
 
-
-print(my_merge(heads))
-print(my_merge(heads[0]))
+# %% name="check-5-4"
+### BEGIN HIDDEN TESTS
+assert check("5.4", my_merge).status == "right"
+### END HIDDEN TESTS
+check("5.4", my_merge)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** The transpose puts the heads of one token next to each other, `contiguous` lays them out that way
-# in memory, and `view` drops the border between them. Without the transpose, the first row would be
-# `[0, 1, 6, 7, 12, 13]`: pieces of three tokens, all from one head.
+# in memory, and `view` drops the border between them. Without the transpose, a row would hold pieces of several tokens,
+# all from one head.
 
 # %% [markdown]
 # ## The class
@@ -682,24 +773,20 @@ pictures.show_dependencies(
 # but the rows no longer are tokens.
 
 # %% [markdown]
-# ### Exercise 5.3 · Multi-head attention from a blank page
-# ★★★ · 15 minutes
+# ### Exercise 5.5 · Multi-head attention from a blank page
+# 5 points · ★★★ · 20 minutes
 #
-# Write the class yourself, without looking up. Make the layers in the order `W_query`, `W_key`, `W_value`, `out_proj`,
-# so that one seed gives your class and the course's the same random weights. You need no checks of the input. A
-# batch is all it has to take, and T may be smaller than `context_length`.
-#
-# The cell compares both on two different sequences, in full and cut to four tokens. Both drop weights with the same
-# seed, so dropout must stand where ours does. You are done when it prints the shapes [2, 6, 12] and [2, 4, 12], each
-# with `True`.
+# Write the class yourself, without looking up. Call the layers `W_query`, `W_key`, `W_value` and `out_proj`, since the
+# check copies weights into them. `qkv_bias` says whether the first three have a bias. You need no checks of the input.
+# A batch is all the class has to take, and T may be smaller than `context_length`.
 
-# %% name="exercise-5-3"
+# %% name="exercise-5-5"
 class MyMultiHeadAttention(nn.Module):
     """Causal attention with its width split into heads: (B, T, d_in) to (B, T, d_out)."""
-    ### BEGIN SOLUTION
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
+        ### BEGIN SOLUTION
         self.num_heads, self.head_dim = num_heads, d_out // num_heads
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
@@ -707,9 +794,11 @@ class MyMultiHeadAttention(nn.Module):
         self.out_proj = nn.Linear(d_out, d_out)
         self.dropout = nn.Dropout(dropout)
         future = torch.triu(torch.ones(context_length, context_length), diagonal=1).bool()
-        self.register_buffer("mask", future)
+        self.register_buffer("mask", future)  # True above the diagonal: hidden
+        ### END SOLUTION
 
     def forward(self, x):
+        ### BEGIN SOLUTION
         B, T, _ = x.shape
         sizes = B, T, self.num_heads, self.head_dim
         queries = self.W_query(x).view(sizes).transpose(1, 2)  # (B, num_heads, T, head_dim)
@@ -720,23 +809,18 @@ class MyMultiHeadAttention(nn.Module):
         context = self.dropout(weights) @ values  # (B, num_heads, T, head_dim)
         context = context.transpose(1, 2).contiguous().view(B, T, -1)  # (B, T, d_out)
         return self.out_proj(context)  # (B, T, d_out)
-    ### END SOLUTION
+        ### END SOLUTION
 
-
-pair = torch.stack((inputs, inputs.flip(0)))  # (2, 6, 3), two different sequences
-written = "forward" in vars(MyMultiHeadAttention)
-print("written:", written)
-for part in [pair, pair[:, :4]] if written else []:
-    torch.manual_seed(123)
-    expected = MultiHeadAttention(3, 12, context_length=6, dropout=0.5, num_heads=3)(part)
-    torch.manual_seed(123)
-    output = MyMultiHeadAttention(3, 12, context_length=6, dropout=0.5, num_heads=3)(part)
-    print(output.shape, torch.allclose(output, expected, atol=1e-6))
+# %% name="check-5-5"
+### BEGIN HIDDEN TESTS
+assert check("5.5", MyMultiHeadAttention).status == "right"
+### END HIDDEN TESTS
+check("5.5", MyMultiHeadAttention)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** It is the four steps in a row, with a fresh `view` for any B and T and the mask cut to T. Dividing
-# before masking is fine as well, since minus infinity stays minus infinity. Two sequences that differ would show a
-# split that mixes them, and four tokens would show a mask that is not cut.
+# before masking is fine as well, since minus infinity stays minus infinity. The check uses sizes of which no two are
+# equal: with as many heads as tokens, a forgotten transpose could hide.
 
 # %% [markdown]
 # ## At the size of GPT-2
@@ -766,6 +850,41 @@ print(f"{'total':15} {count(layer):>9,}")
 # %% [markdown]
 # Four matrices of 768 × 768 = 589,824 each, as the guide says. But `out_proj` also has a bias, 768 numbers that are
 # easy to forget. The total is 2,360,064. The mask is not in the list: a buffer is stored, not learned.
+
+# %% [markdown]
+# **Question 5.4.** The same layer, but with 24 heads of 32 numbers instead of 12 heads of 64. How much does it learn?
+#
+# * **a** Twice as many numbers.
+# * **b** Half as many.
+# * **c** As many as before.
+
+# %% name="question-5-4"
+answer("Q5.4", "c")
+
+# %% [markdown]
+# ### Exercise 5.6 · Count what the layer learns
+# 1 point · ★☆☆ · 5 minutes
+#
+# Write the count as a formula, for a `MultiHeadAttention` of any size.
+
+# %% name="exercise-5-6"
+def my_count(d_in, d_out, num_heads, qkv_bias):
+    """How many numbers MultiHeadAttention(d_in, d_out, ..., num_heads, qkv_bias) learns: an int."""
+    ### BEGIN SOLUTION
+    projections = 3 * (d_in * d_out + qkv_bias * d_out)  # True counts as 1
+    return projections + d_out * d_out + d_out
+    ### END SOLUTION
+
+# %% name="check-5-6"
+### BEGIN HIDDEN TESTS
+assert check("5.6", my_count).status == "right"
+### END HIDDEN TESTS
+check("5.6", my_count)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** Queries, keys and values need a matrix of $d_\mathrm{out} \times d_\mathrm{in}$ each, with a bias
+# only if it is asked for. `out_proj` goes from `d_out` to `d_out` and always has one. `num_heads` does not occur: heads
+# share out the rows of matrices that are there anyway.
 
 # %% [markdown]
 # ### The four sizes, counted
@@ -850,27 +969,29 @@ print(f"{biases:,} of {count_gpt2(12, 768):,}, which leaves {count_gpt2(12, 768)
 # `qkv_bias=True`.
 
 # %% [markdown]
-# ### Exercise 5.4 · The attention of GPT-2 small
-# ★☆☆ · 4 minutes
+# ### Exercise 5.7 · The attention of GPT-2 small
+# 1 point · ★☆☆ · 4 minutes
 #
-# Build the attention layer of GPT-2 small as GPT-2 has it: its width, its heads, its context length, dropout 0.1, and
-# biases for queries, keys and values. You are done when the cell counts 2,362,368 numbers and heads of 64. That
-# is 3 × 768 more than Burume's layer.
+# An exercise of Raschka's book: build the attention layer of GPT-2 small as GPT-2 has it, with its width, its heads and
+# its context length, dropout 0.1, and biases for queries, keys and values. Your function gets the class.
 
-# %% name="exercise-5-4"
-def my_gpt2_small_attention():
+# %% name="exercise-5-7"
+def my_gpt2_attention(MultiHeadAttention):
     """One attention layer of GPT-2 small: (B, T, 768) to (B, T, 768), T up to 1024."""
     ### BEGIN SOLUTION
     return MultiHeadAttention(768, 768, 1024, dropout=0.1, num_heads=12, qkv_bias=True)
     ### END SOLUTION
 
-
-layer = my_gpt2_small_attention()
-print(None if layer is None else f"{count(layer):,} numbers, heads of {layer.head_dim}")
+# %% name="check-5-7"
+### BEGIN HIDDEN TESTS
+assert check("5.7", my_gpt2_attention).status == "right"
+### END HIDDEN TESTS
+check("5.7", my_gpt2_attention)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Four matrices of 768 × 768 and four biases of 768 are 2,362,368 numbers. Neither the number of
-# heads nor the context length changes that: heads only share out the width, and the mask is not learned.
+# **Why it works.** Four matrices of 768 × 768 and four biases of 768 are 2,362,368 numbers, 3 × 768 more than Burume's
+# layer. Neither the number of heads nor the context length changes that: heads only share out the width, and the mask
+# is not learned.
 
 # %% [markdown]
 # ## Messages you will meet
@@ -972,6 +1093,15 @@ except ValueError as error:
 # The class says who is where, and what to do about it.
 
 # %% [markdown]
+# ## Your exercises
+#
+# `hint("5.5")` gives a hint, the next one each time. `solution("5.5")` shows a worked answer once you have tried. And
+# here is how far you are:
+
+# %% name="progress"
+progress(5)
+
+# %% [markdown]
 # ## What to take with you
 #
 # * One **head** has one set of weights per token. Several heads have several; each reads the whole token and returns
@@ -1030,5 +1160,6 @@ except ValueError as error:
 # | tokens of the wrong width | mat1 and mat2 shapes cannot be multiplied |
 # | mask as a plain attribute | it stays on the CPU when the layer moves |
 #
-# **Next.** This was the last step on the way from a dot product to the attention of GPT-2. All chapters:
-# [the course's contents](../README.md#chapters).
+# **Next.** This was the last step on the way from a dot product to the attention of GPT-2. In
+# [chapter 6](06_in_practice.ipynb) the layer goes to work: two sequences, padding, speed, and what can go wrong. All
+# chapters: [the course's contents](../README.md#chapters).

@@ -1,7 +1,7 @@
 """A pytest plugin: nbval's comparison of outputs, with tensors compared as tensors and pictures as pictures.
 
-nbval compares text as exact strings and leaves pictures out. Loaded with -p from pyproject.toml, since a conftest.py
-here would not reach the notebooks.
+nbval compares text as exact strings, leaves pictures out, and keeps output that a cell has cleared. Loaded with -p from
+pyproject.toml, since a conftest.py here would not reach the notebooks.
 """
 
 import copy
@@ -46,6 +46,22 @@ def pytest_itemcollected(item):
 
 class Cell(IPyNbCell):
     """A notebook cell whose fresh outputs are compared by the rules in tests/comparing.py."""
+
+    def runtest(self):
+        """Run the cell; when it clears its output, as a progress bar does, forget what came before. nbval keeps it."""
+        receive = self.parent.get_kernel_message
+
+        def message(*arguments, **more):
+            received = receive(*arguments, **more)
+            if received["msg_type"] == "clear_output":
+                self.test_outputs.clear()
+            return received
+
+        self.parent.get_kernel_message = message
+        try:
+            super().runtest()
+        finally:
+            del self.parent.get_kernel_message  # the instance's; the class's own is there again
 
     def compare_outputs(self, test, ref, skip_compare=None):
         """Whether the fresh outputs `test` are those stored, `ref`; nbval's own report says what differs."""

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from course_utils.attention import (
     CausalAttention,
+    FusedMultiHeadAttention,
     MultiHeadAttention,
     MultiHeadAttentionWrapper,
     SelfAttention_v1,
@@ -26,6 +27,7 @@ LAYERS = {
     "MultiHeadAttentionWrapper": lambda: MultiHeadAttentionWrapper(D_IN, D_OUT, LONGEST, 0.0, HEADS),
     "MultiHeadAttention": lambda: MultiHeadAttention(D_IN, D_OUT, LONGEST, 0.0, HEADS),
     "MultiHeadAttention with bias": lambda: MultiHeadAttention(D_IN, D_OUT, LONGEST, 0.0, HEADS, qkv_bias=True),
+    "FusedMultiHeadAttention": lambda: FusedMultiHeadAttention(D_IN, D_OUT, LONGEST, 0.0, HEADS),
 }
 CAUSAL = [name for name in LAYERS if "Self" not in name]
 every_layer = pytest.mark.parametrize("name", LAYERS)
@@ -160,7 +162,9 @@ def test_the_mask_moves_with_the_layer_but_is_not_learned(name):
     assert all(value.device.type == "meta" for value in moved.state_dict().values())
 
 
-@pytest.mark.parametrize("layer_class, heads", [(CausalAttention, []), (MultiHeadAttention, [HEADS])])
+@pytest.mark.parametrize(
+    "layer_class, heads", [(CausalAttention, []), (MultiHeadAttention, [HEADS]), (FusedMultiHeadAttention, [HEADS])]
+)
 def test_dropout_drops_weights_in_training_only(layer_class, heads):
     torch.manual_seed(7)
     layer = layer_class(D_IN, D_OUT, LONGEST, 0.5, *heads)
@@ -181,6 +185,16 @@ def test_the_wrapper_and_the_split_class_are_the_same_function():
         split.out_proj.bias.zero_()
     x = torch.rand(B, T, D_IN)
     assert torch.allclose(wrapper(x), split(x), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float64, 1e-12), (torch.float32, 1e-6)])
+def test_the_fused_class_takes_the_textbook_class_weights_and_gives_the_same(dtype, tolerance):
+    textbook, x = make("MultiHeadAttention with bias", dtype)
+    fused = FusedMultiHeadAttention(D_IN, D_OUT, LONGEST, 0.0, HEADS, qkv_bias=True).to(dtype)
+    fused.load_state_dict(textbook.state_dict())
+    assert torch.allclose(fused(x), textbook(x), rtol=0, atol=tolerance)
+    gradients = [torch.autograd.grad(layer(x).pow(2).sum(), list(layer.parameters())) for layer in (fused, textbook)]
+    assert all(torch.allclose(one, other, rtol=0, atol=10 * tolerance) for one, other in zip(*gradients))
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")

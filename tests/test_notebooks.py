@@ -145,7 +145,7 @@ def shown(path):
 
 
 SHARED = {}  # what chapters build and later ones import
-for room in ("attention", "influence", "randomness"):
+for room in ("attention", "influence", "randomness", "encoder"):
     SHARED |= definitions((stored.ROOT / f"course_utils/{room}.py").read_text(encoding="utf-8"))
 
 
@@ -171,6 +171,14 @@ def test_every_code_cell_was_run_in_order_without_errors(path):
     for cell in cells:
         wanted = "raises-exception" in cell.metadata.get("tags", [])
         assert any(output.output_type == "error" for output in cell.outputs) == wanted, cell.id
+
+
+@each_notebook
+def test_only_pictures_of_measured_times_escape_the_comparison(path):
+    for cell in stored.code_cells(stored.read(path)):
+        if any(tag.startswith("nbval") for tag in cell.metadata.get("tags", [])):
+            assert cell.id.startswith("time-")
+            assert all("image/png" in output.get("data", {}) for output in cell.outputs), cell.id
 
 
 @each_notebook

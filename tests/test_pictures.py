@@ -39,7 +39,7 @@ def test_what_is_no_map_gets_a_sentence(shape):
 def test_maps_have_a_fixed_scale_and_row_0_on_top(show, limits, monkeypatch):
     figures = []
     monkeypatch.setattr(pictures, "show", lambda figure, alt: figures.append(figure))
-    show([[0.5, 2.0], [0.5, 0.5]], ["a", "b"], alt="x")
+    show([[0.5, 2.0], [0.5, 0.5]], ["a", "b"], alt="x")  # dropout makes weights above 1
     axes = figures[0].axes[0]
     assert axes.images[0].get_clim() == limits
     assert axes.yaxis_inverted()
@@ -81,6 +81,27 @@ def test_the_axes_say_what_rows_and_columns_are(monkeypatch):
     pictures.show_dependencies(torch.eye(2), ["a", "b"], alt="x")
     labels = [(figure.axes[0].get_ylabel(), figure.axes[0].get_xlabel()) for figure in figures]
     assert labels == [("query (attends)", "key (attended to)")] * 2 + [("output of", "input of")]
+
+
+def test_the_keys_of_another_sequence_have_names_of_their_own(monkeypatch):
+    figures = []
+    monkeypatch.setattr(pictures, "show", lambda figure, alt: figures.append(figure))
+    hidden = [[False, False, True], [False, False, True]]
+    pictures.show_weights([[0.5, 0.5, 0], [1, 0, 0]], ["a", "b"], key_tokens=["c", "d", "e"], masked=hidden, alt="x")
+    axes = figures[0].axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["a", "b"]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["c", "d", "e"]
+    assert axes.images[0].get_array().mask.tolist() == hidden
+
+
+def test_a_power_law_is_a_straight_line_on_doublings_and_powers_of_ten(monkeypatch):
+    figures = []
+    monkeypatch.setattr(pictures, "show", lambda figure, alt: figures.append(figure))
+    curves = {"square": [1, 4, 16]}
+    pictures.show_curves(curves, x=[1, 2, 4], x_label="", y_label="", alt="x", logarithmic=True, doublings=True)
+    axes = figures[0].axes[0]
+    (left, low), (middle, centre), (right, high) = axes.transData.transform([(1, 1), (2, 4), (4, 16)])
+    assert (middle - left, centre - low) == pytest.approx((right - middle, high - centre))
 
 
 def test_every_head_gets_a_panel_on_one_scale(monkeypatch):

@@ -10,9 +10,9 @@ weight (d_out, d_in)) and {"layer class": True} (a stand-in for the course's Mul
 
 from dataclasses import asdict, dataclass, field
 
+import numpy as np
 import torch
 from torch import nn
-from torch.autograd.functional import jacobian
 
 from course_utils.checking import calm, stubs, trouble
 
@@ -26,12 +26,14 @@ class FunctionCall:
     """Call the function with these arguments.
 
     gradient: also send a gradient back through the result. repeat: call it this often with the same (not fresh)
-    arguments, as with a generator that goes on; the reply then holds one value per call.
+    arguments, as with a generator that goes on; the reply then holds one value per call. again: afterwards call it once
+    more, with fresh arguments: what depends on them alone comes out as it did first.
     """
 
     arguments: list
     gradient: bool = False
     repeat: int = 1
+    again: bool = False
 
 
 @dataclass
@@ -54,15 +56,16 @@ class LayerCall:
 
 
 class StandIn(nn.Module):
-    """Takes what the course's MultiHeadAttention takes, has its parameters, and remembers the numbers."""
+    """Takes what the course's MultiHeadAttention takes, has parameters of its sizes, and remembers the numbers."""
 
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
         self.asked = {"d_in": d_in, "d_out": d_out, "context_length": context_length, "dropout": dropout,
                       "num_heads": num_heads, "qkv_bias": qkv_bias}  # fmt: skip
-        self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias) for _ in range(3))
-        self.out_proj = nn.Linear(d_out, d_out)
-        self.register_buffer("mask", torch.ones(context_length, context_length).triu(1).bool())
+        sizes = {"device": "meta"}  # sizes only: no memory, no random numbers
+        self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias, **sizes) for _ in range(3))
+        self.out_proj = nn.Linear(d_out, d_out, **sizes)
+        self.register_buffer("mask", torch.empty(context_length, context_length, dtype=torch.bool, **sizes))
 
 
 def plain(call):
@@ -101,7 +104,7 @@ def reply_to(answer, call):
 
 
 def call_function(answer, call, reply):
-    """Fill in "values", one per repetition; "changed", the places of arguments that were changed; "gradient"."""
+    """Fill in "values", one per repetition; "again"; "changed", the places of changed arguments; "gradient"."""
     arguments = [made(argument) for argument in call.arguments]
     tensors = {k: argument for k, argument in enumerate(arguments) if isinstance(argument, torch.Tensor)}
     if call.gradient:
@@ -114,9 +117,11 @@ def call_function(answer, call, reply):
     for _ in range(call.repeat):
         result = answer(*handed)
         reply["values"].append(noted(result))
+    if call.again:
+        reply["again"] = noted(answer(*[made(argument) for argument in call.arguments]))
     reply["changed"] = [k for k, tensor in tensors.items() if not same(handed[k], tensor)]
     if call.gradient:
-        reply["gradient"] = gradient_trouble(result, list(tensors.values()), answer)
+        reply["gradient"] = gradient_trouble(result, [t for t in tensors.values() if t.requires_grad], answer)
 
 
 def call_layer(answer, call, reply):
@@ -143,10 +148,16 @@ def call_layer(answer, call, reply):
 
 
 def influence(layer, x):
-    """How strongly token s of the first sequence moves output t: (T, T); None where it cannot be measured."""
+    """How strongly token s of the first sequence moves output t: (T, T); None where it cannot be measured.
+
+    Measured on one mixture of the numbers of each output: T derivatives instead of T * d_out.
+    """
     try:
-        derivatives = jacobian(lambda first: layer(torch.cat([first[None], x[1:]]))[0], x[0])  # (T, d_out, T, d_in)
-        return derivatives.abs().amax(dim=(1, 3))
+        first = x[0].requires_grad_()  # (T, d_in)
+        output = layer(torch.cat([first[None], x[1:]]))[0]  # (T, d_out)
+        mixtures = output @ torch.linspace(1, 2, output.shape[-1])  # (T,)
+        moved = [torch.autograd.grad(mixture, first, retain_graph=True)[0] for mixture in mixtures]
+        return torch.stack(moved).abs().amax(dim=-1)  # (T, T, d_in) -> (T, T)
     except Exception:  # a layer that cannot do this is judged by its values alone
         return None
 
@@ -187,15 +198,25 @@ def made(argument):
 
 
 def anatomy(layer):
-    """Names and shapes of a layer's parameters and buffers, and of tensors that are neither and so will not move."""
-    loose = [
-        name for module in layer.modules() for name, value in vars(module).items() if isinstance(value, torch.Tensor)
-    ]
+    """Names and shapes of a layer's parameters and buffers, and what PyTorch does not find: tensors that are neither
+    and so will not move ("loose"), and modules or tensors in a plain list, tuple or dict ("listed")."""
+    pytorchs = vars(nn.Module())  # the attributes of every layer
+    own = [(name, value) for module in layer.modules() for name, value in vars(module).items() if name not in pytorchs]
+    loose = [name for name, value in own if isinstance(value, torch.Tensor)]
+    listed = [name for name, value in own if any(isinstance(e, (nn.Module, torch.Tensor)) for e in entries(value))]
     return {
         "parameters": {name: list(tensor.shape) for name, tensor in layer.named_parameters()},
         "buffers": [name for name, _ in layer.named_buffers()],
         "loose": loose,
+        "listed": listed,
     }
+
+
+def entries(value):
+    """What stands in a plain list, tuple or dict; nothing for anything else."""
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, (list, tuple)) else []
 
 
 def load(layer, weights):
@@ -227,6 +248,8 @@ def noted(value):
     """A result as plain data. What is none of the known kinds becomes {"other": the name of its type}."""
     if isinstance(value, torch.Tensor):
         return noted_tensor(value)
+    if isinstance(value, np.generic):  # a NumPy number or truth value, such as np.bool_
+        value = value.item()
     if value is None or isinstance(value, (bool, int, float)):
         return value if abs(value or 0) < 2**60 or isinstance(value, float) else {"other": "a number of many digits"}
     if isinstance(value, str):

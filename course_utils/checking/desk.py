@@ -5,7 +5,7 @@ import html
 from course_utils.checking import board, worked
 from course_utils.checking.calls import perform
 from course_utils.checking.judging import judge
-from course_utils.checking.result import NOT_YET, Result
+from course_utils.checking.result import NOT_YET, Result, rich
 
 
 class Words:
@@ -18,8 +18,8 @@ class Words:
         return f"{self.text}\n\n{self.code}".strip()
 
     def _repr_html_(self):
-        code = f"<pre>{html.escape(self.code)}</pre>" if self.code else ""
-        return f'<div style="max-width:44em">{html.escape(self.text)}{code}</div>'
+        code = f'<pre style="overflow-x:auto">{html.escape(self.code)}</pre>' if self.code else ""
+        return f'<div style="max-width:44em">{rich(self.text)}{code}</div>'
 
 
 def check(id, answer):

@@ -4,7 +4,8 @@ Replies may come from a stranger's process, so nothing in them is trusted: whate
 wrong answer, and no more.
 """
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -20,6 +21,7 @@ class Case:
     """One value of an answer: what was asked, what came back, what was expected.
 
     arguments: those of the function, or of the layer's forward. problem: a sentence on how it differs, or None.
+    beside: all cases of the same answer, this one included, for what no single one tells.
     """
 
     call: object
@@ -28,6 +30,7 @@ class Case:
     value: object
     want: object
     problem: str | None
+    beside: list = field(default_factory=list, repr=False)
 
     @property
     def got(self):
@@ -69,10 +72,13 @@ def cases(exercise, replies):
     """Every value of the replies beside what was expected."""
     if not isinstance(replies, list) or len(replies) != len(exercise.calls):
         raise ValueError("the number of replies is not the number of calls")
-    return [
+    seen = [
         case for call, reply, expected in zip(exercise.calls, replies, exercise.expected)
         for case in cases_of(call, reply, expected)
     ]  # fmt: skip
+    for case in seen:
+        case.beside = seen
+    return seen
 
 
 def cases_of(call, reply, expected):
@@ -142,17 +148,22 @@ def with_unmet_properties(exercise, seen):
 
 
 def diagnosis(exercise, wrong):
-    """(name of the mistake or None, message) for the wrong cases of an answer."""
+    """(name of the mistake or None, message) for the wrong cases of an answer.
+
+    Where the answer stopped with an error, that error is what there is to explain: a case that went through only did so
+    because its sizes happened to fit, and its numbers would suggest another mistake.
+    """
+    telling = [case for case in wrong if case.error] or wrong
     for mistake in exercise.mistakes:
-        for case in wrong:
+        for case in wrong if mistake.despite_errors else telling:
             if sentence := quietly(mistake.symptom, case):
                 return mistake.name, sentence
-    return None, wrong[0].problem
+    return None, telling[0].problem
 
 
 def quietly(symptom, case):
     """A symptom's sentence; None where it cannot be measured, as on results of another shape."""
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
         try:
             return symptom(case)
         except (ValueError, IndexError, TypeError, AttributeError, KeyError, ZeroDivisionError, np.linalg.LinAlgError):

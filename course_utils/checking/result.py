@@ -1,6 +1,7 @@
 """What a check answers: a result with a plain form for terminals and a rich one for notebooks."""
 
 import html
+import re
 from dataclasses import dataclass, field
 
 RIGHT, NOT_YET, NOT_ATTEMPTED = "right", "not yet", "not attempted"
@@ -47,11 +48,17 @@ class Result:
         head = f"{MARK[self.status]} {self.id} {html.escape(self.title)} · {self.status}{name}"
         return (
             f'<div style="border-left:4px solid {COLOUR[self.status]};padding:0.3em 0.8em;max-width:44em">'
-            f"<b>{head}</b> ({self.points} of {self.max_points} points)<br>{html.escape(self.message)}"
+            f"<b>{head}</b> ({self.points} of {self.max_points} points)<br>{rich(self.message)}"
             f"{side_by_side(*self.maps) if self.maps else ''}</div>"
         )
 
     _repr_html_ = html
+
+
+def rich(text):
+    """A sentence as HTML: `code` and *emphasis* as in Markdown, everything else as it stands."""
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+    return re.sub(r"(?<![\w*])\*(\w[^*<>]*)\*(?![\w*])", r"<em>\1</em>", text)
 
 
 def side_by_side(yours, expected):

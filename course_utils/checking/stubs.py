@@ -3,18 +3,29 @@
 import dis
 import types
 
+from torch import nn
+
 NAMES = {"super", "__init__", "NotImplementedError"}  # all that a stub may use
 DOES_SOMETHING = ("BINARY", "BUILD", "FOR_ITER", "IMPORT", "JUMP", "LIST", "MAKE", "STORE", "UNARY", "YIELD")
 
 
 def untouched(answer):
-    """Whether a function, or every method of a class, does nothing yet."""
+    """Whether a function, or every method of a class, does nothing yet.
+
+    A class without methods of its own has those of the class that it inherits from.
+    """
     if isinstance(answer, types.FunctionType):
         return does_nothing(answer.__code__)
     if isinstance(answer, type):
-        methods = [value for value in vars(answer).values() if isinstance(value, types.FunctionType)]
+        kinds = [kind for kind in answer.__mro__ if kind not in (nn.Module, object)]
+        methods = next(filter(None, map(methods_of, kinds)), [])
         return all(does_nothing(method.__code__) for method in methods)
     return answer is None or answer is Ellipsis
+
+
+def methods_of(kind):
+    """The functions that stand in a class itself."""
+    return [value for value in vars(kind).values() if isinstance(value, types.FunctionType)]
 
 
 def does_nothing(code):

@@ -71,6 +71,7 @@ def draw_scores():
         FunctionCall([normal(3, 5, 5, seed=5) * 3]),
         FunctionCall([non_contiguous(normal(1, 3, 3, seed=6))]),
         FunctionCall([normal(2, 1, 1, seed=7)]),
+        FunctionCall([normal(2, 4, 4, seed=14) - 200]),  # so low that no small number hides anything; -1e9 still does
     ]
 
 
@@ -86,6 +87,16 @@ def causal_weights(call):
 def given_scores(case):
     """The scores that the answer was given; scaled already."""
     return case.arguments[0].double().numpy()
+
+
+def hidden_above_the_visible(case):
+    seen, scores = mistakes.returned(case), given_scores(case)
+    future = np.triu(np.ones(seen.shape[-2:]), k=1)[:-1]  # all rows but the last, (T - 1, T)
+    if len(future) and np.allclose(seen[..., :-1, :], future / future.sum(axis=-1, keepdims=True), atol=1e-4):
+        return (
+            f"The visible scores lie near {scores.mean():.0f} here, and the future gets all of the weight: hidden"
+            " scores were filled with a number that is larger than those. -inf is below every score."
+        )
 
 
 CAUSAL_WEIGHTS = Exercise(
@@ -110,6 +121,7 @@ CAUSAL_WEIGHTS = Exercise(
         mistakes.softmax_over_batch(mistakes.returned),
         mistakes.diagonal_off_by_one(mistakes.returned),
         mistakes.filled_with_a_number(mistakes.returned, given_scores),
+        Mistake("hidden scores filled with a number", hidden_above_the_visible),
         mistakes.not_renormalised(mistakes.returned),
         mistakes.no_mask(mistakes.returned),
     ),
@@ -253,17 +265,18 @@ def padding_hides_rows(case):
 
 def future_visible(case):
     seen = hidden(case)
-    future = np.triu(np.ones(seen.shape[-2:], dtype=bool), k=1)
-    if (
-        not seen[:, future].all()
-        and (seen[:, future] == np.broadcast_to(case.arguments[0].numpy()[:, None, :], seen.shape)[:, future]).all()
-    ):
+    others = ~np.eye(seen.shape[-1], dtype=bool)
+    by_padding = np.broadcast_to(case.arguments[0].numpy()[:, None, :], seen.shape)
+    if (seen[:, others] == by_padding[:, others]).all() and not by_padding.all():
         return "Padding is hidden, but the future is not. A key is hidden if it is in the future *or* is padding."
 
 
 def padding_visible(case):
     seen = hidden(case)
-    if (seen == np.triu(np.ones(seen.shape[-2:], dtype=bool), k=1)).all() and case.arguments[0].any():
+    is_padding = case.arguments[0]
+    if is_padding.all():  # hiding *only* padding of the future looks the same there
+        return None
+    if (seen == np.triu(np.ones(seen.shape[-2:], dtype=bool), k=1)).all() and is_padding.any():
         return "The future is hidden, but padding is not. A key is hidden if it is in the future *or* is padding."
 
 
@@ -316,6 +329,7 @@ def draw_dependencies():
         FunctionCall([dependencies(3, (0, 2, 1e-3))]),  # a small leak is a leak
         FunctionCall([torch.rot90(dependencies(4), 2)]),  # everything sees the future and nothing the past
         FunctionCall([torch.zeros(3, 3)]),  # depends on nothing: nothing leaks
+        FunctionCall([dependencies(5, (1, 3, 0.3))]),  # one leak, neither next to the diagonal nor in the corner
     ]
 
 
@@ -324,13 +338,12 @@ def is_causal(call):
     return [not any(value != 0 for t, row in enumerate(matrix) for value in row[t + 1 :])]
 
 
-def wrong_verdict(number, words):
-    """A mistake's symptom: the wrong answer to one of the matrices."""
+def wrong_verdicts(*sets, words):
+    """A mistake's symptom: the wrong answers are those to exactly one of these sets of matrices."""
 
     def symptom(case):
-        if isinstance(case.value, bool) and torch.equal(case.arguments[0], draw_dependencies()[number].arguments[0]):
-            return words
-        return None
+        missed = {number for number, other in enumerate(case.beside) if other.problem}
+        return words if missed in sets and not case.error else None
 
     return symptom
 
@@ -353,35 +366,57 @@ IS_CAUSAL = Exercise(
     mistakes=(
         Mistake(
             "mask the wrong way round",
-            wrong_verdict(
-                5,
-                "You call a matrix causal in which everything looks at the future and nothing at the past. Above the"
-                " diagonal, the column (input) comes after the row (output).",
+            wrong_verdicts(
+                {0, 3, 5},
+                words="You call a matrix causal in which everything looks at the future and nothing at the past. Above"
+                " the diagonal, the column (input) comes after the row (output).",
             ),
         ),
         Mistake(
             "diagonal off by one",
-            wrong_verdict(
-                1, "You miss a leak from input 1 to output 0, just above the diagonal. The future begins at diagonal=1."
+            wrong_verdicts(
+                {1},
+                {1, 3, 6},  # and the past demanded
+                words="You miss a leak from input 1 to output 0, just above the diagonal. The future begins at"
+                " diagonal=1.",
+            ),
+        ),
+        Mistake(
+            "diagonal off by one",
+            wrong_verdicts(
+                {0, 3},
+                words="You reject a matrix in which nothing leaks: its diagonal is the influence of a token on itself,"
+                " which is allowed. The future begins at diagonal=1.",
             ),
         ),
         Mistake(
             "only one corner looked at",
-            wrong_verdict(
-                2, "You miss a leak from input 3 to output 0. Look at all entries above the diagonal, not at some."
+            wrong_verdicts(
+                {2, 4},
+                {2, 4, 7},
+                words="You miss a leak from input 3 to output 0. Look at all entries above the diagonal, not at some.",
+            ),
+        ),
+        Mistake(
+            "only one corner looked at",
+            wrong_verdicts(
+                {1, 7},
+                words="You miss a leak from input 3 to output 1. Look at all entries above the diagonal, not at some.",
             ),
         ),
         Mistake(
             "the past demanded",
-            wrong_verdict(
-                3,
-                "You reject a matrix in which an output ignores part of its past. That is allowed; only the future must"
-                " have no influence.",
+            wrong_verdicts(
+                {3, 6},
+                words="You reject a matrix in which an output ignores part of its past. That is allowed; only the"
+                " future must have no influence.",
             ),
         ),
         Mistake(
             "a small leak overlooked",
-            wrong_verdict(4, "You overlook an influence of 0.001 above the diagonal. A small leak is a leak."),
+            wrong_verdicts(
+                {4}, words="You overlook an influence of 0.001 above the diagonal. A small leak is a leak."
+            ),
         ),
     ),
 )

@@ -1,4 +1,792 @@
-"""The exercises and questions of chapter 5."""
+"""The exercises and questions of chapter 5, multi-head attention."""
 
-EXERCISES = ()
-QUESTIONS = ()
+import math
+
+import numpy as np
+import torch
+
+from course_utils.checking.calls import FunctionCall, LayerCall
+from course_utils.exercises import mistakes, plain
+from course_utils.exercises.drawing import non_contiguous, normal
+from course_utils.exercises.exercise import Exercise, Question
+from course_utils.exercises.mistakes import Mistake
+
+THE_CLASS = {"layer class": True}  # as an argument: a stand-in for the chapter's class, which notes its arguments
+
+
+def apart(vectors, num_heads):
+    """From an array (..., T, d_out) to its heads (..., num_heads, T, head_dim), number by number."""
+    *before, T, d_out = vectors.shape
+    size = d_out // num_heads
+    heads = np.empty((*before, num_heads, T, size))
+    for h in range(num_heads):
+        heads[..., h, :, :] = vectors[..., h * size : (h + 1) * size]
+    return heads
+
+
+# --- 5.1 heads side by side -------------------------------------------------------------------------------------------
+
+
+def draw_heads():
+    return [
+        heads_call(2, T=4, d_in=6, d_out=5, context_length=7, dropout=0.5, num_heads=3, seed=1),
+        heads_call(3, T=5, d_in=2, d_out=4, context_length=5, dropout=0.0, num_heads=2, seed=20),
+        heads_call(3, T=4, d_in=2, d_out=5, context_length=6, dropout=0.0, num_heads=1, seed=40),
+        heads_call(8, T=4, d_in=6, d_out=5, context_length=4, dropout=0.25, num_heads=2, seed=60, training=True),
+    ]
+
+
+def heads_call(B, T, d_in, d_out, context_length, dropout, num_heads, seed, **more):
+    """A call of a layer with heads of three matrices each, (d_out, d_in), given head by head."""
+    matrices = [normal(d_out, d_in, seed=seed + k) * 0.5 for k in range(3 * num_heads)]
+    arguments = [d_in, d_out, context_length, dropout, num_heads]
+    x = normal(B, T, d_in, seed=seed + 100)
+    return LayerCall(arguments, inputs=[[x]], weights=matrices, seed=seed, **more)
+
+
+def of_each_head(call, x):
+    """(context vectors (T, d_out), weights (T, T)) of each head, for one sequence x (T, d_in) as nested lists."""
+    matrices = [plain.rows(matrix) for matrix in call.weights]
+    for h in range(call.arguments[4]):
+        vectors = [plain.project(x, matrix) for matrix in matrices[3 * h : 3 * h + 3]]
+        yield plain.attend(*vectors, causal=True)
+
+
+def side_by_side(call):
+    if call.training:
+        return [None]
+    contexts = []
+    for (x,) in plain.sequences(call.inputs[0][0]):
+        heads = [context for context, _ in of_each_head(call, x)]
+        contexts.append([sum(rows, []) for rows in zip(*heads)])
+    return [np.array(contexts)]
+
+
+def dropped_in_heads(case):
+    """(weights before dropout, weights behind the context vectors, p) of a call in training: (B, num_heads, T, T)."""
+    if not case.call.training:
+        return None
+    before = [[weights for _, weights in of_each_head(case.call, x)] for (x,) in plain.sequences(case.arguments[0])]
+    x = case.arguments[0].double().numpy()
+    values = np.stack([x @ matrix.double().numpy().T for matrix in case.call.weights[2::3]], axis=1)  # (B, H, T, d_out)
+    context = apart(case.got, case.call.arguments[4])
+    after = mistakes.recovered(lambda case: values, lambda case: context)(case)
+    return None if after is None else (np.array(before), after, case.call.arguments[3])
+
+
+def one_head_for_all(case):
+    found, wanted = len(case.reply["parameters"]), len(case.call.weights)
+    if case.reply["unplaced"] and not case.reply["listed"] and found == 3 < wanted:
+        return (
+            f"Your layer has the 3 matrices of one head; {wanted // 3} heads have {wanted}. A head that is called (or"
+            " listed) several times is still one head: make a new one for each."
+        )
+
+
+def stacked_in_a_new_dimension(case):
+    if case.got.ndim == np.ndim(case.want) + 1 and case.got.size == np.size(case.want):
+        return (
+            f"Your result has a dimension for the heads, {case.got.shape}. Lay their numbers side by side in the last"
+            f" one, {np.shape(case.want)}: `torch.cat` instead of `torch.stack`."
+        )
+
+
+def one_below_the_other(case):
+    got, wanted = case.got.shape, np.shape(case.want)
+    if len(got) == len(wanted) and got[-1] < wanted[-1] and case.got.size == np.size(case.want):
+        return (
+            f"Your result has shape {got}; expected {wanted}: the heads' outputs were joined along another dimension"
+            " than the last. `torch.cat(..., dim=-1)`"
+        )
+
+
+HEADS = Exercise(
+    id="5.1",
+    title="Heads side by side",
+    name="MyHeads",
+    points=2,
+    difficulty=2,
+    minutes=8,
+    why="Each head has its own weights per token, and concatenation keeps apart what each has heard.",
+    hints=(
+        "The class needs no mathematics: it makes heads, calls them, and lays their results side by side.",
+        "`nn.ModuleList([CausalAttention(...) for _ in range(num_heads)])` keeps heads where PyTorch finds them.",
+        "`torch.cat([head(x) for head in self.heads], dim=-1)`",
+    ),
+    draw=draw_heads,
+    oracle=side_by_side,
+    properties=(
+        mistakes.dropped_rightly(
+            dropped_in_heads,
+            lambda case: (*case.arguments[0].shape[:-1], case.call.arguments[1] * case.call.arguments[4]),
+        ),
+    ),
+    mistakes=(
+        mistakes.HEADS_IN_A_LIST,
+        Mistake("one head for all", one_head_for_all),
+        Mistake("heads in a dimension of their own", stacked_in_a_new_dimension),
+        Mistake("concatenated along the wrong dimension", one_below_the_other),
+        mistakes.HEADS_AVERAGED,
+        mistakes.nothing_dropped(dropped_in_heads),
+    ),
+)
+
+# --- 5.2 Raschka's exercise: heads of one number ----------------------------------------------------------------------
+
+
+def draw_widths():
+    return [
+        FunctionCall([THE_CLASS, 3, 6, 2, 2]),  # as in the book: two heads, two numbers
+        FunctionCall([THE_CLASS, 5, 7, 4, 12]),
+        FunctionCall([THE_CLASS, 9, 4, 3, 6]),
+        FunctionCall([THE_CLASS, 4, 8, 1, 5]),
+    ]
+
+
+def judged_by_properties(call):
+    return [None]
+
+
+def asked(case):
+    """What the learner asked of the class, by name; {} if they made nothing with it."""
+    return case.value.get("layer", {}).get("asked", {}) if isinstance(case.value, dict) else {}
+
+
+def made_with(wanted):
+    """A property: a layer was made with these arguments. wanted: case -> {name: number}."""
+
+    def sentence(case):
+        if not asked(case):
+            return (
+                "Nothing was made with the class that your function is given. Call the class, and return what it makes."
+            )
+        for name, number in wanted(case).items():
+            if asked(case)[name] != number:
+                return f"You made the layer with {name}={asked(case)[name]}; expected {number}."
+
+    return sentence
+
+
+def narrow(case):
+    """The arguments that the wrapper should get."""
+    _, d_in, context_length, num_heads, width = case.arguments
+    d_out = width // num_heads
+    return {"num_heads": num_heads, "d_out": d_out, "d_in": d_in, "context_length": context_length, "dropout": 0}
+
+
+def d_out_for_all_heads(case):
+    got, wanted = asked(case), narrow(case)
+    if got["num_heads"] == wanted["num_heads"] > 1 and got["num_heads"] != case.arguments[4] == got["d_out"]:
+        return (
+            f"With {got['num_heads']} heads and d_out={got['d_out']}, each token gets {got['num_heads'] * got['d_out']}"
+            f" numbers; expected {case.arguments[4]}. In the wrapper, d_out is the width of *one* head."
+        )
+
+
+def other_number_of_heads(case):
+    got, wanted = asked(case), narrow(case)
+    if got["num_heads"] != wanted["num_heads"]:
+        return (
+            f"You asked for {got['num_heads']} heads; expected {wanted['num_heads']}. Keep the heads, and make each of"
+            " them narrower."
+        )
+
+
+def width_multiplied(case):
+    got = asked(case)
+    _, _, _, num_heads, width = case.arguments
+    if got["num_heads"] == num_heads > 1 and got["d_out"] == width * num_heads:
+        return (
+            f"With d_out={got['d_out']} each token gets {num_heads * got['d_out']} numbers; expected {width}. The heads"
+            " share the width: divide by their number."
+        )
+
+
+NARROW = Exercise(
+    id="5.2",
+    title="Two heads, two numbers",
+    name="my_narrow_wrapper",
+    points=1,
+    difficulty=1,
+    minutes=4,
+    why="Heads cost no width: several narrow ones fill the same vector as a single wide one.",
+    hints=(
+        "Two heads of two numbers each make four. How wide may each head be?",
+        "`d_out` of the wrapper is the width of one head: `width // num_heads`.",
+    ),
+    draw=draw_widths,
+    oracle=judged_by_properties,
+    properties=(made_with(narrow),),
+    mistakes=(
+        Mistake("d_out taken for all heads together", d_out_for_all_heads),
+        Mistake("width multiplied instead of shared", width_multiplied),
+        Mistake("another number of heads", other_number_of_heads),
+    ),
+)
+
+# --- 5.3 split --------------------------------------------------------------------------------------------------------
+
+
+def draw_projected():
+    return [
+        FunctionCall([normal(2, 4, 15, seed=1), 3]),
+        FunctionCall([normal(5, 8, seed=2), 4]),
+        FunctionCall([non_contiguous(normal(3, 2, 10, seed=3)), 5]),
+        FunctionCall([normal(2, 3, 4, seed=4), 1]),
+    ]
+
+
+def split_heads(call):
+    projected, num_heads = call.arguments
+    return [apart(projected.double().numpy(), num_heads)]
+
+
+def token_and_column(case):
+    """For each number of the result, the token of its sequence that it comes from, and its column there."""
+    x = case.arguments[0].double().numpy()
+    order = np.argsort(x, axis=None)
+    place = np.searchsorted(x.ravel()[order], case.got)
+    source = order[np.minimum(place, x.size - 1)]
+    if not np.allclose(x.ravel()[source], case.got):
+        raise ValueError("there are numbers that the input does not have")
+    return source // x.shape[-1] % x.shape[-2], source % x.shape[-1]
+
+
+def split_without_transpose(case):
+    x, num_heads = case.arguments
+    *before, T, d_out = x.shape
+    if num_heads == 1 or not np.array_equal(case.got.ravel(), x.double().numpy().ravel()):
+        return None
+    if case.got.shape == (*before, T, num_heads, d_out // num_heads):
+        return (
+            f"Your result has shape {case.got.shape}: tokens, then heads. Heads come before tokens,"
+            f" {np.shape(case.want)}: `transpose(-3, -2)` after `view`."
+        )
+    tokens, _ = token_and_column(case)
+    if case.got.shape == np.shape(case.want):
+        own = tokens.reshape(-1, num_heads, T, d_out // num_heads)[0, 0, 1, 0]
+        return (
+            f"The shape is right, but row 1 of head 0 holds numbers of token {own}: they still stand in their old"
+            " order. First `view(..., T, num_heads, head_dim)`, then `transpose(-3, -2)`."
+        )
+
+
+def columns_dealt_out(case):
+    tokens, columns = token_and_column(case)
+    rows = np.arange(case.got.shape[-2])[:, None]
+    if (tokens == rows).all() and case.got.shape == np.shape(case.want) and (np.diff(columns, axis=-1) > 1).all():
+        first = ", ".join(map(str, columns.reshape(-1, columns.shape[-1])[0]))
+        return (
+            f"Head 0 has the columns {first}, dealt out in turn. Each head takes neighbours: view(..., T, num_heads,"
+            " head_dim), with the heads first."
+        )
+
+
+def sizes_exchanged(case):
+    x, num_heads = case.arguments
+    size = x.shape[-1] // num_heads
+    if case.got.shape == (*x.shape[:-2], size, x.shape[-2], num_heads) and size != num_heads:
+        return (
+            f"Your result has {size} heads of {num_heads} numbers; expected {num_heads} heads of {size}. In view, heads"
+            " come first, then the numbers of each."
+        )
+
+
+def batch_needed(case):
+    known = ("not enough values to unpack", "Dimension out of range", "number of dimensions in the tensor input")
+    if case.arguments[0].ndim < 4 and any(words in case.error for words in known):
+        return (
+            f"{mistakes.error_place(case)}a single sequence, shape {tuple(case.arguments[0].shape)}, has no dimension"
+            " for the batch. Write `*before, T, d = x.shape`, and count dimensions from the end."
+        )
+
+
+BATCH_NEEDED = Mistake("made for a batch only", batch_needed)
+
+SPLIT = Exercise(
+    id="5.3",
+    title="Split into heads",
+    name="my_split",
+    points=2,
+    difficulty=2,
+    minutes=6,
+    why="Now the last two dimensions are tokens and numbers, so `@` computes the scores of every head on its own.",
+    hints=(
+        "Two steps: cut the last dimension in two, then let heads and tokens change places.",
+        "`*before, d_out = projected.shape` takes any dimensions in front; `head_dim` is `d_out // num_heads`.",
+        "`projected.view(*before, num_heads, head_dim).transpose(-3, -2)`",
+    ),
+    draw=draw_projected,
+    oracle=split_heads,
+    mistakes=(
+        # such a view fails only on an input that does not lie in order, and no transpose of the answer's is to blame
+        Mistake("heads split without transpose", split_without_transpose, despite_errors=True),
+        mistakes.VIEW_AFTER_TRANSPOSE,
+        BATCH_NEEDED,
+        Mistake("num_heads and head_dim exchanged", sizes_exchanged),
+        Mistake("columns dealt out in turn", columns_dealt_out),
+    ),
+)
+
+# --- 5.4 merge --------------------------------------------------------------------------------------------------------
+
+
+def draw_contexts():
+    return [
+        FunctionCall([normal(2, 3, 4, 5, seed=5)]),
+        FunctionCall([normal(2, 5, 3, seed=6)]),
+        FunctionCall([normal(3, 5, 4, 2, seed=7).transpose(1, 2)]),  # not in order in memory
+        FunctionCall([normal(2, 1, 3, 4, seed=8)]),
+    ]
+
+
+def merged_heads(call):
+    (context,) = call.arguments
+    *before, num_heads, T, size = context.shape
+    heads = plain.rows(context.reshape(-1, num_heads, T, size))
+    return [np.array([[sum((head[t] for head in one), []) for t in range(T)] for one in heads]).reshape(*before, T, -1)]
+
+
+def numbers_interleaved(case):
+    if np.allclose(np.sort(case.got, axis=-1), np.sort(case.want, axis=-1)):
+        return (
+            "Each token has its own numbers, in another order: those of different heads alternate. Keep head_dim last,"
+            " and the numbers of each head together."
+        )
+
+
+MERGE = Exercise(
+    id="5.4",
+    title="Merge the heads",
+    name="my_merge",
+    points=2,
+    difficulty=2,
+    minutes=5,
+    why="Each token's vector holds head after head again, as if the heads had been concatenated.",
+    hints=(
+        "The split backwards: heads and tokens change places, then two dimensions become one.",
+        "After `transpose`, `view` needs the numbers in order in memory: `contiguous()` in between.",
+        "`together = context.transpose(-3, -2).contiguous()`, then `together.view(*before, num_heads * head_dim)`.",
+    ),
+    draw=draw_contexts,
+    oracle=merged_heads,
+    mistakes=(
+        mistakes.VIEW_AFTER_TRANSPOSE,
+        BATCH_NEEDED,
+        mistakes.HEADS_AVERAGED,
+        mistakes.heads_merged_without_transpose(lambda case: case.arguments[0].shape[-1]),
+        Mistake("numbers of heads interleaved", numbers_interleaved),
+    ),
+)
+
+# --- 5.5 multi-head attention from a blank page -----------------------------------------------------------------------
+
+
+def draw_layers():
+    unit = {"mixed": False}
+    return [
+        # head_dim is at least T, so that weights can be worked out of context vectors; the mask must be cut
+        layer_call(3, 5, d_in=7, d_out=12, context_length=8, dropout=0.5, num_heads=2, seed=1,
+                   calls=2, influence=True, gradient=True, **unit),
+        layer_call(2, 4, d_in=3, d_out=6, context_length=4, dropout=0.0, num_heads=3, seed=20),
+        layer_call(3, 1, d_in=5, d_out=8, context_length=6, dropout=0.0, num_heads=2, seed=40, **unit),  # none hidden
+        layer_call(2, 3, d_in=4, d_out=5, context_length=7, dropout=0.1, num_heads=1, seed=60, qkv_bias=True),
+        layer_call(8, 4, d_in=6, d_out=15, context_length=9, dropout=0.25, num_heads=3, seed=80, training=True, **unit),
+        layer_call(2, 3, d_in=5, d_out=8, context_length=6, dropout=0.0, num_heads=2, seed=100, training=True, **unit),
+    ]  # fmt: skip
+
+
+def layer_call(
+    B, T, d_in, d_out, context_length, dropout, num_heads, seed, mixed=True, qkv_bias=False, calls=1, **more
+):
+    """A call of a multi-head layer. mixed: with a random out_proj; otherwise it hands on what it gets."""
+    names = ["W_query", "W_key", "W_value"]
+    weights = {name: normal(d_out, d_in, seed=seed + k) * 0.3 for k, name in enumerate(names)}
+    if qkv_bias:
+        weights |= {f"{name}.bias": normal(d_out, seed=seed + 3 + k) for k, name in enumerate(names)}
+    weights["out_proj"] = normal(d_out, d_out, seed=seed + 6) if mixed else torch.eye(d_out)
+    weights["out_proj.bias"] = normal(d_out, seed=seed + 7) if mixed else torch.zeros(d_out)
+    x = normal(B, T, d_in, seed=seed + 8)
+    arguments = [d_in, d_out, context_length, dropout, num_heads] + [True] * qkv_bias  # False is what nobody has to say
+    return LayerCall(arguments, inputs=[[x]] * calls, weights=weights, seed=seed, **more)
+
+
+def heads_of(call, x):
+    """(context vectors (T, head_dim), weights (T, T)) of each head, for one sequence x (T, d_in) as nested lists."""
+    names = ["W_query", "W_key", "W_value"]
+    biases = [call.weights.get(f"{name}.bias") for name in names]
+    size = call.arguments[1] // call.arguments[4]
+    for h in range(call.arguments[4]):
+        own = slice(h * size, (h + 1) * size)
+        vectors = [
+            plain.project(x, plain.rows(call.weights[name][own]), None if bias is None else plain.rows(bias[own]))
+            for name, bias in zip(names, biases)
+        ]
+        yield plain.attend(*vectors, causal=True)
+
+
+def concatenated(call, x):
+    """The heads' context vectors side by side, before out_proj, for a batch x: nested lists (B, T, d_out)."""
+    batch = [[context for context, _ in heads_of(call, one)] for (one,) in plain.sequences(x)]
+    return [[sum(rows, []) for rows in zip(*heads)] for heads in batch]
+
+
+def multi_head_attention(call):
+    if call.training:
+        return [None] * len(call.inputs)
+    matrix, bias = plain.rows(call.weights["out_proj"]), plain.rows(call.weights["out_proj.bias"])
+    return [np.array([plain.project(one, matrix, bias) for one in concatenated(call, x)]) for (x,) in call.inputs]
+
+
+def hands_on(case):
+    """Whether out_proj of this call does nothing, so that the result is the heads' context vectors."""
+    weight = case.call.weights["out_proj"]
+    return torch.equal(weight, torch.eye(len(weight)))
+
+
+def head_contexts(case):
+    """The learner's context vectors per head, (B, num_heads, T, head_dim), where out_proj does nothing."""
+    context = mistakes.returned(case)
+    return apart(context, case.call.arguments[4]) if context is not None and hands_on(case) else None
+
+
+def projected(name):
+    """The queries, keys or values of each head: case -> array (B, num_heads, T, head_dim)."""
+
+    def vectors(case):
+        x, weight = case.arguments[0].double().numpy(), case.call.weights[name].double().numpy()
+        return apart(x @ weight.T, case.call.arguments[4])
+
+    return vectors
+
+
+behind_heads = mistakes.recovered(projected("W_value"), head_contexts)
+
+
+def quiet_weights(case):
+    """The weights of each head, (B, num_heads, T, T), where nothing is dropped."""
+    return None if case.call.training else behind_heads(case)
+
+
+def dropped_weights(case):
+    """(weights before dropout, weights behind the context vectors, p) of a call in training."""
+    if not case.call.training:
+        return None
+    before = [[weights for _, weights in heads_of(case.call, x)] for (x,) in plain.sequences(case.arguments[0])]
+    after = behind_heads(case)
+    return None if after is None else (np.array(before), after, case.call.arguments[3])
+
+
+def unscaled_scores(case):
+    """The scores of each head before they are divided, (B, num_heads, T, T)."""
+    return projected("W_query")(case) @ np.swapaxes(projected("W_key")(case), -2, -1)
+
+
+def head_dim(case):
+    return case.call.arguments[1] // case.call.arguments[4]
+
+
+def other_divisors(case):
+    (x,), d_in, d_out = case.arguments, *case.call.arguments[:2]
+    return {
+        "scaled by √d_out": math.sqrt(d_out), "scaled by d_k, not its root": head_dim(case),
+        "scaled by √d_in": math.sqrt(d_in), "scaled by √T": math.sqrt(x.shape[-2]),
+    }  # fmt: skip
+
+
+# The divisors that can be taken for √head_dim.
+DIVISORS = (
+    "scaled by √d_out", "scaled by d_k, not its root", "scaled by √d_in", "scaled by √T", "no scale",
+    "multiplied by the scale",
+)  # fmt: skip
+
+
+def out_proj_left_out(case):
+    if not hands_on(case) and np.allclose(case.got, concatenated(case.call, case.arguments[0]), atol=1e-4):
+        return (
+            "Your result is the heads' context vectors side by side: `self.out_proj` was made, and `forward` does not"
+            " call it."
+        )
+
+
+def merged_piece(case):
+    """The width of what stands together: the numbers of one head; only where out_proj does nothing."""
+    return head_dim(case) if hands_on(case) else None
+
+
+MULTI_HEAD = Exercise(
+    id="5.5",
+    title="Multi-head attention from a blank page",
+    name="MyMultiHeadAttention",
+    points=5,
+    difficulty=3,
+    minutes=20,
+    why="You have written the attention layer of GPT-2.",
+    hints=(
+        (
+            "Four layers, a dropout and a mask in __init__; in forward: project, split, scores, hide, softmax, drop,"
+            " mix, merge, out_proj."
+        ),
+        "`self.W_query(x).view(B, T, num_heads, head_dim).transpose(1, 2)`, the same for keys and values.",
+        "Scores are divided by the root of head_dim, and the mask is cut to the tokens: `self.mask[:T, :T]`.",
+        "Merge: `context.transpose(1, 2).contiguous().view(B, T, d_out)`, and then `self.out_proj`.",
+    ),
+    draw=draw_layers,
+    oracle=multi_head_attention,
+    properties=(
+        mistakes.MASK_NO_BUFFER.symptom,
+        mistakes.dropped_rightly(dropped_weights, lambda case: (*case.arguments[0].shape[:-1], case.call.arguments[1])),
+    ),
+    mistakes=(
+        mistakes.HEADS_IN_A_LIST,
+        mistakes.VIEW_AFTER_TRANSPOSE,
+        mistakes.MASK_NOT_CUT,
+        mistakes.CHANGED_IN_PLACE,
+        mistakes.DROPOUT_IN_EVALUATION,
+        mistakes.heads_merged_without_transpose(merged_piece),
+        mistakes.softmax_over_queries(quiet_weights),
+        mistakes.softmax_over_batch(quiet_weights),
+        mistakes.mask_polarity(quiet_weights),
+        mistakes.diagonal_off_by_one(quiet_weights),
+        mistakes.filled_with_a_number(quiet_weights, lambda case: unscaled_scores(case) / math.sqrt(head_dim(case))),
+        mistakes.query_and_key_swapped(quiet_weights, unscaled_scores),
+        *mistakes.wrong_divisor(
+            quiet_weights,
+            unscaled_scores,
+            right=lambda case: math.sqrt(head_dim(case)),
+            others=other_divisors,
+            names=DIVISORS,
+        ),
+        mistakes.not_renormalised(quiet_weights),
+        mistakes.no_mask(quiet_weights),
+        mistakes.heads_by_view(lambda case: case.call.arguments[4]),
+        Mistake("out_proj not used", out_proj_left_out),
+        mistakes.shared_coins(dropped_weights),
+        mistakes.nothing_dropped(dropped_weights),
+        mistakes.rows_rescaled(dropped_weights),
+        mistakes.dropout_factor(dropped_weights),
+        mistakes.MASK_NO_BUFFER,
+    ),
+)
+
+# --- 5.6 counting parameters ------------------------------------------------------------------------------------------
+
+
+def draw_sizes():
+    return [
+        FunctionCall([768, 768, 12, False]),
+        FunctionCall([2, 10, 5, True]),
+        FunctionCall([7, 9, 3, False]),
+        FunctionCall([768, 768, 12, True]),
+        FunctionCall([6, 4, 1, False]),
+    ]
+
+
+def matrices(call):
+    """(rows, columns, has a bias) of W_query, W_key, W_value and out_proj."""
+    d_in, d_out, _, qkv_bias = call.arguments
+    return [(d_out, d_in, qkv_bias)] * 3 + [(d_out, d_out, True)]
+
+
+def parameters(call):
+    return [sum(rows * columns + (rows if bias else 0) for rows, columns, bias in matrices(call))]
+
+
+def missing(case):
+    """How many numbers the learner's count lacks (below 0: has too many), and the arguments."""
+    if isinstance(case.value, bool) or not isinstance(case.value, (int, float)):
+        raise TypeError("no count")
+    return case.want - case.value, *case.arguments
+
+
+def out_proj_bias_forgotten(case):
+    lack, _, d_out, _, _ = missing(case)
+    if lack == d_out:
+        return f"You have {case.value:,}, which is {d_out} too few: `out_proj` has a bias, one number per output."
+
+
+def qkv_biases_forgotten(case):
+    lack, _, d_out, _, qkv_bias = missing(case)
+    if qkv_bias and lack == 3 * d_out:
+        return (
+            f"With `qkv_bias=True` you have {case.value:,}, which is {lack:,} too few: queries, keys and values have a"
+            f" bias of {d_out} numbers each."
+        )
+
+
+def qkv_biases_always(case):
+    lack, _, d_out, _, qkv_bias = missing(case)
+    if not qkv_bias and lack == -3 * d_out:
+        return (
+            f"With `qkv_bias=False` you have {case.value:,}, which is {-lack:,} too many: three biases that are not"
+            " there."
+        )
+
+
+def out_proj_forgotten(case):
+    lack, _, d_out, _, _ = missing(case)
+    if lack in (d_out * d_out, d_out * d_out + d_out):
+        return (
+            f"You have {case.value:,}, which is {lack:,} too few: `out_proj` is missing, a matrix of {d_out} × {d_out}"
+            " and its bias."
+        )
+
+
+def heads_counted_again(case):
+    lack, d_in, d_out, num_heads, qkv_bias = missing(case)
+    again = (3 * d_in * d_out, 3 * (d_in + qkv_bias) * d_out, case.want)  # what is counted once per head
+    if num_heads > 1 and lack in [-(num_heads - 1) * numbers for numbers in again]:
+        return (
+            f"You have {case.value:,}; expected {case.want:,}. Did you count the matrices once per head? One matrix"
+            " holds all heads: they only share out its rows."
+        )
+
+
+def out_proj_of_the_inputs_width(case):
+    lack, d_in, d_out, _, _ = missing(case)
+    if d_in != d_out and lack == d_out * d_out - d_in * d_out:
+        return (
+            f"For d_in={d_in} and d_out={d_out} you have {case.value:,}; expected {case.want:,}. out_proj takes what"
+            f" the heads give: its matrix is {d_out} × {d_out}, not {d_out} × {d_in}."
+        )
+
+
+COUNT = Exercise(
+    id="5.6",
+    title="Count what the layer learns",
+    name="my_count",
+    points=1,
+    difficulty=1,
+    minutes=5,
+    why="The number of heads does not appear in the count: heads share out a width and add nothing.",
+    hints=(
+        "Four linear layers. How many numbers has a linear layer from 3 to 8, without and with a bias?",
+        "Queries, keys and values: `d_in * d_out` each, and `d_out` more where `qkv_bias` is True.",
+        "`out_proj` goes from `d_out` to `d_out` and always has a bias.",
+    ),
+    draw=draw_sizes,
+    oracle=parameters,
+    mistakes=(
+        Mistake("bias of out_proj forgotten", out_proj_bias_forgotten),
+        Mistake("biases of queries, keys and values forgotten", qkv_biases_forgotten),
+        Mistake("biases counted that are not there", qkv_biases_always),
+        Mistake("out_proj forgotten", out_proj_forgotten),
+        Mistake("heads counted again", heads_counted_again),
+        Mistake("out_proj as wide as the inputs", out_proj_of_the_inputs_width),
+    ),
+)
+
+# --- 5.7 the attention of GPT-2 small ---------------------------------------------------------------------------------
+
+GPT2_SMALL = {
+    "d_in": 768, "d_out": 768, "num_heads": 12, "context_length": 1024, "qkv_bias": True, "dropout": 0.1,
+}  # fmt: skip
+
+
+def biases_left_out(case):
+    if asked(case)["qkv_bias"] is False:
+        return (
+            "You left `qkv_bias` at False. GPT-2 has biases for queries, keys and values, 3 × 768 numbers a layer;"
+            " without them its trained weights do not fit."
+        )
+
+
+def width_of_one_head(case):
+    if asked(case)["d_out"] == 64:
+        return (
+            "`d_out=64` is the width of one head. In this class `d_out` is that of all 12 heads together, 12 × 64 ="
+            " 768."
+        )
+
+
+def head_dim_for_heads(case):
+    if asked(case)["num_heads"] == 64:
+        return "You asked for 64 heads. 64 is head_dim, the numbers of one head; GPT-2 small has 768 / 64 = 12 heads."
+
+
+def length_and_width_exchanged(case):
+    got = asked(case)
+    if got["context_length"] == 768 or (got["d_in"], got["d_out"]) == (1024, 1024) and got["num_heads"] == 12:
+        return (
+            f"You asked for d_out={got['d_out']} and context_length={got['context_length']}. The other way round: each"
+            " token has 768 numbers, and a sequence up to 1024 tokens."
+        )
+
+
+def another_size(case):
+    got = asked(case)
+    sizes = {(1024, 16): "medium", (1280, 20): "large", (1600, 25): "XL"}
+    if size := sizes.get((got["d_out"], got["num_heads"])):
+        return (
+            f"{got['num_heads']} heads and a width of {got['d_out']}: that is GPT-2 {size}. Small has 12 heads and 768."
+        )
+
+
+GPT2 = Exercise(
+    id="5.7",
+    title="The attention of GPT-2 small",
+    name="my_gpt2_attention",
+    points=1,
+    difficulty=1,
+    minutes=4,
+    why="With these six numbers the layer has 2,362,368 parameters, and GPT-2's trained weights fit into it.",
+    hints=(
+        "Width, heads and longest sequence stand at the beginning of this section. What about dropout and biases?",
+        "GPT-2 uses biases for queries, keys and values: `qkv_bias=True`.",
+    ),
+    draw=lambda: [FunctionCall([THE_CLASS])],
+    oracle=judged_by_properties,
+    properties=(made_with(lambda case: GPT2_SMALL),),
+    mistakes=(
+        Mistake("width and context length exchanged", length_and_width_exchanged),
+        Mistake("another size of GPT-2", another_size),
+        Mistake("width of one head for all", width_of_one_head),
+        Mistake("head_dim taken for the number of heads", head_dim_for_heads),
+        Mistake("biases left out", biases_left_out),
+    ),
+)
+
+EXERCISES = (HEADS, NARROW, SPLIT, MERGE, MULTI_HEAD, COUNT, GPT2)
+QUESTIONS = (
+    Question(
+        id="Q5.1",
+        right="c",
+        said={
+            "a": "There are 36 numbers, but PyTorch finds only what is an attribute of the module. A list hides it.",
+            "b": "One head has 18. PyTorch finds neither the first nor the second: it does not look into lists at all.",
+            "c": "Yes: 0. The heads compute as they should, and would never be trained.",
+        },
+    ),
+    Question(
+        id="Q5.2",
+        right="b",
+        said={
+            "a": (
+                "Then nobody would need the transpose. The shape is right, but look whose numbers lie next to each"
+                " other."
+            ),
+            "b": (
+                "Yes. In memory, all numbers of one token stand next to each other, and view cuts that line into heads."
+            ),
+            "c": "It would, if the sizes did not multiply to the same number. They do, so nothing complains.",
+        },
+    ),
+    Question(
+        id="Q5.3",
+        right="a",
+        said={
+            "a": "Yes: a score adds up the products of one head only, so d_k is 4.",
+            "b": "12 is the width of all heads together. No score is a sum over 12 products.",
+            "c": "6 is the number of tokens. It says how many scores a row has, not how large they are.",
+        },
+    ),
+    Question(
+        id="Q5.4",
+        right="c",
+        said={
+            "a": "Each head would be half as wide, so twice as many of them have the same number of columns together.",
+            "b": "Half the width per head, but twice the heads: the two cancel.",
+            "c": "Yes. Heads share out the columns of matrices that stay as they are.",
+        },
+    ),
+)

@@ -8,6 +8,11 @@ def rows(tensor):
     return tensor.double().tolist()
 
 
+def sequences(*tensors):
+    """The tensors (B, T, d), or (T, d) for B = 1, as nested lists: one tuple of tables per sequence."""
+    return list(zip(*[rows(tensor if tensor.ndim == 3 else tensor[None]) for tensor in tensors]))
+
+
 def dot(a, b):
     """The dot product of two lists of numbers."""
     return math.fsum(x * y for x, y in zip(a, b, strict=True))

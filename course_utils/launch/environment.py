@@ -131,26 +131,30 @@ def usable(python):
 def locked():
     """Wait until no other start of this clone is installing, and keep others waiting."""
     with open(ROOT / ".venv.lock", "w") as lock:
+        announced = False
+        while not taken(lock):
+            if not announced:
+                print("Another command is installing into .venv; waiting for it ...", flush=True)
+            announced = True
+            time.sleep(1)
+        yield
+
+
+def taken(lock):
+    """Whether this process now holds the lock on an open file; False while another one does."""
+    try:
         if os.name == "nt":
             import msvcrt
 
-            take = lambda: msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)  # noqa: E731
+            msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)
         else:
             import fcntl
 
             os.set_inheritable(lock.fileno(), True)  # an install that outlives a killed parent keeps it
-            take = lambda: fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # noqa: E731
-        announced = False
-        while True:
-            try:
-                take()
-                break
-            except OSError:
-                if not announced:
-                    print("Another command is installing into .venv; waiting for it ...", flush=True)
-                announced = True
-                time.sleep(1)
-        yield
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except OSError:
+        return False
 
 
 def install(files):

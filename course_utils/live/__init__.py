@@ -1,5 +1,6 @@
 """Live figures: each is one call with your own tensors, and redraws itself when you move a control."""
 
+from course_utils.live.all_heads import show_all_heads
 from course_utils.live.attention import show_attention
 from course_utils.live.dropping import show_dropout
 from course_utils.live.masking import show_masking
@@ -7,4 +8,12 @@ from course_utils.live.query_steps import show_query_steps
 from course_utils.live.scaling import show_scaling
 from course_utils.live.shape_walk import show_shape_walk
 
-__all__ = ["show_attention", "show_dropout", "show_masking", "show_query_steps", "show_scaling", "show_shape_walk"]
+__all__ = [
+    "show_all_heads",
+    "show_attention",
+    "show_dropout",
+    "show_masking",
+    "show_query_steps",
+    "show_scaling",
+    "show_shape_walk",
+]

@@ -27,11 +27,11 @@ def show_attention(weights, tokens, *, scores=None, masked=None):
 
 def attention_figure(weights, tokens, scores=None, masked=None):
     """The LiveFigure that show_attention shows."""
-    heads = pictures.weight_panels(weights, tokens)  # (num_heads, T, T)
+    heads = pictures.weight_panels(weights, tokens, tokens)  # (num_heads, T, T)
     names = pictures.numbered(tokens)
-    hidden = pictures.hidden_cells(masked, tokens)
+    hidden = pictures.hidden_cells(masked, tokens, tokens)
     if scores is not None:
-        scores = pictures.score_panels(scores, tokens)
+        scores = pictures.score_panels(scores, tokens, tokens)
         if scores.shape != heads.shape:
             raise ValueError(f"There are {len(heads)} maps of weights and {len(scores)} of scores: pass one for one.")
         hidden = hidden | np.isneginf(scores).any(axis=0)

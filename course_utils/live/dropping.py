@@ -25,12 +25,12 @@ def show_dropout(weights, tokens, *, masked=None):
 
 def dropout_figure(weights, tokens, masked=None):
     """The LiveFigure that show_dropout shows."""
-    maps = pictures.weight_panels(weights, tokens)
+    maps = pictures.weight_panels(weights, tokens, tokens)
     if len(maps) > 1 or len(tokens) > MOST_TOKENS:
         raise ValueError(
             f"This figure has room for one map of up to {MOST_TOKENS} tokens; this has shape {maps.shape}."
         )
-    names, hidden = pictures.numbered(tokens), pictures.hidden_cells(masked, tokens)
+    names, hidden = pictures.numbered(tokens), pictures.hidden_cells(masked, tokens, tokens)
 
     def draw(mode, rate, seed, sampler):
         kept = np.ones_like(hidden) if mode == EVAL else SAMPLERS[sampler](hidden.shape, rate, seed).numpy()

@@ -27,7 +27,8 @@ def main(arguments):
     unknown = wanted - {source.name[:2] for source in chosen}
     if unknown:
         sys.exit(f"There is no chapter {', '.join(sorted(unknown))} in solutions/. usage: build [NUMBER ...]")
-    environment.become(environment.python_with("requirements.txt"), "build", arguments)
+    # with the tests' packages, so that no chapter installs any while its outputs are being stored
+    environment.become(environment.python_with("requirements.txt", "tests/requirements.txt"), "build", arguments)
     from course_utils.publish import chapter  # needs the environment
 
     os.environ["COURSE_PROGRESS"] = ""  # what a notebook shows depends on no earlier run

@@ -1,5 +1,6 @@
 """Answers to the exercises of chapter 3."""
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -239,6 +240,22 @@ def my_causal_weights(scores):
     return torch.softmax(scores.masked_fill(hidden, -torch.inf) / 2, dim=-1)
 
 
+@unnamed("3.2")
+def my_causal_weights(scores):
+    T = len(scores)  # the number of sequences: right by chance where it is that of the tokens
+    return torch.softmax(scores.masked_fill(torch.ones(T, T).triu(1).bool(), -torch.inf), dim=-1)
+
+
+@wrong("3.2", "hidden scores filled with a number")
+def my_causal_weights(scores):
+    return torch.softmax(scores.masked_fill(torch.ones(scores.shape[-2:]).triu(1).bool(), -20), dim=-1)
+
+
+@wrong("3.2", "hidden scores filled with a number")
+def my_causal_weights(scores):
+    return torch.softmax(torch.where(torch.ones_like(scores).tril() > 0, scores, -100), dim=-1)
+
+
 # --- 3.3 mask after softmax -------------------------------------------------------------------------------------------
 
 
@@ -462,6 +479,12 @@ def my_mask(is_padding):
     return ((torch.ones(T, T).triu(1).bool() | is_padding[:, None, :]) & ~torch.eye(T).bool()).float()
 
 
+@unnamed("3.4")
+def my_mask(is_padding):
+    T = is_padding.shape[1]
+    return torch.ones(T, T).triu(1).bool() & is_padding[:, None, :] & ~torch.eye(T).bool()
+
+
 # --- 3.5 is it causal? ------------------------------------------------------------------------------------------------
 
 
@@ -544,3 +567,33 @@ def my_is_causal(influence):
 @unnamed("3.5")
 def my_is_causal(influence):
     return "yes"
+
+
+@right("3.5")
+def my_is_causal(influence):
+    return (np.triu(influence.numpy(), 1) == 0).all()  # an np.bool_
+
+
+@wrong("3.5", "diagonal off by one")
+def my_is_causal(influence):
+    return bool((influence.triu() == 0).all())
+
+
+@wrong("3.5", "only one corner looked at")
+def my_is_causal(influence):
+    return bool(influence[0, -1] == 0)
+
+
+@unnamed("3.5")
+def my_is_causal(influence):
+    return True
+
+
+@unnamed("3.5")
+def my_is_causal(influence):
+    return False
+
+
+@unnamed("3.5")
+def my_is_causal(influence):
+    return bool(influence.triu(1).any())

@@ -1,0 +1,184 @@
+"""What is known of a submission after grading, and the files made of it: a table, a page a student, a page for all."""
+
+import csv
+import functools
+import io
+import statistics
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+
+from course_utils import files
+from course_utils.checking.result import NOT_ATTEMPTED, NOT_YET, RIGHT, Result
+from course_utils.grading.submissions import Student
+
+COLUMNS = ["student", "ids", "exercise", "title", "status", "points", "max_points", "mistake", "message", "remarks"]
+BARS = 10  # of the distribution, each a tenth of the points
+
+
+@dataclass(frozen=True)
+class Graded:
+    """The result of one exercise. remarks: sentences on how it came about."""
+
+    result: Result
+    remarks: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that is known of a submission.
+
+    graded: one for each exercise of the course. chapters: the numbers of those that were handed in. remarks: sentences
+    on the whole submission. protection: what the answers ran under. digest: of the submission and of the grader.
+    """
+
+    student: Student
+    graded: list[Graded]
+    chapters: list[int]
+    remarks: list[str]
+    protection: str
+    digest: str
+
+    def of(self, chapters):
+        """The graded exercises of some chapters."""
+        return [graded for graded in self.graded if chapter_of(graded) in chapters]
+
+
+def chapter_of(graded):
+    """The number of the chapter of a graded exercise."""
+    return int(graded.result.id.split(".")[0])
+
+
+def plain(report):
+    """A report as JSON can hold it."""
+    return asdict(report)
+
+
+def from_plain(data):
+    """The Report that `plain` took apart."""
+    student = Student(**data["student"] | {"ids": tuple(data["student"]["ids"])})
+    graded = [Graded(Result(**entry["result"]), entry["remarks"]) for entry in data["graded"]]
+    return Report(**data | {"student": student, "graded": graded})
+
+
+def points(graded):
+    """(points, highest possible points) of some graded exercises."""
+    return sum(entry.result.points for entry in graded), sum(entry.result.max_points for entry in graded)
+
+
+# --- the files --------------------------------------------------------------------------------------------------------
+
+
+def write_all(out, reports, chapters):
+    """Write grades.csv, feedback/*.html and summary.html. Gives [(student, points, highest possible points)].
+
+    reports: an iterable that is gone through once, so that a large class never lies in memory. chapters: those that
+    count.
+    """
+    rows = io.StringIO()
+    table = csv.writer(rows, lineterminator="\n")
+    table.writerow(COLUMNS)
+    seen = Class()
+    (out / "feedback").mkdir(exist_ok=True)
+    for report in reports:
+        table.writerows(csv_rows(report, chapters))
+        seen.add(report, chapters)
+        page = template("feedback.html").render(
+            report=report, graded=report.of(chapters), total=points(report.of(chapters)), right=RIGHT
+        )
+        write_changed(out / "feedback" / f"{report.student.key}.html", page)
+    files.replace(out / "grades.csv", rows.getvalue().encode("utf-8-sig"))  # with the mark that Excel wants
+    files.replace(out / "summary.html", template("summary.html").render(seen=seen).encode())
+    return [(student, got, most) for student, got, most, _ in seen.students]
+
+
+def write_changed(path, text):
+    """Write a page unless it is already there."""
+    content = text.encode()
+    if not path.is_file() or path.read_bytes() != content:
+        files.replace(path, content)
+
+
+def csv_rows(report, chapters):
+    """A row for each exercise of a student."""
+    for graded in report.of(chapters):
+        result = graded.result
+        yield [
+            harmless(report.student.name), harmless(" ".join(report.student.ids)), result.id, result.title,
+            result.status, result.points, result.max_points, result.mistake or "", harmless(result.message),
+            harmless(" ".join([*graded.remarks, *report.remarks])),
+        ]  # fmt: skip
+
+
+def harmless(text):
+    """A text that no spreadsheet takes for a formula."""
+    text = text.replace("\0", "")
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def template(name):
+    """A page with places to fill in; what is filled in is escaped."""
+    return environment().get_template(name)
+
+
+@functools.cache
+def environment():
+    """Where the pages' templates lie."""
+    import jinja2  # comes with JupyterLab
+
+    loader = jinja2.PackageLoader("course_utils.grading")
+    return jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+
+
+class Class:
+    """What the summary says of a class, counted report by report."""
+
+    def __init__(self):
+        self.students = []  # (student, points, highest possible points, remarks)
+        self.protections = Counter()
+        self.statuses = {}  # {id: Counter of statuses}
+        self.titles = {}
+        self.mistakes = Counter()  # of (id, name)
+
+    def add(self, report, chapters):
+        """Count one more report."""
+        graded = report.of(chapters)
+        remarks = [*report.remarks, *(f"{entry.result.id}: {remark}" for entry in graded for remark in entry.remarks)]
+        self.students.append((report.student, *points(graded), remarks))
+        self.protections[report.protection] += 1
+        for entry in graded:
+            result = entry.result
+            self.titles[result.id] = result.title
+            self.statuses.setdefault(result.id, Counter())[result.status] += 1
+            if result.mistake:
+                self.mistakes[result.id, result.mistake] += 1
+
+    @property
+    def shares(self):
+        """Each student's share of the points, from 0 to 1."""
+        return [got / most if most else 0 for _, got, most, _ in self.students]
+
+    @property
+    def mean(self):
+        """The mean share of the points."""
+        return statistics.fmean(self.shares) if self.students else 0
+
+    @property
+    def median(self):
+        """The median share of the points."""
+        return statistics.median(self.shares) if self.students else 0
+
+    @property
+    def bars(self):
+        """[(from %, to %, number of students)] of the distribution."""
+        counted = Counter(min(int(share * BARS), BARS - 1) for share in self.shares)
+        step = 100 // BARS
+        return [(bar * step, (bar + 1) * step, counted[bar]) for bar in range(BARS)]
+
+    @property
+    def hardest(self):
+        """[(id, title, right, not yet, not attempted)], fewest right first."""
+        rows = [
+            (id, self.titles[id], counted[RIGHT], counted[NOT_YET], counted[NOT_ATTEMPTED])
+            for id, counted in self.statuses.items()
+        ]
+        return sorted(rows, key=lambda row: row[2])

@@ -1,0 +1,1390 @@
+# ---
+# jupyter:
+#   course:
+#     minutes: 120
+#     summary: padding, two sequences, one layer four ways, cost, a cache, 26 errors
+#     title: In practice
+# ---
+
+# %% [markdown]
+# # Chapter 6 · In practice
+#
+# **Goal.** By the end you can use attention as it stands in real programs: between two sequences, with padding, by
+# PyTorch's own functions, fast, and one token at a time. And when it goes wrong, you know where to look.
+#
+# **Time.** About 120 minutes, exercises included; the error clinic at the end is for looking things up. **You need**
+# chapters 3 to 5: masks, dropout, `MultiHeadAttention`.
+#
+# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
+
+# %% name="setup"
+import importlib.util, os, sys
+
+REPOSITORY = ""  # OWNER/REPO, written here by: python3 -m course_utils links OWNER/REPO
+sys.path.insert(0, os.path.abspath(".."))  # in a clone, the helpers lie next door
+if importlib.util.find_spec("course_utils") is None:
+    assert REPOSITORY, "course_utils is not here: open this notebook inside a clone of the course."
+    # %pip install -q --no-deps git+https://github.com/{REPOSITORY}
+if "COLAB_RELEASE_TAG" in os.environ:
+    print("On Colab, File > Save a copy in Drive keeps what you write.")
+
+# %% name="imports"
+from contextlib import contextmanager
+from textwrap import shorten
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.autograd.graph import saved_tensors_hooks
+from torch.utils.benchmark import Timer
+from torch.utils.flop_counter import FlopCounterMode
+
+from course_utils import pictures
+from course_utils.attention import MultiHeadAttention, MultiHeadAttentionWrapper
+from course_utils.checking import answer, check, hint, progress, solution
+from course_utils.guards import (
+    check_dropout, check_heads, check_input, check_mask, check_pair, check_room, check_values,
+)
+
+# %% [markdown]
+# ## Who asks, and who answers?
+#
+# So far one sequence did both: its queries met its own keys. That is **self-attention**. A translator needs more. While
+# it writes a German sentence, every German word should look at the English one.
+#
+# Let us write vectors by hand. There are four meanings, and each word points in the direction of its own.
+
+# %% name="two-sequences"
+english = ["the", "cat", "chased", "the", "mouse"]
+german = ["Katze", "jagte", "Maus"]  # cat, chased, mouse
+meaning = torch.eye(4)  # one direction each: cat, chase, mouse, the
+asking = meaning[[0, 1, 2]]  # (3, 4), the German words
+answering = meaning[[3, 0, 1, 3, 2]]  # (5, 4), the English words
+print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
+
+# %% [markdown]
+# Row 1 is "Katze": it scores 1 with "cat" and 0 with the others. The table need not be square. We write $T$ for the
+# number of tokens that ask, here 3, and $S$ for the number of those that answer, here 5. Attention between two
+# sequences is called **cross-attention**.
+#
+# The formula stays. Only the sources differ: queries come from the first sequence, keys and values from the second.
+#
+# $$Z = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V, \qquad
+# Q: T \times d_k, \quad K, V: S \times d_k, \quad Z: T \times d_k$$
+
+# %% [markdown]
+# ## A layer with four inputs
+#
+# An article on BERT among our sources writes its layer in this form. Queries, keys, values and a mask are given
+# separately. Ours has heads like chapter 5's, but no mask of its own: what is hidden depends on the sequences.
+
+# %% name="cross-class"
+class CrossAttention(nn.Module):
+    """Multi-head attention over a sequence of its own or another: T tokens ask, S tokens answer.
+
+    query_input: (B, T, d_model). key_input and value_input: (B, S, d_model). Output: (B, T, d_model).
+    mask: True where a key is hidden, (T, S) or (B, T, S); a size that all share may be 1, so padding
+    is (B, 1, S). num_heads must divide d_model. dropout: as in CausalAttention, or None for no such
+    layer. bias: of all four linear layers.
+    """
+
+    def __init__(self, d_model, num_heads, dropout=None, bias=True):
+        super().__init__()
+        check_heads(d_model, num_heads, width="d_model")
+        if dropout is not None:
+            check_dropout(dropout)
+        self.num_heads = num_heads
+        self.head_dim = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=bias)
+        self.out_proj = nn.Linear(d_model, d_model, bias=bias)
+        self.dropout = None if dropout is None else nn.Dropout(dropout)
+
+    def split(self, linear, tokens, name):
+        """Tokens (B, T, d_model) through a linear layer and into heads: (B, num_heads, T, head_dim)."""
+        check_input(tokens, linear.in_features, linear.weight, name=name, width="d_model")
+        return linear(tokens).unflatten(-1, (self.num_heads, self.head_dim)).transpose(-3, -2)
+
+    def weights(self, query_input, key_input, mask=None):
+        """The weights of every head, (B, num_heads, T, S): rows sum to 1, or to 0 where no key is visible."""
+        queries = self.split(self.W_query, query_input, "query_input")  # (B, num_heads, T, head_dim)
+        keys = self.split(self.W_key, key_input, "key_input")  # (B, num_heads, S, head_dim)
+        check_pair(query_input, key_input)
+        scores = queries @ keys.transpose(-2, -1) / self.head_dim**0.5  # (B, num_heads, T, S)
+        if mask is None:
+            return torch.softmax(scores, dim=-1)  # (B, num_heads, T, S)
+
+        check_mask(mask, scores)
+        mask = mask.unsqueeze(-3)  # (B, T, S) -> (B, 1, T, S): the same for every head
+        weights = torch.softmax(scores.masked_fill(mask, -torch.inf), dim=-1)  # (B, num_heads, T, S)
+        return weights.masked_fill(mask, 0.0)  # where a row sees no key: 0 instead of nan
+
+    def forward(self, query_input, key_input, value_input, mask=None):
+        weights = self.weights(query_input, key_input, mask)  # (B, num_heads, T, S)
+        check_values(key_input, value_input)
+        if self.dropout is not None:
+            weights = self.dropout(weights)
+        values = self.split(self.W_value, value_input, "value_input")  # (B, num_heads, S, head_dim)
+        context = (weights @ values).transpose(-3, -2)  # (B, T, num_heads, head_dim)
+        return self.out_proj(context.flatten(-2))  # (B, T, d_model)
+
+# %% [markdown]
+# `unflatten` cuts the last dimension in two, which is chapter 5's split. `flatten(-2)` joins the last two, and copies
+# where it must. The weights have a method of their own, so that you can look at them. (The functions from `guards` only
+# refuse impossible input.)
+#
+# Now the two sentences. The four matrices do nothing, except that the queries are made eight times longer. That makes
+# the scores clearer. What will "Katze" read?
+
+# %% name="translate"
+layer = CrossAttention(d_model=4, num_heads=1, bias=False)
+with torch.no_grad():
+    for linear in [layer.W_query, layer.W_key, layer.W_value, layer.out_proj]:
+        linear.weight.copy_(torch.eye(4))
+    layer.W_query.weight.mul_(8)
+print(layer(asking, answering, answering).detach())  # (3, 4), (5, 4), (5, 4) -> (3, 4)
+
+# %% [markdown]
+# Mostly "cat": 0.9317 in the first column. Two English words mean "the", so the last column holds twice as much as
+# "chase" does, 0.0341 against 0.0171. And the weights behind it?
+
+# %% name="cross-picture"
+pictures.show_weights(
+    layer.weights(asking, answering), german, key_tokens=english, title="Three words ask, five answer",
+    alt="Map of attention weights with three rows, Katze, jagte and Maus, and five columns, the, cat, "
+        "chased, the and mouse. Each row has one bright cell of 0.93, at cat, chased and mouse; all "
+        "others hold 0.02. Every row sums to 1.00.",
+)
+
+# %% [markdown]
+# The message: a row is one asking word and sums to 1, and there are as many columns as words that answer. We wrote
+# these vectors so that it works out. A trained model has to learn them.
+#
+# Does the class do what the article's does? Its example sends 64 sequences of 10 tokens through 8 heads, without
+# biases.
+
+# %% name="article-shape"
+torch.manual_seed(123)
+mha = CrossAttention(d_model=512, num_heads=8, dropout=0.1, bias=False)
+queries, keys, values = torch.randn(3, 64, 10, 512)
+print(mha(queries, keys, values).shape)
+
+# %% [markdown]
+# The shape is that of the article, `torch.Size([64, 10, 512])`. The article also shows how to do without dropout
+# altogether: with `dropout=None` the layer is never made.
+
+# %% name="dropout-none"
+for dropout in [0.1, 0.0, None]:
+    parts = [name for name, _ in CrossAttention(12, 3, dropout=dropout).named_children()]
+    print(dropout, parts)
+
+# %% [markdown]
+# A rate of 0.0 makes a layer that does nothing; `None` makes none. The result is the same.
+#
+# And self-attention? It is the case in which all three inputs are one sequence. With chapter 5's mask and weights it
+# must give chapter 5's output.
+
+# %% name="self-is-a-special-case"
+torch.manual_seed(123)
+causal = MultiHeadAttention(12, 12, context_length=6, dropout=0.0, num_heads=3, qkv_bias=True)
+general = CrossAttention(12, 3)
+general.load_state_dict(causal.state_dict(), strict=False)  # all but the mask
+x = torch.randn(2, 6, 12)
+print(torch.allclose(general(x, x, x, causal.mask), causal(x), atol=1e-6))
+
+# %% [markdown]
+# It does, because the layers have the same names in both classes. One class, two uses: the mask decides.
+
+# %% [markdown]
+# ## Sentences of unequal length
+#
+# A batch is one tensor, so all its sentences must be equally long. Shorter ones are filled up with **padding**. Nobody
+# should attend to that. All we need to know is how long each sentence really is.
+
+# %% name="padding"
+lengths = torch.tensor([5, 2])  # "the cat chased the mouse", "the mouse"
+padding = torch.arange(5) >= lengths[:, None]  # (5,) >= (2, 1) -> (2, 5)
+print(padding)
+
+# %% [markdown]
+# Position 0 to 4 is compared with each length. The second sentence has two words and three times padding: `True`.
+#
+# What happens if we forget the mask? Both sentences are asked by the same three German words.
+
+# %% name="without-padding-mask"
+short = F.pad(meaning[[3, 2]], (0, 0, 0, 3))  # (2, 4) -> (5, 4): the, mouse, three times zeros
+answers = torch.stack([answering, short])  # (2, 5, 4)
+asks = asking.expand(2, 3, 4)  # (3, 4) -> (2, 3, 4), the same for both
+print(layer.weights(asks, answers)[1, 0].detach())  # the second sentence, (3, 5)
+
+# %% [markdown]
+# "Katze" finds nothing in "the mouse", so all five scores are 0. It shares evenly: 0.2000 each, and three fifths of it
+# go to padding. Even "Maus", which finds its word, leaves 0.0171 to each empty place.
+
+# %% [markdown]
+# **Question 6.1.** The mask must hide *keys*, the columns of every table of scores $(B, T, S)$. Our `padding` has the
+# shape $(B, S)$. Where does its new dimension go?
+#
+# * **a** At the end: $(B, S, 1)$.
+# * **b** In the middle: $(B, 1, S)$.
+# * **c** In front: $(1, B, S)$.
+
+# %% name="question-6-1"
+answer("Q6.1", "b")
+
+# %% [markdown]
+# Now with that mask.
+
+# %% name="with-padding-mask"
+mask = padding[:, None, :]  # (2, 5) -> (2, 1, 5): the same for every query
+print(layer.weights(asks, answers, mask)[1, 0].detach())
+
+# %% [markdown]
+# "Katze" now gives 0.5000 to each real word, and "Maus" 0.9820 to "mouse". Does the padding have any influence left?
+# Write something else there and see whether the output moves.
+
+# %% name="padding-has-no-influence"
+changed = answers.clone()
+changed[1, 2:] = 100.0
+before, after = (layer(asks, tokens, tokens, mask) for tokens in [answers, changed])
+print("same output:", torch.equal(before, after))
+
+# %% [markdown]
+# Not the last bit has changed. And if the middle dimension is forgotten?
+
+# %% name="forgotten-dimension"
+try:
+    layer(asks, answers, answers, padding)
+except ValueError as error:
+    print(error)
+
+# %% [markdown]
+# The layer refuses, since $(2, 5)$ is no table for 3 queries and 5 keys. Beware when $B = T$: then a mask $(B, S)$
+# looks like $(T, S)$, and no layer can tell.
+
+# %% [markdown]
+# ### Exercise 6.1 · A padding mask from lengths
+# 1 point · ★☆☆ · 4 minutes
+#
+# Write the mask as a function. It takes the lengths and the number of tokens after padding, and returns what
+# `CrossAttention` wants: `True` where a key is padding, in the shape $(B, 1, S)$.
+
+# %% name="exercise-6-1"
+def my_padding_mask(lengths, num_tokens):
+    """True where a key is padding: (B, 1, S), from lengths (B,) and num_tokens = S."""
+    ### BEGIN SOLUTION
+    padding = torch.arange(num_tokens) >= lengths[:, None]  # (S,) >= (B, 1) -> (B, S)
+    return padding[:, None, :]  # (B, S) -> (B, 1, S)
+    ### END SOLUTION
+
+# %% name="check-6-1"
+### BEGIN HIDDEN TESTS
+assert check("6.1", my_padding_mask).status == "right"
+### END HIDDEN TESTS
+check("6.1", my_padding_mask)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** Positions count from 0, so a sentence of length 2 has words at 0 and 1, and everything from 2 on is
+# padding: `>=`, not `>`. `lengths[:, None]` is a column, and comparing a row with a column gives a table.
+
+# %% [markdown]
+# ## A row with nothing left, again
+#
+# Chapter 3 met a row in which everything was hidden. With padding that happens when a sentence is empty. What should
+# its weights be? Here are three ways to write them.
+
+# %% name="empty-row"
+scores = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+hidden = torch.tensor([True, True, True])
+by_infinity = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)
+by_billion = torch.softmax(scores.masked_fill(hidden, -1e9), dim=-1)
+safe = by_infinity.masked_fill(hidden, 0.0)  # once more, after softmax
+for weights in [by_infinity, by_billion, safe]:
+    print(weights.detach())
+
+# %% [markdown]
+# With $-\infty$ the row is `nan`. With the article's $-10^9$ it is even, 0.3333 each, so the token reads padding as if
+# it were text. The third way hides twice: after softmax the hidden cells are set to 0. In all other rows they are 0
+# already. A token that may see nothing then reads nothing.
+#
+# But the `nan` was there for a moment. Does it come back in training, through the derivatives?
+
+# %% name="empty-row-gradient"
+safe.sum().backward()
+print(scores.grad)
+
+# %% [markdown]
+# It does not. `masked_fill` hands no derivative to a cell that it overwrites, and in this row it overwrites all of
+# them. So our class does it this way. Its output for an empty sentence is the bias of `out_proj`, if it has one, and
+# nothing else.
+
+# %% name="empty-sentence"
+torch.manual_seed(123)
+layer = CrossAttention(d_model=12, num_heads=3)
+nobody = torch.ones(1, 4, dtype=torch.bool)  # (1, S): all 4 keys are hidden
+output = layer(torch.rand(2, 12), torch.rand(4, 12), torch.rand(4, 12), nobody)
+print(torch.equal(output, layer.out_proj.bias.expand(2, 12)))
+
+# %% [markdown]
+# ## The same layer four ways
+#
+# Who wrote the layer should not matter. We compute one result in four ways, with one set of weights: our class,
+# PyTorch's function, PyTorch's class, and plain loops. Two sequences of three tokens ask, two of five answer, and the
+# second of those is padded.
+
+# %% name="first-way"
+asks, answers = torch.randn(2, 3, 12), torch.randn(2, 5, 12)
+ours = layer(asks, answers, answers, padding[:, None, :])  # (2, 3, 12)
+print(ours.shape)
+
+# %% [markdown]
+# **The function** `F.scaled_dot_product_attention` begins after the projections and ends before `out_proj`. It wants
+# the heads before the tokens. Its boolean mask says which keys to *keep*, hence the `~`.
+
+# %% name="second-way"
+parts = [(layer.W_query, asks), (layer.W_key, answers), (layer.W_value, answers)]
+queries, keys, values = (
+    linear(tokens).unflatten(-1, (3, 4)).transpose(1, 2) for linear, tokens in parts  # (2, 3, T or S, 4)
+)
+keep = ~padding[:, None, None, :]  # (2, 5) -> (2, 1, 1, 5): every head, every query
+context = F.scaled_dot_product_attention(queries, keys, values, attn_mask=keep)  # (2, 3, 3, 4)
+by_function = layer.out_proj(context.transpose(1, 2).flatten(2))  # (2, 3, 12)
+
+# %% [markdown]
+# **The class** `nn.MultiheadAttention` keeps the three matrices stacked in one, `in_proj_weight`. Its padding mask says
+# which keys to *hide*, in the shape $(B, S)$.
+
+# %% name="third-way"
+built_in = nn.MultiheadAttention(12, 3, batch_first=True)
+linears = [layer.W_query, layer.W_key, layer.W_value]
+with torch.no_grad():
+    built_in.in_proj_weight.copy_(torch.cat([linear.weight for linear in linears]))  # (36, 12)
+    built_in.in_proj_bias.copy_(torch.cat([linear.bias for linear in linears]))  # (36,)
+built_in.out_proj.load_state_dict(layer.out_proj.state_dict())
+by_class, _ = built_in(asks, answers, answers, key_padding_mask=padding)
+
+# %% [markdown]
+# **The loop** takes one sequence at a time, one head at a time, one query at a time. It is in NumPy and knows nothing
+# of softmax, $-\infty$ or heads as a dimension.
+
+# %% name="fourth-way"
+def by_loop(layer, asks, answers, hidden):
+    """One sequence (T, d_model) asks another (S, d_model), in 64-bit NumPy. hidden: (S,)."""
+    def project(linear, tokens):
+        return tokens @ linear.weight.detach().double().numpy().T + linear.bias.detach().numpy()
+
+    queries, context = project(layer.W_query, asks), np.zeros(asks.shape)
+    keys, values = project(layer.W_key, answers), project(layer.W_value, answers)
+    for start in range(0, 12, 4):  # a head begins at column 0, 4 and 8
+        head = slice(start, start + 4)
+        for t in range(len(asks)):
+            scores = keys[:, head] @ queries[t, head] / 4**0.5  # (S, 4) @ (4,) -> (S,)
+            shares = np.where(hidden, 0, np.exp(scores))  # (S,)
+            context[t, head] = shares @ values[:, head] / shares.sum()  # (S,) @ (S, 4) -> (4,)
+    return project(layer.out_proj, context)  # (T, d_model)
+
+# %% [markdown]
+# Do all four agree?
+
+# %% name="four-ways-agree"
+by_loops = torch.tensor(np.stack([
+    by_loop(layer, asks[b].double().numpy(), answers[b].double().numpy(), padding[b].numpy())
+    for b in range(2)
+]))
+for name, output in [("function", by_function), ("class", by_class), ("loops", by_loops)]:
+    print(f"{name:8} at most 1e-6 away:", bool((output - ours).abs().max() < 1e-6))
+
+# %% [markdown]
+# Three times `True`. So attention is one function with several spellings. What differs is what you have to hand it, and
+# above all what `True` means.
+
+# %% [markdown]
+# ### Masks side by side
+#
+# | who | argument | shape for padding | it hides where |
+# | --- | --- | --- | --- |
+# | this course | `mask` | (B, 1, S) | `True` |
+# | `tensor.masked_fill` | `mask` | any that fits | `True` |
+# | `nn.MultiheadAttention` | `key_padding_mask` | (B, S) | `True` |
+# | `nn.MultiheadAttention` | `attn_mask` | (T, S), for all sequences | `True` |
+# | `F.scaled_dot_product_attention` | `attn_mask` | (B, 1, 1, S) | `False` |
+# | the article's class | `mask` | (B, 1, 1, S) | 0 |
+# | tokenizers of Hugging Face | `attention_mask` | (B, S) | 0 |
+#
+# Two camps, in one library. What if we hand one camp's mask to the other?
+
+# %% name="wrong-camp"
+wrong = F.scaled_dot_product_attention(queries, keys, values, attn_mask=~keep)
+print(wrong.shape, "same:", torch.allclose(wrong, context))
+print("first sequence, largest number:", wrong[0].abs().max().item())
+
+# %% [markdown]
+# No error. The first sentence has no padding, so everything is hidden, and this function then returns zeros, as our
+# class does. The second attends to its padding only. Whenever you change libraries, test the mask: change a token that
+# should be hidden, and see whether the output moves.
+
+# %% [markdown]
+# ### Exercise 6.2 · One mask for the other camp
+# 2 points · ★★☆ · 6 minutes
+#
+# A tokenizer returns `attention_mask` with a 1 for every real token and a 0 for padding. Make of it the mask that
+# `F.scaled_dot_product_attention` needs in a model that writes: a key takes part if it is real *and* not in the future.
+# The shape is $(B, 1, S, S)$, with a 1 for the heads. You may assume that padding stands at the end.
+
+# %% name="exercise-6-2"
+def my_keep_mask(attention_mask):
+    """True where a key takes part: (B, 1, S, S), from 1 for real and 0 for padding (B, S)."""
+    ### BEGIN SOLUTION
+    S = attention_mask.shape[-1]
+    past = torch.tril(torch.ones(S, S)).bool()  # (S, S), the token itself included
+    real = attention_mask == 1  # (B, S)
+    return past & real[:, None, None, :]  # (S, S) & (B, 1, 1, S) -> (B, 1, S, S)
+    ### END SOLUTION
+
+# %% name="check-6-2"
+### BEGIN HIDDEN TESTS
+assert check("6.2", my_keep_mask).status == "right"
+### END HIDDEN TESTS
+check("6.2", my_keep_mask)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** Here `True` means keep, so both conditions must hold: `&`. In our camp, where `True` means hide, it
+# would be `|`. The 1 for the heads is needed: a mask $(B, S, S)$ would be taken for one mask per *head*.
+
+# %% [markdown]
+# ## How cost grows
+#
+# Every token asks every token: with $T$ tokens there are $T^2$ scores. Twice the tokens, four times the scores. How
+# much memory is that in GPT-2 small, with 12 heads, 1024 tokens, and 4 bytes per number?
+
+# %% name="bytes-of-weights"
+table = 12 * 1024**2 * 4  # heads, weights per head, bytes per number
+print(f"{table:,} bytes, {table / 2**20:.0f} MiB; with 8 times the tokens {64 * table / 2**30:.0f} GiB")
+
+# %% [markdown]
+# 48 MiB for one sequence in one layer, and 3 GiB for 8192 tokens. (1 MiB is $2^{20}$ bytes, 1 GiB is $2^{30}$.) Do we
+# need the whole table at once? A row of it is needed only until its values are mixed.
+#
+# It need not even be a whole row. Softmax divides by a sum, and a sum can be taken in pieces. Mix the first three keys,
+# then the last three, and keep for each piece the largest score, the sum and the mix.
+
+# %% name="in-pieces"
+def piece(scores, values):
+    """The largest score, the sum of exponentials and the mix of some keys, not yet divided."""
+    top = scores.max()
+    shares = torch.exp(scores - top)  # (S,)
+    return top, shares.sum(), shares @ values  # (S,) @ (S, d) -> (d,)
+
+
+torch.manual_seed(123)
+scores, values = torch.rand(6), torch.rand(6, 2)
+(top_1, sum_1, mix_1), (top_2, sum_2, mix_2) = piece(scores[:3], values[:3]), piece(scores[3:], values[3:])
+first, second = torch.exp(top_1 - max(top_1, top_2)), torch.exp(top_2 - max(top_1, top_2))
+print((first * mix_1 + second * mix_2) / (first * sum_1 + second * sum_2))
+print(torch.softmax(scores, dim=-1) @ values)
+
+# %% [markdown]
+# Both lines are 0.1713 and 0.5159. The two factors bring both pieces to the same largest score. This is how **fused**
+# kernels work (the best known is called FlashAttention): they go through the keys block by block and never store the
+# table. `F.scaled_dot_product_attention` picks such a kernel when it can.
+
+# %% [markdown]
+# ### The fused class
+#
+# We inherit everything from chapter 5's class and rewrite the middle of `forward`: scores, mask, softmax, dropout and
+# mix become one call.
+
+# %% name="fused-class"
+class FusedMultiHeadAttention(MultiHeadAttention):
+    """MultiHeadAttention by PyTorch's own kernel, which never stores a whole (T, T) table of weights."""
+
+    def forward(self, x):
+        check_input(x, self.W_query.in_features, self.W_query.weight, longest=len(self.mask))
+        queries = self.split(self.W_query(x))  # (B, num_heads, T, head_dim)
+        keys = self.split(self.W_key(x))  # (B, num_heads, T, head_dim)
+        values = self.split(self.W_value(x))  # (B, num_heads, T, head_dim)
+
+        rate = self.dropout.p if self.training else 0.0  # the kernel does not know whether we train
+        context = F.scaled_dot_product_attention(queries, keys, values, dropout_p=rate, is_causal=True)
+        return self.out_proj(self.merge(context))  # (B, T, d_out)
+
+# %% [markdown]
+# Beware of the rate: the function has no switch for training, so we hand it 0.0 when we do not train. And we no longer
+# can look at the weights: nobody has ever stored them.
+#
+# Are the numbers the same? The classes have the same parameters, so one can load the other's.
+
+# %% name="fused-agrees"
+torch.manual_seed(123)
+textbook = MultiHeadAttention(768, 768, context_length=1024, dropout=0.0, num_heads=12)
+fused = FusedMultiHeadAttention(768, 768, context_length=1024, dropout=0.0, num_heads=12)
+fused.load_state_dict(textbook.state_dict())
+x = torch.rand(1, 256, 768)
+with torch.no_grad():
+    print("at most 1e-6 away:", bool((fused(x) - textbook(x)).abs().max() < 1e-6))
+
+# %% [markdown]
+# They are, up to rounding. Now what is it worth?
+
+# %% [markdown]
+# ### Memory
+#
+# In training, a layer must keep what its derivatives will need. PyTorch lets us listen in: `saved_tensors_hooks` calls
+# a function for every tensor that is put aside. We add up their bytes, each piece of memory once, without the
+# parameters and the mask.
+
+# %% name="kept-bytes"
+def kept_mib(layer, x):
+    """How many MiB a forward pass puts aside for the derivatives."""
+    kept = {}
+
+    def note(tensor):
+        memory = tensor.untyped_storage()
+        kept[memory.data_ptr()] = memory.nbytes()
+        return tensor
+
+    with saved_tensors_hooks(note, lambda tensor: tensor):
+        output = layer(x)  # as long as this lives, so does all that is kept
+    own = {tensor.untyped_storage().data_ptr() for tensor in layer.state_dict().values()}
+    return sum(size for address, size in kept.items() if address not in own) / 2**20
+
+# %% [markdown]
+# Three layers of width 256 with four heads: chapter 5's wrapper, its split class, and the fused class.
+
+# %% [markdown]
+# **Question 6.2.** From 1024 to 2048 tokens: by what factor do the tables of weights grow, four heads as before?
+#
+# * **a** 2
+# * **b** 4
+# * **c** 8
+
+# %% name="question-6-2"
+answer("Q6.2", "b")
+
+# %% [markdown]
+# Each layer keeps other things, too, such as queries and keys. So look at how fast the sum grows.
+
+# %% name="memory"
+def three_layers():
+    """The wrapper, the split class and the fused class, each 256 wide with four heads."""
+    return {
+        "wrapper": MultiHeadAttentionWrapper(256, 64, 2048, 0.0, num_heads=4),
+        "split": MultiHeadAttention(256, 256, 2048, 0.0, num_heads=4),
+        "fused": FusedMultiHeadAttention(256, 256, 2048, 0.0, num_heads=4),
+    }
+
+
+sizes = [128, 256, 512, 1024, 2048]
+memory = {name: [kept_mib(layer, torch.rand(1, T, 256)) for T in sizes]
+          for name, layer in three_layers().items()}
+for name, mib in memory.items():
+    print(f"{name:8}", [f"{number:.1f}" for number in mib], f"last doubling: x {mib[-1] / mib[-2]:.1f}")
+
+# %% name="memory-picture"
+limit = [memory["split"][-1] * (T / 2048)**2 for T in sizes]
+pictures.show_curves(
+    memory | {"T²": limit}, x=sizes, x_label="tokens T", y_label="MiB kept", logarithmic=True, doublings=True,
+    title="Memory for one sequence, width 256, 4 heads",
+    alt="Four curves over the number of tokens, 128 to 2048, both axes logarithmic. Wrapper and split class "
+        "start flatter and then run alongside the steep line of T squared. The fused class is "
+        "a straight line half as steep and ends far below them.",
+)
+
+# %% [markdown]
+# The message: on these axes a power is a straight line, and its exponent is the slope. The fused class doubles with
+# $T$. The split class grows 3.5 times in the last doubling, nearly the 4 of its tables of weights. At 2048 tokens these
+# four tables hold 64 MiB, most of the 74.0 MiB that it keeps; the fused class keeps 10.0.
+
+# %% [markdown]
+# ### Time
+#
+# How long does a forward pass take? PyTorch's `Timer` warms up, repeats, waits for a GPU to finish, and uses one CPU
+# core. Of its times we take the shortest: in the longer ones the machine was busy with something else, too.
+
+# %% name="milliseconds"
+def milliseconds(layer, x):
+    """The shortest time of a forward pass without derivatives."""
+    timer = Timer("layer(x)", globals={"layer": layer, "x": x})
+    with torch.no_grad():
+        return min(timer.blocked_autorange(min_run_time=0.2).times) * 1000
+
+# %% [markdown]
+# The next cell measures on *your* machine, on the CPU and on a GPU if there is one. So your picture will not be quite
+# the one stored here.
+
+# %% name="time-picture" tags=["nbval-ignore-output"]
+# the tag tells the course's tests to run this cell, but not to compare its picture: times differ
+for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
+    times = {name: [milliseconds(layer.to(device), torch.rand(1, T, 256, device=device)) for T in sizes]
+             for name, layer in three_layers().items()}
+    limit = [times["split"][-1] * (T / 2048)**2 for T in sizes]
+    pictures.show_curves(
+        times | {"T²": limit}, x=sizes, x_label="tokens T", y_label="ms per forward pass",
+        logarithmic=True, doublings=True, title=f"Time on {device}, width 256, 4 heads",
+        alt="Four measured curves over the number of tokens, 128 to 2048, both axes logarithmic. Wrapper and "
+            "split class rise to the line of T squared at the right end; the fused class stays below.",
+    )
+
+# %% [markdown]
+# The message: with few tokens the three are alike, because the projections cost most, and they grow with $T$ only. With
+# many tokens the tables win, and time follows the $T^2$ line. The fused class leaves out blocks that lie wholly in the
+# future, so it computes about half of the scores, and it moves far less memory about. Yet for long sequences its time,
+# too, grows towards $T^2$.
+#
+# (At GPT-2 small's size: `python -m tests.benchmarks.fused_attention`, in a clone of the course, prints how much faster
+# the fused class is.)
+
+# %% [markdown]
+# ## Writing one token at a time
+#
+# A model that writes appends a token, reads everything again, appends the next one, and so on. Must it read everything
+# again? In causal attention an old token never looks at a new one. So its keys and values stay as they are.
+#
+# We keep them. Such a store is called a **key/value cache**. The new token brings one query, and adds one key and one
+# value.
+
+# %% name="cached-class"
+class CachedMultiHeadAttention(MultiHeadAttention):
+    """MultiHeadAttention for generating: each call takes only the tokens that are new.
+
+    x: the n newest tokens, (B, n, d_in). cache: None at first, then what the last call returned.
+    Returns the output for the new tokens, (B, n, d_out), and the cache: keys and values of all T tokens
+    so far, (B, num_heads, T, head_dim) each. T may be up to context_length.
+    """
+
+    def forward(self, x, cache=None):
+        check_input(x, self.W_query.in_features, self.W_query.weight)
+        queries = self.split(self.W_query(x))  # (B, num_heads, n, head_dim)
+        keys = self.split(self.W_key(x))  # (B, num_heads, n, head_dim)
+        values = self.split(self.W_value(x))  # (B, num_heads, n, head_dim)
+        if cache is not None:
+            keys = torch.cat([cache[0], keys], dim=-2)  # (B, num_heads, T, head_dim)
+            values = torch.cat([cache[1], values], dim=-2)  # (B, num_heads, T, head_dim)
+        num_new, num_tokens = x.shape[-2], keys.shape[-2]
+        check_room(num_new, num_tokens, len(self.mask))
+
+        scores = queries @ keys.transpose(-2, -1)  # (B, num_heads, n, T)
+        hidden = self.mask[num_tokens - num_new : num_tokens, :num_tokens]  # the rows of the new tokens
+        scores = scores.masked_fill(hidden, -torch.inf)
+        weights = torch.softmax(scores / self.head_dim**0.5, dim=-1)  # (B, num_heads, n, T)
+        weights = self.dropout(weights)
+        return self.out_proj(self.merge(weights @ values)), (keys, values)
+
+# %% [markdown]
+# Two lines are new: `torch.cat` puts the old keys and values before the new ones. The mask is cut to the rows of the
+# new tokens. With a single new token that is one row in which nothing is hidden.
+#
+# For a test we need a model that writes. This one has two such layers and is not trained, so it will write nonsense.
+# (Each layer's result is added to what came in, as in GPT-2.)
+
+# %% name="tiny-model"
+class TinyModel(nn.Module):
+    """Token numbers to scores for the next token, by two causal layers."""
+
+    def __init__(self, vocabulary, width, context_length, num_heads):
+        super().__init__()
+        self.tokens = nn.Embedding(vocabulary, width)
+        self.positions = nn.Embedding(context_length, width)
+        self.layers = nn.ModuleList(
+            CachedMultiHeadAttention(width, width, context_length, 0.0, num_heads) for _ in range(2)
+        )
+        self.to_scores = nn.Linear(width, vocabulary)
+
+    def forward(self, numbers, caches=(None, None)):
+        """Scores (n, vocabulary) for n new numbers, and the caches of both layers."""
+        start = 0 if caches[0] is None else caches[0][0].shape[-2]  # tokens read so far
+        x = self.tokens(numbers) + self.positions.weight[start : start + len(numbers)]  # (n, width)
+        kept = []
+        for layer, cache in zip(self.layers, caches):
+            change, cache = layer(x, cache)
+            x = x + change  # (n, width)
+            kept.append(cache)
+        return self.to_scores(x), kept
+
+# %% [markdown]
+# Without a cache the model reads all numbers at every step. With it, all at the first step and then one at a time. It
+# always appends the token with the largest score.
+
+# %% name="generate"
+@torch.no_grad()
+def generate(model, numbers, count, cached):
+    """The numbers (T,) and count more, each the model's favourite."""
+    caches, new = (None, None), numbers
+    for _ in range(count):
+        if cached:
+            scores, caches = model(new, caches)  # reads what is new
+        else:
+            scores, _ = model(numbers)  # reads everything
+        new = scores[-1:].argmax(dim=-1)  # (1,)
+        numbers = torch.cat([numbers, new])  # (T + 1,)
+    return numbers
+
+# %% [markdown]
+# We begin with chapter 3's sentence and its 19 characters.
+
+# %% name="same-tokens"
+text = "But they were all of them deceived."
+characters = sorted(set(text))
+start = torch.tensor([characters.index(character) for character in text])  # (35,)
+torch.manual_seed(123)
+model = TinyModel(vocabulary=19, width=64, context_length=1024, num_heads=4)
+for cached in [False, True]:
+    numbers = generate(model, start, 40, cached)
+    print("".join(characters[number] for number in numbers[35:]))
+
+# %% [markdown]
+# Nonsense, and twice the same. The cache changes nothing but the work.
+
+# %% [markdown]
+# **Question 6.3.** A new token arrives, and there is a cache. What must each layer compute anew?
+#
+# * **a** Its own query, key and value, and one row of scores.
+# * **b** Its own query, and the keys and values of all tokens.
+# * **c** The whole table of scores, but the projections only once.
+
+# %% name="question-6-3"
+answer("Q6.3", "a")
+
+# %% [markdown]
+# `FlopCounterMode` counts **FLOPs**, the additions and multiplications of all matrix products. These numbers do not
+# depend on the machine. We count what one more token costs when $T$ are there, the new one included.
+
+# %% name="flops"
+def flops_of_next(model, T, cached):
+    """How many FLOPs the T-th token costs."""
+    numbers, caches = torch.zeros(T, dtype=torch.long), (None, None)
+    with torch.no_grad():
+        if cached:
+            _, caches = model(numbers[:-1])  # done before, so not counted
+            numbers = numbers[-1:]
+        with FlopCounterMode(display=False) as counter:
+            model(numbers, caches)
+    return counter.get_total_flops()
+
+
+positions = [16, 32, 64, 128, 256, 512, 1024]
+work = {cached: [flops_of_next(model, T, cached) for T in positions] for cached in [False, True]}
+for cached, flops in work.items():
+    print("cached:", cached, f"{flops[-2]:,} {flops[-1]:,}", f"last doubling: x {flops[-1] / flops[-2]:.1f}")
+print("times less at 1024:", work[False][-1] / work[True][-1])
+
+# %% name="flops-picture"
+shape = {"T²": [work[False][-1] * (T / 1024)**2 for T in positions],
+         "T": [work[True][-1] * (T / 1024) for T in positions]}
+pictures.show_curves(
+    {"without cache": work[False], "with cache": work[True]} | shape, x=positions,
+    x_label="tokens T", y_label="FLOPs for one more token", logarithmic=True, doublings=True,
+    alt="Four curves over the number of tokens, 16 to 1024, both axes logarithmic. Without a cache the "
+        "work for one more token rises towards the line of T squared. With a cache it is nearly "
+        "flat at first and then bends towards the line of T, hundreds of times lower.",
+)
+
+# %% [markdown]
+# The message: without a cache the work for one more token grows towards $T^2$, with a cache towards $T$. At 1024 tokens
+# that is 592,256 FLOPs instead of 606,470,144, or 1024 times less, since the model reads one token instead of 1024. The
+# flat part on the left is the new token's own projections, which cost the same at any $T$.
+#
+# The cache is not free: it takes memory. How much in GPT-2 small, with 12 layers, 1024 tokens, width 768, and 4 bytes
+# per number?
+
+# %% name="cache-bytes"
+cache_bytes = 2 * 12 * 1024 * 768 * 4  # keys and values, layers, tokens, numbers, bytes
+print(f"{cache_bytes:,} bytes, {cache_bytes / 2**20:.0f} MiB for one sequence")
+
+# %% [markdown]
+# ### Exercise 6.3 · One step with a cache
+# 2 points · ★★☆ · 6 minutes
+#
+# Write the step without the class. One new token comes with its query, key and value, and the cache holds those of the
+# tokens before. Return the context vector of the new token, and the longer keys and values. You need no mask. Why not?
+
+# %% name="exercise-6-3"
+def my_step(query, key, value, keys, values):
+    """Context (B, num_heads, 1, head_dim) of a new token, and the longer keys and values.
+
+    query, key, value: (B, num_heads, 1, head_dim); keys, values: (B, num_heads, T, head_dim).
+    """
+    ### BEGIN SOLUTION
+    keys = torch.cat([keys, key], dim=-2)  # (B, num_heads, T + 1, head_dim)
+    values = torch.cat([values, value], dim=-2)  # (B, num_heads, T + 1, head_dim)
+    scores = query @ keys.transpose(-2, -1) / query.shape[-1]**0.5  # (B, num_heads, 1, T + 1)
+    return torch.softmax(scores, dim=-1) @ values, keys, values
+    ### END SOLUTION
+
+# %% name="check-6-3"
+### BEGIN HIDDEN TESTS
+assert check("6.3", my_step).status == "right"
+### END HIDDEN TESTS
+check("6.3", my_step)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** The new token is the last one, and the last row of a causal mask hides nothing. `is_causal=True`
+# would be wrong here: for one query and five keys, PyTorch takes the *first* row of the triangle, and the query would
+# see one key.
+
+# %% [markdown]
+# ### Fewer keys than queries
+#
+# A model that writes long texts for many readers soon has more cache than weights. Do all heads need keys and values of
+# their own? In **grouped-query attention** several query heads share one head of keys and values. With 12 query heads
+# and 4 of the other kind, three share.
+
+# %% name="grouped-queries"
+torch.manual_seed(123)
+queries = torch.randn(1, 12, 6, 64)  # (B, num_heads, T, head_dim)
+keys, values = torch.randn(2, 1, 4, 6, 64)  # (B, groups, T, head_dim) each
+shared_keys = keys.repeat_interleave(3, dim=1)  # (1, 4, 6, 64) -> (1, 12, 6, 64)
+shared_values = values.repeat_interleave(3, dim=1)
+by_hand = F.scaled_dot_product_attention(queries, shared_keys, shared_values, is_causal=True)
+grouped = F.scaled_dot_product_attention(queries, keys, values, is_causal=True, enable_gqa=True)
+print(torch.allclose(by_hand, grouped, atol=1e-6), f"{cache_bytes / 3 / 2**20:.0f} MiB")
+
+# %% [markdown]
+# PyTorch's function has a switch for it, `enable_gqa`, and gives what repeating by hand gives. The cache shrinks to a
+# third, 24 MiB. LLaMA 3, which the BERT article mentions for its 32 heads and its cache, does this: in its size of 8
+# billion numbers, 32 query heads share 8 heads of keys and values.
+
+# %% [markdown]
+# ### Exercise 6.4 · Share the keys
+# 1 point · ★☆☆ · 4 minutes
+#
+# Repeat the heads of keys so that neighbours share: with 2 groups and 6 heads, heads 1 to 3 get the first group's keys
+# and heads 4 to 6 the second's.
+
+# %% name="exercise-6-4"
+def my_shared(keys, num_heads):
+    """(B, groups, T, head_dim) to (B, num_heads, T, head_dim); groups divides num_heads."""
+    ### BEGIN SOLUTION
+    return keys.repeat_interleave(num_heads // keys.shape[1], dim=1)
+    ### END SOLUTION
+
+# %% name="check-6-4"
+### BEGIN HIDDEN TESTS
+assert check("6.4", my_shared).status == "right"
+### END HIDDEN TESTS
+check("6.4", my_shared)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** `repeat_interleave` repeats each head in its place. `keys.repeat(1, 3, 1, 1)` would give 1, 2, 1, 2,
+# 1, 2: the shape is right, and most queries meet keys that belong to others. Trained weights would not survive that.
+
+# %% [markdown]
+# ## The error clinic
+#
+# Five common errors stand at the end of Pascal Burume's guide. Twenty-one more are what people most often report or ask
+# about. One of them is in both lists, and one is really two: that makes 26. Each comes as a broken cell that you can
+# run, with its symptom, the reason and the fix. Some you have met in earlier chapters; here they are all together.
+#
+# First the patients' file: a healthy attention with unequal sizes, and a helper that runs what should fail and prints
+# the end of its message.
+
+# %% name="clinic"
+@contextmanager
+def fails():
+    """Run lines that should fail; print the error as a traceback's last line does."""
+    try:
+        yield
+    except Exception as error:
+        print(shorten(f"{type(error).__name__}: {error}", width=170))
+    else:
+        print("no error")
+
+
+torch.manual_seed(123)
+B, T, d_in, d_out, num_heads, head_dim = 2, 5, 6, 8, 2, 4
+queries, keys, values = torch.randn(3, B, num_heads, T, head_dim)
+future = torch.ones(T, T).triu(diagonal=1).bool()
+scores = queries @ keys.transpose(-2, -1)  # (B, num_heads, T, T)
+weights = torch.softmax(scores.masked_fill(future, -torch.inf) / head_dim**0.5, dim=-1)
+print(weights.shape)
+
+# %% [markdown]
+# Sizes that differ are half of the diagnosis: with B = 2, T = 5, widths of 6 and 8, and heads of 4, no mistake can pass
+# for another size.
+
+# %% [markdown]
+# ### It stops with a message
+#
+# The kind ones. Read the last line first: it names what did not fit.
+
+# %% [markdown]
+# #### 1 · Heads that do not divide the width
+#
+# 768 numbers, cut into 7 heads.
+
+# %% name="clinic-1"
+with fails():
+    torch.rand(2, 5, 768).view(2, 5, 7, 768 // 7)
+print("fixed:", torch.rand(2, 5, 768).view(2, 5, 12, 768 // 12).shape)
+
+# %% [markdown]
+# `768 // 7` is 109, and 7 × 109 is 763. **Fix:** a number of heads that divides the width. A class should say so
+# itself; ours do.
+
+# %% [markdown]
+# #### 2 · `super().__init__()` forgotten
+#
+# A module that sets a layer before `nn.Module` is ready.
+
+# %% name="clinic-2"
+class Hasty(nn.Module):
+    def __init__(self):
+        self.W_query = nn.Linear(6, 8)
+
+
+class Patient(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.W_query = nn.Linear(6, 8)
+
+
+with fails():
+    Hasty()
+print("fixed:", Patient())
+
+# %% [markdown]
+# An AttributeError (the guide that lists it expects a RuntimeError). **Fix:** `super().__init__()` as the first line of
+# `__init__`.
+
+# %% [markdown]
+# #### 3 · Tokens of the wrong width
+#
+# A layer made for 768 numbers gets 512.
+
+# %% name="clinic-3"
+with fails():
+    nn.Linear(768, 8)(torch.rand(2, 100, 512))
+print("fixed:", nn.Linear(512, 8)(torch.rand(2, 100, 512)).shape)
+
+# %% [markdown]
+# 200 is 2 × 100, the batch laid flat. The inner numbers, 512 and 768, must be equal. **Fix:** make the layer with
+# `d_in` = `x.shape[-1]`.
+
+# %% [markdown]
+# #### 4 · `view` after `transpose`
+#
+# The heads are to be merged.
+
+# %% name="clinic-4"
+context = weights @ values  # (B, num_heads, T, T) @ (B, num_heads, T, head_dim)
+with fails():
+    context.transpose(1, 2).view(B, T, d_out)
+merged = context.transpose(1, 2).contiguous().view(B, T, d_out)
+print("fixed:", merged.shape)
+
+# %% [markdown]
+# After a transpose the numbers no longer lie in the order of the dimensions. **Fix:** `.contiguous()` before `.view`,
+# or `.flatten(-2)`. Both our guide and many questions on the net report this one.
+
+# %% [markdown]
+# #### 5 · More tokens than the mask has
+#
+# The mask is made for 5 tokens, the sentence has 6.
+
+# %% name="clinic-5"
+with fails():
+    torch.rand(6, 6).masked_fill(future, -torch.inf)
+with fails():
+    MultiHeadAttention(d_in, d_out, 5, 0.0, num_heads)(torch.rand(B, 6, d_in))
+
+# %% [markdown]
+# A RuntimeError, not the guide's IndexError. Our class says it in words. **Fix:** a larger `context_length`, or a
+# shorter text.
+
+# %% [markdown]
+# #### 6 · The mask is not cut to the sentence
+#
+# Now the mask is too large: made for 8, used for 5.
+
+# %% name="clinic-6"
+future_8 = torch.ones(8, 8).triu(diagonal=1).bool()
+with fails():
+    scores.masked_fill(future_8, -torch.inf)
+print("fixed:", scores.masked_fill(future_8[:T, :T], -torch.inf).shape)
+
+# %% [markdown]
+# The same message with the sizes exchanged. **Fix:** `mask[:T, :T]`. It goes unnoticed as long as all texts fill the
+# context.
+
+# %% [markdown]
+# #### 7 · Changing softmax's result in place
+#
+# It runs forward and fails in `backward`.
+
+# %% name="clinic-7"
+learned = scores.clone().requires_grad_()
+with fails():
+    torch.softmax(learned, dim=-1).mul_(~future).sum().backward()
+(torch.softmax(learned, dim=-1) * ~future).sum().backward()
+print("fixed:", learned.grad.shape)
+
+# %% [markdown]
+# Softmax's derivative needs softmax's result, and `mul_` has overwritten it. **Fix:** no underscore, so that a new
+# tensor is made.
+
+# %% [markdown]
+# #### 8 · A mask that does not move with the layer
+#
+# The mask is a plain attribute. The device `meta` stands for a GPU.
+
+# %% name="clinic-8"
+class Plain(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mask = future
+
+
+moved = Plain().to("meta")
+with fails():
+    scores.to("meta").masked_fill(moved.mask, -torch.inf)
+print("fixed:", MultiHeadAttention(d_in, d_out, T, 0.0, num_heads).to("meta").mask.device)
+
+# %% [markdown]
+# `.to` moves parameters and buffers, nothing else, and the message names both devices. **Fix:**
+# `register_buffer("mask", ...)`. With it the mask is also stored in the `state_dict`.
+
+# %% [markdown]
+# #### 9 · A matrix copied untransposed
+#
+# `nn.Linear` stores (d_out, d_in), and computes `x @ weight.T`.
+
+# %% name="clinic-9"
+with fails(), torch.no_grad():
+    nn.Linear(d_in, d_out).weight.copy_(torch.rand(d_in, d_out))
+square, tokens = torch.rand(8, 8), torch.rand(T, 8)
+for name, matrix in [("as it is", square), ("fixed", square.T)]:
+    print(f"{name}:", torch.allclose(F.linear(tokens, matrix), tokens @ square))
+
+# %% [markdown]
+# With unequal sizes it fails; a square matrix is copied in silence and is wrong. **Fix:** `.T`. Test with `d_in` other
+# than `d_out`.
+
+# %% [markdown]
+# ### It becomes nan
+#
+# One `nan` spreads to everything that it meets. Look for the *first* tensor with `isnan().any()`.
+
+# %% [markdown]
+# #### 10 · A row in which everything is hidden
+#
+# Causal mask, and padding at the start: the first row is empty.
+
+# %% name="clinic-10"
+hidden = future.clone()
+hidden[:, 0] = True  # the first token is padding
+empty = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)
+print("broken:", empty[0, 0, 0])
+print("fixed: ", empty.masked_fill(hidden, 0.0)[0, 0, 0])
+
+# %% [markdown]
+# 0 divided by 0. **Fix:** hide once more after softmax, as `CrossAttention` does, or pad at the end.
+
+# %% [markdown]
+# #### 11 · The triangle is off by one
+#
+# `triu` with `diagonal` 0, 1 and 2.
+
+# %% name="clinic-11"
+for diagonal in [0, 1, 2]:
+    hidden = torch.ones(T, T).triu(diagonal).bool()
+    tried = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)
+    print(diagonal, "nan:", bool(tried.isnan().any()), "| sees the future:", bool((tried.triu(1) > 0).any()))
+
+# %% [markdown]
+# 0 hides the token itself, and row 1 is `nan`. 2 lets every token see its successor, which nothing reports. **Fix:** 1.
+# If only row 1 is `nan`, look here first.
+
+# %% [markdown]
+# ### It runs, and is wrong
+#
+# The dangerous ones: shapes fit, nothing complains, and training even works somewhat. Each is betrayed by one question.
+
+# %% [markdown]
+# #### 12 · The mask means the opposite
+#
+# Ask: how much weight lies on the future? A unit matrix as values shows the weights.
+
+# %% name="clinic-12"
+unit = torch.eye(T).expand(B, num_heads, T, T)
+for name, mask in [("broken", future), ("fixed", ~future)]:
+    shown = F.scaled_dot_product_attention(queries, keys, unit, attn_mask=mask)
+    print(f"{name}: {shown.triu(1).sum():.1f} of {shown.sum():.1f}")
+
+# %% [markdown]
+# All of it, against nothing. In this function `True` means keep. (16 and not 20: the last row of each head has no
+# future, and becomes 0.) **Fix:** `~`.
+
+# %% [markdown]
+# #### 13 · Hidden cells filled with the wrong number
+#
+# Ask: what is row 1? It must be 1, 0, 0, 0, 0.
+
+# %% name="clinic-13"
+for filler in [0.0, 1e-9, torch.inf, -torch.inf]:
+    filled = torch.softmax(scores.masked_fill(future, filler), dim=-1)
+    print(filler, filled[0, 0, 0])
+
+# %% [markdown]
+# A score of 0, or nearly 0, is a score like any other; with $+\infty$ it is `nan`. Only $-\infty$ hides. **Fix:**
+# `-torch.inf`. A "very small number" is -1e9, not 1e-9.
+
+# %% [markdown]
+# #### 14 · Softmax over the wrong axis
+#
+# Ask: do rows sum to 1?
+
+# %% name="clinic-14"
+for name, dim in [("broken", -2), ("fixed", -1)]:
+    tried = torch.softmax(scores, dim=dim)
+    print(f"{name}: rows   ", tried.sum(dim=-1)[0, 0])
+    print(f"{name}: columns", tried.sum(dim=-2)[0, 0])
+
+# %% [markdown]
+# The broken one's columns sum to 1: keys share out the queries. **Fix:** `dim=-1`, the keys. Write it counted from the
+# end, so that a batch or heads in front change nothing.
+
+# %% [markdown]
+# #### 15 · √d_out instead of √head_dim
+#
+# Ask: what were the scores divided by? A ratio of weights tells.
+
+# %% name="clinic-15"
+for name, size in [("broken", d_out), ("fixed", head_dim)]:
+    tried = torch.softmax(scores / size**0.5, dim=-1)[0, 0, 0]  # a row, (T,)
+    divisor = (scores[0, 0, 0, 0] - scores[0, 0, 0, 1]) / (tried[0] / tried[1]).log()
+    print(f"{name}: {divisor:.3f}")
+
+# %% [markdown]
+# Softmax's sum cancels in a ratio of two weights, so its logarithm is the difference of the scaled scores. 2.828 is the
+# root of 8; each head has 4 numbers, whose root is 2.000. **Fix:** `head_dim**0.5`.
+
+# %% [markdown]
+# #### 16 · No division, or a product instead
+#
+# Ask: how large is the largest weight of a row, on average? Here with 64 numbers.
+
+# %% name="clinic-16"
+long_scores = torch.randn(100, 64) @ torch.randn(64, 100)
+for name, factor in [("none", 1), ("times", 64**0.5), ("divided", 64**-0.5)]:
+    print(f"{name:8}{torch.softmax(long_scores * factor, dim=-1).amax(dim=-1).mean():.3f}")
+
+# %% [markdown]
+# Without the division one key takes most of it, with a product all. Such weights hardly learn. **Fix:** divide, once.
+# (`F.scaled_dot_product_attention` divides by itself: do not do it twice.)
+
+# %% [markdown]
+# #### 17 · Dropout that never stops
+#
+# Ask: do two calls in `eval` agree?
+
+# %% name="clinic-17"
+dropout = nn.Dropout(0.5).eval()
+print("broken:", torch.equal(F.dropout(weights, 0.5), F.dropout(weights, 0.5)))
+print("fixed: ", torch.equal(dropout(weights), dropout(weights)))
+
+# %% [markdown]
+# `F.dropout` does not know the layer's switch, nor does `dropout_p` of PyTorch's attention. **Fix:** `nn.Dropout`, or
+# `training=self.training`, and `model.eval()` before you use the model.
+
+# %% [markdown]
+# #### 18 · Dropout in the wrong place
+#
+# Ask: is any open cell exactly 0? And are row sums 1 on average, not always?
+
+# %% name="clinic-18"
+def dropped_cells(tried):
+    return int((tried[..., ~future] == 0).sum()) > 0
+
+
+on_scores = torch.softmax(F.dropout(scores, 0.5).masked_fill(future, -torch.inf), dim=-1)
+print("broken, on scores: ", dropped_cells(on_scores))
+print("fixed, on weights: ", dropped_cells(F.dropout(weights, 0.5)))
+
+# %% [markdown]
+# A dropped score is 0 and still gets a share. Forcing rows to sum to 1 afterwards is the same mistake in another form
+# (chapter 4). **Fix:** drop weights, after softmax, and leave them.
+
+# %% [markdown]
+# #### 19 · Dropout with the wrong factor
+#
+# Ask: does the average stay? A weight of 1, dropped with $p$ = 0.2.
+
+# %% name="clinic-19"
+kept = torch.rand(100_000) < 0.8
+for name, factor in [("none", 1), ("1 / p", 1 / 0.2), ("1 / (1 - p)", 1 / 0.8)]:
+    print(f"{name:12} {(kept * factor).double().mean():.1f}")
+
+# %% [markdown]
+# Only the last leaves 1.0. **Fix:** divide by $1-p$, in training. At $p$ = 0.5 the second looks right, so test with
+# another rate.
+
+# %% [markdown]
+# #### 20 · Heads split by `view` alone
+#
+# Ask: which rows move when the second token changes? Here are two heads with five rows each.
+
+# %% name="clinic-20"
+def moved_rows(split):
+    return (split(tokens) != split(tokens + torch.eye(T)[:, [1]])).any(dim=-1).int().tolist()
+
+
+print("broken:", moved_rows(lambda x: x.view(2, T, 4)))
+print("fixed: ", moved_rows(lambda x: x.view(T, 2, 4).transpose(0, 1)))
+
+# %% [markdown]
+# It must be the second row of each head. In the broken split the token sits in rows 3 and 4 of the first head. **Fix:**
+# `view`, then `transpose`.
+
+# %% [markdown]
+# #### 21 · Heads merged without transpose
+#
+# Ask: are the numbers in the right *places*?
+
+# %% name="clinic-21"
+piled = context.reshape(B, T, d_out)
+print("same numbers:", torch.equal(piled.flatten().sort()[0], merged.flatten().sort()[0]))
+print("same places: ", torch.equal(piled, merged))
+
+# %% [markdown]
+# `reshape` never complains: it copies. So it also hides this mistake, which `view` would not stop either, since
+# `context` is contiguous. **Fix:** `transpose(1, 2)` first.
+
+# %% [markdown]
+# #### 22 · Heads in a Python list
+#
+# Ask: how many numbers does the module learn?
+
+# %% name="clinic-22"
+heads = [nn.Linear(d_in, head_dim) for _ in range(num_heads)]
+holder = nn.Module()
+holder.heads = heads
+print("broken:", sum(parameter.numel() for parameter in holder.parameters()))
+holder.heads = nn.ModuleList(heads)
+print("fixed: ", sum(parameter.numel() for parameter in holder.parameters()))
+
+# %% [markdown]
+# A plain list is invisible to PyTorch. Its layers are neither trained nor moved nor stored. **Fix:** `nn.ModuleList`.
+
+# %% [markdown]
+# #### 23 · Masked after softmax, and left at that
+#
+# Ask: do rows still sum to 1?
+
+# %% name="clinic-23"
+after = torch.softmax(scores / head_dim**0.5, dim=-1) * ~future
+print("broken:", after.sum(dim=-1)[0, 0])
+print("fixed: ", torch.allclose(after / after.sum(dim=-1, keepdim=True), weights))
+
+# %% [markdown]
+# They do not, and the future leaks through the sum (chapter 3). **Fix:** $-\infty$ before softmax. Dividing by the new
+# sum is correct, too, while scores are moderate.
+
+# %% [markdown]
+# #### 24 · Queries and keys exchanged
+#
+# Ask with unequal sizes: two tokens ask, five answer.
+
+# %% name="clinic-24"
+swapped = keys @ queries.transpose(-2, -1)
+print("square:", swapped.shape, torch.allclose(swapped, scores.transpose(-2, -1)))
+print("broken:", (keys @ queries[:, :, :2].transpose(-2, -1)).shape)
+print("fixed: ", (queries[:, :, :2] @ keys.transpose(-2, -1)).shape)
+
+# %% [markdown]
+# In self-attention both tables are square, and one is the other transposed: rows are keys now, but mask and softmax
+# treat them as queries. Unequal lengths show it. **Fix:** `queries @ keys.transpose(-2, -1)`.
+
+# %% [markdown]
+# #### 25 · Heads averaged instead of concatenated
+#
+# Ask: how wide is the result?
+
+# %% name="clinic-25"
+print("broken:", context.mean(dim=1).shape)
+print("fixed: ", merged.shape)
+
+# %% [markdown]
+# The average has `head_dim` numbers and forgets which head said what. **Fix:** concatenate, so that `out_proj` can tell
+# heads apart. (Averages are fine for *looking* at weights: `nn.MultiheadAttention` returns them averaged.)
+
+# %% [markdown]
+# #### 26 · The result of `masked_fill` thrown away
+#
+# Ask: is anything hidden?
+
+# %% name="clinic-26"
+broken = scores.clone()
+broken.masked_fill(future, -torch.inf)
+print("broken:", bool(broken.isinf().any()))
+fixed = scores.masked_fill(future, -torch.inf)
+print("fixed: ", bool(fixed.isinf().any()))
+
+# %% [markdown]
+# Without an underscore PyTorch's functions return a new tensor and leave the old one alone. **Fix:** `scores =
+# scores.masked_fill(...)`.
+
+# %% [markdown]
+# ### Exercise 6.5 · Three readings
+# 3 points · ★★★ · 10 minutes
+#
+# Write the first examination of an attention head. From its scores and weights say whether all rows sum to 1 (within
+# 1e-4), whether all weights on the future are 0, and what the scores were divided by. Take the last row for the
+# divisor: its first two cells are always open. There are at least two tokens.
+
+# %% name="exercise-6-5"
+def my_readings(scores, weights):
+    """(rows sum to 1, future hidden, divisor) of weights (T, T) made from scores (T, T)."""
+    ### BEGIN SOLUTION
+    sums = bool(((weights.sum(dim=-1) - 1).abs() < 1e-4).all())
+    hidden = bool((weights.triu(diagonal=1) == 0).all())
+    divisor = (scores[-1, 0] - scores[-1, 1]) / (weights[-1, 0] / weights[-1, 1]).log()
+    return sums, hidden, divisor.item()
+    ### END SOLUTION
+
+# %% name="check-6-5"
+### BEGIN HIDDEN TESTS
+assert check("6.5", my_readings).status == "right"
+### END HIDDEN TESTS
+check("6.5", my_readings)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** In a ratio of two weights of one row softmax's sum cancels, so the logarithm of the ratio is the
+# difference of the two scaled scores. It does so even where rows do not sum to 1. Three cheap questions find most of
+# the silent errors: a head with the wrong divisor, a wrong mask, or a mask after softmax fails one of them.
+
+# %% [markdown]
+# ## Your exercises
+#
+# `hint("6.2")` gives a hint, the next one each time. `solution("6.2")` shows a worked answer once you have tried. And
+# here is how far you are:
+
+# %% name="progress"
+progress(6)
+
+# %% [markdown]
+# ## What to take with you
+#
+# * **Cross-attention** takes queries from one sequence, keys and values from another: the table is $T \times S$.
+# * A **padding mask** hides keys, so its new dimension stands in the middle: $(B, 1, S)$. Know whether `True` hides or
+#   keeps.
+# * A row that sees nothing should read nothing: hide before softmax *and* after.
+# * Weights cost memory as $T^2$. A **fused** kernel never stores them, and gives the same numbers.
+# * A **key/value cache** makes one more token cost work that grows with $T$ instead of $T^2$, and costs memory itself;
+#   **grouped-query** heads make it smaller.
+# * Most errors are silent. Ask of every attention that you write or borrow:
+#
+# | question | if not, see |
+# | --- | --- |
+# | do rows sum to 1? | 14, 23; in training also 18 |
+# | is the weight on the future 0? | 11, 12, 13, 26 |
+# | is anything `nan`? | 10, 11, 13 |
+# | is the divisor $\sqrt{\mathrm{head\_dim}}$? | 15, 16 |
+# | do two calls in `eval` agree? | 17 |
+# | does output $t$ depend on tokens 1 to $t$, and on all of them? | 20, 21, 24 |
+# | does it learn as many numbers as you expect? | 22 |
+# | does it still work with unequal sizes, on another device? | 1, 5, 6, 8, 9, 24, 25 |
+#
+# **Next.** All weights so far were random. In [chapter 7](07_learning.ipynb) they learn something. All chapters: [the
+# course's contents](../README.md#chapters).

@@ -1,0 +1,789 @@
+# ---
+# jupyter:
+#   course:
+#     minutes: 75
+#     summary: a model that trains in seconds, the heads that copy, losses that lie
+#     title: Learning
+# ---
+
+# %% [markdown]
+# # Chapter 7 · Learning
+#
+# **Goal.** By the end you have trained a model that is nothing but attention, and found the two heads that do its work.
+# You have also seen two ways in which a low loss can lie.
+#
+# **Time.** About 75 minutes, exercises included; all trainings together take about a minute. **You need** chapters 1 to
+# 5: the causal mask, dropout, and the class `MultiHeadAttention`.
+#
+# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
+
+# %% name="setup"
+import importlib.util, os, sys
+
+REPOSITORY = ""  # OWNER/REPO, written here by: python3 -m course_utils links OWNER/REPO
+sys.path.insert(0, os.path.abspath(".."))  # in a clone, the helpers lie next door
+if importlib.util.find_spec("course_utils") is None:
+    assert REPOSITORY, "course_utils is not here: open this notebook inside a clone of the course."
+    # %pip install -q --no-deps git+https://github.com/{REPOSITORY}
+if "COLAB_RELEASE_TAG" in os.environ:
+    print("On Colab, File > Save a copy in Drive keeps what you write.")
+
+# %% name="imports"
+import copy
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_utils import pictures
+from course_utils.attention import MultiHeadAttention
+from course_utils.checking import answer, check, hint, progress, solution
+from course_utils.progress_bar import with_progress
+
+# %% [markdown]
+# So far every weight in this course was random, and so was what the heads looked at. What makes a head look at
+# something *useful*? Training. We shall train small models, and small matrices are fastest on one thread: waking a
+# second one costs more than it saves. It also makes the results the same, however many cores your machine has. For the
+# same reason everything stays on the CPU: a graphics card would mostly wait.
+
+# %% name="one-thread"
+torch.set_num_threads(1)
+
+# %% [markdown]
+# ## A task that needs attention
+#
+# Our tokens are the numbers 0 to 99. A sequence starts with 12 of them, at random. Then 8 of these 12 come once more,
+# in the same order, from a random place on.
+
+# %% name="task"
+vocabulary, first, repeated = 100, 12, 8
+T = first + repeated
+
+
+def repeats(count):
+    """Random sequences that end with a repeat, (count, T), and where it was copied from, (count, 1)."""
+    tokens = torch.randint(vocabulary, (count, first))
+    start = torch.randint(first - repeated + 1, (count, 1))  # 0 to 4
+    repeat = tokens.gather(1, start + torch.arange(repeated))  # (count, repeated)
+    return torch.cat([tokens, repeat], dim=1), start
+
+# %% [markdown]
+# `gather` picks, in each row, the columns that we list for that row. Here are three sequences.
+
+# %% name="three-sequences"
+torch.manual_seed(123)
+sequences, start = repeats(3)
+print(sequences)
+print("copied from place", start.flatten().tolist())
+
+# %% [markdown]
+# Places are counted from 0, so the first repeat begins with the second token, 89. Read the first row. Which of its 20
+# tokens could you predict, if you see only what stands before them? Not the first 12: they are random. Not the 13th,
+# either, since the repeat may start in five places. But once you have seen *one* token of the repeat, you can look it
+# up in the first part and read off the one that follows. The last 7 tokens can be known.
+#
+# How far back must you look? 12 places or 8 or anything between, and it differs from sequence to sequence. So it is
+# not enough to learn *where* to look; a model has to look for *what*.
+
+# %% [markdown]
+# ## How wrong is a prediction?
+#
+# For each token a model gives 100 scores, one for every token that might come next. Softmax makes them probabilities.
+# The **loss** at this place is $-\ln p$, where $p$ is the probability that the model gave to the token that came
+# ($-\ln p$ is the same as $\ln \frac{1}{p}$). `F.cross_entropy` computes both steps at once.
+
+# %% name="loss-values"
+for p in [1.0, 0.5, 0.1, 0.01]:
+    print(f"p = {p}: loss {math.log(1 / p):.4f}")
+
+# %% [markdown]
+# Certain and right costs nothing, 0.0000. A half costs 0.6931. A hundredth, which is all that we can give to each of
+# 100 tokens that are equally likely, costs 4.6052. That number is $\ln 100$, and it will stay with us.
+
+# %% [markdown]
+# **Question 7.1.** A model sees only the past. What is the lowest *average* loss that it can reach on the random
+# tokens?
+#
+# * **a** 0, if it trains long enough.
+# * **b** $\ln 100 = 4.6052$, by giving every token the same probability.
+# * **c** Less than $\ln 100$, by betting on some tokens and being right now and then.
+
+# %% name="question-7-1"
+answer("Q7.1", "b")
+
+# %% [markdown]
+# We call $\ln 100$ the **floor** of the random part. Does betting really lose? Here is a model that gives one token a
+# probability of one half, and shares the other half among the 99 others.
+
+# %% name="betting"
+right, wrong = -math.log(0.5), -math.log(0.5 / 99)
+print(f"{0.01 * right + 0.99 * wrong:.4f}")
+
+# %% [markdown]
+# It is right once in a hundred times and then pays little. On average it pays 5.2423, more than the floor.
+
+# %% [markdown]
+# ### Exercise 7.1 · The loss of the next token
+# 1 point · ★★☆ · 6 minutes
+#
+# Compute the losses of one sequence yourself, without `F.cross_entropy`. The scores in row $t$ speak about token
+# $t + 1$. So the last row has nothing to be compared with, and there are $T - 1$ losses.
+
+# %% name="exercise-7-1"
+def my_next_token_losses(scores, tokens):
+    """The losses (T - 1,) from scores (T, vocabulary) and tokens (T,)."""
+    ### BEGIN SOLUTION
+    logs = torch.log_softmax(scores[:-1], dim=-1)  # (T - 1, vocabulary)
+    return -logs.gather(1, tokens[1:, None])[:, 0]  # (T - 1, 1) -> (T - 1,)
+    ### END SOLUTION
+
+# %% name="check-7-1"
+### BEGIN HIDDEN TESTS
+assert check("7.1", my_next_token_losses).status == "right"
+### END HIDDEN TESTS
+check("7.1", my_next_token_losses)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** Row 0 of the scores has seen token 0 and speaks about token 1, so the rows lose their last and the
+# tokens lose their first. `log_softmax` is the logarithm of softmax, computed in one step that no large score can
+# overflow. `gather` then picks one column in each row: that of the token that came.
+
+# %% [markdown]
+# ## A model of nothing but attention
+#
+# Tokens are numbers; attention wants vectors. An **embedding** is a table with a vector for each token, and its vectors
+# are learned. Attention alone does not know the order of its inputs (chapter 1's context vectors would be the same for
+# shuffled words), so we add a second table with a vector for each *place*.
+#
+# Then come layers of our `MultiHeadAttention`. Each *adds* its result to what is there, so that nothing gets lost on
+# the way. Last, a linear layer makes scores.
+
+# %% name="model"
+class AttentionOnly(nn.Module):
+    """Scores for the next token: from tokens (B, T) to (B, T, vocabulary). Each layer adds to its input."""
+
+    def __init__(self, vocabulary, context_length, num_layers=2, num_heads=1, dropout=0.0, width=64):
+        super().__init__()
+        self.token_vectors = nn.Embedding(vocabulary, width)
+        self.place_vectors = nn.Embedding(context_length, width)
+        for table in [self.token_vectors, self.place_vectors]:
+            nn.init.normal_(table.weight, std=0.3)  # the usual 1.0 would drown what the layers add at first
+        self.layers = nn.ModuleList(
+            MultiHeadAttention(width, width, context_length, dropout, num_heads)
+            for _ in range(num_layers)
+        )
+        self.to_scores = nn.Linear(width, vocabulary)
+
+    def forward(self, tokens):
+        places = torch.arange(tokens.shape[-1])  # (T,)
+        x = self.token_vectors(tokens) + self.place_vectors(places)  # (B, T, width)
+        for layer in self.layers:
+            x = x + layer(x)  # (B, T, width)
+        return self.to_scores(x)  # (B, T, vocabulary)
+
+# %% [markdown]
+# GPT-2 has more in each layer: normalisation and a small network after attention. We leave both out, so that whatever
+# the model learns, attention has learned it.
+
+# %% name="new-model"
+torch.manual_seed(123)
+model = AttentionOnly(vocabulary, T)
+print(sum(parameter.numel() for parameter in model.parameters()))
+print(model(sequences).shape)
+
+# %% [markdown]
+# 47,076 numbers to learn: GPT-2 small has 2,600 times as many. And 3 sequences of 20 tokens give 3 times 20 rows of 100
+# scores. Now the losses. `F.cross_entropy` wants the scores in dimension 1, hence the `transpose`.
+
+# %% name="losses"
+def next_token_losses(model, tokens):
+    """The loss of each next token: (B, T - 1) for tokens (B, T)."""
+    scores = model(tokens[:, :-1])  # (B, T - 1, vocabulary)
+    return F.cross_entropy(scores.transpose(1, 2), tokens[:, 1:], reduction="none")  # (B, T - 1)
+
+# %% [markdown]
+# We look at two parts of them: the random part, and the repeat from its second token on. (What comes between, the first
+# token of the repeat, belongs to neither.)
+
+# %% name="parts"
+def parts(losses):
+    """The mean loss on the random part and on the part that can be known, from losses (..., T - 1)."""
+    return losses[..., :first - 1].mean().item(), losses[..., first:].mean().item()
+
+
+torch.manual_seed(1)
+fresh, fresh_start = repeats(512)  # sequences to test with; no model trains on them
+with torch.no_grad():
+    print("random part {:.1f}, repeat {:.1f}".format(*parts(next_token_losses(model, fresh))))
+
+# %% [markdown]
+# Untrained, it knows nothing about either: 4.6 and 4.6, about the floor. It gives all tokens about the same
+# probability.
+
+# %% [markdown]
+# ## Training
+#
+# A step of training draws a batch, computes the losses, asks how each parameter moves their mean (`backward`), and
+# changes all parameters a little in the direction that lowers it (`step`). AdamW is the usual rule for how much. We let
+# the steps shrink from 0.01 to 0 towards the end, so that the model settles.
+#
+# Our function takes all batches at once and returns the losses of every step. The progress bar is there while it works
+# and goes away afterwards.
+
+# %% name="train"
+def train(model, batches):
+    """Train on batches (steps, B, T), one after the other; returns the losses (steps, B, T - 1)."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    shrink = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=len(batches))
+    history = []
+    for batch in with_progress(batches):
+        losses = next_token_losses(model, batch)
+        optimizer.zero_grad()
+        losses.mean().backward()
+        optimizer.step()
+        shrink.step()
+        history.append(losses.detach())
+    return torch.stack(history)
+
+# %% [markdown]
+# 400 steps with 96 new sequences each: no sequence comes twice, so nothing can be learned by heart. This takes about
+# ten seconds.
+
+# %% name="training"
+torch.manual_seed(2)
+batches = repeats(400 * 96)[0].view(400, 96, T)
+history = train(model, batches)
+
+# %% name="training-curves"
+def curves(history):
+    """Names and numbers for a figure: both parts of the losses (steps, B, T - 1), averaged over 10 steps."""
+    tens = history.view(-1, 10, *history.shape[1:])  # (steps / 10, 10, B, T - 1)
+    random_part, repeat = zip(*map(parts, tens))
+    return {"random part": random_part, "repeat": repeat, "ln 100": [math.log(100)] * len(tens)}
+
+
+pictures.show_curves(
+    curves(history), x=range(10, 401, 10), x_label="step", y_label="loss", title="Two layers, one head each",
+    alt="Losses over 400 steps. Both parts start just above ln 100. The repeat sinks slowly for 80 "
+        "steps, falls steeply to below 1 at step 120, and ends near 0. The random part rises a little "
+        "above the line at ln 100, most of all around step 110, and comes back to it.",
+)
+
+# %% [markdown]
+# The message: for 80 steps the loss on the repeat sinks slowly. Then it falls off a cliff, within some forty steps, and
+# goes on towards 0. The loss on the random part ends where it must, at the floor. In between it rises: a model that has
+# just found out about copying copies too often.
+#
+# Does this hold for sequences that it has never seen?
+
+# %% name="test"
+@torch.no_grad()
+def test(model, tokens=fresh):
+    """Both parts of the loss on some sequences, without dropout."""
+    model.eval()
+    losses = parts(next_token_losses(model, tokens))
+    model.train()
+    return losses
+
+
+random_part, repeat = test(model)
+print(f"random part {random_part:.1f}, within 0.1 of the floor: {abs(random_part - math.log(100)) < 0.1}")
+print(f"repeat {repeat:.1f}, below 0.3: {repeat < 0.3}")
+
+# %% [markdown]
+# It does. Why 0.2 and not 0? "Look up the token that I have just seen" has two answers if that token stands in the
+# first part twice. Let us separate these places from the others.
+
+# %% name="twice"
+with torch.no_grad():
+    losses = next_token_losses(model, fresh)[:, first:]  # (512, 7)
+seen = fresh[:, first:-1]  # (512, 7), the tokens that are looked up
+count = (fresh[:, None, :first] == seen[:, :, None]).sum(dim=-1)  # (512, 7, 12) -> (512, 7)
+print("stands there once: below 0.1:", bool(losses[count == 1].mean() < 0.1))
+print("more than once:    above 1.0:", bool(losses[count > 1].mean() > 1.0))
+print(f"share of places with more than once: {(count > 1).float().mean():.2f}")
+
+# %% [markdown]
+# One place in nine, 0.11, is ambiguous for this model, and there it pays more than 1. Everywhere else it is almost
+# certain. But how does it do it?
+
+# %% [markdown]
+# ## Who does it?
+#
+# `MultiHeadAttention` does not return its weights. But it passes them through its dropout layer, and PyTorch lets us
+# listen there: a **hook** is a function that is called with whatever enters a layer.
+
+# %% name="watch"
+@torch.no_grad()
+def watch(model, tokens):
+    """The attention weights of all layers for tokens (B, T): (num_layers, B, num_heads, T, T)."""
+    heard = []
+    hooks = [
+        layer.dropout.register_forward_pre_hook(lambda module, given: heard.append(given[0]))
+        for layer in model.layers
+    ]
+    model(tokens)
+    for hook in hooks:
+        hook.remove()
+    return torch.stack(heard)
+
+# %% [markdown]
+# We watch both layers on the fresh sequences, and draw the first of these, the first layer first. (The very last token
+# is left out: nothing is predicted from it.) Where will the head look?
+
+# %% name="first-layer"
+weights = watch(model, fresh[:, :-1])  # (2, 512, 1, 19, 19)
+names = [str(token) for token in fresh[0, :-1].tolist()]
+future = torch.ones(T, T).triu(diagonal=1).bool()
+pictures.show_weights(
+    weights[0, 0, 0], names, masked=future[:-1, :-1], title="First layer",
+    alt="Map of attention weights, 19 tokens by 19. In the rows of the random part the weight lies mostly "
+        "just left of the diagonal, on the token before. In the rows of the repeat it is spread thinly "
+        "over the random part.",
+)
+
+# %% [markdown]
+# The message: in the random part, a stripe just below the diagonal. Each token looks at the one *before* it. Such a
+# head is called a **previous-token head**. It writes into each token which token came before. (In the rows of the
+# repeat it does something else, and nobody asks those rows for it.)
+#
+# What can the second layer do with that?
+
+# %% name="second-layer"
+pictures.show_weights(
+    weights[1, 0, 0], names, masked=future[:-1, :-1], title="Second layer",
+    alt="Map of attention weights, 19 tokens by 19. In the rows of the repeat there is a stripe of weights "
+        "near 1: each token looks into the random part, at the token that followed its own earlier copy. "
+        "All other rows put their weight on the very first token.",
+)
+
+# %% [markdown]
+# The message: in the rows of the repeat, a stripe of nearly full weights, far from the diagonal. Take any of its rows
+# and find the same number in the random part: the weight lies on the token *after* it. That is the token to predict.
+# (The rows above have nothing to look up. But their weights must sum to 1, so they put them out of the way, on the very
+# first token. Large models do that, too.)
+#
+# This is an **induction head**. Its query asks: which token had *me* before it? The keys can answer, because the first
+# layer has written into each token what came before. Two heads, one after the other, make the rule "A was followed by
+# B, here is A again, so B".
+
+# %% [markdown]
+# ### Is that so on all sequences?
+#
+# One picture is one sequence. So we measure, over all 512, how much weight lies where we say. For each query we name a
+# place and gather its weight.
+
+# %% name="share"
+def share(weights, queries, places):
+    """Per head, the mean weight of queries (n,) on places (B, n), from weights (B, num_heads, T, T)."""
+    rows = weights[:, :, queries]  # (B, num_heads, n, T)
+    places = places[:, None, :, None].expand(-1, rows.shape[1], -1, -1)  # (B, num_heads, n, 1)
+    return rows.gather(-1, places).mean(dim=(0, 2, 3))  # (num_heads,)
+
+
+in_repeat = torch.arange(first, T - 1)
+follower = fresh_start + torch.arange(repeated - 1) + 1  # (512, 7), after the earlier copy
+in_random = torch.arange(1, first)
+before = (in_random - 1).expand(len(fresh), -1)  # (512, 11), the previous token
+
+# %% name="shares"
+previous = share(weights[0], in_random, before).item()
+induction = share(weights[1], in_repeat, follower).item()
+print(f"first layer, previous token: {previous:.1f}, above 0.5: {previous > 0.5}")
+print(f"second layer, token after the earlier copy: {induction:.1f}, above 0.8: {induction > 0.8}")
+
+# %% [markdown]
+# Both hold. The second layer gives nearly all of its weight, 0.9, to the one token that is useful.
+
+# %% [markdown]
+# ### Exercise 7.2 · Find a previous-token head
+# 1 point · ★☆☆ · 5 minutes
+#
+# Measure it from the map alone: for each head, the mean weight that a token gives to the token before it. The first
+# token has nobody before it and does not count. Return one number per head.
+
+# %% name="exercise-7-2"
+def my_previous_token_share(weights):
+    """The mean weight on the previous token, per head: (num_heads,) from weights (num_heads, T, T)."""
+    ### BEGIN SOLUTION
+    return weights.diagonal(offset=-1, dim1=-2, dim2=-1).mean(dim=-1)  # (num_heads, T - 1) -> (num_heads,)
+    ### END SOLUTION
+
+# %% name="check-7-2"
+### BEGIN HIDDEN TESTS
+assert check("7.2", my_previous_token_share).status == "right"
+### END HIDDEN TESTS
+check("7.2", my_previous_token_share)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** Rows are queries and columns are keys, so the weight on the token before stands one place to the
+# left of the diagonal: offset -1. That line has $T - 1$ entries, one for every token but the first.
+
+# %% [markdown]
+# ### Does it need both?
+#
+# A map shows where a head looks, not whether it matters. So take one layer out, and see what is lost.
+
+# %% name="take-out"
+for gone in [0, 1]:
+    maimed = copy.deepcopy(model)
+    del maimed.layers[gone]
+    print(f"without layer {gone + 1}: repeat above 3: {test(maimed)[1] > 3}")
+
+# %% [markdown]
+# Without either of them the loss on the repeat is above 3 again. Each layer alone is worth nearly nothing: the second
+# reads what the first has written.
+
+# %% [markdown]
+# **Question 7.2.** We train a model with *one* layer on the same task. Why can its head not find the token after the
+# earlier copy?
+#
+# * **a** It can: with more training one layer will do.
+# * **b** The key of a token is made from that token alone. It does not say which token came before.
+# * **c** A head can only look at one place, and here it would have to look at two.
+
+# %% name="question-7-2"
+answer("Q7.2", "b")
+
+# %% [markdown]
+# Let us see. And then let us make the task easier: the repeat always starts at place 0, so that the answer is always 11
+# places back.
+
+# %% name="one-layer"
+torch.manual_seed(123)
+one_layer = AttentionOnly(vocabulary, T, num_layers=1)
+train(one_layer, batches[:200])
+print("any start, one layer: repeat above 2:", test(one_layer)[1] > 2)
+
+# %% name="one-layer-fixed-start"
+fixed = torch.cat([batches[:, :, :first], batches[:, :, :repeated]], dim=-1)  # (400, 96, T)
+fresh_fixed = torch.cat([fresh[:, :first], fresh[:, :repeated]], dim=-1)  # (512, T)
+torch.manual_seed(123)
+one_layer = AttentionOnly(vocabulary, T, num_layers=1)
+train(one_layer, fixed[:200])
+print("start 0, one layer: repeat below 0.2:", test(one_layer, fresh_fixed)[1] < 0.2)
+
+# %% [markdown]
+# With a fixed start one layer is enough: "look 11 places back" is a question about places, and a query may ask it. With
+# any start it is not. So the random start is what makes the task need two heads in a row.
+
+# %% [markdown]
+# ## One head against two
+#
+# What if each layer has two heads of half the size? Will they share the work? Same width, same batches.
+
+# %% name="two-heads"
+torch.manual_seed(123)
+two_heads = AttentionOnly(vocabulary, T, num_heads=2)
+history_two = train(two_heads, batches)
+print("repeat below 0.3:", test(two_heads)[1] < 0.3)
+
+# %% name="two-heads-curves"
+pictures.show_curves(
+    {"one head": curves(history)["repeat"], "two heads": curves(history_two)["repeat"]},
+    x=range(10, 401, 10), x_label="step", y_label="loss", title="The repeat, with one head and with two",
+    alt="Loss on the repeat over 400 steps for one head per layer and for two. Both fall off the cliff; the "
+        "model with two heads does so some 20 steps later. From step 200 on the curves lie on each other.",
+)
+
+# %% [markdown]
+# The message: two heads fall off the same cliff, a little later, and end at the same place. More heads are not simply
+# better. What do they look at?
+
+# %% name="two-heads-shares"
+weights = watch(two_heads, fresh[:, :-1])  # (2, 512, 2, 19, 19)
+previous = share(weights[0], in_random, before)  # (2,), one number per head
+induction = share(weights[1], in_repeat, follower)
+print("first layer, previous token above 0.6:", (previous > 0.6).tolist())
+print("second layer, token after the earlier copy above 0.7:", (induction > 0.7).tolist())
+
+# %% [markdown]
+# In the first layer the heads divide the work: head 1 is a previous-token head, head 2 is not. In the second layer both
+# do the same, side by side. Nobody told them to. With another seed they may share differently: who does what is
+# decided by the random weights that training starts from.
+
+# %% [markdown]
+# ## Without the mask
+#
+# Chapter 3 said that a model which may see the future learns to copy, not to predict. Now we can watch it. In our class
+# the mask is a buffer; filled with `False` it hides nothing.
+
+# %% name="set-mask"
+def set_mask(model, hidden):
+    """Use another mask (T, T) in every layer, True where hidden."""
+    for layer in model.layers:
+        layer.mask.copy_(hidden)
+
+
+torch.manual_seed(123)
+cheat = AttentionOnly(vocabulary, T)
+set_mask(cheat, torch.zeros(T, T).bool())
+
+# %% [markdown]
+# **Question 7.3.** What will its loss on the random part do, where every token is drawn at random?
+#
+# * **a** Stay at the floor, $\ln 100$: what is random cannot be known.
+# * **b** Fall below the floor, towards 0.
+# * **c** Rise, since the future confuses the model.
+
+# %% name="question-7-3"
+answer("Q7.3", "b")
+
+# %% name="train-without-mask"
+history_cheat = train(cheat, batches[:100])
+random_part, repeat = test(cheat)
+print(f"random part {random_part:.1f}, below 0.1: {random_part < 0.1}")
+
+# %% name="cheat-curves"
+pictures.show_curves(
+    curves(history_cheat), x=range(10, 101, 10), x_label="step", y_label="loss", title="Without the mask",
+    alt="Losses over 100 steps without a mask. The random part falls from ln 100 to almost 0 within 40 "
+        "steps and stays there. The repeat falls, too, but only to about a half.",
+)
+
+# %% [markdown]
+# The message: within forty steps the model "predicts" random numbers without an error. The loss has gone through the
+# floor, and that is how you notice. **No honest prediction can be below the floor.** If a loss looks too good, ask
+# first what the model can see.
+#
+# Strangely, the repeat is the harder part now. It holds the one token that the model cannot peek at, the last: the
+# input ends just before it. What is the model worth there? And what, when we put the mask back?
+
+# %% name="cheat-exposed"
+with torch.no_grad():
+    last = next_token_losses(cheat, fresh)[:, -1].mean()
+print("last token, above 1:", bool(last > 1))
+set_mask(cheat, future)
+print("with the mask back, random part above 6:", test(cheat)[0] > 6)
+
+# %% [markdown]
+# Where it cannot peek it knows little. With the mask back it does worse than a model that was never trained: it is
+# quite sure, and wrong. In real use the future is not there. All this model has learned is to look one place to the
+# right.
+
+# %% [markdown]
+# ### Exercise 7.3 · The floor
+# 2 points · ★★☆ · 6 minutes
+#
+# Tokens are rarely equally likely. If token $i$ comes with probability $p_i$, and nothing else can be known, the best
+# honest prediction gives token $i$ the probability $p_i$. Its average loss is the floor, $-\sum_i p_i \ln p_i$. It is
+# also called the *entropy*. Some $p_i$ may be 0: those tokens never come and cost nothing.
+
+# %% name="exercise-7-3"
+def my_floor(probabilities):
+    """The lowest average loss of an honest prediction, one number; probabilities (vocabulary,)."""
+    ### BEGIN SOLUTION
+    possible = probabilities[probabilities > 0]
+    return -(possible * possible.log()).sum()
+    ### END SOLUTION
+
+# %% name="check-7-3"
+### BEGIN HIDDEN TESTS
+assert check("7.3", my_floor).status == "right"
+### END HIDDEN TESTS
+check("7.3", my_floor)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** It is the loss $-\ln p_i$, averaged with the shares $p_i$ with which the tokens come. For 100
+# equally likely tokens that is 100 times $\frac{1}{100} \ln 100$, our floor. The filter is needed because
+# $0 \cdot \ln 0$ is 0 times $-\infty$, which is `nan`.
+
+# %% [markdown]
+# ## A small data set, and dropout
+#
+# There is a second way through the floor. So far each sequence was new. What if we have only 256, and show them again
+# and again? The mask is in its place, and nothing leaks.
+
+# %% name="small-data"
+torch.manual_seed(3)
+small, _ = repeats(256)
+again = small[torch.randint(256, (250, 64))]  # (250, 64, T), each sequence about 60 times
+
+# %% name="dropout"
+learners = {}
+for dropout in [0.0, 0.5]:
+    torch.manual_seed(123)
+    learners[dropout] = AttentionOnly(vocabulary, T, dropout=dropout)
+    train(learners[dropout], again)
+
+# %% name="dropout-losses"
+print(f"floor {math.log(100):.1f}")
+for dropout, learner in learners.items():
+    print(f"dropout {dropout}: seen {test(learner, small)[0]:.1f}, fresh {test(learner)[0]:.1f}")
+
+# %% [markdown]
+# These are losses on the random part. Without dropout, sequences that the model has seen cost 1.3, far below the floor
+# of 4.6. Fresh ones cost 10.9, far *above* it: a model that has learned nothing would do better. This one has learned
+# 256 sequences by heart. That is called **overfitting**.
+#
+# Dropout makes learning by heart harder, because a different half of the weights is missing each time. The gap becomes
+# narrower at both ends, 2.3 and 6.4. But it is no cure: the model still does worse than the floor. What cured it before
+# was *more data*. With 38,400 different sequences there was nothing to gain from learning by heart, and the model found
+# the rule.
+
+# %% name="repeat-small"
+print("repeat, fresh, above 3:", {dropout: test(learner)[1] > 3 for dropout, learner in learners.items()})
+
+# %% [markdown]
+# Indeed: neither of the two has found the rule. They cannot copy in fresh sequences.
+
+# %% [markdown]
+# ## A model that writes
+#
+# Last, tokens that mean something. Our text is an old English nursery rhyme in which every verse repeats the one before
+# and puts a line in front. It is quickly told by a loop.
+
+# %% name="rhyme"
+lines = [
+    "the malt\nthat lay in ", "the rat\nthat ate ", "the cat\nthat killed ", "the dog\nthat worried ",
+    "the cow with the crumpled horn\nthat tossed ", "the maiden all forlorn\nthat milked ",
+    "the man all tattered and torn\nthat kissed ", "the priest all shaven and shorn\nthat married ",
+    "the cock that crowed in the morn\nthat woke ", "the farmer sowing his corn\nthat kept ",
+]
+verses = ["the house that Jack built.\n\n"]
+for line in lines:
+    verses.append(line + verses[-1])
+text = "".join("This is " + verse for verse in verses)
+print(len(text))
+print("This is " + verses[3])
+
+# %% [markdown]
+# The rhyme has 1,925 characters. We use the tokens of chapter 3: one character is one token, its number is its place in
+# the sorted list.
+
+# %% name="encode"
+characters = sorted(set(text))
+number_of = {character: number for number, character in enumerate(characters)}
+
+
+def encode(text):
+    """The numbers of the characters in a text, as a list."""
+    return [number_of[character] for character in text]
+
+
+def decode(numbers):
+    """The text that a list of numbers stands for."""
+    return "".join(characters[number] for number in numbers)
+
+
+print(repr("".join(characters)))
+
+# %% [markdown]
+# 25 characters, the line break among them. To write, a model gives probabilities for the next character; we draw one,
+# append it, and ask again. For the draw we throw a number between 0 and 1 and see into whose share it falls.
+
+# %% name="generate"
+context_length = 32
+
+
+@torch.no_grad()
+def generate(model, start, length):
+    """A text that begins with start, with so many more characters drawn from the model."""
+    numbers = encode(start)
+    for _ in range(length):
+        window = torch.tensor([numbers[-context_length:]])  # (1, T), as much as the model can see
+        probabilities = torch.softmax(model(window)[0, -1], dim=-1)  # (vocabulary,)
+        shares = probabilities.cumsum(dim=0)[:-1]  # where each share ends, the last left out
+        numbers.append(int((shares < torch.rand(1)).sum()))
+    return decode(numbers)
+
+# %% [markdown]
+# One different letter changes all letters after it. So that this model writes the same on your machine as here, we let
+# it compute with 64 bits per number instead of 32. (The trainings above did not need that: they printed only what does
+# not hang on the last digits.)
+
+# %% name="before-training"
+torch.set_default_dtype(torch.float64)
+torch.manual_seed(123)
+writer = AttentionOnly(len(characters), context_length, num_heads=4)
+opening = "This is the house that Jack built.\n\nThis is"
+print(generate(writer, opening, 100))
+
+# %% [markdown]
+# It continues the opening with letters in no order. Now 400 steps with 16 windows each, cut from random places of the
+# rhyme. A window has 33 characters, since 32 predictions need one more to be compared with.
+
+# %% name="train-writer"
+numbers = torch.tensor(encode(text))
+torch.manual_seed(123)
+places = torch.randint(len(numbers) - context_length, (400, 16, 1))
+history = train(writer, numbers[places + torch.arange(context_length + 1)])  # (400, 16, 33)
+print(f"loss at first {history[0].mean():.0f}, at last below 0.3: {bool(history[-20:].mean() < 0.3)}")
+
+# %% name="after-training"
+torch.manual_seed(123)
+print(generate(writer, opening, 200))
+
+# %% [markdown]
+# It has learned to spell, to break lines, and how the verses go, with a slip here and there. In its first 32 characters
+# it sees the end of the verse before; from then on it continues what it has written itself.
+#
+# But by now we know what to ask of such a loss. Is it a rule, or is it learned by heart? Here is a sentence made of the
+# rhyme's own words, which the rhyme does not contain.
+
+# %% name="another-sentence"
+@torch.no_grad()
+def loss_of(sentence):
+    """The mean loss per character of a sentence, at most 33 characters long."""
+    return next_token_losses(writer, torch.tensor([encode(sentence)])).mean().item()
+
+
+print("in the rhyme, below 0.5:    ", loss_of("the cow with the crumpled horn") < 0.5)
+print("not in the rhyme, above 1:  ", loss_of("the maiden kissed the farmer") > 1)
+
+# %% [markdown]
+# By heart, mostly. For a rhyme of two pages that is what one should expect: it is the small data set once more. A large
+# model differs from ours in two things above all: it has more layers, and it has read much more.
+
+# %% [markdown]
+# ### Exercise 7.4 · Temperature
+# 1 point · ★☆☆ · 4 minutes
+#
+# Writers are often given a **temperature**: the scores are divided by it before softmax. Below 1 the likeliest token
+# gains, and the text gets safe and dull; above 1 the others gain, and it gets wild.
+
+# %% name="exercise-7-4"
+def my_probabilities(scores, temperature):
+    """Probabilities (..., vocabulary), each row summing to 1, from scores (..., vocabulary)."""
+    ### BEGIN SOLUTION
+    return torch.softmax(scores / temperature, dim=-1)
+    ### END SOLUTION
+
+# %% name="check-7-4"
+### BEGIN HIDDEN TESTS
+assert check("7.4", my_probabilities).status == "right"
+### END HIDDEN TESTS
+check("7.4", my_probabilities)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** It is the same division as by $\sqrt{d_k}$ in chapter 2: differences between scores shrink or grow,
+# and with them the ratios between probabilities. Near 0 the largest score takes all, which is `argmax`. Very high, all
+# tokens become equally likely.
+
+# %% [markdown]
+# ## Your exercises
+#
+# `hint("7.1")` gives a hint, the next one each time. `solution("7.1")` shows a worked answer once you have tried. And
+# here is how far you are:
+
+# %% name="progress"
+progress(7)
+
+# %% [markdown]
+# ## What to take with you
+#
+# | loss | what it may mean |
+# | --- | --- |
+# | at the floor, $\ln$ of the number of equally likely tokens | all is learned that can be known |
+# | below the floor, on fresh data too | the model sees the answer: look at the mask |
+# | below the floor on seen data, above it on fresh data | learned by heart: more data, then dropout |
+# | falling off a cliff after a flat start | several parts had to fit together |
+#
+# * Training makes heads that we did not design. A **previous-token head** and an **induction head** together can copy;
+#   the second reads what the first has written.
+# * A map shows where a head looks. To know what it is worth, take it out and measure.
+# * Always test on data that was not trained on, and always know the floor.
+#
+# **Next.** [Chapter 8](08_a_real_model.ipynb) opens a model that others have trained, on far more text, and asks what
+# its heads look at. All chapters: [the course's contents](../README.md#chapters).

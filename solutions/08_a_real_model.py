@@ -1,0 +1,853 @@
+# ---
+# jupyter:
+#   course:
+#     minutes: 75
+#     summary: pretrained weights in your class; what attention does not say
+#     title: A real model
+# ---
+
+# %% [markdown]
+# # Chapter 8 · A real model
+#
+# **Goal.** By the end you have put the attention class of chapter 6 inside a model that others have trained, and looked
+# at all of its 72 heads. Then you test the story that such pictures tell, by changing one word. You can say what
+# attention weights explain and what they do not.
+#
+# **Time.** About 75 minutes, exercises included. **You need** chapters 1 to 6, above all `CrossAttention`, and once a
+# network, to download 87 MiB. No other chapter needs that download.
+#
+# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
+
+# %% name="setup"
+import importlib.util, os, sys
+
+REPOSITORY = ""  # OWNER/REPO, written here by: python3 -m course_utils links OWNER/REPO
+sys.path.insert(0, os.path.abspath(".."))  # in a clone, the helpers lie next door
+if importlib.util.find_spec("course_utils") is None:
+    assert REPOSITORY, "course_utils is not here: open this notebook inside a clone of the course."
+    # %pip install -q --no-deps git+https://github.com/{REPOSITORY}
+if "COLAB_RELEASE_TAG" in os.environ:
+    print("On Colab, File > Save a copy in Drive keeps what you write.")
+
+# %% [markdown]
+# This chapter uses two small packages that the others do not: `safetensors` reads files of weights, `tokenizers` cuts
+# text into tokens. The next cell installs them where they are missing.
+
+# %% name="packages"
+if not all(map(importlib.util.find_spec, ["safetensors", "tokenizers"])):
+    print("Installing two small packages ...")
+    # %pip install -q --no-deps safetensors==0.8.0 tokenizers==0.23.3
+
+# %% name="imports"
+import copy
+import hashlib
+import math
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file
+from tokenizers import BertWordPieceTokenizer
+from torch import nn
+
+from course_utils import live, pictures, pretrained
+from course_utils.attention import CrossAttention
+from course_utils.checking import answer, check, hint, progress, solution
+from course_utils.guards import check_numbers
+
+# %% [markdown]
+# ## A file from a stranger
+#
+# The model is called `all-MiniLM-L6-v2`. It is an **encoder**, a small relative of BERT: it reads a whole sentence, in
+# both directions, and returns a context vector for every token. The next cell downloads it and keeps it for the next
+# time. That takes a minute or so, depending on your network. If it cannot, it says so in one sentence, and the rest of
+# this chapter has to wait.
+
+# %% name="download"
+folder = pretrained.download()
+for name in pretrained.FILES:
+    print(f"{name}: {(folder / name).stat().st_size / 2**20:.1f} MiB")
+
+# %% [markdown]
+# 86.7 MiB of weights and a vocabulary of 0.2 MiB. They come from the hub where models are published. Where that cannot
+# be reached they come out of a Python package, and that package was uploaded by somebody we do not know.
+#
+# Can we use a stranger's file? Not by trust, but there is a way to check it. A **digest** boils a file down to 64
+# characters. What happens to the digest if one character is added to the file?
+
+# %% name="digest"
+content = (folder / "vocab.txt").read_bytes()
+print(hashlib.sha256(content).hexdigest())
+print(hashlib.sha256(content + b"!").hexdigest())
+
+# %% [markdown]
+# Nothing of it remains: 07eced37 at the beginning becomes something else altogether. Nobody knows how to make a second
+# file with the same digest. The course knows the digests of the originals, and `download` keeps no file that has
+# another.
+#
+# The package's own code is never run: `download` opens the package as the archive that it is and takes out these two
+# files. Both are harmless to read. One is text, the other is in the safetensors format, which holds names and numbers
+# and no code.
+
+# %% [markdown]
+# ## Words become numbers
+#
+# An article among the course's sources follows the sentence *The cat chased the mouse because it was hungry* through
+# BERT. Its table of weights has 11 rows and 11 columns. The sentence has nine words. Who are the other two?
+
+# %% name="tokenize"
+tokenizer = BertWordPieceTokenizer(str(folder / "vocab.txt"), lowercase=True)
+hungry = "The cat chased the mouse because it was hungry"
+encoded = tokenizer.encode(hungry)
+print(len(encoded.tokens), encoded.tokens)
+
+# %% [markdown]
+# 11 tokens, as in the article: this model has the vocabulary of the article's BERT. The tokenizer has made capital
+# letters small and added `[CLS]` at the start and `[SEP]` at the end. They mark where a text begins and ends. Keep an
+# eye on them.
+#
+# As in chapter 3, a token's number is its place in the vocabulary.
+
+# %% name="token-numbers"
+print("vocabulary:", tokenizer.get_vocab_size())
+print(encoded.ids)
+
+# %% [markdown]
+# 30522 tokens, and "the", number 1996, stands twice in the list. What becomes of a word that is not among the 30522?
+
+# %% name="pieces"
+print(tokenizer.encode("attention, transformers and tokenization").tokens)
+
+# %% [markdown]
+# "tokenization" has been cut in two, `token` and `##ization`; the two signs say that a piece continues a word. The
+# comma is a token of its own.
+
+# %% [markdown]
+# ## What is in the file
+#
+# Now the weights. A file in this format is a dictionary: names and tensors. Here is the last layer.
+
+# %% name="tensor-names"
+tensors = load_file(folder / "model.safetensors")
+print(len(tensors), "tensors, of which in the last layer:")
+for name, tensor in tensors.items():
+    if "layer.5" in name:
+        print(name.removeprefix("encoder.layer.5."), tuple(tensor.shape))
+
+# %% [markdown]
+# Layers are counted from 0, so number 5 is the last of six. In this chapter we count heads from 0, too, as Python does.
+#
+# You know more of these names than it seems. `query`, `key` and `value` are 384 × 384 with a bias of 384, and
+# `attention.output.dense` is what we call `out_proj`. How much of the model is attention?
+
+# %% name="parameter-shares"
+total = sum(tensor.numel() for tensor in tensors.values())
+words = tensors["embeddings.word_embeddings.weight"].numel()
+attention = sum(
+    tensor.numel() for name, tensor in tensors.items() if "attention" in name and "LayerNorm" not in name
+)
+print(f"{total:,} numbers: {words:,} in word vectors, {attention:,} in attention")
+
+# %% [markdown]
+# Of 22,713,728 numbers, half are the table of word vectors, and only 3,548,160 belong to attention. The rest is mostly
+# the two large matrices per layer, 1536 × 384 and 384 × 1536.
+
+# %% [markdown]
+# ## Around attention
+#
+# What does a layer do besides attention? Two things. First, a small **network** treats each token alone: it widens the
+# vector to 1536 numbers, bends it, and brings it back to 384. (The bend is `GELU`, a curve that lets positive numbers
+# through and nearly stops negative ones.) Attention moves information between tokens, the network works on what
+# arrived.
+#
+# Second, neither result replaces its input: it is *added* to it. After each sum, `LayerNorm` brings the vector back to
+# a standard size. With $x$ for the vectors of all tokens, a layer computes
+#
+# $$x' = \mathrm{norm}_1(x + \mathrm{attention}(x)), \qquad
+# \mathrm{output} = \mathrm{norm}_2(x' + \mathrm{network}(x'))$$
+#
+# Here it is with the class from chapter 6. Queries, keys and values all come from the same `x`.
+
+# %% name="layer-class"
+class EncoderLayer(nn.Module):
+    """Attention, then a small network for each token alone: (B, T, d_model) to (B, T, d_model).
+
+    mask: as in CrossAttention.
+    """
+
+    def __init__(self, d_model, num_heads, d_inner):
+        super().__init__()
+        self.attention = CrossAttention(d_model, num_heads)
+        self.norm_1 = nn.LayerNorm(d_model, eps=1e-12)
+        self.network = nn.Sequential(
+            nn.Linear(d_model, d_inner), nn.GELU(), nn.Linear(d_inner, d_model)
+        )
+        self.norm_2 = nn.LayerNorm(d_model, eps=1e-12)
+
+    def forward(self, x, mask=None):
+        x = self.norm_1(x + self.attention(x, x, x, mask))  # (B, T, d_model)
+        return self.norm_2(x + self.network(x))  # (B, T, d_model)
+
+# %% [markdown]
+# Two lines of `forward`, two formulas. There is no causal mask: an encoder does not predict the next token, so it may
+# read all of them.
+#
+# The encoder itself looks up each token's vector, adds a vector for its position, and applies six layers. (BERT reads
+# pairs of texts, too, and marks them as segments 0 and 1. We always have one text, segment 0.)
+
+# %% name="encoder-class"
+class Encoder(nn.Module):
+    """From token numbers (B, T) to context vectors (B, T, d_model); a single sequence is (T,).
+
+    The sizes are those of all-MiniLM-L6-v2. mask: as in CrossAttention; for padding (B, 1, T).
+    """
+
+    def __init__(self, num_layers=6, num_heads=12, d_model=384, d_inner=1536):
+        super().__init__()
+        self.words = nn.Embedding(30522, d_model)
+        self.positions = nn.Embedding(512, d_model)
+        self.segments = nn.Embedding(2, d_model)
+        self.norm = nn.LayerNorm(d_model, eps=1e-12)
+        self.layers = nn.ModuleList(
+            EncoderLayer(d_model, num_heads, d_inner) for _ in range(num_layers)
+        )
+
+    def embed(self, numbers):
+        """The vectors that enter the first layer: word + position + segment, (B, T, d_model)."""
+        check_numbers(numbers, self.words, self.positions)
+        positions = self.positions.weight[:numbers.shape[-1]]  # (T, d_model)
+        x = self.words(numbers) + positions + self.segments.weight[0]  # all in the first segment
+        return self.norm(x)  # (B, T, d_model)
+
+    def forward(self, numbers, mask=None):
+        x = self.embed(numbers)  # (B, T, d_model)
+        for layer in self.layers:
+            x = layer(x, mask)  # (B, T, d_model)
+        return x
+
+# %% [markdown]
+# `check_numbers` computes nothing; it refuses what cannot be token numbers. What remains is to bring the file's 104
+# tensors to their places. The file has other names than we have, so we translate.
+
+# %% name="our-name"
+def our_name(name):
+    """What Encoder calls the tensor that the file calls `name`."""
+    parts = {  # theirs and ours; of two names that match, the longer one comes first
+        "encoder.layer.": "layers.",
+        "embeddings.word_embeddings": "words",
+        "embeddings.position_embeddings": "positions",
+        "embeddings.token_type_embeddings": "segments",
+        "embeddings.LayerNorm": "norm",
+        "attention.self.query": "attention.W_query",
+        "attention.self.key": "attention.W_key",
+        "attention.self.value": "attention.W_value",
+        "attention.output.dense": "attention.out_proj",
+        "attention.output.LayerNorm": "norm_1",
+        "intermediate.dense": "network.0",
+        "output.dense": "network.2",
+        "output.LayerNorm": "norm_2",
+    }
+    for theirs, ours in parts.items():
+        name = name.replace(theirs, ours)
+    return name
+
+# %% [markdown]
+# Try it on one of the names from above.
+
+# %% name="one-name"
+print(our_name("encoder.layer.5.attention.self.query.weight"))
+
+# %% [markdown]
+# So this one goes to `layers.5.attention.W_query.weight`. No matrix is transposed: the file comes from `nn.Linear`
+# layers, and ours are of the same kind.
+
+# %% name="load-encoder"
+def load_encoder(path):
+    """The pretrained encoder, ready to use, from a file in the safetensors format."""
+    unused = ["embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias"]
+    tensors = load_file(path)
+    encoder = Encoder()
+    encoder.load_state_dict({our_name(name): tensors[name] for name in tensors.keys() - unused})
+    return encoder.eval().requires_grad_(False)
+
+
+encoder = load_encoder(folder / "model.safetensors")
+print(f"{sum(parameter.numel() for parameter in encoder.parameters()):,}")
+
+# %% [markdown]
+# 22,565,376 numbers have found their place. (`eval` and `requires_grad_(False)`: we use the model and do not train it.)
+# Three tensors stayed outside: a list of positions, and one layer that this model does not use. `load_state_dict` would
+# have refused a missing name, a superfluous one, or a wrong shape.
+#
+# That is a real model, in about 80 lines, and the attention in it is yours.
+
+# %% [markdown]
+# ## Does it work?
+#
+# The model was trained for one task: sentences that mean the same should get vectors that point the same way. The
+# vector of a sentence is the mean over its tokens. How alike two vectors are is measured by the **cosine** of the angle
+# between them: 1 for the same direction, 0 for no relation. It is the dot product of chapter 1, with both vectors
+# brought to length 1.
+
+# %% name="similar"
+def sentence_vector(sentence, encoder=encoder):
+    """The mean of the context vectors of a sentence: (384,)."""
+    numbers = torch.tensor(tokenizer.encode(sentence).ids)  # (T,)
+    return encoder(numbers).mean(dim=0)  # (T, 384) -> (384,)
+
+
+cat = sentence_vector("The cat chased the mouse")
+for other in ["A kitten ran after a rodent", "The bank raised its interest rates"]:
+    print(f"{F.cosine_similarity(cat, sentence_vector(other), dim=0):.3f}  {other}")
+
+# %% [markdown]
+# 0.645 for the kitten and 0.021 for the bank. The first sentence shares its meaning with ours and not one word, the
+# second a word, "the", and no meaning. So the model reads meaning, and your class carries it. (Another check stands in
+# the course's tests: on every layer, weights and context vectors agree to 1e-5 with those of `transformers`, the
+# library that such models come from.)
+#
+# One more pair. Who chases whom?
+
+# %% name="roles"
+swapped = sentence_vector("The mouse chased the cat")
+print(f"{F.cosine_similarity(cat, swapped, dim=0):.3f}")
+
+# %% [markdown]
+# 0.983, nearly the same vector. For this model, cat and mouse may change places. Keep that in mind, too.
+
+# %% [markdown]
+# ### A mistake that no one reports
+#
+# All query matrices are square, 384 × 384. So a transposed one has the right shape. What if we had loaded them
+# transposed?
+
+# %% name="transposed"
+broken = copy.deepcopy(encoder)
+for layer in broken.layers:
+    layer.attention.W_query.weight.copy_(layer.attention.W_query.weight.T.clone())
+texts = ["The cat chased the mouse", "A kitten ran after a rodent", "The bank raised its interest rates"]
+cat, kitten, bank = [sentence_vector(text, broken) for text in texts]
+print(f"kitten {F.cosine_similarity(cat, kitten, dim=0):.3f}")
+print(f"bank {F.cosine_similarity(cat, bank, dim=0):.3f}")
+
+# %% [markdown]
+# No error, and the result does not even look absurd: 0.503 for the kitten is still more than 0.189 for the bank. A
+# model that is loaded wrongly can look half right. So "looks plausible" is no test of loading; comparing every layer
+# with the original is.
+
+# %% [markdown]
+# ### Several sentences at once
+#
+# A batch needs sentences of equal length, so the tokenizer fills up with `[PAD]`. It also says what is padding. We have
+# to turn its answer round: for the tokenizer 1 means keep, for `CrossAttention` `True` means hidden.
+
+# %% name="padding"
+tokenizer.enable_padding()
+pair = tokenizer.encode_batch([hungry, "The cat slept"])
+tokenizer.no_padding()
+is_padding = torch.tensor([sentence.attention_mask for sentence in pair]) == 0  # (B, T)
+print(pair[1].tokens)
+print(is_padding[1])
+
+# %% [markdown]
+# The second sentence has 5 tokens and 6 times padding. Does it get the same vectors as alone?
+
+# %% name="padded-batch"
+numbers = torch.tensor([sentence.ids for sentence in pair])  # (B, T)
+alone = encoder(numbers[1, :5])  # (5,) -> (5, 384)
+with_mask = encoder(numbers, is_padding[:, None, :])  # (B, T), (B, 1, T) -> (B, T, 384)
+without = encoder(numbers)
+print("with the mask, the same up to 1e-5:", bool((with_mask[1, :5] - alone).abs().max() < 1e-5))
+print("without it:", bool((without[1, :5] - alone).abs().max() < 1e-5))
+
+# %% [markdown]
+# With the mask it does, `True`. Without it every word mixes in some padding, and no error is raised: `False`.
+
+# %% [markdown]
+# ### Exercise 8.1 · The vectors of a batch of sentences
+# 2 points · ★★☆ · 6 minutes
+#
+# `sentence_vector` takes the mean over all tokens. In a batch, that mean must leave out the padding. Write it for a
+# batch of context vectors. `is_padding` is `True` at padding, and every sentence has at least one token that is none.
+
+# %% name="exercise-8-1"
+def my_sentence_vectors(context, is_padding):
+    """(B, d) from context vectors (B, T, d) and is_padding (B, T): means over the tokens that are none."""
+    ### BEGIN SOLUTION
+    kept = (~is_padding).unsqueeze(-1)  # (B, T, 1)
+    return (context * kept).sum(dim=1) / kept.sum(dim=1)  # (B, d) / (B, 1) -> (B, d)
+    ### END SOLUTION
+
+# %% name="check-8-1"
+### BEGIN HIDDEN TESTS
+assert check("8.1", my_sentence_vectors).status == "right"
+### END HIDDEN TESTS
+check("8.1", my_sentence_vectors)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** Padding is multiplied by 0, and each sum is divided by the number of tokens in *its* sentence.
+# `mean(dim=1)` would divide by $T$, the length of the longest one.
+
+# %% [markdown]
+# ## Who does "it" look at?
+#
+# The article says why it picked its sentence: "it" stands for the cat, and the model needs to give "cat" more attention
+# than other words. It then shows a layer with random weights, which can say nothing about that. We have a trained
+# model.
+#
+# The weights of all heads, layer by layer:
+
+# %% name="all-weights"
+def all_weights(encoder, numbers):
+    """The weights of every head for one sequence (T,): (num_layers, num_heads, T, T)."""
+    x, weights = encoder.embed(numbers), []
+    for layer in encoder.layers:
+        weights.append(layer.attention.weights(x, x))  # (num_heads, T, T)
+        x = layer(x)  # (T, d_model)
+    return torch.stack(weights)
+
+
+weights = all_weights(encoder, torch.tensor(encoded.ids))
+print(weights.shape)
+
+# %% [markdown]
+# 6 layers with 12 heads each, so 72 tables of 11 × 11. We want to read one row of them, that of "it", in two columns.
+
+# %% name="look"
+def look(sentence, query, *keys):
+    """How much `query` attends to each of `keys`: a tensor (num_layers, num_heads) for each key."""
+    encoded = tokenizer.encode(sentence)
+    weights = all_weights(encoder, torch.tensor(encoded.ids))  # (num_layers, num_heads, T, T)
+    place = encoded.tokens.index
+    return [weights[:, :, place(query), place(key)] for key in keys]
+
+
+cat, mouse = look(hungry, "it", "cat", "mouse")  # (6, 12) each
+print(f"cat {cat[5, 11]:.3f}, mouse {mouse[5, 11]:.3f}")
+
+# %% [markdown]
+# In the last layer, head 11, "it" gives 0.493 to "cat" and 0.300 to "mouse". Here is the whole head.
+
+# %% name="head-picture"
+pictures.show_weights(
+    weights[5, 11], encoded.tokens, title="Layer 5, head 11",
+    alt="Heat map of one head, eleven tokens as queries and the same eleven as keys. Two columns "
+        "stand out, cat and mouse. In the row of it, the cell of cat is the brightest, at about "
+        "0.49, and that of mouse comes second, at 0.30.",
+)
+
+# %% [markdown]
+# The message: in the row of "it", the brightest cell is "cat". It is tempting to write below: *the model has understood
+# who was hungry.*
+#
+# Has it? Many an article would end here. We go on with three questions. Do other heads say the same? Does this head say
+# something else when it should? And is it about "it" at all?
+
+# %% [markdown]
+# ### Do other heads say the same?
+#
+# We have two tables, what every head gives to the cat and to the mouse. In how many is the cat ahead?
+
+# %% name="how-many-heads"
+print("heads that prefer cat:", int((cat > mouse).sum()), "of", cat.numel())
+
+# %% [markdown]
+# 31 of 72, so 41 prefer the mouse. We picked head 11 of the last layer because it agreed with us. With 72 heads to pick
+# from, something always agrees.
+
+# %% [markdown]
+# ### Does it change its mind?
+#
+# Now change one word: "slow" for "hungry". Who is slow? Most readers say: the mouse.
+#
+# **Question 8.1.** In layer 5, head 11, "it" prefers "cat" to "mouse". If this head finds out what "it" stands for,
+# what should it do with "slow"?
+#
+# * **a** Keep to the cat, since eight of nine words are as before.
+# * **b** Turn to the mouse.
+# * **c** Give both the same.
+
+# %% name="question-8-1"
+answer("Q8.1", "b")
+
+# %% [markdown]
+# So let us see.
+
+# %% name="slow"
+slow = hungry.replace("hungry", "slow")  # change this word as you like and run the cell again
+cat_slow, mouse_slow = look(slow, "it", "cat", "mouse")
+print(slow)
+print(f"cat {cat_slow[5, 11]:.3f}, mouse {mouse_slow[5, 11]:.3f}")
+
+# %% [markdown]
+# 0.470 and 0.289: it stays with the cat. A comparison like this, where the answer should change or should not, is a
+# **control**. This head fails it. What do the other 71 do?
+
+# %% name="turned"
+before, after = cat > mouse, cat_slow > mouse_slow  # (6, 12) each: does the head prefer the cat?
+print("same answer:", int((before == after).sum()))
+print("from cat to mouse:", (before & ~after).nonzero().tolist())
+print("from mouse to cat:", (~before & after).nonzero().tolist())
+
+# %% [markdown]
+# 66 of 72 heads give the same answer to both sentences. Four turn as they should, two turn the wrong way. (The pairs
+# are layer and head.) How far do the four turn?
+
+# %% name="how-far"
+for layer, head in (before & ~after).nonzero().tolist():
+    numbers = [table[layer, head].item() for table in (cat, mouse, cat_slow, mouse_slow)]
+    print(layer, head, "hungry: {:.4f} {:.4f}  slow: {:.4f} {:.4f}".format(*numbers))
+
+# %% [markdown]
+# By a hair. For head 0 of layer 1 the turn is a tie in the printed digits, 0.0068 and 0.0068. Head 5 of layer 3 now
+# gives hardly anything to either, 0.0022 and 0.0035. Head 3 of layer 4 comes closest: it clearly preferred the cat,
+# 0.2124 against 0.1442, but now the mouse leads by only 0.1609 to 0.1562.
+#
+# For layer 0 we could have known. There, "it" and "cat" are only looked-up vectors: they know their own word and
+# position and have not heard of any other word. So "hungry" cannot matter for which of two words a head prefers, only
+# for how much is left for both.
+
+# %% name="layer-0"
+same = torch.allclose(cat[0] / mouse[0], cat_slow[0] / mouse_slow[0], rtol=1e-3)
+print("layer 0, cat : mouse as before:", same)
+same = torch.allclose(cat[1] / mouse[1], cat_slow[1] / mouse_slow[1], rtol=1e-3)
+print("layer 1, cat : mouse as before:", same)
+
+# %% [markdown]
+# In layer 0 the proportion of cat to mouse is the same for both sentences, in all twelve heads. From layer 1 on it
+# moves.
+
+# %% [markdown]
+# ### Exercise 8.2 · Heads that turn
+# 2 points · ★★☆ · 6 minutes
+#
+# Write the search for heads that turn by more than a hair: those that prefer the first word before the change and the
+# second word after it, each time by more than `margin`. Return `True` for every head that turns in this direction.
+
+# %% name="exercise-8-2"
+def my_turning_heads(first_before, second_before, first_after, second_after, margin):
+    """True for heads that turn from the first word to the second; all of shape (num_layers, num_heads)."""
+    ### BEGIN SOLUTION
+    return (first_before - second_before > margin) & (second_after - first_after > margin)
+    ### END SOLUTION
+
+# %% name="check-8-2"
+### BEGIN HIDDEN TESTS
+assert check("8.2", my_turning_heads).status == "right"
+### END HIDDEN TESTS
+check("8.2", my_turning_heads)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** Both differences must be larger than the margin, in opposite directions. Comparing *absolute*
+# differences would also find heads that turn the wrong way, and heads that do not turn at all.
+
+# %% [markdown]
+# ### Six sentences
+#
+# Perhaps we were unlucky with one word. So here are six sentences, each with the noun that "it" stands for, and the
+# other one. The fourth is the article's own second example. The last two are a classic: what does not fit, and what is
+# it too big or too small for?
+
+# %% name="six-sentences"
+trophy = "The trophy did not fit in the suitcase because it was too"
+controls = [  # sentence, what "it" stands for, the other noun
+    (hungry, "cat", "mouse"),
+    ("The cat chased the mouse because it was slow", "mouse", "cat"),
+    ("The mouse fled from the cat because it was scared", "mouse", "cat"),
+    ("The cat catches a rat because it was hungry", "cat", "rat"),
+    (f"{trophy} big", "trophy", "suitcase"),
+    (f"{trophy} small", "suitcase", "trophy"),
+]
+
+# %% [markdown]
+# For each we print what head 11 of the last layer gives to the right and the wrong noun, and how many of the 72 heads
+# prefer the right one.
+
+# %% name="six-answers"
+answers = []  # one (6, 12) table per sentence: does the head prefer the right noun?
+for sentence, right, wrong in controls:
+    to_right, to_wrong = look(sentence, "it", right, wrong)
+    answers.append(to_right > to_wrong)
+    print(f"{right} {to_right[5, 11]:.3f}, {wrong} {to_wrong[5, 11]:.3f}, heads: {int(answers[-1].sum())}")
+
+# %% [markdown]
+# Head 11 of the last layer is right for hungry, scared and big, and wrong for slow, small and the rat: three of six. In
+# the article's second sentence it prefers the rat, 0.503 against 0.363. Too big or too small, it gives the same answer:
+# the trophy.
+#
+# Of all heads, 31, 43, 43, 33, 38 and 35 are right, each time about half of 72. Is there one among them that is always
+# right?
+#
+# **Question 8.2.** Suppose that all 72 heads were coins, tossed once for each of the six sentences. How many coins
+# would you expect to be right six times?
+#
+# * **a** None.
+# * **b** About one.
+# * **c** About twelve.
+
+# %% name="question-8-2"
+answer("Q8.2", "b")
+
+# %% [markdown]
+# And the heads?
+
+# %% name="always-right"
+answers = torch.stack(answers)  # (6 sentences, 6 layers, 12 heads)
+right_of_six = answers.sum(dim=0)  # (6, 12)
+counts = torch.bincount(right_of_six.flatten(), minlength=7)  # heads with 0, 1, ... 6 right
+print(counts.tolist(), "heads;", int(answers.sum()), "of", answers.numel(), "answers are right")
+
+# %% [markdown]
+# None is. Three heads get five right, 35 get three. In total 223 of 432 answers are right. What would 72 coins do,
+# tossed six times each?
+
+# %% name="coins-picture"
+coins = [72 * math.comb(6, k) / 2**6 for k in range(7)]
+pictures.show_curves(
+    {"72 heads": counts, "72 coins": coins},
+    x_label="right answers of six", y_label="how many", title="Heads against coins",
+    alt="Two curves over the number of right answers, from zero to six. Both are hills with the "
+        "top at three. The heads' hill is higher and narrower: 35 heads have three right, where "
+        "22.5 coins would, and no head has none or all six.",
+)
+
+# %% [markdown]
+# The message: the heads are no better than coins. They crowd around three even more than coins do. Why? Most heads do
+# not react to the changed word. Of two sentences that differ in one word only, such a head gets one right whatever it
+# prefers.
+
+# %% [markdown]
+# ### Is it about "it" at all?
+#
+# The third question. Look at the picture of the head again: two bright columns, through *all* rows. Who else looks at
+# the cat?
+
+# %% name="every-query"
+place = encoded.tokens.index
+for token, row in zip(encoded.tokens, weights[5, 11]):
+    print(f"{token:8} cat {row[place('cat')]:.3f}, mouse {row[place('mouse')]:.3f}")
+
+# %% [markdown]
+# Everybody. The `[SEP]` at the end, which stands for nothing at all, gives 0.478 to "cat" and 0.302 to "mouse", almost
+# the numbers of "it". The first "the" gives even more, 0.508. This head collects nouns, whoever asks, and that fits
+# what the model was trained for: to say what a sentence is about.
+#
+# So the row of "it" was true, every number of it. The sentence that we put under the picture was not. We had read one
+# row of eleven, in one head of 72, for one sentence.
+
+# %% [markdown]
+# ## All 72 heads
+#
+# What do the heads do, then? Here are all of them, for the first sentence, as small maps. Each is read like the large
+# ones: row 0 on top, a row is a query. Choose a layer and a head to see it large. Before you do: which pattern do you
+# see most often?
+
+# %% name="all-heads-live"
+live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
+
+# %% [markdown]
+# The message: a few patterns come again and again, and one above all: a bright column on the left, that of `[CLS]`. The
+# head that is large now, layer 0, head 2, looks at the token before, and needs nothing but the positions for that.
+# (`[CLS]` has none before it and looks at itself.)
+#
+# Three things to try. Find the head that looks at the token *after*; it is in layer 1. Go to layer 5, head 11, our head
+# of nouns, and to its neighbours: is it alone? And take the query "it" through some heads: most would give you another
+# story.
+
+# %% [markdown]
+# ### Counting patterns
+#
+# Rather than by eye, let us count. For each head: how much does a token give, on average, to the token before it, to
+# the one after it, to itself, to `[CLS]`, to `[SEP]`? A pattern of one sentence may be an accident, so we average over
+# all six.
+
+# %% name="patterns"
+def patterns(weights):
+    """How much an average token gives to ..., per head: {name: (num_layers, num_heads)}."""
+    along = lambda offset: weights.diagonal(offset, dim1=-2, dim2=-1).mean(dim=-1)
+    return {
+        "token before": along(-1), "itself": along(0), "token after": along(1),
+        "[CLS]": weights[..., 0].mean(dim=-1), "[SEP]": weights[..., -1].mean(dim=-1),
+    }
+
+
+found = [patterns(all_weights(encoder, torch.tensor(tokenizer.encode(s).ids))) for s, _, _ in controls]
+for name in found[0]:
+    share = torch.stack([one[name] for one in found]).mean(dim=0)  # (6, 12), mean over sentences
+    layer, head = divmod(share.argmax().item(), 12)
+    print(f"{name:12} more than half: {int((share > 0.5).sum()):2}  most: {share.max():.3f} in {layer, head}")
+
+# %% [markdown]
+# One head looks at the token before, in layer 0, head 2; its 1.000 is nearly all there is. One looks at the token
+# after, in layer 1, head 8, with 0.572. No head gives itself more than 0.231 or `[SEP]` more than 0.255. But 32 of the
+# 72 heads give more than half of their attention to `[CLS]`; the strongest, head 5 of layer 4, gives 0.841. The other
+# 38 fit none of these patterns.
+#
+# The article guesses that one head may look at neighbours, one at grammar, one at distant words. The neighbours are
+# there. But the most common pattern is one that few would have guessed: looking at a token that stands for nothing.
+
+# %% [markdown]
+# ### What does [CLS] have to say?
+#
+# **Question 8.3.** A head gives 0.9 of its attention to `[CLS]`, in every row. What does that alone say about the
+# head's output?
+#
+# * **a** It is nine tenths of what `[CLS]` means.
+# * **b** It is small.
+# * **c** Not much: it depends on the values, too.
+
+# %% name="question-8-3"
+answer("Q8.3", "c")
+
+# %% [markdown]
+# A weight says how much of a value is mixed in. How long are the values? Here is the mean length of a token's value in
+# each layer, first for `[CLS]`, then for all other tokens.
+
+# %% name="value-lengths"
+x = encoder.embed(torch.tensor(encoded.ids))  # (T, 384)
+for number, layer in enumerate(encoder.layers):
+    lengths = layer.attention.W_value(x).norm(dim=-1)  # (T, 384) -> (T,)
+    print(f"layer {number}: [CLS] {lengths[0]:.3f}, others {lengths[1:].mean():.3f}")
+    x = layer(x)  # (T, 384)
+
+# %% [markdown]
+# Short: in layer 1, 0.689 against 13.288, in layers 2 and 4 less than a twentieth of the others, in layer 3 about a
+# fifth. That explains the bright columns. Softmax forces a head to give away all its attention, even when it has
+# nothing to say. Then it can give it to `[CLS]`, where a large weight on nearly nothing adds nearly nothing. In layer 0
+# the value of `[CLS]` is not yet so short, and there the column is rare.
+#
+# So a weight alone does not say how much a token contributes: weight *times value* enters the sum.
+
+# %% [markdown]
+# ### Exercise 8.3 · How many tokens does a head look at?
+# 3 points · ★★★ · 8 minutes
+#
+# A row with all its weight on one token looks at 1 token, an even row over four tokens at 4. In between, $\exp(-\sum_j
+# w_j \ln w_j)$ is a good measure; what stands in the parentheses is called the **entropy** of the row. Write it for
+# weights of any shape $(\dots, T, T)$, and return the mean over the rows. One trap: $0 \cdot \ln 0$ should count as 0.
+
+# %% name="exercise-8-3"
+def my_breadth(weights):
+    """The mean over queries of exp(entropy): (...) from weights (..., T, T), rows summing to 1."""
+    ### BEGIN SOLUTION
+    entropy = -torch.xlogy(weights, weights).sum(dim=-1)  # (..., T); xlogy(0, 0) is 0
+    return entropy.exp().mean(dim=-1)  # (...)
+    ### END SOLUTION
+
+# %% name="check-8-3"
+### BEGIN HIDDEN TESTS
+assert check("8.3", my_breadth).status == "right"
+### END HIDDEN TESTS
+check("8.3", my_breadth)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** `torch.xlogy(w, w)` is $w \ln w$ with 0 at $w = 0$. The sum runs over the keys, the last dimension;
+# over the queries it would not be an entropy, as columns do not sum to 1.
+
+# %% [markdown]
+# ## Does the head matter?
+#
+# Our head of nouns does not say what "it" stands for. Is it idle, then? Attention weights cannot answer that, but there
+# is an experiment that can: **remove** the head and see what changes.
+#
+# A head's 32 numbers leave it through 32 columns of `out_proj`. If these are 0, nobody hears it.
+
+# %% name="without-head"
+def without_head(encoder, layer, head):
+    """A copy of the encoder in which one head is not heard."""
+    silenced = copy.deepcopy(encoder)
+    attention = silenced.layers[layer].attention
+    columns = slice(head * attention.head_dim, (head + 1) * attention.head_dim)
+    attention.out_proj.weight[:, columns] = 0  # (384, 32)
+    return silenced
+
+# %% [markdown]
+# How far does the final vector of "it" move, compared with its length? We try the head of nouns, and three heads of
+# layer 4 with more and with less attention to `[CLS]`. What would you expect?
+
+# %% name="remove-heads"
+numbers = torch.tensor(encoded.ids)
+it = encoder(numbers)[place("it")]  # (384,)
+for layer, head in [(5, 11), (4, 5), (4, 2), (4, 10)]:
+    moved = without_head(encoder, layer, head)(numbers)[place("it")] - it
+    to_cls = weights[layer, head, place("it"), 0]
+    print(f"layer {layer}, head {head}: gives [CLS] {to_cls:.3f}, moves it by {moved.norm() / it.norm():.3f}")
+
+# %% [markdown]
+# The head of nouns is not idle at all: without it, "it" moves by 0.453, nearly half its length. It matters. Only the
+# story about it was wrong.
+#
+# And in layer 4? Head 5 gives `[CLS]` 0.833 and matters little, 0.043. But head 2, which gives it 0.651, matters more
+# (0.127) than head 10, which gives it 0.243 (0.110). The little that goes to other tokens can weigh much. So not even
+# "it looks at nothing" can be read off the weights.
+
+# %% [markdown]
+# ### Exercise 8.4 · Hear one head only
+# 1 point · ★☆☆ · 4 minutes
+#
+# The opposite experiment asks what one head says on its own. Write its heart: a *copy* of an `out_proj` matrix in which
+# only one head is heard. Heads are counted from 0. The original must stay as it is.
+
+# %% name="exercise-8-4"
+def my_only_head(out_weight, head, head_dim):
+    """A copy of out_weight, (d_out, num_heads * head_dim), with the columns of all other heads at 0."""
+    ### BEGIN SOLUTION
+    own = slice(head * head_dim, (head + 1) * head_dim)
+    alone = torch.zeros_like(out_weight)
+    alone[:, own] = out_weight[:, own]  # (d_out, head_dim)
+    return alone
+    ### END SOLUTION
+
+# %% name="check-8-4"
+### BEGIN HIDDEN TESTS
+assert check("8.4", my_only_head).status == "right"
+### END HIDDEN TESTS
+check("8.4", my_only_head)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** `nn.Linear` stores one row per output and one column per input, and heads are inputs of `out_proj`.
+# Rows set to 0 would silence outputs, to which all heads contribute. And whoever writes into the matrix itself instead
+# of a new one changes the model, for every cell that comes after.
+
+# %% [markdown]
+# ## Your exercises
+#
+# `hint("8.2")` gives a hint, the next one each time. `solution("8.2")` shows a worked answer once you have tried. And
+# here is how far you are:
+
+# %% name="progress"
+progress(8)
+
+# %% [markdown]
+# ## What attention weights explain
+#
+# * They say **where a layer took its mix from**. That is exact: it is how the layer computes. Layer 0, head 2 reads the
+#   token before, for every sentence we tried.
+# * They do not say **how much that mattered**. A weight on a short value contributes little. Remove the head to see.
+# * They do not say **why**. A head that collects nouns looks, from the row of "it", like a head that resolves pronouns.
+# * They do not say **what the model understood**. This one gives nearly the same vector to a chase and its reverse.
+#   Nothing in its training asked who was hungry.
+#
+# One sentence and one head make a story. What turns a story into a finding is a control: a word changed so that the
+# answer should change, all heads and not the one that agrees, other queries, a coin. (Other models may well have heads
+# that pass such controls. Then you will be able to show it.)
+
+# %% [markdown]
+# ## What to take with you
+#
+# | question | what we saw |
+# | --- | --- |
+# | does the class fit a real model? | yes: 22.6 million pretrained numbers, in about 80 lines |
+# | does "it" look at the cat? | in 31 of 72 heads |
+# | does the best-looking head turn when it should? | no: cat for hungry, cat for slow |
+# | do the heads beat coins? | no: about half of all answers are right |
+# | is it special to "it"? | no: in that head every token looks at the nouns |
+# | do large weights on `[CLS]` carry much? | hardly: its values are short from layer 1 on |
+#
+# * Pretrained weights are names and tensors. Check the file's digest, translate the names, and let `load_state_dict`
+#   refuse what does not fit. A transposed square matrix fits.
+# * Padding needs the mask twice: in attention, and in the mean over tokens.
+# * A picture of attention is a measurement. Its caption is a claim, and needs a control.
+#
+# **Next.** This is the last chapter. You have gone from the dot product of two vectors to the inside of a real model,
+# and you know what to ask of the next picture of attention that you see. All chapters: [the course's
+# contents](../README.md#chapters).

@@ -1,0 +1,114 @@
+"""How fast is the grader, as ratios: to nbgrader on the same submissions, of two workers to one, of memory for many to few?
+
+    python -m tests.benchmarks.grading NBGRADER_PYTHON [ROUNDS] [MANY]
+
+NBGRADER_PYTHON is the Python of an environment with nbgrader==0.9.6, ipykernel, numpy and torch. Every contender is a whole
+command, its start included, and they take turns, so that a busy machine slows all of them. The submissions are chapter 3,
+answered as in tests/answers; nbgrader grades NBGRADERS of them, since each takes it seconds, and the rates are compared.
+Without protection, the grader refuses; so what is measured has the sandbox on.
+"""
+
+import itertools
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import nbformat
+
+from tests import stored
+from tests.answers import ANSWERS
+
+CHAPTER = "03_hiding_the_future"
+OURS, NBGRADERS, FEW = 100, 5, 20  # submissions
+
+
+def submit(folder, number):
+    """Write this many submissions, {folder}/student-0001/{CHAPTER}.ipynb and so on; return the folder."""
+    chapter = stored.read(stored.ROOT / "notebooks" / f"{CHAPTER}.ipynb")
+    exercises = {cell.id: cell for cell in chapter.cells if cell.id.startswith("exercise-")}
+    answers = {
+        cell_id: itertools.cycle([answer.source for answer in ANSWERS if f"exercise-{answer.exercise.replace('.', '-')}" == cell_id])
+        for cell_id in exercises
+    }  # fmt: skip
+    for student in range(1, number + 1):
+        for cell_id, cell in exercises.items():
+            cell.source = next(answers[cell_id])
+        place = folder / f"student-{student:04}"
+        place.mkdir(parents=True)
+        nbformat.write(chapter, place / f"{CHAPTER}.ipynb")
+    return folder
+
+
+def timed(command, cwd, **variables):
+    """Wall-clock seconds of a command that must succeed."""
+    begin = time.perf_counter()
+    answer = subprocess.run(command, cwd=cwd, env=os.environ | variables, capture_output=True, text=True)
+    if answer.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\n{answer.stdout[-2000:]}{answer.stderr[-2000:]}")
+    return time.perf_counter() - begin
+
+
+def grade(folder, workers):
+    """Seconds of our command on a folder of submissions, with nothing from a run before."""
+    with tempfile.TemporaryDirectory() as out:
+        options = [folder, "--out", out, "--workers", str(workers)]
+        return timed([sys.executable, "-m", "course_utils", "grade", *options], stored.ROOT)
+
+
+def nbgrader_command(arguments, folder, python):
+    """`timed` for nbgrader, whose notebooks import the course and which looks for its tools on the path."""
+    path = os.pathsep.join([str(python.parent), os.environ["PATH"]])
+    return timed([python, "-m", "nbgrader", *arguments], folder, PATH=path, PYTHONPATH=str(stored.ROOT))
+
+
+def nbgrader_course(folder, python):
+    """A course for nbgrader, made from the solved chapter, with NBGRADERS submissions."""
+    source = folder / "source" / "ch3"
+    source.mkdir(parents=True)
+    (source / f"{CHAPTER}.ipynb").write_bytes((stored.ROOT / "solutions" / f"{CHAPTER}.ipynb").read_bytes())
+    nbgrader_command(["generate_assignment", "ch3", "--create"], folder, python)
+    for place in submit(folder / "students", NBGRADERS).iterdir():
+        (folder / "submitted" / place.name).mkdir(parents=True)
+        place.rename(folder / "submitted" / place.name / "ch3")
+    return folder
+
+
+def nbgrader(folder, python):
+    """Seconds of nbgrader on its course."""
+    return nbgrader_command(["autograde", "ch3", "--create", "--force"], folder, python)
+
+
+def largest_process():
+    """Megabytes of memory that the largest process started here so far has used."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+
+
+def main(python, rounds=3, many=2000):
+    """Run the contenders turn about and print the ratios."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        grade(submit(folder / "few", FEW), 1)
+        few = largest_process()
+        grade(submit(folder / "many", many), 2)
+        print(f"largest process: {few:.0f} MB for {FEW} submissions, {largest_process():.0f} MB for {many}", flush=True)
+
+        ours = submit(folder / "ours", OURS)
+        course = nbgrader_course(folder / "course", python)
+        against, scaling = [], []
+        for number in range(1, rounds + 1):
+            theirs, one, two = nbgrader(course, python) / NBGRADERS, grade(ours, 1) / OURS, grade(ours, 2) / OURS
+            against.append(theirs / one)
+            scaling.append(one / two)
+            print(f"round {number}: nbgrader {theirs:.2f}, one worker {one:.3f}, two {two:.3f} s a submission", flush=True)
+        print(f"median: {statistics.median(against):.0f} times nbgrader's rate with one worker")
+        print(f"median: two workers {statistics.median(scaling):.2f} times one")
+
+
+if __name__ == "__main__":
+    python, *numbers = sys.argv[1:]
+    main(Path(python).absolute(), *map(int, numbers))

@@ -1,0 +1,54 @@
+"""Chapter 8's live figure: every head as a small map, one of them large."""
+
+import re
+
+import pytest
+import torch
+
+from course_utils.live.all_heads import all_heads_figure
+from course_utils.live.drawing import Pixels
+
+TOKENS = ["[CLS]", "a", "b", "[SEP]"]
+
+
+def weights():
+    """Two layers of three heads; layer 1, head 2 looks at the token before."""
+    before = torch.zeros(4, 4)
+    before[[0, 1, 2, 3], [0, 0, 1, 2]] = 1
+    even = torch.full((2, 3, 4, 4), 0.25)
+    even[1, 2] = before
+    return even
+
+
+def test_every_head_has_its_small_map_and_the_chosen_one_is_said_in_words():
+    figure = all_heads_figure(weights(), TOKENS, layer=1, head=2)
+    assert sum(isinstance(shape, Pixels) for shape in figure.drawing().shapes) == 6
+    assert "layer 1, head 2: an average token gives 1.00 to the one before it" in figure.drawing().say.lower()
+
+
+def test_the_large_map_follows_the_controls():
+    figure = all_heads_figure(weights(), TOKENS)
+    assert figure.picture.value.count("weight 0.2500") == 16
+    figure.controls["layer"].value, figure.controls["head"].value = 1, 2
+    assert "weight 0.2500" not in figure.picture.value and figure.picture.value.count("weight 1.0000") == 4
+    figure.controls["query"].value = 2
+    assert re.search(r'Layer 1, head 2: query "b" attends most to "a" \(1.00\)', figure.drawing().say)
+
+
+@pytest.mark.parametrize(
+    "shape, more, sentence",
+    [
+        ((3, 4, 4), {}, r"are \(num_layers, num_heads, T, T\); this has shape \(3, 4, 4\)"),
+        ((2, 3, 5, 5), {}, r"needs a matrix of shape \(4, 4\)"),
+        ((2, 3, 4, 4), {"layer": 2}, "no layer 2, head 0: layers go from 0 to 1, heads from 0 to 2"),
+        ((2, 3, 4, 4), {"head": -1}, "no layer 0, head -1"),
+    ],
+)
+def test_what_cannot_be_drawn_gets_a_sentence(shape, more, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        all_heads_figure(torch.full(shape, 1 / shape[-1]), TOKENS, **more)
+
+
+def test_a_sentence_that_is_too_long_gets_a_sentence():
+    with pytest.raises(ValueError, match="room for 44 tokens, not 45"):
+        all_heads_figure(torch.full((1, 1, 45, 45), 1 / 45), [str(k) for k in range(45)])

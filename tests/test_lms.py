@@ -1,0 +1,108 @@
+"""Files of learning platforms: one column is filled, and every other byte stays."""
+
+import pytest
+
+from course_utils.grading import lms
+from course_utils.grading.submissions import Student
+
+JANE, JOHN = Student("jane", "Jane Doe", ("77",)), Student("john", "John Roe", ("78",))
+SCORES = [(JANE, 9, 9), (JOHN, 4, 9)]
+
+CANVAS = (
+    "\ufeffStudent,ID,SIS User ID,SIS Login ID,Section,Attention (501),Final Score\r\n"
+    "    Points Possible,,,,,18,(read only)\r\n"
+    '"Doe, Jane",77,x1,jane,"A ""B"", C",,\r\n'
+    '"Roe, John",78,x2,john, A ,"",50\r\n'
+    '"Poe, Mia",79,x3,mia,A,3,\r\n'
+)
+MOODLE = (
+    'Identifier,"Full name","Email address",Status,Grade,"Maximum Grade","Feedback comments"\n'
+    'Participant 77,"Jane Doe",j@x.edu,"Submitted, late",,"100.00","line one\nline two"\n'
+    'Participant 78,"John Roe",r@x.edu,Submitted,-,"100.00",\n'
+)
+
+
+def test_canvas_gets_points_in_its_column_and_nothing_else_changes():
+    filled, remarks = lms.fill(CANVAS.encode(), lms.CANVAS, SCORES)
+    expected = CANVAS.replace('C",,', 'C",18,').replace(' A ,"",50', ' A ,"8",50')  # 4 of 9, and 18 there
+    assert filled.decode() == expected and remarks == []
+
+
+def test_moodle_gets_grades_in_its_column_and_nothing_else_changes():
+    filled, remarks = lms.fill(MOODLE.encode(), lms.MOODLE, SCORES)
+    assert filled.decode() == MOODLE.replace('late",,', 'late",100,').replace("Submitted,-,", "Submitted,44.44,")
+    assert remarks == []
+
+
+@pytest.mark.parametrize("text, platform", [(CANVAS, lms.CANVAS), (MOODLE, lms.MOODLE)], ids=["Canvas", "Moodle"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace(",", ";"),
+        lambda text: text.replace("\r\n", "\n"),
+        lambda text: text.rstrip(),
+        lambda text: text,
+    ],
+    ids=["semicolons", "line ends", "no last line end", "as it is"],
+)
+def test_without_scores_a_file_comes_back_byte_for_byte(text, platform, change):
+    content = change(text).encode()
+    assert lms.fill(content, platform, []) == (content, [])
+
+
+def test_a_file_in_an_older_encoding_keeps_it():
+    content = MOODLE.replace("Jane", "Zoë").encode("cp1252")
+    filled, _ = lms.fill(content, lms.MOODLE, SCORES)
+    assert filled == content.replace(b'late",,', b'late",100,').replace(b"Submitted,-,", b"Submitted,44.44,")
+
+
+@pytest.mark.parametrize(
+    "student",
+    [
+        Student("k", "someone", ("77",)),
+        Student("k", "jane"),
+        Student("k", "X1"),
+        Student("k", "Jane Doe"),
+        Student("k", "Doe, Jane"),
+    ],
+    ids=["ID", "login", "SIS ID", "name", "name as in Canvas"],
+)
+def test_a_student_is_found_by_what_the_download_tells(student):
+    filled, remarks = lms.fill(CANVAS.encode(), lms.CANVAS, [(student, 9, 9)])
+    assert filled.decode() == CANVAS.replace('C",,', 'C",18,') and remarks == []
+
+
+def test_who_has_no_row_or_not_one_alone_is_named_and_nothing_is_filled():
+    twins = MOODLE + 'Participant 80,"Jane Doe",d@x.edu,Submitted,,"100.00",\n'
+    scores = [(Student("a", "Jane Doe"), 9, 9), (Student("b", "Nobody"), 9, 9)]
+    filled, remarks = lms.fill(twins.encode(), lms.MOODLE, scores)
+    assert filled == twins.encode()
+    assert "Jane Doe: 2 rows" in remarks[0] and "Nobody: no row" in remarks[1]
+
+
+def test_two_submissions_for_one_row_are_named():
+    filled, remarks = lms.fill(CANVAS.encode(), lms.CANVAS, [(JANE, 9, 9), (Student("b", "jane"), 0, 9)])
+    assert b'C",18,' in filled and "the same row" in remarks[0]
+
+
+def test_of_several_assignments_one_must_be_named():
+    two = CANVAS.replace("Section,", "Other (502),")
+    with pytest.raises(lms.Unusable, match=r"--column.*'Other \(502\)', 'Attention \(501\)'"):
+        lms.fill(two.encode(), lms.CANVAS, SCORES)
+    filled, _ = lms.fill(two.encode(), lms.CANVAS, SCORES, column="Attention")
+    assert b'C",18,' in filled
+
+
+@pytest.mark.parametrize(
+    "content, platform",
+    [
+        (b"", lms.CANVAS),
+        (MOODLE.encode(), lms.CANVAS),
+        (CANVAS.encode(), lms.MOODLE),
+        (b"\x89PNG\0\1", lms.MOODLE),
+        (b'Full name,Grade\n"open, quote\n', lms.MOODLE),
+    ],
+)
+def test_another_file_is_refused(content, platform):
+    with pytest.raises(lms.Unusable):
+        lms.fill(content, platform, SCORES)

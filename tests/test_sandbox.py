@@ -1,0 +1,222 @@
+"""The sandbox as the grader meets it: the same outcomes as `check`, one protection or a refusal, what answers may import."""
+
+import ast
+import importlib
+import linecache
+import re
+
+import pytest
+
+from course_utils.checking import worked
+from course_utils.checking.calls import perform
+from course_utils.checking.judging import judge
+from course_utils.exercises import EXERCISES
+from course_utils.grading.sandbox import Protection, Sandbox, Unprotected, machine, protection, reduced
+from course_utils.grading.sandbox.machine import works
+from tests import boxes, stored
+from tests.answers import ANSWERS
+from tests.boxes import IMPORTS, RIGHT, WRONG, look, result, sandbox
+from tests.test_exercises import imports
+
+__all__ = ["sandbox"]  # a fixture; pytest finds it by its name
+
+
+# --- the same outcomes as in check ------------------------------------------------------------------------------------
+
+
+def imports_cell(exercise):
+    """The text of the imports cell of an exercise's chapter."""
+    return re.search(r'# %% name="imports"\n(.*?)\n# %%', worked.source_of(exercise.chapter), re.DOTALL)[1]
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+def test_the_solution_earns_all_points(sandbox, exercise):
+    code, _ = worked.answer_to(exercise.id)
+    outcome = sandbox.run([imports_cell(exercise), code], exercise.name, exercise.calls, exercise.chapter)
+    assert outcome.trouble is None and judge(exercise, outcome.replies).status == "right", outcome
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+def test_the_untouched_stub_is_not_attempted(sandbox, exercise):
+    (cell,) = [
+        cell for path in stored.PATHS if path.parent.name == "notebooks" for cell in stored.read(path).cells
+        if cell.id == f"exercise-{exercise.id.replace('.', '-')}"
+    ]  # fmt: skip
+    outcome = sandbox.run([imports_cell(exercise), cell.source], exercise.name, exercise.calls, exercise.chapter)
+    assert judge(exercise, outcome.replies).status == "not attempted"
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+def test_every_answer_gets_the_outcome_that_check_gives_it(sandbox, exercise):
+    for answer in [answer for answer in ANSWERS if answer.exercise == exercise.id]:
+        names = imports(exercise)
+        linecache.cache["<answer>"] = (0, None, answer.source.splitlines(keepends=True), "<answer>")  # as in a notebook
+        exec(compile(answer.source, "<answer>", "exec"), names)
+        here = judge(exercise, perform(names[exercise.name], exercise.calls))
+        cells = [imports_cell(exercise), answer.source]
+        outcome = sandbox.run(cells, exercise.name, exercise.calls, exercise.chapter)
+        there = judge(exercise, outcome.replies)
+        assert (there.status, there.mistake, there.points) == (here.status, here.mistake, here.points), answer.source
+
+
+def test_a_message_points_into_the_learners_line(sandbox):
+    _, judged = result(sandbox, "def my_causal_weights(scores):\n    return scores @ torch.ones(7, 7)\n")
+    assert "in line 2, `return scores @ torch.ones(7, 7)`" in judged.message
+
+
+# --- what runs ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_fails_in_an_earlier_cell_costs_only_that_statement(sandbox):
+    cells = ["import torch\nfirst = undefined\nsize = 3", "size = size + 1  # 4", "not Python"]
+    outcome = sandbox.run([*cells, "def seen():\n    return size"], "seen", [boxes.LOOK], chapter=3)
+    assert outcome.replies[0]["values"] == [4]
+
+
+def test_one_run_finds_nothing_of_another(sandbox):
+    look(sandbox, "import math\nmath.left_here = 1\nleft_here = 1\ndef seen(): return ''")
+    assert look(sandbox, "import math\ndef seen():\n    return str(hasattr(math, 'left_here') or 'left_here' in globals())") == "False"
+
+
+def test_every_run_draws_the_same_numbers(sandbox):
+    code = IMPORTS + "import random\ndrawn = torch.rand(1).item(), random.random()\ndef seen():\n    return str(drawn)"
+    assert look(sandbox, code) == look(sandbox, code)
+
+
+def test_a_helper_takes_the_place_of_the_students_own(sandbox):
+    cells = ["def my_mask(T):\n    return None", "def seen():\n    return my_mask(2).tolist()"]
+    helper = "import torch\ndef my_mask(T):\n    return torch.ones(T, T)"
+    alone = sandbox.run(cells, "seen", [boxes.LOOK], chapter=3)
+    helped = sandbox.run(cells, "seen", [boxes.LOOK], chapter=3, helpers={"my_mask": helper})
+    assert "AttributeError" in alone.replies[0]["error"]["type"]
+    assert helped.replies[0]["values"] == [[[1.0, 1.0], [1.0, 1.0]]]
+
+
+# --- what answers may import --------------------------------------------------------------------------------------------
+
+
+def chapters_imports():
+    """(number of the chapter, module of the course, name) for everything that a chapter's cells import from the course."""
+    for path in stored.PATHS:
+        if path.parent.name == "solutions":
+            for cell in stored.code_cells(stored.read(path)):
+                code = re.sub(r"(?m)^( *)%", r"\1# %", cell.source)
+                for node in ast.walk(ast.parse(code)):
+                    if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("course_utils"):
+                        for alias in node.names:
+                            yield int(path.name[:2]), node.module, alias.name
+
+
+def test_all_that_a_chapter_imports_is_there_for_its_answers(sandbox):
+    silent = re.compile("|".join(map(re.escape, reduced.SILENT)))
+    for chapter, module, name in sorted(set(chapters_imports())):
+        assert silent.match(module) or silent.match(f"{module}.{name}") or module in reduced.modules(chapter), (
+            f"chapter {chapter} imports {module}: list it in course_utils/grading/sandbox/reduced.py"
+        )
+        code = f"from {module} import {name} as imported\ndef seen():\n    return type(imported).__name__"
+        (reply,) = sandbox.run([code], "seen", [boxes.LOOK], chapter=chapter).replies
+        assert reply["values"], f"chapter {chapter}: {name} from {module}"
+
+
+def test_a_taught_class_is_the_courses_own(sandbox):
+    code = """
+import torch
+from course_utils.attention import SelfAttention_v2
+def seen():
+    torch.manual_seed(123)
+    return str(SelfAttention_v2(3, 2)(torch.ones(2, 3)).tolist())
+"""
+    names = {}
+    exec(code, names)
+    assert look(sandbox, code) == names["seen"]()
+
+
+@pytest.mark.parametrize("chapter, there", [(2, set()), (3, {"SelfAttention_v1", "SelfAttention_v2"})])
+def test_a_class_can_be_imported_only_after_the_chapter_that_builds_it(sandbox, chapter, there):
+    names = [name for name in vars(importlib.import_module("course_utils.attention")) if "Attention" in name]
+    assert len(names) >= 5
+    code = f"""
+import course_utils.attention
+def seen():
+    return " ".join(name for name in {names!r} if hasattr(course_utils.attention, name))
+"""
+    (reply,) = sandbox.run([code], "seen", [boxes.LOOK], chapter=chapter).replies
+    assert set(reply["values"][0].split()) == there
+
+
+@pytest.mark.parametrize("module", ["exercises", "checking.worked", "grading.grade", "publish.chapter"])
+def test_nothing_that_answers_can_be_imported(sandbox, module):
+    code = f"""
+def seen():
+    try:
+        import course_utils.{module} as found
+    except ImportError as error:
+        return "no module"
+    return str(sorted(name for name in vars(found) if not name.startswith("__")))
+"""
+    assert look(sandbox, code) in ("no module", "[]")
+
+
+# --- which protection ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not boxes.in_ci(), reason="only CI must offer a protection; here the sandbox tests say what is missing")
+def test_ci_runs_the_sandbox_tests():
+    assert protection() is not Protection.NONE, "no test of the sandbox ran: this machine must allow namespaces or Landlock"
+
+
+def test_the_first_way_that_works_is_taken(monkeypatch):
+    for working in Protection:
+        monkeypatch.setattr(machine, "works", lambda way: way is working)
+        monkeypatch.setattr("sys.platform", "linux")
+        protection.cache_clear()
+        assert protection() is working
+    protection.cache_clear()
+
+
+def test_without_protection_nothing_runs_unless_it_is_asked_for(monkeypatch):
+    monkeypatch.setattr(machine, "protection", lambda: Protection.NONE)
+    with pytest.raises(Unprotected, match="This machine offers no protection .* say that these answers may run without"):
+        Sandbox()
+    with Sandbox(Protection.NONE) as sandbox:
+        assert sandbox.protection is Protection.NONE
+
+
+def test_asked_to_run_without_protection_it_grades_the_same(monkeypatch):
+    with Sandbox(Protection.NONE, seconds=2) as sandbox:
+        assert result(sandbox, RIGHT)[1].status == "right"
+        assert result(sandbox, WRONG)[1].mistake == "future not masked"
+        assert "took longer than 2 s" in result(sandbox, "while True:\n    pass")[0].trouble
+        assert "segmentation fault" in result(sandbox, "import ctypes\nctypes.string_at(1)")[0].trouble
+        assert "ended Python" in result(sandbox, "import os\nos._exit(0)")[0].trouble
+
+
+@pytest.mark.parametrize("way", boxes.WAYS, ids=lambda way: way.name.lower())
+def test_a_probe_notices_when_a_measure_does_not_hold(way, monkeypatch):
+    boxes.skip_without(way)
+    sights = machine.sights()
+    monkeypatch.setattr(machine, "sights", lambda: sights | {"folders": [*sights["folders"], str(machine.COURSE)]})
+    assert not works(way)
+
+
+@pytest.mark.parametrize("way", boxes.WAYS, ids=lambda way: way.name.lower())
+def test_a_course_that_is_installed_among_the_packages_is_hidden(way, tmp_path, monkeypatch):
+    boxes.skip_without(way)
+    installed = tmp_path / "packages" / "course_utils"
+    installed.mkdir(parents=True)
+    (installed / "worked.py").write_text("answers = 1")
+    (tmp_path / "packages/neighbour.txt").write_text("in sight")
+    real = machine.packages()
+    monkeypatch.setattr(machine, "packages", lambda: [*real, str(installed.parent)])
+    code = """
+def seen():
+    texts = []
+    for name in ("course_utils/worked.py", "neighbour.txt"):
+        try:
+            texts.append(open(folder + "/" + name).read())
+        except OSError as error:
+            texts.append("hidden")
+    return " ".join(texts)
+"""
+    with Sandbox(way) as sandbox:
+        assert look(sandbox, f"folder = {str(installed.parent)!r}\n" + code) == "hidden in sight"

@@ -1,0 +1,232 @@
+"""Who handed in what: every form of download is understood; no file leads out of the folder or fills the memory."""
+
+import io
+import os
+import struct
+import zipfile
+
+import pytest
+
+from course_utils.grading import tree
+from course_utils.grading.submissions import submissions
+from tests.handed_in import NAME, lay, zipped
+
+BOOK = b'{"cells": []}'
+
+
+def seen(start):
+    """{(name, ids): names of the notebooks} for all submissions."""
+    return {
+        (found.student.name, found.student.ids): [file.parts[-1] for file in found.notebooks]
+        for found in submissions(start)
+    }
+
+
+FORMS = {
+    "a folder a student": (
+        {f"alice/{NAME}": BOOK, f"bob/deep/er/{NAME}": BOOK, "bob/notes.pdf": b""},
+        {("alice", ()): [NAME], ("bob", ()): [NAME]},
+    ),
+    "flat names": (
+        {
+            "alice.ipynb": BOOK,
+            f"bob_{NAME}": BOOK,
+            f"{NAME[:-6]} - carol.ipynb": BOOK,
+            f"alice_{NAME[:-6]} (1).ipynb": BOOK,
+        },
+        {
+            ("alice", ()): ["alice.ipynb", f"alice_{NAME[:-6]} (1).ipynb"],
+            ("bob", ()): [f"bob_{NAME}"],
+            ("carol", ()): [f"{NAME[:-6]} - carol.ipynb"],
+        },
+    ),
+    "Canvas": (
+        {
+            f"doejane_LATE_123_4567_{NAME}": BOOK,
+            "doejane_123_4568_work.zip": zipped({"x.ipynb": BOOK}),
+            f"roe_9_1_{NAME}": BOOK,
+        },
+        {("doejane", ("123",)): ["x.ipynb", f"doejane_LATE_123_4567_{NAME}"], ("roe", ("9",)): [f"roe_9_1_{NAME}"]},
+    ),
+    "Moodle's folders": (
+        {f"Jané Doe_77_assignsubmission_file_/{NAME}": BOOK, f"X Y_78_assignsubmission_file/{NAME}": BOOK},
+        {("Jané Doe", ("77",)): [NAME], ("X Y", ("78",)): [NAME]},
+    ),
+    "Moodle's flat names": (
+        {f"Jané Doe_77_assignsubmission_file_{NAME}": BOOK},
+        {("Jané Doe", ("77",)): [f"Jané Doe_77_assignsubmission_file_{NAME}"]},
+    ),
+    "Gradescope": (
+        {
+            f"assignment_5_export/submission_11/{NAME}": BOOK,
+            "assignment_5_export/submission_metadata.yml": b"submission_11:\n  :submitters:\n  - :name: Jane Doe\n"
+            b"    :sid: '42'\n    :email: j@x.edu\n",
+        },
+        {("Jane Doe", ("42", "j@x.edu")): [NAME]},
+    ),
+    "wrapped in one folder": (
+        {f"downloads/class/alice/{NAME}": BOOK, f"downloads/class/bob/{NAME}": BOOK},
+        {("alice", ()): [NAME], ("bob", ()): [NAME]},
+    ),
+    "names that browsers changed": (
+        {"alice/x.ipynb.txt": BOOK, "alice/Y.IPYNB": BOOK, "bob/x.ipynb.json": BOOK},
+        {("alice", ()): ["Y.IPYNB", "x.ipynb.txt"], ("bob", ()): ["x.ipynb.json"]},
+    ),
+    "traces of tools": (
+        {
+            f"alice/{NAME}": BOOK,
+            "alice/.ipynb_checkpoints/a.ipynb": BOOK,
+            "__MACOSX/alice/._a.ipynb": BOOK,
+            "b/c.ipynb": BOOK,
+        },
+        {("alice", ()): [NAME], ("b", ()): ["c.ipynb"]},
+    ),
+    "a zip a student": (
+        {"alice.zip": zipped({f"hw/{NAME}": BOOK}), "bob.zip": zipped({"inner.zip": zipped({NAME: BOOK})})},
+        {("alice", ()): [NAME], ("bob", ()): [NAME]},
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("as_zip", [False, True], ids=["folder", "zip"])
+def test_every_form_of_download_is_understood(form, as_zip, tmp_path):
+    files, expected = FORMS[form]
+    start = lay(tmp_path / "class", files)
+    if as_zip:
+        start = lay(tmp_path, {"class.zip": zipped(files)}) / "class.zip"
+    assert seen(start) == expected
+
+
+def test_one_students_own_folder_is_one_submission(tmp_path):
+    files = {NAME: BOOK, "04_dropout_and_the_causal_class.ipynb": BOOK}
+    assert seen(lay(tmp_path / "submission", files)) == {("submission", ()): sorted(files)}
+    assert seen(lay(tmp_path / "class", {f"alice/{name}": BOOK for name in files})) == {("alice", ()): sorted(files)}
+
+
+def test_names_from_a_mac_are_read_as_they_were_written(tmp_path):
+    made = zipped({f"José/{NAME}": BOOK, f"b/{NAME}": BOOK}).replace("José".encode(), "José".encode())
+    flagged = bytearray(made)
+    for mark, flags in [(b"PK\x03\x04", 6), (b"PK\x01\x02", 8)]:  # take away the flag that says "this is UTF-8"
+        place = flagged.find(mark)
+        flagged[place + flags : place + flags + 2] = b"\0\0"
+    (tmp_path / "class.zip").write_bytes(flagged)
+    assert ("José", ()) in seen(tmp_path / "class.zip")
+
+
+def test_every_students_files_get_a_name_of_their_own_that_stays_in_the_folder(tmp_path):
+    names = ["Ana", "ana", "con", "Émile", "x" * 200, "a;b&c", "a..."]
+    start = lay(tmp_path / "class", {f"{name}_{k}_assignsubmission_file_/{NAME}": BOOK for k, name in enumerate(names)})
+    keys = [found.student.key for found in submissions(start)]
+    assert len({key.casefold() for key in keys}) == len(names)
+    for key in keys:
+        assert (tmp_path / key).parent == tmp_path and key.strip(". ") and len(key.encode()) < 100 and key != "con"
+        (tmp_path / f"{key}.html").write_text("")
+
+
+# --- nothing leads out of the folder, nothing fills the memory --------------------------------------------------------
+
+
+def remarks(start):
+    """{student: ([bytes that were read], all remarks in one text)}."""
+    read = {found.student.name: found.read() for found in submissions(start)}
+    return {name: ([content for _, content in notebooks], " ".join(said)) for name, (notebooks, said) in read.items()}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows asks for a privilege to make links")
+def test_links_are_not_followed_and_are_named(tmp_path):
+    lay(tmp_path, {"secret/key.ipynb": b"secret", f"class/bob/{NAME}": BOOK})
+    lay(tmp_path / "class", {"alice/x": b""})
+    (tmp_path / "class/alice/a.ipynb").symlink_to(tmp_path / "secret/key.ipynb")
+    (tmp_path / "class/alice/folder").symlink_to(tmp_path / "secret")
+    (tmp_path / "class/carol").symlink_to(tmp_path / "secret")
+    os.mkfifo(tmp_path / "class/bob/pipe.ipynb")
+    found = remarks(tmp_path / "class")
+    assert found["alice"][0] == [] and found["alice"][1].count("links are not followed") == 2
+    assert found["carol"][0] == [] and "link" in found["carol"][1]
+    assert found["bob"][0] == [BOOK] and "pipe.ipynb is no regular file" in found["bob"][1]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows asks for a privilege to make links")
+def test_a_file_that_becomes_a_link_after_it_was_found_is_not_followed(tmp_path):
+    lay(tmp_path, {"secret": b"secret", f"class/alice/{NAME}": BOOK})
+    (found,) = submissions(tmp_path / "class")
+    (tmp_path / "class/alice" / NAME).unlink()
+    (tmp_path / "class/alice" / NAME).symlink_to(tmp_path / "secret")
+    assert found.read()[0] == []
+
+
+@pytest.mark.parametrize("name", [f"../{NAME}", f"/etc/{NAME}", f"..\\..\\{NAME}", f"C:\\{NAME}", f"a/../../{NAME}"])
+def test_names_in_a_zip_that_lead_out_of_it_are_refused_and_nothing_else(name, tmp_path):
+    lay(tmp_path / "class", {"alice.zip": zipped({name: b"bad", f"good/{NAME}": BOOK}), f"bob/{NAME}": BOOK})
+    found = remarks(tmp_path / "class")
+    assert found["alice"][0] == [BOOK] and "leads out of it" in found["alice"][1]
+    assert found["bob"] == ([BOOK], "")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == sorted(["class", "alice.zip", "bob", NAME])
+
+
+def test_links_and_locked_files_in_a_zip_are_named(tmp_path):
+    locked = bytearray(zipped({"a.ipynb": BOOK}))
+    for mark, flags in [(b"PK\x03\x04", 6), (b"PK\x01\x02", 8)]:
+        locked[locked.find(mark) + flags] |= 1
+    lay(tmp_path / "class", {"alice.zip": zipped({"a.ipynb": None}), "bob.zip": bytes(locked)})
+    found = remarks(tmp_path / "class")
+    assert found["alice"][0] == [] and "is a link" in found["alice"][1]
+    assert found["bob"][0] == [] and "locked with a password" in found["bob"][1]
+
+
+def test_a_zip_bomb_costs_its_owner_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(tree, "LARGEST_FILE", 10**6)
+    bomb = zipped({"a.ipynb": b"0" * (10**6 + 1)})
+    lay(tmp_path / "class", {"alice.zip": bomb, "bob.zip": zipped({"b.ipynb": BOOK})})
+    found = remarks(tmp_path / "class")
+    assert found["alice"][0] == [] and "larger than 1 MB" in found["alice"][1]
+    assert found["bob"] == ([BOOK], "")
+
+
+def test_a_zip_in_a_zip_without_end_comes_to_an_end(tmp_path):
+    inner = zipped({"x.ipynb": BOOK})
+    for _ in range(2 * tree.DEEPEST):
+        inner = zipped({"next.zip": inner})
+    lay(tmp_path / "class", {"alice.zip": inner, f"bob/{NAME}": BOOK})
+    found = remarks(tmp_path / "class")
+    assert found["alice"][0] == [] and "too deep" in found["alice"][1]
+
+
+def test_folders_in_folders_without_end_come_to_an_end(tmp_path):
+    lay(tmp_path / "class", {f"alice/{'x/' * tree.DEEPEST}{NAME}": BOOK, f"bob/{NAME}": BOOK})
+    found = remarks(tmp_path / "class")
+    assert found["alice"][0] == [] and "too deep" in found["alice"][1]
+
+
+def test_a_zip_with_a_huge_table_of_contents_is_not_loaded(tmp_path, monkeypatch):
+    many = io.BytesIO()
+    with zipfile.ZipFile(many, "w") as archive:
+        for k in range(tree.MOST_FILES + 1):
+            archive.writestr(f"{k}.ipynb", BOOK)
+    lying = bytearray(zipped({"a.ipynb": BOOK}))
+    place = lying.rfind(b"PK\x05\x06")
+    lying[place + 12 : place + 16] = struct.pack("<I", tree.LARGEST_LIST + 1)
+    lay(tmp_path / "class", {"alice.zip": many.getvalue(), "bob.zip": bytes(lying), f"carol/{NAME}": BOOK})
+    found = remarks(tmp_path / "class")
+    assert "more than the 2000" in found["alice"][1] and "lists too many files" in found["bob"][1]
+    assert found["carol"] == ([BOOK], "")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"not a zip", zipped({"a.ipynb": BOOK})[:40], zipped({"a.ipynb": b"1" * 99}).replace(b"PK\1\2", b"PK\1\3")],
+)
+def test_a_damaged_zip_costs_its_owner_only(content, tmp_path):
+    lay(tmp_path / "class", {"alice.zip": content, f"bob/{NAME}": BOOK})
+    found = remarks(tmp_path / "class")
+    assert found["alice"][0] == [] and "damaged" in found["alice"][1]
+    assert found["bob"] == ([BOOK], "")
+
+
+def test_an_empty_folder_and_an_archive_of_another_kind_are_students_too(tmp_path):
+    (tmp_path / "class/alice").mkdir(parents=True)
+    lay(tmp_path / "class", {"bob/work.rar": b"Rar!", f"carol/{NAME}": BOOK})
+    found = remarks(tmp_path / "class")
+    assert "No notebook was found" in found["alice"][1]
+    assert "only zip is" in found["bob"][1]
