@@ -25,8 +25,8 @@ CALLS = [  # what each step does, on the right way and with the mistake
 ]
 SPLIT_AT, SCORES_AT = (1, 2, 3), 3
 MOST_TOKENS, MOST_NUMBERS = 8, 16
-CELL, SCORE_CELL, ROW = 36, 28, 22  # pixels: the width of a number and of a score, the height of both
-TOP, TITLE, GAP, BETWEEN = 52, 20, 10, 30  # pixels: heading; a block's title; between blocks; between the two ways
+CELL, SCORE_CELL, ROW = 31, 25, 22  # pixels: the width of a number and of a score, the height of both
+TOP, TITLE, GAP, BETWEEN = 52, 20, 10, 24  # pixels: heading; a block's title; between blocks; between the two ways
 CHANGE = 1.0  # added to the number that is followed, to see what moves with it
 ROUNDING = 1e-9
 
@@ -148,7 +148,7 @@ def side_width(names, d_out):
 
 def label_width(names):
     """Pixels for the name of a row: a token, and perhaps a head."""
-    return 30 + round(7 * max(len(short(name)) for name in names))
+    return 26 + round(6 * max(len(short(name)) for name in names))
 
 
 def places(stage, names, step, width):
@@ -174,7 +174,7 @@ def block_title(stage, names, step, place, block):
 def add_block(drawing, x, y, parts, names, step, head, title):
     """Draw one block of a stage: a row of numbers per token, or per head."""
     left, cell = x + label_width(names), SCORE_CELL if step == SCORES_AT else CELL
-    text, size = ("{:.1f}", 9) if step == SCORES_AT else ("{:.2f}", 10)
+    text, size = ("{:.1f}", 9) if step == SCORES_AT else ("{:.2f}", 9)
     drawing.add(Words(left, y + TITLE / 2, title, bold=True))
     all_values, all_tokens, all_heads, all_marked = (part.tolist() for part in parts)
     asking = [f'"{names[tokens[0]]}", head {heads[0] + 1}' for tokens, heads in zip(all_tokens, all_heads)]

@@ -18,11 +18,11 @@ def to_html(drawing):
     """The drawing with its sentence below, as HTML."""
     label = escape(drawing.say)
     return (
-        f'<div style="{STYLE};padding:8px;overflow-x:auto">'
+        f'<div style="{STYLE};padding:8px;max-width:{drawing.width}px">'
         f'<svg role="img" aria-label="{label}" width="{drawing.width}" height="{drawing.height}" '
-        f'viewBox="0 0 {drawing.width} {drawing.height}" style="display:block" '
+        f'viewBox="0 0 {drawing.width} {drawing.height}" style="max-width:100%;height:auto;display:block" '
         f'fill="currentColor" dominant-baseline="central">{"".join(map(shape, drawing.shapes))}</svg>'
-        f'<p style="margin:6px 0 0;max-width:{drawing.width}px;font-size:13px;line-height:1.4">{label}</p></div>'
+        f'<p style="margin:6px 0 0;font-size:13px;line-height:1.4">{label}</p></div>'
     )
 
 
