@@ -80,7 +80,7 @@ def test_a_chapter_that_does_not_run_leaves_both_notebooks_as_they_were(clone):
         ("#     minutes: 1\n", "", "must begin with a header that sets minutes, summary, title"),
         ('name="first"', 'name="the first"', "may hold only small letters"),
         ('name="first"', 'name="exercise-9-1"', "Give one of them another name"),
-        ("    ### END SOLUTION\n", "", "a solution mark without its partner"),
+        ("    ### END SOLUTION\n", "", "a mark without its partner"),
     ],
 )
 def test_a_mistake_in_the_source_is_one_sentence(clone, old, new, sentence):
