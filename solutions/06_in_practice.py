@@ -40,7 +40,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode
 
-from course_utils import pictures
+from course_utils import live, pictures
 from course_utils.attention import MultiHeadAttention, MultiHeadAttentionWrapper
 from course_utils.checking import answer, check, hint, progress, solution
 from course_utils.guards import (
@@ -326,6 +326,21 @@ layer = CrossAttention(d_model=12, num_heads=3)
 nobody = torch.ones(1, 4, dtype=torch.bool)  # (1, S): all 4 keys are hidden
 output = layer(torch.rand(2, 12), torch.rand(4, 12), torch.rand(4, 12), nobody)
 print(torch.equal(output, layer.out_proj.bias.expand(2, 12)))
+
+# %% [markdown]
+# All of this in one figure, for the German words and the English sentence. One slider says how many of the five places
+# still hold words; the rest is padding, whose scores are 0. The buttons say what hides it. (The layer made the queries
+# eight times longer and divided by $\sqrt{4}$, so its scores were four times those that we printed at first.) Which
+# button will you like at 2 words, and no longer at 0?
+
+# %% name="padding-live"
+live.show_padding(4 * asking @ answering.T, german, english)
+
+# %% [markdown]
+# The message: as long as one word is left, three of the four buttons agree, and the padding is grey. They part at 0
+# words. Then $-\infty$ alone gives `nan`, $-10^9$ gives 0.20 to every empty place, and only the last one reads nothing.
+#
+# One thing to try: no mask, and fewer words, one by one. Who is the first to read more padding than words?
 
 # %% [markdown]
 # ## The same layer four ways

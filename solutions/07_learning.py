@@ -36,7 +36,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils import pictures
+from course_utils import live, pictures
 from course_utils.attention import MultiHeadAttention
 from course_utils.checking import answer, check, hint, progress, solution
 from course_utils.progress_bar import with_progress
@@ -367,6 +367,17 @@ pictures.show_weights(
 # This is an **induction head**. Its query asks: which token had *me* before it? The keys can answer, because the first
 # layer has written into each token what came before. Two heads, one after the other, make the rule "A was followed by
 # B, here is A again, so B".
+#
+# Follow one token through both. In the next figure, head 1 is the head of the first layer and head 2 that of the
+# second. Choose a query in the repeat. Which key does head 2 give you, and which key did head 1 give to *that* token?
+
+# %% name="two-heads-live"
+live.show_attention(weights[:, 0, 0], names, masked=future[:-1, :-1])
+
+# %% [markdown]
+# The message: head 2 takes you from a token of the repeat to the token after its earlier copy. Choose that one as the
+# query, and head 1 takes you one step back, to the copy itself. (A number behind a token's name is its place, counted
+# from 1, for tokens that occur twice.)
 
 # %% [markdown]
 # ### Is that so on all sequences?

@@ -8,7 +8,7 @@ import torch
 
 from course_utils import stills
 from course_utils.attention import SelfAttention_v2
-from course_utils.live import attention, base, colours, dropping, masking, query_steps, scaling, shape_walk
+from course_utils.live import attention, base, colours, dropping, masking, padding, query_steps, scaling, shape_walk
 from course_utils.live.png import to_png
 from course_utils.randomness import keep_mask_a, keep_mask_b
 from tests.test_pictures import contrast
@@ -39,6 +39,7 @@ def every_figure(x, weights):
         masking.masking_figure(SelfAttention_v2(4, 2), x, TOKENS),
         dropping.dropout_figure(weights[0], TOKENS),
         shape_walk.shape_walk_figure(x, 2, TOKENS),
+        padding.padding_figure(x @ x.T, TOKENS, TOKENS),
     ]
 
 
@@ -120,6 +121,32 @@ def test_what_a_mask_lets_through(mask, when, renormalised, leaks, whole, x):
     assert ("depend on later tokens" in figure.drawing().say) == leaks
     assert ("Every row sums to 1" in figure.drawing().say) == whole
     assert ('output of "the (1)" depends on input "dog"' in " ".join(hovers(figure))) == leaks
+
+
+@pytest.mark.parametrize("mask", [padding.NONE, padding.BILLION, padding.INFINITY, padding.SAFE])
+def test_padding_weighs_nothing_once_hidden_and_the_ways_differ_only_without_words(mask, x):
+    figure = padding.padding_figure(x[:2] @ x.T, TOKENS[:2], TOKENS)
+    figure.controls["mask"].value = mask
+    figure.controls["length"].value = 3
+    alone = torch.softmax(x[:2] @ x[:3].T, dim=-1)  # (2, 3), as if there had been no padding
+    if mask == padding.NONE:
+        alone = torch.softmax(x[:2] @ torch.cat([x[:3], torch.zeros(1, 4)]).T, dim=-1)[:, :3]  # a vector of zeros
+    said = f'query "cat", key "the (1)": weight {alone[1, 0].item():.4f}'
+    assert said in hovers(figure)
+    figure.controls["length"].value = 0
+    shown, times = {
+        padding.NONE: ("0.25", 8), padding.BILLION: ("0.25", 8), padding.INFINITY: ("nan", 10), padding.SAFE: ("0.00", 2),
+    }[mask]  # in cells and row sums; hidden cells hold no number  # fmt: skip
+    assert figure.picture.value.count(f">{shown}<") == times
+
+
+def test_queries_and_keys_may_be_two_sequences(x):
+    weights = torch.softmax(x[:2] @ x.T, dim=-1)  # (2, 4)
+    figure = attention.attention_figure(weights, ["a", "b"], key_tokens=TOKENS)
+    assert f'query "b", key "dog": weight {weights[1, 3].item():.4f}' in hovers(figure)
+    figure.controls["query"].value = 1
+    favourite = ["the (1)", "cat", "the (3)", "dog"][int(weights[1].argmax())]
+    assert f'attends most to "{favourite}" ({weights[1].max():.2f})' in figure.drawing().say
 
 
 def test_dropout_keeps_what_its_sampler_keeps_and_eval_changes_nothing(weights):
@@ -237,6 +264,11 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
             "Each token of x has 4 numbers, but this layer was made with d_in=3",
         ),
         (lambda x, w: dropping.dropout_figure(w, TOKENS), "room for one map"),
+        (lambda x, w: padding.padding_figure(w, TOKENS, TOKENS), "room for one table of scores, not 3"),
+        (lambda x, w: padding.padding_figure(x.log(), TOKENS, TOKENS), "scores are numbers, or -inf where"),
+        (lambda x, w: padding.padding_figure(-INFINITE, TOKENS, TOKENS), "scores must be those before any mask"),
+        (lambda x, w: padding.padding_figure(torch.ones(2, 41), "ab", TOKENS), "tokens must be a list"),
+        (lambda x, w: padding.padding_figure(torch.ones(4, 41), TOKENS, ["a"] * 41), "room for 40 tokens, not 41"),
         (lambda x, w: shape_walk.shape_walk_figure(x, 3, TOKENS), "cannot be split into num_heads=3"),
         (lambda x, w: shape_walk.shape_walk_figure(torch.ones(9, 4), 2, list("abcdefghi")), "room for 8 tokens"),
     ],

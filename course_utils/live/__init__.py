@@ -4,6 +4,7 @@ from course_utils.live.all_heads import show_all_heads
 from course_utils.live.attention import show_attention
 from course_utils.live.dropping import show_dropout
 from course_utils.live.masking import show_masking
+from course_utils.live.padding import show_padding
 from course_utils.live.query_steps import show_query_steps
 from course_utils.live.scaling import show_scaling
 from course_utils.live.shape_walk import show_shape_walk
@@ -13,6 +14,7 @@ __all__ = [
     "show_attention",
     "show_dropout",
     "show_masking",
+    "show_padding",
     "show_query_steps",
     "show_scaling",
     "show_shape_walk",

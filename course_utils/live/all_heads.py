@@ -59,7 +59,7 @@ def draw_all_heads(weights, names, layer, head, query):
     pixel = max(1, THUMBNAIL // size)
     step = size * pixel + GAP
     cell = max(READABLE, min(34, 400 // size))
-    left, top = margins(names, cell)
+    left, top = margins(names, names, cell)
     below = TITLE + num_layers * step  # where the part with the large map begins
     wide = max(LABELS + num_heads * step, left + size * cell + SUMS)
     drawing = Drawing(wide, below + TITLE + top + size * cell + 10)
@@ -80,12 +80,12 @@ def draw_all_heads(weights, names, layer, head, query):
 
     chosen, hidden = weights[layer, head], np.zeros((size, size), dtype=bool)
     drawing.add(Words(left, below + TITLE / 2, f"layer {layer}, head {head}", bold=True))
-    words = words_of(chosen, None, names, hidden)
+    words = words_of(chosen, None, names, names, hidden)
     look = {"cell": cell, "scale": WEIGHTS, "hidden": hidden}
-    add_map(drawing, left, below + TITLE + top, chosen, names, words=words, **look)
+    add_map(drawing, left, below + TITLE + top, chosen, names, names, words=words, **look)
     if query is not None:
         drawing.add(Box(left, below + TITLE + top + query * cell, size * cell, cell, outline=OUTLINE))
-    said = habits(chosen, names) if query is None else favourites(chosen, names)[query]
+    said = habits(chosen, names) if query is None else favourites(chosen, names, names)[query]
     drawing.say = f"Layer {layer}, head {head}: {said}."
     return drawing
 

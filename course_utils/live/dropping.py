@@ -52,7 +52,7 @@ def draw_dropout(weights, kept, rate, names, hidden):
     dropped = weights * kept / (1 - rate)  # (T, T)
     size = len(names)
     cell = max(READABLE, min(46, 480 // size))
-    left, top = margins(names, cell)
+    left, top = margins(names, names, cell)
     drawing = Drawing(max(left + size * cell + SUMS, 420), TITLE + top + size * cell + 8)
 
     def words(query, key):
@@ -67,7 +67,7 @@ def draw_dropout(weights, kept, rate, names, hidden):
 
     drawing.add(Words(left, TITLE / 2, f"weights, p = {rate:.2f}", bold=True))
     drawing.add(Words(left + size * cell + 8, TITLE / 2, "sum"))
-    add_map(drawing, left, TITLE + top, dropped, names, cell=cell, scale=WEIGHTS, words=words, hidden=hidden)
+    add_map(drawing, left, TITLE + top, dropped, names, names, cell=cell, scale=WEIGHTS, words=words, hidden=hidden)
     drawing.say = say(np.where(hidden, 0, dropped).sum(axis=1), kept & ~hidden, ~hidden, names)
     return drawing
 

@@ -17,30 +17,29 @@ def short(name):
     return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
 
 
-def margins(names, cell):
-    """(left, top): the room that token names need beside cells of that size."""
+def margins(names, keys, cell):
+    """(left, top): the room that the names of queries and keys need beside cells of that size."""
     if cell < READABLE:
         return 4, 4
-    longest = max(len(short(name)) for name in names)
-    return 12 + round(7.5 * longest), 18 + round((4.6 if cell >= 20 else 6.5) * longest)
+    left, top = (max(len(short(name)) for name in some) for some in (names, keys))
+    return 12 + round(7.5 * left), 18 + round((4.6 if cell >= 20 else 6.5) * top)
 
 
-def add_map(drawing, x, y, values, names, *, cell, scale, words, numbers="{:.2f}", hidden, sums=True):
+def add_map(drawing, x, y, values, names, keys, *, cell, scale, words, numbers="{:.2f}", hidden, sums=True):
     """Draw a map, cell by cell, whose first cell is at (x, y).
 
-    values: (T, T). words: words(query, key) for pointing at a cell. numbers: a format, or two texts for 0 and 1.
-    hidden: (T, T) booleans, drawn grey. sums: write each row's sum beside it.
+    values: (T, S). names: of the T queries; keys: of the S keys. words: words(query, key) for pointing at a cell.
+    numbers: a format, or two texts for 0 and 1. hidden: (T, S) booleans, drawn grey. sums: write each row's sum beside it.
     """
-    size = len(names)
     if cell >= READABLE:
-        add_names(drawing, x, y, names, cell)
+        add_names(drawing, x, y, names, keys, cell)
         if sums:
-            add_sums(drawing, x + size * cell + 8, y, np.where(hidden, 0, values).sum(axis=1), cell)
+            add_sums(drawing, x + len(keys) * cell + 8, y, np.where(hidden, 0, values).sum(axis=1), cell)
     gap = 1 if cell >= 6 else 0
     font = 12 if cell >= 40 else 10
-    steps = scale.steps(np.where(hidden, 0, values)).tolist()
+    steps = scale.steps(np.where(hidden | np.isnan(values), 0, values)).tolist()
     values, hidden = values.tolist(), hidden.tolist()  # quicker to read one by one
-    for row in range(size):
+    for row in range(len(names)):
         top = y + row * cell
         for column, (step, masked) in enumerate(zip(steps[row], hidden[row])):
             left = x + column * cell
@@ -54,22 +53,23 @@ def add_map(drawing, x, y, values, names, *, cell, scale, words, numbers="{:.2f}
 
 def add_pixel_map(drawing, x, y, values, *, cell, scale, row_words, hidden):
     """Draw a large map as one picture; pointing at a row shows row_words[row]. The rest is as in add_map."""
-    size = len(values)
-    colours = scale.rgb[scale.steps(np.where(hidden, 0, values))]  # (T, T, 3)
+    width = values.shape[1] * cell
+    colours = scale.rgb[scale.steps(np.where(hidden, 0, values))]  # (T, S, 3)
     colours[hidden] = np.array(to_rgb(pictures.HIDDEN)) * 255
     drawing.add(Pixels(x, y, cell, colours))
-    drawing.add(*(Box(x, y + row * cell, size * cell, cell, hover=text) for row, text in enumerate(row_words)))
+    drawing.add(*(Box(x, y + row * cell, width, cell, hover=text) for row, text in enumerate(row_words)))
 
 
-def add_names(drawing, x, y, names, cell):
-    """Write token names on the left (queries) and above (keys)."""
+def add_names(drawing, x, y, names, keys, cell):
+    """Write the names of queries on the left and those of keys above."""
     rise = 35 if cell >= 20 else 90  # slanted names of narrow columns would cross
+    size = min(12, cell)
     for place, name in enumerate(names):
-        middle, size = (place + 0.5) * cell, min(12, cell)
-        drawing.add(
-            Words(x - 6, y + middle, short(name), "end", size, hover=f"{name}: query, row {place + 1}"),
-            Words(x + middle, y - 8, short(name), size=size, rise=rise, hover=f"{name}: key, column {place + 1}"),
-        )
+        middle = y + (place + 0.5) * cell
+        drawing.add(Words(x - 6, middle, short(name), "end", size, hover=f"{name}: query, row {place + 1}"))
+    for place, name in enumerate(keys):
+        middle = x + (place + 0.5) * cell
+        drawing.add(Words(middle, y - 8, short(name), size=size, rise=rise, hover=f"{name}: key, column {place + 1}"))
 
 
 def add_sums(drawing, x, y, totals, cell):

@@ -88,7 +88,7 @@ def draw_masking(weights, depends, names, mask, when):
     """The drawing: weights with row sums on the left, the dependency matrix on the right."""
     size = len(names)
     cell = max(READABLE, min(40, 340 // size))
-    left, top = margins(names, cell)
+    left, top = margins(names, names, cell)
     wide = left + size * cell + SUMS
     drawing = Drawing(2 * wide + GAP, TITLE + top + size * cell + 8)
     future = np.triu(np.ones((size, size), dtype=bool), k=1)
@@ -104,11 +104,11 @@ def draw_masking(weights, depends, names, mask, when):
         return f'output of "{names[output]}" {answer} on input "{names[of_input]}"{leak}'
 
     drawing.add(Words(left, TITLE / 2, "weights", bold=True), Words(left + size * cell + 8, TITLE / 2, "sum"))
-    add_map(drawing, left, TITLE + top, weights, names, cell=cell, scale=WEIGHTS, words=weight_words, hidden=hidden)
+    add_map(drawing, left, TITLE + top, weights, names, names, cell=cell, scale=WEIGHTS, words=weight_words, hidden=hidden)
     right = wide + GAP + left
     drawing.add(Words(right, TITLE / 2, "dependency matrix", bold=True))
     add_map(
-        drawing, right, TITLE + top, depends.astype(float), names, cell=cell, scale=DEPENDS, words=depends_words,
+        drawing, right, TITLE + top, depends.astype(float), names, names, cell=cell, scale=DEPENDS, words=depends_words,
         numbers=("·", "yes"), hidden=np.zeros_like(future), sums=False,
     )  # fmt: skip
     drawing.say = say(weights, depends & future, mask, when)
