@@ -347,8 +347,9 @@ print(torch.softmax(scores_2, dim=0))
 # ### Exercise 1.3 · A softmax that survives large scores
 # 2 points · ★★☆ · 6 minutes
 #
-# Write softmax from scratch with `torch.exp` and sums, without calling `torch.softmax`. It must survive scores of any
-# size: very large ones, very negative ones, both at once, and some that are $-\infty$ and must get the weight 0.
+# Write softmax from scratch with `torch.exp` and sums. It must survive scores of any size: very large ones, very negative
+# ones, both at once, and some that are $-\infty$ and must get the weight 0. (`check` looks at results only, so it would
+# let `torch.softmax` pass. But then you would not know how it survives.)
 
 # %% name="exercise-1-3"
 def my_softmax(scores):

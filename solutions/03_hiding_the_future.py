@@ -201,8 +201,8 @@ print(torch.allclose(running, batch.cumsum(dim=1) / counts))
 # ### Exercise 3.1 · Running averages by a matrix product
 # 1 point · ★☆☆ · 4 minutes
 #
-# Compute the running averages of one sequence with a single matrix product, from `torch.tril`. This time use neither
-# softmax nor infinity, and no loop.
+# Compute the running averages of one sequence with a single matrix product, from `torch.tril`. Try it without softmax,
+# infinity or a loop.
 
 # %% name="exercise-3-1"
 def my_running_average(sequence):

@@ -422,8 +422,8 @@ print("training:", dropout.training, "| changes nothing:",
 # ### Exercise 4.4 · Dropout as a layer
 # 2 points · ★★☆ · 6 minutes
 #
-# Write such a layer yourself, without `nn.Dropout`. In training it drops, with new coins in each call. After `.eval()`
-# it returns `x` as it is. `self.training` is the switch that every `nn.Module` has.
+# Write such a layer yourself; try it without `nn.Dropout`. In training it drops, with new coins in each call. After
+# `.eval()` it returns `x` as it is. `self.training` is the switch that every `nn.Module` has.
 
 # %% name="exercise-4-4"
 class MyDropout(nn.Module):

@@ -28,7 +28,8 @@ def difference(expected, got):
 def tensor_difference(expected, got):
     """The same for a tensor."""
     if not isinstance(got, torch.Tensor):
-        return f"It returned {called(got)}; a tensor of shape {expected.shape} was expected."
+        advice = " `torch.tensor` or `torch.stack` makes one of a list." if isinstance(got, list) else ""
+        return f"It returned {called(got)}; a tensor of shape {expected.shape} was expected.{advice}"
     if got.ndim != expected.ndim:
         return (
             f"Your result has {dimensions(got.ndim)}, shape {tuple(got.shape)}; expected {expected.ndim}, shape"
@@ -49,9 +50,11 @@ def tensor_difference(expected, got):
     place = tuple(int(k) for k in np.argwhere(wrong)[0])
     where = f"at {list(place)} " if place else ""
     what = "cells" if found.dtype.kind == "b" else "numbers"
+    count = f"{wrong.sum()} of {wrong.size} {what} {'is' if wrong.sum() == 1 else 'are'} not"
+    if wrong.size == 1:
+        count = f"the {what[:-1]} is not"
     return (
-        f"The shape is right, {wrong.sum()} of {wrong.size} {what} are not: {where}you have {shown(found[place])},"
-        f" expected {shown(expected[place])}."
+        f"The shape is right, {count}: {where}you have {shown(found[place])}, expected {shown(expected[place])}."
     )
 
 
@@ -120,5 +123,5 @@ def shown(value):
     if isinstance(value, (int, np.integer)):
         return f"{value:,}" if abs(value) > 9999 else str(value)
     if isinstance(value, (float, np.floating)):
-        return f"{value:.4f}" if abs(value) < 1e4 else f"{value:.4g}"
+        return f"{round(value, 4) + 0:.4f}" if abs(value) < 1e4 else f"{value:.4g}"  # + 0: no "-0.0000"
     return called(value)

@@ -245,10 +245,30 @@ def without_exponential(case):
     seen = mistakes.returned(case)
     if len(scores) > 3 and np.isfinite(scores).all() and np.isclose(seen.sum(), 1, atol=CLOSE) and np.ptp(seen) > CLOSE:
         slope, start = np.polyfit(scores, seen, 1)
-        if np.allclose(slope * scores + start, seen, atol=CLOSE * np.ptp(seen)):
+        if np.allclose(slope * scores + start, seen, rtol=0, atol=1e-5 * np.ptp(seen)):
             return (
                 f"Your weights lie on a straight line over the scores, the smallest is {seen.min():.4f}: there is no"
                 " exponential in them. Take `torch.exp` before you divide by the sum."
+            )
+
+
+def one_row(case):
+    """The weights as a table of one row."""
+    return mistakes.returned(case)[None]
+
+
+def scores_in_one_row(case):
+    """The scores as a table of one row."""
+    return arrays(case)[0][None]
+
+
+def another_base(case):
+    number = mistakes.divisor(one_row(case), scores_in_one_row(case))
+    for base in (2, 10):
+        if abs(number * np.log(base) - 1) < 1e-2:
+            return (
+                f"Your weights are shares of powers of {base}: a score that is larger by 1 gets {base} times the weight."
+                " Softmax takes powers of e, `torch.exp`, so there it is 2.7183 times."
             )
 
 
@@ -261,6 +281,20 @@ def scores_clipped(case):
             f"The scores {scores[0]:g} and {scores[1]:g} get the same weight, {seen[0]:.4f}: they were cut to a limit."
             " Subtract the largest score instead; that keeps all differences."
         )
+
+
+def divided_scores(weights, scores):
+    """Scores divided by a number, where this chapter divides by none."""
+
+    def symptom(case):
+        number = mistakes.divisor(weights(case), scores(case))
+        if number > 0 and abs(number - 1) > 1e-2:
+            return (
+                f"Your weights come from scores divided by {number:.4f}. In this chapter scores go into softmax as they"
+                " are; dividing them has its reasons, and they are the subject of chapter 2."
+            )
+
+    return Mistake("scaled, though nothing asks for it", symptom)
 
 
 STABLE_SOFTMAX = Exercise(
@@ -284,6 +318,8 @@ STABLE_SOFTMAX = Exercise(
     mistakes=(
         Mistake("exponentials not divided by their sum", not_divided),
         Mistake("no softmax", without_exponential),
+        Mistake("powers of another number than e", another_base),
+        divided_scores(one_row, scores_in_one_row),
         Mistake("scores cut to a limit", scores_clipped),
         Mistake("exp overflows", overflow),
         Mistake("another number than the largest subtracted", wrong_number_subtracted),
@@ -312,20 +348,6 @@ def cross_scores(case):
     """All scores: (number of queries, number of keys)."""
     queries, keys = arrays(case)
     return queries @ keys.T
-
-
-def divided_scores(weights, scores):
-    """Scores divided by a number, where this chapter divides by none."""
-
-    def symptom(case):
-        number = mistakes.divisor(weights(case), scores(case))
-        if number > 0 and abs(number - 1) > 1e-2:
-            return (
-                f"Your weights come from scores divided by {number:.4f}. In this chapter scores go into softmax as they"
-                " are; dividing them has its reasons, and they are the subject of chapter 2."
-            )
-
-    return Mistake("scaled, though nothing asks for it", symptom)
 
 
 CROSS_WEIGHTS = Exercise(

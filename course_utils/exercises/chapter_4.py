@@ -51,8 +51,8 @@ def same_coins_each_time(case):
     values = [value for value in case.reply["values"] if isinstance(value, torch.Tensor)]
     if case.want is None and len(values) > 1 and torch.equal(*values):
         return (
-            "Two calls in a row dropped the same numbers: the generator starts anew in each call. Take it as it comes,"
-            " without a seed of your own."
+            "Two calls in a row dropped the same numbers: a generator was seeded anew, or coins were kept from the first"
+            " call. Draw in each call, and seed nothing."
         )
 
 
@@ -107,7 +107,7 @@ DROPOUT = Exercise(
         mistakes.rows_rescaled(dropped_numbers),
         mistakes.dropout_factor(dropped_numbers),
         mistakes.kept_and_dropped_exchanged(dropped_numbers),
-        Mistake("generator seeded anew", same_coins_each_time),
+        Mistake("the same coins in every call", same_coins_each_time),
         Mistake("coins from elsewhere", another_generator),
     ),
 )
@@ -399,7 +399,7 @@ DROPOUT_LAYER = Exercise(
         mistakes.rows_rescaled(dropped_in_training),
         mistakes.dropout_factor(dropped_in_training),
         mistakes.kept_and_dropped_exchanged(dropped_in_training),
-        Mistake("generator seeded anew", same_coins_each_time),
+        Mistake("the same coins in every call", same_coins_each_time),
     ),
 )
 

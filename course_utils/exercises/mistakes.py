@@ -19,7 +19,7 @@ ROUNDING = 1e-5  # what is left of a weight of 0 once it was recovered
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake's name, as reports count it, and its symptom: Case -> the sentence for the learner, or None.
+    """A mistake's name, as reports count it (or None), and its symptom: Case -> the sentence for the learner, or None.
 
     despite_errors: the symptom is so exact that it holds even where other calls of the same answer stop with an error.
     """
@@ -102,7 +102,8 @@ def moved(matrix):
 def wrong_divisor(weights, scores, right, others, names=None):
     """1 and 10: scores divided by the wrong number. right: case -> the divisor wanted. others: case -> {name: divisor}.
 
-    Gives one mistake for each of the names, which stand in `ADVICE`: those that the exercise can meet, or all.
+    Gives one mistake for each of the names, which stand in `ADVICE`: those that the exercise can meet, or all. The last
+    one has no name: it says which number it was.
     """
 
     def symptom(name):
@@ -119,7 +120,12 @@ def wrong_divisor(weights, scores, right, others, names=None):
 
         return found
 
-    return tuple(Mistake(name, symptom(name)) for name in names or ADVICE)
+    def unknown(case):
+        number, wanted = divisor(weights(case), scores(case)), right(case)
+        if number is not None and abs(number - wanted) > 1e-2 * wanted:
+            return f"Your weights come from scores divided by {number:.4f}; expected {wanted:.4f}."
+
+    return *(Mistake(name, symptom(name)) for name in names or ADVICE), Mistake(None, unknown)
 
 
 ADVICE = {

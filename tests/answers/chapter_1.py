@@ -308,6 +308,17 @@ def my_softmax(scores):
     return shifted / shifted.sum()
 
 
+@wrong("1.3", "scaled, though nothing asks for it")
+def my_softmax(scores):
+    return torch.softmax(scores / 100, dim=-1)
+
+
+@wrong("1.3", "scaled, though nothing asks for it")
+def my_softmax(scores):
+    exponentials = torch.exp((scores - scores.max()) / len(scores) ** 0.5)
+    return exponentials / exponentials.sum()
+
+
 @wrong("1.3", "scores cut to a limit")
 def my_softmax(scores):
     exponentials = torch.exp(scores.clamp(max=80))
@@ -325,10 +336,16 @@ def my_softmax(scores):
     return torch.exp(scores - scores.mean())
 
 
-@unnamed("1.3")
+@wrong("1.3", "powers of another number than e")
 def my_softmax(scores):
     exponentials = 2 ** (scores - scores.max())
     return exponentials / exponentials.sum()
+
+
+@wrong("1.3", "powers of another number than e")
+def my_softmax(scores):
+    powers = torch.pow(10.0, scores - torch.max(scores))
+    return powers / torch.sum(powers)
 
 
 @unnamed("1.3")

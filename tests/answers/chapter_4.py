@@ -106,13 +106,13 @@ def my_dropout(x, p, generator):
     return (x / (1 - p)).masked_fill(gone, 0)
 
 
-@wrong("4.1", "generator seeded anew")
+@wrong("4.1", "the same coins in every call")
 def my_dropout(x, p, generator):
     generator.manual_seed(123)
     return x * (torch.rand(x.shape, generator=generator) < 1 - p) / (1 - p)
 
 
-@wrong("4.1", "generator seeded anew")
+@wrong("4.1", "the same coins in every call")
 def my_dropout(x, p, generator):
     torch.manual_seed(123)
     return x * torch.empty_like(x).bernoulli_(1 - p) / (1 - p)
@@ -456,11 +456,17 @@ for name, text, *changes in [
     ("wrong dropout factor", BERNOULLI, ("x / self.keep", "x * self.keep")),
     ("kept and dropped exchanged", SWITCH, ("< 1 - self.rate", "< self.rate")),
     ("kept and dropped exchanged", BERNOULLI, ("bernoulli_(self.keep)", "bernoulli_(1 - self.keep)")),
-    ("generator seeded anew", SWITCH, ("        kept =", "        torch.manual_seed(0)\n        kept =")),
+    ("the same coins in every call", SWITCH, ("        kept =", "        torch.manual_seed(0)\n        kept =")),
     (
-        "generator seeded anew",
+        "the same coins in every call",
         BERNOULLI,
         ("bernoulli_(self.keep)", "bernoulli_(self.keep, generator=torch.Generator().manual_seed(1))"),
+    ),
+    (
+        "the same coins in every call",
+        SWITCH,
+        ("        kept =", "        if not hasattr(self, 'coins'):\n            self.coins = torch.rand_like(x)\n        kept ="),
+        ("torch.rand_like(x) <", "self.coins <"),
     ),
 ]:
     written("4.4", (name,), text, changes)
