@@ -195,7 +195,8 @@ x = torch.randn(2, 6, 12)
 print(torch.allclose(general(x, x, x, causal.mask), causal(x), atol=1e-6))
 
 # %% [markdown]
-# It does, because the layers have the same names in both classes. One class, two uses: the mask decides.
+# It does. (The weights could move over because the layers have the same names in both classes.) One class, two uses:
+# the inputs and the mask decide.
 
 # %% [markdown]
 # ## Sentences of unequal length
@@ -209,7 +210,7 @@ padding = torch.arange(5) >= lengths[:, None]  # (5,) >= (2, 1) -> (2, 5)
 print(padding)
 
 # %% [markdown]
-# Position 0 to 4 is compared with each length. The second sentence has two words and three times padding: `True`.
+# Positions 0 to 4 are compared with each length. The second sentence has two words and three times padding: `True`.
 #
 # What happens if we forget the mask? Both sentences are asked by the same three German words.
 
@@ -340,7 +341,8 @@ live.show_padding(4 * asking @ answering.T, german, english)
 # The message: as long as one word is left, three of the four buttons agree, and the padding is grey. They part at 0
 # words. Then $-\infty$ alone gives `nan`, $-10^9$ gives 0.20 to every empty place, and only the last one reads nothing.
 #
-# One thing to try: no mask, and fewer words, one by one. Who is the first to read more padding than words?
+# One thing to try: no mask, and fewer words, one by one. At how many words does somebody first read more padding than
+# words?
 
 # %% [markdown]
 # ## The same layer four ways
@@ -436,9 +438,9 @@ print(wrong.shape, "same:", torch.allclose(wrong, context))
 print("first sequence, largest number:", wrong[0].abs().max().item())
 
 # %% [markdown]
-# No error. The first sentence has no padding, so everything is hidden, and this function then returns zeros, as our
-# class does. The second attends to its padding only. Whenever you change libraries, test the mask: change a token that
-# should be hidden, and see whether the output moves.
+# No error. The first sentence has no padding, so everything is hidden, and this function then returns zeros: its
+# largest number is 0.0. (So does our class, before `out_proj`.) The second attends to its padding only. Whenever you
+# change libraries, test the mask: change a token that should be hidden, and see whether the output moves.
 
 # %% [markdown]
 # ### Exercise 6.2 · One mask for the other camp
@@ -446,8 +448,8 @@ print("first sequence, largest number:", wrong[0].abs().max().item())
 #
 # A tokenizer returns `attention_mask` with a 1 for every real token and a 0 for padding. Make of it the mask that
 # `F.scaled_dot_product_attention` needs in a model that writes: a key takes part if it is real *and* not in the future.
-# The shape is $(B, 1, S, S)$, with a 1 for the heads. You may assume that padding stands at the end. The rows of padding
-# need no exception: there, too, the query sees only keys that are real.
+# The shape is $(B, 1, S, S)$, with a 1 for the heads. You may assume that padding stands at the end. The rows of
+# padding need no exception: there, too, the query sees only keys that are real.
 
 # %% name="exercise-6-2"
 def my_keep_mask(attention_mask):
@@ -483,8 +485,8 @@ print(f"{table:,} bytes, {table / 2**20:.0f} MiB; with 8 times the tokens {64 * 
 # 48 MiB for one sequence in one layer, and 3 GiB for 8192 tokens. (1 MiB is $2^{20}$ bytes, 1 GiB is $2^{30}$.) Do we
 # need the whole table at once? A row of it is needed only until its values are mixed.
 #
-# It need not even be a whole row. Softmax divides by a sum, and a sum can be taken in pieces. Mix the first three keys,
-# then the last three, and keep for each piece the largest score, the sum and the mix.
+# It need not even be a whole row. Softmax divides by a sum, and a sum can be taken in pieces. Take the first three
+# keys, then the last three, and keep for each piece the largest score, the sum and the mix of the values.
 
 # %% name="in-pieces"
 def piece(scores, values):
@@ -502,9 +504,11 @@ print((first * mix_1 + second * mix_2) / (first * sum_1 + second * sum_2))
 print(torch.softmax(scores, dim=-1) @ values)
 
 # %% [markdown]
-# Both lines are 0.1713 and 0.5159. The two factors bring both pieces to the same largest score. This is how **fused**
-# kernels work (the best known is called FlashAttention): they go through the keys block by block and never store the
-# table. `F.scaled_dot_product_attention` picks such a kernel when it can.
+# Both lines are 0.1713 and 0.5159. The two factors bring both pieces to the same largest score.
+#
+# A **kernel** is a function that a processor runs in one go. A **fused** kernel does several steps in one: here scores,
+# softmax and mix. (The best known is called FlashAttention.) It goes through the keys block by block, as we did, and
+# never stores the table. `F.scaled_dot_product_attention` picks such a kernel when it can.
 
 # %% [markdown]
 # ### The fused class
@@ -610,8 +614,9 @@ pictures.show_curves(
 
 # %% [markdown]
 # The message: on these axes a power is a straight line, and its exponent is the slope. The fused class doubles with
-# $T$. The split class grows 3.5 times in the last doubling, nearly the 4 of its tables of weights. At 2048 tokens these
-# four tables hold 64 MiB, most of the 74.0 MiB that it keeps; the fused class keeps 10.0.
+# $T$. In the last doubling the wrapper grows 3.6 times and the split class 3.5 times, nearly the 4 of their tables of
+# weights. At 2048 tokens the split class's four tables hold 64 MiB, most of the 74.0 MiB that it keeps; the fused class
+# keeps 10.0.
 
 # %% [markdown]
 # ### Time
@@ -645,9 +650,9 @@ for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
 
 # %% [markdown]
 # The message: with few tokens the three are alike, because the projections cost most, and they grow with $T$ only. With
-# many tokens the tables win, and time follows the $T^2$ line. The fused class leaves out blocks that lie wholly in the
-# future, so it computes about half of the scores, and it moves far less memory about. Yet for long sequences its time,
-# too, grows towards $T^2$.
+# many tokens the tables cost most, and time follows the $T^2$ line. The fused class leaves out blocks that lie wholly
+# in the future, so it computes about half of the scores, and it moves far less memory about. Yet for long sequences its
+# time, too, grows towards $T^2$.
 #
 # (At GPT-2 small's size: `python -m tests.benchmarks.fused_attention`, in a clone of the course, prints how much faster
 # the fused class is.)
@@ -689,8 +694,8 @@ class CachedMultiHeadAttention(MultiHeadAttention):
         return self.out_proj(self.merge(weights @ values)), (keys, values)
 
 # %% [markdown]
-# Two lines are new: `torch.cat` puts the old keys and values before the new ones. The mask is cut to the rows of the
-# new tokens. With a single new token that is one row in which nothing is hidden.
+# Two things are new. `torch.cat` puts the old keys and values before the new ones, and the mask is cut to the rows of
+# the new tokens. With a single new token that is one row in which nothing is hidden.
 #
 # For a test we need a model that writes. This one has two such layers and is not trained, so it will write nonsense.
 # (Each layer's result is added to what came in, as in GPT-2.)
@@ -738,7 +743,7 @@ def generate(model, numbers, count, cached):
     return numbers
 
 # %% [markdown]
-# We begin with chapter 3's sentence and its 19 characters.
+# We begin with chapter 3's sentence. Its vocabulary has 19 characters.
 
 # %% name="same-tokens"
 text = "But they were all of them deceived."
@@ -794,13 +799,14 @@ pictures.show_curves(
     x_label="tokens T", y_label="FLOPs for one more token", logarithmic=True, doublings=True,
     alt="Four curves over the number of tokens, 16 to 1024, both axes logarithmic. Without a cache the "
         "work for one more token rises towards the line of T squared. With a cache it is nearly "
-        "flat at first and then bends towards the line of T, hundreds of times lower.",
+        "flat at first and then bends towards the line of T; at the right end it is a thousand times lower.",
 )
 
 # %% [markdown]
-# The message: without a cache the work for one more token grows towards $T^2$, with a cache towards $T$. At 1024 tokens
-# that is 592,256 FLOPs instead of 606,470,144, or 1024 times less, since the model reads one token instead of 1024. The
-# flat part on the left is the new token's own projections, which cost the same at any $T$.
+# The message: without a cache the work for one more token grows towards $T^2$, 3.6 times in the last doubling. With a
+# cache it grows towards $T$, 1.8 times. At 1024 tokens that is 592,256 FLOPs instead of 606,470,144, or 1024 times
+# less, since the model reads one token instead of 1024. The flat part on the left is the new token's own projections,
+# which cost the same at any $T$.
 #
 # The cache is not free: it takes memory. How much in GPT-2 small, with 12 layers, 1024 tokens, width 768, and 4 bytes
 # per number?
@@ -808,6 +814,9 @@ pictures.show_curves(
 # %% name="cache-bytes"
 cache_bytes = 2 * 12 * 1024 * 768 * 4  # keys and values, layers, tokens, numbers, bytes
 print(f"{cache_bytes:,} bytes, {cache_bytes / 2**20:.0f} MiB for one sequence")
+
+# %% [markdown]
+# 72 MiB for each sequence that is being written. We come back to this after an exercise.
 
 # %% [markdown]
 # ### Exercise 6.3 · One step with a cache
@@ -843,9 +852,9 @@ check("6.3", my_step)
 # %% [markdown]
 # ### Fewer keys than queries
 #
-# A model that writes long texts for many readers soon has more cache than weights. Do all heads need keys and values of
-# their own? In **grouped-query attention** several query heads share one head of keys and values. With 12 query heads
-# and 4 of the other kind, three share.
+# A model that writes long texts for many readers soon needs more memory for caches than for its parameters. Do all
+# heads need keys and values of their own? In **grouped-query attention** several query heads share one head of keys and
+# values. With 12 query heads and 4 of the other kind, three share.
 
 # %% name="grouped-queries"
 torch.manual_seed(123)
@@ -1143,8 +1152,8 @@ for filler in [0.0, 1e-9, torch.inf, -torch.inf]:
     print(filler, filled[0, 0, 0])
 
 # %% [markdown]
-# A score of 0, or nearly 0, is a score like any other; with $+\infty$ it is `nan`. Only $-\infty$ hides. **Fix:**
-# `-torch.inf`. A "very small number" is -1e9, not 1e-9.
+# A score of 0, or nearly 0, is a score like any other, and gives 0.2200 to each future token; with $+\infty$ the row is
+# `nan`. Only $-\infty$ hides. **Fix:** `-torch.inf`. A "very small number" is -1e9, not 1e-9.
 
 # %% [markdown]
 # #### 14 · Softmax over the wrong axis
@@ -1158,8 +1167,8 @@ for name, dim in [("broken", -2), ("fixed", -1)]:
     print(f"{name}: columns", tried.sum(dim=-2)[0, 0])
 
 # %% [markdown]
-# The broken one's columns sum to 1: keys share out the queries. **Fix:** `dim=-1`, the keys. Write it counted from the
-# end, so that a batch or heads in front change nothing.
+# The broken one's columns sum to 1: each key is shared out among the queries. **Fix:** `dim=-1`, the keys. Write it
+# counted from the end, so that a batch or heads in front change nothing.
 
 # %% [markdown]
 # #### 15 · √d_out instead of √head_dim
@@ -1187,8 +1196,9 @@ for name, factor in [("none", 1), ("times", 64**0.5), ("divided", 64**-0.5)]:
     print(f"{name:8}{torch.softmax(long_scores * factor, dim=-1).amax(dim=-1).mean():.3f}")
 
 # %% [markdown]
-# Without the division one key takes most of it, with a product all. Such weights hardly learn. **Fix:** divide, once.
-# (`F.scaled_dot_product_attention` divides by itself: do not do it twice.)
+# Without the division one key takes most of a row, 0.773; with a product nearly all, 0.983; with the division 0.081.
+# Where one key takes all, softmax hardly learns (chapter 2). **Fix:** divide, once. (`F.scaled_dot_product_attention`
+# divides by itself: do not do it twice.)
 
 # %% [markdown]
 # #### 17 · Dropout that never stops
@@ -1233,8 +1243,8 @@ for name, factor in [("none", 1), ("1 / p", 1 / 0.2), ("1 / (1 - p)", 1 / 0.8)]:
     print(f"{name:12} {(kept * factor).double().mean():.1f}")
 
 # %% [markdown]
-# Only the last leaves 1.0. **Fix:** divide by $1-p$, in training. At $p$ = 0.5 the second looks right, so test with
-# another rate.
+# Only the last leaves 1.0; the others make it 0.8 and 4.0. **Fix:** divide by $1-p$, in training. At $p$ = 0.5 the
+# second looks right, so test with another rate.
 
 # %% [markdown]
 # #### 20 · Heads split by `view` alone
@@ -1264,8 +1274,8 @@ print("same numbers:", torch.equal(piled.flatten().sort()[0], merged.flatten().s
 print("same places: ", torch.equal(piled, merged))
 
 # %% [markdown]
-# `reshape` never complains: it copies. So it also hides this mistake, which `view` would not stop either, since
-# `context` is contiguous. **Fix:** `transpose(1, 2)` first.
+# `reshape` never complains: it copies where it must. So it also hides this mistake, which `view` would not stop either,
+# since `context` is contiguous. **Fix:** `transpose(1, 2)` first.
 
 # %% [markdown]
 # #### 22 · Heads in a Python list
@@ -1281,7 +1291,8 @@ holder.heads = nn.ModuleList(heads)
 print("fixed: ", sum(parameter.numel() for parameter in holder.parameters()))
 
 # %% [markdown]
-# A plain list is invisible to PyTorch. Its layers are neither trained nor moved nor stored. **Fix:** `nn.ModuleList`.
+# 0 instead of 56: a plain list is invisible to PyTorch. Its layers are neither trained nor moved nor stored. **Fix:**
+# `nn.ModuleList`.
 
 # %% [markdown]
 # #### 23 · Masked after softmax, and left at that
@@ -1294,8 +1305,8 @@ print("broken:", after.sum(dim=-1)[0, 0])
 print("fixed: ", torch.allclose(after / after.sum(dim=-1, keepdim=True), weights))
 
 # %% [markdown]
-# They do not, and the future leaks through the sum (chapter 3). **Fix:** $-\infty$ before softmax. Dividing by the new
-# sum is correct, too, while scores are moderate.
+# Only the last one does, which has no future. And the future leaks through the sum (chapter 3). **Fix:** $-\infty$
+# before softmax. Dividing by the new sum is correct, too, while scores are moderate.
 
 # %% [markdown]
 # #### 24 · Queries and keys exchanged
@@ -1322,8 +1333,9 @@ print("broken:", context.mean(dim=1).shape)
 print("fixed: ", merged.shape)
 
 # %% [markdown]
-# The average has `head_dim` numbers and forgets which head said what. **Fix:** concatenate, so that `out_proj` can tell
-# heads apart. (Averages are fine for *looking* at weights: `nn.MultiheadAttention` returns them averaged.)
+# The average has `head_dim` numbers, 4 instead of 8, and forgets which head said what. **Fix:** concatenate, so that
+# `out_proj` can tell heads apart. (Averages are fine for *looking* at weights: `nn.MultiheadAttention` returns them
+# averaged.)
 
 # %% [markdown]
 # #### 26 · The result of `masked_fill` thrown away
@@ -1398,9 +1410,10 @@ progress(6)
 # | is anything `nan`? | 10, 11, 13 |
 # | is the divisor $\sqrt{\mathrm{head\_dim}}$? | 15, 16 |
 # | do two calls in `eval` agree? | 17 |
+# | is a weight's average the same with dropout as without? | 19 |
 # | does output $t$ depend on tokens 1 to $t$, and on all of them? | 20, 21, 24 |
 # | does it learn as many numbers as you expect? | 22 |
 # | does it still work with unequal sizes, on another device? | 1, 5, 6, 8, 9, 24, 25 |
 #
-# **Next.** All weights so far were random. In [chapter 7](07_learning.ipynb) they learn something. All chapters: [the
-# course's contents](../README.md#chapters).
+# **Next.** So far all matrices were random or written by hand. In [chapter 7](07_learning.ipynb) they learn something.
+# All chapters: [the course's contents](../README.md#chapters).

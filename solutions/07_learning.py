@@ -42,10 +42,10 @@ from course_utils.checking import answer, check, hint, progress, solution
 from course_utils.progress_bar import with_progress
 
 # %% [markdown]
-# So far every weight in this course was random, and so was what the heads looked at. What makes a head look at
-# something *useful*? Training. We shall train small models, and small matrices are fastest on one thread: waking a
-# second one costs more than it saves. It also makes the results the same, however many cores your machine has. For the
-# same reason everything stays on the CPU: a graphics card would mostly wait.
+# So far the matrices in this course were random or written by hand, and so was what the heads looked at. What makes a
+# head look at something *useful*? Training. We shall train small models, and small matrices are fastest on one thread:
+# waking a second one costs more than it saves. It also makes the results the same, however many cores your machine has.
+# For the same reason everything stays on the CPU: a graphics card would mostly wait.
 
 # %% name="one-thread"
 torch.set_num_threads(1)
@@ -78,28 +78,29 @@ print(sequences)
 print("copied from place", start.flatten().tolist())
 
 # %% [markdown]
-# Places are counted from 0, so the first repeat begins with the second token, 89. Read the first row. Which of its 20
-# tokens could you predict, if you see only what stands before them? Not the first 12: they are random. Not the 13th,
-# either, since the repeat may start in five places. But once you have seen *one* token of the repeat, you can look it
-# up in the first part and read off the one that follows. The last 7 tokens can be known.
+# Places are counted from 0, so the first row's repeat begins with its second token, 89. Read the first row. Which of
+# its 20 tokens could you predict, if you see only what stands before them? Not the first 12: they are random. Not the
+# 13th, either, since the repeat may start in five places. But once you have seen *one* token of the repeat, you can
+# look it up in the first part and read off the one that follows. The last 7 tokens can be known.
 #
-# How far back must you look? 12 places or 8 or anything between, and it differs from sequence to sequence. So it is
-# not enough to learn *where* to look; a model has to look for *what*.
+# How far back does the earlier copy lie? 12 places or 8 or anything between, and it differs from sequence to sequence.
+# So it is not enough to learn *where* to look; a model has to look for *what*.
 
 # %% [markdown]
 # ## How wrong is a prediction?
 #
-# For each token a model gives 100 scores, one for every token that might come next. Softmax makes them probabilities.
-# The **loss** at this place is $-\ln p$, where $p$ is the probability that the model gave to the token that came
-# ($-\ln p$ is the same as $\ln \frac{1}{p}$). `F.cross_entropy` computes both steps at once.
+# For each token a model gives 100 scores, one for every token that might come next. (They are often called **logits**.)
+# Softmax makes them probabilities. The **loss** at this place is $-\ln p$, where $p$ is the probability that the model
+# gave to the token that came ($-\ln p$ is the same as $\ln \frac{1}{p}$). `F.cross_entropy` computes both steps at
+# once.
 
 # %% name="loss-values"
 for p in [1.0, 0.5, 0.1, 0.01]:
     print(f"p = {p}: loss {math.log(1 / p):.4f}")
 
 # %% [markdown]
-# Certain and right costs nothing, 0.0000. A half costs 0.6931. A hundredth, which is all that we can give to each of
-# 100 tokens that are equally likely, costs 4.6052. That number is $\ln 100$, and it will stay with us.
+# Certain and right costs nothing, 0.0000. A half costs 0.6931, a tenth 2.3026. A hundredth, which is all that we can
+# give to each of 100 tokens that are equally likely, costs 4.6052. That number is $\ln 100$, and it will stay with us.
 
 # %% [markdown]
 # **Question 7.1.** A model sees only the past. What is the lowest *average* loss that it can reach on the random
@@ -152,9 +153,10 @@ check("7.1", my_next_token_losses)
 # %% [markdown]
 # ## A model of nothing but attention
 #
-# Tokens are numbers; attention wants vectors. An **embedding** is a table with a vector for each token, and its vectors
-# are learned. Attention alone does not know the order of its inputs (chapter 1's context vectors would be the same for
-# shuffled words), so we add a second table with a vector for each *place*.
+# Tokens are numbers; attention wants vectors. `nn.Embedding` is a table with a vector for each token, its embedding,
+# and these vectors are learned. Attention alone does not know the order of its inputs (chapter 1's context vectors
+# would be the same for shuffled words), and a causal mask tells only little of it. So we add a second table with a
+# vector for each *place*, or **position**.
 #
 # Then come layers of our `MultiHeadAttention`. Each *adds* its result to what is there, so that nothing gets lost on
 # the way. Last, a linear layer makes scores.
@@ -225,8 +227,9 @@ with torch.no_grad():
 # ## Training
 #
 # A step of training draws a batch, computes the losses, asks how each parameter moves their mean (`backward`), and
-# changes all parameters a little in the direction that lowers it (`step`). AdamW is the usual rule for how much. We let
-# the steps shrink from 0.01 to 0 towards the end, so that the model settles.
+# changes all parameters a little in the direction that lowers it (`step`). AdamW is the usual rule for how much. The
+# size of the steps is called the **learning rate**. We let it shrink from 0.01 to 0 towards the end, so that the model
+# settles.
 #
 # Our function takes all batches at once and returns the losses of every step. The progress bar is there while it works
 # and goes away afterwards.
@@ -272,8 +275,8 @@ pictures.show_curves(
 
 # %% [markdown]
 # The message: for 80 steps the loss on the repeat sinks slowly. Then it falls off a cliff, within some forty steps, and
-# goes on towards 0. The loss on the random part ends where it must, at the floor. In between it rises: a model that has
-# just found out about copying copies too often.
+# goes on towards 0. The loss on the random part ends where it must, close to the floor. In between it rises: a model
+# that has just found out about copying copies too often.
 #
 # Does this hold for sequences that it has never seen?
 
@@ -292,8 +295,8 @@ print(f"random part {random_part:.1f}, within 0.1 of the floor: {abs(random_part
 print(f"repeat {repeat:.1f}, below 0.3: {repeat < 0.3}")
 
 # %% [markdown]
-# It does. Why 0.2 and not 0? "Look up the token that I have just seen" has two answers if that token stands in the
-# first part twice. Let us separate these places from the others.
+# It does: 4.7 and 0.2. Why 0.2 and not 0? "Look up the token that I have just seen" has two answers if that token
+# stands in the first part twice. Let us separate these places from the others.
 
 # %% name="twice"
 with torch.no_grad():
@@ -329,8 +332,9 @@ def watch(model, tokens):
     return torch.stack(heard)
 
 # %% [markdown]
-# We watch both layers on the fresh sequences, and draw the first of these, the first layer first. (The very last token
-# is left out: nothing is predicted from it.) Where will the head look?
+# We watch both layers on the fresh sequences, and draw the maps of the first one, beginning with the first layer. (The
+# very last token is left out: nothing is predicted from it. Where a token occurs twice, the number behind it is its
+# place, for once counted from 1.) Where will the head look?
 
 # %% name="first-layer"
 weights = watch(model, fresh[:, :-1])  # (2, 512, 1, 19, 19)
@@ -344,9 +348,9 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The message: in the random part, a stripe just below the diagonal. Each token looks at the one *before* it. Such a
-# head is called a **previous-token head**. It writes into each token which token came before. (In the rows of the
-# repeat it does something else, and nobody asks those rows for it.)
+# The message: in the random part, a stripe just below the diagonal. Nearly every token looks at the one *before* it.
+# Such a head is called a **previous-token head**. It writes into each token which token came before. (In the rows of
+# the repeat it does something else, and nobody asks those rows for it.)
 #
 # What can the second layer do with that?
 
@@ -376,8 +380,7 @@ live.show_attention(weights[:, 0, 0], names, masked=future[:-1, :-1])
 
 # %% [markdown]
 # The message: head 2 takes you from a token of the repeat to the token after its earlier copy. Choose that one as the
-# query, and head 1 takes you one step back, to the copy itself. (A number behind a token's name is its place, counted
-# from 1, for tokens that occur twice.)
+# query, and head 1 takes you one step back, to the copy itself.
 
 # %% [markdown]
 # ### Is that so on all sequences?
@@ -405,7 +408,8 @@ print(f"first layer, previous token: {previous:.1f}, above 0.5: {previous > 0.5}
 print(f"second layer, token after the earlier copy: {induction:.1f}, above 0.8: {induction > 0.8}")
 
 # %% [markdown]
-# Both hold. The second layer gives nearly all of its weight, 0.9, to the one token that is useful.
+# Both hold. In the random part the first layer gives 0.7 of its weight to the token before. In the repeat the second
+# gives nearly all of it, 0.9, to the one token that is useful.
 
 # %% [markdown]
 # ### Exercise 7.2 · Find a previous-token head
@@ -458,8 +462,8 @@ for gone in [0, 1]:
 answer("Q7.2", "b")
 
 # %% [markdown]
-# Let us see. And then let us make the task easier: the repeat always starts at place 0, so that the answer is always 11
-# places back.
+# Let us see. And then let us make the task easier: the repeat is always copied from place 0 on. So the earlier copy is
+# always 12 places back, and the answer, the token after it, 11.
 
 # %% name="one-layer"
 torch.manual_seed(123)
@@ -495,7 +499,7 @@ pictures.show_curves(
     {"one head": curves(history)["repeat"], "two heads": curves(history_two)["repeat"]},
     x=range(10, 401, 10), x_label="step", y_label="loss", title="The repeat, with one head and with two",
     alt="Loss on the repeat over 400 steps for one head per layer and for two. Both fall off the cliff; the "
-        "model with two heads does so some 20 steps later. From step 200 on the curves lie on each other.",
+        "model with two heads does so 20 to 30 steps later. From step 250 on the curves lie on each other.",
 )
 
 # %% [markdown]
@@ -554,8 +558,8 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# The message: within forty steps the model "predicts" random numbers without an error. The loss has gone through the
-# floor, and that is how you notice. **No honest prediction can be below the floor.** If a loss looks too good, ask
+# The message: within forty steps the model "predicts" random numbers almost without an error. The loss has gone through
+# the floor, and that is how you notice. **No honest prediction can be below the floor.** If a loss looks too good, ask
 # first what the model can see.
 #
 # Strangely, the repeat is the harder part now. It holds the one token that the model cannot peek at, the last: the
@@ -660,8 +664,8 @@ print(len(text))
 print("This is " + verses[3])
 
 # %% [markdown]
-# The rhyme has 1,925 characters. We use the tokens of chapter 3: one character is one token, its number is its place in
-# the sorted list.
+# The rhyme has 1,925 characters; its fourth verse is printed above. We use the tokens of chapter 3: one character is
+# one token, its number is its place in the sorted list.
 
 # %% name="encode"
 characters = sorted(set(text))
@@ -681,8 +685,9 @@ def decode(numbers):
 print(repr("".join(characters)))
 
 # %% [markdown]
-# 25 characters, the line break among them. To write, a model gives probabilities for the next character; we draw one,
-# append it, and ask again. For the draw we throw a number between 0 and 1 and see into whose share it falls.
+# 27 characters, the line break and the space among them. To write, a model gives probabilities for the next character;
+# we draw one, append it, and ask again. For the draw we throw a number between 0 and 1 and see into whose share it
+# falls.
 
 # %% name="generate"
 context_length = 32
@@ -727,8 +732,9 @@ torch.manual_seed(123)
 print(generate(writer, opening, 200))
 
 # %% [markdown]
-# It has learned to spell, to break lines, and how the verses go, with a slip here and there. In its first 32 characters
-# it sees the end of the verse before; from then on it continues what it has written itself.
+# The loss has come down from 3 to below 0.3. The model has learned to spell, to break lines, and how the verses go,
+# with a slip here and there. For its first 32 characters it still sees some of our opening; from then on it continues
+# only what it has written itself.
 #
 # But by now we know what to ask of such a loss. Is it a rule, or is it learned by heart? Here is a sentence made of the
 # rhyme's own words, which the rhyme does not contain.
@@ -744,15 +750,15 @@ print("in the rhyme, below 0.5:    ", loss_of("the cow with the crumpled horn") 
 print("not in the rhyme, above 1:  ", loss_of("the maiden kissed the farmer") > 1)
 
 # %% [markdown]
-# By heart, mostly. For a rhyme of two pages that is what one should expect: it is the small data set once more. A large
-# model differs from ours in two things above all: it has more layers, and it has read much more.
+# By heart, mostly. For a rhyme of two pages that is what one should expect: it is the small data set once more. A model
+# like GPT-2 differs from ours in two things above all: it is much larger, and it has read much more.
 
 # %% [markdown]
 # ### Exercise 7.4 · Temperature
 # 1 point · ★☆☆ · 4 minutes
 #
-# Writers are often given a **temperature**: the scores are divided by it before softmax. Below 1 the likeliest token
-# gains, and the text gets safe and dull; above 1 the others gain, and it gets wild.
+# Models that write are often given a **temperature**: the scores are divided by it before softmax. Below 1 the
+# likeliest token gains, and the text gets safe and dull; above 1 the others gain, and it gets wild.
 
 # %% name="exercise-7-4"
 def my_probabilities(scores, temperature):

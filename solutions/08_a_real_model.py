@@ -80,9 +80,8 @@ print(hashlib.sha256(content).hexdigest())
 print(hashlib.sha256(content + b"!").hexdigest())
 
 # %% [markdown]
-# Nothing of it remains: 07eced37 at the beginning becomes something else altogether. Nobody knows how to make a second
-# file with the same digest. The course knows the digests of the originals, and `download` keeps no file that has
-# another.
+# Nothing of it remains: 07eced37 at the beginning becomes ec18da26. Nobody knows how to make a second file with the
+# same digest. The course knows the digests of the originals, and `download` keeps no file that has another.
 #
 # The package's own code is never run: `download` opens the package as the archive that it is and takes out these two
 # files. Both are harmless to read. One is text, the other is in the safetensors format, which holds names and numbers
@@ -118,7 +117,7 @@ print(encoded.ids)
 print(tokenizer.encode("attention, transformers and tokenization").tokens)
 
 # %% [markdown]
-# "tokenization" has been cut in two, `token` and `##ization`; the two signs say that a piece continues a word. The
+# "tokenization" has been cut in two, `token` and `##ization`; the two `#` signs say that a piece continues a word. The
 # comma is a token of its own.
 
 # %% [markdown]
@@ -148,16 +147,16 @@ attention = sum(
 print(f"{total:,} numbers: {words:,} in word vectors, {attention:,} in attention")
 
 # %% [markdown]
-# Of 22,713,728 numbers, half are the table of word vectors, and only 3,548,160 belong to attention. The rest is mostly
-# the two large matrices per layer, 1536 × 384 and 384 × 1536.
+# Of 22,713,728 numbers, about half are the table of word vectors, and only 3,548,160 belong to attention. The rest is
+# mostly the two large matrices per layer, 1536 × 384 and 384 × 1536.
 
 # %% [markdown]
 # ## Around attention
 #
-# What does a layer do besides attention? Two things. First, a small **network** treats each token alone: it widens the
-# vector to 1536 numbers, bends it, and brings it back to 384. (The bend is `GELU`, a curve that lets positive numbers
-# through and nearly stops negative ones.) Attention moves information between tokens, the network works on what
-# arrived.
+# What does a layer do besides attention? Two things. First, a small **network**, usually called the *feed-forward
+# network*, treats each token alone: it widens the vector to 1536 numbers, bends it, and brings it back to 384. (The
+# bend is `GELU`, a curve that lets positive numbers through and nearly stops negative ones.) Attention moves
+# information between tokens, the network works on what arrived.
 #
 # Second, neither result replaces its input: it is *added* to it. After each sum, `LayerNorm` brings the vector back to
 # a standard size. With $x$ for the vectors of all tokens, a layer computes
@@ -278,7 +277,7 @@ print(f"{sum(parameter.numel() for parameter in encoder.parameters()):,}")
 # Three tensors stayed outside: a list of positions, and one layer that this model does not use. `load_state_dict` would
 # have refused a missing name, a superfluous one, or a wrong shape.
 #
-# That is a real model, in about 80 lines, and the attention in it is yours.
+# That is a real model, in about 80 lines around the attention, and the attention is yours.
 
 # %% [markdown]
 # ## Does it work?
@@ -367,11 +366,11 @@ print("without it:", bool((without[1, :5] - alone).abs().max() < 1e-5))
 # 2 points · ★★☆ · 6 minutes
 #
 # `sentence_vector` takes the mean over all tokens. In a batch, that mean must leave out the padding. Write it for a
-# batch of context vectors. `is_padding` is `True` at padding, and every sentence has at least one token that is none.
+# batch of context vectors. `is_padding` is `True` at padding, and every sentence has at least one real token.
 
 # %% name="exercise-8-1"
 def my_sentence_vectors(context, is_padding):
-    """(B, d) from context vectors (B, T, d) and is_padding (B, T): means over the tokens that are none."""
+    """(B, d) from context vectors (B, T, d) and is_padding (B, T): means over the real tokens."""
     ### BEGIN SOLUTION
     kept = (~is_padding).unsqueeze(-1)  # (B, T, 1)
     return (context * kept).sum(dim=1) / kept.sum(dim=1)  # (B, d) / (B, 1) -> (B, d)
@@ -479,8 +478,8 @@ print(slow)
 print(f"cat {cat_slow[5, 11]:.3f}, mouse {mouse_slow[5, 11]:.3f}")
 
 # %% [markdown]
-# 0.470 and 0.289: it stays with the cat. A comparison like this, where the answer should change or should not, is a
-# **control**. This head fails it. What do the other 71 do?
+# 0.470 and 0.289: it stays with the cat. A comparison like this, in which we know beforehand whether the answer should
+# change, is a **control**. This head fails it. What do the other 71 do?
 
 # %% name="turned"
 before, after = cat > mouse, cat_slow > mouse_slow  # (6, 12) each: does the head prefer the cat?
@@ -500,11 +499,12 @@ for layer, head in (before & ~after).nonzero().tolist():
 # %% [markdown]
 # By a hair. For head 0 of layer 1 the turn is a tie in the printed digits, 0.0068 and 0.0068. Head 5 of layer 3 now
 # gives hardly anything to either, 0.0022 and 0.0035. Head 3 of layer 4 comes closest: it clearly preferred the cat,
-# 0.2124 against 0.1442, but now the mouse leads by only 0.1609 to 0.1562.
+# 0.2124 against 0.1442, but now the mouse leads by only 0.1609 to 0.1562. Head 11 of layer 4 gives the mouse 0.0378 and
+# the cat 0.0338.
 #
-# For layer 0 we could have known. There, "it" and "cat" are only looked-up vectors: they know their own word and
-# position and have not heard of any other word. So "hungry" cannot matter for which of two words a head prefers, only
-# for how much is left for both.
+# No head of layer 0 turns, and we could have known. There, "it" and "cat" are only looked-up vectors: they know their
+# own word and position and have not heard of any other word. So "hungry" cannot matter for which of two words a head
+# prefers, only for how much is left for both.
 
 # %% name="layer-0"
 same = torch.allclose(cat[0] / mouse[0], cat_slow[0] / mouse_slow[0], rtol=1e-3)
@@ -513,8 +513,7 @@ same = torch.allclose(cat[1] / mouse[1], cat_slow[1] / mouse_slow[1], rtol=1e-3)
 print("layer 1, cat : mouse as before:", same)
 
 # %% [markdown]
-# In layer 0 the proportion of cat to mouse is the same for both sentences, in all twelve heads. From layer 1 on it
-# moves.
+# In layer 0 the proportion of cat to mouse is the same for both sentences, in all twelve heads. In layer 1 it is not.
 
 # %% [markdown]
 # ### Exercise 8.2 · Heads that turn
@@ -544,8 +543,8 @@ check("8.2", my_turning_heads)
 # ### Six sentences
 #
 # Perhaps we were unlucky with one word. So here are six sentences, each with the noun that "it" stands for, and the
-# other one. The fourth is the article's own second example. The last two are a classic: what does not fit, and what is
-# it too big or too small for?
+# other one. The fourth is the article's own second example. The last two are a classic: which of the two is too big,
+# and which is too small?
 
 # %% name="six-sentences"
 trophy = "The trophy did not fit in the suitcase because it was too"
@@ -678,9 +677,9 @@ for name in found[0]:
 
 # %% [markdown]
 # One head looks at the token before, in layer 0, head 2; its 1.000 is nearly all there is. One looks at the token
-# after, in layer 1, head 8, with 0.572. No head gives itself more than 0.231 or `[SEP]` more than 0.255. But 32 of the
-# 72 heads give more than half of their attention to `[CLS]`; the strongest, head 5 of layer 4, gives 0.841. The other
-# 38 fit none of these patterns.
+# after, in layer 1, head 8, with 0.572. No head gives more than 0.231 to the token itself, or more than 0.255 to
+# `[SEP]`. But 32 of the 72 heads give more than half of their attention to `[CLS]`; the strongest, head 5 of layer 4,
+# gives 0.841. In the other 38 none of the five patterns gets more than half.
 #
 # The article guesses that one head may look at neighbours, one at grammar, one at distant words. The neighbours are
 # there. But the most common pattern is one that few would have guessed: looking at a token that stands for nothing.
@@ -711,9 +710,9 @@ for number, layer in enumerate(encoder.layers):
 
 # %% [markdown]
 # Short: in layer 1, 0.689 against 13.288, in layers 2 and 4 less than a twentieth of the others, in layer 3 about a
-# fifth. That explains the bright columns. Softmax forces a head to give away all its attention, even when it has
-# nothing to say. Then it can give it to `[CLS]`, where a large weight on nearly nothing adds nearly nothing. In layer 0
-# the value of `[CLS]` is not yet so short, and there the column is rare.
+# fifth, in layer 5 about an eighth. That fits the bright columns. Softmax forces a head to give away all its attention,
+# even when it has nothing to say. Then it can give it to `[CLS]`, where a large weight on nearly nothing adds nearly
+# nothing. In layer 0 the value of `[CLS]` is not yet so short, and there the column is rare.
 #
 # So a weight alone does not say how much a token contributes: weight *times value* enters the sum.
 
@@ -837,7 +836,7 @@ progress(8)
 # | question | what we saw |
 # | --- | --- |
 # | does the class fit a real model? | yes: 22.6 million pretrained numbers, in about 80 lines |
-# | does "it" look at the cat? | in 31 of 72 heads |
+# | does "it" look more at the cat than at the mouse? | in 31 of 72 heads |
 # | does the best-looking head turn when it should? | no: cat for hungry, cat for slow |
 # | do the heads beat coins? | no: about half of all answers are right |
 # | is it special to "it"? | no: in that head every token looks at the nouns |

@@ -131,6 +131,19 @@ def padding_kept(case):
         return "The future is out, but padding takes part. A key takes part if it is real *and* not in the future."
 
 
+def one_condition_enough(case):
+    real = np.asarray(case.arguments[0]).astype(bool)
+    S = np.shape(case.want)[-1]
+    if (seen_mask(case) == (np.tri(S, dtype=bool) | real[:, None, None, :])).all():
+        return "With |, a key takes part if it is real *or* not in the future. Both must hold: join them with &."
+
+
+def token_itself_hidden(case):
+    S = np.shape(case.want)[-1]
+    if (seen_mask(case) == (case.want & ~np.eye(S, dtype=bool))).all():
+        return "No token sees itself, and row 0 is empty. A token is not its own future: keep the diagonal, tril()."
+
+
 KEEP_MASK = Exercise(
     id="6.2",
     title="One mask for the other camp",
@@ -151,6 +164,8 @@ KEEP_MASK = Exercise(
         Mistake("no dimension for the heads", heads_missing),
         Mistake("future not masked", future_kept),
         Mistake("padding not hidden", padding_kept),
+        Mistake("or instead of and", one_condition_enough),
+        Mistake("diagonal off by one", token_itself_hidden),
     ),
 )
 
@@ -168,24 +183,24 @@ def draw_steps():
     return [step_of(2, 3, 5, 4, seed=61), step_of(1, 2, 6, 3, seed=63), step_of(3, 4, 2, 5, seed=65)]
 
 
-def attended(call, chosen=None):
-    """(context, keys, values) of a step, by loops. chosen: which of the keys are seen; all, when None."""
+def attended(call, chosen=None, scale=None):
+    """(context, keys, values) of a step, by loops. chosen: which keys are seen; scale: the divisor; None: as wanted."""
     query, key, value, keys, values = call.arguments
     all_keys, all_values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
     chosen = slice(None) if chosen is None else chosen
     context = [
-        [plain.attend(*map(plain.rows, (q, k[chosen], v[chosen])))[0] for q, k, v in zip(*heads)]
+        [plain.attend(*map(plain.rows, (q, k[chosen], v[chosen])), scale=scale)[0] for q, k, v in zip(*heads)]
         for heads in zip(query, all_keys, all_values)
     ]
     return [np.array(context), all_keys.numpy(), all_values.numpy()]
 
 
-def context_is(chosen):
-    """case -> whether the learner's context is what these keys alone would give, and not what all would."""
+def context_is(chosen=None, scale=None):
+    """case -> whether the learner's context is what these keys, or this divisor, would give, and not the right one."""
 
     def found(case):
         tried = case.value[0].double().numpy()
-        return np.allclose(tried, attended(case.call, chosen)[0], atol=mistakes.CLOSE) and not np.allclose(
+        return np.allclose(tried, attended(case.call, chosen, scale)[0], atol=mistakes.CLOSE) and not np.allclose(
             tried, case.want[0], atol=mistakes.CLOSE
         )
 
@@ -212,9 +227,20 @@ def cache_not_longer(case):
     lengths = [case.value[k].shape[-2] for k in (1, 2)]
     if min(lengths) < T + 1:
         return (
-            f"The cache held {T} tokens, and you return {lengths[0]} keys and {lengths[1]} values; expected {T + 1} of"
-            " each. The next token will need them all."
+            f"The cache held {T} tokens. You return the keys of {lengths[0]} and the values of {lengths[1]}; expected"
+            f" {T + 1}. The next token will need them all."
         )
+
+
+def not_scaled(case):
+    if context_is(scale=1)(case):
+        return "Your context comes from scores that were not divided: divide them by √head_dim before softmax."
+
+
+def newest_first(case):
+    query, key, value, keys, values = case.arguments
+    if torch.allclose(case.value[1], torch.cat([key, keys], dim=-2)):
+        return "Your new key stands before the old ones. The context is the same, but a cache keeps the order."
 
 
 STEP = Exercise(
@@ -236,6 +262,8 @@ STEP = Exercise(
         Mistake("only the first key seen", only_the_first_key),
         Mistake("the new token does not see itself", without_the_new_key),
         Mistake("the cache does not grow", cache_not_longer),
+        Mistake("no scale", not_scaled),
+        Mistake("the new key before the old", newest_first),
     ),
 )
 
@@ -328,16 +356,40 @@ def readings(call):
     return [[sums, hidden, (scores[-1][0] - scores[-1][1]) / gap]]
 
 
+def said(case, place):
+    """What the answer said in each of the calls, as True and False: place 0 for the sums, 1 for the future."""
+    return [bool(other.value[place]) for other in case.beside]
+
+
+def wanted(case, place):
+    """What it should have said."""
+    return [other.want[place] for other in case.beside]
+
+
+def compared_exactly(case):
+    exact = [bool((other.arguments[1].sum(dim=-1) == 1).all()) for other in case.beside]
+    if said(case, 0) == exact != wanted(case, 0) and any(exact):
+        return (
+            "You compare sums with exactly 1. Rounding leaves 0.9999999 or 1.0000001 here and there: allow a difference"
+            " of 1e-4."
+        )
+
+
 def columns_summed(case):
     weights = case.arguments[1].double().numpy()
-    if case.value[0] is False and case.want[0] and not mistakes.sums_to_one(weights, axis=-2):
+    if not case.value[0] and case.want[0] and not mistakes.sums_to_one(weights, axis=-2):
         return (
             "You say that rows do not sum to 1, and they do. Did you sum columns? A row runs along the keys, dim=-1."
         )
 
 
+def future_the_wrong_way_round(case):
+    if said(case, 1) == [not hidden for hidden in wanted(case, 1)]:
+        return "Your second reading is True where the future is *seen*. It should be True where all of it is hidden."
+
+
 def diagonal_called_future(case):
-    if case.value[1] is False and case.want[1]:
+    if not any(said(case, 1)) and case.want[1]:
         return (
             "You find a weight on the future where there is none. The diagonal is the token itself; the future begins"
             " with triu(diagonal=1)."
@@ -368,7 +420,9 @@ READINGS = Exercise(
     draw=draw_heads,
     oracle=readings,
     mistakes=(
+        Mistake("sums compared exactly", compared_exactly),
         Mistake("columns summed instead of rows", columns_summed),
+        Mistake("answer the wrong way round", future_the_wrong_way_round),
         Mistake("diagonal off by one", diagonal_called_future),
         Mistake("divisor upside down", divisor_upside_down),
     ),

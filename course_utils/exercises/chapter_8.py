@@ -51,7 +51,7 @@ def padding_averaged(case):
     if equals(case, means_of(case.call, lambda hidden: True)):
         return (
             "Your means are those of all tokens, padding too. Multiply the padding by 0, and divide each sum by the"
-            " number of tokens that are none."
+            " number of real tokens."
         )
 
 
@@ -73,7 +73,7 @@ def padding_kept(case):
 def not_divided(case):
     tokens = (~case.arguments[1]).sum(dim=1, keepdim=True).numpy()  # (B, 1)
     if equals(case, case.want * tokens):
-        return "These are sums: nothing was divided. A mean divides by the number of tokens that are no padding."
+        return "These are sums: nothing was divided. A mean divides by the number of real tokens."
 
 
 SENTENCE_VECTORS = Exercise(
@@ -106,9 +106,15 @@ def draw_turns():
     tables = [uniform(3, 4, seed=84 + k) for k in range(4)]
     ahead, behind = torch.tensor([[0.51, 0.7, 0.3, 0.7, 0.51]]), torch.tensor([[0.5, 0.2, 0.6, 0.2, 0.5]])
     ahead_after, behind_after = torch.tensor([[0.51, 0.7, 0.3, 0.51, 0.7]]), torch.tensor([[0.5, 0.2, 0.6, 0.5, 0.2]])
+    level = [  # head 0 turns, head 1 turns back, head 2 stays; 3 is undecided before, 4 after: by not more than 0
+        torch.tensor([row]) for row in (
+            [0.5, 0.2, 0.5, 0.5, 0.5], [0.2, 0.5, 0.2, 0.5, 0.2], [0.2, 0.5, 0.5, 0.2, 0.5], [0.5, 0.2, 0.2, 0.5, 0.5]
+        )
+    ]  # fmt: skip
     return [
         FunctionCall([*tables, 0.1]),
         FunctionCall([*tables, 0.0]),
+        FunctionCall([*level, 0.0]),
         # head 0 turns by too little, head 1 as it should, head 2 the wrong way; heads 3 and 4 by too little on one side
         FunctionCall([ahead, behind, behind_after, ahead_after, 0.05]),
     ]
@@ -158,8 +164,8 @@ TURNING_HEADS = Exercise(
         Mistake(
             "either direction",
             turned_as(
-                "You also found heads that turn from the second word to the first. Do not compare absolute values:"
-                " before, the first word must be ahead, and after, the second.",
+                "You also found heads that turn from the second word to the first. Before, the first word must be"
+                " ahead, and after, the second: absolute values do not tell which is.",
                 lambda a, b, c, d, margin: (a - b > margin and d - c > margin) or (b - a > margin and c - d > margin),
             ),
         ),

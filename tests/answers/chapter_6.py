@@ -174,8 +174,33 @@ def my_keep_mask(attention_mask):
 
 @unnamed("6.2")
 def my_keep_mask(attention_mask):
+    real = attention_mask.bool()
+    S = attention_mask.shape[1]
+    return torch.ones(S, S).tril().bool() & real[:, None, None, :] & real[:, None, :, None]  # hides queries, too
+
+
+@wrong("6.2", "or instead of and")
+def my_keep_mask(attention_mask):
     S = attention_mask.shape[1]
     return torch.ones(S, S).tril().bool() | attention_mask.bool()[:, None, None, :]
+
+
+@wrong("6.2", "or instead of and")
+def my_keep_mask(attention_mask):
+    places = torch.arange(attention_mask.shape[1])
+    return torch.logical_or(places <= places[:, None], (attention_mask == 1)[:, None, None])
+
+
+@wrong("6.2", "diagonal off by one")
+def my_keep_mask(attention_mask):
+    S = attention_mask.shape[1]
+    return torch.ones(S, S).tril(diagonal=-1).bool() & (attention_mask == 1)[:, None, None, :]
+
+
+@wrong("6.2", "diagonal off by one")
+def my_keep_mask(attention_mask):
+    places = torch.arange(attention_mask.shape[1])
+    return (places < places[:, None]) & attention_mask.bool()[:, None, None]
 
 
 # --- 6.3 one step with a cache ----------------------------------------------------------------------------------------
@@ -247,16 +272,34 @@ def my_step(query, key, value, keys, values):
     return F.scaled_dot_product_attention(query, keys, values), keys, values
 
 
+@wrong("6.3", "no scale")
+def my_step(query, key, value, keys, values):
+    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
+    return torch.softmax(query @ keys.mT, dim=-1) @ values, keys, values
+
+
+@wrong("6.3", "no scale")
+def my_step(query, key, value, keys, values):
+    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
+    return F.scaled_dot_product_attention(query, keys, values, scale=1.0), keys, values
+
+
+@wrong("6.3", "the new key before the old")
+def my_step(query, key, value, keys, values):
+    keys, values = torch.cat([key, keys], dim=2), torch.cat([value, values], dim=2)
+    return F.scaled_dot_product_attention(query, keys, values), keys, values
+
+
+@wrong("6.3", "the new key before the old")
+def my_step(query, key, value, keys, values):
+    keys, values = (torch.cat(pair, dim=-2) for pair in [(key, keys), (value, values)])
+    return (query @ keys.mT / query.shape[-1] ** 0.5).softmax(dim=-1) @ values, keys, values
+
+
 @unnamed("6.3")
 def my_step(query, key, value, keys, values):
     keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
-    return torch.softmax(query @ keys.mT, dim=-1) @ values, keys, values  # not scaled
-
-
-@unnamed("6.3")
-def my_step(query, key, value, keys, values):
-    keys, values = torch.cat([key, keys], dim=2), torch.cat([value, values], dim=2)  # the newest first
-    return F.scaled_dot_product_attention(query, keys, values), keys, values
+    return torch.softmax(query @ keys.mT / keys.shape[-2] ** 0.5, dim=-1) @ values, keys, values  # √T
 
 
 @unnamed("6.3")
@@ -405,3 +448,30 @@ def my_readings(scores, weights):
 def my_readings(scores, weights):
     divisor = (scores[-1, 0] - scores[-1, 1]) / (weights[-1, 0] / weights[-1, 1]).log()
     return torch.allclose(weights.sum(-1), torch.ones(1)), bool((weights.triu(1) < 0.01).all()), divisor.item()
+
+
+@wrong("6.5", "sums compared exactly")
+def my_readings(scores, weights):
+    divisor = (scores[-1, 0] - scores[-1, 1]) / (weights[-1, 0] / weights[-1, 1]).log()
+    return bool((weights.sum(dim=-1) == 1).all()), bool((weights.triu(1) == 0).all()), divisor.item()
+
+
+@wrong("6.5", "sums compared exactly")
+def my_readings(scores, weights):
+    sums = torch.equal(weights.sum(dim=1), torch.ones(len(weights)))
+    gap = weights[-1, 0].log() - weights[-1, 1].log()
+    return sums, torch.equal(weights, weights.tril()), (-scores[-1, :2].diff() / gap).item()
+
+
+@wrong("6.5", "answer the wrong way round")
+def my_readings(scores, weights):
+    sums = bool(((weights.sum(dim=-1) - 1).abs() < 1e-4).all())
+    divisor = (scores[-1, 0] - scores[-1, 1]) / (weights[-1, 0] / weights[-1, 1]).log()
+    return sums, bool((weights.triu(diagonal=1) > 0).any()), divisor.item()
+
+
+@wrong("6.5", "answer the wrong way round")
+def my_readings(scores, weights):
+    sums = torch.allclose(weights.sum(dim=-1), torch.ones(len(weights)), atol=1e-4)
+    seen = not torch.equal(weights, weights.tril())
+    return sums, seen, (scores[-1, :2].diff() / weights[-1, :2].log().diff()).item()

@@ -170,6 +170,11 @@ def my_previous_token_share(weights):
     return weights[:, 1:, :-1].mean(dim=(1, 2))
 
 
+@unnamed("7.2")
+def my_previous_token_share(weights):
+    return weights.tril(diagonal=-1).sum(dim=-1).mean(dim=-1)  # all of the past, and the first row counted
+
+
 # --- 7.3 the floor ----------------------------------------------------------------------------------------------------
 
 

@@ -180,6 +180,11 @@ def my_turning_heads(first_before, second_before, first_after, second_after, mar
     return (first_before > second_before) & (second_after - first_after > margin)
 
 
+@unnamed("8.2")
+def my_turning_heads(first_before, second_before, first_after, second_after, margin):
+    return (first_before - second_before >= margin) & (second_after - first_after >= margin)  # "more than" is stricter
+
+
 # --- 8.3 how many tokens does a head look at? -------------------------------------------------------------------------
 
 
