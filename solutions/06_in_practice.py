@@ -797,6 +797,7 @@ shape = {"T²": [work[False][-1] * (T / 1024)**2 for T in positions],
 pictures.show_curves(
     {"without cache": work[False], "with cache": work[True]} | shape, x=positions,
     x_label="tokens T", y_label="FLOPs for one more token", logarithmic=True, doublings=True,
+    title="One more token, with and without a cache",
     alt="Four curves over the number of tokens, 16 to 1024, both axes logarithmic. Without a cache the "
         "work for one more token rises towards the line of T squared. With a cache it is nearly "
         "flat at first and then bends towards the line of T; at the right end it is a thousand times lower.",

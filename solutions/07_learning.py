@@ -126,9 +126,9 @@ print(f"{0.01 * right + 0.99 * wrong:.4f}")
 
 # %% [markdown]
 # ### Exercise 7.1 · The loss of the next token
-# 1 point · ★★☆ · 6 minutes
+# 2 points · ★★☆ · 6 minutes
 #
-# Compute the losses of one sequence yourself, without `F.cross_entropy`. The scores in row $t$ speak about token
+# Compute the losses of one sequence yourself; try it without `F.cross_entropy`. The scores in row $t$ speak about token
 # $t + 1$. So the last row has nothing to be compared with, and there are $T - 1$ losses.
 
 # %% name="exercise-7-1"
@@ -468,7 +468,7 @@ answer("Q7.2", "b")
 # %% name="one-layer"
 torch.manual_seed(123)
 one_layer = AttentionOnly(vocabulary, T, num_layers=1)
-train(one_layer, batches[:200])
+train(one_layer, batches)
 print("any start, one layer: repeat above 2:", test(one_layer)[1] > 2)
 
 # %% name="one-layer-fixed-start"
@@ -707,7 +707,7 @@ def generate(model, start, length):
 # %% [markdown]
 # One different letter changes all letters after it. So that this model writes the same on your machine as here, we let
 # it compute with 64 bits per number instead of 32. (The trainings above did not need that: they printed only what does
-# not hang on the last digits.)
+# not hang on the last digits. To run one of them again after this cell, restart the kernel first.)
 
 # %% name="before-training"
 torch.set_default_dtype(torch.float64)

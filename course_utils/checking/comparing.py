@@ -7,6 +7,7 @@ import torch
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-5  # float32 in another order of summation stays far within
 HALF = 3e-2  # relative, for answers in bfloat16 or float16
+ORDER = ["The first", "The second", "The third", "A later"]
 KINDS = {"f": "decimal numbers", "i": "whole numbers", "u": "whole numbers", "b": "True and False"}
 
 
@@ -71,7 +72,7 @@ def list_difference(expected, got):
         return f"It returned {len(got)} values; {len(expected)} were expected."
     for place, (wanted, found) in enumerate(zip(expected, got)):
         if wanted is not None and (problem := difference(wanted, found)):
-            return f"Value {place}: {problem}"
+            return f"{ORDER[min(place, len(ORDER) - 1)]} value that you return: {problem}"
     return None
 
 

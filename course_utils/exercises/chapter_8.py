@@ -138,6 +138,14 @@ def turned_as(sentence, toward, everywhere=False):
     return symptom
 
 
+def parentheses_missing(case):
+    if '"bitwise_and' in case.error and "not implemented" in case.error:
+        return (
+            f"{mistakes.error_place(case)}`&` binds tighter than `>`, so it took a number on either side. Put each"
+            " comparison in parentheses."
+        )
+
+
 TURNING_HEADS = Exercise(
     id="8.2",
     title="Heads that turn",
@@ -176,6 +184,14 @@ TURNING_HEADS = Exercise(
                 lambda a, b, c, d, margin: a > b and d > c,
             ),
         ),
+        Mistake(
+            "ties counted",
+            turned_as(
+                "You also found heads that turn by exactly margin. More than margin is `>`, not `>=`.",
+                lambda a, b, c, d, margin: a - b >= margin and d - c >= margin,
+            ),
+        ),
+        Mistake("comparisons without parentheses", parentheses_missing),
         Mistake(
             "or instead of and",
             turned_as(

@@ -180,9 +180,27 @@ def my_turning_heads(first_before, second_before, first_after, second_after, mar
     return (first_before > second_before) & (second_after - first_after > margin)
 
 
-@unnamed("8.2")
+@wrong("8.2", "ties counted")
 def my_turning_heads(first_before, second_before, first_after, second_after, margin):
-    return (first_before - second_before >= margin) & (second_after - first_after >= margin)  # "more than" is stricter
+    return (first_before - second_before >= margin) & (second_after - first_after >= margin)
+
+
+@wrong("8.2", "ties counted")
+def my_turning_heads(first_before, second_before, first_after, second_after, margin):
+    smaller = torch.minimum(first_before - second_before, second_after - first_after)
+    return ~(smaller < margin)
+
+
+@wrong("8.2", "comparisons without parentheses")
+def my_turning_heads(first_before, second_before, first_after, second_after, margin):
+    return first_before - second_before > margin & second_after - first_after > margin
+
+
+@wrong("8.2", "comparisons without parentheses")
+def my_turning_heads(first_before, second_before, first_after, second_after, margin):
+    before, after = first_before - second_before, second_after - first_after
+    turns = before > margin & after > margin
+    return turns
 
 
 # --- 8.3 how many tokens does a head look at? -------------------------------------------------------------------------
