@@ -15,8 +15,9 @@ LARGEST = 64_000_000  # bytes of an answer
 IDLING = 3  # times the seconds of computing, by the clock on the wall
 PATIENCE = 60  # seconds for the server to load torch, or to say how a child ended
 REFUSAL = (
-    "This machine offers no protection against the code in submissions (it needs Linux 5.13 or newer, x86-64 or arm64, "
-    "with user namespaces or Landlock). Grade on one that does, or say that these answers may run without."
+    "This machine offers no protection against the code in submissions (it needs Linux, 5.12 or newer with user "
+    "namespaces or 5.13 with Landlock, on x86-64 or arm64). Grade on one that does, or say that these answers may run "
+    "without."
 )
 CRASHES = {"SIGSEGV": "a segmentation fault", "SIGABRT": "an abort in compiled code"}
 
@@ -72,6 +73,7 @@ class Sandbox:
             text is run in a namespace of its own, so it brings its imports.
         """
         from course_utils.checking import calls as asking  # here: they load torch, and the server imports this package
+        from course_utils.checking import trouble as speaking
         from course_utils.checking import wire
 
         request = wire.pack({
@@ -86,7 +88,7 @@ class Sandbox:
                 case {"replies": list(replies)}:
                     return Outcome(replies=replies)
                 case {"trouble": str(trouble)}:
-                    return Outcome(trouble=trouble[:1000])
+                    return Outcome(trouble=speaking.presentable(trouble))
         except ValueError:
             pass
         return Outcome(trouble="sent back something that is no answer")
