@@ -1,7 +1,7 @@
 """Points on their way to Gradescope, Canvas or Moodle.
 
-Of a file that was downloaded there, one column is filled and every other byte stays what it is. What has no row or no
-submission is left alone and named.
+Of a file that was downloaded there, one column is filled and every other byte stays what it is. A row without a
+submission is left alone; a submission without a row is named.
 """
 
 import json
