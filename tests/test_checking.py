@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import random
+import time
 
 import numpy as np
 import pytest
@@ -311,6 +312,19 @@ def test_calls_and_replies_survive_the_way_to_another_process(exercise):
 def test_what_is_no_message_is_refused(message):
     with pytest.raises(ValueError, match="no message"):
         wire.unpack(message)
+
+
+def test_a_reply_built_to_fill_the_memory_is_not_read():
+    with pytest.raises(ValueError, match="too large"):
+        wire.unpack(wire.pack([[]] * 2_000_000), wire.LARGEST_REPLY_HEADER)
+
+
+def test_many_tensors_before_many_numbers_cost_no_copy_each():
+    many = wire.pack([torch.ones(1, dtype=torch.bool)] * 20_000)
+    start = time.monotonic()
+    with pytest.raises(ValueError, match="behind its end"):
+        wire.unpack(many + bytes(60_000_000))
+    assert time.monotonic() - start < 10
 
 
 @pytest.mark.parametrize("replies", [None, 3, [], [{}], [{"values": 3}], [{"values": [float("nan")] * 4}] * 4,

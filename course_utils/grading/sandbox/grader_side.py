@@ -84,7 +84,7 @@ class Sandbox:
         if trouble:
             return Outcome(trouble=trouble)
         try:
-            match wire.unpack(message):
+            match wire.unpack(message, wire.LARGEST_REPLY_HEADER):
                 case {"replies": list(replies)}:
                     return Outcome(replies=replies)
                 case {"trouble": str(trouble)}:
