@@ -57,11 +57,11 @@ def grade(options):
     from course_utils.grading.submissions import submissions
 
     check(options)
+    if not options.dask:  # a cluster's workers each look for their own protection
+        print(sandbox.protection(), flush=True)
     found = submissions(options.submissions)
     if not found:
         sys.exit(f"{options.submissions} holds no submissions.")
-    if not options.dask:  # a cluster's workers each look for their own protection
-        print(sandbox.protection(), flush=True)
     files_to_fill = sheets(options)  # read before hours of grading, not after
     options.out.mkdir(parents=True, exist_ok=True)
     store = run.Store(options.out)
