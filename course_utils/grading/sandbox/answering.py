@@ -1,4 +1,4 @@
-"""Inside a child: run a student's cells, put the calls to their answer, pack what came back. It knows no right value."""
+"""Inside a child: run a student's cells, call their answer, pack what came back. It knows no expected value."""
 
 import ast
 import importlib.abc

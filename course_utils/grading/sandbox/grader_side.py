@@ -67,7 +67,7 @@ class Sandbox:
         """Run the cells, then ask what they call `name`. Returns an Outcome; never raises for what the code does.
 
         cells: Python texts, run in order, statement by statement; a statement that fails is passed over.
-        calls: list of Call (see course_utils.checking.calls).
+        calls: FunctionCalls or LayerCalls (see course_utils.checking.calls).
         chapter: the exercise's chapter; from `course_utils.attention` it may import what earlier chapters build.
         helpers: {name: Python text that defines it}, put in place of the student's own before the last cell runs. Each
             text is run in a namespace of its own, so it brings its imports.
