@@ -1,7 +1,7 @@
 """The course's figures, all with one look: `show_weights`, `show_scores`, `show_dependencies`, `show_curves`.
 
-Each draws with matplotlib, displays a PNG that is the same on every run, and carries alt text. They take tensors (on any
-device, with or without gradients), arrays or nested lists. In every map, row 0 is on top and a row is one query.
+Each draws with matplotlib, displays a PNG that is the same on every run, and carries alt text. They take tensors (on
+any device, with or without gradients), arrays or nested lists. In every map, row 0 is on top and a row is one query.
 """
 
 import base64
@@ -58,7 +58,7 @@ def show_scores(scores, tokens, *, alt, title="", masked=None):
 
 
 def show_dependencies(depends, tokens, *, alt, title=""):
-    """Show which output depends on which input: a boolean matrix (T, T), row t and column s for output t and input s."""
+    """Show which output depends on which input: a boolean matrix (T, T), row t, column s for output t and input s."""
     maps = panels(depends, tokens, tokens)
     if len(maps) > 1:
         raise ValueError(f"One dependency matrix at a time: this has shape {maps.shape}.")
@@ -81,9 +81,8 @@ def show_curves(curves, *, x_label, y_label, alt, x=None, title="", logarithmic=
         raise ValueError(f"A figure has room for {len(COLOURS)} curves, not {len(curves)}: draw two figures.")
     for (name, values), colour, style in zip(curves.items(), COLOURS, STYLES):
         values = array(values)
-        axes.plot(
-            range(len(values)) if x is None else array(x), values, label=name, color=colour, linestyle=style, linewidth=2
-        )
+        places = range(len(values)) if x is None else array(x)
+        axes.plot(places, values, label=name, color=colour, linestyle=style, linewidth=2)
     if logarithmic:
         axes.set_yscale("log")
     if doublings:
@@ -111,11 +110,14 @@ def panels(values, tokens, keys):
     wanted = (len(tokens), len(keys))
     for names in (tokens, keys):
         if isinstance(names, str) or len(names) == 0:
-            raise ValueError(f"tokens must be a list of one or more names, such as sentence.split(); this is {names!r}.")
+            raise ValueError(
+                f"tokens must be a list of one or more names, such as sentence.split(); this is {names!r}."
+            )
     if values.ndim not in (2, 3) or values.shape[-2:] != wanted:
         size = f"{len(tokens)} tokens" if keys is tokens else f"{len(tokens)} tokens and {len(keys)} keys"
         raise ValueError(
-            f"A map of {size} needs a matrix of shape {wanted}, or one per head, {wanted} each; this has shape {tuple(values.shape)}. For a batch, pick one sequence first: weights[0]."
+            f"A map of {size} needs a matrix of shape {wanted}, or one per head, {wanted} each; this has shape "
+            f"{tuple(values.shape)}. For a batch, pick one sequence first: weights[0]."
         )
     return values if values.ndim == 3 else values[np.newaxis]
 
@@ -159,8 +161,8 @@ def draw_maps(maps, tokens, title, *, keys, unit, colours, lowest, highest, mask
     """A figure with a map per panel on one colour scale, and its axes.
 
     masked: a boolean array (T, S), True where a cell is drawn grey.
-    unit: what a colour stands for; without it there is no colour bar. texts: what stands in cells of 0 and of 1, instead
-    of the number.
+    unit: what a colour stands for; without it there is no colour bar. texts: what stands in cells of 0 and of 1,
+    instead of the number.
     """
     count = len(maps)
     figure = Figure(figsize=(0.9 + 5.5 * count, 4.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
@@ -200,7 +202,9 @@ def luminance(colour):
 def numbered(tokens):
     """Token names, with their position behind those that occur more than once."""
     tokens = list(tokens)
-    return [f"{token} ({place})" if tokens.count(token) > 1 else str(token) for place, token in enumerate(tokens, start=1)]
+    return [
+        f"{token} ({place})" if tokens.count(token) > 1 else str(token) for place, token in enumerate(tokens, start=1)
+    ]
 
 
 def show(figure, alt):

@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import random
+import time
 
 import numpy as np
 import pytest
@@ -50,6 +51,19 @@ def huge(scores):
     return torch.zeros(1).expand(10**6, 10**6)
 
 
+class NoWords(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+def fails_without_words(scores):
+    raise NoWords
+
+
+def fails_with_half_a_letter(scores):
+    raise ValueError("\ud800 here")
+
+
 @pytest.mark.parametrize(
     "code, words",
     [
@@ -61,7 +75,11 @@ def huge(scores):
         (writes_on_its_input, ["changed what it was given"]),
         (lambda scores: print(scores), ["returned None", "return"]),
         (lambda scores: [1.0, 2.0], ["a list", "(2, 4, 4)"]),
+        (lambda scores: (scores, scores), ["a list or tuple of 2"]),
         (lambda scores: scores.tolist(), ["a list"]),
+        (fails_without_words, ["line", "NoWords"]),
+        (fails_with_half_a_letter, ["ValueError: ? here"]),
+        (eval("lambda scores: undefined_name"), ["line 1: NameError"]),
         (lambda scores: scores.numpy(force=True), ["ndarray"]),
         (lambda scores: "0.5", ["a text"]),
         (huge, ["too large"]),
@@ -102,6 +120,17 @@ def test_a_class_is_attempted_if_the_class_that_it_inherits_from_does_something(
     assert check("2.5", Empty).status == "not attempted"
 
 
+def test_a_function_that_only_hands_on_what_stands_around_it_is_attempted():
+    around = torch.ones(2)
+    assert check("3.2", lambda scores: around).status == "not yet"
+
+
+@pytest.mark.parametrize("id", EXERCISES)
+@pytest.mark.parametrize("odd", [torch.ones(3, 3), torch.ones(3, 3) > 0, [torch.ones(2)] * 3, {"a": [None]}])
+def test_no_symptom_stumbles_over_a_result_of_another_kind(id, odd):
+    assert check(id, lambda *arguments: odd).status == "not yet"
+
+
 def test_a_call_that_stops_decides_over_one_whose_sizes_fit_by_chance():
     def counts_the_wrong_axis(scores):
         T = len(scores)
@@ -130,7 +159,7 @@ def test_answers_in_other_dtypes_and_orders_of_memory_are_accepted():
 def test_a_check_leaves_no_trace_in_the_learners_session(capsys):
     def meddling(scores):
         torch.manual_seed(1), random.seed(1), np.random.seed(1)
-        torch.set_default_dtype(torch.float64), torch.set_grad_enabled(False)
+        torch.set_default_dtype(torch.float64), torch.set_grad_enabled(False), torch.set_default_device("meta")
         print("x" * 10_000_000)
         return right(scores)
 
@@ -139,6 +168,7 @@ def test_a_check_leaves_no_trace_in_the_learners_session(capsys):
     assert torch.equal(torch.get_rng_state(), states[0])
     assert random.getstate() == states[1] and (np.random.get_state()[1] == states[2]).all()
     assert torch.get_default_dtype() == torch.float32 and torch.is_grad_enabled()
+    assert torch.ones(1).device.type == "cpu"
     assert capsys.readouterr() == ("", "")
 
 
@@ -158,6 +188,8 @@ def test_an_unknown_exercise_is_named():
     assert "There are: 3.1, 3.2" in check("3.99", right).message
     assert "number of the exercise comes first" in check(right, "3.2").message
     assert all("There are" in repr(say("9.9")) for say in (hint, solution))
+    assert all("comes first" in repr(say([])) for say in (hint, solution, lambda id: check(id, right)))
+    assert "There is no chapter 99" in repr(progress(99)) and repr(progress("3")) == repr(progress(3))
 
 
 def test_the_courses_own_code_is_no_answer():
@@ -204,7 +236,7 @@ def test_each_choice_has_its_own_explanation():
     assert said["b"].startswith("✓") and said["a"].startswith("✗") and said["c"].startswith("✗")
     assert len(set(said.values())) == 5  # "z" and 7 hear the same
     assert said["z"] == said[7] and "a, b, c" in said["z"]
-    assert repr(answer("Q3.1", " B ")) == said["b"]
+    assert repr(answer("Q3.1", " B ")) == said["b"] and repr(answer("Q3.1", ["a"])) == said["z"]
 
 
 # --- progress ---------------------------------------------------------------------------------------------------------
@@ -282,12 +314,32 @@ def test_what_is_no_message_is_refused(message):
         wire.unpack(message)
 
 
+def test_a_reply_built_to_fill_the_memory_is_not_read():
+    with pytest.raises(ValueError, match="too large"):
+        wire.unpack(wire.pack([[]] * 2_000_000), wire.LARGEST_REPLY_HEADER)
+
+
+def test_many_tensors_before_many_numbers_cost_no_copy_each():
+    many = wire.pack([torch.ones(1, dtype=torch.bool)] * 20_000)
+    start = time.monotonic()
+    with pytest.raises(ValueError, match="behind its end"):
+        wire.unpack(many + bytes(60_000_000))
+    assert time.monotonic() - start < 10
+
+
 @pytest.mark.parametrize("replies", [None, 3, [], [{}], [{"values": 3}], [{"values": [float("nan")] * 4}] * 4,
                                      [{"error": 3}] * 4, [{"values": [torch.ones(0)]}] * 4])  # fmt: skip
 def test_forged_replies_are_a_wrong_answer_and_no_more(replies):
     from course_utils.checking.judging import judge
 
     assert judge(EXERCISES["3.2"], replies).status == "not yet"
+
+
+def test_a_forged_message_is_cut():
+    from course_utils.checking.judging import judge
+
+    forged = [{"error": {"type": "E", "message": "x" * 10**6, "line": 0, "code": ""}}] * len(EXERCISES["3.2"].calls)
+    assert len(judge(EXERCISES["3.2"], forged).message) <= 1000
 
 
 def test_kinds_of_calls_are_told_apart():

@@ -80,6 +80,18 @@ def test_who_has_no_row_or_not_one_alone_is_named_and_nothing_is_filled():
     assert "Jane Doe: 2 rows" in remarks[0] and "Nobody: no row" in remarks[1]
 
 
+@pytest.mark.parametrize(
+    "text, platform",
+    [
+        ("Student,ID,SIS User ID,A (5)\n\"Roe, Max\",9,1001,\n", lms.CANVAS),
+        ("Identifier,Full name,ID number,Grade\nParticipant 5,Max Roe,1001,\n", lms.MOODLE),
+    ],
+)
+def test_the_platforms_number_of_one_student_is_no_other_students_number(text, platform):
+    filled, remarks = lms.fill(text.encode(), platform, [(Student("a", "doejane", ("1001",)), 9, 9)])
+    assert filled == text.encode() and "no row" in remarks[0]
+
+
 def test_two_submissions_for_one_row_are_named():
     filled, remarks = lms.fill(CANVAS.encode(), lms.CANVAS, [(JANE, 9, 9), (Student("b", "jane"), 0, 9)])
     assert b'C",18,' in filled and "the same row" in remarks[0]

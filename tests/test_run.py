@@ -23,6 +23,7 @@ from tests.boxes import descendants, skip_without
 from tests.handed_in import NAME, lay, notebook, packed, zipped
 
 RIGHT, WRONG = (packed(notebook({"3.2": code})) for code in (handed_in.RIGHT, handed_in.WRONG))
+SAYS_NO_LETTER = 'def my_causal_weights(scores):\n    raise ValueError("\\ud800")\n'
 HANGS = packed(notebook({"3.1": "def my_running_average(s):\n    while True: pass", "3.2": handed_in.RIGHT}))
 
 
@@ -249,6 +250,9 @@ def test_broken_and_hostile_submissions_cost_no_other_student(tmp_path):
             "outside.zip": zipped({f"../../{NAME}": RIGHT, NAME: WRONG}),
             "Ünïcode.zip": zipped({NAME: RIGHT}),
             "garbage.zip": b"PK",
+            "exported.csv": b"nobody's",
+            f"no letter/{NAME}": packed(notebook({"3.2": SAYS_NO_LETTER})),
+            **({os.fsdecode(b"M\xfcller") + f"/{NAME}": RIGHT} if sys.platform == "linux" else {}),
             f"zoe/{NAME}": RIGHT.replace(b"\\n", b"\\r\\n"),
         },
     )
@@ -256,8 +260,9 @@ def test_broken_and_hostile_submissions_cost_no_other_student(tmp_path):
     process = go(handed, "--out", out, "--workers", 2)
     _, progress = process.communicate()
     assert process.returncode == 0, progress
-    full = ["alice", "hangs", "zoe", "Ünïcode"]
-    none = ["empty", "corrupt", "other", "bomb", "outside", "garbage"]
+    assert "exported.csv" in progress.partition("\n")[0]
+    full = ["alice", "hangs", "zoe", "Ünïcode", *(["M�ller"] if sys.platform == "linux" else [])]
+    none = ["empty", "corrupt", "other", "bomb", "outside", "garbage", "no letter"]
     assert {student: sum(points.values()) for student, points in scores(out).items()} == dict.fromkeys(
         full, 2
     ) | dict.fromkeys(none, 0)
@@ -276,6 +281,10 @@ def test_broken_and_hostile_submissions_cost_no_other_student(tmp_path):
         (["class", "--out", "class/out"], "lies inside"),
         (["bare"], "holds no submissions"),
         (["class", "--moodle", "file.txt"], "cannot be filled: it has no column"),
+        (["class", "--chapters", "3", "33"], "chapters 1 to 8"),
+        (["class", "--canvas", "Grades.csv"], "another file of this name"),
+        (["class", "--canvas", "file.txt", "--moodle", "file.txt"], "another file of this name"),
+        (["class", "--canvas", "file.txt", "--out", "."], "move it out"),
     ],
 )
 def test_a_mistake_in_the_command_is_one_sentence(arguments, words, handed, tmp_path, monkeypatch):
@@ -285,7 +294,7 @@ def test_a_mistake_in_the_command_is_one_sentence(arguments, words, handed, tmp_
     with pytest.raises(SystemExit, match=words) as end:
         command.main([*arguments, *([] if "--out" in arguments else ["--out", "out"])])
     assert "\n" not in str(end.value)
-    assert not (tmp_path / "out").exists() and not (handed / "out").exists()
+    assert not (tmp_path / "out").exists() and not (tmp_path / "grades.csv").exists() and not (handed / "out").exists()
 
 
 def test_a_machine_without_protection_refuses_and_says_how_to_go_on(handed, tmp_path, monkeypatch):

@@ -104,6 +104,13 @@ def test_one_students_own_folder_is_one_submission(tmp_path):
     assert seen(lay(tmp_path / "class", {f"alice/{name}": BOOK for name in files})) == {("alice", ()): sorted(files)}
 
 
+def test_a_file_beside_the_students_is_nobodys_and_is_named(tmp_path, capsys):
+    assert list(seen(lay(tmp_path / "submission", {NAME: BOOK, "data.csv": b""}))) == [("submission", ())]
+    assert "data.csv" in capsys.readouterr().err
+    files = {f"alice/{NAME}": BOOK, f"roe_9_1_{NAME}": BOOK, "doe_8_2_work.pdf": b"", "exported.csv": b""}
+    assert list(seen(lay(tmp_path / "class", files))) == [("alice", ()), ("doe", ("8",)), ("roe", ("9",))]
+
+
 def test_names_from_a_mac_are_read_as_they_were_written(tmp_path):
     made = zipped({f"José/{NAME}": BOOK, f"b/{NAME}": BOOK}).replace("José".encode(), "José".encode())
     flagged = bytearray(made)

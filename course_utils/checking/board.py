@@ -84,7 +84,8 @@ class Board:
     def lines(self):
         """(chapter, its exercises with their marks, points in words) for each chapter."""
         for number, exercises in self.chapters.items():
-            marks = "  ".join(f"{MARK.get(status, MARK[NOT_ATTEMPTED])} {exercise.id}" for exercise, status in exercises)
+            marked = [(MARK.get(status, MARK[NOT_ATTEMPTED]), exercise.id) for exercise, status in exercises]
+            marks = "  ".join(f"{mark} {id}" for mark, id in marked)
             points = sum(exercise.points for exercise, status in exercises if status == RIGHT)
             yield f"Chapter {number}", marks, f"{points} of {sum(exercise.points for exercise, _ in exercises)} points"
 

@@ -22,7 +22,7 @@ def undisturbed():
     """Inside: no output, no warnings. Afterwards: random states and torch's settings are as they were."""
     states = random.getstate(), np.random.get_state()
     dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
-    recursion, threads = sys.getrecursionlimit(), torch.get_num_threads()
+    recursion, threads, device = sys.getrecursionlimit(), torch.get_num_threads(), torch.get_default_device()
     try:
         with (
             torch.random.fork_rng(devices=[]),
@@ -42,3 +42,5 @@ def undisturbed():
         torch.set_grad_enabled(grad)
         sys.setrecursionlimit(recursion)
         torch.set_num_threads(threads)
+        if torch.get_default_device() != device:  # setting it, even to what it was, makes every later call slower
+            torch.set_default_device(device)

@@ -109,7 +109,9 @@ def called(value):
         return str(value.get("other") or ("a layer" if "layer" in value else "a dict"))
     if isinstance(value, torch.Tensor):
         return f"a tensor of shape {tuple(value.shape)}"
-    return {bool: "True or False", int: "a number", float: "a number", str: "a text", list: "a list"}[type(value)]
+    if isinstance(value, list):  # replies hold tuples as lists
+        return f"a list or tuple of {len(value)}"
+    return {bool: "True or False", int: "a number", float: "a number", str: "a text"}[type(value)]
 
 
 def dimensions(count):

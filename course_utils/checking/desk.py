@@ -5,7 +5,7 @@ import html
 from course_utils.checking import board, worked
 from course_utils.checking.calls import perform
 from course_utils.checking.judging import judge
-from course_utils.checking.result import NOT_YET, Result, rich
+from course_utils.checking.result import NOT_YET, RIGHT, Result, rich
 
 
 class Words:
@@ -26,7 +26,7 @@ def check(id, answer):
     """The result for an answer to exercise `id`: "right", "not yet" with what was seen, or "not attempted"."""
     from course_utils.exercises import EXERCISES
 
-    if id not in EXERCISES:
+    if not isinstance(id, str) or id not in EXERCISES:
         return Result(str(id), "", NOT_YET, unknown(id, EXERCISES), 0)
     exercise = EXERCISES[id]
     result = misplaced(exercise, answer) or examined(exercise, answer)
@@ -66,7 +66,7 @@ def hint(id):
     """The next hint for exercise `id`; after the last one, all of them."""
     from course_utils.exercises import EXERCISES
 
-    if id not in EXERCISES:
+    if not isinstance(id, str) or id not in EXERCISES:
         return Words(unknown(id, EXERCISES))
     hints = EXERCISES[id].hints
     given = board.next_hint(id)
@@ -79,7 +79,7 @@ def solution(id):
     """A worked answer to exercise `id`, once it was attempted."""
     from course_utils.exercises import EXERCISES
 
-    if id not in EXERCISES:
+    if not isinstance(id, str) or id not in EXERCISES:
         return Words(unknown(id, EXERCISES))
     if not board.attempted(id):
         return Words(
@@ -93,16 +93,16 @@ def answer(id, choice):
     """What there is to say to a choice, "a" or "b" or ..., in question `id`."""
     from course_utils.exercises import QUESTIONS
 
-    if id not in QUESTIONS:
+    if not isinstance(id, str) or id not in QUESTIONS:
         return Words(unknown(id, QUESTIONS))
     question = QUESTIONS[id]
-    letter = choice.strip().strip("()").lower() if isinstance(choice, str) else choice
+    letter = choice.strip().strip("()").lower() if isinstance(choice, str) else None
     if letter == "?":
         return Words(f"○ {id}: not answered. Write {', '.join(question.said)} in place of the question mark.")
     if letter not in question.said:
         return Words(f"{id} has the choices {', '.join(question.said)}. Write one of them, in quotes.")
     right = letter == question.right
-    board.note(id, "right" if right else NOT_YET, 0)
+    board.note(id, RIGHT if right else NOT_YET, 0)
     return Words(f"{'✓' if right else '✗'} {id} {letter}: {question.said[letter]}")
 
 
@@ -110,4 +110,5 @@ def progress(chapter=None):
     """The board: every exercise of a chapter, or of the whole course, and how far you are with it."""
     from course_utils.exercises import EXERCISES
 
-    return board.Board([exercise for exercise in EXERCISES.values() if chapter in (None, exercise.chapter)])
+    chosen = [exercise for exercise in EXERCISES.values() if str(chapter) in ("None", str(exercise.chapter))]
+    return board.Board(chosen) if chosen else Words(f"There is no chapter {chapter}.")

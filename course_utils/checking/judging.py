@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from course_utils.checking import comparing
+from course_utils.checking import comparing, trouble
 from course_utils.checking.result import LARGEST_MAP, NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 
 UNREADABLE = "What came back could not be read."
@@ -65,7 +65,7 @@ def judge(exercise, replies):
 
 def result(exercise, status, message, **more):
     """A result of this exercise."""
-    return Result(exercise.id, exercise.title, status, message, exercise.points, **more)
+    return Result(exercise.id, exercise.title, status, trouble.presentable(message), exercise.points, **more)
 
 
 def cases(exercise, replies):
@@ -84,7 +84,7 @@ def cases(exercise, replies):
 def cases_of(call, reply, expected):
     """The cases of one call. An answer that gave no values gets one case with the reason."""
     asked = getattr(call, "inputs", None) or [call.arguments]
-    general = trouble(reply, call)
+    general = without_values(reply)
     if general:
         return [Case(call, reply, asked[0], None, expected[0], general)]
     values = reply["values"]
@@ -94,13 +94,13 @@ def cases_of(call, reply, expected):
     for k, (value, want) in enumerate(zip(values, expected)):
         problem = comparing.difference(want, value) if want is not None else None
         found.append(Case(call, reply, asked[min(k, len(asked) - 1)], value, want, problem))
-    aftermath = after(reply, call)
+    aftermath = after(reply)
     if aftermath and not any(case.problem for case in found):
         found[-1].problem = aftermath
     return found
 
 
-def trouble(reply, call):
+def without_values(reply):
     """Why an answer gave no values, or None."""
     if reply.get("error"):
         return error_sentence("Your code stopped", reply["error"])
@@ -117,7 +117,7 @@ def trouble(reply, call):
     return None
 
 
-def after(reply, call):
+def after(reply):
     """What is wrong although the values are right: arguments changed, or no gradient."""
     if reply.get("changed"):
         return (
@@ -131,7 +131,8 @@ def after(reply, call):
 
 def error_sentence(opening, error):
     """An error in the learner's code, in one line."""
-    where = f" in line {error['line']}, `{error['code']}`" if error["line"] else ""
+    code = f", `{error['code']}`" if error["code"] else ""  # of a function made by exec there is none to show
+    where = f" in line {error['line']}{code}" if error["line"] else ""
     name = f"{error['type']}: " if error["type"] else ""
     return f"{opening}{where}: {name}{error['message']}"
 
@@ -162,11 +163,11 @@ def diagnosis(exercise, wrong):
 
 
 def quietly(symptom, case):
-    """A symptom's sentence; None where it cannot be measured, as on results of another shape."""
+    """A symptom's sentence; None where it cannot be measured, as on results of another kind or shape."""
     with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
         try:
             return symptom(case)
-        except (ValueError, IndexError, TypeError, AttributeError, KeyError, ZeroDivisionError, np.linalg.LinAlgError):
+        except Exception:  # torch alone has a dozen kinds of errors for values that nobody expected
             return None
 
 

@@ -6,6 +6,7 @@ import types
 from torch import nn
 
 NAMES = {"super", "__init__", "NotImplementedError"}  # all that a stub may use
+FROM_AROUND = {"__class__"}  # what `super()` takes from the class around it
 DOES_SOMETHING = ("BINARY", "BUILD", "FOR_ITER", "IMPORT", "JUMP", "LIST", "MAKE", "STORE", "UNARY", "YIELD")
 
 
@@ -35,4 +36,5 @@ def does_nothing(code):
         return False
     steps = list(dis.get_instructions(code))
     used = {step.argval for step in steps if step.opname.startswith("LOAD_FAST")}
-    return used <= {"self"} and not any(step.opname.startswith(DOES_SOMETHING) for step in steps)
+    given = used <= {"self"} and set(code.co_freevars) <= FROM_AROUND
+    return given and not any(step.opname.startswith(DOES_SOMETHING) for step in steps)

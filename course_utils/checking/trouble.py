@@ -5,15 +5,27 @@ import traceback
 import types
 
 LONGEST = 160  # characters of an error's own message
+LONGEST_SENTENCE = 1000  # characters of all that is said about an answer
 
 
 def described(error, answer):
     """{"type", "message", "line", "code"}: the last line of the learner's own code that the error went through."""
     line, code = place(error, {source.co_filename for source in codes(answer)})
-    words = str(error).strip().splitlines() or [""]
-    if isinstance(error, RecursionError):
-        words = ["the function calls itself without end"]
-    return {"type": type(error).__name__, "message": words[0][:LONGEST], "line": line, "code": code[:LONGEST]}
+    words = "the function calls itself without end" if isinstance(error, RecursionError) else first_line(error)
+    return {"type": type(error).__name__, "message": words[:LONGEST], "line": line, "code": code[:LONGEST]}
+
+
+def first_line(error):
+    """The first line of an error's own message; "" where it cannot be had."""
+    try:
+        return (str(error).strip().splitlines() or [""])[0]
+    except BaseException:  # the class of the error, and so its message, may be the learner's code, too
+        return ""
+
+
+def presentable(sentence):
+    """A sentence that may quote a stranger, so that every file and terminal takes it."""
+    return sentence[:LONGEST_SENTENCE].encode(errors="replace").decode()  # half a surrogate pair is no UTF-8
 
 
 def place(error, files):

@@ -11,6 +11,7 @@ DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in (
     torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool,
 )}  # fmt: skip
 LARGEST = 64_000_000  # bytes of a whole message
+LARGEST_REPLY_HEADER = 4_000_000  # bytes; lists in lists take twenty times as much memory as their text
 
 
 def pack(data):
@@ -20,13 +21,14 @@ def pack(data):
     return b"".join([len(header).to_bytes(8, "big"), header, *numbers])
 
 
-def unpack(message):
-    """What `pack` packed. ValueError for anything else."""
+def unpack(message, largest_header=LARGEST):
+    """What `pack` packed. ValueError for anything else, and for a header of more bytes than these."""
     try:
-        if len(message) > LARGEST:
-            raise ValueError("too large")
         end = 8 + int.from_bytes(message[:8], "big")
-        data, left = restored(json.loads(message[8:end].decode()), message[end:])
+        if len(message) > LARGEST or end - 8 > largest_header:
+            raise ValueError("too large")
+        numbers = memoryview(message)[end:]  # a view: a slice of bytes would copy the rest for every tensor
+        data, left = restored(json.loads(message[8:end].decode()), numbers)
     except (ValueError, KeyError, TypeError, RuntimeError, RecursionError, OverflowError) as error:
         raise ValueError(f"This is no message of calls or replies: {error}") from None
     if left:

@@ -394,21 +394,6 @@ def no_mask(weights):
     return Mistake("future not masked", symptom)
 
 
-def empty_row(case):
-    """7: a row without any visible key became nan."""
-    if case.got is not None and case.got.shape == np.shape(case.want):
-        lost = np.isnan(case.got).all(axis=-1) & np.isfinite(case.want).all(axis=-1)
-        if lost.any() and not lost.all():
-            place = [int(k) for k in np.argwhere(lost)[0]]
-            return (
-                f"Row {place} is nan: all of its keys are hidden, and softmax of nothing but -inf is 0/0. Leave every"
-                " row at least one key."
-            )
-
-
-FULLY_MASKED_ROW = Mistake("a row with everything hidden", empty_row)
-
-
 def diagonal_off_by_one(weights):
     """8: `triu` with the wrong diagonal: tokens do not see themselves, or see one token of the future."""
 
@@ -443,7 +428,7 @@ def diagonal_off_by_one(weights):
 
 
 def filled_with_a_number(weights, scaled_scores):
-    """9: hidden scores replaced by 0, a tiny number or +inf instead of -inf. scaled_scores: those that enter softmax."""
+    """9: hidden scores replaced by 0, a tiny number or +inf, not by -inf. scaled_scores: those that enter softmax."""
 
     def symptom(case):
         got = returned(case)

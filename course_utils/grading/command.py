@@ -57,11 +57,11 @@ def grade(options):
     from course_utils.grading.submissions import submissions
 
     check(options)
+    if not options.dask:  # a cluster's workers each look for their own protection
+        print(sandbox.protection(), flush=True)
     found = submissions(options.submissions)
     if not found:
         sys.exit(f"{options.submissions} holds no submissions.")
-    if not options.dask:  # a cluster's workers each look for their own protection
-        print(sandbox.protection(), flush=True)
     files_to_fill = sheets(options)  # read before hours of grading, not after
     options.out.mkdir(parents=True, exist_ok=True)
     store = run.Store(options.out)
@@ -83,19 +83,37 @@ def grade(options):
 
 def check(options):
     """End with a sentence where the options make no sense."""
+    from course_utils.exercises import CHAPTERS
+
     if not options.submissions.exists():
         sys.exit(f"{options.submissions} does not exist.")
     if not options.submissions.is_dir() and options.submissions.suffix.lower() != ".zip":
         sys.exit(f"{options.submissions} is neither a folder nor a zip.")
+    if options.chapters and not set(options.chapters) <= set(range(1, len(CHAPTERS) + 1)):
+        sys.exit(f"--chapters: there are the chapters 1 to {len(CHAPTERS)}.")
     if options.workers < 1:
         sys.exit("--workers needs a number from 1 on.")
     if options.out.resolve().is_relative_to(options.submissions.resolve()):
         sys.exit("--out lies inside the submissions: choose a folder beside them.")
+    check_copies(options)
     if options.dask:
         try:
             import distributed  # noqa: F401
         except ImportError:
             sys.exit("--dask needs a package that the course does not: pip install distributed.")
+
+
+def check_copies(options):
+    """End with a sentence where a filled copy would take the place of another file."""
+    from course_utils.grading.report import WRITTEN
+
+    taken = set(WRITTEN)
+    for path in filter(None, (options.canvas, options.moodle)):
+        if path.name.casefold() in taken:
+            sys.exit(f"{path}: {options.out} gets another file of this name, so rename it.")
+        if path.resolve().parent == options.out.resolve():
+            sys.exit(f"{path} lies where its filled copy will be written, so move it out of {options.out}.")
+        taken.add(path.name.casefold())
 
 
 # --- files of learning platforms --------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Points on their way to Gradescope, Canvas or Moodle.
 
-Of a file that was downloaded there, one column is filled and every other byte stays what it is. What has no row or no
-submission is left alone and named.
+Of a file that was downloaded there, one column is filled and every other byte stays what it is. A row without a
+submission is left alone; a submission without a row is named.
 """
 
 import json
@@ -187,7 +187,11 @@ def matched(sheet, platform, scores):
 
 
 def rows_of(sheet, platform, student):
-    """The rows that belong to a student, by the first column that knows the student."""
+    """The rows that belong to a student, by the first column that knows the student.
+
+    A number alone is one that the platform put into a file's name: it stands in the platform's own column, the first,
+    and in another one it would be another student's.
+    """
     keys = {key.casefold() for key in (*student.ids, student.name)}
     keys |= {f"participant {id}" for id in student.ids}  # how Moodle's column of identifiers calls them
     candidates = [row for row in range(1, len(sheet.rows)) if not is_no_student(sheet, platform, row)]
@@ -196,6 +200,8 @@ def rows_of(sheet, platform, student):
             place = sheet.header.index(name)
             if rows := [row for row in candidates if sheet.value(row, place).casefold() in keys]:
                 return rows
+        if len(student.ids) == 1 and student.ids[0].isdigit():
+            keys.discard(student.ids[0])
     place = sheet.header.index(platform.names)
     return [row for row in candidates if name_key(sheet.value(row, place)) == name_key(student.name)]
 

@@ -12,6 +12,7 @@ from course_utils.checking.result import NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 from course_utils.grading.submissions import Student
 
 COLUMNS = ["student", "ids", "exercise", "title", "status", "points", "max_points", "mistake", "message", "remarks"]
+WRITTEN = ("grades.csv", "summary.html")
 BARS = 10  # of the distribution, each a tenth of the points
 
 
@@ -83,7 +84,7 @@ def write_all(out, reports, chapters):
         table.writerows(csv_rows(report, chapters))
         seen.add(report, chapters)
         page = template("feedback.html").render(
-            report=report, graded=report.of(chapters), total=points(report.of(chapters)), right=RIGHT
+            report=report, graded=report.of(chapters), total=points(report.of(chapters))
         )
         write_changed(out / "feedback" / f"{report.student.key}.html", page)
     files.replace(out / "grades.csv", rows.getvalue().encode("utf-8-sig"))  # with the mark that Excel wants

@@ -5,6 +5,7 @@ Moodle and Gradescope give. Nothing is read here but names and Gradescope's list
 """
 
 import re
+import sys
 import unicodedata
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,14 +62,19 @@ class Submission:
 
 
 def submissions(start: Path):
-    """The submissions in a folder or zip, sorted by student."""
-    own_name, files = class_folder(NOTEBOOK.sub("", start.resolve().name), list(tree.files(start)))
+    """The submissions in a folder or zip, sorted by student. Says on standard error which files are none."""
+    own_name = tree.readable(NOTEBOOK.sub("", start.resolve().name))
+    own_name, files = class_folder(own_name, list(tree.files(start)))
     listed = gradescope_list(files)
-    grouped = {}
+    grouped, others = {}, []
     for file in files:
-        if file.parts != (GRADESCOPE_LIST,):
+        if is_nobodys(file):
+            others.append(file.parts[0])
+        else:
             name, ids = student_of(file, own_name, listed)
             grouped.setdefault((unicodedata.normalize("NFC", name), ids), []).append(file)
+    if others := [name for name in others if name != GRADESCOPE_LIST]:
+        print(f"Passed over, since they are nobody's submission: {', '.join(others)}.", file=sys.stderr)
     taken = set()
     return [submission(unique_key(name, taken), name, ids, grouped[name, ids]) for name, ids in sorted(grouped)]
 
@@ -87,6 +93,12 @@ def submission(key, name, ids, files):
 def worth_a_remark(name):
     """Whether a file that is not read could have held an answer; a link may have any name."""
     return bool(NOTEBOOK.search(name) or ARCHIVE.search(name) or "." not in name)
+
+
+def is_nobodys(file):
+    """Whether a file beside the students' is none of theirs: a table of grades, a note, a script to be graded with."""
+    alone = len(file.parts) == 1
+    return alone and not file.problem and not known(file.parts[0]) and not worth_a_remark(file.parts[0])
 
 
 def inside(file):

@@ -75,7 +75,7 @@ def in_folder(folder, parts):
     if parts and not names:
         yield File(parts, folder, problem="is an empty folder")
     for name in names:
-        path, here = folder / name, (*parts, name)
+        path, here = folder / name, (*parts, readable(name))
         try:
             mode = path.lstat().st_mode
         except OSError as error:
@@ -142,6 +142,11 @@ def in_zip(file, content, most):
 def shown(name):
     """Whether a name is worth a look: not hidden and no trace of a tool."""
     return bool(name) and not name.startswith(".") and name not in PASSED_OVER
+
+
+def readable(name):
+    """A file's name as every file and terminal takes it; bytes that are no UTF-8, as old zips leave them, become �."""
+    return os.fsencode(name).decode(errors="replace")
 
 
 def name_of(entry):

@@ -49,7 +49,9 @@ def python_with(*files):
     """
     for file in ["requirements.txt", *files]:
         if not (ROOT / file).is_file():
-            sys.exit(f"There is no {file} here. This command needs the whole course: clone its repository and run it there.")
+            sys.exit(
+                f"There is no {file} here. This command needs the whole course: clone its repository and run it there."
+            )
     if not missing(files, sys.path):
         return sys.executable
     if not ready(files):
@@ -165,7 +167,8 @@ def install(files):
                 f"This Python has no {module}, so it cannot make an environment: install it "
                 f"(on Debian or Ubuntu: sudo apt install python{PYTHON}-venv) and run this again."
             )
-    if os.path.lexists(VENV) and not (VENV / "pyvenv.cfg").is_file() and not (VENV.is_dir() and not any(VENV.iterdir())):
+    empty = VENV.is_dir() and not any(VENV.iterdir())
+    if os.path.lexists(VENV) and not (VENV / "pyvenv.cfg").is_file() and not empty:
         sys.exit(f"{VENV} is there and is not an environment of Python's: move it away and run this again.")
     if not usable(venv_python()):
         print("Making an environment for the course in .venv ...", flush=True)

@@ -20,8 +20,8 @@ def show_attention(weights, tokens, *, scores=None, masked=None, key_tokens=None
     """Show attention weights with controls for the query and the head.
 
     weights: (T, T), or (num_heads, T, T). tokens: T names. scores: the same shape, to be read when you point at a cell;
-    minus infinity is masked. masked: (T, T), True where a cell is hidden. key_tokens: the S names of the keys where they
-    are another sequence; all shapes then end in (T, S). Raises ValueError for what cannot be drawn.
+    minus infinity is masked. masked: (T, T), True where a cell is hidden. key_tokens: the S names of the keys where
+    they are another sequence; all shapes then end in (T, S). Raises ValueError for what cannot be drawn.
     """
     attention_figure(weights, tokens, scores, masked, key_tokens).show()
 
@@ -119,7 +119,8 @@ def favourites(weights, names, keys):
     best = np.argsort(-weights, axis=1, kind="stable")[:, :SAID]  # (T, SAID)
     shares = np.take_along_axis(weights, best, axis=1).tolist()
     return [
-        f'query "{name}" attends most to ' + ", ".join(f'"{keys[key]}" ({share:.2f})' for key, share in zip(places, row))
+        f'query "{name}" attends most to '
+        + ", ".join(f'"{keys[key]}" ({share:.2f})' for key, share in zip(places, row))
         for name, places, row in zip(names, best.tolist(), shares)
     ]
 

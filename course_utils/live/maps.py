@@ -29,7 +29,8 @@ def add_map(drawing, x, y, values, names, keys, *, cell, scale, words, numbers="
     """Draw a map, cell by cell, whose first cell is at (x, y).
 
     values: (T, S). names: of the T queries; keys: of the S keys. words: words(query, key) for pointing at a cell.
-    numbers: a format, or two texts for 0 and 1. hidden: (T, S) booleans, drawn grey. sums: write each row's sum beside it.
+    numbers: a format, or two texts for 0 and 1. hidden: (T, S) booleans, drawn grey. sums: write each row's sum
+    beside it.
     """
     if cell >= READABLE:
         add_names(drawing, x, y, names, keys, cell)

@@ -104,7 +104,9 @@ def draw_masking(weights, depends, names, mask, when):
         return f'output of "{names[output]}" {answer} on input "{names[of_input]}"{leak}'
 
     drawing.add(Words(left, TITLE / 2, "weights", bold=True), Words(left + size * cell + 8, TITLE / 2, "sum"))
-    add_map(drawing, left, TITLE + top, weights, names, names, cell=cell, scale=WEIGHTS, words=weight_words, hidden=hidden)
+    add_map(
+        drawing, left, TITLE + top, weights, names, names, cell=cell, scale=WEIGHTS, words=weight_words, hidden=hidden,
+    )  # fmt: skip
     right = wide + GAP + left
     drawing.add(Words(right, TITLE / 2, "dependency matrix", bold=True))
     add_map(

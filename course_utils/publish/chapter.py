@@ -51,7 +51,8 @@ def notebooks(source: Path, repository: str):
     solved = jupytext.reads(without_address(source), fmt="py:percent")
     course = solved.metadata.pop("course", {})
     if set(course) != HEADER:
-        raise SystemExit(f"{source.name} must begin with a header that sets {', '.join(sorted(HEADER))} under `course`.")
+        wanted = ", ".join(sorted(HEADER))
+        raise SystemExit(f"{source.name} must begin with a header that sets {wanted} under `course`.")
     solved.metadata = nbformat.from_dict(
         METADATA | {"course": course, "source": {"path": f"solutions/{source.name}", "sha256": digest(source)}}
     )

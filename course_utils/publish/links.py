@@ -148,7 +148,8 @@ def write_pages():
     name = repository()
     readme = ROOT / "README.md"
     table = re.compile(r"(<!-- chapters: .*? -->\n).*?(<!-- end of chapters -->)", re.DOTALL)
-    write(readme, table.sub(lambda found: found[1] + chapter_table(name) + found[2], readme.read_text(encoding="utf-8")))
+    text = readme.read_text(encoding="utf-8")
+    write(readme, table.sub(lambda found: found[1] + chapter_table(name) + found[2], text))
     write(ROOT / "colab_links.md", link_page(name))
 
 

@@ -1,4 +1,4 @@
-"""Inside a child: run a student's cells, put the calls to their answer, pack what came back. Knows no expected value."""
+"""Inside a child: run a student's cells, call their answer, pack what came back. It knows no expected value."""
 
 import ast
 import importlib.abc
@@ -15,7 +15,7 @@ from torch import nn
 from torch.autograd.functional import jacobian
 
 from course_utils.checking import calls as asking
-from course_utils.checking import wire
+from course_utils.checking import trouble, wire
 
 LONGEST = 300  # characters of an error message
 
@@ -89,10 +89,7 @@ def run(text, file, names):
 
 def said(error):
     """An error's type and the first line of its message."""
-    try:
-        words = (str(error).strip().splitlines() or [""])[0][:LONGEST]
-    except BaseException:  # its message is the student's code, too
-        words = ""
+    words = trouble.first_line(error)[:LONGEST]
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 

@@ -15,8 +15,9 @@ LARGEST = 64_000_000  # bytes of an answer
 IDLING = 3  # times the seconds of computing, by the clock on the wall
 PATIENCE = 60  # seconds for the server to load torch, or to say how a child ended
 REFUSAL = (
-    "This machine offers no protection against the code in submissions (it needs Linux 5.13 or newer, x86-64 or arm64, "
-    "with user namespaces or Landlock). Grade on one that does, or say that these answers may run without."
+    "This machine offers no protection against the code in submissions (it needs Linux, 5.12 or newer with user "
+    "namespaces or 5.13 with Landlock, on x86-64 or arm64). Grade on one that does, or say that these answers may run "
+    "without."
 )
 CRASHES = {"SIGSEGV": "a segmentation fault", "SIGABRT": "an abort in compiled code"}
 
@@ -66,12 +67,13 @@ class Sandbox:
         """Run the cells, then ask what they call `name`. Returns an Outcome; never raises for what the code does.
 
         cells: Python texts, run in order, statement by statement; a statement that fails is passed over.
-        calls: list of Call (see course_utils.checking.calls).
+        calls: FunctionCalls or LayerCalls (see course_utils.checking.calls).
         chapter: the exercise's chapter; from `course_utils.attention` it may import what earlier chapters build.
         helpers: {name: Python text that defines it}, put in place of the student's own before the last cell runs. Each
             text is run in a namespace of its own, so it brings its imports.
         """
         from course_utils.checking import calls as asking  # here: they load torch, and the server imports this package
+        from course_utils.checking import trouble as speaking
         from course_utils.checking import wire
 
         request = wire.pack({
@@ -82,11 +84,11 @@ class Sandbox:
         if trouble:
             return Outcome(trouble=trouble)
         try:
-            match wire.unpack(message):
+            match wire.unpack(message, wire.LARGEST_REPLY_HEADER):
                 case {"replies": list(replies)}:
                     return Outcome(replies=replies)
                 case {"trouble": str(trouble)}:
-                    return Outcome(trouble=trouble[:1000])
+                    return Outcome(trouble=speaking.presentable(trouble))
         except ValueError:
             pass
         return Outcome(trouble="sent back something that is no answer")

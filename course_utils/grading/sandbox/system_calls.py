@@ -51,11 +51,6 @@ def argument(k):
     return 16 + 8 * k
 
 
-def available():
-    """Whether the filter is written for this kind of machine."""
-    return platform.machine() in MACHINES
-
-
 def program(pid):
     """The filter for the process of this number, as bytes."""
     column, architecture = MACHINES[platform.machine()]
