@@ -3,6 +3,8 @@
 import json
 import multiprocessing
 import random
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -12,6 +14,7 @@ import torch
 from course_utils.checking import answer, board, check, hint, progress, solution, wire
 from course_utils.checking.calls import FunctionCall, LayerCall, from_plain, perform, plain
 from course_utils.exercises import EXERCISES
+from tests import stored
 
 
 @pytest.fixture(autouse=True)
@@ -170,6 +173,13 @@ def test_a_check_leaves_no_trace_in_the_learners_session(capsys):
     assert torch.get_default_dtype() == torch.float32 and torch.is_grad_enabled()
     assert torch.ones(1).device.type == "cpu"
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_check_is_the_same_under_another_default_device():
+    code = "import torch; torch.set_default_device('meta'); from course_utils.checking import check; "
+    code += "print(check('1.1', lambda query, inputs: inputs @ query), torch.ones(1).device)"
+    said = subprocess.run([sys.executable, "-c", code], cwd=stored.ROOT, capture_output=True, text=True)
+    assert said.stdout.startswith("✓ 1.1 right") and said.stdout.endswith("meta\n"), said
 
 
 def test_stopping_an_endless_loop_is_answered(monkeypatch):

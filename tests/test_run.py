@@ -89,6 +89,9 @@ def test_from_a_folder_to_grades_and_a_second_run_grades_only_what_changed(hande
     assert go(*arguments).wait() == 0
     changed = {name for name, kept in reports(out).items() if kept != before[name]}
     assert changed == {"s3.json"} and scores(out)["s3"]["3.2"] == 2
+    (handed / "s5").rename(handed / "s9")
+    assert go(*arguments).wait() == 0
+    assert {page.stem for page in (out / "feedback").iterdir()} == {"s0", "s1", "s2", "s3", "s4", "s9"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["class", "gradebook.csv", "grades"]
 
 

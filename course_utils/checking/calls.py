@@ -167,8 +167,8 @@ def gradient_trouble(result, leaves, answer):
     if not isinstance(result, torch.Tensor) or not result.requires_grad:
         return {
             "type": "",
-            "message": "the result is cut off from its inputs, so nothing can be learned. Look for detach, no_grad, item, "
-            "tolist, numpy, or torch.tensor around a result.",
+            "message": "the result is cut off from its inputs, so nothing can be learned. Look for detach, no_grad, item,"
+            " tolist, numpy, or torch.tensor around a result.",
             "line": 0,
             "code": "",
         }

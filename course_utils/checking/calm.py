@@ -17,6 +17,12 @@ class Muted(io.TextIOBase):
         return len(text)
 
 
+def on_cpu():
+    """Inside: new tensors are on the CPU, whatever default device a learner has chosen."""
+    chosen = torch.get_default_device().type != "cpu"  # choosing it again would make every later call slower
+    return torch.device("cpu") if chosen else contextlib.nullcontext()
+
+
 @contextlib.contextmanager
 def undisturbed():
     """Inside: no output, no warnings. Afterwards: random states and torch's settings are as they were."""

@@ -4,6 +4,7 @@ import html
 
 from course_utils.checking import board, worked
 from course_utils.checking.calls import perform
+from course_utils.checking.calm import on_cpu
 from course_utils.checking.judging import judge
 from course_utils.checking.result import NOT_YET, RIGHT, Result, rich
 
@@ -48,7 +49,8 @@ def misplaced(exercise, answer):
 def examined(exercise, answer):
     """The result of putting the exercise's calls to the answer."""
     try:
-        return judge(exercise, perform(answer, exercise.calls))
+        with on_cpu():
+            return judge(exercise, perform(answer, exercise.calls))
     except KeyboardInterrupt:
         words = "You stopped the check while your code was running. Does a loop in it never end?"
         return Result(exercise.id, exercise.title, NOT_YET, words, exercise.points)

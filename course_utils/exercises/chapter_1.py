@@ -267,7 +267,7 @@ def another_base(case):
     for base in (2, 10):
         if abs(number * np.log(base) - 1) < 1e-2:
             return (
-                f"Your weights are shares of powers of {base}: a score that is larger by 1 gets {base} times the weight."
+                f"Your weights are shares of powers of {base}: a score larger by 1 gets {base} times the weight."
                 " Softmax takes powers of e, `torch.exp`, so there it is 2.7183 times."
             )
 

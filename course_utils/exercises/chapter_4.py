@@ -51,8 +51,8 @@ def same_coins_each_time(case):
     values = [value for value in case.reply["values"] if isinstance(value, torch.Tensor)]
     if case.want is None and len(values) > 1 and torch.equal(*values):
         return (
-            "Two calls in a row dropped the same numbers: a generator was seeded anew, or coins were kept from the first"
-            " call. Draw in each call, and seed nothing."
+            "Two calls in a row dropped the same numbers: a generator was seeded anew, or coins were kept from the"
+            " first call. Draw in each call, and seed nothing."
         )
 
 

@@ -120,8 +120,8 @@ def read(name, content, names_of_chapters):
         source_path = notebook.get("metadata", {}).get("source", {}).get("path", "")
         cells = [cell for cell in map(code_cell, listed[:MOST_CELLS]) if cell]
         words = "\n".join(text_of(cell) for cell in listed[:MOST_CELLS] if cell.get("cell_type") == "markdown")
-    except (ValueError, RecursionError, MemoryError, AttributeError, TypeError, KeyError) as error:
-        raise NoNotebook(f"is damaged or no notebook ({type(error).__name__})") from None
+    except (ValueError, RecursionError, MemoryError, AttributeError, TypeError, KeyError):
+        raise NoNotebook("is damaged or no notebook") from None
     return Notebook(name, cells, chapters(name, str(source_path), words, cells, names_of_chapters))
 
 

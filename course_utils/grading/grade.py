@@ -117,7 +117,10 @@ def judged(exercise, outcome):
     """The Result for what came out of the sandbox."""
     if outcome.trouble:
         return plain_result(exercise, NOT_YET, f"Your code {outcome.trouble.rstrip('.')}.")
-    return judge(exercise, outcome.replies)
+    result = judge(exercise, outcome.replies)
+    if result.status == NOT_ATTEMPTED:
+        return plain_result(exercise, NOT_ATTEMPTED, f"`{exercise.name}` was left as it was handed out.")
+    return result
 
 
 def undefined(exercise, notebook):

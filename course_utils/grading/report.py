@@ -79,14 +79,19 @@ def write_all(out, reports, chapters):
     table = csv.writer(rows, lineterminator="\n")
     table.writerow(COLUMNS)
     seen = Class()
-    (out / "feedback").mkdir(exist_ok=True)
+    pages = out / "feedback"
+    pages.mkdir(exist_ok=True)
+    stale = set(pages.glob("*.html"))  # of students who are no longer among the submissions
     for report in reports:
         table.writerows(csv_rows(report, chapters))
         seen.add(report, chapters)
         page = template("feedback.html").render(
             report=report, graded=report.of(chapters), total=points(report.of(chapters))
         )
-        write_changed(out / "feedback" / f"{report.student.key}.html", page)
+        write_changed(pages / f"{report.student.key}.html", page)
+        stale.discard(pages / f"{report.student.key}.html")
+    for path in stale:
+        path.unlink()
     files.replace(out / "grades.csv", rows.getvalue().encode("utf-8-sig"))  # with the mark that Excel wants
     files.replace(out / "summary.html", template("summary.html").render(seen=seen).encode())
     return [(student, got, most) for student, got, most, _ in seen.students]

@@ -465,7 +465,7 @@ for name, text, *changes in [
     (
         "the same coins in every call",
         SWITCH,
-        ("        kept =", "        if not hasattr(self, 'coins'):\n            self.coins = torch.rand_like(x)\n        kept ="),
+        ("        kept =", "        self.coins = getattr(self, 'coins', torch.rand_like(x))\n        kept ="),
         ("torch.rand_like(x) <", "self.coins <"),
     ),
 ]:
