@@ -183,24 +183,24 @@ def draw_steps():
     return [step_of(2, 3, 5, 4, seed=61), step_of(1, 2, 6, 3, seed=63), step_of(3, 4, 2, 5, seed=65)]
 
 
-def attended(call, chosen=None, scale=None):
-    """(context, keys, values) of a step, by loops. chosen: which keys are seen; scale: the divisor; None: as wanted."""
+def attended(call, chosen=None):
+    """(context, keys, values) of a step, by loops. chosen: which keys are seen, or None for all."""
     query, key, value, keys, values = call.arguments
     all_keys, all_values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
     chosen = slice(None) if chosen is None else chosen
     context = [
-        [plain.attend(*map(plain.rows, (q, k[chosen], v[chosen])), scale=scale)[0] for q, k, v in zip(*heads)]
+        [plain.attend(*map(plain.rows, (q, k[chosen], v[chosen])))[0] for q, k, v in zip(*heads)]
         for heads in zip(query, all_keys, all_values)
     ]
     return [np.array(context), all_keys.numpy(), all_values.numpy()]
 
 
-def context_is(chosen=None, scale=None):
-    """case -> whether the learner's context is what these keys, or this divisor, would give, and not the right one."""
+def context_is(chosen):
+    """case -> whether the learner's context is what these keys would give, and not the right one."""
 
     def found(case):
         tried = case.value[0].double().numpy()
-        return np.allclose(tried, attended(case.call, chosen, scale)[0], atol=mistakes.CLOSE) and not np.allclose(
+        return np.allclose(tried, attended(case.call, chosen)[0], atol=mistakes.CLOSE) and not np.allclose(
             tried, case.want[0], atol=mistakes.CLOSE
         )
 
@@ -232,9 +232,33 @@ def cache_not_longer(case):
         )
 
 
-def not_scaled(case):
-    if context_is(scale=1)(case):
-        return "Your context comes from scores that were not divided: divide them by √head_dim before softmax."
+def longer(case):
+    """(keys, values) with the new token's, (B, num_heads, T + 1, head_dim) each, as arrays."""
+    _, key, value, keys, values = case.arguments
+    return [torch.cat(pair, dim=2).double().numpy() for pair in ((keys, key), (values, value))]
+
+
+def step_scores(case):
+    """The scores of the new token, (B, num_heads, 1, T + 1), not divided."""
+    return case.arguments[0].double().numpy() @ np.swapaxes(longer(case)[0], -2, -1)
+
+
+def step_context(case):
+    """The context that was returned, (B, num_heads, 1, head_dim), or None."""
+    context = case.value[0]
+    right = isinstance(context, torch.Tensor) and context.shape == case.arguments[0].shape
+    return context.double().numpy() if right else None
+
+
+step_weights = mistakes.recovered(lambda case: longer(case)[1], step_context)
+
+
+def keys_mixed(case):
+    keys, _ = longer(case)
+    scaled = step_scores(case) / keys.shape[-1] ** 0.5
+    weights = np.exp(scaled - scaled.max(axis=-1, keepdims=True))
+    if np.allclose(step_context(case), weights / weights.sum(axis=-1, keepdims=True) @ keys, atol=mistakes.CLOSE):
+        return "Your context mixes the *keys*. The keys only make the weights; it is the values that are mixed."
 
 
 def newest_first(case):
@@ -262,7 +286,17 @@ STEP = Exercise(
         Mistake("only the first key seen", only_the_first_key),
         Mistake("the new token does not see itself", without_the_new_key),
         Mistake("the cache does not grow", cache_not_longer),
-        Mistake("no scale", not_scaled),
+        mistakes.softmax_over_queries(step_weights),
+        Mistake("values forgotten", keys_mixed),
+        *mistakes.wrong_divisor(
+            step_weights, step_scores,
+            right=lambda case: case.arguments[1].shape[-1] ** 0.5,
+            others=lambda case: {
+                "scaled by d_k, not its root": case.arguments[1].shape[-1],
+                "scaled by √T": (case.arguments[3].shape[-2] + 1) ** 0.5,
+            },
+            names=("scaled by d_k, not its root", "scaled by √T", "no scale", "multiplied by the scale"),
+        ),  # fmt: skip
         Mistake("the new key before the old", newest_first),
     ),
 )

@@ -68,6 +68,25 @@ def without_softmax(case):
         )
 
 
+def softmax_over_tokens(case):
+    scores, tokens = (argument.tolist() for argument in case.arguments)
+    for rows in (scores, scores[:-1]):  # cut before or after softmax
+        columns = [plain.softmax(column) for column in zip(*rows)]  # columns[token][t]
+        if close(case.got, np.array([-math.log(columns[token][t]) for t, token in enumerate(tokens[1:])])):
+            return (
+                f"Your first loss is {case.got[0]:.4f}: softmax ran over the tokens of the sequence. A row holds the"
+                " scores of all tokens that might come next, so use the last axis, dim=-1."
+            )
+
+
+def no_logarithm(case):
+    if close(np.abs(case.got), np.exp(-case.want)):
+        return (
+            f"Your first number is {case.got[0]:.4f}: that is the probability of the token that came"
+            f"{', with a minus' if case.got[0] < 0 else ''}. The loss is minus its logarithm, {case.want[0]:.4f}."
+        )
+
+
 def averaged(case):
     if case.got is not None and case.got.ndim == 0:
         return f"You return one number; {len(case.want)} losses were expected, one for each next token. Do not average."
@@ -94,6 +113,8 @@ NEXT_TOKEN_LOSSES = Exercise(
         Mistake("token shifted the wrong way", shifted_backwards),
         Mistake("sign of the loss", not_negated),
         Mistake("scores taken for logarithms", without_softmax),
+        Mistake("softmax over the wrong axis", softmax_over_tokens),
+        Mistake("probability instead of loss", no_logarithm),
     ),
 )
 

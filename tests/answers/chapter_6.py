@@ -296,10 +296,73 @@ def my_step(query, key, value, keys, values):
     return (query @ keys.mT / query.shape[-1] ** 0.5).softmax(dim=-1) @ values, keys, values
 
 
+@wrong("6.3", "scaled by √T")
+def my_step(query, key, value, keys, values):
+    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
+    return torch.softmax(query @ keys.mT / keys.shape[-2] ** 0.5, dim=-1) @ values, keys, values
+
+
+@wrong("6.3", "scaled by √T")
+def my_step(query, key, value, keys, values):
+    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
+    scale = keys.size(2) ** -0.5
+    return F.scaled_dot_product_attention(query, keys, values, scale=scale), keys, values
+
+
+@wrong("6.3", "scaled by d_k, not its root")
+def my_step(query, key, value, keys, values):
+    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
+    return torch.softmax(query @ keys.mT / keys.shape[-1], dim=-1) @ values, keys, values
+
+
+@wrong("6.3", "scaled by d_k, not its root")
+def my_step(query, key, value, keys, values):
+    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
+    return F.scaled_dot_product_attention(query, keys, values, scale=1 / query.size(-1)), keys, values
+
+
+@wrong("6.3", "multiplied by the scale")
+def my_step(query, key, value, keys, values):
+    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
+    return torch.softmax(query @ keys.mT * keys.shape[-1] ** 0.5, dim=-1) @ values, keys, values
+
+
+@wrong("6.3", "multiplied by the scale")
+def my_step(query, key, value, keys, values):
+    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
+    return F.scaled_dot_product_attention(query, keys, values, scale=query.size(-1) ** 0.5), keys, values
+
+
+@wrong("6.3", "softmax over the wrong axis")
+def my_step(query, key, value, keys, values):
+    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
+    return (query @ keys.mT / query.shape[-1] ** 0.5).softmax(dim=-2) @ values, keys, values
+
+
+@wrong("6.3", "softmax over the wrong axis")
+def my_step(query, key, value, keys, values):
+    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
+    scores = torch.einsum("bhqd,bhkd->bhqk", query, keys) / keys.shape[-1] ** 0.5
+    return torch.einsum("bhqk,bhkd->bhqd", F.softmax(scores, dim=2), values), keys, values
+
+
+@wrong("6.3", "values forgotten")
+def my_step(query, key, value, keys, values):
+    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
+    return F.scaled_dot_product_attention(query, keys, keys), keys, values
+
+
+@wrong("6.3", "values forgotten")
+def my_step(query, key, value, keys, values):
+    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
+    weights = torch.softmax(query @ keys.mT / query.shape[-1] ** 0.5, dim=-1)
+    return weights @ keys, keys, values
+
+
 @unnamed("6.3")
 def my_step(query, key, value, keys, values):
     keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
-    return torch.softmax(query @ keys.mT / keys.shape[-2] ** 0.5, dim=-1) @ values, keys, values  # √T
+    return F.scaled_dot_product_attention(query, values, keys), keys, values  # the two exchanged
 
 
 @unnamed("6.3")

@@ -83,14 +83,35 @@ def my_next_token_losses(scores, tokens):
     return F.cross_entropy(scores, tokens)
 
 
-@unnamed("7.1")
+@wrong("7.1", "softmax over the wrong axis")
 def my_next_token_losses(scores, tokens):
     return scores[:-1].log_softmax(0).gather(1, tokens[1:, None])[:, 0].neg()
 
 
-@unnamed("7.1")
+@wrong("7.1", "softmax over the wrong axis")
+def my_next_token_losses(scores, tokens):
+    probabilities = torch.softmax(scores, dim=0)
+    return torch.stack([-torch.log(probabilities[t, tokens[t + 1]]) for t in range(len(tokens) - 1)])
+
+
+@wrong("7.1", "probability instead of loss")
 def my_next_token_losses(scores, tokens):
     return scores[:-1].softmax(-1).gather(1, tokens[1:, None])[:, 0]
+
+
+@wrong("7.1", "probability instead of loss")
+def my_next_token_losses(scores, tokens):
+    return F.nll_loss(scores[:-1].softmax(-1), tokens[1:], reduction="none")
+
+
+@unnamed("7.1")
+def my_next_token_losses(scores, tokens):
+    return F.cross_entropy(scores[:-1], tokens[1:], reduction="none", label_smoothing=0.1)
+
+
+@unnamed("7.1")
+def my_next_token_losses(scores, tokens):
+    return F.cross_entropy(scores[:-1], tokens[1:], reduction="none").flip(0)
 
 
 # --- 7.2 previous-token heads -----------------------------------------------------------------------------------------
