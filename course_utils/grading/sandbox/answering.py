@@ -29,7 +29,7 @@ def answer(request):
     np.random.seed(0)
     torch.manual_seed(0)
     torch.set_num_threads = torch.set_num_interop_threads = lambda number: None  # no child can start a thread
-    reserve = bytearray(1 << 24)  # untouched, so it costs only address space: room to report that there is no more
+    reserve = bytes(1 << 24)  # only address space, since nobody touches it: room to report that there is no more
     try:
         found, stopped = defined(request["cells"], request["name"], request["helpers"])
         if not found:
