@@ -71,7 +71,7 @@ def agrees(shown, figure, message):
     """Wait until the picture in the browser says what the figure says."""
     wanted = words(figure.picture.value)
     wait_until(
-        lambda: words(shown.locator("svg[role=img]").evaluate("svg => svg.parentNode.innerHTML")) == wanted, message
+        lambda: words(shown.locator(LIVE).evaluate("svg => svg.parentNode.innerHTML")) == wanted, message
     )
 
 

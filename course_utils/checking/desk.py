@@ -27,8 +27,8 @@ def check(id, answer):
     """The result for an answer to exercise `id`: "right", "not yet" with what was seen, or "not attempted"."""
     from course_utils.exercises import EXERCISES
 
-    if not isinstance(id, str) or id not in EXERCISES:
-        return Result(str(id), "", NOT_YET, unknown(id, EXERCISES), 0)
+    if problem := unknown(id, EXERCISES):
+        return Result(str(id), "", NOT_YET, problem, 0)
     exercise = EXERCISES[id]
     result = misplaced(exercise, answer) or examined(exercise, answer)
     board.note(id, result.status, result.points)
@@ -57,9 +57,11 @@ def examined(exercise, answer):
 
 
 def unknown(id, known):
-    """What to say to an id that no exercise or question has."""
+    """What to say to an id that no exercise or question has; None for one that is known."""
     if not isinstance(id, str):
         return 'The number of the exercise comes first, in quotes: check("1.1", my_function).'
+    if id in known:
+        return None
     near = [other for other in known if other.split(".")[0] == id.split(".")[0]] or list(known)
     return f"There is no {id!r}. There are: {', '.join(near)}."
 
@@ -68,8 +70,8 @@ def hint(id):
     """The next hint for exercise `id`; after the last one, all of them."""
     from course_utils.exercises import EXERCISES
 
-    if not isinstance(id, str) or id not in EXERCISES:
-        return Words(unknown(id, EXERCISES))
+    if problem := unknown(id, EXERCISES):
+        return Words(problem)
     hints = EXERCISES[id].hints
     given = board.next_hint(id)
     if given < len(hints):
@@ -81,8 +83,8 @@ def solution(id):
     """A worked answer to exercise `id`, once it was attempted."""
     from course_utils.exercises import EXERCISES
 
-    if not isinstance(id, str) or id not in EXERCISES:
-        return Words(unknown(id, EXERCISES))
+    if problem := unknown(id, EXERCISES):
+        return Words(problem)
     if not board.attempted(id):
         return Words(
             f"Try it first: write something in {EXERCISES[id].name}, and check it. Then this shows a worked answer."
@@ -95,8 +97,8 @@ def answer(id, choice):
     """What there is to say to a choice, "a" or "b" or ..., in question `id`."""
     from course_utils.exercises import QUESTIONS
 
-    if not isinstance(id, str) or id not in QUESTIONS:
-        return Words(unknown(id, QUESTIONS))
+    if problem := unknown(id, QUESTIONS):
+        return Words(problem)
     question = QUESTIONS[id]
     letter = choice.strip().strip("()").lower() if isinstance(choice, str) else None
     if letter == "?":

@@ -232,10 +232,19 @@ def infinity_not_survived(case):
         )
 
 
+def one_row(case):
+    """The weights as a table of one row."""
+    return mistakes.returned(case)[None]
+
+
+def scores_in_one_row(case):
+    """The scores as a table of one row."""
+    return arrays(case)[0][None]
+
+
 def not_divided(case):
-    (scores,) = arrays(case)
     seen = mistakes.returned(case)
-    ratios_fit = abs(mistakes.divisor(seen[None], scores[None]) - 1) < 1e-2
+    ratios_fit = abs(mistakes.divisor(one_row(case), scores_in_one_row(case)) - 1) < 1e-2
     if ratios_fit and np.isfinite(seen).all() and abs(seen.sum() - 1) > CLOSE:
         return f"Your weights sum to {seen.sum():.4f}: these are the exponentials. Divide them by their sum."
 
@@ -250,16 +259,6 @@ def without_exponential(case):
                 f"Your weights lie on a straight line over the scores, the smallest is {seen.min():.4f}: there is no"
                 " exponential in them. Take `torch.exp` before you divide by the sum."
             )
-
-
-def one_row(case):
-    """The weights as a table of one row."""
-    return mistakes.returned(case)[None]
-
-
-def scores_in_one_row(case):
-    """The scores as a table of one row."""
-    return arrays(case)[0][None]
 
 
 def another_base(case):

@@ -630,10 +630,15 @@ def mask_not_cut(case):
 MASK_NOT_CUT = Mistake("mask not cut to the tokens", mask_not_cut)
 
 
+def turned(case):
+    """Whether the answer is the right matrix with rows and columns exchanged."""
+    wanted = np.asarray(case.want).T
+    return case.got is not None and case.got.shape == wanted.shape and np.allclose(case.got, wanted, atol=CLOSE)
+
+
 def weight_not_transposed(case):
     """15: a matrix of `nn.Linear`, stored (d_out, d_in), copied as it is."""
-    flipped = np.asarray(case.want).T
-    if case.got is not None and case.got.shape == flipped.shape and np.allclose(case.got, flipped, atol=CLOSE):
+    if turned(case):
         return (
             f"Your matrix has shape {case.got.shape}, with the right numbers in rows instead of columns: nn.Linear"
             " stores its weight as (d_out, d_in). Transpose it."
@@ -693,8 +698,7 @@ def query_and_key_swapped(weights, scores):
 
 def table_transposed(case):
     """18: the right weights with rows and columns exchanged, softmax included."""
-    turned = np.asarray(case.want).T
-    if case.got is not None and case.got.shape == turned.shape and np.allclose(case.got, turned, atol=CLOSE):
+    if turned(case):
         return (
             f"Your table, shape {case.got.shape}, is the right one with rows and columns exchanged: a row belongs to a"
             " query, a column to a key. `queries @ keys.T`, then softmax along the last axis, dim=-1."

@@ -27,6 +27,12 @@ def check_vectors(name, vectors, tokens, most=None):
     return vectors
 
 
+def check_count(tokens, most):
+    """Refuse more tokens than a figure has room for. Raises ValueError. tokens, most: how many."""
+    if tokens > most:
+        raise ValueError(f"This figure has room for {most} tokens, not {tokens}: pass fewer of them.")
+
+
 def check_finite(name, values):
     """Refuse nan and infinity. Raises ValueError."""
     if not np.isfinite(values).all():

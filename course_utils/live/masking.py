@@ -13,7 +13,7 @@ from course_utils.influence import influences
 from course_utils.live.base import LiveFigure, buttons, tick
 from course_utils.live.colours import WEIGHTS, Scale
 from course_utils.live.drawing import Drawing, Words
-from course_utils.live.inputs import check_vectors
+from course_utils.live.inputs import check_count, check_vectors
 from course_utils.live.maps import READABLE, add_map, margins
 
 DEPENDS = Scale(pictures.DEPENDS_MAP, 0, 1)
@@ -34,8 +34,7 @@ def show_masking(layer, inputs, tokens):
 def masking_figure(layer, inputs, tokens):
     """The LiveFigure that show_masking shows."""
     inputs = torch.from_numpy(check_vectors("inputs", inputs, tokens))
-    if len(tokens) > MOST_TOKENS:
-        raise ValueError(f"This figure has room for {MOST_TOKENS} tokens, not {len(tokens)}: pass fewer of them.")
+    check_count(len(tokens), MOST_TOKENS)
     if not all(isinstance(getattr(layer, name, None), nn.Linear) for name in ("W_query", "W_key", "W_value")):
         raise ValueError(
             "layer must have linear layers W_query, W_key and W_value: pass a SelfAttention_v2, for example."

@@ -7,6 +7,7 @@ from course_utils import pictures
 from course_utils.live.base import LiveFigure, buttons, whole_slider
 from course_utils.live.colours import WEIGHTS
 from course_utils.live.drawing import Drawing, Words
+from course_utils.live.inputs import check_count
 from course_utils.live.maps import READABLE, add_map, margins
 
 NONE, BILLION, INFINITY, SAFE = "no mask", "−10⁹", "−∞", "−∞, then 0"
@@ -31,8 +32,7 @@ def padding_figure(scores, tokens, key_tokens):
         raise ValueError(f"This figure has room for one table of scores, not {len(tables)}: pick one head, scores[0].")
     if np.isinf(tables).any():
         raise ValueError("scores must be those before any mask: this figure hides padding itself.")
-    if max(tables.shape) > MOST_TOKENS:
-        raise ValueError(f"This figure has room for {MOST_TOKENS} tokens, not {max(tables.shape)}: pass fewer of them.")
+    check_count(max(tables.shape), MOST_TOKENS)
     names, keys = pictures.numbered(tokens), pictures.numbered(key_tokens)
 
     def draw(length, mask):

@@ -174,7 +174,7 @@ def block_title(stage, names, step, place, block):
 def add_block(drawing, x, y, parts, names, step, head, title):
     """Draw one block of a stage: a row of numbers per token, or per head."""
     left, cell = x + label_width(names), SCORE_CELL if step == SCORES_AT else CELL
-    text, size = ("{:.1f}", 9) if step == SCORES_AT else ("{:.2f}", 9)
+    text = "{:.1f}" if step == SCORES_AT else "{:.2f}"
     drawing.add(Words(left, y + TITLE / 2, title, bold=True))
     all_values, all_tokens, all_heads, all_marked = (part.tolist() for part in parts)
     asking = [f'"{names[tokens[0]]}", head {heads[0] + 1}' for tokens, heads in zip(all_tokens, all_heads)]
@@ -197,7 +197,7 @@ def add_block(drawing, x, y, parts, names, step, head, title):
             drawing.add(Box(at, top, cell - 1, ROW - 1, colour, hover))
             if not hidden:
                 ink = hex_ink(colour)
-                drawing.add(Words(at + cell / 2, top + ROW / 2, text.format(value), "middle", size, ink))
+                drawing.add(Words(at + cell / 2, top + ROW / 2, text.format(value), "middle", 9, ink))
                 if all_marked[row][column]:
                     drawing.add(Box(at + 1, top + 1, cell - 3, ROW - 3, outline=ink))
 

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from tests.answers import right, unnamed, wrong
+from tests.answers import right, unnamed, written, wrong
 
 # --- 6.1 padding ------------------------------------------------------------------------------------------------------
 
@@ -272,91 +272,42 @@ def my_step(query, key, value, keys, values):
     return F.scaled_dot_product_attention(query, keys, values), keys, values
 
 
-@wrong("6.3", "no scale")
+BY_HAND = """
 def my_step(query, key, value, keys, values):
     keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
-    return torch.softmax(query @ keys.mT, dim=-1) @ values, keys, values
-
-
-@wrong("6.3", "no scale")
+    return torch.softmax(query @ keys.mT / keys.shape[-1] ** 0.5, dim=-1) @ values, keys, values
+"""
+BY_FUNCTION = """
 def my_step(query, key, value, keys, values):
     keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
-    return F.scaled_dot_product_attention(query, keys, values, scale=1.0), keys, values
-
-
-@wrong("6.3", "the new key before the old")
-def my_step(query, key, value, keys, values):
-    keys, values = torch.cat([key, keys], dim=2), torch.cat([value, values], dim=2)
-    return F.scaled_dot_product_attention(query, keys, values), keys, values
-
-
-@wrong("6.3", "the new key before the old")
-def my_step(query, key, value, keys, values):
-    keys, values = (torch.cat(pair, dim=-2) for pair in [(key, keys), (value, values)])
-    return (query @ keys.mT / query.shape[-1] ** 0.5).softmax(dim=-1) @ values, keys, values
-
-
-@wrong("6.3", "scaled by √T")
-def my_step(query, key, value, keys, values):
-    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
-    return torch.softmax(query @ keys.mT / keys.shape[-2] ** 0.5, dim=-1) @ values, keys, values
-
-
-@wrong("6.3", "scaled by √T")
-def my_step(query, key, value, keys, values):
-    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
-    scale = keys.size(2) ** -0.5
-    return F.scaled_dot_product_attention(query, keys, values, scale=scale), keys, values
-
-
-@wrong("6.3", "scaled by d_k, not its root")
-def my_step(query, key, value, keys, values):
-    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
-    return torch.softmax(query @ keys.mT / keys.shape[-1], dim=-1) @ values, keys, values
-
-
-@wrong("6.3", "scaled by d_k, not its root")
-def my_step(query, key, value, keys, values):
-    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
-    return F.scaled_dot_product_attention(query, keys, values, scale=1 / query.size(-1)), keys, values
-
-
-@wrong("6.3", "multiplied by the scale")
-def my_step(query, key, value, keys, values):
-    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
-    return torch.softmax(query @ keys.mT * keys.shape[-1] ** 0.5, dim=-1) @ values, keys, values
-
-
-@wrong("6.3", "multiplied by the scale")
-def my_step(query, key, value, keys, values):
-    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
-    return F.scaled_dot_product_attention(query, keys, values, scale=query.size(-1) ** 0.5), keys, values
-
-
-@wrong("6.3", "softmax over the wrong axis")
-def my_step(query, key, value, keys, values):
-    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
-    return (query @ keys.mT / query.shape[-1] ** 0.5).softmax(dim=-2) @ values, keys, values
-
-
-@wrong("6.3", "softmax over the wrong axis")
+    return F.scaled_dot_product_attention(query, keys, values, scale=query.size(-1) ** -0.5), keys, values
+"""
+BY_EINSUM = """
 def my_step(query, key, value, keys, values):
     keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
     scores = torch.einsum("bhqd,bhkd->bhqk", query, keys) / keys.shape[-1] ** 0.5
-    return torch.einsum("bhqk,bhkd->bhqd", F.softmax(scores, dim=2), values), keys, values
+    return torch.einsum("bhqk,bhkd->bhqd", F.softmax(scores, dim=-1), values), keys, values
+"""
 
+NEWEST_FIRST = [("[keys, key]", "[key, keys]"), ("[values, value]", "[value, values]")]
 
-@wrong("6.3", "values forgotten")
-def my_step(query, key, value, keys, values):
-    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
-    return F.scaled_dot_product_attention(query, keys, keys), keys, values
-
-
-@wrong("6.3", "values forgotten")
-def my_step(query, key, value, keys, values):
-    keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
-    weights = torch.softmax(query @ keys.mT / query.shape[-1] ** 0.5, dim=-1)
-    return weights @ keys, keys, values
+for name, text, *changes in [
+    ("no scale", BY_HAND, (" / keys.shape[-1] ** 0.5", "")),
+    ("no scale", BY_FUNCTION, ("query.size(-1) ** -0.5", "1.0")),
+    ("the new key before the old", BY_FUNCTION, *NEWEST_FIRST),
+    ("the new key before the old", BY_HAND, *NEWEST_FIRST),
+    ("scaled by √T", BY_HAND, ("keys.shape[-1]", "keys.shape[-2]")),
+    ("scaled by √T", BY_FUNCTION, ("query.size(-1)", "keys.size(2)")),
+    ("scaled by d_k, not its root", BY_HAND, (" ** 0.5", "")),
+    ("scaled by d_k, not its root", BY_FUNCTION, ("** -0.5", "** -1")),
+    ("multiplied by the scale", BY_HAND, ("/ keys.shape", "* keys.shape")),
+    ("multiplied by the scale", BY_FUNCTION, ("** -0.5", "** 0.5")),
+    ("softmax over the wrong axis", BY_HAND, ("dim=-1", "dim=-2")),
+    ("softmax over the wrong axis", BY_EINSUM, ("F.softmax(scores, dim=-1)", "F.softmax(scores, dim=2)")),
+    ("values forgotten", BY_HAND, ("@ values", "@ keys")),
+    ("values forgotten", BY_FUNCTION, ("(query, keys, values, ", "(query, keys, keys, ")),
+]:
+    written("6.3", (name,), text, changes)
 
 
 @unnamed("6.3")
