@@ -5,6 +5,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # where course_utils lies
 
-from course_utils import stills  # noqa: E402
+from course_utils import stills
 
-c.ContentsManager.pre_save_hook = stills.before_saving  # noqa: F821 (Jupyter's configuration)
+c.ContentsManager.pre_save_hook = stills.before_saving

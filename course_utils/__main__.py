@@ -1,12 +1,13 @@
 """The command line: python3 -m course_utils COMMAND. An old Python must be able to read this file."""
+
 import sys
 
-COMMANDS = {
-    "lab": ("launch.lab", "open the chapters in JupyterLab (installs what is missing first)"),
-    "test": ("launch.test", "run every test (installs what is missing first)"),
-    "grade": ("grading.command", "for instructors: grade a folder of submissions"),
-    "build": ("publish.build", "for maintainers: make the notebooks from solutions/*.py and run them"),
-    "links": ("publish.links", "for maintainers: set the repository's address, OWNER/REPO, everywhere"),
+COMMANDS = {  # each stands in a file of its name in launch/
+    "lab": "open the chapters in JupyterLab (installs what is missing first)",
+    "test": "prove every guarantee once (--all: in every setting; --changed: what your edits can touch)",
+    "grade": "for instructors: grade a folder of submissions",
+    "build": "for maintainers: make the notebooks from solutions/*.py and run them",
+    "links": "for maintainers: set the repository's address, OWNER/REPO, everywhere",
 }
 
 
@@ -16,15 +17,14 @@ def main(arguments):
         sys.exit("The course needs Python 3.11 or newer; this is %d.%d." % sys.version_info[:2])
     if not arguments or arguments[0] not in COMMANDS:
         lines = ["usage: python3 -m course_utils COMMAND", ""]
-        lines += ["  %-7s%s" % (name, text) for name, (_, text) in COMMANDS.items()]
+        lines += ["  %-7s%s" % line for line in COMMANDS.items()]
         if arguments and arguments[0] not in ("-h", "--help"):
             sys.exit("There is no command %r.\n" % arguments[0] + "\n".join(lines))
         print("\n".join(lines))
         return
     import importlib
 
-    module, _ = COMMANDS[arguments[0]]
-    importlib.import_module("course_utils." + module).main(arguments[1:])
+    importlib.import_module("course_utils.launch." + arguments[0]).main(arguments[1:])
 
 
 if __name__ == "__main__":

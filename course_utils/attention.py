@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils.guards import (
+from course_utils.validation import (
     check_dropout,
     check_heads,
     check_input,
@@ -99,8 +99,7 @@ class MultiHeadAttentionWrapper(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
         self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
-            for _ in range(num_heads)
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias) for _ in range(num_heads)
         )
 
     def forward(self, x):

@@ -32,8 +32,15 @@ def show_weights(weights, tokens, *, alt, title="", masked=None, key_tokens=None
     heads = weight_panels(weights, tokens, keys)
     hidden = hidden_cells(masked, tokens, keys)
     figure, all_axes = draw_maps(
-        heads, tokens, title, keys=keys, masked=hidden,
-        unit="attention weight", colours=WEIGHTS_MAP, lowest=0, highest=1,
+        heads,
+        tokens,
+        title,
+        keys=keys,
+        masked=hidden,
+        unit="attention weight",
+        colours=WEIGHTS_MAP,
+        lowest=0,
+        highest=1,
     )
     for axes, values in zip(all_axes, heads):
         sums = axes.secondary_yaxis("right")
@@ -189,7 +196,7 @@ def draw_maps(maps, tokens, title, *, keys, unit, colours, lowest, highest, mask
 
 
 def readable_on(colour):
-    """"black" or "white", whichever has more contrast on an RGBA colour."""
+    """ "black" or "white", whichever has more contrast on an RGBA colour."""
     return "black" if luminance(colour) > EVEN_CONTRAST else "white"
 
 

@@ -34,7 +34,7 @@ from torch.autograd.functional import jacobian
 
 from course_utils import live, pictures
 from course_utils.checking import answer, check, hint, progress, solution
-from course_utils.guards import check_input
+from course_utils.validation import check_input
 
 # %% [markdown]
 # ## One vector, three jobs

@@ -36,7 +36,7 @@ from torch import nn
 from course_utils import live, pictures
 from course_utils.attention import SelfAttention_v2
 from course_utils.checking import answer, check, hint, progress, solution
-from course_utils.guards import check_dropout, check_input
+from course_utils.validation import check_dropout, check_input
 from course_utils.influence import influences
 
 # %% [markdown]

@@ -35,11 +35,11 @@ from torch import nn
 from course_utils import live, pictures
 from course_utils.attention import CausalAttention
 from course_utils.checking import answer, check, hint, progress, solution
-from course_utils.guards import check_dropout, check_heads, check_input
+from course_utils.validation import check_dropout, check_heads, check_input
 from course_utils.influence import influences
 
 # %% [markdown]
-# The class `CausalAttention` is the one that chapter 4 built. The three functions from `guards` compute nothing. They
+# The class `CausalAttention` is the one that chapter 4 built. The three functions from `validation` compute nothing. They
 # only refuse impossible input, with a sentence that says what was wrong.
 #
 # Here are the six words again, and a batch of two sequences. Both are the same sentence.

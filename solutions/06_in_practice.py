@@ -43,7 +43,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from course_utils import live, pictures
 from course_utils.attention import MultiHeadAttention, MultiHeadAttentionWrapper
 from course_utils.checking import answer, check, hint, progress, solution
-from course_utils.guards import (
+from course_utils.validation import (
     check_dropout, check_heads, check_input, check_mask, check_pair, check_room, check_values,
 )
 
@@ -132,7 +132,7 @@ class CrossAttention(nn.Module):
 
 # %% [markdown]
 # `unflatten` cuts the last dimension in two, which is chapter 5's split. `flatten(-2)` joins the last two, and copies
-# where it must. The weights have a method of their own, so that you can look at them. (The functions from `guards` only
+# where it must. The weights have a method of their own, so that you can look at them. (The functions from `validation` only
 # refuse impossible input.)
 #
 # Now the two sentences. The four matrices do nothing, except that the queries are made eight times longer. That makes

@@ -39,7 +39,7 @@ from torch import nn
 from course_utils import live, pictures
 from course_utils.attention import MultiHeadAttention
 from course_utils.checking import answer, check, hint, progress, solution
-from course_utils.progress_bar import with_progress
+from course_utils.training_bar import with_bar
 
 # %% [markdown]
 # So far the matrices in this course were random or written by hand, and so was what the heads looked at. What makes a
@@ -240,7 +240,7 @@ def train(model, batches):
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
     shrink = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=len(batches))
     history = []
-    for batch in with_progress(batches):
+    for batch in with_bar(batches):
         losses = next_token_losses(model, batch)
         optimizer.zero_grad()
         losses.mean().backward()

@@ -52,7 +52,7 @@ from torch import nn
 from course_utils import live, pictures, pretrained
 from course_utils.attention import CrossAttention
 from course_utils.checking import answer, check, hint, progress, solution
-from course_utils.guards import check_numbers
+from course_utils.validation import check_numbers
 
 # %% [markdown]
 # ## A file from a stranger

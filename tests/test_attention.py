@@ -216,7 +216,10 @@ def test_cuda_gives_the_same(name):
         (lambda x: x[None], r"shape \(1, 2, 5, 3\), but attention takes"),
         (lambda x: x[..., :2], "has 2 numbers, but this layer was made with d_in=3: make it with d_in=2"),
         (lambda x: x.to("meta"), r"x is on meta and the layer on cpu: move one of them, with x.to\('cpu'\)"),
-        (lambda x: x.long(), r"x holds torch.int64, but attention computes with decimal numbers: pass x.to\(torch.float64\)"),
+        (
+            lambda x: x.long(),
+            r"x holds torch.int64, but attention computes with decimal numbers: pass x.to\(torch.float64\)",
+        ),
         (lambda x: x.half(), r"x holds torch.float16 and the layer torch.float64: change one of them"),
     ],
     ids=["one token", "four dimensions", "another width", "another device", "integers", "another dtype"],

@@ -17,12 +17,13 @@ import pytest
 
 from course_utils import stills
 from course_utils.live import base
-from tests import bare_clone, browser, stored
-from tests.comparing import same_text
+from course_utils.repository import ROOT
+from tests.support import bare_clone, browser, stored
+from tests.support.comparing import same_text
 
 pytestmark = browser.needs_chromium
 CHAPTERS = [path for path in stored.PATHS if path.parent.name == "notebooks"]
-SCREENSHOTS = stored.ROOT / "tests/screenshots"
+SCREENSHOTS = ROOT / "tests/screenshots"
 SECONDS = 20  # for a picture to follow its control on a busy machine
 LIVE = "svg[role=img]"
 ALL_RUN = """() => window.jupyterapp.shell.currentWidget.content.widgets
@@ -45,9 +46,9 @@ def lab(clone):
 def figures(path, monkeypatch):
     """{number of its cell: LiveFigure}, made in this process by a chapter's own cells: what the browser must show."""
     made, space = {}, {"__name__": "__main__"}
-    monkeypatch.setattr(base.LiveFigure, "show", lambda figure: made.setdefault(number, figure))
+    monkeypatch.setattr(base.LiveFigure, "show", lambda figure: made.setdefault(place, figure))
     monkeypatch.chdir(path.parent)
-    for number, cell in enumerate(stored.read(path).cells):
+    for place, cell in enumerate(stored.read(path).cells):  # noqa: B007 (used by what a cell calls)
         if cell.cell_type == "code" and cell.id not in ("setup", "packages"):  # what those install is here already
             with contextlib.redirect_stdout(io.StringIO()):
                 exec(compile(cell.source, cell.id, "exec"), space)
@@ -70,9 +71,7 @@ def wait_until(condition, message):
 def agrees(shown, figure, message):
     """Wait until the picture in the browser says what the figure says."""
     wanted = words(figure.picture.value)
-    wait_until(
-        lambda: words(shown.locator(LIVE).evaluate("svg => svg.parentNode.innerHTML")) == wanted, message
-    )
+    wait_until(lambda: words(shown.locator(LIVE).evaluate("svg => svg.parentNode.innerHTML")) == wanted, message)
 
 
 def listed(control):
@@ -203,7 +202,7 @@ def take_pictures(page, path, expected):
         page.evaluate(
             "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", f"JupyterLab {theme}"
         )
-        wait_until(lambda: is_theme(page, theme), f"the theme is not {theme}")
+        wait_until(lambda theme=theme: is_theme(page, theme), f"the theme is not {theme}")
         for place, number in enumerate(expected, start=1):
             shown = cell_of(page, number)
             shown.screenshot(path=SCREENSHOTS / f"{path.stem}-{place}-{theme.lower()}.png")

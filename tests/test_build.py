@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests import bare_clone
+from tests.support import bare_clone
 
 CHAPTER = """# ---
 # jupyter:

@@ -1,5 +1,6 @@
 """A chapter opened alone, as Colab would: no course beside it, the address set to (a clone that stands for) GitHub."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,8 +12,9 @@ import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from course_utils.publish import links
-from tests import bare_clone, stored
+from course_utils import repository
+from course_utils.authoring import links
+from tests.support import bare_clone, stored
 
 NAME = "ada/attention-course"
 
@@ -34,8 +36,13 @@ def colab(tmp_path_factory):
     kernel = folder / "jupyter/kernels/colab"
     kernel.mkdir(parents=True)
     (kernel / "kernel.json").write_text(
-        '{"argv": ["%s", "-m", "ipykernel_launcher", "-f", "{connection_file}"], "display_name": "colab", '
-        '"language": "python"}' % python.as_posix()
+        json.dumps(
+            {
+                "argv": [python.as_posix(), "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+                "display_name": "colab",
+                "language": "python",
+            }
+        )
     )
     environment = os.environ | {
         "JUPYTER_PATH": str(folder / "jupyter"),
@@ -52,7 +59,7 @@ def opened_alone(path, folder, name):
     shutil.rmtree(folder / "content", ignore_errors=True)
     (folder / "content").mkdir()
     notebook = stored.read(path)
-    links.stamp_notebook(notebook, links.relative(path), name)
+    links.stamp_notebook(notebook, repository.relative(path), name)
     nbformat.write(notebook, folder / "content" / path.name)
     return NotebookClient(
         notebook, kernel_name="colab", timeout=300, resources={"metadata": {"path": str(folder / "content")}}

@@ -7,7 +7,8 @@ import subprocess
 import pytest
 
 from course_utils.launch import environment
-from tests import environments, stored
+from course_utils.repository import ROOT
+from tests.support import environments, stored
 
 VERSIONS = "tests/colab_versions.txt"
 OURS = {"torch", "nbval"}  # what the course pins and the notebooks or this check need
@@ -27,7 +28,7 @@ def python():
 def run(python, *arguments):
     """The finished process of a command in that environment, in the repository's root."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    return subprocess.run([python, *arguments], cwd=stored.ROOT, env=own, capture_output=True, text=True)
+    return subprocess.run([python, *arguments], cwd=ROOT, env=own, capture_output=True, text=True)
 
 
 def test_the_environment_has_the_versions_that_are_written_down(python):

@@ -9,8 +9,8 @@ from nbformat.v4 import new_output
 from PIL import Image, ImageDraw
 
 from course_utils import pictures
-from tests.comparing import same_picture, same_picture_in_the_large, same_text
-from tests.nbval_tensors import agree, different_pictures
+from tests.support.comparing import same_picture, same_picture_in_the_large, same_text
+from tests.support.nbval_tensors import agree, different_pictures
 
 ACCEPTED = {
     "the same": ("tensor([0.1385, 0.2379])", "tensor([0.1385, 0.2379])"),
@@ -101,7 +101,9 @@ def test_a_last_digit_in_a_picture_may_differ_and_a_shade_may_not(monkeypatch):
 def test_another_matplotlib_may_move_letters_by_a_pixel_and_change_no_colour():
     moved = picture(lambda image: image.rectangle([51, 51, 151, 151], fill="navy"), size=(301, 200))
     assert same_picture_in_the_large(moved, picture())
-    assert not same_picture_in_the_large(picture(lambda image: image.rectangle([60, 60, 100, 100], fill="yellow")), picture())
+    assert not same_picture_in_the_large(
+        picture(lambda image: image.rectangle([60, 60, 100, 100], fill="yellow")), picture()
+    )
     assert not same_picture_in_the_large(picture(size=(300, 220)), picture())
 
 

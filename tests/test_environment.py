@@ -12,7 +12,8 @@ import pytest
 
 from course_utils import __main__
 from course_utils.launch import environment
-from tests import bare_clone, stored
+from course_utils.repository import ROOT
+from tests.support import bare_clone
 
 ASK = "from course_utils.launch import environment; print('python:', environment.python_with('requirements.txt'))"
 
@@ -25,7 +26,9 @@ def offline(**changes):
 
 def ask(clone, **changes):
     """Run python_with in a clone, as a fresh process of this Python."""
-    return subprocess.run([sys.executable, "-c", ASK], cwd=clone, env=offline(**changes), capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-c", ASK], cwd=clone, env=offline(**changes), capture_output=True, text=True
+    )
 
 
 @pytest.fixture
@@ -108,7 +111,9 @@ def test_a_package_that_does_not_exist_for_this_python_is_one_sentence(clone):
     assert answer.stderr.count("\n") == 1 and "pip found no tiny==9.9 for Python 3" in answer.stderr
 
 
-@pytest.mark.parametrize("line", ["tiny", "tiny>=1.0", "--extra-index-url https://x.example", "tiny==1.0 ; os_name == 'x'"])
+@pytest.mark.parametrize(
+    "line", ["tiny", "tiny>=1.0", "--extra-index-url https://x.example", "tiny==1.0 ; os_name == 'x'"]
+)
 def test_a_requirement_that_is_no_pin_is_one_sentence_before_anything_is_installed(clone, line):
     (clone / "requirements.txt").write_text(line + "\n")
     answer = ask(clone)
@@ -119,7 +124,9 @@ def test_a_requirement_that_is_no_pin_is_one_sentence_before_anything_is_install
 def test_a_full_disk_is_one_sentence(clone):
     full = clone.parent / "full"
     full.mkdir()
-    script = f'mount -t tmpfs -o size=12m tmpfs {full} && cp -r {clone}/. {full} && cd {full} && {sys.executable} -c "$ASK"'
+    script = (
+        f'mount -t tmpfs -o size=12m tmpfs {full} && cp -r {clone}/. {full} && cd {full} && {sys.executable} -c "$ASK"'
+    )
     root = [] if hasattr(os, "geteuid") and os.geteuid() == 0 else ["-r"]
     if not shutil.which("unshare") or subprocess.run(["unshare", *root, "-m", "true"], capture_output=True).returncode:
         pytest.skip("a small disk can only be made where mount namespaces are allowed")
@@ -146,7 +153,7 @@ def test_an_old_python_is_one_sentence(monkeypatch):
 
 @pytest.mark.parametrize("file", ["__init__.py", "__main__.py"])
 def test_an_old_python_can_read_far_enough_to_say_so(file):
-    ast.parse((stored.ROOT / "course_utils" / file).read_text(encoding="utf-8"), feature_version=(3, 4))
+    ast.parse((ROOT / "course_utils" / file).read_text(encoding="utf-8"), feature_version=(3, 4))
 
 
 def test_an_unknown_command_is_answered_with_the_known_ones():
@@ -155,6 +162,6 @@ def test_an_unknown_command_is_answered_with_the_known_ones():
 
 
 def test_outside_a_clone_the_commands_say_what_they_need(tmp_path):
-    shutil.copytree(stored.ROOT / "course_utils", tmp_path / "course_utils")
+    shutil.copytree(ROOT / "course_utils", tmp_path / "course_utils")
     answer = ask(tmp_path)
     assert answer.returncode == 1 and "clone its repository" in answer.stderr and answer.stderr.count("\n") == 1

@@ -10,14 +10,17 @@ import tomllib
 
 import pytest
 
-from course_utils.checking import calls, judging, worked
+from course_utils.checking import solutions
 from course_utils.exercises import EXERCISES, QUESTIONS
-from tests import mutants, stored
+from course_utils.judging import calls
+from course_utils.judging import judge as judging
+from course_utils.repository import ROOT
 from tests.answers import ANSWERS
+from tests.support import mutants, stored
 
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
 LONGEST_MESSAGE = 400  # characters; a phone shows about ten lines of forty
-EQUIVALENT = tomllib.loads((stored.ROOT / "tests/equivalent_mutants.toml").read_text(encoding="utf-8"))
+EQUIVALENT = tomllib.loads((ROOT / "tests/equivalent_mutants.toml").read_text(encoding="utf-8"))
 
 
 def judged(exercise, answer):
@@ -27,7 +30,7 @@ def judged(exercise, answer):
 
 def imports(exercise):
     """The names that the imports cell of an exercise's chapter makes."""
-    source = worked.source_of(exercise.chapter)
+    source = solutions.source_of(exercise.chapter)
     cell = re.search(r'# %% name="imports"\n(.*?)\n# %%', source, re.DOTALL)[1]
     names = {}
     exec(cell, names)
@@ -43,7 +46,7 @@ def defined(exercise, code):
 
 @each_exercise
 def test_the_solution_earns_all_points(exercise):
-    code, explanation = worked.answer_to(exercise.id)
+    code, explanation = solutions.answer_to(exercise.id)
     result = judged(exercise, defined(exercise, code))
     assert result.status == "right", result
     assert result.points == exercise.points > 0 and result.message == exercise.why
@@ -80,7 +83,9 @@ def test_no_two_answers_to_an_exercise_are_written_the_same(exercise):
 
 @each_exercise
 def test_the_stub_is_not_attempted_in_any_of_its_forms(exercise):
-    cell = next(cell for cell in learners_cells(exercise.chapter) if cell.id == f"exercise-{exercise.id.replace('.', '-')}")
+    cell = next(
+        cell for cell in learners_cells(exercise.chapter) if cell.id == f"exercise-{exercise.id.replace('.', '-')}"
+    )
     for body in ("...", "pass", "return None", "raise NotImplementedError()"):
         code = re.sub(r"(?m)^( +)\.\.\.$", rf"\1{body}", cell.source)
         assert code != cell.source or body == "..."
@@ -90,7 +95,7 @@ def test_the_stub_is_not_attempted_in_any_of_its_forms(exercise):
 
 @each_exercise
 def test_no_mutant_of_the_solution_passes(exercise):
-    code, _ = worked.answer_to(exercise.id)
+    code, _ = solutions.answer_to(exercise.id)
     excused = EQUIVALENT.get(exercise.id, {})
     survivors = {}
     for name, mutant in mutants.of(code):
@@ -113,7 +118,7 @@ def test_hints_are_several_and_short(exercise):
 
 def learners_cells(chapter):
     """The cells of a chapter's notebook for learners."""
-    (path,) = (stored.ROOT / "notebooks").glob(f"{chapter:02}_*.ipynb")
+    (path,) = (ROOT / "notebooks").glob(f"{chapter:02}_*.ipynb")
     return stored.read(path).cells
 
 
@@ -157,14 +162,28 @@ def test_there_are_enough_exercises_and_their_names_are_their_own():
 
 # The 21 mistakes that are reported most often, in this order; a line may have several names.
 REPORTED = [
-    {"scaled by √d_out"}, {"mask the wrong way round"}, {"softmax over the wrong axis"}, {"dropout in evaluation"},
-    {"heads split without transpose"}, {"heads merged without transpose"}, {"a row with everything hidden"},
-    {"diagonal off by one"}, {"hidden scores filled with a number"}, {"no scale", "multiplied by the scale"},
-    {"heads in a Python list"}, {"dropout on scores, or rows rescaled"}, {"wrong dropout factor"},
-    {"mask not cut to the tokens"}, {"weight not transposed"}, {"view after transpose"},
-    {"masked after softmax, rows not renormalised"}, {"query and key swapped"}, {"mask not a buffer"},
-    {"future not masked", "changed in place"}, {"heads averaged, not concatenated"},
-]  # fmt: skip
+    {"scaled by √d_out"},
+    {"mask the wrong way round"},
+    {"softmax over the wrong axis"},
+    {"dropout in evaluation"},
+    {"heads split without transpose"},
+    {"heads merged without transpose"},
+    {"a row with everything hidden"},
+    {"diagonal off by one"},
+    {"hidden scores filled with a number"},
+    {"no scale", "multiplied by the scale"},
+    {"heads in a Python list"},
+    {"dropout on scores, or rows rescaled"},
+    {"wrong dropout factor"},
+    {"mask not cut to the tokens"},
+    {"weight not transposed"},
+    {"view after transpose"},
+    {"masked after softmax, rows not renormalised"},
+    {"query and key swapped"},
+    {"mask not a buffer"},
+    {"future not masked", "changed in place"},
+    {"heads averaged, not concatenated"},
+]
 
 
 def test_every_mistake_that_is_often_reported_is_named_somewhere():

@@ -7,7 +7,7 @@ import time
 import pytest
 from jupyter_client.manager import KernelManager
 
-from tests import forked_kernel
+from tests.support import forked_kernel
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks kernels; elsewhere they start anew")
 

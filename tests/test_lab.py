@@ -6,7 +6,8 @@ import signal
 import pytest
 
 from course_utils.launch import lab
-from tests import bare_clone, server, stored
+from course_utils.repository import ROOT
+from tests.support import bare_clone, server, stored
 
 
 @pytest.fixture
@@ -47,4 +48,4 @@ def test_work_that_cannot_be_written_is_one_sentence(clone, monkeypatch):
 
 
 def test_git_ignores_the_learners_copies():
-    assert "work/" in (stored.ROOT / ".gitignore").read_text().split()
+    assert "work/" in (ROOT / ".gitignore").read_text().split()

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 import torch
 
-from tests import stored
-from tests.ledger import VALUES, tensor, text
+from tests.support import stored
+from tests.support.ledger import VALUES, tensor, text
 
 QUOTED = "74363aecba72f55d06579880f6a3ff740c6a1f0efb80e3e3b4b9998dfadda1cf"  # of all that the ledger quotes
 CHAPTERS = {int(path.name[:2]) for path in stored.PATHS}

@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
-from course_utils.publish import chapter, links
-from tests import bare_clone, stored
+from course_utils import repository
+from course_utils.authoring import chapter
+from tests.support import bare_clone, stored
 
 
 def set_links(clone, *arguments):
@@ -28,7 +29,15 @@ def clone(tmp_path):
 
 def run(clone, statement):
     """Run a statement with the links module of a clone."""
-    subprocess.run([sys.executable, "-c", f"from course_utils.publish import links; {statement}"], cwd=clone, check=True)
+    subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"from course_utils import repository; from course_utils.authoring import links; {statement}",
+        ],
+        cwd=clone,
+        check=True,
+    )
 
 
 def git(folder, *arguments):
@@ -43,7 +52,7 @@ def contents(folder):
 
 def test_this_repository_is_in_agreement_with_its_address(tmp_path):
     before = contents(bare_clone.copy(tmp_path))
-    run(tmp_path, "links.set_everywhere(links.repository())")
+    run(tmp_path, "links.set_everywhere(repository.address())")
     assert contents(tmp_path) == before
 
 
@@ -51,15 +60,15 @@ def test_without_an_address_there_are_no_badges(clone):
     texts = contents(clone)
     assert "colab.research.google.com" not in "".join(texts.values())
     for path in stored.PATHS:
-        assert 'REPOSITORY = \\"\\"' in texts[links.relative(path)]
+        assert 'REPOSITORY = \\"\\"' in texts[repository.relative(path)]
 
 
-@pytest.mark.parametrize("source", links.sources(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("source", repository.sources(), ids=lambda path: path.stem)
 def test_with_an_address_saving_in_jupyterlab_still_gives_back_the_source(clone, source):
     import jupytext
 
     set_links(clone, "ada/attention-course")
-    source = clone / links.relative(source)
+    source = clone / repository.relative(source)
     config = jupytext.config.load_jupytext_config(str(source))
     notebook = jupytext.read(source.with_suffix(".ipynb"), config=config)
     assert jupytext.writes(notebook, fmt="py:percent", config=config) == source.read_text(encoding="utf-8")
@@ -70,7 +79,7 @@ def test_one_command_sets_the_address_everywhere(clone):
     assert set_links(clone, "ada/attention-course").returncode == 0
     after = contents(clone)
     (page,) = {text for name, text in after.items() if name == "colab_links.md"}
-    for path in map(links.relative, stored.PATHS):
+    for path in map(repository.relative, stored.PATHS):
         address = f"https://colab.research.google.com/github/ada/attention-course/blob/main/{path}"
         cells = json.loads(after[path])["cells"]
         assert address in "".join(cells[0]["source"])
@@ -85,17 +94,20 @@ def test_one_command_sets_the_address_everywhere(clone):
     assert "ada/" not in "".join(contents(clone).values())
     assert set_links(clone, "ada/attention-course").returncode == 0 and contents(clone) == after
     assert {name for name in after if after[name] != before.get(name)} == {
-        "pyproject.toml", "README.md", "colab_links.md",
-        *map(links.relative, stored.PATHS), *map(links.relative, links.sources()),
-    }  # fmt: skip
+        "pyproject.toml",
+        "README.md",
+        "colab_links.md",
+        *map(repository.relative, stored.PATHS),
+        *map(repository.relative, repository.sources()),
+    }
 
 
 def test_nothing_is_re_executed_and_a_build_would_agree(clone):
     set_links(clone, "ada/attention-course")
-    for source in links.sources():
+    for source in repository.sources():
         made = chapter.notebooks(clone / "solutions" / source.name, "ada/attention-course")
         for path, notebook in made.items():
-            new, old = stored.read(clone / links.relative(path)), stored.read(path)
+            new, old = stored.read(clone / repository.relative(path)), stored.read(path)
             assert [cell.source for cell in new.cells] == [cell.source for cell in notebook.cells]
             assert [cell.id for cell in new.cells] == [cell.id for cell in old.cells]
             assert new.metadata == old.metadata and new.metadata.source.sha256 == notebook.metadata.source.sha256
@@ -117,7 +129,9 @@ def test_without_a_name_and_a_remote_there_is_one_sentence(clone):
     assert contents(clone) == before
 
 
-@pytest.mark.parametrize("name", ["ada", "https://github.com/ada/course", "ada/course/x", "ada/course.git", "", 'ada/"x'])
+@pytest.mark.parametrize(
+    "name", ["ada", "https://github.com/ada/course", "ada/course/x", "ada/course.git", "", 'ada/"x']
+)
 def test_a_name_that_is_no_address_changes_nothing(clone, name):
     before = contents(clone)
     answer = set_links(clone, name)

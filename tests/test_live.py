@@ -108,11 +108,14 @@ def test_a_slider_that_misses_its_step_by_rounding_is_taken_as_meant(x):
 @pytest.mark.parametrize(
     "mask, when, renormalised, leaks, whole",
     [
-        (True, masking.BEFORE, False, False, True), (True, masking.BEFORE, True, False, True),
-        (True, masking.AFTER, False, True, False), (True, masking.AFTER, True, False, True),
-        (False, masking.BEFORE, False, True, True), (False, masking.AFTER, True, True, True),
+        (True, masking.BEFORE, False, False, True),
+        (True, masking.BEFORE, True, False, True),
+        (True, masking.AFTER, False, True, False),
+        (True, masking.AFTER, True, False, True),
+        (False, masking.BEFORE, False, True, True),
+        (False, masking.AFTER, True, True, True),
     ],
-)  # fmt: skip
+)
 def test_what_a_mask_lets_through(mask, when, renormalised, leaks, whole, x):
     torch.manual_seed(1)
     figure = masking.masking_figure(SelfAttention_v2(4, 2), x, TOKENS)
@@ -135,8 +138,11 @@ def test_padding_weighs_nothing_once_hidden_and_the_ways_differ_only_without_wor
     assert said in hovers(figure)
     figure.controls["length"].value = 0
     shown, times = {
-        padding.NONE: ("0.25", 8), padding.BILLION: ("0.25", 8), padding.INFINITY: ("nan", 10), padding.SAFE: ("0.00", 2),
-    }[mask]  # in cells and row sums; hidden cells hold no number  # fmt: skip
+        padding.NONE: ("0.25", 8),
+        padding.BILLION: ("0.25", 8),
+        padding.INFINITY: ("nan", 10),
+        padding.SAFE: ("0.00", 2),
+    }[mask]  # in cells and row sums; hidden cells hold no number
     assert figure.picture.value.count(f">{shown}<") == times
 
 

@@ -1,4 +1,4 @@
-"""An instructor who uses nbgrader can take the solved notebooks as they are: it generates the assignment and grades it."""
+"""An instructor who uses nbgrader can take the solved notebooks as they are: it makes the assignment and grades it."""
 
 import csv
 import json
@@ -11,8 +11,9 @@ import nbformat
 import pytest
 
 from course_utils.exercises import EXERCISES
-from tests import environments, stored
+from course_utils.repository import ROOT
 from tests.answers import ANSWERS
+from tests.support import environments
 
 CHAPTER = "03_hiding_the_future.ipynb"
 MINE = [exercise for exercise in EXERCISES.values() if exercise.chapter == 3]
@@ -28,15 +29,17 @@ def course(tmp_path_factory):
     argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     kernel.write_text(json.dumps({"argv": argv, "display_name": "Python 3", "language": "python"}))
     (course / "source/attention").mkdir(parents=True)
-    for path in (stored.ROOT / "solutions").glob("*.ipynb"):
+    for path in (ROOT / "solutions").glob("*.ipynb"):
         shutil.copy(path, course / "source/attention")
 
     def nbgrader(*arguments):
         """Run an nbgrader command in the course folder."""
         environment = os.environ | {
             "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",  # nbgrader calls alembic
-            "JUPYTER_PATH": str(course / "jupyter"), "PYTHONPATH": str(stored.ROOT), "COURSE_PROGRESS": ""
-        }  # fmt: skip
+            "JUPYTER_PATH": str(course / "jupyter"),
+            "PYTHONPATH": str(ROOT),
+            "COURSE_PROGRESS": "",
+        }
         command = [python, "-m", "nbgrader", *arguments]
         done = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -62,7 +65,7 @@ def answers(exercise, wanted):
 
 
 def test_right_answers_get_full_points_and_wrong_ones_and_stubs_none(course):
-    right = lambda exercise, stub: answers(exercise, lambda mistakes: mistakes is None)  # noqa: E731
+    right = lambda exercise, stub: answers(exercise, lambda mistakes: mistakes is None)
     noisy = "import sys, warnings\nwarnings.warn('careful')\nprint('careful', file=sys.stderr)\n"
     students = {
         "right": right,

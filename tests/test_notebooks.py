@@ -10,11 +10,13 @@ from urllib.parse import urlsplit
 import nbformat
 import pytest
 
+from course_utils import repository
+from course_utils.authoring import build, chapter
 from course_utils.exercises import EXERCISES
-from course_utils.publish import build, chapter, links
-from tests import stored
+from course_utils.repository import ROOT
+from tests.support import stored
 
-SOURCES = links.sources()
+SOURCES = repository.sources()
 each_source = pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
 each_notebook = pytest.mark.parametrize("path", stored.PATHS, ids=stored.name)
 BADGES = ("https://colab.research.google.com/assets/colab-badge.svg",)
@@ -34,7 +36,7 @@ def unexecuted(notebook):
 
 @each_source
 def test_both_notebooks_are_what_a_build_makes_of_the_source(source):
-    for path, made in chapter.notebooks(source, links.repository()).items():
+    for path, made in chapter.notebooks(source, repository.address()).items():
         assert unexecuted(stored.read(path)) == made, f"{stored.name(path)}: run python3 -m course_utils build"
 
 
@@ -63,7 +65,9 @@ def exercises(notebook):
     """(number in the heading, cell to fill in, cell that checks, cell after that) of every exercise."""
     cells = [*notebook.cells, None]
     for place, heading in enumerate(notebook.cells):
-        if heading.cell_type == "markdown" and (found := re.search(r"^### Exercise (\S+) ·", heading.source, re.MULTILINE)):
+        if heading.cell_type == "markdown" and (
+            found := re.search(r"^### Exercise (\S+) ·", heading.source, re.MULTILINE)
+        ):
             yield found[1], *cells[place + 1 : place + 4]
 
 
@@ -78,7 +82,7 @@ def test_learners_get_a_stub_for_every_exercise_and_no_solution(source):
         assert worked.id == stub.id == f"exercise-{place}" and tried.id == check.id == f"check-{place}"
         call = f'check("{number}", {EXERCISES[number].name})'
         assert check.source == call
-        hidden = f"### BEGIN HIDDEN TESTS\nassert {call}.status == \"right\"\n### END HIDDEN TESTS\n"
+        hidden = f'### BEGIN HIDDEN TESTS\nassert {call}.status == "right"\n### END HIDDEN TESTS\n'
         assert tried.source == hidden + call
         assert chapter.SOLUTION.search(worked.source), f"{worked.id} has no solution between its marks"
         assert "..." in stub.source and len(stub.source) < len(worked.source)
@@ -91,7 +95,7 @@ def test_learners_get_a_stub_for_every_exercise_and_no_solution(source):
 @each_source
 def test_no_later_cell_uses_a_learners_name(source):
     solved, _ = chapter.notebooks(source, "").values()
-    for number, worked, tried, _ in exercises(solved):
+    for _, worked, tried, _ in exercises(solved):
         for name in definitions(worked.source):
             assert re.match("my_|My", name), f"{worked.id}: call it my_{name}"
             users = [cell.id for cell in stored.code_cells(solved) if re.search(rf"\b{name}\b", cell.source)]
@@ -118,8 +122,10 @@ def test_cells_carry_what_nbgrader_needs(source):
 
 
 def test_every_chapter_has_its_source_and_both_notebooks():
-    stems = [{path.stem for path in (stored.ROOT / where).glob(f"*{kind}")}
-             for where, kind in [("solutions", ".py"), ("solutions", ".ipynb"), ("notebooks", ".ipynb")]]  # fmt: skip
+    stems = [
+        {path.stem for path in (ROOT / where).glob(f"*{kind}")}
+        for where, kind in [("solutions", ".py"), ("solutions", ".ipynb"), ("notebooks", ".ipynb")]
+    ]
     assert stems[0] == stems[1] == stems[2] and stems[0]
 
 
@@ -128,7 +134,7 @@ def test_every_chapter_has_the_same_setup_cell():
 
 
 def test_the_picture_in_the_readme_is_the_one_in_the_course():
-    assert (stored.ROOT / build.README_PICTURE).read_bytes() == build.picture(*build.SHOWN_IN_README)
+    assert (ROOT / build.README_PICTURE).read_bytes() == build.picture(*build.SHOWN_IN_README)
 
 
 def definitions(code):
@@ -146,7 +152,7 @@ def shown(path):
 
 SHARED = {}  # what chapters build and later ones import
 for room in ("attention", "influence", "randomness", "encoder"):
-    SHARED |= definitions((stored.ROOT / f"course_utils/{room}.py").read_text(encoding="utf-8"))
+    SHARED |= definitions((ROOT / f"course_utils/{room}.py").read_text(encoding="utf-8"))
 
 
 @each_notebook
@@ -227,7 +233,7 @@ def documents():
     for path in stored.PATHS:
         yield path, stored.prose(stored.read(path))
     for page in ["README.md", "colab_links.md"]:
-        yield stored.ROOT / page, (stored.ROOT / page).read_text(encoding="utf-8")
+        yield ROOT / page, (ROOT / page).read_text(encoding="utf-8")
 
 
 def headings(markdown):
@@ -236,7 +242,9 @@ def headings(markdown):
         yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-@pytest.mark.parametrize("path, markdown", list(documents()), ids=lambda part: part.stem if hasattr(part, "stem") else "")
+@pytest.mark.parametrize(
+    "path, markdown", list(documents()), ids=lambda part: part.stem if hasattr(part, "stem") else ""
+)
 def test_relative_links_lead_somewhere(path, markdown):
     for target in stored.links(markdown):
         if urlsplit(target).scheme:

@@ -63,8 +63,14 @@ def test_masked_is_not_zero(monkeypatch):
 @pytest.mark.parametrize(
     "draw, sentence",
     [
-        (lambda: pictures.show_dependencies(torch.ones(2, 2, 2), ["a", "b"], alt="x"), "One dependency matrix at a time"),
-        (lambda: pictures.show_weights(torch.ones(2, 2), ["a", "b"], masked=torch.ones(3, 3), alt="x"), "needs a matrix"),
+        (
+            lambda: pictures.show_dependencies(torch.ones(2, 2, 2), ["a", "b"], alt="x"),
+            "One dependency matrix at a time",
+        ),
+        (
+            lambda: pictures.show_weights(torch.ones(2, 2), ["a", "b"], masked=torch.ones(3, 3), alt="x"),
+            "needs a matrix",
+        ),
         (lambda: pictures.show_curves({n: [1] for n in "abcde"}, x_label="", y_label="", alt="x"), "room for 4 curves"),
     ],
 )

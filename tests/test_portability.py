@@ -4,8 +4,8 @@ import pytest
 import torch
 from nbclient import NotebookClient
 
-from tests import stored
-from tests.comparing import same_text
+from tests.support import stored
+from tests.support.comparing import same_text
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
 MACHINES = {

@@ -15,9 +15,8 @@ import zipfile
 
 import pytest
 
-from course_utils import pretrained
-from course_utils.publish import links
-from tests import stored
+from course_utils import pretrained, repository
+from course_utils.repository import ROOT
 
 ORIGINALS = {"model.safetensors": b"the weights", "vocab.txt": b"the words"}  # small ones for these tests
 
@@ -158,13 +157,13 @@ def test_the_weights_are_the_ones_that_the_course_names():
 
 
 def test_the_chapter_installs_the_versions_that_were_tested():
-    source = (stored.ROOT / "solutions/08_a_real_model.py").read_text(encoding="utf-8")
+    source = (ROOT / "solutions/08_a_real_model.py").read_text(encoding="utf-8")
     installed = re.search(r"%pip install -q --no-deps (safetensors==\S+) (tokenizers==\S+)", source).groups()
-    tested = (stored.ROOT / "tests/requirements.txt").read_text(encoding="utf-8").splitlines()
+    tested = (ROOT / "tests/requirements.txt").read_text(encoding="utf-8").splitlines()
     assert set(installed) <= set(tested)
 
 
 def test_no_other_chapter_needs_the_download():
     names = re.compile(r"pretrained\.download|(import|from) (safetensors|tokenizers)")
-    sources = {path.name: path.read_text(encoding="utf-8") for path in links.sources()}
+    sources = {path.name: path.read_text(encoding="utf-8") for path in repository.sources()}
     assert [name for name, text in sources.items() if names.search(text)] == ["08_a_real_model.py"]

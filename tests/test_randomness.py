@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from course_utils.randomness import keep_mask_a, keep_mask_b
-from tests.ledger import tensor
+from tests.support.ledger import tensor
 
 MASKS = [keep_mask_a, keep_mask_b]
 

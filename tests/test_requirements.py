@@ -9,12 +9,12 @@ import yaml
 
 from course_utils.__main__ import COMMANDS
 from course_utils.launch import environment
-from tests import stored
+from course_utils.repository import ROOT
 
 
 def conda_pins():
     """(name, version) of the packages that environment.yml pins."""
-    listed = yaml.safe_load((stored.ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+    listed = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
     (from_pip,) = [entry["pip"] for entry in listed if isinstance(entry, dict)]
     return [tuple(line.split("==")) for line in from_pip]
 
@@ -29,9 +29,9 @@ def test_the_course_needs_its_six_packages_and_no_more():
 
 
 def test_every_place_names_the_same_oldest_python():
-    listed = yaml.safe_load((stored.ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
-    matrix = yaml.safe_load((stored.ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
-    project = tomllib.loads((stored.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    listed = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+    matrix = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert "python=3.11" in listed
     assert matrix["jobs"]["test"]["strategy"]["matrix"]["python"][0] == "3.11"
     assert project["requires-python"] == ">=3.11"
@@ -39,9 +39,9 @@ def test_every_place_names_the_same_oldest_python():
 
 def test_the_commands_that_people_and_ci_are_told_to_run_exist():
     for page in ["README.md", ".ci/run", ".github/workflows/test.yml"]:
-        commands = re.findall(r"python3 -m course_utils (\w+)", (stored.ROOT / page).read_text(encoding="utf-8"))
+        commands = re.findall(r"python3 -m course_utils (\w+)", (ROOT / page).read_text(encoding="utf-8"))
         assert commands and set(commands) <= set(COMMANDS)
-    assert (stored.ROOT / ".ci/run").read_text().splitlines()[-1] == "python3 -m course_utils test"
+    assert (ROOT / ".ci/run").read_text().splitlines()[-1] == "python3 -m course_utils test"
 
 
 def test_the_tests_run_with_the_versions_that_are_pinned():
@@ -49,7 +49,7 @@ def test_the_tests_run_with_the_versions_that_are_pinned():
 
 
 def test_installing_the_package_touches_nothing_else():
-    project = tomllib.loads((stored.ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert "dependencies" not in project, "on Colab it must leave torch, numpy and ipywidgets alone"
 
 

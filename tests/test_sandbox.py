@@ -7,16 +7,19 @@ import re
 
 import pytest
 
-from course_utils.checking import worked
-from course_utils.checking.calls import perform
-from course_utils.checking.judging import judge
+from course_utils import repository
+from course_utils.authoring import chapter
+from course_utils.checking import solutions
 from course_utils.exercises import EXERCISES
-from course_utils.grading.sandbox import Protection, Sandbox, Unprotected, machine, protection, reduced
-from course_utils.grading.sandbox.machine import works
-from course_utils.publish import chapter, links
-from tests import boxes, stored
+from course_utils.grading.sandbox import importable
+from course_utils.grading.sandbox import protection as machine
+from course_utils.grading.sandbox.protection import Protection, Unprotected, protection, works
+from course_utils.grading.sandbox.sandbox import Sandbox
+from course_utils.judging.calls import perform
+from course_utils.judging.judge import judge
 from tests.answers import ANSWERS
-from tests.boxes import IMPORTS, RIGHT, WRONG, best, look, result, sandbox
+from tests.support import sandboxes, stored
+from tests.support.sandboxes import IMPORTS, RIGHT, WRONG, best, look, result, sandbox
 from tests.test_exercises import imports
 
 __all__ = ["best", "sandbox"]  # fixtures; pytest finds them by their names
@@ -27,19 +30,19 @@ __all__ = ["best", "sandbox"]  # fixtures; pytest finds them by their names
 
 def imports_cell(exercise):
     """The text of the imports cell of an exercise's chapter."""
-    return re.search(r'# %% name="imports"\n(.*?)\n# %%', worked.source_of(exercise.chapter), re.DOTALL)[1]
+    return re.search(r'# %% name="imports"\n(.*?)\n# %%', solutions.source_of(exercise.chapter), re.DOTALL)[1]
 
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
 def test_the_solution_earns_all_points(best, exercise):
-    code, _ = worked.answer_to(exercise.id)
+    code, _ = solutions.answer_to(exercise.id)
     outcome = best.run([imports_cell(exercise), code], exercise.name, exercise.calls, exercise.chapter)
     assert outcome.trouble is None and judge(exercise, outcome.replies).status == "right", outcome
 
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
 def test_the_untouched_stub_is_not_attempted(best, exercise):
-    (source,) = (source for source in links.sources() if source.name.startswith(f"{exercise.chapter:02}"))
+    (source,) = (source for source in repository.sources() if source.name.startswith(f"{exercise.chapter:02}"))
     _, learners = chapter.notebooks(source, "").values()
     (cell,) = [cell for cell in learners.cells if cell.id == f"exercise-{exercise.id.replace('.', '-')}"]
     outcome = best.run([imports_cell(exercise), cell.source], exercise.name, exercise.calls, exercise.chapter)
@@ -69,7 +72,7 @@ def test_a_message_points_into_the_learners_line(sandbox):
 
 def test_what_fails_in_an_earlier_cell_costs_only_that_statement(sandbox):
     cells = ["import torch\nfirst = undefined\nsize = 3", "size = size + 1  # 4", "not Python"]
-    outcome = sandbox.run([*cells, "def seen():\n    return size"], "seen", [boxes.LOOK], chapter=3)
+    outcome = sandbox.run([*cells, "def seen():\n    return size"], "seen", [sandboxes.LOOK], chapter=3)
     assert outcome.replies[0]["values"] == [4]
 
 
@@ -87,8 +90,8 @@ def test_every_run_draws_the_same_numbers(sandbox):
 def test_a_helper_takes_the_place_of_the_students_own(sandbox):
     cells = ["def my_mask(T):\n    return None", "def seen():\n    return my_mask(2).tolist()"]
     helper = "import torch\ndef my_mask(T):\n    return torch.ones(T, T)"
-    alone = sandbox.run(cells, "seen", [boxes.LOOK], chapter=3)
-    helped = sandbox.run(cells, "seen", [boxes.LOOK], chapter=3, helpers={"my_mask": helper})
+    alone = sandbox.run(cells, "seen", [sandboxes.LOOK], chapter=3)
+    helped = sandbox.run(cells, "seen", [sandboxes.LOOK], chapter=3, helpers={"my_mask": helper})
     assert "AttributeError" in alone.replies[0]["error"]["type"]
     assert helped.replies[0]["values"] == [[[1.0, 1.0], [1.0, 1.0]]]
 
@@ -98,7 +101,7 @@ def test_a_helper_takes_the_place_of_the_students_own(sandbox):
 
 def chapters_imports():
     """(number of the chapter, module, name) for everything that a chapter's cells import from the course."""
-    for path in links.sources():
+    for path in repository.sources():
         solved, _ = chapter.notebooks(path, "").values()
         for cell in stored.code_cells(solved):
             code = re.sub(r"(?m)^( *)%", r"\1# %", cell.source)
@@ -109,13 +112,13 @@ def chapters_imports():
 
 
 def test_all_that_a_chapter_imports_is_there_for_its_answers(best):
-    silent = re.compile("|".join(map(re.escape, reduced.SILENT)))
+    silent = re.compile("|".join(map(re.escape, importable.SILENT)))
     for number, module, name in sorted(set(chapters_imports())):
-        assert silent.match(module) or silent.match(f"{module}.{name}") or module in reduced.modules(number), (
-            f"chapter {number} imports {module}: list it in course_utils/grading/sandbox/reduced.py"
+        assert silent.match(module) or silent.match(f"{module}.{name}") or module in importable.modules(number), (
+            f"chapter {number} imports {module}: list it in course_utils/grading/sandbox/importable.py"
         )
         code = f"from {module} import {name} as imported\ndef seen():\n    return type(imported).__name__"
-        (reply,) = best.run([code], "seen", [boxes.LOOK], chapter=number).replies
+        (reply,) = best.run([code], "seen", [sandboxes.LOOK], chapter=number).replies
         assert reply["values"], f"chapter {number}: {name} from {module}"
 
 
@@ -141,7 +144,7 @@ import course_utils.attention
 def seen():
     return " ".join(name for name in {names!r} if hasattr(course_utils.attention, name))
 """
-    (reply,) = sandbox.run([code], "seen", [boxes.LOOK], chapter=chapter).replies
+    (reply,) = sandbox.run([code], "seen", [sandboxes.LOOK], chapter=chapter).replies
     assert set(reply["values"][0].split()) == there
 
 
@@ -161,14 +164,14 @@ def seen():
 # --- which protection -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not boxes.in_ci(), reason="only CI must offer a protection; here it may be missing")
+@pytest.mark.skipif(not sandboxes.in_ci(), reason="only CI must offer a protection; here it may be missing")
 def test_ci_runs_the_sandbox_tests():
     assert protection() is not Protection.NONE, "no test of the sandbox ran: allow namespaces or Landlock here"
 
 
 def test_the_first_way_that_works_is_taken(monkeypatch):
     for working in Protection:
-        monkeypatch.setattr(machine, "works", lambda way: way is working)
+        monkeypatch.setattr(machine, "works", lambda way, working=working: way is working)
         monkeypatch.setattr("sys.platform", "linux")
         protection.cache_clear()
         assert protection() is working
@@ -192,17 +195,17 @@ def test_asked_to_run_without_protection_it_grades_the_same(monkeypatch):
         assert "ended Python" in result(sandbox, "import os\nos._exit(0)")[0].trouble
 
 
-@pytest.mark.parametrize("way", boxes.WAYS, ids=lambda way: way.name.lower())
+@pytest.mark.parametrize("way", sandboxes.WAYS, ids=lambda way: way.name.lower())
 def test_a_probe_notices_when_a_measure_does_not_hold(way, monkeypatch):
-    boxes.skip_without(way)
+    sandboxes.skip_without(way)
     sights = machine.sights()
     monkeypatch.setattr(machine, "sights", lambda: sights | {"folders": [*sights["folders"], str(machine.COURSE)]})
     assert not works(way)
 
 
-@pytest.mark.parametrize("way", boxes.WAYS, ids=lambda way: way.name.lower())
+@pytest.mark.parametrize("way", sandboxes.WAYS, ids=lambda way: way.name.lower())
 def test_a_course_that_is_installed_among_the_packages_is_hidden(way, tmp_path, monkeypatch):
-    boxes.skip_without(way)
+    sandboxes.skip_without(way)
     installed = tmp_path / "packages" / "course_utils"
     installed.mkdir(parents=True)
     (installed / "worked.py").write_text("answers = 1")

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.boxes import RIGHT, SECONDS, WRONG, alive, descendants, look, result, sandbox
+from tests.support.sandboxes import RIGHT, SECONDS, WRONG, alive, descendants, look, result, sandbox
 
 __all__ = ["sandbox"]  # a fixture; pytest finds it by its name
 
@@ -77,25 +77,41 @@ NO_ANSWER = {
     "a segmentation fault": ("import ctypes\nctypes.string_at(1)", "crashed Python with a segmentation fault"),
     "an abort": ("import os\nos.abort()", "crashed Python with an abort"),
     "all descriptors closed": (RIGHT + "import os\nos.closerange(0, 1000)", "ended Python"),
-    "garbage to the grader": ("import os\nfor k in range(3, 64):\n    try:\n        os.write(k, b'right' * 9)\n"
-                              "    except OSError:\n        pass\nos._exit(0)", "something that is no answer"),
-    "garbage before the answer": (RIGHT + "import os\nfor k in range(3, 64):\n    try:\n        os.write(k, bytes(9))\n"
-                                  "    except OSError:\n        pass", "something that is no answer"),
-    "no end of garbage": ("import os\nwhile True:\n    for k in range(3, 64):\n        try:\n"
-                          "            os.write(k, bytes(10**6))\n        except OSError:\n            pass",
-                          "sent more than 64 MB back"),
+    "garbage to the grader": (
+        "import os\nfor k in range(3, 64):\n    try:\n        os.write(k, b'right' * 9)\n"
+        "    except OSError:\n        pass\nos._exit(0)",
+        "something that is no answer",
+    ),
+    "garbage before the answer": (
+        RIGHT + "import os\nfor k in range(3, 64):\n    try:\n        os.write(k, bytes(9))\n"
+        "    except OSError:\n        pass",
+        "something that is no answer",
+    ),
+    "no end of garbage": (
+        "import os\nwhile True:\n    for k in range(3, 64):\n        try:\n"
+        "            os.write(k, bytes(10**6))\n        except OSError:\n            pass",
+        "sent more than 64 MB back",
+    ),
     "nothing": ("", "defines no `my_causal_weights`"),
     "no Python": ("def my_causal_weights(scores:", "cannot be read by Python: SyntaxError"),
     "an error before the definition": (
-        "x = 1 / 0\nmy_causal_weights = x", "stopped in line 1, `x = 1 / 0`, with ZeroDivisionError: division by zero"),
+        "x = 1 / 0\nmy_causal_weights = x",
+        "stopped in line 1, `x = 1 / 0`, with ZeroDivisionError: division by zero",
+    ),
     "sys.exit before the definition": (
-        "import sys\nsys.exit(0)", "stopped in line 2, `sys.exit(0)`, with SystemExit: 0"),
+        "import sys\nsys.exit(0)",
+        "stopped in line 2, `sys.exit(0)`, with SystemExit: 0",
+    ),
     "an interrupt in the function": (IN_THE_FUNCTION + "    raise KeyboardInterrupt", "stopped with KeyboardInterrupt"),
     "an error whose message fails": (
-        "class Trap(Exception):\n    def __str__(self):\n        raise self\nraise Trap", "with Trap"),
+        "class Trap(Exception):\n    def __str__(self):\n        raise self\nraise Trap",
+        "with Trap",
+    ),
     "the course's own": (
-        "from course_utils.attention import SelfAttention_v2 as my_causal_weights", "hands in what the course itself"),
-}  # fmt: skip
+        "from course_utils.attention import SelfAttention_v2 as my_causal_weights",
+        "hands in what the course itself",
+    ),
+}
 
 
 @pytest.mark.parametrize("code, words", NO_ANSWER.values(), ids=NO_ANSWER.keys())
@@ -140,9 +156,11 @@ class Yes:
     def __call__(self, *a, **b): return self
 def my_causal_weights(scores): return Yes()""",
     "replies that claim to be right": FORGED + 'send(packed({"dict": [["replies", ["right"] * 4]]}))',
-    "replies that claim a status": FORGED + """
+    "replies that claim a status": FORGED
+    + """
 send(packed({"dict": [["replies", [{"dict": [["status", "right"]]}] * 4]]}))""",
-    "a reply with empty tensors": FORGED + """
+    "a reply with empty tensors": FORGED
+    + """
 empty = {"dict": [["values", [{"tensor": ["float32", [0, 5, 5]]}]], ["changed", []]]}
 send(packed({"dict": [["replies", [empty] * 4]]}))""",
     "nan everywhere": "def my_causal_weights(scores): return scores * float('nan')",
@@ -174,10 +192,10 @@ except ImportError:
     EXERCISES = None
 def my_causal_weights(scores): return torch.tensor(EXERCISES["3.2"].oracle([scores])[0])""",
     "the judge in the checker": """
-from course_utils.checking import judging
-judging.judge = lambda exercise, replies: "right"
+from course_utils.judging import judge
+judge.judge = lambda exercise, replies: "right"
 def my_causal_weights(scores): return scores""",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("code", DISHONEST.values(), ids=DISHONEST.keys())
@@ -208,11 +226,13 @@ HARMLESS = {
     "50 MB printed in one line": """
 import sys
 print('x' * 50_000_000)
-print('y' * 50_000_000, file=sys.stderr)""" + RIGHT,
+print('y' * 50_000_000, file=sys.stderr)"""
+    + RIGHT,
     "a figure": """
 import matplotlib.pyplot as plt
 fig, ax = plt.subplots()
-ax.imshow(torch.eye(3))""" + RIGHT,
+ax.imshow(torch.eye(3))"""
+    + RIGHT,
     "a slider": "from ipywidgets import interact\ninteract(lambda x: x, x=(0, 1))" + RIGHT,
     "another number of threads": "torch.set_num_threads(4)" + RIGHT,
     "double precision set for good": "torch.set_default_dtype(torch.float64)" + RIGHT,
@@ -273,7 +293,7 @@ os._exit(0)""",
     "a mount": "assert ctypes.CDLL(None, use_errno=True).mount(b'none', b'/tmp', b'tmpfs', 0, None) == 0",
     "a namespace": "assert ctypes.CDLL(None, use_errno=True).unshare(0x10000000) == 0",
     "memory that nobody counts": "os.memfd_create('x')",
-}  # fmt: skip
+}
 PREPARED = """
 import ctypes, multiprocessing, os, resource, signal, socket, subprocess, tempfile, threading, time
 {names}
@@ -290,9 +310,9 @@ def seen():
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
 def test_out_of_reach(sandbox, victims, attack):
-    from course_utils.grading.sandbox.machine import COURSE
+    from course_utils.repository import ROOT
 
-    names = "\n".join(f"{name} = {value!r}" for name, value in (victims | {"course": str(COURSE)}).items())
+    names = "\n".join(f"{name} = {value!r}" for name, value in (victims | {"course": str(ROOT)}).items())
     code = PREPARED.format(names=names, attack=textwrap.indent(attack.strip(), "    "))
     assert look(sandbox, "import torch\n" + code).startswith("refused")
     honest_afterwards(sandbox)
@@ -300,13 +320,35 @@ def test_out_of_reach(sandbox, victims, attack):
 
 # x86-64 numbers of calls that would open a way out, among them some that no C library offers
 UNWANTED = {
-    "open_by_handle_at": 304, "sendmsg": 46, "shmget": 29, "ptrace": 101, "process_vm_readv": 310,
-    "io_uring_setup": 425, "bpf": 321, "userfaultfd": 323, "perf_event_open": 298, "keyctl": 250, "setns": 308,
+    "open_by_handle_at": 304,
+    "sendmsg": 46,
+    "shmget": 29,
+    "ptrace": 101,
+    "process_vm_readv": 310,
+    "io_uring_setup": 425,
+    "bpf": 321,
+    "userfaultfd": 323,
+    "perf_event_open": 298,
+    "keyctl": 250,
+    "setns": 308,
     "pivot_root": 155,
-    "clone3": 435, "vfork": 58, "execveat": 322, "pidfd_open": 434, "pidfd_getfd": 438, "mq_open": 240,
-    "inotify_init1": 294, "fchmodat2": 452, "setxattr": 188, "sched_setaffinity": 203, "setpriority": 141,
-    "rt_sigqueueinfo": 129, "memfd_secret": 447, "kexec_load": 246, "x32 read": 0x40000000, "no such call": 4000,
-}  # fmt: skip
+    "clone3": 435,
+    "vfork": 58,
+    "execveat": 322,
+    "pidfd_open": 434,
+    "pidfd_getfd": 438,
+    "mq_open": 240,
+    "inotify_init1": 294,
+    "fchmodat2": 452,
+    "setxattr": 188,
+    "sched_setaffinity": 203,
+    "setpriority": 141,
+    "rt_sigqueueinfo": 129,
+    "memfd_secret": 447,
+    "kexec_load": 246,
+    "x32 read": 0x40000000,
+    "no such call": 4000,
+}
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers of system calls here are those of x86-64")
@@ -372,7 +414,7 @@ def seen():
 @pytest.mark.skipif(sys.platform != "linux", reason="capabilities are Linux's")
 def test_a_child_gives_up_all_capabilities():
     code = """
-from course_utils.grading.sandbox import isolation
+from course_utils.grading.sandbox.inside import isolation
 isolation.without_capabilities()
 print(open("/proc/self/status").read())
 """
@@ -401,8 +443,13 @@ def seen():
 def test_a_child_gets_nothing_of_our_environment(sandbox):
     code = "import os\ndef seen():\n    return ' '.join(sorted(os.environ))"
     assert set(look(sandbox, code).split()) <= {
-        "LANG", "LC_CTYPE", "LD_LIBRARY_PATH", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
-    }  # fmt: skip
+        "LANG",
+        "LC_CTYPE",
+        "LD_LIBRARY_PATH",
+        "MKL_NUM_THREADS",
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+    }
 
 
 # --- the grader's own processes ---------------------------------------------------------------------------------------
@@ -429,7 +476,8 @@ def test_an_endless_answer_ends_with_its_server(sandbox):
 @pytest.mark.parametrize("server_too", [False, True], ids=["the grader", "the grader and the server"])
 def test_nothing_outlives_a_grader_that_was_killed(sandbox, server_too):
     code = f"""
-from course_utils.grading.sandbox import Protection, Sandbox
+from course_utils.grading.sandbox.protection import Protection
+from course_utils.grading.sandbox.sandbox import Sandbox
 with Sandbox(Protection.{sandbox.protection.name}, seconds=60) as sandbox:
     print(sandbox.process.pid, flush=True)
     sandbox.run(["import time; time.sleep(300)"], "f", [], chapter=3)

@@ -7,9 +7,9 @@ import zipfile
 
 import pytest
 
-from course_utils.grading import tree
+from course_utils.grading import archive
 from course_utils.grading.submissions import submissions
-from tests.handed_in import NAME, lay, zipped
+from tests.support.handed_in import NAME, lay, zipped
 
 BOOK = b'{"cells": []}'
 
@@ -183,7 +183,7 @@ def test_links_and_locked_files_in_a_zip_are_named(tmp_path):
 
 
 def test_a_zip_bomb_costs_its_owner_only(tmp_path, monkeypatch):
-    monkeypatch.setattr(tree, "LARGEST_FILE", 10**6)
+    monkeypatch.setattr(archive, "LARGEST_FILE", 10**6)
     bomb = zipped({"a.ipynb": b"0" * (10**6 + 1)})
     lay(tmp_path / "class", {"alice.zip": bomb, "bob.zip": zipped({"b.ipynb": BOOK})})
     found = remarks(tmp_path / "class")
@@ -193,7 +193,7 @@ def test_a_zip_bomb_costs_its_owner_only(tmp_path, monkeypatch):
 
 def test_a_zip_in_a_zip_without_end_comes_to_an_end(tmp_path):
     inner = zipped({"x.ipynb": BOOK})
-    for _ in range(2 * tree.DEEPEST):
+    for _ in range(2 * archive.DEEPEST):
         inner = zipped({"next.zip": inner})
     lay(tmp_path / "class", {"alice.zip": inner, f"bob/{NAME}": BOOK})
     found = remarks(tmp_path / "class")
@@ -201,19 +201,19 @@ def test_a_zip_in_a_zip_without_end_comes_to_an_end(tmp_path):
 
 
 def test_folders_in_folders_without_end_come_to_an_end(tmp_path):
-    lay(tmp_path / "class", {f"alice/{'x/' * tree.DEEPEST}{NAME}": BOOK, f"bob/{NAME}": BOOK})
+    lay(tmp_path / "class", {f"alice/{'x/' * archive.DEEPEST}{NAME}": BOOK, f"bob/{NAME}": BOOK})
     found = remarks(tmp_path / "class")
     assert found["alice"][0] == [] and "too deep" in found["alice"][1]
 
 
 def test_a_zip_with_a_huge_table_of_contents_is_not_loaded(tmp_path, monkeypatch):
     many = io.BytesIO()
-    with zipfile.ZipFile(many, "w") as archive:
-        for k in range(tree.MOST_FILES + 1):
-            archive.writestr(f"{k}.ipynb", BOOK)
+    with zipfile.ZipFile(many, "w") as zipped_file:
+        for k in range(archive.MOST_FILES + 1):
+            zipped_file.writestr(f"{k}.ipynb", BOOK)
     lying = bytearray(zipped({"a.ipynb": BOOK}))
     place = lying.rfind(b"PK\x05\x06")
-    lying[place + 12 : place + 16] = struct.pack("<I", tree.LARGEST_LIST + 1)
+    lying[place + 12 : place + 16] = struct.pack("<I", archive.LARGEST_LIST + 1)
     lay(tmp_path / "class", {"alice.zip": many.getvalue(), "bob.zip": bytes(lying), f"carol/{NAME}": BOOK})
     found = remarks(tmp_path / "class")
     assert "more than the 2000" in found["alice"][1] and "lists too many files" in found["bob"][1]

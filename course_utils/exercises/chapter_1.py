@@ -3,11 +3,11 @@
 import numpy as np
 import torch
 
-from course_utils.checking.calls import FunctionCall
-from course_utils.exercises import mistakes, plain
-from course_utils.exercises.drawing import non_contiguous, normal
+from course_utils.exercises import mistakes, oracle
 from course_utils.exercises.exercise import Exercise, Question
+from course_utils.exercises.inputs import non_contiguous, normal
 from course_utils.exercises.mistakes import CLOSE, Mistake
+from course_utils.judging.calls import FunctionCall
 
 
 def arrays(case):
@@ -18,7 +18,7 @@ def arrays(case):
 # --- 1.1 scores -------------------------------------------------------------------------------------------------------
 
 
-def draw_query_and_inputs():
+def calls_on_query_and_inputs():
     return [
         FunctionCall([normal(3, seed=101), normal(5, 3, seed=102)]),
         FunctionCall([normal(6, seed=103), non_contiguous(normal(4, 6, seed=104))]),
@@ -27,8 +27,8 @@ def draw_query_and_inputs():
 
 
 def scores_of_one(call):
-    query, inputs = map(plain.rows, call.arguments)
-    return [np.array([plain.dot(query, row) for row in inputs])]
+    query, inputs = map(oracle.rows, call.arguments)
+    return [np.array([oracle.dot(query, row) for row in inputs])]
 
 
 def products_not_added(case):
@@ -77,7 +77,7 @@ SCORES = Exercise(
         "A matrix product does that for all rows at once. Which of the two comes first, so that the shapes fit?",
         "`inputs @ query`: (T, d_in) @ (d_in,) -> (T,).",
     ),
-    draw=draw_query_and_inputs,
+    make_calls=calls_on_query_and_inputs,
     oracle=scores_of_one,
     mistakes=(
         Mistake("products not added up", products_not_added),
@@ -91,7 +91,7 @@ SCORES = Exercise(
 # --- 1.2 how softmax reacts -------------------------------------------------------------------------------------------
 
 
-def draw_softmax_weights():
+def calls_on_softmax_weights():
     return [
         FunctionCall([torch.softmax(normal(4, seed=107), dim=0)]),
         FunctionCall([torch.softmax(normal(6, seed=108), dim=0)]),
@@ -101,7 +101,7 @@ def draw_softmax_weights():
 
 
 def reactions(call):
-    (weights,) = map(plain.rows, call.arguments)
+    (weights,) = map(oracle.rows, call.arguments)
     return [np.array([[a * ((i == j) - b) for j, b in enumerate(weights)] for i, a in enumerate(weights)])]
 
 
@@ -164,7 +164,7 @@ REACTIONS = Exercise(
         "Start with minus the product of every pair of weights. What is missing on the diagonal?",
         "`torch.outer` makes the table of all products, `torch.diag` puts a vector on a diagonal: α(1 - α) = α - α·α.",
     ),
-    draw=draw_softmax_weights,
+    make_calls=calls_on_softmax_weights,
     oracle=reactions,
     mistakes=(
         Mistake("only own scores", own_scores_only),
@@ -179,7 +179,7 @@ REACTIONS = Exercise(
 LARGEST_EXPONENT = 88  # exp of more is inf in 32 bits
 
 
-def draw_hard_scores():
+def calls_on_hard_scores():
     infinite = -torch.inf
     return [
         FunctionCall([normal(5, seed=109)]),
@@ -194,8 +194,8 @@ def draw_hard_scores():
 
 
 def softmax_by_loop(call):
-    (scores,) = map(plain.rows, call.arguments)
-    return [np.array(plain.softmax(scores))]
+    (scores,) = map(oracle.rows, call.arguments)
+    return [np.array(oracle.softmax(scores))]
 
 
 def overflow(case):
@@ -312,7 +312,7 @@ STABLE_SOFTMAX = Exercise(
         "exp overflows when an exponent is large, and the sum is 0 when all of them are very negative. Avoid both.",
         "`exponentials = torch.exp(scores - scores.max())`, then divide them by their sum.",
     ),
-    draw=draw_hard_scores,
+    make_calls=calls_on_hard_scores,
     oracle=softmax_by_loop,
     mistakes=(
         Mistake("exponentials not divided by their sum", not_divided),
@@ -329,7 +329,7 @@ STABLE_SOFTMAX = Exercise(
 # --- 1.4 one sentence asks another ------------------------------------------------------------------------------------
 
 
-def draw_two_sentences():
+def calls_on_two_sentences():
     return [
         FunctionCall([normal(3, 4, seed=110), normal(5, 4, seed=111)]),
         FunctionCall([normal(4, 3, seed=112), non_contiguous(normal(4, 3, seed=113))]),  # square: a swap has the shape
@@ -339,8 +339,8 @@ def draw_two_sentences():
 
 
 def cross_weights(call):
-    queries, keys = map(plain.rows, call.arguments)
-    return [np.array([plain.softmax([plain.dot(query, key) for key in keys]) for query in queries])]
+    queries, keys = map(oracle.rows, call.arguments)
+    return [np.array([oracle.softmax([oracle.dot(query, key) for key in keys]) for query in queries])]
 
 
 def cross_scores(case):
@@ -365,7 +365,7 @@ CROSS_WEIGHTS = Exercise(
         "`queries @ keys.T` has shape (number of queries, number of keys). A row must sum to 1.",
         "`torch.softmax(queries @ keys.T, dim=-1)`",
     ),
-    draw=draw_two_sentences,
+    make_calls=calls_on_two_sentences,
     oracle=cross_weights,
     mistakes=(
         mistakes.TABLE_TRANSPOSED,
@@ -382,7 +382,7 @@ CROSS_WEIGHTS = Exercise(
 # --- 1.5 attention in one function ------------------------------------------------------------------------------------
 
 
-def draw_inputs():
+def calls_on_inputs():
     return [
         FunctionCall([normal(3, 5, seed=118) * 0.5]),  # fewer tokens than numbers: the weights can be worked out
         FunctionCall([non_contiguous(normal(4, 6, seed=119)) * 0.6]),
@@ -392,8 +392,8 @@ def draw_inputs():
 
 
 def context_vectors(call):
-    (inputs,) = map(plain.rows, call.arguments)
-    context, _ = plain.attend(inputs, inputs, inputs, scale=1)
+    (inputs,) = map(oracle.rows, call.arguments)
+    context, _ = oracle.attend(inputs, inputs, inputs, scale=1)
     return [np.array(context)]
 
 
@@ -419,7 +419,7 @@ CONTEXT_VECTORS = Exercise(
         "Scores of all pairs are (T, T). Softmax runs along each row. Then the weights mix the rows of inputs.",
         "`weights = torch.softmax(inputs @ inputs.T, dim=-1)`, then `weights @ inputs`.",
     ),
-    draw=draw_inputs,
+    make_calls=calls_on_inputs,
     oracle=context_vectors,
     mistakes=(
         mistakes.values_forgotten(lambda case: {}),
@@ -431,7 +431,6 @@ CONTEXT_VECTORS = Exercise(
     ),
 )
 
-EXERCISES = (SCORES, REACTIONS, STABLE_SOFTMAX, CROSS_WEIGHTS, CONTEXT_VECTORS)
 QUESTIONS = (
     Question(
         id="Q1.1",

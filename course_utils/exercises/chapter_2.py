@@ -4,11 +4,11 @@ import re
 
 import numpy as np
 
-from course_utils.checking.calls import FunctionCall, LayerCall
-from course_utils.exercises import mistakes, plain
-from course_utils.exercises.drawing import non_contiguous, normal
+from course_utils.exercises import mistakes, oracle
 from course_utils.exercises.exercise import Exercise, Question
+from course_utils.exercises.inputs import non_contiguous, normal
 from course_utils.exercises.mistakes import CLOSE, Mistake
+from course_utils.judging.calls import FunctionCall, LayerCall
 
 ALL_BUT_HEADS = (
     "scaled by d_k, not its root",
@@ -26,13 +26,13 @@ def arrays(case):
 
 def turned(matrix):
     """A matrix (d_in, d_out) as nested lists, as nn.Linear would store it: (d_out, d_in)."""
-    return plain.rows(matrix.T)
+    return oracle.rows(matrix.T)
 
 
 # --- 2.1 project, then score ------------------------------------------------------------------------------------------
 
 
-def draw_projections():
+def calls_on_projections():
     return [
         FunctionCall([normal(4, seed=201), normal(5, 4, seed=202), normal(4, 3, seed=203), normal(4, 3, seed=204)]),
         # square matrices: what is not projected has the right shape
@@ -43,9 +43,9 @@ def draw_projections():
 
 def projected_scores(call):
     x, inputs, W_query, W_key = call.arguments
-    (query,) = plain.project([plain.rows(x)], turned(W_query))
-    keys = plain.project(plain.rows(inputs), turned(W_key))
-    return [np.array([plain.dot(query, key) for key in keys])]
+    (query,) = oracle.project([oracle.rows(x)], turned(W_query))
+    keys = oracle.project(oracle.rows(inputs), turned(W_key))
+    return [np.array([oracle.dot(query, key) for key in keys])]
 
 
 def made_from(what, name, words, despite_errors=False):
@@ -78,7 +78,7 @@ PROJECTED_SCORES = Exercise(
         "`query = x @ W_query` is one vector, `keys = inputs @ W_key` is a table with a row per token.",
         "With query and keys it is the scoring of chapter 1: `keys @ query`.",
     ),
-    draw=draw_projections,
+    make_calls=calls_on_projections,
     oracle=projected_scores,
     mistakes=(
         made_from(
@@ -108,7 +108,7 @@ PROJECTED_SCORES = Exercise(
 # --- 2.2 scaled weights -----------------------------------------------------------------------------------------------
 
 
-def draw_queries_and_keys():
+def calls_on_queries_and_keys():
     return [
         FunctionCall([normal(3, 5, seed=213), normal(3, 5, seed=214)], gradient=True),
         FunctionCall([normal(6, 3, seed=215), non_contiguous(normal(6, 3, seed=216))]),
@@ -118,8 +118,8 @@ def draw_queries_and_keys():
 
 
 def scaled_weights(call):
-    queries, keys = map(plain.rows, call.arguments)
-    _, weights = plain.attend(queries, keys, keys)
+    queries, keys = map(oracle.rows, call.arguments)
+    _, weights = oracle.attend(queries, keys, keys)
     return [np.array(weights)]
 
 
@@ -147,7 +147,7 @@ SCALED_WEIGHTS = Exercise(
         "d_k is how many numbers a key has, `keys.shape[-1]`. Divide the scores by its square root.",
         "`torch.softmax(queries @ keys.T / keys.shape[-1]**0.5, dim=-1)`",
     ),
-    draw=draw_queries_and_keys,
+    make_calls=calls_on_queries_and_keys,
     oracle=scaled_weights,
     mistakes=(
         mistakes.CHANGED_IN_PLACE,
@@ -176,7 +176,7 @@ SCALED_WEIGHTS = Exercise(
 # --- 2.3 from a linear layer to a matrix ------------------------------------------------------------------------------
 
 
-def draw_layers():
+def calls_on_layers():
     return [
         FunctionCall([{"linear": normal(2, 5, seed=221)}]),
         FunctionCall([{"linear": normal(4, 4, seed=222)}]),  # square: without transposing, the shape is right
@@ -187,7 +187,7 @@ def draw_layers():
 
 def matrix_of(call):
     (layer,) = call.arguments
-    return [np.array(list(zip(*plain.rows(layer["linear"]))))]
+    return [np.array(list(zip(*oracle.rows(layer["linear"]))))]
 
 
 def stored(case):
@@ -230,7 +230,7 @@ MATRIX = Exercise(
         "The layer computes `x @ layer.weight.T`.",
         "`return layer.weight.T`",
     ),
-    draw=draw_layers,
+    make_calls=calls_on_layers,
     oracle=matrix_of,
     mistakes=(
         Mistake("reshaped instead of transposed", reshaped),
@@ -242,7 +242,7 @@ MATRIX = Exercise(
 # --- 2.4 self-attention in one function -------------------------------------------------------------------------------
 
 
-def draw_attention():
+def calls_on_attention():
     def call(T, d_in, d_out, seed, **more):
         matrices = [normal(d_in, d_out, seed=seed + k) * 0.5 for k in range(1, 4)]
         return FunctionCall([normal(T, d_in, seed=seed), *matrices], **more)
@@ -257,7 +257,7 @@ def draw_attention():
 
 def self_attention(call):
     x, *matrices = call.arguments
-    context, _ = plain.attend(*(plain.project(plain.rows(x), turned(matrix)) for matrix in matrices))
+    context, _ = oracle.attend(*(oracle.project(oracle.rows(x), turned(matrix)) for matrix in matrices))
     return [np.array(context)]
 
 
@@ -292,7 +292,7 @@ SELF_ATTENTION = Exercise(
         "Scores are `queries @ keys.T`, weights the softmax of scores / √d_k along each row; `d_k = keys.shape[-1]`.",
         "The last line is `weights @ values`.",
     ),
-    draw=draw_attention,
+    make_calls=calls_on_attention,
     oracle=self_attention,
     mistakes=(
         mistakes.CHANGED_IN_PLACE,
@@ -322,7 +322,7 @@ SELF_ATTENTION = Exercise(
 # --- 2.5 self-attention as a layer ------------------------------------------------------------------------------------
 
 
-def draw_layer_calls():
+def layer_calls():
     def call(d_in, d_k, d_out, seed, sizes, **more):
         weights = {
             name: normal(width, d_in, seed=seed + k) * 0.5
@@ -341,8 +341,8 @@ def draw_layer_calls():
 def layer_contexts(call):
     results = []
     for (x,) in call.inputs:
-        matrices = [plain.rows(weight) for weight in call.weights.values()]
-        contexts = [plain.attend(*(plain.project(one, matrix) for matrix in matrices))[0] for one in plain.rows(x)]
+        matrices = [oracle.rows(weight) for weight in call.weights.values()]
+        contexts = [oracle.attend(*(oracle.project(one, matrix) for matrix in matrices))[0] for one in oracle.rows(x)]
         results.append(np.array(contexts))
     return results
 
@@ -444,7 +444,7 @@ MY_SELF_ATTENTION = Exercise(
         "`W_query` and `W_key` go from d_in to d_k, `W_value` from d_in to d_out: `nn.Linear(d_in, d_k, bias=False)`.",
         "A batch comes in: `queries @ keys.transpose(-2, -1)`, and the divisor is `keys.shape[-1]**0.5`.",
     ),
-    draw=draw_layer_calls,
+    make_calls=layer_calls,
     oracle=layer_contexts,
     mistakes=(
         Mistake("super().__init__() forgotten", super_forgotten),
@@ -478,7 +478,6 @@ MY_SELF_ATTENTION = Exercise(
     properties=(bias_left_on,),
 )
 
-EXERCISES = (PROJECTED_SCORES, SCALED_WEIGHTS, MATRIX, SELF_ATTENTION, MY_SELF_ATTENTION)
 QUESTIONS = (
     Question(
         id="Q2.1",

@@ -3,16 +3,16 @@
 import numpy as np
 import torch
 
-from course_utils.checking.calls import FunctionCall
-from course_utils.exercises import mistakes, plain
-from course_utils.exercises.drawing import non_contiguous, normal, uniform
+from course_utils.exercises import mistakes, oracle
 from course_utils.exercises.exercise import Exercise, Question
+from course_utils.exercises.inputs import non_contiguous, normal, uniform
 from course_utils.exercises.mistakes import Mistake
+from course_utils.judging.calls import FunctionCall
 
 # --- 3.1 running averages ---------------------------------------------------------------------------------------------
 
 
-def draw_sequences():
+def calls_on_sequences():
     return [
         FunctionCall([normal(3, 5, seed=1)]),
         FunctionCall([non_contiguous(normal(6, 2, seed=2))]),
@@ -21,8 +21,8 @@ def draw_sequences():
 
 
 def running_averages(call):
-    (sequence,) = map(plain.rows, call.arguments)
-    return [np.array([plain.mix([1 / (t + 1)] * (t + 1), sequence[: t + 1]) for t in range(len(sequence))])]
+    (sequence,) = map(oracle.rows, call.arguments)
+    return [np.array([oracle.mix([1 / (t + 1)] * (t + 1), sequence[: t + 1]) for t in range(len(sequence))])]
 
 
 averages = mistakes.recovered(lambda case: case.arguments[0].double().numpy())
@@ -56,7 +56,7 @@ RUNNING_AVERAGE = Exercise(
         "Start from torch.tril(torch.ones(T, T)), and make each row sum to 1.",
         "weights = visible / visible.sum(dim=-1, keepdim=True), then weights @ sequence.",
     ),
-    draw=draw_sequences,
+    make_calls=calls_on_sequences,
     oracle=running_averages,
     mistakes=(
         Mistake("sums instead of averages", sums_instead_of_averages),
@@ -86,7 +86,7 @@ RUNNING_AVERAGE = Exercise(
 # --- 3.2 causal weights -----------------------------------------------------------------------------------------------
 
 
-def draw_scores():
+def calls_on_scores():
     return [
         FunctionCall([normal(2, 4, 4, seed=4)], gradient=True),
         FunctionCall([normal(3, 5, 5, seed=5) * 3]),
@@ -97,10 +97,10 @@ def draw_scores():
 
 
 def causal_weights(call):
-    (scores,) = map(plain.rows, call.arguments)
+    (scores,) = map(oracle.rows, call.arguments)
     return [
         np.array(
-            [[plain.softmax(row, [s <= t for s in range(len(row))]) for t, row in enumerate(one)] for one in scores]
+            [[oracle.softmax(row, [s <= t for s in range(len(row))]) for t, row in enumerate(one)] for one in scores]
         )
     ]
 
@@ -133,7 +133,7 @@ CAUSAL_WEIGHTS = Exercise(
         "The number of tokens is scores.shape[-1]. torch.tril or torch.triu gives the mask.",
         "scores.masked_fill(hidden, -torch.inf) returns new scores; then torch.softmax(..., dim=-1).",
     ),
-    draw=draw_scores,
+    make_calls=calls_on_scores,
     oracle=causal_weights,
     mistakes=(
         mistakes.CHANGED_IN_PLACE,
@@ -152,7 +152,7 @@ CAUSAL_WEIGHTS = Exercise(
 # --- 3.3 masking after softmax ----------------------------------------------------------------------------------------
 
 
-def draw_weights():
+def calls_on_weights():
     return [
         FunctionCall([torch.softmax(normal(2, 4, 4, seed=9), dim=-1)]),
         FunctionCall([torch.softmax(normal(5, 5, seed=10) * 2, dim=-1)]),
@@ -162,7 +162,7 @@ def draw_weights():
 
 def masked_afterwards(call):
     (weights,) = call.arguments
-    rows = plain.rows(weights.reshape(-1, *weights.shape[-2:]))
+    rows = oracle.rows(weights.reshape(-1, *weights.shape[-2:]))
     kept = [
         [[w / sum(row[: t + 1]) if s <= t else 0.0 for s, w in enumerate(row)] for t, row in enumerate(one)]
         for one in rows
@@ -219,7 +219,7 @@ MASK_AFTERWARDS = Exercise(
         "Divide each row by its own sum; keepdim=True keeps the sums as a column.",
         "kept = torch.tril(weights), then kept / kept.sum(dim=-1, keepdim=True).",
     ),
-    draw=draw_weights,
+    make_calls=calls_on_weights,
     oracle=masked_afterwards,
     mistakes=(
         mistakes.not_renormalised(mistakes.returned),
@@ -236,7 +236,7 @@ MASK_AFTERWARDS = Exercise(
 # --- 3.4 padding ------------------------------------------------------------------------------------------------------
 
 
-def draw_padding():
+def calls_on_padding():
     left = torch.tensor([[True, True, False, False], [False, False, False, True]])
     return [FunctionCall([left]), FunctionCall([uniform(3, 5, seed=8) < 0.4]), FunctionCall([torch.ones(2, 3).bool()])]
 
@@ -317,7 +317,7 @@ PADDING = Exercise(
         "is_padding[:, None, :] has shape (B, 1, T): one row of keys per sequence, for all queries.",
         "(future | is_padding[:, None, :]) & ~torch.eye(T).bool()",
     ),
-    draw=draw_padding,
+    make_calls=calls_on_padding,
     oracle=padding_mask,
     mistakes=(
         Mistake("mask the wrong way round", all_the_other_way_round),
@@ -341,7 +341,7 @@ def dependencies(size, *changes):
     return matrix
 
 
-def draw_dependencies():
+def calls_on_dependencies():
     return [
         FunctionCall([dependencies(4)]),
         FunctionCall([dependencies(5, (0, 1, 0.3))]),  # one leak, to the next token
@@ -355,7 +355,7 @@ def draw_dependencies():
 
 
 def is_causal(call):
-    (matrix,) = map(plain.rows, call.arguments)
+    (matrix,) = map(oracle.rows, call.arguments)
     return [not any(value != 0 for t, row in enumerate(matrix) for value in row[t + 1 :])]
 
 
@@ -382,7 +382,7 @@ IS_CAUSAL = Exercise(
         "torch.triu(matrix, diagonal=1) keeps those above the diagonal.",
         "bool((torch.triu(matrix, diagonal=1) == 0).all())",
     ),
-    draw=draw_dependencies,
+    make_calls=calls_on_dependencies,
     oracle=is_causal,
     mistakes=(
         Mistake(
@@ -435,14 +435,11 @@ IS_CAUSAL = Exercise(
         ),
         Mistake(
             "a small leak overlooked",
-            wrong_verdicts(
-                {4}, words="You overlook an influence of 0.001 above the diagonal. A small leak is a leak."
-            ),
+            wrong_verdicts({4}, words="You overlook an influence of 0.001 above the diagonal. A small leak is a leak."),
         ),
     ),
 )
 
-EXERCISES = (RUNNING_AVERAGE, CAUSAL_WEIGHTS, MASK_AFTERWARDS, PADDING, IS_CAUSAL)
 QUESTIONS = (
     Question(
         id="Q3.1",

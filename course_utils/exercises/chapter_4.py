@@ -5,11 +5,11 @@ import math
 import numpy as np
 import torch
 
-from course_utils.checking.calls import FunctionCall, LayerCall
-from course_utils.exercises import mistakes, plain
-from course_utils.exercises.drawing import non_contiguous, normal, uniform
+from course_utils.exercises import mistakes, oracle
 from course_utils.exercises.exercise import Exercise, Question
+from course_utils.exercises.inputs import non_contiguous, normal, uniform
 from course_utils.exercises.mistakes import Mistake
+from course_utils.judging.calls import FunctionCall, LayerCall
 
 # --- 4.1 dropout from a given generator -------------------------------------------------------------------------------
 
@@ -20,7 +20,7 @@ def far_from_zero(*shape, seed):
     return numbers + numbers.sign()
 
 
-def draw_numbers():
+def calls_on_numbers():
     return [
         FunctionCall([far_from_zero(30, 40, seed=1), 0.2, {"generator": 11}], repeat=2, again=True),
         FunctionCall([non_contiguous(far_from_zero(2, 30, 20, seed=2)), 0.75, {"generator": 12}]),
@@ -92,7 +92,7 @@ DROPOUT = Exercise(
         "`torch.rand(x.shape, generator=generator)` lies below `1 - p` with probability 1 - p.",
         "`x * kept / (1 - p)`, where `kept` is a mask of True and False.",
     ),
-    draw=draw_numbers,
+    make_calls=calls_on_numbers,
     oracle=judged_by_properties,
     properties=(
         mistakes.dropped_rightly(dropped_numbers, lambda case: tuple(case.arguments[0].shape)),
@@ -121,7 +121,7 @@ def dropped_weights(*shape, p, seed):
     return torch.softmax(scores, dim=-1) * (uniform(*shape, seed=seed + 50) < 1 - p) / (1 - p)
 
 
-def draw_dropped():
+def calls_on_dropped():
     full = torch.softmax(normal(3, 3, seed=5), dim=-1)
     unseen_key, tiny = full.clone(), full.clone()
     unseen_key[:, 1] = 0  # nobody attends to token 1; every token attends to something
@@ -140,7 +140,7 @@ def draw_dropped():
 
 def empty_rows(call):
     (weights,) = call.arguments
-    rows = plain.rows(weights.reshape(-1, weights.shape[-1]))
+    rows = oracle.rows(weights.reshape(-1, weights.shape[-1]))
     return [np.array([not any(row) for row in rows]).reshape(weights.shape[:-1])]
 
 
@@ -209,7 +209,7 @@ VANISHED = Exercise(
         "`dropped == 0` is True where a weight is 0. What must hold for all of a row?",
         "`(dropped == 0).all(dim=-1)`",
     ),
-    draw=draw_dropped,
+    make_calls=calls_on_dropped,
     oracle=empty_rows,
     mistakes=(
         Mistake("True and False exchanged", verdicts_exchanged),
@@ -223,7 +223,7 @@ VANISHED = Exercise(
 # --- 4.3 where dropout stands -----------------------------------------------------------------------------------------
 
 
-def draw_attention():
+def calls_on_attention():
     return [
         attention_call(T=3, d_k=6, d_v=5, p=0.0, seed=20),
         attention_call(2, T=4, d_k=3, d_v=6, p=0.0, seed=30, gradient=True),
@@ -243,7 +243,7 @@ def attention_call(*batch, T, d_k, d_v, p, seed, gradient=False):
 def attention_weights(call):
     """Causal weights before dropout, shaped like the mask of what to keep."""
     queries, keys, values, kept, _ = call.arguments
-    found = [plain.attend(*one, causal=True)[1] for one in plain.sequences(queries, keys, values)]
+    found = [oracle.attend(*one, causal=True)[1] for one in oracle.sequences(queries, keys, values)]
     return np.array(found).reshape(kept.shape)
 
 
@@ -251,9 +251,9 @@ def attention_with_dropout(call):
     queries, keys, values, kept, p = call.arguments
     weights = torch.from_numpy(attention_weights(call))
     contexts = []
-    for table, coins, vectors in plain.sequences(weights, kept, values):
+    for table, coins, vectors in oracle.sequences(weights, kept, values):
         dropped = [[w / (1 - p) if coin else 0.0 for w, coin in zip(*pair)] for pair in zip(table, coins)]
-        contexts.append([plain.mix(row, vectors) for row in dropped])
+        contexts.append([oracle.mix(row, vectors) for row in dropped])
     return [np.array(contexts).reshape(*queries.shape[:-1], values.shape[-1])]
 
 
@@ -310,7 +310,7 @@ DROPPED_ATTENTION = Exercise(
         "Until softmax it is chapter 3. Then: `weights * kept / (1 - p)`.",
         "`keys.transpose(-2, -1)` turns the keys over with and without a batch.",
     ),
-    draw=draw_attention,
+    make_calls=calls_on_attention,
     oracle=attention_with_dropout,
     mistakes=(
         mistakes.CHANGED_IN_PLACE,
@@ -342,7 +342,7 @@ DROPPED_ATTENTION = Exercise(
 # --- 4.4 dropout as a layer -------------------------------------------------------------------------------------------
 
 
-def draw_dropout_layers():
+def calls_on_dropout_layers():
     x = far_from_zero(30, 40, seed=9)
     return [
         LayerCall([0.2], inputs=[[x], [x]], training=True, seed=1),
@@ -353,7 +353,7 @@ def draw_dropout_layers():
 
 
 def unchanged_in_evaluation(call):
-    return [None if call.training else np.array(plain.rows(x)) for (x,) in call.inputs]
+    return [None if call.training else np.array(oracle.rows(x)) for (x,) in call.inputs]
 
 
 def dropped_in_training(case):
@@ -385,7 +385,7 @@ DROPOUT_LAYER = Exercise(
         "`self.training` is True after `.train()` and False after `.eval()`.",
         "`if not self.training: return x`. Otherwise as in exercise 4.1, without a generator.",
     ),
-    draw=draw_dropout_layers,
+    make_calls=calls_on_dropout_layers,
     oracle=unchanged_in_evaluation,
     properties=(
         mistakes.dropped_rightly(dropped_in_training, lambda case: tuple(case.arguments[0].shape)),
@@ -406,7 +406,7 @@ DROPOUT_LAYER = Exercise(
 # --- 4.5 one matrix instead of three ----------------------------------------------------------------------------------
 
 
-def draw_layers():
+def calls_on_layers():
     return [
         # as wide as its tokens are many, so that weights can be worked out of context vectors; the mask must be cut
         fused(2, T=4, d_in=6, d_out=5, context_length=7, dropout=0.5, seed=70, calls=2, influence=True, gradient=True),
@@ -427,7 +427,7 @@ def fused(*batch, T, d_in, d_out, context_length, dropout, seed, calls=1, **more
 
 def projections(call):
     """The query, key and value matrices of a call, (d_out, d_in) each, as nested lists."""
-    return [plain.rows(part) for part in call.weights["W_qkv"].chunk(3)]
+    return [oracle.rows(part) for part in call.weights["W_qkv"].chunk(3)]
 
 
 def fused_attention(call):
@@ -435,7 +435,7 @@ def fused_attention(call):
         return [None] * len(call.inputs)
     contexts = []
     for (x,) in call.inputs:
-        found = [plain.multi_head(one, *projections(call), num_heads=1) for (one,) in plain.sequences(x)]
+        found = [oracle.multi_head(one, *projections(call), num_heads=1) for (one,) in oracle.sequences(x)]
         contexts.append(np.array(found).reshape(*x.shape[:-1], call.arguments[1]))
     return contexts
 
@@ -444,9 +444,9 @@ def layer_weights(case):
     """The weights before dropout that this call should have, (..., T, T)."""
     (x,), (W_query, W_key, W_value) = case.arguments, projections(case.call)
     tables = []
-    for (one,) in plain.sequences(x):
-        vectors = [plain.project(one, matrix) for matrix in (W_query, W_key, W_value)]
-        tables.append(plain.attend(*vectors, causal=True)[1])
+    for (one,) in oracle.sequences(x):
+        vectors = [oracle.project(one, matrix) for matrix in (W_query, W_key, W_value)]
+        tables.append(oracle.attend(*vectors, causal=True)[1])
     return np.array(tables).reshape(*x.shape[:-1], x.shape[-2])
 
 
@@ -505,7 +505,7 @@ FUSED = Exercise(
         "The mask is a buffer for `context_length` tokens: cut it, `self.mask[:T, :T]`, with `T = x.shape[-2]`.",
         "`nn.Dropout(dropout)` is a layer: make it in `__init__` and call it on the weights, after softmax.",
     ),
-    draw=draw_layers,
+    make_calls=calls_on_layers,
     oracle=fused_attention,
     properties=(
         mistakes.MASK_NO_BUFFER.symptom,
@@ -548,7 +548,6 @@ FUSED = Exercise(
     ),
 )
 
-EXERCISES = (DROPOUT, VANISHED, DROPPED_ATTENTION, DROPOUT_LAYER, FUSED)
 QUESTIONS = (
     Question(
         id="Q4.1",

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import torch
 
-from course_utils.checking.calls import FunctionCall, LayerCall
-from course_utils.exercises import mistakes, plain
-from course_utils.exercises.drawing import non_contiguous, normal
+from course_utils.exercises import mistakes, oracle
 from course_utils.exercises.exercise import Exercise, Question
+from course_utils.exercises.inputs import non_contiguous, normal
 from course_utils.exercises.mistakes import Mistake
+from course_utils.judging.calls import FunctionCall, LayerCall
 
 THE_CLASS = {"layer class": True}  # as an argument: a stand-in for the chapter's class, which notes its arguments
 
@@ -27,7 +27,7 @@ def apart(vectors, num_heads):
 # --- 5.1 heads side by side -------------------------------------------------------------------------------------------
 
 
-def draw_heads():
+def calls_on_heads():
     return [
         heads_call(2, T=4, d_in=6, d_out=5, context_length=7, dropout=0.5, num_heads=3, seed=1),
         heads_call(3, T=5, d_in=2, d_out=4, context_length=5, dropout=0.0, num_heads=2, seed=20),
@@ -46,17 +46,17 @@ def heads_call(B, T, d_in, d_out, context_length, dropout, num_heads, seed, **mo
 
 def of_each_head(call, x):
     """(context vectors (T, d_out), weights (T, T)) of each head, for one sequence x (T, d_in) as nested lists."""
-    matrices = [plain.rows(matrix) for matrix in call.weights]
+    matrices = [oracle.rows(matrix) for matrix in call.weights]
     for h in range(call.arguments[4]):
-        vectors = [plain.project(x, matrix) for matrix in matrices[3 * h : 3 * h + 3]]
-        yield plain.attend(*vectors, causal=True)
+        vectors = [oracle.project(x, matrix) for matrix in matrices[3 * h : 3 * h + 3]]
+        yield oracle.attend(*vectors, causal=True)
 
 
 def side_by_side(call):
     if call.training:
         return [None]
     contexts = []
-    for (x,) in plain.sequences(call.inputs[0][0]):
+    for (x,) in oracle.sequences(call.inputs[0][0]):
         heads = [context for context, _ in of_each_head(call, x)]
         contexts.append([sum(rows, []) for rows in zip(*heads)])
     return [np.array(contexts)]
@@ -66,7 +66,7 @@ def dropped_in_heads(case):
     """(weights before dropout, weights behind the context vectors, p) of a call in training: (B, num_heads, T, T)."""
     if not case.call.training:
         return None
-    before = [[weights for _, weights in of_each_head(case.call, x)] for (x,) in plain.sequences(case.arguments[0])]
+    before = [[weights for _, weights in of_each_head(case.call, x)] for (x,) in oracle.sequences(case.arguments[0])]
     x = case.arguments[0].double().numpy()
     values = np.stack([x @ matrix.double().numpy().T for matrix in case.call.weights[2::3]], axis=1)  # (B, H, T, d_out)
     context = apart(case.got, case.call.arguments[4])
@@ -113,7 +113,7 @@ HEADS = Exercise(
         "`nn.ModuleList([CausalAttention(...) for _ in range(num_heads)])` keeps heads where PyTorch finds them.",
         "`torch.cat([head(x) for head in self.heads], dim=-1)`",
     ),
-    draw=draw_heads,
+    make_calls=calls_on_heads,
     oracle=side_by_side,
     properties=(
         mistakes.dropped_rightly(
@@ -134,7 +134,7 @@ HEADS = Exercise(
 # --- 5.2 Raschka's exercise: heads of one number ----------------------------------------------------------------------
 
 
-def draw_widths():
+def calls_on_widths():
     return [
         FunctionCall([THE_CLASS, 3, 6, 2, 2]),  # as in the book: two heads, two numbers
         FunctionCall([THE_CLASS, 5, 7, 4, 12]),
@@ -214,7 +214,7 @@ NARROW = Exercise(
         "Two heads of two numbers each make four. How wide may each head be?",
         "`d_out` of the wrapper is the width of one head: `width // num_heads`.",
     ),
-    draw=draw_widths,
+    make_calls=calls_on_widths,
     oracle=judged_by_properties,
     properties=(made_with(narrow),),
     mistakes=(
@@ -227,7 +227,7 @@ NARROW = Exercise(
 # --- 5.3 split --------------------------------------------------------------------------------------------------------
 
 
-def draw_projected():
+def calls_on_projected():
     return [
         FunctionCall([normal(2, 4, 15, seed=1), 3]),
         FunctionCall([normal(5, 8, seed=2), 4]),
@@ -316,7 +316,7 @@ SPLIT = Exercise(
         "`*before, d_out = projected.shape` takes any dimensions in front; `head_dim` is `d_out // num_heads`.",
         "`projected.view(*before, num_heads, head_dim).transpose(-3, -2)`",
     ),
-    draw=draw_projected,
+    make_calls=calls_on_projected,
     oracle=split_heads,
     mistakes=(
         # such a view fails only on an input that does not lie in order, and no transpose of the answer's is to blame
@@ -331,7 +331,7 @@ SPLIT = Exercise(
 # --- 5.4 merge --------------------------------------------------------------------------------------------------------
 
 
-def draw_contexts():
+def calls_on_contexts():
     return [
         FunctionCall([normal(2, 3, 4, 5, seed=5)]),
         FunctionCall([normal(2, 5, 3, seed=6)]),
@@ -343,7 +343,7 @@ def draw_contexts():
 def merged_heads(call):
     (context,) = call.arguments
     *before, num_heads, T, size = context.shape
-    heads = plain.rows(context.reshape(-1, num_heads, T, size))
+    heads = oracle.rows(context.reshape(-1, num_heads, T, size))
     return [np.array([[sum((head[t] for head in one), []) for t in range(T)] for one in heads]).reshape(*before, T, -1)]
 
 
@@ -368,7 +368,7 @@ MERGE = Exercise(
         "After `transpose`, `view` needs the numbers in order in memory: `contiguous()` in between.",
         "`together = context.transpose(-3, -2).contiguous()`, then `together.view(*before, num_heads * head_dim)`.",
     ),
-    draw=draw_contexts,
+    make_calls=calls_on_contexts,
     oracle=merged_heads,
     mistakes=(
         mistakes.VIEW_AFTER_TRANSPOSE,
@@ -382,18 +382,30 @@ MERGE = Exercise(
 # --- 5.5 multi-head attention from a blank page -----------------------------------------------------------------------
 
 
-def draw_layers():
+def calls_on_layers():
     unit = {"mixed": False}
     return [
         # head_dim is at least T, so that weights can be worked out of context vectors; the mask must be cut
-        layer_call(3, 5, d_in=7, d_out=12, context_length=8, dropout=0.5, num_heads=2, seed=1,
-                   calls=2, influence=True, gradient=True, **unit),
+        layer_call(
+            3,
+            5,
+            d_in=7,
+            d_out=12,
+            context_length=8,
+            dropout=0.5,
+            num_heads=2,
+            seed=1,
+            calls=2,
+            influence=True,
+            gradient=True,
+            **unit,
+        ),
         layer_call(2, 4, d_in=3, d_out=6, context_length=4, dropout=0.0, num_heads=3, seed=20),
         layer_call(3, 1, d_in=5, d_out=8, context_length=6, dropout=0.0, num_heads=2, seed=40, **unit),  # none hidden
         layer_call(2, 3, d_in=4, d_out=5, context_length=7, dropout=0.1, num_heads=1, seed=60, qkv_bias=True),
         layer_call(8, 4, d_in=6, d_out=15, context_length=9, dropout=0.25, num_heads=3, seed=80, training=True, **unit),
         layer_call(2, 3, d_in=5, d_out=8, context_length=6, dropout=0.0, num_heads=2, seed=100, training=True, **unit),
-    ]  # fmt: skip
+    ]
 
 
 def layer_call(
@@ -419,23 +431,23 @@ def heads_of(call, x):
     for h in range(call.arguments[4]):
         own = slice(h * size, (h + 1) * size)
         vectors = [
-            plain.project(x, plain.rows(call.weights[name][own]), None if bias is None else plain.rows(bias[own]))
+            oracle.project(x, oracle.rows(call.weights[name][own]), None if bias is None else oracle.rows(bias[own]))
             for name, bias in zip(names, biases)
         ]
-        yield plain.attend(*vectors, causal=True)
+        yield oracle.attend(*vectors, causal=True)
 
 
 def concatenated(call, x):
     """The heads' context vectors side by side, before out_proj, for a batch x: nested lists (B, T, d_out)."""
-    batch = [[context for context, _ in heads_of(call, one)] for (one,) in plain.sequences(x)]
+    batch = [[context for context, _ in heads_of(call, one)] for (one,) in oracle.sequences(x)]
     return [[sum(rows, []) for rows in zip(*heads)] for heads in batch]
 
 
 def multi_head_attention(call):
     if call.training:
         return [None] * len(call.inputs)
-    matrix, bias = plain.rows(call.weights["out_proj"]), plain.rows(call.weights["out_proj.bias"])
-    return [np.array([plain.project(one, matrix, bias) for one in concatenated(call, x)]) for (x,) in call.inputs]
+    matrix, bias = oracle.rows(call.weights["out_proj"]), oracle.rows(call.weights["out_proj.bias"])
+    return [np.array([oracle.project(one, matrix, bias) for one in concatenated(call, x)]) for (x,) in call.inputs]
 
 
 def hands_on(case):
@@ -472,7 +484,7 @@ def dropped_weights(case):
     """(weights before dropout, weights behind the context vectors, p) of a call in training."""
     if not case.call.training:
         return None
-    before = [[weights for _, weights in heads_of(case.call, x)] for (x,) in plain.sequences(case.arguments[0])]
+    before = [[weights for _, weights in heads_of(case.call, x)] for (x,) in oracle.sequences(case.arguments[0])]
     after = behind_heads(case)
     return None if after is None else (np.array(before), after, case.call.arguments[3])
 
@@ -489,16 +501,22 @@ def head_dim(case):
 def other_divisors(case):
     (x,), d_in, d_out = case.arguments, *case.call.arguments[:2]
     return {
-        "scaled by √d_out": math.sqrt(d_out), "scaled by d_k, not its root": head_dim(case),
-        "scaled by √d_in": math.sqrt(d_in), "scaled by √T": math.sqrt(x.shape[-2]),
-    }  # fmt: skip
+        "scaled by √d_out": math.sqrt(d_out),
+        "scaled by d_k, not its root": head_dim(case),
+        "scaled by √d_in": math.sqrt(d_in),
+        "scaled by √T": math.sqrt(x.shape[-2]),
+    }
 
 
 # The divisors that can be taken for √head_dim.
 DIVISORS = (
-    "scaled by √d_out", "scaled by d_k, not its root", "scaled by √d_in", "scaled by √T", "no scale",
+    "scaled by √d_out",
+    "scaled by d_k, not its root",
+    "scaled by √d_in",
+    "scaled by √T",
+    "no scale",
     "multiplied by the scale",
-)  # fmt: skip
+)
 
 
 def out_proj_left_out(case):
@@ -531,7 +549,7 @@ MULTI_HEAD = Exercise(
         "Scores are divided by the root of head_dim, and the mask is cut to the tokens: `self.mask[:T, :T]`.",
         "Merge: `context.transpose(1, 2).contiguous().view(B, T, d_out)`, and then `self.out_proj`.",
     ),
-    draw=draw_layers,
+    make_calls=calls_on_layers,
     oracle=multi_head_attention,
     properties=(
         mistakes.MASK_NO_BUFFER.symptom,
@@ -572,7 +590,7 @@ MULTI_HEAD = Exercise(
 # --- 5.6 counting parameters ------------------------------------------------------------------------------------------
 
 
-def draw_sizes():
+def calls_on_sizes():
     return [
         FunctionCall([768, 768, 12, False]),
         FunctionCall([2, 10, 5, True]),
@@ -664,7 +682,7 @@ COUNT = Exercise(
         "Queries, keys and values: `d_in * d_out` each, and `d_out` more where `qkv_bias` is True.",
         "`out_proj` goes from `d_out` to `d_out` and always has a bias.",
     ),
-    draw=draw_sizes,
+    make_calls=calls_on_sizes,
     oracle=parameters,
     mistakes=(
         Mistake("bias of out_proj forgotten", out_proj_bias_forgotten),
@@ -679,8 +697,13 @@ COUNT = Exercise(
 # --- 5.7 the attention of GPT-2 small ---------------------------------------------------------------------------------
 
 GPT2_SMALL = {
-    "d_in": 768, "d_out": 768, "num_heads": 12, "context_length": 1024, "qkv_bias": True, "dropout": 0.1,
-}  # fmt: skip
+    "d_in": 768,
+    "d_out": 768,
+    "num_heads": 12,
+    "context_length": 1024,
+    "qkv_bias": True,
+    "dropout": 0.1,
+}
 
 
 def biases_left_out(case):
@@ -734,7 +757,7 @@ GPT2 = Exercise(
         "Width, heads and longest sequence stand at the beginning of this section. What about dropout and biases?",
         "GPT-2 uses biases for queries, keys and values: `qkv_bias=True`.",
     ),
-    draw=lambda: [FunctionCall([THE_CLASS])],
+    make_calls=lambda: [FunctionCall([THE_CLASS])],
     oracle=judged_by_properties,
     properties=(made_with(lambda case: GPT2_SMALL),),
     mistakes=(
@@ -746,7 +769,6 @@ GPT2 = Exercise(
     ),
 )
 
-EXERCISES = (HEADS, NARROW, SPLIT, MERGE, MULTI_HEAD, COUNT, GPT2)
 QUESTIONS = (
     Question(
         id="Q5.1",

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import torch
 
-from course_utils.checking.calls import FunctionCall
-from course_utils.exercises import mistakes, plain
-from course_utils.exercises.drawing import non_contiguous, normal
+from course_utils.exercises import mistakes, oracle
 from course_utils.exercises.exercise import Exercise, Question
+from course_utils.exercises.inputs import non_contiguous, normal
 from course_utils.exercises.mistakes import Mistake
+from course_utils.judging.calls import FunctionCall
 
 
 def seen_mask(case):
@@ -20,7 +20,7 @@ def seen_mask(case):
 # --- 6.1 padding ------------------------------------------------------------------------------------------------------
 
 
-def draw_lengths():
+def calls_on_lengths():
     return [
         FunctionCall([torch.tensor([1, 4, 2]), 4]),
         FunctionCall([torch.tensor([5, 3]), 6]),
@@ -80,7 +80,7 @@ PADDING_MASK = Exercise(
         "torch.arange(num_tokens) >= lengths[:, None] is a table (B, S).",
         "Then [:, None, :] gives it a dimension for the queries.",
     ),
-    draw=draw_lengths,
+    make_calls=calls_on_lengths,
     oracle=padding_mask,
     mistakes=(
         Mistake("mask the wrong way round", real_tokens_hidden),
@@ -93,7 +93,7 @@ PADDING_MASK = Exercise(
 # --- 6.2 a mask for the other camp ------------------------------------------------------------------------------------
 
 
-def draw_attention_masks():
+def calls_on_attention_masks():
     return [
         FunctionCall([torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])]),
         FunctionCall([torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1]])]),
@@ -157,7 +157,7 @@ KEEP_MASK = Exercise(
         "torch.tril(torch.ones(S, S)).bool() is True where a key is not in the future.",
         "(attention_mask == 1)[:, None, None, :] has shape (B, 1, 1, S); & joins it with (S, S).",
     ),
-    draw=draw_attention_masks,
+    make_calls=calls_on_attention_masks,
     oracle=keep_mask,
     mistakes=(
         Mistake("mask the wrong way round", says_what_to_hide),
@@ -179,7 +179,7 @@ def step_of(B, num_heads, T, head_dim, seed):
     return FunctionCall([*new, *old])
 
 
-def draw_steps():
+def calls_on_steps():
     return [step_of(2, 3, 5, 4, seed=61), step_of(1, 2, 6, 3, seed=63), step_of(3, 4, 2, 5, seed=65)]
 
 
@@ -189,7 +189,7 @@ def attended(call, chosen=None):
     all_keys, all_values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
     chosen = slice(None) if chosen is None else chosen
     context = [
-        [plain.attend(*map(plain.rows, (q, k[chosen], v[chosen])))[0] for q, k, v in zip(*heads)]
+        [oracle.attend(*map(oracle.rows, (q, k[chosen], v[chosen])))[0] for q, k, v in zip(*heads)]
         for heads in zip(query, all_keys, all_values)
     ]
     return [np.array(context), all_keys.numpy(), all_values.numpy()]
@@ -278,7 +278,7 @@ STEP = Exercise(
         "torch.cat([keys, key], dim=-2) puts the new key after the old ones.",
         "scores = query @ keys.transpose(-2, -1) / head_dim**0.5 has one row: softmax, then times values.",
     ),
-    draw=draw_steps,
+    make_calls=calls_on_steps,
     oracle=lambda call: [attended(call)],
     mistakes=(
         Mistake("only the first key seen", only_the_first_key),
@@ -287,14 +287,15 @@ STEP = Exercise(
         mistakes.softmax_over_queries(step_weights),
         Mistake("values forgotten", keys_mixed),
         *mistakes.wrong_divisor(
-            step_weights, step_scores,
+            step_weights,
+            step_scores,
             right=lambda case: case.arguments[1].shape[-1] ** 0.5,
             others=lambda case: {
                 "scaled by d_k, not its root": case.arguments[1].shape[-1],
                 "scaled by √T": (case.arguments[3].shape[-2] + 1) ** 0.5,
             },
             names=("scaled by d_k, not its root", "scaled by √T", "no scale", "multiplied by the scale"),
-        ),  # fmt: skip
+        ),
         Mistake("the new key before the old", newest_first),
     ),
 )
@@ -302,7 +303,7 @@ STEP = Exercise(
 # --- 6.4 shared keys --------------------------------------------------------------------------------------------------
 
 
-def draw_groups():
+def calls_on_groups():
     return [
         FunctionCall([normal(1, 2, 3, 4, seed=67), 6]),
         FunctionCall([non_contiguous(normal(2, 3, 1, 5, seed=68)), 12]),
@@ -338,7 +339,7 @@ SHARED = Exercise(
         "Each head of keys is needed num_heads // groups times, and its copies stand side by side.",
         "tensor.repeat_interleave(times, dim=...) repeats each entry in its place.",
     ),
-    draw=draw_groups,
+    make_calls=calls_on_groups,
     oracle=shared_keys,
     mistakes=(Mistake("heads taken in turn", taken_in_turn),),
 )
@@ -355,7 +356,7 @@ def head(size, seed, divisor, ahead=0, afterwards=False):
     return FunctionCall([scores, torch.softmax(scores.masked_fill(hidden, -torch.inf) / divisor, dim=-1)])
 
 
-def draw_heads():
+def calls_on_heads():
     return [
         head(5, seed=70, divisor=2.0),
         head(4, seed=71, divisor=8**0.5),
@@ -381,7 +382,7 @@ def leaking(call):
 
 
 def readings(call):
-    scores, weights = map(plain.rows, call.arguments)
+    scores, weights = map(oracle.rows, call.arguments)
     sums = all(abs(math.fsum(row) - 1) < 1e-4 for row in weights)
     hidden = not any(weight for t, row in enumerate(weights) for weight in row[t + 1 :])
     gap = math.log(weights[-1][0]) - math.log(weights[-1][1])
@@ -410,9 +411,7 @@ def compared_exactly(case):
 def columns_summed(case):
     weights = case.arguments[1].double().numpy()
     if not case.value[0] and case.want[0] and not mistakes.sums_to_one(weights, axis=-2):
-        return (
-            "You say that rows do not sum to 1, and they do. Did you sum columns? A row runs along the keys, dim=-1."
-        )
+        return "You say that rows do not sum to 1, and they do. Did you sum columns? A row runs along the keys, dim=-1."
 
 
 def future_the_wrong_way_round(case):
@@ -449,7 +448,7 @@ READINGS = Exercise(
         "In weights[-1, 0] / weights[-1, 1] softmax's sum cancels. What is left is exp of a difference.",
         "divisor = (scores[-1, 0] - scores[-1, 1]) / (weights[-1, 0] / weights[-1, 1]).log()",
     ),
-    draw=draw_heads,
+    make_calls=calls_on_heads,
     oracle=readings,
     mistakes=(
         Mistake("sums compared exactly", compared_exactly),
@@ -460,7 +459,6 @@ READINGS = Exercise(
     ),
 )
 
-EXERCISES = (PADDING_MASK, KEEP_MASK, STEP, SHARED, READINGS)
 QUESTIONS = (
     Question(
         id="Q6.1",

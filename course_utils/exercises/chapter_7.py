@@ -5,11 +5,11 @@ import math
 import numpy as np
 import torch
 
-from course_utils.checking.calls import FunctionCall
-from course_utils.exercises import mistakes, plain
-from course_utils.exercises.drawing import normal
+from course_utils.exercises import mistakes, oracle
 from course_utils.exercises.exercise import Exercise, Question
+from course_utils.exercises.inputs import normal
 from course_utils.exercises.mistakes import Mistake
+from course_utils.judging.calls import FunctionCall
 
 
 def close(got, wanted):
@@ -20,7 +20,7 @@ def close(got, wanted):
 # --- 7.1 the loss of the next token -----------------------------------------------------------------------------------
 
 
-def draw_scores_and_tokens():
+def calls_on_scores_and_tokens():
     return [
         FunctionCall([normal(5, 7, seed=1) * 2, torch.tensor([3, 0, 6, 6, 2])]),
         FunctionCall([normal(3, 4, seed=2), torch.tensor([1, 2, 0])]),
@@ -30,7 +30,7 @@ def draw_scores_and_tokens():
 
 def losses(scores, tokens):
     """The loss of each of the tokens under the scores in the same row."""
-    return np.array([-math.log(plain.softmax(row)[token]) for row, token in zip(scores, tokens)])
+    return np.array([-math.log(oracle.softmax(row)[token]) for row, token in zip(scores, tokens)])
 
 
 def next_token_losses(call):
@@ -71,7 +71,7 @@ def without_softmax(case):
 def softmax_over_tokens(case):
     scores, tokens = (argument.tolist() for argument in case.arguments)
     for rows in (scores, scores[:-1]):  # cut before or after softmax
-        columns = [plain.softmax(column) for column in zip(*rows)]  # columns[token][t]
+        columns = [oracle.softmax(column) for column in zip(*rows)]  # columns[token][t]
         if close(case.got, np.array([-math.log(columns[token][t]) for t, token in enumerate(tokens[1:])])):
             return (
                 f"Your first loss is {case.got[0]:.4f}: softmax ran over the tokens of the sequence. A row holds the"
@@ -105,7 +105,7 @@ NEXT_TOKEN_LOSSES = Exercise(
         "torch.log_softmax(scores, dim=-1) gives the logarithms of all probabilities at once.",
         "logs.gather(1, tokens[1:, None]) picks one column per row; it has shape (T - 1, 1).",
     ),
-    draw=draw_scores_and_tokens,
+    make_calls=calls_on_scores_and_tokens,
     oracle=next_token_losses,
     mistakes=(
         Mistake("losses averaged", averaged),
@@ -121,7 +121,7 @@ NEXT_TOKEN_LOSSES = Exercise(
 # --- 7.2 previous-token heads -----------------------------------------------------------------------------------------
 
 
-def draw_weights():
+def calls_on_weights():
     causal = torch.softmax(normal(2, 6, 6, seed=4).masked_fill(torch.ones(6, 6).triu(1).bool(), -torch.inf), dim=-1)
     return [
         FunctionCall([causal]),
@@ -183,7 +183,7 @@ PREVIOUS_TOKEN_SHARE = Exercise(
         "weights.diagonal(offset=..., dim1=-2, dim2=-1) gives such a line for each head.",
         "The line just below the main diagonal has offset -1; average it over its last dimension.",
     ),
-    draw=draw_weights,
+    make_calls=calls_on_weights,
     oracle=previous_token_shares,
     mistakes=(
         Mistake("one number for all heads", one_number_for_all_heads),
@@ -196,7 +196,7 @@ PREVIOUS_TOKEN_SHARE = Exercise(
 # --- 7.3 the floor ----------------------------------------------------------------------------------------------------
 
 
-def draw_probabilities():
+def calls_on_probabilities():
     return [
         FunctionCall([torch.tensor([0.5, 0.2, 0.2, 0.1])]),
         FunctionCall([torch.full((100,), 0.01)]),
@@ -256,7 +256,7 @@ FLOOR = Exercise(
         "-(p * p.log()).sum() is the formula. What is 0 * log(0) for torch?",
         "possible = probabilities[probabilities > 0], and then the formula.",
     ),
-    draw=draw_probabilities,
+    make_calls=calls_on_probabilities,
     oracle=floor,
     mistakes=(
         Mistake("logarithm of zero", logarithm_of_zero),
@@ -269,7 +269,7 @@ FLOOR = Exercise(
 # --- 7.4 temperature --------------------------------------------------------------------------------------------------
 
 
-def draw_scores_and_temperature():
+def calls_on_scores_and_temperature():
     return [
         FunctionCall([normal(5, seed=7), 0.5], gradient=True),
         FunctionCall([normal(3, 4, seed=8) * 2, 2.0]),
@@ -280,7 +280,7 @@ def draw_scores_and_temperature():
 def with_temperature(scores, temperature):
     """Probabilities, row by row, of scores divided by a temperature."""
     rows = scores.double().reshape(-1, scores.shape[-1]).tolist()
-    return np.array([plain.softmax([score / temperature for score in row]) for row in rows]).reshape(scores.shape)
+    return np.array([oracle.softmax([score / temperature for score in row]) for row in rows]).reshape(scores.shape)
 
 
 def multiplied(case):
@@ -319,7 +319,7 @@ TEMPERATURE = Exercise(
         "Softmax turns differences between scores into ratios. What happens to the differences?",
         "torch.softmax(..., dim=-1), with the scores divided first.",
     ),
-    draw=draw_scores_and_temperature,
+    make_calls=calls_on_scores_and_temperature,
     oracle=lambda call: [with_temperature(*call.arguments)],
     mistakes=(
         Mistake("multiplied by the temperature", multiplied),
@@ -328,7 +328,6 @@ TEMPERATURE = Exercise(
     ),
 )
 
-EXERCISES = (NEXT_TOKEN_LOSSES, PREVIOUS_TOKEN_SHARE, FLOOR, TEMPERATURE)
 QUESTIONS = (
     Question(
         id="Q7.1",

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import torch
 
-from course_utils.checking.calls import FunctionCall
-from course_utils.exercises import mistakes, plain
-from course_utils.exercises.drawing import normal, uniform
+from course_utils.exercises import mistakes, oracle
 from course_utils.exercises.exercise import Exercise, Question
+from course_utils.exercises.inputs import normal, uniform
 from course_utils.exercises.mistakes import CLOSE, Mistake
+from course_utils.judging.calls import FunctionCall
 
 # --- 8.1 the vectors of a batch of sentences --------------------------------------------------------------------------
 
@@ -19,7 +19,7 @@ def padding_after(*lengths):
     return torch.arange(max(lengths)) >= torch.tensor(lengths)[:, None]  # (B, T)
 
 
-def draw_contexts():
+def calls_on_contexts():
     return [
         FunctionCall([normal(2, 5, 3, seed=81), padding_after(5, 2)]),
         FunctionCall([normal(3, 4, 6, seed=82) + 1, padding_after(1, 4, 3)]),
@@ -29,11 +29,11 @@ def draw_contexts():
 
 def means_of(call, counted):
     """The mean of the tokens that are `counted`(is padding), for each sentence."""
-    contexts, paddings = map(plain.rows, call.arguments)
+    contexts, paddings = map(oracle.rows, call.arguments)
     sentences = []
     for context, padding in zip(contexts, paddings):
         kept = [token for token, hidden in zip(context, padding) if counted(bool(hidden))]
-        sentences.append(plain.mix([1 / max(len(kept), 1)] * len(kept), kept or [[0.0] * len(context[0])]))
+        sentences.append(oracle.mix([1 / max(len(kept), 1)] * len(kept), kept or [[0.0] * len(context[0])]))
     return np.array(sentences)
 
 
@@ -89,7 +89,7 @@ SENTENCE_VECTORS = Exercise(
         "(~is_padding).unsqueeze(-1) has shape (B, T, 1): multiplied with the context vectors, it makes padding 0.",
         "(context * kept).sum(dim=1) / kept.sum(dim=1), where kept is that (B, T, 1).",
     ),
-    draw=draw_contexts,
+    make_calls=calls_on_contexts,
     oracle=sentence_vectors,
     mistakes=(
         Mistake("padding averaged, too", padding_averaged),
@@ -102,15 +102,19 @@ SENTENCE_VECTORS = Exercise(
 # --- 8.2 heads that turn ----------------------------------------------------------------------------------------------
 
 
-def draw_turns():
+def calls_on_turns():
     tables = [uniform(3, 4, seed=84 + k) for k in range(4)]
     ahead, behind = torch.tensor([[0.51, 0.7, 0.3, 0.7, 0.51]]), torch.tensor([[0.5, 0.2, 0.6, 0.2, 0.5]])
     ahead_after, behind_after = torch.tensor([[0.51, 0.7, 0.3, 0.51, 0.7]]), torch.tensor([[0.5, 0.2, 0.6, 0.5, 0.2]])
     level = [  # head 0 turns, head 1 turns back, head 2 stays; 3 is undecided before, 4 after: by not more than 0
-        torch.tensor([row]) for row in (
-            [0.5, 0.2, 0.5, 0.5, 0.5], [0.2, 0.5, 0.2, 0.5, 0.2], [0.2, 0.5, 0.5, 0.2, 0.5], [0.5, 0.2, 0.2, 0.5, 0.5]
+        torch.tensor([row])
+        for row in (
+            [0.5, 0.2, 0.5, 0.5, 0.5],
+            [0.2, 0.5, 0.2, 0.5, 0.2],
+            [0.2, 0.5, 0.5, 0.2, 0.5],
+            [0.5, 0.2, 0.2, 0.5, 0.5],
         )
-    ]  # fmt: skip
+    ]
     return [
         FunctionCall([*tables, 0.1]),
         FunctionCall([*tables, 0.0]),
@@ -122,7 +126,7 @@ def draw_turns():
 
 def turning(call, toward=lambda a, b, c, d, margin: a - b > margin and d - c > margin):
     *tables, margin = call.arguments
-    rows = zip(*map(plain.rows, tables))
+    rows = zip(*map(oracle.rows, tables))
     return [np.array([[toward(*numbers, margin) for numbers in zip(*heads)] for heads in rows])]
 
 
@@ -159,7 +163,7 @@ TURNING_HEADS = Exercise(
         "first_before - second_before > margin is True for heads that preferred the first word before.",
         "& combines two tables of True and False; put each comparison in parentheses.",
     ),
-    draw=draw_turns,
+    make_calls=calls_on_turns,
     oracle=turning,
     mistakes=(
         Mistake(
@@ -213,7 +217,7 @@ TURNING_HEADS = Exercise(
 # --- 8.3 how many tokens does a head look at? -------------------------------------------------------------------------
 
 
-def draw_rows():
+def calls_on_rows():
     causal = torch.softmax(normal(2, 4, 4, seed=88).masked_fill(torch.ones(4, 4).triu(1).bool(), -torch.inf), dim=-1)
     return [
         FunctionCall([torch.softmax(3 * normal(2, 3, 5, 5, seed=89), dim=-1)]),
@@ -229,7 +233,7 @@ def entropy(row):
 
 def matrices(weights):
     """Weights (..., T, T) as a list of matrices, and the shape to bring a number for each back to."""
-    return plain.rows(weights.reshape(-1, *weights.shape[-2:])), weights.shape[:-2]
+    return oracle.rows(weights.reshape(-1, *weights.shape[-2:])), weights.shape[:-2]
 
 
 def per_head(call, number):
@@ -274,7 +278,7 @@ BREADTH = Exercise(
         "torch.xlogy(weights, weights) is weights * ln(weights), with 0 where a weight is 0.",
         "(-torch.xlogy(weights, weights).sum(dim=-1)).exp().mean(dim=-1)",
     ),
-    draw=draw_rows,
+    make_calls=calls_on_rows,
     oracle=breadth,
     mistakes=(
         Mistake("0 times minus infinity", nothing_times_infinity),
@@ -314,7 +318,7 @@ BREADTH = Exercise(
 # --- 8.4 hear one head only -------------------------------------------------------------------------------------------
 
 
-def draw_matrices():
+def calls_on_matrices():
     return [
         FunctionCall([normal(6, 6, seed=90), 1, 2]),
         FunctionCall([normal(8, 8, seed=91), 3, 2]),
@@ -325,7 +329,7 @@ def draw_matrices():
 def keeping(call, kept):
     """The matrix with 0 wherever not kept(row, column, head, head_dim)."""
     weight, head, head_dim = call.arguments
-    rows = enumerate(plain.rows(weight))
+    rows = enumerate(oracle.rows(weight))
     return np.array([[x if kept(r, c, head, head_dim) else 0.0 for c, x in enumerate(row)] for r, row in rows])
 
 
@@ -359,7 +363,7 @@ ONLY_HEAD = Exercise(
         "Head h owns the columns from h * head_dim up to, not including, (h + 1) * head_dim.",
         "alone = torch.zeros_like(out_weight), then alone[:, start:end] = out_weight[:, start:end].",
     ),
-    draw=draw_matrices,
+    make_calls=calls_on_matrices,
     oracle=only_head,
     mistakes=(
         Mistake("original changed", model_changed),
@@ -395,13 +399,12 @@ ONLY_HEAD = Exercise(
     ),
 )
 
-EXERCISES = (SENTENCE_VECTORS, TURNING_HEADS, BREADTH, ONLY_HEAD)
 QUESTIONS = (
     Question(
         id="Q8.1",
         right="b",
         said={
-            "a": "The sentence is nearly the same, but its meaning is not: one word decides what \"it\" stands for.",
+            "a": 'The sentence is nearly the same, but its meaning is not: one word decides what "it" stands for.',
             "b": "Yes. The right noun changes, so a head that finds it must change its mind.",
             "c": "That would be a head that does not know. One that finds the right noun prefers it.",
         },

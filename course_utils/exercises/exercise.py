@@ -10,7 +10,7 @@ class Exercise:
     """One exercise of a chapter.
 
     id: "3.2". name: what the learner's function or class must be called. why: said to a right answer. hints: from
-    gentle to plain. draw: () -> the calls put to an answer, the same each time. oracle: call -> what each value in the
+    gentle to oracle. draw: () -> the calls put to an answer, the same each time. oracle: call -> what each value in the
     reply should be (None where only `properties` decide). properties: each case -> None, or a sentence on what is
     wrong. mistakes: the known ones, most telling first. map: value -> a matrix of weights to draw, or None.
     """
@@ -23,7 +23,7 @@ class Exercise:
     minutes: int
     why: str
     hints: tuple[str, ...]
-    draw: Callable
+    make_calls: Callable
     oracle: Callable
     mistakes: tuple = ()
     properties: tuple[Callable, ...] = ()
@@ -37,7 +37,7 @@ class Exercise:
     @cached_property
     def calls(self):
         """The calls put to an answer."""
-        return self.draw()
+        return self.make_calls()
 
     @cached_property
     def expected(self):

@@ -10,28 +10,18 @@ import unicodedata
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from course_utils.grading import tree
-from course_utils.publish import links
+from course_utils import repository
+from course_utils.grading import archive
+from course_utils.grading.platforms import PLATFORMS
+from course_utils.grading.records import Student
 
 NOTEBOOK = re.compile(r"\.ipynb(\.(txt|json))?$", re.IGNORECASE)  # browsers append the second ending
 ARCHIVE = re.compile(r"\.(zip|rar|7z|tar|gz|tgz|bz2|xz)$", re.IGNORECASE)
-MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(file|onlinetext)(_(?P<rest>.*))?")
-CANVAS = re.compile(r"(?P<name>[^_]+)(_LATE)?_(?P<id>\d+)_\d+_(?P<rest>.+)")
-GRADESCOPE = re.compile(r"submission_(?P<id>\d+)")
 COPY = r"([-_ ]*(\(\d+\)|copy\d*)|-\d{1,2})?"  # what browsers, JupyterLab and Canvas add to a name that is taken
-GRADESCOPE_LIST = "submission_metadata.yml"
 MOST_NOTEBOOKS = 40  # in one submission
 MOST_BYTES = 200_000_000  # in all notebooks of one submission
+LISTS = {platform.list_file for platform in PLATFORMS}
 LONGEST_NAME = 80  # characters of a file's name made from a student's
-
-
-@dataclass(frozen=True)
-class Student:
-    """key: the name of the student's files, unlike every other. ids: what the download calls them, beside the name."""
-
-    key: str
-    name: str
-    ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -39,7 +29,7 @@ class Submission:
     """What one student handed in. remarks: sentences on files that are not read."""
 
     student: Student
-    notebooks: list[tree.File]
+    notebooks: list[archive.File]
     remarks: list[str] = field(default_factory=list)
 
     def read(self):
@@ -51,7 +41,7 @@ class Submission:
                 continue
             try:
                 content = file.read()
-            except tree.Unreadable as error:
+            except archive.Unreadable as error:
                 remarks.append(f"{inside(file)} {error}.")
                 continue
             size += len(content)
@@ -63,9 +53,9 @@ class Submission:
 
 def submissions(start: Path):
     """The submissions in a folder or zip, sorted by student. Says on standard error which files are none."""
-    own_name = tree.readable(NOTEBOOK.sub("", start.resolve().name))
-    own_name, files = class_folder(own_name, list(tree.files(start)))
-    listed = gradescope_list(files)
+    own_name = archive.readable(NOTEBOOK.sub("", start.resolve().name))
+    own_name, files = class_folder(own_name, list(archive.files(start)))
+    listed = listed_owners(files)
     grouped, others = {}, []
     for file in files:
         if is_nobodys(file):
@@ -73,7 +63,7 @@ def submissions(start: Path):
         else:
             name, ids = student_of(file, own_name, listed)
             grouped.setdefault((unicodedata.normalize("NFC", name), ids), []).append(file)
-    if others := [name for name in others if name != GRADESCOPE_LIST]:
+    if others := [name for name in others if name not in LISTS]:
         print(f"Passed over, since they are nobody's submission: {', '.join(others)}.", file=sys.stderr)
     taken = set()
     return [submission(unique_key(name, taken), name, ids, grouped[name, ids]) for name, ids in sorted(grouped)]
@@ -98,7 +88,7 @@ def worth_a_remark(name):
 def is_nobodys(file):
     """Whether a file beside the students' is none of theirs: a table of grades, a note, a script to be graded with."""
     alone = len(file.parts) == 1
-    return alone and not file.problem and not known(file.parts[0]) and not worth_a_remark(file.parts[0])
+    return alone and not file.problem and not owner_in(file.parts[0]) and not worth_a_remark(file.parts[0])
 
 
 def inside(file):
@@ -116,37 +106,35 @@ def class_folder(name, files):
     """
     depth = 0
     while len({file.parts[: depth + 1] for file in files}) == 1 and len(files[0].parts) > depth + 1:
-        if known(files[0].parts[depth]):
+        if owner_in(files[0].parts[depth]):
             return name, files
         depth += 1
     below = [file.parts[depth:] for file in files]
     flat = [parts[0] for parts in below if len(parts) == 1 and NOTEBOOK.search(parts[0])]
     folders = {parts[0] for parts in below if len(parts) > 1}
     one_student = len(folders) < 2 and (len(flat) < 2 or not any(map(without_chapter, flat)))
-    if not depth or one_student and not any(map(known, [*flat, *folders])):
+    if not depth or one_student and not any(map(owner_in, [*flat, *folders])):
         return name, files
-    stripped = [tree.File(file.parts[depth:], file.path, file.members, file.problem) for file in files]
+    stripped = [archive.File(file.parts[depth:], file.path, file.members, file.problem) for file in files]
     return bare(files[0].parts[depth - 1]), stripped
 
 
 def student_of(file, own_name, listed):
     """(name, ids) of the student whose file this is.
 
-    own_name: of the folder itself, for files that are called just like a chapter. listed: Gradescope's students.
+    own_name: of the folder itself, for files that are called just like a chapter. listed: as from `listed_owners`.
     """
     first = file.parts[0]
-    if found := GRADESCOPE.fullmatch(bare(first)):
-        return listed.get(found["id"], (first, ()))
-    if found := MOODLE.fullmatch(first) or CANVAS.fullmatch(first):
-        return found["name"], (found["id"],)
+    if owner := listed.get(bare(first)) or owner_in(first):
+        return owner
     if len(file.parts) > 1:
         return bare(first), ()
     return without_chapter(first) or own_name, ()
 
 
-def known(name):
-    """Whether a file or folder is named as a learning platform names a student's."""
-    return bool(GRADESCOPE.fullmatch(bare(name)) or MOODLE.fullmatch(name) or CANVAS.fullmatch(name))
+def owner_in(name):
+    """(name, ids) of the student in the name of a file or folder, as a learning platform writes it; None otherwise."""
+    return next(filter(None, (platform.owner(bare(name)) for platform in PLATFORMS)), None)
 
 
 def bare(name):
@@ -157,32 +145,23 @@ def bare(name):
 def without_chapter(name):
     """A notebook's file name without a chapter's, and without what a second download adds: it names a student."""
     rest = bare(name)
-    for source in links.sources():
+    for source in repository.sources():
         rest = re.sub(re.escape(source.stem) + COPY, "", rest, flags=re.IGNORECASE)
     return rest.strip("-_ ")
 
 
-def gradescope_list(files):
-    """{number of the submission: (name, ids)} from the list in a Gradescope export; empty where there is none."""
-    import yaml
-
-    for file in files:
-        if file.parts == (GRADESCOPE_LIST,):
-            try:
-                listed = yaml.safe_load(file.read())
-                return {
-                    GRADESCOPE.fullmatch(number)["id"]: people(entry[":submitters"]) for number, entry in listed.items()
-                }
-            except (tree.Unreadable, yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError) as error:
-                raise SystemExit(f"{GRADESCOPE_LIST} is not as Gradescope writes it ({error}). Export again.") from None
-    return {}
-
-
-def people(submitters):
-    """(name, ids) of those who handed in one submission together."""
-    names = [str(person[":name"]) for person in submitters]
-    ids = [str(person[kind]) for person in submitters for kind in (":sid", ":email") if person.get(kind)]
-    return " and ".join(names), tuple(ids)
+def listed_owners(files):
+    """{name of a file or folder: (name, ids)} from the lists of students that platforms put into a download."""
+    owners = {}
+    for platform in PLATFORMS:
+        for file in files:
+            if file.parts == (platform.list_file,):
+                try:
+                    owners |= platform.owners(file.read())
+                except (archive.Unreadable, ValueError) as error:
+                    name = platform.name
+                    sys.exit(f"{platform.list_file} is not as {name} writes it ({error}). Export again.")
+    return owners
 
 
 def unique_key(name, taken):

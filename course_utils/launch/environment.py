@@ -16,9 +16,9 @@ import subprocess
 import sys
 import time
 from importlib.metadata import Distribution
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from course_utils.repository import ROOT
+
 VENV = ROOT / ".venv"
 
 PIN = re.compile(r"(?P<name>[\w.-]+)\s*==\s*(?P<version>[\w.]+)")
@@ -35,8 +35,7 @@ ELSEWHERE = {"PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_DRY_RUN", 
 NO_PERMISSION = re.compile("Permission denied|Read-only file system")
 NO_SPACE = "No space left on device"
 NO_NETWORK = re.compile(
-    "NewConnectionError|ConnectionError|connection broken|Max retries|name resolution|"
-    "Network is unreachable|timed out",
+    "NewConnectionError|ConnectionError|connection broken|Max retries|name resolution|Network is unreachable|timed out",
     re.IGNORECASE,
 )
 NO_MATCH = re.compile(r"No matching distribution found for (\S+)")

@@ -8,8 +8,8 @@ import sys
 
 from course_utils import files
 from course_utils.launch import environment
+from course_utils.repository import ROOT
 
-ROOT = environment.ROOT
 WORK = ROOT / "work"
 
 

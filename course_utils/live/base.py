@@ -10,7 +10,6 @@ from course_utils import stills
 from course_utils.live.png import to_png
 from course_utils.live.svg import to_html
 
-
 ALL = -1  # what `choice` gives when nothing is singled out
 LOOK = {"style": {"description_width": "initial"}, "layout": {"width": "300px", "margin": "2px 16px 2px 2px"}}
 

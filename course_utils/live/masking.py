@@ -8,13 +8,13 @@ import torch
 from torch import nn
 
 from course_utils import pictures
-from course_utils.guards import check_input
 from course_utils.influence import influences
 from course_utils.live.base import LiveFigure, buttons, tick
 from course_utils.live.colours import WEIGHTS, Scale
 from course_utils.live.drawing import Drawing, Words
 from course_utils.live.inputs import check_count, check_vectors
 from course_utils.live.maps import READABLE, add_map, margins
+from course_utils.validation import check_input
 
 DEPENDS = Scale(pictures.DEPENDS_MAP, 0, 1)
 ROUNDING = 1e-12  # a derivative in 64 bits that should be 0 stays below
@@ -104,14 +104,33 @@ def draw_masking(weights, depends, names, mask, when):
 
     drawing.add(Words(left, TITLE / 2, "weights", bold=True), Words(left + size * cell + 8, TITLE / 2, "sum"))
     add_map(
-        drawing, left, TITLE + top, weights, names, names, cell=cell, scale=WEIGHTS, words=weight_words, hidden=hidden,
-    )  # fmt: skip
+        drawing,
+        left,
+        TITLE + top,
+        weights,
+        names,
+        names,
+        cell=cell,
+        scale=WEIGHTS,
+        words=weight_words,
+        hidden=hidden,
+    )
     right = wide + GAP + left
     drawing.add(Words(right, TITLE / 2, "dependency matrix", bold=True))
     add_map(
-        drawing, right, TITLE + top, depends.astype(float), names, names, cell=cell, scale=DEPENDS, words=depends_words,
-        numbers=("·", "yes"), hidden=np.zeros_like(future), sums=False,
-    )  # fmt: skip
+        drawing,
+        right,
+        TITLE + top,
+        depends.astype(float),
+        names,
+        names,
+        cell=cell,
+        scale=DEPENDS,
+        words=depends_words,
+        numbers=("·", "yes"),
+        hidden=np.zeros_like(future),
+        sums=False,
+    )
     drawing.say = say(weights, depends & future, mask, when)
     return drawing
 

@@ -70,9 +70,7 @@ def draw_padding(weights, names, keys, length, mask):
         return f'query "{names[query]}", key "{keys[key]}": {masked}weight {weights[query, key]:.4f}'
 
     drawing.add(Words(left, TITLE / 2, "weights", bold=True), Words(left + size * cell + 8, TITLE / 2, "sum"))
-    add_map(
-        drawing, left, TITLE + top, weights, names, keys, cell=cell, scale=WEIGHTS, words=words, hidden=hidden
-    )
+    add_map(drawing, left, TITLE + top, weights, names, keys, cell=cell, scale=WEIGHTS, words=words, hidden=hidden)
     drawing.say = say(weights, names, length, mask)
     return drawing
 

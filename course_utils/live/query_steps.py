@@ -106,9 +106,11 @@ def draw_steps(inputs, names, query, step):
 def add_headings(drawing, columns, step, query):
     """Name the columns that are drawn."""
     titles = [
-        ("embedding", "embedding", "key = value"), ("score", "score ω", f"dot product with “{short(query)}”"),
-        ("weight", "weight α", "softmax"), ("mixed", "weight · value", "added up: z"),
-    ]  # fmt: skip
+        ("embedding", "embedding", "key = value"),
+        ("score", "score ω", f"dot product with “{short(query)}”"),
+        ("weight", "weight α", "softmax"),
+        ("mixed", "weight · value", "added up: z"),
+    ]
     for column, title, below in titles[: step + 1]:
         drawing.add(Words(columns[column], 12, title, bold=True), Words(columns[column], 30, below, size=11))
 

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from course_utils import pictures
-from course_utils.guards import check_heads
 from course_utils.live.base import ALL, LiveFigure, buttons, choice, whole_slider
 from course_utils.live.colours import HEADS, hex_ink
 from course_utils.live.drawing import Box, Drawing, Words
 from course_utils.live.inputs import check_vectors
 from course_utils.live.maps import short
+from course_utils.validation import check_heads
 
 STEPS = ["1 projected", "2 view", "3 transpose", "4 scores", "5 mix and merge"]
 CALLS = [  # what each step does, on the right way and with the mistake

@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from course_utils.repository import ROOT
 from tests.answers import right, unnamed, written, wrong
 
 # --- 2.1 project, then score ------------------------------------------------------------------------------------------
@@ -640,47 +641,89 @@ DIVIDED = "shares = shares / shares.sum(dim=2, keepdim=True)"
 WRONG = [
     ("super().__init__() forgotten", LAYERS, [("        super().__init__()\n", "")]),
     ("super().__init__() forgotten", MATRICES, [("        super().__init__()\n", "")]),
-    ("a plain tensor instead of a parameter", LAYERS, [
-        ("W_key = nn.Linear(d_in, d_k, bias=False)", "W_key = torch.rand(d_in, d_k)"),
-        ("self.W_key(x)", "x @ self.W_key"),
-    ]),
-    ("a plain tensor instead of a parameter", MATRICES, [
-        ("W_query = nn.Parameter(torch.rand(d_in, d_k))", "W_query = nn.Parameter(torch.rand(d_in, d_k)) * 0.1"),
-    ]),
-    ("parameters in a Python list", MATRICES, [
-        ("self.W_query = nn.Parameter(torch.rand(d_in, d_k))", "self.matrices = [nn.Parameter(torch.rand(d_in, d_k))]"),
-        ("self.W_key = nn.Parameter(torch.rand(d_in, d_k))", "self.matrices += [nn.Parameter(torch.rand(d_in, d_k))]"),
-        ("self.W_value = nn.Parameter(torch.rand(d_in, d_out))",
-         "self.matrices += [nn.Parameter(torch.rand(d_in, d_out))]"),
-        ("(self.W_query, self.W_key, self.W_value)", "self.matrices"),
-    ]),
-    ("parameters in a Python list", LAYERS, [
-        ("self.W_query = nn.Linear(d_in, d_k, bias=False)", "self.layers = {}"),
-        ("self.W_key = nn.Linear(d_in, d_k, bias=False)", "self.layers['query'] = nn.Linear(d_in, d_k, bias=False)"),
-        ("self.W_value = nn.Linear(", "self.layers['key'] = nn.Linear(d_in, d_k, bias=False)\n"
-         "        self.layers['value'] = nn.Linear("),
-        ("self.W_query(x)", "self.layers['query'](x)"),
-        ("self.W_key(x)", "self.layers['key'](x)"),
-        ("self.W_value(x)", "self.layers['value'](x)"),
-    ]),
-    ("widths of keys and values mixed up", LAYERS, [
-        ("W_query = nn.Linear(d_in, d_k", "W_query = nn.Linear(d_in, d_out"),
-        ("W_key = nn.Linear(d_in, d_k", "W_key = nn.Linear(d_in, d_out"),
-    ]),
+    (
+        "a plain tensor instead of a parameter",
+        LAYERS,
+        [
+            ("W_key = nn.Linear(d_in, d_k, bias=False)", "W_key = torch.rand(d_in, d_k)"),
+            ("self.W_key(x)", "x @ self.W_key"),
+        ],
+    ),
+    (
+        "a plain tensor instead of a parameter",
+        MATRICES,
+        [
+            ("W_query = nn.Parameter(torch.rand(d_in, d_k))", "W_query = nn.Parameter(torch.rand(d_in, d_k)) * 0.1"),
+        ],
+    ),
+    (
+        "parameters in a Python list",
+        MATRICES,
+        [
+            (
+                "self.W_query = nn.Parameter(torch.rand(d_in, d_k))",
+                "self.matrices = [nn.Parameter(torch.rand(d_in, d_k))]",
+            ),
+            (
+                "self.W_key = nn.Parameter(torch.rand(d_in, d_k))",
+                "self.matrices += [nn.Parameter(torch.rand(d_in, d_k))]",
+            ),
+            (
+                "self.W_value = nn.Parameter(torch.rand(d_in, d_out))",
+                "self.matrices += [nn.Parameter(torch.rand(d_in, d_out))]",
+            ),
+            ("(self.W_query, self.W_key, self.W_value)", "self.matrices"),
+        ],
+    ),
+    (
+        "parameters in a Python list",
+        LAYERS,
+        [
+            ("self.W_query = nn.Linear(d_in, d_k, bias=False)", "self.layers = {}"),
+            (
+                "self.W_key = nn.Linear(d_in, d_k, bias=False)",
+                "self.layers['query'] = nn.Linear(d_in, d_k, bias=False)",
+            ),
+            (
+                "self.W_value = nn.Linear(",
+                "self.layers['key'] = nn.Linear(d_in, d_k, bias=False)\n        self.layers['value'] = nn.Linear(",
+            ),
+            ("self.W_query(x)", "self.layers['query'](x)"),
+            ("self.W_key(x)", "self.layers['key'](x)"),
+            ("self.W_value(x)", "self.layers['value'](x)"),
+        ],
+    ),
+    (
+        "widths of keys and values mixed up",
+        LAYERS,
+        [
+            ("W_query = nn.Linear(d_in, d_k", "W_query = nn.Linear(d_in, d_out"),
+            ("W_key = nn.Linear(d_in, d_k", "W_key = nn.Linear(d_in, d_out"),
+        ],
+    ),
     ("widths of keys and values mixed up", MATRICES, [("torch.rand(d_in, d_out)", "torch.rand(d_in, d_k)")]),
     ("bias left on", LAYERS, [("d_out, bias=False", "d_out")]),
     # a bias of the keys adds the same to all scores of a row, and softmax does not see it
     ("bias left on", LAYERS, [("W_key = nn.Linear(d_in, d_k, bias=False)", "W_key = nn.Linear(d_in, d_k)")]),
     ("bias left on", BY_HAND, [("bias=False", "bias=True")]),
-    ("weight not transposed", LOOPS, [(f"x @ self.{name}.T", f"x @ self.{name}")
-                                      for name in ("W_query", "W_key", "W_value")]),
-    ("weight not transposed", LAYERS, [(f"self.{name}(x)", f"torch.matmul(x, self.{name}.weight)")
-                                       for name in ("W_query", "W_key", "W_value")]),
+    (
+        "weight not transposed",
+        LOOPS,
+        [(f"x @ self.{name}.T", f"x @ self.{name}") for name in ("W_query", "W_key", "W_value")],
+    ),
+    (
+        "weight not transposed",
+        LAYERS,
+        [(f"self.{name}(x)", f"torch.matmul(x, self.{name}.weight)") for name in ("W_query", "W_key", "W_value")],
+    ),
     ("keys not transposed", LAYERS, [("keys.transpose(1, 2)", "keys")]),
     ("keys not transposed", LAYERS, [("keys.transpose(1, 2)", "keys.T")]),
     ("changed in place", BY_HAND, [(DIVIDED, "shares /= shares.sum(dim=2, keepdim=True)")]),
-    ("changed in place", LAYERS, [("torch.bmm(weights, values)",
-                                   "torch.bmm(weights.div_(weights.sum(dim=2, keepdim=True)), values)")]),
+    (
+        "changed in place",
+        LAYERS,
+        [("torch.bmm(weights, values)", "torch.bmm(weights.div_(weights.sum(dim=2, keepdim=True)), values)")],
+    ),
     ("values forgotten", LAYERS, [("torch.bmm(weights, values)", "weights")]),
     ("values forgotten", LAYERS, [("torch.bmm(weights, values)", "weights @ x")]),
     ("values forgotten", MATRICES, [("keys, values, scale", "keys, x, scale")]),
@@ -708,13 +751,17 @@ WRONG = [
     ("no scale", MATRICES, [("scale=self.scale", "scale=1.0")]),
     ("multiplied by the scale", LAYERS, [(ROOT, "scores * keys.shape[-1] ** 0.5")]),
     ("multiplied by the scale", MATRICES, [("d_k**-0.5", "d_k**0.5")]),
-]  # fmt: skip
+]
 
 for name, text, changes in WRONG:
     written("2.5", (name,), text, changes)
 
-written("2.5", ("no scale", "query and key swapped"), MATRICES,
-        [("(queries, keys, values, scale=self.scale)", "(keys, queries, values, scale=1)")])  # fmt: skip
+written(
+    "2.5",
+    ("no scale", "query and key swapped"),
+    MATRICES,
+    [("(queries, keys, values, scale=self.scale)", "(keys, queries, values, scale=1)")],
+)
 written(
     "2.5", ("bias left on", "softmax over the wrong axis"), BY_HAND, [("bias=False", "bias=True"), ("dim=2", "dim=1")]
 )

@@ -146,7 +146,9 @@ def my_causal_weights(scores):
 
 @wrong("3.2", "mask the wrong way round")
 def my_causal_weights(scores):
-    return torch.stack([torch.stack([F.pad(row[t:].softmax(0), (t, 0)) for t, row in enumerate(one)]) for one in scores])
+    return torch.stack(
+        [torch.stack([F.pad(row[t:].softmax(0), (t, 0)) for t, row in enumerate(one)]) for one in scores]
+    )
 
 
 @wrong("3.2", "diagonal off by one")

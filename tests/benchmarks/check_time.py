@@ -9,9 +9,9 @@ import statistics
 import sys
 import time
 
-from course_utils.checking import worked
-from course_utils.checking.calls import LayerCall
+from course_utils.checking import solutions
 from course_utils.exercises import EXERCISES
+from course_utils.judging.calls import LayerCall
 from tests.test_exercises import defined
 
 LIMITS = {"function": 50, "layer": 150}  # milliseconds
@@ -25,7 +25,7 @@ def main():
 
     slow = []
     for exercise in EXERCISES.values():
-        answer = defined(exercise, worked.answer_to(exercise.id)[0])
+        answer = defined(exercise, solutions.answer_to(exercise.id)[0])
         check(exercise.id, answer)  # the first one draws the numbers
         times = []
         for _ in range(ROUNDS):

@@ -5,8 +5,9 @@
 NBGRADER_PYTHON is the Python of an environment with nbgrader==0.9.6, ipykernel, numpy and torch. Every contender is a
 whole command, its start included, and they take turns, so that a busy machine slows all of them. The submissions are
 chapter 3, answered as in tests/answers. We grade OURS of them, so many that the start, a few seconds, weighs little;
-nbgrader grades NBGRADERS, since each takes it seconds; and the rates are compared. Without protection the grader refuses, so what is measured has the sandbox on. Memory is that of the
-largest process, for FEW submissions and for MANY.
+nbgrader grades NBGRADERS, since each takes it seconds; and the rates are compared. Without protection the grader
+refuses, so what is measured has the sandbox on. Memory is that of the largest process, for FEW submissions and for
+MANY.
 """
 
 import itertools
@@ -21,8 +22,9 @@ from pathlib import Path
 
 import nbformat
 
-from tests import stored
+from course_utils.repository import ROOT
 from tests.answers import ANSWERS
+from tests.support import stored
 
 CHAPTER = "03_hiding_the_future"
 OURS, NBGRADERS, FEW = 600, 5, 20  # submissions
@@ -30,12 +32,12 @@ OURS, NBGRADERS, FEW = 600, 5, 20  # submissions
 
 def submit(folder, number):
     """Write this many submissions, {folder}/student-0001/{CHAPTER}.ipynb and so on; return the folder."""
-    chapter = stored.read(stored.ROOT / "notebooks" / f"{CHAPTER}.ipynb")
+    chapter = stored.read(ROOT / "notebooks" / f"{CHAPTER}.ipynb")
     exercises = {cell.id: cell for cell in chapter.cells if cell.id.startswith("exercise-")}
     answers = {
         cell_id: itertools.cycle([answer.source for answer in ANSWERS if cell_of(answer) == cell_id])
         for cell_id in exercises
-    }  # fmt: skip
+    }
     for student in range(1, number + 1):
         for cell_id, cell in exercises.items():
             cell.source = next(answers[cell_id])
@@ -63,20 +65,20 @@ def grade(folder, workers):
     """Seconds of our command on a folder of submissions, with nothing from a run before."""
     with tempfile.TemporaryDirectory() as out:
         options = [folder, "--out", out, "--workers", str(workers)]
-        return timed([sys.executable, "-m", "course_utils", "grade", *options], stored.ROOT)
+        return timed([sys.executable, "-m", "course_utils", "grade", *options], ROOT)
 
 
 def nbgrader_command(arguments, folder, python):
     """`timed` for nbgrader, whose notebooks import the course and which looks for its tools on the path."""
     path = os.pathsep.join([str(python.parent), os.environ["PATH"]])
-    return timed([python, "-m", "nbgrader", *arguments], folder, PATH=path, PYTHONPATH=str(stored.ROOT))
+    return timed([python, "-m", "nbgrader", *arguments], folder, PATH=path, PYTHONPATH=str(ROOT))
 
 
 def nbgrader_course(folder, python):
     """A course for nbgrader, made from the solved chapter, with NBGRADERS submissions."""
     source = folder / "source" / "ch3"
     source.mkdir(parents=True)
-    (source / f"{CHAPTER}.ipynb").write_bytes((stored.ROOT / "solutions" / f"{CHAPTER}.ipynb").read_bytes())
+    (source / f"{CHAPTER}.ipynb").write_bytes((ROOT / "solutions" / f"{CHAPTER}.ipynb").read_bytes())
     nbgrader_command(["generate_assignment", "ch3", "--create"], folder, python)
     for place in submit(folder / "students", NBGRADERS).iterdir():
         (folder / "submitted" / place.name).mkdir(parents=True)

@@ -12,7 +12,7 @@ import sys
 
 from jupyter_client.manager import start_new_kernel
 
-from tests import stored
+from course_utils.repository import ROOT
 
 MAPS = [(1, 6), (12, 6), (12, 64)]  # heads, tokens
 TIMES = """
@@ -46,7 +46,7 @@ for heads, size in {maps}:
 
 def main(rounds):
     """Run both in one kernel and print what they took."""
-    manager, client = start_new_kernel(kernel_name="python3", cwd=str(stored.ROOT))
+    manager, client = start_new_kernel(kernel_name="python3", cwd=str(ROOT))
     lines = []
 
     def keep(message):

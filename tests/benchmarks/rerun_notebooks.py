@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.rerun_notebooks [ROUNDS]
 
-Both run the same notebooks with the same number of workers, turn about, so that a busy machine slows both. On Linux ours
-runs them in kernels that are forked with torch loaded (tests/forked_kernel.py); nbmake starts a fresh one each. Prints
-each round and the median ratio; below 1, this course's check is the faster one.
+Both run the same notebooks with the same number of workers, turn about, so that a busy machine slows both. On Linux
+ours runs them in kernels that are forked with torch loaded (tests/support/forked_kernel.py); nbmake starts a fresh
+one each. Prints each round and the median ratio; below 1, this course's check is the faster one.
 """
 
 import os
@@ -13,7 +13,8 @@ import subprocess
 import sys
 import time
 
-from tests import stored
+from course_utils.repository import ROOT
+from tests.support import stored
 
 WORKERS = ["-n", str(os.cpu_count() or 1)]
 CONTENDERS = {
@@ -26,7 +27,7 @@ def seconds(options):
     """The wall-clock time of one whole pytest run over all notebooks, which must pass."""
     command = [sys.executable, "-m", "pytest", "-q", *options, *WORKERS, *map(str, stored.PATHS)]
     begin = time.perf_counter()
-    subprocess.run(command, cwd=stored.ROOT, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - begin
 
 

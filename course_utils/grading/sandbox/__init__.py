@@ -3,12 +3,6 @@
     with Sandbox() as sandbox:
         outcome = sandbox.run(cells, "my_causal_weights", exercise.calls, chapter=3)
 
-On the grader's side stand `grader_side` (Sandbox), `machine` (which protection there is) and `reduced` (the course's
-package as answers may import it). Inside stand `server` (loads torch once, forks a child per exercise),
-`answering` (runs one exercise) and what holds it there: `isolation` and `system_calls`.
+On the grader's side stand `sandbox` (Sandbox), `protection` (which one this machine offers) and `importable` (the
+course's package as answers may import it). What runs behind the wall stands in `inside`.
 """
-
-from course_utils.grading.sandbox.grader_side import Outcome, Sandbox
-from course_utils.grading.sandbox.machine import Protection, Unprotected, protection
-
-__all__ = ["Outcome", "Protection", "Sandbox", "Unprotected", "protection"]

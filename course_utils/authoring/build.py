@@ -1,0 +1,71 @@
+"""Make notebooks from their sources, run them, store them.
+
+Nothing outside notebooks/, solutions/ and the generated links is written; a chapter that fails to run leaves its stored
+notebooks as they were.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import sys
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+from course_utils import files, repository, stills
+from course_utils.authoring import chapter, links
+from course_utils.repository import ROOT
+
+README_PICTURE = ".github/attention_map.png"
+SHOWN_IN_README = ("01_dot_product_attention", "weights-picture")
+CELL_TIMEOUT = 300  # seconds; no cell of the course comes near it
+
+
+def build(chosen):
+    """Build these sources' chapters, then the pages that link to them. Ends the program when a chapter does not run."""
+    os.environ["COURSE_PROGRESS"] = ""  # what a notebook shows depends on no earlier run
+    for source in chosen:
+        made = chapter.notebooks(source, repository.address())
+        for path, notebook in made.items():
+            print(f"running {repository.relative(path)} ...", flush=True)
+            execute(notebook, path)
+        for path, notebook in made.items():  # both run: only now are they stored
+            files.replace(path, nbformat.writes(notebook).encode() + b"\n")
+    links.write_pages()
+    files.replace(ROOT / README_PICTURE, picture(*SHOWN_IN_README))
+
+
+def picture(topic, cell_id):
+    """The PNG that a cell of a stored solved notebook shows."""
+    notebook = json.loads((ROOT / "solutions" / f"{topic}.ipynb").read_text(encoding="utf-8"))
+    (cell,) = [cell for cell in notebook["cells"] if cell["id"] == cell_id]
+    (shown,) = [output["data"]["image/png"] for output in cell["outputs"]]
+    return base64.b64decode(shown)
+
+
+def execute(notebook, path: Path):
+    """Run a notebook in its own folder, in place, and leave out what differs from run to run."""
+    client = NotebookClient(
+        notebook,
+        timeout=CELL_TIMEOUT,
+        record_timing=False,
+        store_widget_state=False,
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    try:
+        client.execute()
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+        sys.exit(f"{error}\n{repository.relative(path)} does not run. Its chapter stays stored as it was.")
+    stills.keep(notebook)
+    notebook.metadata.language_info = {"name": "python"}  # without the version of whoever built it
+    notebook.metadata.source["outputs"] = outputs_digest(notebook)
+
+
+def outputs_digest(notebook):
+    """What identifies a notebook's stored outputs: a digit changed by hand does not go unnoticed."""
+    outputs = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
+    return hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,115 @@
+"""One chapter's source becomes two notebooks, not yet run: the solved one and the learner's.
+
+The source is `solutions/NN_topic.py` in jupytext's percent format. Three marks in it matter here:
+
+* `# %% name="some-name"` names a cell. The name becomes the cell's id, so it survives edits.
+* `### BEGIN SOLUTION` to `### END SOLUTION` is what the learner's notebook replaces by `...`.
+* `# %% [markdown] tags=["solution"]` explains a solution; the learner's notebook leaves it out.
+
+The learner's notebook also leaves out nbgrader's hidden tests, and the letters chosen in questions.
+"""
+
+import copy
+import hashlib
+import re
+from pathlib import Path
+
+import jupytext
+import nbformat
+
+from course_utils.authoring import links
+from course_utils.exercises import EXERCISES
+from course_utils.repository import ROOT
+
+HIDDEN_TESTS = re.compile(r"^### BEGIN HIDDEN TESTS\n.*?^### END HIDDEN TESTS\n", re.MULTILINE | re.DOTALL)
+CHOICE = re.compile(r'(answer\("Q[\d.]+", )"[a-z]"\)')
+SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION$", re.MULTILINE | re.DOTALL)
+
+HEADER = {"title", "summary", "minutes"}
+NAME = re.compile(r"[a-z0-9-]{1,64}")
+METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def digest(source: Path):
+    """What identifies a source. The repository's address is left out: setting it re-executes nothing."""
+    return hashlib.sha256(without_address(source).encode()).hexdigest()
+
+
+def without_address(source: Path):
+    """The text of a source as it is before an address is set."""
+    return links.stamp_source(source.read_text(encoding="utf-8"), source.stem, "")
+
+
+def notebooks(source: Path, address: str):
+    """The chapter's notebooks, without outputs: {path: notebook} with the solved one first.
+
+    Ends the program with one sentence when the source has a mistake in its marks.
+    """
+    solved = jupytext.reads(without_address(source), fmt="py:percent")
+    course = solved.metadata.pop("course", {})
+    if set(course) != HEADER:
+        wanted = ", ".join(sorted(HEADER))
+        raise SystemExit(f"{source.name} must begin with a header that sets {wanted} under `course`.")
+    solved.metadata = nbformat.from_dict(
+        METADATA | {"course": course, "source": {"path": f"solutions/{source.name}", "sha256": digest(source)}}
+    )
+    solved.nbformat_minor = 5  # the first with cell ids
+    name_cells(solved)
+    mark_for_nbgrader(solved)
+    learners = for_learners(solved)
+
+    made = {
+        ROOT / "solutions" / f"{source.stem}.ipynb": solved,
+        ROOT / "notebooks" / f"{source.stem}.ipynb": learners,
+    }
+    for path, notebook in made.items():
+        links.stamp_notebook(notebook, f"{path.parent.name}/{path.name}", address)
+        nbformat.validate(notebook)
+    return made
+
+
+def name_cells(notebook):
+    """Give every cell an id that is the same on every build: its name, or else a digest of its text."""
+    taken = set()
+    for cell in notebook.cells:
+        cell.id = cell.metadata.get("name") or hashlib.sha256(cell.source.encode()).hexdigest()[:12]
+        if not NAME.fullmatch(cell.id):
+            raise SystemExit(f"The cell's name {cell.id!r} may hold only small letters, digits and dashes.")
+        if cell.id in taken:
+            raise SystemExit(f"Two cells have the name or the text of {cell.id!r}. Give one of them another name.")
+        taken.add(cell.id)
+
+
+def mark_for_nbgrader(notebook):
+    """Give the cells of exercises and of their checks the metadata by which nbgrader knows them."""
+    for cell in notebook.cells:
+        found = re.fullmatch(r"(exercise|check)-(\d+)-(\d+)", cell.id)
+        if not found:
+            continue
+        graded = found[1] == "check"
+        marks = {"schema_version": 3, "grade_id": cell.id, "task": False}
+        marks |= {"grade": graded, "solution": not graded, "locked": graded}
+        if graded:
+            marks["points"] = points_of(f"{found[2]}.{found[3]}", cell.id)
+        cell.metadata.nbgrader = nbformat.from_dict(marks)
+
+
+def points_of(id, cell):
+    """The points of an exercise. Ends the program when there is no such exercise."""
+    if id not in EXERCISES:
+        raise SystemExit(f"Cell {cell!r} checks an exercise that course_utils/exercises/ does not have.")
+    return EXERCISES[id].points
+
+
+def for_learners(solved):
+    """A copy of the solved notebook with stubs for solutions and without their explanations."""
+    notebook = copy.deepcopy(solved)
+    notebook.cells = [cell for cell in notebook.cells if "solution" not in cell.metadata.get("tags", [])]
+    for cell in notebook.cells:
+        cell.source = CHOICE.sub(r'\1"?")', HIDDEN_TESTS.sub("", SOLUTION.sub(r"\1...", cell.source)))
+        if re.search("(BEGIN|END) (SOLUTION|HIDDEN)", cell.source):
+            raise SystemExit(f"Cell {cell.id!r} has a mark without its partner.")
+    return notebook

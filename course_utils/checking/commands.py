@@ -1,0 +1,109 @@
+"""What a learner calls in a notebook. None of it raises for what a learner wrote."""
+
+import html
+
+from course_utils.checking import progress_file, solutions
+from course_utils.exercises import EXERCISES, QUESTIONS
+from course_utils.judging.calls import perform
+from course_utils.judging.judge import judge
+from course_utils.judging.result import NOT_YET, RIGHT, Result, rich
+from course_utils.judging.side_effects import on_cpu
+
+
+class Words:
+    """A few sentences (and code) to show, in a notebook and in a terminal."""
+
+    def __init__(self, text, code=""):
+        self.text, self.code = text, code
+
+    def __repr__(self):
+        return f"{self.text}\n\n{self.code}".strip()
+
+    def _repr_html_(self):
+        code = f'<pre style="overflow-x:auto">{html.escape(self.code)}</pre>' if self.code else ""
+        return f'<div style="max-width:44em">{rich(self.text)}{code}</div>'
+
+
+def check(id, answer):
+    """The result for an answer to exercise `id`: "right", "not yet" with what was seen, or "not attempted"."""
+    if problem := unknown(id, EXERCISES):
+        return Result(str(id), "", NOT_YET, problem, 0)
+    exercise = EXERCISES[id]
+    result = misplaced(exercise, answer) or examined(exercise, answer)
+    progress_file.note(id, result.status, result.points)
+    return result
+
+
+def misplaced(exercise, answer):
+    """The result for something that is no answer to this exercise at all, or None."""
+    if not callable(answer):
+        words = f"Give check the thing itself, without parentheses: check({exercise.id!r}, {exercise.name})."
+    elif str(getattr(answer, "__module__", "")).startswith("course_utils."):
+        words = "This is the course's own. Write yours, then check it."
+    else:
+        return None
+    return Result(exercise.id, exercise.title, NOT_YET, words, exercise.points)
+
+
+def examined(exercise, answer):
+    """The result of putting the exercise's calls to the answer."""
+    try:
+        with on_cpu():
+            return judge(exercise, perform(answer, exercise.calls))
+    except KeyboardInterrupt:
+        words = "You stopped the check while your code was running. Does a loop in it never end?"
+        return Result(exercise.id, exercise.title, NOT_YET, words, exercise.points)
+
+
+def unknown(id, known):
+    """What to say to an id that no exercise or question has; None for one that is known."""
+    if not isinstance(id, str):
+        return 'The number of the exercise comes first, in quotes: check("1.1", my_function).'
+    if id in known:
+        return None
+    near = [other for other in known if other.split(".")[0] == id.split(".")[0]] or list(known)
+    return f"There is no {id!r}. There are: {', '.join(near)}."
+
+
+def hint(id):
+    """The next hint for exercise `id`; after the last one, all of them."""
+    if problem := unknown(id, EXERCISES):
+        return Words(problem)
+    hints = EXERCISES[id].hints
+    given = progress_file.next_hint(id)
+    if given < len(hints):
+        return Words(f"Hint {given + 1} of {len(hints)}: {hints[given]}")
+    return Words("These were all hints. " + " ".join(f"({k}) {words}" for k, words in enumerate(hints, start=1)))
+
+
+def solution(id):
+    """A worked answer to exercise `id`, once it was attempted."""
+    if problem := unknown(id, EXERCISES):
+        return Words(problem)
+    if not progress_file.attempted(id):
+        return Words(
+            f"Try it first: write something in {EXERCISES[id].name}, and check it. Then this shows a worked answer."
+        )
+    code, explanation = solutions.answer_to(id)
+    return Words(explanation, code)
+
+
+def answer(id, choice):
+    """What there is to say to a choice, "a" or "b" or ..., in question `id`."""
+    if problem := unknown(id, QUESTIONS):
+        return Words(problem)
+    question = QUESTIONS[id]
+    letter = choice.strip().strip("()").lower() if isinstance(choice, str) else None
+    if letter == "?":
+        return Words(f"○ {id}: not answered. Write {', '.join(question.said)} in place of the question mark.")
+    if letter not in question.said:
+        return Words(f"{id} has the choices {', '.join(question.said)}. Write one of them, in quotes.")
+    right = letter == question.right
+    progress_file.note(id, RIGHT if right else NOT_YET, 0)
+    return Words(f"{'✓' if right else '✗'} {id} {letter}: {question.said[letter]}")
+
+
+def progress(chapter=None):
+    """Every exercise of a chapter, or of the whole course, and how far you are with it."""
+    chosen = [exercise for exercise in EXERCISES.values() if str(chapter) in ("None", str(exercise.chapter))]
+    return progress_file.Overview(chosen) if chosen else Words(f"There is no chapter {chapter}.")

@@ -1,0 +1,41 @@
+"""Canvas: flat files named after login, number and submission; a gradebook with a column per assignment."""
+
+import re
+
+from course_utils.grading.platforms.gradebook import Gradebook, Unusable
+
+FILE = re.compile(r"(?P<name>[^_]+)(_LATE)?_(?P<id>\d+)_\d+_(?P<rest>.+)")
+ASSIGNMENT = re.compile(r".+ \(\d+\)")  # how Canvas heads the column of an assignment
+POINTS_POSSIBLE = "points possible"  # what Canvas's own row, with the highest points, says in its first column
+
+
+class Canvas(Gradebook):
+    name = "Canvas"
+    option = "canvas"
+    help = "also fill a copy of the gradebook from Canvas"
+    ids = ("ID", "SIS User ID", "SIS Login ID", "Integration ID")
+    names = "Student"
+    needed = ("Student",)
+
+    def owner(self, name):
+        found = FILE.fullmatch(name)
+        return (found["name"], (found["id"],)) if found else None
+
+    def add_options(self, parser):
+        super().add_options(parser)
+        parser.add_argument("--column", metavar="NAME", help="the assignment in Canvas's file, where there are several")
+
+    def column(self, sheet, wanted):
+        columns = [name for name in sheet.header if ASSIGNMENT.fullmatch(name)]
+        chosen = [name for name in columns if wanted is None or wanted in (name, name.rpartition(" (")[0])]
+        if len(chosen) != 1:
+            names = ", ".join(map(repr, columns)) or "none"
+            raise Unusable(f"name one of its assignments with --column; it has {names}")
+        return sheet.header.index(chosen[0])
+
+    def most_points(self, sheet, row, column):
+        own = [k for k in range(1, len(sheet.rows)) if not self.is_student(sheet, k)]
+        return sheet.value(own[0], column) if own else ""
+
+    def is_student(self, sheet, row):
+        return sheet.value(row, sheet.header.index(self.names)).casefold() != POINTS_POSSIBLE

@@ -1,0 +1,201 @@
+"""A platform's gradebook: of a CSV file that was downloaded, one column is filled and all other bytes stay.
+
+A row without a submission is left alone; a submission without a row is named.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from course_utils import files
+from course_utils.grading.platforms.platform import Platform
+
+
+class Unusable(Exception):
+    """A file that cannot be filled; the text says why."""
+
+
+class Sheet:
+    """A CSV file as text, in which single fields can be set while all other characters stay."""
+
+    def __init__(self, content):
+        try:
+            self.text, self.encoding = content.decode("utf-8"), "utf-8"
+        except UnicodeDecodeError:
+            self.text, self.encoding = content.decode("latin-1"), "latin-1"  # gives every byte back as it was
+        first = self.text.split("\n", 1)[0]
+        self.delimiter = max(",;\t", key=first.count)
+        self.rows = list(self.spans())
+        self.header = [self.value(0, column) for column in range(len(self.rows[0]))] if self.rows else []
+        self.changes = {}
+
+    def spans(self):
+        """For each row the (start, end) of its fields."""
+        mark = re.escape(self.delimiter)
+        part = re.compile(rf'("(?:[^"]|"")*+"|(?!")[^{mark}\r\n]*)({mark}|\r\n|\r|\n|\Z)')
+        place, row = (1 if self.text.startswith("\ufeff") else 0), []
+        while place < len(self.text) or row:  # a row that has begun ends with one more field
+            found = part.match(self.text, place)
+            if not found:
+                raise Unusable(f"its line {self.text.count(chr(10), 0, place) + 1} is no CSV")
+            row.append(found.span(1))
+            place = found.end()
+            if found[2] != self.delimiter:
+                yield row
+                row = []
+
+    def value(self, row, column):
+        """What a field says; "" where a row is too short."""
+        if column >= len(self.rows[row]):
+            return ""
+        raw = self.text[slice(*self.rows[row][column])]
+        return raw[1:-1].replace('""', '"').strip() if raw.startswith('"') else raw.strip()
+
+    def set(self, row, column, value):
+        """Set a field, in quotes where it was in quotes."""
+        span = self.rows[row][column]
+        self.changes[span] = f'"{value}"' if self.text[slice(*span)].startswith('"') else value
+
+    def content(self):
+        """The file with its changes."""
+        parts, place = [], 0
+        for (start, end), value in sorted(self.changes.items()):
+            parts += [self.text[place:start], value]
+            place = end
+        return "".join([*parts, self.text[place:]]).encode(self.encoding)
+
+
+class Gradebook(Platform):
+    """A platform that takes points in a CSV file of its own. A subclass says what this file looks like.
+
+    option: the command's option that names the file. ids: columns that tell students apart, best first. names: the
+    column of full names. needed: columns without which this is another file.
+    """
+
+    option: str
+    help: str
+    ids: tuple[str, ...]
+    names: str
+    needed: tuple[str, ...]
+
+    def column(self, sheet, wanted):
+        """The number of the column to fill. wanted: the name that the instructor gave, or None. Raises Unusable."""
+        raise NotImplementedError
+
+    def most_points(self, sheet, row, column):
+        """What the platform says is the highest number of points in this row's field, as a text; "" where nothing."""
+        raise NotImplementedError
+
+    def is_student(self, sheet, row):
+        """Whether a row is a student's."""
+        return True
+
+    # --- the command --------------------------------------------------------------------------------------------------
+
+    def add_options(self, parser):
+        parser.add_argument(f"--{self.option}", type=Path, metavar="CSV", help=self.help)
+
+    def export(self, options):
+        path = getattr(options, self.option)
+        return Filling(self, path, options.column) if path else None
+
+    # --- filling ------------------------------------------------------------------------------------------------------
+
+    def fill(self, content, scores, wanted=None):
+        """(the file with the points filled in, sentences on what was left out).
+
+        content: the bytes of the file. scores: [(student, points, highest possible points)]. wanted: the name of the
+        column where there are several. Where the platform's highest points differ, points are scaled. Raises Unusable.
+        """
+        sheet = Sheet(content)
+        if absent := [name for name in self.needed if name not in sheet.header]:
+            raise Unusable(f"it has no column {absent[0]!r}, so it is no file that {self.name} exports for grading")
+        column = self.column(sheet, wanted)
+        found, remarks = self.matched(sheet, scores)
+        for row, (student, got, most) in found.items():
+            if column >= len(sheet.rows[row]):
+                remarks.append(f"{student.name}: the row in {self.name}'s file is too short and was left as it was.")
+                continue
+            highest = decimal(self.most_points(sheet, row, column))
+            sheet.set(row, column, number(got * highest / most if highest and most else got))
+        return sheet.content(), remarks
+
+    def matched(self, sheet, scores):
+        """({row: score}, sentences on students without a row of their own)."""
+        found, remarks = {}, []
+        for score in scores:
+            rows = self.rows_of(sheet, score[0])
+            if len(rows) != 1:
+                why = "no row" if not rows else f"{len(rows)} rows"
+                remarks.append(f"{score[0].name}: {why} in {self.name}'s file, so nothing was filled in.")
+            elif rows[0] in found:
+                remarks.append(
+                    f"{score[0].name}: the same row in {self.name}'s file as {found[rows[0]][0].name}, so left out."
+                )
+            else:
+                found[rows[0]] = score
+        return found, remarks
+
+    def rows_of(self, sheet, student):
+        """The rows that belong to a student, by the first column that knows the student.
+
+        A number alone is one that the platform put into a file's name: it stands in the platform's own column, the
+        first, and in another one it would be another student's.
+        """
+        keys = {key.casefold() for key in (*map(self.id_in_column, student.ids), *student.ids, student.name)}
+        candidates = [row for row in range(1, len(sheet.rows)) if self.is_student(sheet, row)]
+        for name in self.ids:
+            if name in sheet.header:
+                place = sheet.header.index(name)
+                if rows := [row for row in candidates if sheet.value(row, place).casefold() in keys]:
+                    return rows
+            if len(student.ids) == 1 and student.ids[0].isdigit():
+                keys.discard(student.ids[0])
+        place = sheet.header.index(self.names)
+        return [row for row in candidates if name_key(sheet.value(row, place)) == name_key(student.name)]
+
+    def id_in_column(self, id):
+        """How the platform's own column writes the id that stands in a file's name."""
+        return id
+
+
+class Filling:
+    """A gradebook to be filled for this run. Ends the program with a sentence when it cannot be."""
+
+    def __init__(self, platform, path, wanted):
+        self.platform, self.path, self.wanted = platform, path, wanted
+        self.content = path.read_bytes()  # read before hours of grading, not after
+        self.fill([])
+
+    def fill(self, scores):
+        """The filled file, and sentences on what was left out."""
+        try:
+            return self.platform.fill(self.content, scores, self.wanted)
+        except Unusable as error:
+            sys.exit(f"{self.path} cannot be filled: {error}.")
+
+    def write(self, out, reports, scores):
+        """Write the filled copy into `out`. Gives the sentences to say."""
+        filled, remarks = self.fill(scores)
+        files.replace(out / self.path.name, filled)
+        yield f"{out / self.path.name} is {self.path.name} with the points in it: import it into {self.platform.name}."
+        for remark in remarks:
+            yield f"  {remark}"
+
+
+def decimal(text):
+    """A number as a platform writes it; None for anything else."""
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        return None
+
+
+def name_key(name):
+    """What two ways to write a name have in common: "Doe, Jane" and "Jane Doe"."""
+    return frozenset(re.findall(r"\w+", name.casefold()))
+
+
+def number(value):
+    """Points as a file shows them: 7, not 7.0."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")

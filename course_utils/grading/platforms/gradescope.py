@@ -1,0 +1,73 @@
+"""Gradescope: numbered folders with a list of students beside them; results.json from an autograder."""
+
+import json
+import re
+
+from course_utils import files
+from course_utils.grading.platforms.platform import Platform
+
+FOLDER = re.compile(r"submission_\d+")
+
+
+class Gradescope(Platform):
+    name = "Gradescope"
+    list_file = "submission_metadata.yml"
+
+    def owner(self, name):
+        return (name, ()) if FOLDER.fullmatch(name) else None
+
+    def owners(self, content):
+        import yaml  # here: the command's options are read before anything is installed
+
+        try:
+            return {folder: people(entry[":submitters"]) for folder, entry in yaml.safe_load(content).items()}
+        except (yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(error) from None
+
+    def add_options(self, parser):
+        parser.add_argument("--gradescope", action="store_true", help="also write results.json, one a submission")
+
+    def export(self, options):
+        return Results() if options.gradescope else None
+
+
+def people(submitters):
+    """(name, ids) of those who handed in one submission together."""
+    names = [str(person[":name"]) for person in submitters]
+    ids = [str(person[kind]) for person in submitters for kind in (":sid", ":email") if person.get(kind)]
+    return " and ".join(names), tuple(ids)
+
+
+class Results:
+    """The files that an autograder leaves for Gradescope."""
+
+    path = None
+
+    def write(self, out, reports, scores):
+        """Write results.json, one a submission. Gives the sentences to say."""
+        alone = len(scores) == 1  # as on Gradescope itself, which looks for results.json in the folder that it gave
+        for key, report, graded in reports:
+            folder = out if alone else out / "gradescope" / key
+            folder.mkdir(parents=True, exist_ok=True)
+            results = json.dumps(results_of(report, graded), ensure_ascii=False, indent=1)
+            files.replace(folder / "results.json", results.encode())
+        return []
+
+
+def results_of(report, graded):
+    """What Gradescope reads as results.json."""
+    return {
+        "score": sum(entry.result.points for entry in graded),
+        "output": "\n\n".join([report.protection, *report.remarks]),
+        "visibility": "visible",
+        "tests": [
+            {
+                "name": f"{entry.result.id} {entry.result.title}",
+                "score": entry.result.points,
+                "max_score": entry.result.max_points,
+                "output": "\n\n".join([entry.result.message, *entry.remarks]),
+                "visibility": "visible",
+            }
+            for entry in graded
+        ],
+    }

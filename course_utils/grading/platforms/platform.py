@@ -1,0 +1,31 @@
+"""What the grader asks of every learning platform. A platform is a file here with a subclass; nothing else names it."""
+
+
+class Platform:
+    """A learning platform: whose a downloaded file is, and how points get back."""
+
+    name: str
+    list_file = None  # a file of the download that lists students and is nobody's submission
+
+    def owner(self, name):
+        """(name, ids) of the student in the name of a downloaded file or folder, or None. name: without .ipynb, .zip"""
+        return None
+
+    def owners(self, content):
+        """{name of a file or folder, without its ending: (name, ids)} from the bytes of `list_file`.
+
+        ValueError, with a reason, where it is not as the platform writes it.
+        """
+        return {}
+
+    def add_options(self, parser):
+        """Add the options that ask for this platform's files to the `grade` command."""
+
+    def export(self, options):
+        """What the options ask for, checked as far as it can be before anything is graded; None where for nothing.
+
+        It has `path`, a file of which `out` gets a filled copy (or None), and `write(out, reports, scores)`, which
+        gives the sentences to say. reports: [(student's key, report, its graded exercises that count)]. scores:
+        [(student, points, highest possible points)].
+        """
+        return None

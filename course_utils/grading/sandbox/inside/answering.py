@@ -1,0 +1,135 @@
+"""Inside a child: run a student's cells, call their answer, pack what came back. It knows no expected value."""
+
+import ast
+import importlib.abc
+import importlib.util
+import linecache
+import random
+import sys
+import traceback
+import types
+
+import numpy as np
+import torch
+from torch import nn
+from torch.autograd.functional import jacobian
+
+from course_utils.judging import calls as asking
+from course_utils.judging import errors, serialize
+
+LONGEST = 300  # characters of an error message
+
+
+def answer(request):
+    """The bytes to send back for the bytes of a request: {"replies": list} or {"trouble": sentence}."""
+    request = serialize.unpack(request)
+    calls = [asking.from_plain(call) for call in request["calls"]]
+    sys.meta_path.insert(0, Reduced(request["course"], request["silent"]))
+    random.seed(0)  # a grade does not change from one run to the next
+    np.random.seed(0)
+    torch.manual_seed(0)
+    torch.set_num_threads = torch.set_num_interop_threads = lambda number: None  # no child can start a thread
+    reserve = bytes(1 << 24)  # only address space, since nobody touches it: room to report that there is no more
+    try:
+        found, stopped = defined(request["cells"], request["name"], request["helpers"])
+        if not found:
+            return serialize.pack({"trouble": stopped or f"defines no `{request['name']}`"})
+        if str(getattr(found[0], "__module__", "")).startswith("course_utils."):
+            return serialize.pack({"trouble": "hands in what the course itself has built: write yours"})
+        return serialize.pack({"replies": asking.perform(found[0], calls)})
+    except BaseException as error:  # KeyboardInterrupt and results that cannot be packed: whatever code may do
+        del reserve
+        return serialize.pack({"trouble": f"stopped with {said(error)}"})
+
+
+def warm_up():
+    """Do once what torch does on first use, so that no child has to; and leave out what no child can use."""
+    for accelerator in (torch.cuda, torch.xpu, torch.mtia):  # there is none inside, and each would note every seed
+        accelerator.manual_seed_all = lambda seed: None
+    layer = nn.Linear(3, 2)
+    layer(torch.rand(4, 3)).softmax(dim=-1).square().sum().backward()
+    jacobian(lambda x: x @ x.transpose(-2, -1), torch.rand(2, 3))
+    asking.perform(lambda x: x + 1, [asking.FunctionCall([torch.rand(2)], gradient=True)])
+
+
+def defined(cells, name, helpers):
+    """([what the cells call `name`], None), or ([], why there is no such thing: a sentence or None)."""
+    module = types.ModuleType("__main__")  # classes look up the module that they were defined in
+    module.display = Silence()
+    sys.modules["__main__"] = module
+    names = vars(module)
+    *earlier, own = cells
+    for k, cell in enumerate(earlier):
+        run(cell, f"<cell {k + 1}>", names)
+    for helper, text in helpers.items():
+        apart = {"__name__": "helper"}
+        run(text, f"<helper {helper}>", apart)
+        names[helper] = apart[helper]
+    stopped = run(own, "<your cell>", names)
+    return ([names[name]], None) if name in names else ([], stopped)
+
+
+def run(text, file, names):
+    """Run a cell statement by statement, passing over those that fail. What the first one failed with, or None."""
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # for error messages
+    try:
+        statements = ast.parse(text, file).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return f"cannot be read by Python: {said(error)}"
+    failure = None
+    for statement in statements:
+        try:
+            exec(compile(ast.Module([statement], []), file, "exec"), names)
+        except BaseException as error:  # SystemExit, too
+            line = next((at for frame, at in traceback.walk_tb(error.__traceback__) if frame.f_globals is names), 0)
+            where = f"in line {line}, `{linecache.getline(file, line).strip()[:LONGEST]}`, " if line else ""
+            failure = failure or f"stopped {where}with {said(error)}"
+    return failure
+
+
+def said(error):
+    """An error's type and the first line of its message."""
+    words = errors.first_line(error)[:LONGEST]
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+class Silence:
+    """Takes every call and gives itself back: figures and widgets are not graded."""
+
+    def __call__(self, *arguments, **named):
+        return self
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __iter__(self):
+        return iter([self, self])  # fig, ax = plt.subplots()
+
+
+class Reduced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Answers imports of the course with what was sent for this exercise, and imports of what draws with silence.
+
+    texts: {"course_utils.attention": its text, ...}. silent: names of packages that draw or show.
+    """
+
+    def __init__(self, texts, silent):
+        self.texts, self.silent = texts, silent
+
+    def find_spec(self, name, path=None, target=None):
+        if name in self.texts or self.is_silent(name):
+            return importlib.util.spec_from_loader(name, self, is_package=True)
+        if name.startswith("course_utils."):
+            raise ModuleNotFoundError(f"{name} cannot be used in an answer", name=name)
+        return None
+
+    def exec_module(self, module):
+        if self.is_silent(module.__name__):
+            module.__getattr__ = Silence().__getattr__
+        else:
+            exec(compile(self.texts[module.__name__], f"<{module.__name__}>", "exec"), vars(module))
+
+    def is_silent(self, name):
+        """Whether a module, or a package that it is in, only draws or shows."""
+        return any(name == package or name.startswith(f"{package}.") for package in self.silent)

@@ -1,0 +1,151 @@
+"""Inside: the process that loads torch once, walls itself in, and forks a child for each exercise.
+
+It never sees a submission: the grader hands it the end of a socket, and only the child reads what comes through. So no
+child finds in its memory what another student wrote. It speaks with the grader in single bytes and exit statuses.
+"""
+
+import faulthandler
+import gc
+import importlib
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+from pathlib import Path
+
+if sys.platform == "linux":  # elsewhere there is only `alone`
+    from course_utils.grading.sandbox.inside import isolation, system_calls
+
+READY, NEXT, STOP = b"r", b"n", b"s"  # the server says that it is ready; the grader: a new child, stop this child
+STATUS = struct.Struct("=i")  # how a child ended, as os.waitpid gives it
+TOO_SLOW = 1  # exit status of `alone`
+
+
+def serve(control, course, packages, protection, folders, hidden, memory, seconds):
+    """Fork a child for each socket that comes through `control`, until that closes.
+
+    control: number of an open socket. course: the folder that holds course_utils. packages: folders to import from.
+    protection: "NAMESPACES" or "LANDLOCK". folders, hidden: what the children may see, see `isolation`. memory: bytes,
+    beside what torch takes; seconds: of CPU time, for each child.
+    """
+    grader = socket.socket(fileno=control)
+    withdraw(protection)
+    answer = load(course, packages)
+    most = isolation.address_space() + memory
+    isolation.gather_memory()
+    nowhere = os.open(os.devnull, os.O_RDWR)  # while there is one
+    wall_in(protection, folders, hidden)
+    silence_standard_streams(nowhere)
+    gc.freeze()  # what is loaded now stays where it is, and children share it
+    grader.sendall(READY)
+    server = os.getpid()
+    while True:
+        message, sockets, _, _ = socket.recv_fds(grader, 1, 1)
+        if not message:
+            return
+        if message != NEXT:
+            continue  # STOP, for a child that has just ended by itself
+        if not (child := os.fork()):
+            isolation.end_with_parent()
+            if os.getppid() == server:  # it did not end before that
+                grader.close()
+                isolation.limited(most, seconds)
+                answer_one(sockets[0], answer, [isolation.without_capabilities, system_calls.restrict])
+            os._exit(1)
+        os.close(sockets[0])
+        if not (status := end_of(child, grader)):
+            return
+        grader.sendall(status)
+
+
+def withdraw(protection):
+    """The part of a protection that must come before torch, while this process is small."""
+    if protection == "NAMESPACES":
+        isolation.new_namespaces()
+
+
+def wall_in(protection, folders, hidden):
+    """The rest of it, after which only these folders can be read."""
+    wall = isolation.only_visible if protection == "NAMESPACES" else isolation.landlocked
+    wall([Path(folder) for folder in folders], {Path(path) for path in hidden})
+
+
+def probe(course, protection, folders, hidden):
+    """Wall this process in like a child, and end it: with status 0 if it holds and Python still works."""
+    withdraw(protection)
+    wall_in(protection, folders, hidden)
+    isolation.without_capabilities()
+    system_calls.restrict()
+    Path(os.__file__).read_bytes()
+    for attempt in (os.fork, socket.socket, Path(course, "course_utils", "__init__.py").read_bytes):
+        try:
+            attempt()
+            os._exit(1)
+        except OSError:
+            pass
+    os._exit(0)
+
+
+def silence_standard_streams(nowhere):
+    """Lead what is printed nowhere, and give whoever reads an end of file. nowhere: the null device, open."""
+    for standard in (0, 1, 2):
+        os.dup2(nowhere, standard)
+
+
+def end_of(child, grader):
+    """Wait for a child's end, or bring it about when the grader says so. Its status; None if the grader is gone."""
+    handle = os.pidfd_open(child)
+    ready, _, _ = select.select([handle, grader], [], [])
+    message = STOP
+    if grader in ready:
+        message = grader.recv(1)
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    os.close(handle)
+    return STATUS.pack(status) if message else None
+
+
+def answer_one(connection, answer, restrictions):
+    """In a child: read the request to its end, put on the last restrictions, answer, and end the process."""
+    request = b"".join(iter(lambda: os.read(connection, 1 << 20), b""))
+    for restrict in restrictions:
+        restrict()
+    reply(connection, answer, request)
+
+
+def reply(connection, answer, request):
+    """Answer a request and end the process at once: nothing that the student's code left behind gets a turn."""
+    try:
+        message = answer(request)
+        while message:
+            message = message[os.write(connection, message) :]
+    finally:
+        os._exit(0)
+
+
+def alone(course, packages, seconds):
+    """Answer the one request on standard input, in a process that ends with it. For machines without protection."""
+    replies = os.dup(1)
+    answer = load(course, packages)
+    request = sys.stdin.buffer.read()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    silence_standard_streams(nowhere)
+    faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)  # exits with TOO_SLOW
+    reply(replies, answer, request)
+
+
+def load(course, packages):
+    """Load torch and what runs an exercise, and forget where the course is. Returns `answering.answer`."""
+    sys.path += [folder for folder in packages if folder not in sys.path]
+    import torch
+
+    torch.set_num_threads(1)  # before its first use: a child must find no pool of threads, and may not make one
+    torch.set_num_interop_threads(1)
+    answering = importlib.import_module("course_utils.grading.sandbox.inside.answering")
+    answering.warm_up()
+    sys.path.remove(course)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "course_utils"]:
+        del sys.modules[name]
+    return answering.answer

@@ -1,0 +1,88 @@
+"""The filter of system calls: what a child may still ask of Linux. A list of what is allowed; all else is refused.
+
+It leaves reading, memory, clocks and the way out. So no network, no new process, thread or program, no signal to
+anybody else, no writing or renaming or changing of files, and no part of the kernel that opens tomorrow. A refused call
+gives the code an ordinary OSError ("Operation not permitted").
+"""
+
+import ctypes
+import os
+import platform
+import struct
+
+# fmt: off
+# name: (x86-64, arm64); None where the machine has no such call. From Linux's tables, which never change.
+ALLOWED = {
+    # files that are open, or that may be opened for reading (what can be opened is for `isolation` to say)
+    "read": (0, 63), "readv": (19, 65), "pread64": (17, 67), "write": (1, 64), "writev": (20, 66), "close": (3, 57),
+    "lseek": (8, 62), "fstat": (5, 80), "newfstatat": (262, 79), "stat": (4, None), "lstat": (6, None),
+    "statx": (332, 291), "access": (21, None), "faccessat": (269, 48), "faccessat2": (439, 439),
+    "readlink": (89, None), "readlinkat": (267, 78), "getdents64": (217, 61), "getcwd": (79, 17), "dup": (32, 23),
+    "dup2": (33, None), "dup3": (292, 24), "poll": (7, None), "ppoll": (271, 73), "select": (23, None),
+    "pselect6": (270, 72), "fadvise64": (221, 223),
+    # memory, up to its limit
+    "mmap": (9, 222), "munmap": (11, 215), "mremap": (25, 216), "mprotect": (10, 226), "madvise": (28, 233),
+    "brk": (12, 214), "mincore": (27, 232), "get_mempolicy": (239, 236), "membarrier": (324, 283),
+    # itself: locks, signals that it handles, who it is, its end
+    "futex": (202, 98), "set_robust_list": (273, 99), "rseq": (334, 293), "sched_yield": (24, 124),
+    "sched_getaffinity": (204, 123), "getcpu": (309, 168), "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135),
+    "rt_sigreturn": (15, 139), "sigaltstack": (131, 132), "restart_syscall": (219, 128), "gettid": (186, 178),
+    "getpid": (39, 172), "getppid": (110, 173), "getuid": (102, 174), "geteuid": (107, 175), "getgid": (104, 176),
+    "getegid": (108, 177), "exit": (60, 93), "exit_group": (231, 94),
+    # clocks, chance, and what kind of machine this is
+    "clock_gettime": (228, 113), "clock_getres": (229, 114), "clock_nanosleep": (230, 115), "nanosleep": (35, 101),
+    "gettimeofday": (96, 169), "time": (201, None), "times": (100, 153), "getrandom": (318, 278),
+    "getrusage": (98, 165), "getrlimit": (97, 163), "sysinfo": (99, 179), "uname": (63, 160),
+}
+# fmt: on
+
+MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column above, and Linux's name for it
+
+OPEN_TO_CHANGE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+HARMLESS_FCNTL = (0, 1, 2, 3, 1030)  # copy a descriptor, read and set its close-on-exec flag, read its mode
+
+# a classic BPF program: instructions of (code, jump if true, jump if false, operand)
+LOAD, EQUAL, ANY_BIT, RETURN = 0x20, 0x15, 0x45, 0x06
+ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000 | 1, 0x80000000  # 1 is EPERM
+NUMBER, ARCHITECTURE = 0, 4  # where in `struct seccomp_data`
+NO_NEW_PRIVILEGES, SECCOMP, FILTER = 38, 22, 2  # for prctl
+
+
+def argument(k):
+    """Where the lower half of a call's argument k stands; all those that we look at are 32 bits wide."""
+    return 16 + 8 * k
+
+
+def program(pid):
+    """The filter for the process of this number, as bytes."""
+    column, architecture = MACHINES[platform.machine()]
+    steps = [(LOAD, 0, 0, ARCHITECTURE), (EQUAL, 1, 0, architecture), (RETURN, 0, 0, KILL), (LOAD, 0, 0, NUMBER)]
+
+    def allow(number, *conditions):
+        """Allow this call if the conditions let it through; they may jump to the last of them, which refuses."""
+        if number is not None:
+            body = [*conditions, (RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE)]
+            steps.extend([(EQUAL, 0, len(body), number), *body])
+
+    for numbers in ALLOWED.values():
+        allow(numbers[column])
+    for numbers, k in [((2, None), 1), ((257, 56), 2)]:  # open and openat, with their flags
+        allow(numbers[column], (LOAD, 0, 0, argument(k)), (ANY_BIT, 1, 0, OPEN_TO_CHANGE))
+    matches = [(EQUAL, len(HARMLESS_FCNTL) - k, 0, command) for k, command in enumerate(HARMLESS_FCNTL)]
+    allow((72, 25)[column], (LOAD, 0, 0, argument(1)), *matches, (RETURN, 0, 0, REFUSE))
+    allow((302, 261)[column], (LOAD, 0, 0, argument(0)), (EQUAL, 0, 1, 0))  # prlimit64, of nobody else
+    allow((234, 131)[column], (LOAD, 0, 0, argument(0)), (EQUAL, 0, 1, pid))  # tgkill: abort() ends itself with it
+    steps.append((RETURN, 0, 0, REFUSE))
+    return b"".join(struct.pack("=HBBI", *step) for step in steps)
+
+
+def restrict():
+    """Put the filter on this process, for good. OSError if Linux does not take it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    code = program(os.getpid())
+    buffer = ctypes.create_string_buffer(code, len(code))
+    pointer = ctypes.create_string_buffer(struct.pack("@HP", len(code) // 8, ctypes.addressof(buffer)))
+    for arguments in [(NO_NEW_PRIVILEGES, 1, 0), (SECCOMP, FILTER, pointer)]:
+        if libc.prctl(*arguments, 0, 0):
+            number = ctypes.get_errno()
+            raise OSError(number, f"a filter of system calls: {os.strerror(number)}")

@@ -1,0 +1,224 @@
+"""The grader's side of the sandbox: hand code and inputs in, take plain data or one sentence out."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import time
+from dataclasses import dataclass
+
+from course_utils.grading.sandbox import importable, protection
+from course_utils.grading.sandbox.inside import server
+from course_utils.grading.sandbox.protection import Protection, Unprotected
+from course_utils.judging import calls as asking
+from course_utils.judging import errors, serialize
+from course_utils.repository import ROOT
+
+LARGEST = 64_000_000  # bytes of an answer
+IDLING = 3  # times the seconds of computing, by the clock on the wall
+PATIENCE = 60  # seconds for the server to load torch, or to say how a child ended
+REFUSAL = (
+    "This machine offers no protection against the code in submissions (it needs Linux, 5.12 or newer with user "
+    "namespaces or 5.13 with Landlock, on x86-64 or arm64). Grade on one that does, or say that these answers may run "
+    "without."
+)
+CRASHES = {"SIGSEGV": "a segmentation fault", "SIGABRT": "an abort in compiled code"}
+
+
+class ServerLost(Exception):
+    """The server ended or does not answer."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out of the sandbox for one exercise: replies, or the trouble that there was instead.
+
+    replies: list of plain data, one per call, from a process that the student controlled: judge it, do not trust it.
+    trouble: what the student's code did, to be read after "Your code": "took longer than 10 s and was stopped". Words
+    in it may be the student's own.
+    """
+
+    replies: list | None = None
+    trouble: str | None = None
+
+
+class Sandbox:
+    """One server process with torch loaded; every `run` is a fresh child of it. Use it in a `with` statement.
+
+    chosen: the protection to run under; by default the best that works here. Raises Unprotected, with a sentence that
+    says what to do, if that is none: Protection.NONE must be asked for.
+    seconds: of computing for one exercise, so that a busy machine costs nobody a point; code that only waits is stopped
+    after IDLING times that. memory: bytes for one exercise, beside torch itself.
+    """
+
+    def __init__(self, chosen=None, seconds=10, memory=2**30):
+        self.protection = chosen or protection.protection()
+        if not chosen and self.protection is Protection.NONE:
+            raise Unprotected(REFUSAL)
+        self.seconds, self.memory = seconds, memory
+        self.process = self.control = None
+
+    def __enter__(self):
+        if self.protection is not Protection.NONE:
+            self.start()
+        return self
+
+    def __exit__(self, *error):
+        self.stop()
+
+    def run(self, cells, name, calls, chapter, helpers=None):
+        """Run the cells, then ask what they call `name`. Returns an Outcome; never raises for what the code does.
+
+        cells: Python texts, run in order, statement by statement; a statement that fails is passed over.
+        calls: FunctionCalls or LayerCalls (see course_utils.judging.calls).
+        chapter: the exercise's chapter; from `course_utils.attention` it may import what earlier chapters build.
+        helpers: {name: Python text that defines it}, put in place of the student's own before the last cell runs. Each
+            text is run in a namespace of its own, so it brings its imports.
+        """
+        request = serialize.pack(
+            {
+                "cells": list(cells),
+                "name": name,
+                "calls": [asking.plain(call) for call in calls],
+                "helpers": helpers or {},
+                "course": importable.modules(chapter),
+                "silent": list(importable.SILENT),
+            }
+        )
+        message, trouble = self.ask(request)
+        if trouble:
+            return Outcome(trouble=trouble)
+        try:
+            match serialize.unpack(message, serialize.LARGEST_REPLY_HEADER):
+                case {"replies": list(replies)}:
+                    return Outcome(replies=replies)
+                case {"trouble": str(trouble)}:
+                    return Outcome(trouble=errors.presentable(trouble))
+        except ValueError:
+            pass
+        return Outcome(trouble="sent back something that is no answer")
+
+    def ask(self, request):
+        """(the bytes that came back for a request, None), or (None, the trouble)."""
+        if self.protection is Protection.NONE:
+            return self.ask_alone(request)
+        for _ in range(2):
+            try:
+                return self.ask_child(request)
+            except ServerLost:
+                self.stop()
+                self.start()
+        return None, "ended the process that runs it, twice"
+
+    def ask_child(self, request):
+        """`ask`, of a child of the server."""
+        ours, theirs = socket.socketpair()
+        with ours:
+            try:
+                with theirs:
+                    socket.send_fds(self.control, [server.NEXT], [theirs.fileno()])
+                end = time.monotonic() + IDLING * self.seconds
+                message, trouble = self.exchange(ours, request, end)
+                if trouble:
+                    self.control.sendall(server.STOP)
+                status = self.control.recv(server.STATUS.size)
+            except OSError as error:
+                raise ServerLost from error
+        if len(status) < server.STATUS.size:
+            raise ServerLost
+        if not message and not trouble:
+            trouble = self.how_it_ended(os.waitstatus_to_exitcode(*server.STATUS.unpack(status)))
+        return message, trouble
+
+    def exchange(self, connection, request, end):
+        """Send a request and read until the child closes. (bytes, None), or (None, why it has to be stopped)."""
+        message = bytearray()
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it is gone: its status says how
+            connection.settimeout(IDLING * self.seconds)
+            connection.sendall(request)
+            connection.shutdown(socket.SHUT_WR)
+            while len(message) <= LARGEST:
+                connection.settimeout(max(end - time.monotonic(), 0.001))
+                try:
+                    part = connection.recv(1 << 20)
+                except TimeoutError:
+                    return None, self.too_slow()
+                if not part:
+                    return bytes(message), None
+                message += part
+            return None, f"sent more than {LARGEST // 10**6} MB back and was stopped"
+        return b"", None
+
+    def ask_alone(self, request):
+        """`ask`, of a process that is not isolated from anything."""
+        command = protection.inside("alone", course=str(ROOT), packages=protection.packages(), seconds=self.seconds)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        with subprocess.Popen(command, env=protection.environment(), start_new_session=True, **pipes) as process:
+            try:
+                message, _ = process.communicate(request, timeout=self.seconds + PATIENCE)
+            except subprocess.TimeoutExpired:
+                return None, self.too_slow()
+            finally:
+                end_group(process)
+        if process.returncode == server.TOO_SLOW:
+            return None, self.too_slow()
+        return (message, None) if message else (None, self.how_it_ended(process.returncode))
+
+    def too_slow(self):
+        """The trouble with code that does not end. (Linux itself ends what computes for too long.)"""
+        return f"took longer than {self.seconds} s and was stopped"
+
+    def how_it_ended(self, code):
+        """The trouble with code that ended its process: the exit code, or minus the number of a signal."""
+        if code >= 0:
+            return "ended Python before it had answered, as os._exit does"
+        name = signal.Signals(-code).name
+        return self.too_slow() if name in ("SIGXCPU", "SIGKILL") else f"crashed Python with {CRASHES.get(name, name)}"
+
+    def start(self):
+        """Start the server and wait until it is ready."""
+        self.control, theirs = socket.socketpair()
+        with theirs:
+            command = protection.inside(
+                "serve",
+                control=theirs.fileno(),
+                course=str(ROOT),
+                packages=protection.packages(),
+                protection=self.protection.name,
+                memory=self.memory,
+                seconds=self.seconds,
+                **protection.sights(),
+            )
+            self.process = subprocess.Popen(
+                command,
+                env=protection.environment(),
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        self.control.settimeout(PATIENCE)
+        try:
+            ready = self.control.recv(1)
+        except TimeoutError:
+            ready = b""
+        if ready != server.READY:
+            self.stop()
+            raise RuntimeError(f"The sandbox did not start ({self.protection.name}). What it printed above says why.")
+
+    def stop(self):
+        """End the server, and with it every child."""
+        if self.process:
+            self.control.close()
+            end_group(self.process)
+            self.process.wait()
+            self.process = None
+
+
+def end_group(process):
+    """Kill a process, and on POSIX its whole group."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()

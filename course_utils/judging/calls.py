@@ -1,0 +1,281 @@
+"""What is asked of an answer, and what comes back: plain data both ways, and no expected value on either.
+
+An exercise asks for a function or for a layer (a class). `perform` puts a list of calls to the learner's answer and
+notes what it saw in one reply per call. It never raises for what a learner wrote. Everything in a call and in a reply
+is a dict, list, string, number, None or tensor, so that both can travel to another process and back (`serialize`).
+
+An argument that is no plain value is described: {"generator": seed}, {"linear": weight} (an `nn.Linear` without bias,
+weight (d_out, d_in)) and {"layer class": True} (a stand-in for the course's MultiHeadAttention).
+"""
+
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+import torch
+from torch import nn
+
+from course_utils.judging import errors, side_effects, stubs
+
+LARGEST_TENSOR = 1_000_000  # numbers; no answer of the course comes near it
+LONGEST_TEXT = 500  # characters of a string in a reply
+LONGEST_LIST = 1000  # entries
+
+
+@dataclass
+class FunctionCall:
+    """Call the function with these arguments.
+
+    gradient: also send a gradient back through the result. repeat: call it this often with the same (not fresh)
+    arguments, as with a generator that goes on; the reply then holds one value per call. again: afterwards call it once
+    more, with fresh arguments: what depends on them alone comes out as it did first.
+    """
+
+    arguments: list
+    gradient: bool = False
+    repeat: int = 1
+    again: bool = False
+
+
+@dataclass
+class LayerCall:
+    """Make the layer with these arguments, copy weights into it, and call it with each of the inputs in turn.
+
+    weights: {name: tensor}, each for the parameter of this name or of the layer of this name; or a list of tensors,
+    each for the first parameter left that has its shape (or, for a raw matrix, the transposed one).
+    training: call it in training mode. seed: of torch; input k starts from seed + k. gradient: also send one back.
+    influence: also note how each input token moves each output token, (T, T), for the first input's first sequence.
+    """
+
+    arguments: list
+    inputs: list
+    weights: dict | list = field(default_factory=dict)
+    training: bool = False
+    seed: int = 0
+    gradient: bool = False
+    influence: bool = False
+
+
+class StandIn(nn.Module):
+    """Takes what the course's MultiHeadAttention takes, has parameters of its sizes, and remembers the numbers."""
+
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.asked = {
+            "d_in": d_in,
+            "d_out": d_out,
+            "context_length": context_length,
+            "dropout": dropout,
+            "num_heads": num_heads,
+            "qkv_bias": qkv_bias,
+        }
+        sizes = {"device": "meta"}  # sizes only: no memory, no random numbers
+        self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out, bias=qkv_bias, **sizes) for _ in range(3))
+        self.out_proj = nn.Linear(d_out, d_out, **sizes)
+        self.register_buffer("mask", torch.empty(context_length, context_length, dtype=torch.bool, **sizes))
+
+
+def plain(call):
+    """A call as a dict of plain data, and which of the two kinds it is."""
+    return {"kind": type(call).__name__} | asdict(call)
+
+
+def from_plain(data):
+    """The call that `plain` has taken apart."""
+    kind = {"FunctionCall": FunctionCall, "LayerCall": LayerCall}[data["kind"]]
+    return kind(**{name: value for name, value in data.items() if name != "kind"})
+
+
+def perform(answer, calls):
+    """One reply per call; {"untouched": True} alone when the answer is still the stub."""
+    if stubs.untouched(answer):
+        return [{"untouched": True}]
+    with side_effects.undisturbed():
+        return [reply_to(answer, call) for call in calls]
+
+
+def reply_to(answer, call):
+    """The reply to one call. What could not be had has an "error" instead."""
+    reply = {}
+    try:
+        torch.default_generator.manual_seed(getattr(call, "seed", 0))  # of the CPU: all that a check draws from
+        if isinstance(call, FunctionCall):
+            call_function(answer, call, reply)
+        else:
+            call_layer(answer, call, reply)
+    except BaseException as error:  # SystemExit and MemoryError, too: whatever a learner's code may do
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        reply["error"] = errors.described(error, answer)
+    return reply
+
+
+def call_function(answer, call, reply):
+    """Fill in "values", one per repetition; "again"; "changed", the places of changed arguments; "gradient"."""
+    arguments = [made(argument) for argument in call.arguments]
+    tensors = {k: argument for k, argument in enumerate(arguments) if isinstance(argument, torch.Tensor)}
+    if call.gradient:
+        for tensor in tensors.values():
+            if tensor.is_floating_point():
+                tensor.requires_grad_()
+    # an answer may not write on a leaf that needs a gradient; on a copy of it, it may
+    handed = [tensors[k].clone() if k in tensors else argument for k, argument in enumerate(arguments)]
+    reply["values"] = []
+    for _ in range(call.repeat):
+        result = answer(*handed)
+        reply["values"].append(noted(result))
+    if call.again:
+        reply["again"] = noted(answer(*[made(argument) for argument in call.arguments]))
+    reply["changed"] = [k for k, tensor in tensors.items() if not same(handed[k], tensor)]
+    if call.gradient:
+        reply["gradient"] = gradient_trouble(result, [t for t in tensors.values() if t.requires_grad], answer)
+
+
+def call_layer(answer, call, reply):
+    """Fill in what the layer is made of, then "values", one per input, then what else was asked for."""
+    layer = answer(*[made(argument) for argument in call.arguments])
+    reply["layer"] = isinstance(layer, nn.Module)
+    if not reply["layer"]:
+        reply["values"] = [noted(layer)]
+        return
+    reply |= anatomy(layer)
+    reply["unplaced"] = load(layer, call.weights)
+    if reply["unplaced"]:
+        return
+    layer.train(call.training)
+    reply["values"] = []
+    for k, arguments in enumerate(call.inputs):
+        torch.default_generator.manual_seed(call.seed + k)  # another one: dropout left on in evaluation shows
+        result = layer(*[made(argument) for argument in arguments])
+        reply["values"].append(noted(result))
+    if call.gradient:
+        reply["gradient"] = gradient_trouble(result, list(layer.parameters()), answer)
+    if call.influence:
+        reply["influence"] = influence(layer, made(call.inputs[0][0]))
+
+
+def influence(layer, x):
+    """How strongly token s of the first sequence moves output t: (T, T); None where it cannot be measured.
+
+    Measured on one mixture of the numbers of each output: T derivatives instead of T * d_out.
+    """
+    try:
+        first = x[0].requires_grad_()  # (T, d_in)
+        output = layer(torch.cat([first[None], x[1:]]))[0]  # (T, d_out)
+        mixtures = output @ torch.linspace(1, 2, output.shape[-1])  # (T,)
+        moved = [torch.autograd.grad(mixture, first, retain_graph=True)[0] for mixture in mixtures]
+        return torch.stack(moved).abs().amax(dim=-1)  # (T, T, d_in) -> (T, T)
+    except Exception:  # a layer that cannot do this is judged by its values alone
+        return None
+
+
+def gradient_trouble(result, leaves, answer):
+    """None when a gradient comes back through `result`; otherwise what went wrong, as in "error"."""
+    if not isinstance(result, torch.Tensor) or not result.requires_grad:
+        return {
+            "type": "",
+            "message": "the result is cut off from its inputs, so nothing can be learned. Look for detach, no_grad, "
+            "item, tolist, numpy, or torch.tensor around a result.",
+            "line": 0,
+            "code": "",
+        }
+    try:
+        # squares, since a sum of weights is constant and has no gradient to look at
+        torch.autograd.grad(result.square().sum(), leaves, allow_unused=True)
+    except Exception as error:
+        return errors.described(error, answer)
+    return None
+
+
+def made(argument):
+    """The argument that a call describes. Tensors are fresh copies."""
+    if isinstance(argument, torch.Tensor):
+        return argument.clone(memory_format=torch.preserve_format)
+    if isinstance(argument, list):
+        return [made(entry) for entry in argument]
+    if not isinstance(argument, dict):
+        return argument
+    ((kind, value),) = argument.items()
+    if kind == "generator":
+        return torch.Generator().manual_seed(value)
+    if kind == "linear":
+        layer = nn.Linear(value.shape[1], value.shape[0], bias=False)
+        layer.weight.data.copy_(value)
+        return layer
+    return StandIn
+
+
+def anatomy(layer):
+    """Names and shapes of a layer's parameters and buffers, and what PyTorch does not find: tensors that are neither
+    and so will not move ("loose"), and modules or tensors in a plain list, tuple or dict ("listed")."""
+    pytorchs = vars(nn.Module())  # the attributes of every layer
+    own = [(name, value) for module in layer.modules() for name, value in vars(module).items() if name not in pytorchs]
+    loose = [name for name, value in own if isinstance(value, torch.Tensor)]
+    listed = [name for name, value in own if any(isinstance(e, (nn.Module, torch.Tensor)) for e in entries(value))]
+    return {
+        "parameters": {name: list(tensor.shape) for name, tensor in layer.named_parameters()},
+        "buffers": [name for name, _ in layer.named_buffers()],
+        "loose": loose,
+        "listed": listed,
+    }
+
+
+def entries(value):
+    """What stands in a plain list, tuple or dict; nothing for anything else."""
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, (list, tuple)) else []
+
+
+def load(layer, weights):
+    """Copy weights into a layer. The names (or shapes) of those that find no place."""
+    parameters = dict(layer.named_parameters())
+    unplaced = []
+    for name, tensor in weights.items() if isinstance(weights, dict) else [(None, tensor) for tensor in weights]:
+        wanted = [name, f"{name}.weight"] if name else list(parameters)
+        places = [place for place in wanted if place in parameters and tensor.shape in turns(parameters[place])]
+        if not places:
+            unplaced.append(name or str(list(tensor.shape)))
+            continue
+        parameter = parameters.pop(places[0])
+        parameter.data.copy_(tensor if parameter.shape == tensor.shape else tensor.T)
+    return unplaced
+
+
+def turns(parameter):
+    """The shape of a parameter, and for a matrix the transposed one."""
+    return [parameter.shape, parameter.shape[::-1]] if parameter.ndim == 2 else [parameter.shape]
+
+
+def same(left, right):
+    """Whether two tensors hold the same; nan is nan here."""
+    return left.shape == right.shape and torch.equal(left.detach().nan_to_num(), right.detach().nan_to_num())
+
+
+def noted(value):
+    """A result as plain data. What is none of the known kinds becomes {"other": the name of its type}."""
+    if isinstance(value, torch.Tensor):
+        return noted_tensor(value)
+    if isinstance(value, np.generic):  # a NumPy number or truth value, such as np.bool_
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float)):
+        return value if abs(value or 0) < 2**60 or isinstance(value, float) else {"other": "a number of many digits"}
+    if isinstance(value, str):
+        return value[:LONGEST_TEXT]
+    if isinstance(value, (list, tuple)):
+        return [noted(entry) for entry in value[:LONGEST_LIST]]
+    if isinstance(value, dict):
+        return {"dict": [[noted(key), noted(entry)] for key, entry in list(value.items())[:LONGEST_LIST]]}
+    if isinstance(value, nn.Module):
+        return {"layer": anatomy(value) | {"class": type(value).__name__, "asked": getattr(value, "asked", {})}}
+    return {"other": type(value).__name__}
+
+
+def noted_tensor(tensor):
+    """A plain CPU copy of a tensor, without its class's own methods; a description when it has no numbers to copy."""
+    if tensor.is_meta:
+        return {"other": "tensor without numbers (device meta)"}
+    if tensor.numel() > LARGEST_TENSOR:
+        return {"other": f"tensor of shape {tuple(tensor.shape)}, too large"}
+    if tensor.is_complex() or tensor.is_quantized or tensor.layout != torch.strided:
+        return {"other": f"tensor of another kind ({tensor.dtype}, {tensor.layout})"}
+    return tensor.detach().as_subclass(torch.Tensor).cpu().clone()

@@ -1,0 +1,128 @@
+"""How a value differs from the expected one: in kind, rank, shape, dtype or numbers. Nothing is broadcast."""
+
+import numbers
+
+import numpy as np
+import torch
+
+RELATIVE, ABSOLUTE = 1e-4, 1e-5  # float32 in another order of summation stays far within
+HALF = 3e-2  # relative, for answers in bfloat16 or float16
+ORDER = ["The first", "The second", "The third", "A later"]
+KINDS = {"f": "decimal numbers", "i": "whole numbers", "u": "whole numbers", "b": "True and False"}
+
+
+def difference(expected, got):
+    """A sentence on the first way in which `got` differs from `expected`, or None when it does not."""
+    if got is None:
+        return "It returned None. Is a `return` missing?"
+    if isinstance(expected, (np.ndarray, torch.Tensor)):
+        return tensor_difference(np.asarray(expected), got)
+    if isinstance(expected, (list, tuple)):
+        return list_difference(expected, got)
+    if isinstance(expected, dict):
+        return dict_difference(expected, got)
+    if isinstance(got, torch.Tensor) and got.numel() == 1 and got.ndim == 0:
+        got = got.item()
+    return plain_difference(expected, got)
+
+
+def tensor_difference(expected, got):
+    """The same for a tensor."""
+    if not isinstance(got, torch.Tensor):
+        advice = " `torch.tensor` or `torch.stack` makes one of a list." if isinstance(got, list) else ""
+        return f"It returned {called(got)}; a tensor of shape {expected.shape} was expected.{advice}"
+    if got.ndim != expected.ndim:
+        return (
+            f"Your result has {dimensions(got.ndim)}, shape {tuple(got.shape)}; expected {expected.ndim}, shape"
+            f" {expected.shape}."
+        )
+    if tuple(got.shape) != expected.shape:
+        return f"Your result has shape {tuple(got.shape)}; expected {expected.shape}."
+    found = array(got)
+    if KINDS[found.dtype.kind] != KINDS[expected.dtype.kind]:
+        return f"Your result holds {KINDS[found.dtype.kind]} ({got.dtype}); expected {KINDS[expected.dtype.kind]}."
+    if found.dtype.kind != "f":
+        wrong = found != expected
+    else:
+        relative = HALF if got.dtype in (torch.bfloat16, torch.float16) else RELATIVE
+        wrong = ~np.isclose(found, expected, rtol=relative, atol=max(ABSOLUTE, relative / 10), equal_nan=True)
+    if not wrong.any():
+        return None
+    place = tuple(int(k) for k in np.argwhere(wrong)[0])
+    where = f"at {list(place)} " if place else ""
+    what = "cells" if found.dtype.kind == "b" else "numbers"
+    count = f"{wrong.sum()} of {wrong.size} {what} {'is' if wrong.sum() == 1 else 'are'} not"
+    if wrong.size == 1:
+        count = f"the {what[:-1]} is not"
+    return f"The shape is right, {count}: {where}you have {shown(found[place])}, expected {shown(expected[place])}."
+
+
+def array(tensor):
+    """A tensor as an array; float64 for all decimal numbers."""
+    return (tensor.double() if tensor.is_floating_point() else tensor).numpy()
+
+
+def list_difference(expected, got):
+    """The same for a list, entry by entry."""
+    if not isinstance(got, list):
+        return f"It returned {called(got)}; {len(expected)} values were expected."
+    if len(got) != len(expected):
+        return f"It returned {len(got)} values; {len(expected)} were expected."
+    for place, (wanted, found) in enumerate(zip(expected, got)):
+        if wanted is not None and (problem := difference(wanted, found)):
+            return f"{ORDER[min(place, len(ORDER) - 1)]} value that you return: {problem}"
+    return None
+
+
+def dict_difference(expected, got):
+    """The same for a dict, given as replies hold it."""
+    if not isinstance(got, dict) or "dict" not in got:
+        return f"It returned {called(got)}; a dict was expected."
+    found = {key: value for key, value in got["dict"] if isinstance(key, (str, int))}
+    for key, wanted in expected.items():
+        if key not in found:
+            return f"The dict has no {key!r}."
+        if problem := difference(wanted, found[key]):
+            return f"{key!r}: {problem}"
+    return None
+
+
+def plain_difference(expected, got):
+    """The same for a number, a truth value or a text."""
+    if isinstance(expected, (bool, str)):
+        return (
+            None
+            if type(got) is type(expected) and got == expected
+            else f"You have {shown(got)}, expected {shown(expected)}."
+        )
+    if isinstance(got, bool) or not isinstance(got, numbers.Real):
+        return f"It returned {called(got)}; a number was expected."
+    close = got == expected if isinstance(expected, int) else np.isclose(got, expected, rtol=RELATIVE, atol=ABSOLUTE)
+    return None if close else f"You have {shown(got)}, expected {shown(expected)}."
+
+
+def called(value):
+    """What kind of value this is, in words."""
+    if isinstance(value, dict):
+        return str(value.get("other") or ("a layer" if "layer" in value else "a dict"))
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    if isinstance(value, list):  # replies hold tuples as lists
+        return f"a list or tuple of {len(value)}"
+    return {bool: "True or False", int: "a number", float: "a number", str: "a text"}[type(value)]
+
+
+def dimensions(count):
+    """ "1 dimension", "2 dimensions"."""
+    return f"{count} dimension{'' if count == 1 else 's'}"
+
+
+def shown(value):
+    """A value as a message shows it: decimal numbers with 4 decimals."""
+    if isinstance(value, (bool, np.bool_, str)):
+        return str(value)
+    if isinstance(value, (int, np.integer)):
+        return f"{value:,}" if abs(value) > 9999 else str(value)
+    if isinstance(value, (float, np.floating)):
+        return f"{round(value, 4) + 0:.4f}" if abs(value) < 1e4 else f"{value:.4g}"  # + 0: no "-0.0000"
+    return called(value)

@@ -1,0 +1,85 @@
+"""Calls and replies as bytes: a JSON header, then the raw numbers of each tensor. Never pickle, which can run code."""
+
+import json
+import math
+
+import numpy as np
+import torch
+
+DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.float64,
+        torch.float32,
+        torch.float16,
+        torch.bfloat16,
+        torch.int64,
+        torch.int32,
+        torch.int16,
+        torch.int8,
+        torch.uint8,
+        torch.bool,
+    )
+}
+LARGEST = 64_000_000  # bytes of a whole message
+LARGEST_REPLY_HEADER = 4_000_000  # bytes; lists in lists take twenty times as much memory as their text
+
+
+def pack(data):
+    """Nested dicts, lists, strings, numbers, None and tensors as bytes."""
+    numbers = []
+    header = json.dumps(flat(data, numbers)).encode()
+    return b"".join([len(header).to_bytes(8, "big"), header, *numbers])
+
+
+def unpack(message, largest_header=LARGEST):
+    """What `pack` packed. ValueError for anything else, and for a header of more bytes than these."""
+    try:
+        end = 8 + int.from_bytes(message[:8], "big")
+        if len(message) > LARGEST or end - 8 > largest_header:
+            raise ValueError("too large")
+        numbers = memoryview(message)[end:]  # a view: a slice of bytes would copy the rest for every tensor
+        data, left = restored(json.loads(message[8:end].decode()), numbers)
+    except (ValueError, KeyError, TypeError, RuntimeError, RecursionError, OverflowError) as error:
+        raise ValueError(f"This is no message of calls or replies: {error}") from None
+    if left:
+        raise ValueError("This is no message of calls or replies: something stands behind its end.")
+    return data
+
+
+def flat(data, numbers):
+    """`data` as JSON can hold it; the bytes of each tensor are appended to `numbers`."""
+    if isinstance(data, torch.Tensor):
+        numbers.append(data.contiguous().flatten().view(torch.uint8).numpy().tobytes())
+        return {"tensor": [str(data.dtype).removeprefix("torch."), list(data.shape)]}
+    if isinstance(data, dict):
+        return {"dict": [[key, flat(value, numbers)] for key, value in data.items()]}
+    if isinstance(data, list):
+        return [flat(entry, numbers) for entry in data]
+    return data
+
+
+def restored(data, numbers):
+    """(what `flat` made flat, the bytes that are left)."""
+    if isinstance(data, list):
+        entries = []
+        for entry in data:
+            entry, numbers = restored(entry, numbers)
+            entries.append(entry)
+        return entries, numbers
+    if not isinstance(data, dict):
+        return data, numbers
+    ((kind, value),) = data.items()
+    if kind == "dict":
+        result = {}
+        for key, entry in value:
+            result[key], numbers = restored(entry, numbers)
+        return result, numbers
+    name, shape = value
+    if not all(isinstance(size, int) and size >= 0 for size in shape):
+        raise ValueError("a shape is no list of sizes")
+    size = math.prod(shape) * DTYPES[name].itemsize
+    if size > len(numbers):
+        raise ValueError("numbers are missing")
+    raw = torch.from_numpy(np.frombuffer(numbers[:size], dtype=np.uint8).copy())
+    return raw.view(DTYPES[name]).view(shape), numbers[size:]

@@ -1,0 +1,66 @@
+"""python3 -m course_utils grade SUBMISSIONS --out GRADES: grade what a class handed in.
+
+SUBMISSIONS is a folder or a zip, as it was downloaded. GRADES gets grades.csv, summary.html and
+feedback/, a page a student.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from course_utils import repository
+from course_utils.grading.platforms import PLATFORMS
+from course_utils.launch import environment
+
+
+def main(arguments):
+    """Read the arguments, name a slip in them before anything is installed or loaded, and grade."""
+    options = parser().parse_args(arguments)
+    check(options)
+    environment.become(environment.python_with("requirements.txt"), "grade", arguments)
+    from course_utils.grading import command  # only now is there all that it needs
+
+    try:
+        sys.exit(command.grade(options))
+    except KeyboardInterrupt:
+        sys.exit("\nStopped. Run the same command again to go on from here.")
+    except OSError as error:
+        sys.exit(f"{error.filename or 'A file'}: {error.strerror or error}. What was written so far is complete.")
+
+
+def parser():
+    """What the command understands."""
+    parser = argparse.ArgumentParser(prog="python3 -m course_utils grade", description=__doc__.partition("\n\n")[2])
+    parser.add_argument("submissions", type=Path, help="a folder or a zip: a folder a student, or flat files")
+    parser.add_argument("--out", type=Path, required=True, help="the folder for what is written")
+    parser.add_argument(
+        "--chapters",
+        type=int,
+        nargs="+",
+        metavar="N",
+        help="the chapters that count (otherwise all that anyone handed in)",
+    )
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), metavar="N", help="processes at once")
+    parser.add_argument("--dask", metavar="ADDRESS", help="grade on the workers of this Dask cluster")
+    for platform in PLATFORMS:
+        platform.add_options(parser)
+    parser.add_argument(
+        "--unsandboxed", action="store_true", help="go on where this machine has no protection from hostile code"
+    )
+    return parser
+
+
+def check(options):
+    """End with a sentence where the options make no sense."""
+    if not options.submissions.exists():
+        sys.exit(f"{options.submissions} does not exist.")
+    if not options.submissions.is_dir() and options.submissions.suffix.lower() != ".zip":
+        sys.exit(f"{options.submissions} is neither a folder nor a zip.")
+    there = [int(source.name[:2]) for source in repository.sources()]
+    if options.chapters and not set(options.chapters) <= set(there):
+        sys.exit(f"--chapters: there are the chapters {there[0]} to {there[-1]}.")
+    if options.workers < 1:
+        sys.exit("--workers needs a number from 1 on.")
+    if options.out.resolve().is_relative_to(options.submissions.resolve()):
+        sys.exit("--out lies inside the submissions: choose a folder beside them.")

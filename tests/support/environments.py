@@ -1,0 +1,32 @@
+"""Environments of their own for tests that need other packages than the course: made once, kept in .environments/."""
+
+import hashlib
+import os
+import subprocess
+import sys
+import venv
+
+import pytest
+from filelock import FileLock
+
+from course_utils.repository import ROOT
+
+FOLDER = ROOT / ".environments"  # git ignores it
+
+
+def python_with(name, *requirements):
+    """The Python of an environment with these requirements. Without a network the test is skipped; in CI it fails."""
+    digest = hashlib.sha256("\n".join([sys.version, *requirements]).encode()).hexdigest()[:8]
+    folder = FOLDER / f"{name}-{digest}"
+    python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    FOLDER.mkdir(exist_ok=True)
+    with FileLock(f"{folder}.lock"):
+        if not (folder / "complete").exists():
+            venv.create(folder, with_pip=True, clear=True)
+            command = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *requirements]
+            installed = subprocess.run(command, capture_output=True, text=True)
+            if installed.returncode:
+                reason = f"{name} cannot be installed: {installed.stderr.strip().splitlines()[-1]}"
+                pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+            (folder / "complete").touch()
+    return python

@@ -1,0 +1,106 @@
+"""Small changes to a solution, each of which should make it wrong: what a check lets pass, it does not test."""
+
+import ast
+import copy
+
+SWAPPED = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+}
+
+
+def of(code):
+    """(description, changed code) for every place in the code where a change is possible."""
+    tree = ast.parse(code)
+    nodes = list(ast.walk(tree))
+    for number, node in enumerate(nodes):
+        for description, change in changes(node):
+            changed = copy.deepcopy(tree)
+            victim = list(ast.walk(changed))[number]
+            replacement = change(victim)
+            if replacement is not victim:
+                changed = Replace(victim, replacement).visit(changed)
+            yield f"line {node.lineno}: {description}", ast.unparse(ast.fix_missing_locations(changed))
+
+
+class Replace(ast.NodeTransformer):
+    """Puts one node (or nothing) in the place of another."""
+
+    def __init__(self, victim, replacement):
+        self.victim, self.replacement = victim, replacement
+
+    def visit(self, node):
+        return self.replacement if node is self.victim else self.generic_visit(node)
+
+
+def changes(node):
+    """(description, function that changes the node or gives another one) for one node."""
+    text = ast.unparse(node)
+    if isinstance(node, ast.BinOp):
+        if type(node.op) in SWAPPED:
+            yield f"{text}: another operator", change_operator
+        if isinstance(node.op, ast.MatMult):
+            yield f"{text}: sides swapped", swap_sides
+        yield f"{text}: only the left term", lambda victim: victim.left
+        yield f"{text}: only the right term", lambda victim: victim.right
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPPED:
+        yield f"{text}: the opposite", change_comparison
+    if isinstance(node, ast.UnaryOp) and not isinstance(node.operand, ast.Constant):
+        yield f"{text}: without {type(node.op).__name__}", lambda victim: victim.operand
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        yield f"{text}: one more", change_constant  # of the axis -1 it makes -2
+    if isinstance(node, ast.Constant) and type(node.value) is bool:
+        yield f"{text}: the opposite", flip_constant
+    if isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
+        yield f"{text}: not transposed", lambda victim: victim.value
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("transpose", "contiguous")
+    ):
+        yield f"{text}: without .{node.func.attr}()", lambda victim: victim.func.value
+    if isinstance(node, ast.Assign) and reassigns(node):
+        yield f"{text}: left out", lambda victim: ast.Pass()
+
+
+def reassigns(node):
+    """Whether an assignment changes a name that had a value before: `x = f(x)`."""
+    target = node.targets[0]
+    return isinstance(target, ast.Name) and any(
+        isinstance(part, ast.Name) and part.id == target.id for part in ast.walk(node.value)
+    )
+
+
+def change_operator(node):
+    node.op = SWAPPED[type(node.op)]()
+    return node
+
+
+def swap_sides(node):
+    node.left, node.right = node.right, node.left
+    return node
+
+
+def change_comparison(node):
+    node.ops[0] = SWAPPED[type(node.ops[0])]()
+    return node
+
+
+def change_constant(node):
+    node.value += 1
+    return node
+
+
+def flip_constant(node):
+    node.value = not node.value
+    return node

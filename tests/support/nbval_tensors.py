@@ -1,0 +1,99 @@
+"""A pytest plugin: nbval's comparison of outputs, with tensors compared as tensors and pictures as pictures.
+
+nbval compares text as exact strings, leaves pictures out, and keeps output that a cell has cleared. Loaded with -p from
+pyproject.toml, since a conftest.py here would not reach the notebooks.
+"""
+
+import copy
+import os
+import sys
+from importlib.metadata import version
+
+import pytest
+from nbval.plugin import IPyNbCell, coalesce_streams
+
+from course_utils.launch import environment
+from tests.support import forked_kernel
+from tests.support.comparing import same_picture, same_picture_in_the_large, same_text
+
+# another version of matplotlib than the one that drew the stored pictures puts its letters a pixel elsewhere
+DRAWN_WITH = dict(environment.pins(["requirements.txt"]))["matplotlib"]
+SAME = same_picture if version("matplotlib") == DRAWN_WITH else same_picture_in_the_large
+FORKING = pytest.StashKey()
+
+
+def pytest_configure(config):
+    """Let notebooks run in kernels that have torch loaded: started once, by the process that starts the workers."""
+    os.environ["COURSE_PROGRESS"] = ""  # notebooks run as in a build: no progress is kept or read
+    if sys.platform == "linux" and not config.option.nbval_kernel_name:
+        config.option.nbval_kernel_name = forked_kernel.NAME
+        if not hasattr(config, "workerinput"):
+            config.stash[FORKING] = forked_kernel.start()
+
+
+def pytest_unconfigure(config):
+    """End the process that forks kernels."""
+    if forking := config.stash.get(FORKING, None):
+        forking.stdin.close()
+        forking.wait()
+
+
+def pytest_itemcollected(item):
+    """Make every notebook cell compare as below."""
+    if isinstance(item, IPyNbCell):
+        item.__class__ = Cell
+
+
+class Cell(IPyNbCell):
+    """A notebook cell whose fresh outputs are compared by the rules in tests/comparing.py."""
+
+    def runtest(self):
+        """Run the cell; when it clears its output, as a progress bar does, forget what came before. nbval keeps it."""
+        receive = self.parent.get_kernel_message
+
+        def message(*arguments, **more):
+            received = receive(*arguments, **more)
+            if received["msg_type"] == "clear_output":
+                self.test_outputs.clear()
+            return received
+
+        self.parent.get_kernel_message = message
+        try:
+            super().runtest()
+        finally:
+            del self.parent.get_kernel_message  # the instance's; the class's own is there again
+
+    def compare_outputs(self, test, ref, skip_compare=None):
+        """Whether the fresh outputs `test` are those stored, `ref`; nbval's own report says what differs."""
+        fresh = agree(test, ref)
+        if not super().compare_outputs(fresh, ref, skip_compare):
+            return False
+        if different := different_pictures(test, ref):
+            self.comparison_traceback = [
+                f"picture {number} looks different from the stored one" for number in different
+            ]
+            return False
+        return True
+
+
+def agree(fresh, stored):
+    """The fresh outputs, with the stored text wherever both say the same."""
+    fresh = coalesce_streams(copy.deepcopy(fresh))
+    for new, old in zip(fresh, stored):
+        if new.output_type != old.output_type:
+            continue
+        if new.output_type == "stream" and new.name == old.name and same_text(new.text, old.text):
+            new.text = old.text
+        for kind in set(new.get("data", {})) & set(old.get("data", {})):
+            if kind.startswith("text/") and same_text(new.data[kind], old.data[kind]):
+                new.data[kind] = old.data[kind]
+    return fresh
+
+
+def different_pictures(fresh, stored):
+    """The numbers, from 1, of the pictures that do not look like the stored ones, or are there only once."""
+    new, old = (
+        [out.data["image/png"] for out in outputs if "image/png" in out.get("data", {})] for outputs in (fresh, stored)
+    )
+    pairs = range(max(len(new), len(old)))
+    return [i + 1 for i in pairs if i >= min(len(new), len(old)) or not SAME(new[i], old[i])]

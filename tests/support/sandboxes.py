@@ -1,0 +1,85 @@
+"""Sandboxes for the tests, one for each way of protection that this machine offers."""
+
+import os
+import sys
+
+import pytest
+
+from course_utils.exercises import EXERCISES
+from course_utils.grading.sandbox.protection import Protection, protection, works
+from course_utils.grading.sandbox.sandbox import Sandbox
+from course_utils.judging.calls import FunctionCall
+from course_utils.judging.judge import judge
+
+WAYS = [Protection.NAMESPACES, Protection.LANDLOCK]
+SECONDS = 3  # of computing, for one exercise
+EXERCISE = EXERCISES["3.2"]
+LOOK = FunctionCall([])
+IMPORTS = "import torch\nfrom torch import nn\n"
+RIGHT = """
+def my_causal_weights(scores):
+    T = scores.shape[-1]
+    return scores.masked_fill(torch.ones(T, T).triu(1).bool(), -torch.inf).softmax(-1)
+"""
+WRONG = """
+def my_causal_weights(scores):
+    return scores.softmax(-1)
+"""
+
+
+@pytest.fixture(scope="module", params=WAYS, ids=lambda way: way.name.lower())
+def sandbox(request):
+    """A sandbox of each way. Small limits, so that a hole in it cannot hurt the machine that tests it."""
+    skip_without(request.param)
+    with Sandbox(request.param, seconds=SECONDS, memory=2**28) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def best():
+    """A sandbox of the best way, for what does not depend on the way."""
+    skip_without(protection())
+    with Sandbox(seconds=SECONDS) as sandbox:
+        yield sandbox
+
+
+def skip_without(way):
+    """Skip a test that needs a way of protection that this machine does not have."""
+    if way is Protection.NONE or sys.platform != "linux" or not works(way):
+        pytest.skip(f"this machine offers no protection of this way: {way.name.lower()}")
+
+
+def result(sandbox, code, exercise=EXERCISE, **more):
+    """(Outcome, Result or None) for one exercise cell after a cell of imports."""
+    outcome = sandbox.run([IMPORTS, code], exercise.name, exercise.calls, exercise.chapter, **more)
+    return outcome, judge(exercise, outcome.replies) if outcome.replies is not None else None
+
+
+def look(sandbox, code):
+    """What a program inside can find out: the text that its function `seen` returns."""
+    (reply,) = sandbox.run([code], "seen", [LOOK], chapter=3).replies
+    return reply["values"][0] if reply.get("values") else reply["error"]
+
+
+def descendants(process):
+    """Numbers of all processes below this one."""
+    try:
+        with open(f"/proc/{process}/task/{process}/children") as file:
+            children = [int(number) for number in file.read().split()]
+    except FileNotFoundError:
+        return []
+    return children + [further for child in children for further in descendants(child)]
+
+
+def alive(process):
+    """Whether a process runs (one that has ended and waits to be collected does not)."""
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def in_ci():
+    """Whether this is a machine on which the sandbox tests have to run."""
+    return bool(os.environ.get("CI")) and sys.platform == "linux"

@@ -1,0 +1,50 @@
+"""The stored notebooks, as the tests read them."""
+
+import re
+
+import nbformat
+
+from course_utils import repository
+
+PATHS = repository.stored()
+
+
+def name(path):
+    """How a test's report calls a notebook: notebooks/01_topic."""
+    return f"{path.parent.name}/{path.stem}"
+
+
+def read(path):
+    """A stored notebook."""
+    return nbformat.read(path, as_version=4)
+
+
+def code_cells(notebook):
+    """The notebook's code cells."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def prose(notebook):
+    """The notebook's words."""
+    return "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+
+
+def printed(cell):
+    """What a cell printed, pictures as their alt text."""
+    texts = []
+    for output in cell.outputs:
+        texts.append(output.get("text") or output.get("data", {}).get("text/plain") or output.get("evalue", ""))
+    return "".join(texts)
+
+
+def pictures(cell):
+    """(picture in base64, alt text) of every picture in a cell's outputs."""
+    for output in cell.outputs:
+        for kind, picture in output.get("data", {}).items():
+            if kind.startswith("image/"):
+                yield picture, output.metadata.get(kind, {}).get("alt", "")
+
+
+def links(markdown):
+    """The targets of all links and pictures in a Markdown text."""
+    return re.findall(r"\]\(([^)\s]+)\)", markdown) + re.findall(r"""(?:src|href)=["']([^"']+)""", markdown)

@@ -1,0 +1,249 @@
+"""One submission to one report: each gets the score that it honestly deserves, with the reason."""
+
+import itertools
+import json
+
+import pytest
+
+from course_utils.exercises import EXERCISES
+from course_utils.grading import grader, pages, records
+from course_utils.grading.platforms.gradescope import results_of
+from course_utils.grading.records import Student
+from course_utils.judging.calls import perform
+from course_utils.judging.judge import judge
+from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
+from tests.answers import ANSWERS
+from tests.support import handed_in, stored
+from tests.support.handed_in import notebook, packed
+from tests.support.sandboxes import sandbox  # noqa: F401
+
+IMPORTS = """import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.autograd.functional import jacobian
+
+"""
+WHO = Student("jane", "Jane Doe")
+CHECKED = [id for id, exercise in EXERCISES.items() if exercise.chapter == 3]
+
+
+@pytest.fixture
+def graded(sandbox):
+    """Grade notebooks (their bytes) as one submission: {id: Graded} and the Report."""
+
+    def of(*contents):
+        made = grader.grade_submission(
+            grader.Task(WHO, [(f"{k}.ipynb", content) for k, content in enumerate(contents)], [], ""), sandbox
+        )
+        return {entry.result.id: entry for entry in made.graded}, made
+
+    return of
+
+
+def answers(found):
+    """{id: status} of chapter 3's exercises."""
+    return {id: found[id].result.status for id in CHECKED}
+
+
+def only(id, status):
+    """What `answers` gives when one exercise alone was attempted."""
+    return {other: status if other == id else NOT_ATTEMPTED for other in CHECKED}
+
+
+@pytest.mark.parametrize("path", stored.PATHS, ids=stored.name)
+def test_stored_notebooks_get_all_points_or_none(path, graded):
+    found, made = graded(path.read_bytes())
+    status = RIGHT if path.parent.name == "solutions" else NOT_ATTEMPTED
+    own = [entry for id, entry in found.items() if EXERCISES[id].chapter in made.chapters]
+    assert {entry.result.status for entry in own} <= {status} and not any(entry.remarks for entry in own)
+    assert all(
+        entry.result.status == NOT_ATTEMPTED
+        for id, entry in found.items()
+        if EXERCISES[id].chapter not in made.chapters
+    )
+
+
+@pytest.mark.parametrize("marks", [True, False], ids=["with marks", "marks stripped"])
+def test_right_and_wrong_answers_are_told_apart_with_the_mistakes_name(marks, graded):
+    assert answers(graded(packed(notebook({"3.2": handed_in.RIGHT}, marks)))[0]) == only("3.2", RIGHT)
+    found, _ = graded(packed(notebook({"3.2": handed_in.WRONG}, marks)))
+    assert answers(found) == only("3.2", NOT_YET)
+    assert found["3.2"].result.mistake == "future not masked"
+
+
+def rounds():
+    """Every answer of the tests in as few notebooks as can be: [(chapter, {exercise: answer})]."""
+    given = {}
+    for answer in ANSWERS:
+        given.setdefault(answer.exercise, []).append(answer)
+    for chapter in sorted({EXERCISES[id].chapter for id in given}):
+        columns = [given[id] for id in given if EXERCISES[id].chapter == chapter]
+        for row in itertools.zip_longest(*columns):
+            yield chapter, {answer.exercise: answer for answer in row if answer}
+
+
+@pytest.mark.parametrize(
+    "chapter, row", [pytest.param(*found, id=f"{found[0]}-{k}") for k, found in enumerate(rounds())]
+)
+def test_grading_and_check_agree_on_every_answer(chapter, row, graded):
+    texts = {id: IMPORTS + answer.source for id, answer in row.items()}
+    found, _ = graded(packed(notebook(texts, chapter=chapter)))
+    for id, answer in row.items():
+        checked = judge(EXERCISES[id], perform(answer.object, EXERCISES[id].calls))
+        result = found[id].result
+        assert (result.status, result.points, result.mistake) == (checked.status, checked.points, checked.mistake), (
+            answer
+        )
+
+
+def test_the_last_definition_counts_and_the_report_says_so(graded):
+    made = notebook({"3.2": handed_in.RIGHT})
+    made["cells"].append({"cell_type": "code", "source": handed_in.WRONG, "metadata": {}, "outputs": []})
+    found, _ = graded(packed(made))
+    assert answers(found) == only("3.2", NOT_YET)
+    assert found["3.2"].remarks == [
+        "`my_causal_weights` is defined 2 times in the notebook; the last definition counts."
+    ]
+
+
+def test_a_duplicated_exercise_cell_is_the_same_case(graded):
+    made = notebook({"3.2": handed_in.WRONG})
+    (copy,) = [dict(cell) for cell in made["cells"] if cell["id"] == "exercise-3-2"]
+    made["cells"].append(copy | {"source": handed_in.RIGHT})
+    found, _ = graded(packed(made))
+    assert answers(found) == only("3.2", RIGHT) and "the last definition counts" in found["3.2"].remarks[0]
+
+
+def test_deleted_cells_cost_their_own_points_only(graded):
+    made = notebook({"3.2": handed_in.RIGHT})
+    made["cells"] = [cell for cell in made["cells"] if cell["id"] in ("imports", "exercise-3-2")]
+    found, _ = graded(packed(made))
+    assert answers(found) == only("3.2", RIGHT)
+    assert "not found" in found["3.1"].result.message
+
+
+def test_a_cell_that_is_no_python_is_said_to_be_none(graded):
+    found, _ = graded(packed(notebook({"3.2": "def my_causal_weights(scores:\n    pass"})))
+    assert answers(found) == only("3.2", NOT_YET)
+    assert (
+        "Your cell cannot be read by Python" in found["3.2"].result.message and "line 1" in found["3.2"].result.message
+    )
+
+
+def test_another_name_is_said_to_be_another(graded):
+    found, _ = graded(packed(notebook({"3.2": handed_in.RIGHT.replace("my_causal", "causal")})))
+    assert answers(found) == only("3.2", NOT_YET)
+    assert "defines no `my_causal_weights`" in found["3.2"].result.message
+
+
+def test_an_answer_that_hangs_or_dies_costs_its_own_points_only(graded):
+    for body, words in [("while True: pass", "was stopped"), ("import os; os._exit(0)", "Your code")]:
+        code = f"def my_running_average(sequence):\n    {body}"
+        found, _ = graded(packed(notebook({"3.1": code, "3.2": handed_in.RIGHT})))
+        assert answers(found) == only("3.2", RIGHT) | {"3.1": NOT_YET}
+        assert words in found["3.1"].result.message
+
+
+def test_a_wrong_helper_of_an_earlier_exercise_does_not_cost_twice(graded):
+    """A later answer that is right with the reference helper counts as right, with a remark."""
+    uses = """def my_causal_weights(scores):
+    seen = my_running_average(torch.eye(scores.shape[-1])) > 0
+    return scores.masked_fill(~seen, -torch.inf).softmax(-1)
+"""
+    found, _ = graded(
+        packed(notebook({"3.1": "def my_running_average(sequence):\n    return sequence * 0 + 1", "3.2": uses}))
+    )
+    assert answers(found) == only("3.2", RIGHT) | {"3.1": NOT_YET}
+    (remark,) = found["3.2"].remarks
+    assert "`my_running_average` (exercise 3.1)" in remark
+
+    found, _ = graded(
+        packed(notebook({"3.1": "def my_running_average(sequence):\n    return sequence", "3.2": handed_in.WRONG}))
+    )
+    assert answers(found) == only("3.1", NOT_YET) | {"3.2": NOT_YET} and not found["3.2"].remarks
+
+
+def test_of_two_notebooks_the_better_answer_counts(graded):
+    found, _ = graded(packed(notebook({"3.2": handed_in.WRONG})), packed(notebook({"3.2": handed_in.RIGHT})))
+    assert answers(found) == only("3.2", RIGHT)
+    assert found["3.2"].remarks == ["2 notebooks hold this exercise; the answer in 1.ipynb counts."]
+
+
+@pytest.mark.parametrize(
+    "content, words",
+    [
+        (b"", "0.ipynb is empty."),
+        (b"{", "0.ipynb is damaged or no notebook"),
+        (b'{"cells": []}', "0.ipynb holds no exercise"),
+    ],
+)
+def test_what_holds_nothing_gets_no_points_and_a_reason(content, words, graded):
+    found, made = graded(content)
+    assert answers(found) == only(None, None) and words in made.remarks[0]
+
+
+def test_a_report_survives_the_disk(graded):
+    _, made = graded(packed(notebook({"3.2": handed_in.WRONG})))
+    again = records.from_plain(json.loads(json.dumps(records.plain(made))))
+    assert again == made or [e.result.html() for e in again.graded] == [e.result.html() for e in made.graded]
+    assert again.student == made.student
+
+
+# --- what is written --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def written(graded, tmp_path):
+    """The folder with the pages of a class of one whose names and code are hostile."""
+    _, made = graded(
+        packed(notebook({"3.1": "def my_running_average(s):\n    raise ValueError('<script>alert(1)</script>')"}))
+    )
+    made = records.Report(
+        Student("jane", "=cmd|<script>x</script>"), made.graded, [3], ["<img src=//x>"], made.protection, ""
+    )
+    pages.write_all(tmp_path, [made], [3])
+    return tmp_path, made
+
+
+def test_pages_need_no_network_and_run_no_script_whatever_students_write(written):
+    out, _ = written
+    for page in [out / "summary.html", out / "feedback/jane.html"]:
+        text = page.read_text(encoding="utf-8")
+        assert "default-src 'none'" in text
+        assert "<script" not in text and "<img" not in text and "&lt;script&gt;" in text
+        assert "http://" not in text and "https://" not in text
+
+
+def test_no_field_of_the_table_is_a_formula(written):
+    import csv
+
+    out, _ = written
+    with open(out / "grades.csv", encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["exercise"] for row in rows] == CHECKED
+    assert not [field for row in rows for field in row.values() if field.startswith(("=", "+", "-", "@"))]
+
+
+def test_the_page_of_a_student_says_what_check_says(written):
+    out, made = written
+    page = (out / "feedback/jane.html").read_text(encoding="utf-8")
+    for entry in made.of([3]):
+        assert entry.result.html() in page
+
+
+def test_the_summary_counts_mistakes(graded, tmp_path):
+    _, made = graded(packed(notebook({"3.2": handed_in.WRONG})))
+    pages.write_all(tmp_path, [made, made], [3])
+    text = " ".join((tmp_path / "summary.html").read_text(encoding="utf-8").split())
+    assert '<td>future not masked</td><td>3.2 Causal weights for a batch</td><td class="number">2</td>' in text
+
+
+def test_gradescope_gets_what_it_reads(written):
+    _, made = written
+    results = results_of(made, made.of([3]))
+    assert results["score"] == 0 and [test["max_score"] for test in results["tests"]] == [
+        EXERCISES[id].points for id in CHECKED
+    ]
+    assert {"name", "score", "max_score", "output", "visibility"} == set(results["tests"][0])

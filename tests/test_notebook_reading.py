@@ -1,0 +1,194 @@
+"""What runs of a submission: the cell of an exercise, what it needs of the cells before, and nothing else."""
+
+import json
+
+import pytest
+
+from course_utils.exercises import EXERCISES
+from course_utils.grading import notebook as reading
+from tests.support.handed_in import NAME, RIGHT, notebook, packed
+
+EXERCISE = EXERCISES["3.2"]
+NAMES = {2: ["my_scores"], 3: ["my_running_average", "my_causal_weights"]}
+
+
+def read(*texts, name="x.ipynb", **more):
+    """A notebook of code cells with these texts."""
+    listed = [{"cell_type": "code", "source": text} for text in texts]
+    return reading.read(name, packed({"cells": listed, **more}), NAMES)
+
+
+def needed(*texts, name="my_causal_weights"):
+    """What runs of these cells, without empty lines."""
+    found = read(*texts)
+    ran, _ = found.needed(found.defining(EXERCISE)[-1], name)
+    return [[line for line in text.split("\n") if line] for text in ran]
+
+
+def test_only_what_the_answer_needs_runs():
+    assert needed(
+        "from somewhere import *",
+        "import torch\nimport matplotlib.pyplot as plt\nprint('hello')",
+        "for step in range(10**9): train()",
+        "def helper(x):\n    return torch.tril(x) * FACTOR\n\n\ndef other(): pass",
+        "FACTOR = 2; UNUSED = 3\nplt.plot([1])\nimage = plt.figure()",
+        "torch.manual_seed(1)\n@torch.no_grad()\ndef my_causal_weights(scores):\n    return helper(scores)\nprint(1)",
+        "helper = None",
+    ) == [
+        ["from somewhere import *"],
+        ["import torch"],
+        ["def helper(x):", "    return torch.tril(x) * FACTOR"],
+        ["FACTOR = 2; UNUSED = 3"],
+        ["@torch.no_grad()", "def my_causal_weights(scores):", "    return helper(scores)"],
+    ]
+
+
+def test_what_a_name_needs_comes_along_however_it_is_set():
+    answer = "def my_causal_weights(scores):\n    return box.size, device, table, K.a"
+    assert [
+        lines[0]
+        for lines in needed(
+            "try:\n    from there import box\nexcept ImportError:\n    box = None",
+            "if True:\n    device = 'cpu'",
+            "table = {}",
+            "for k in range(3):\n    table[k] = k",
+            "class K(Base): pass",
+            "Base = object",
+            "K.a = 3",
+            "with open('x') as table: pass",
+            answer,
+        )
+    ] == [
+        "try:",
+        "if True:",
+        "table = {}",
+        "for k in range(3):",
+        "class K(Base): pass",
+        "Base = object",
+        "K.a = 3",
+        "with open('x') as table: pass",
+        answer.split("\n")[0],
+    ]
+
+
+def test_lines_keep_their_numbers():
+    found = read("x = 1\n\nprint(x)\ndef my_causal_weights(s):\n    return s")
+    ((text,), _) = found.needed(0, "my_causal_weights")
+    assert text.split("\n").index("    return s") == 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "%matplotlib inline\n!pip install x\nfiles = !ls\nhelp?\n" + RIGHT,
+        "%%time\n" + RIGHT,
+        RIGHT.replace("\n", "\r\n"),
+        "\n" + RIGHT,
+    ],
+    ids=["magics", "a cell magic", "Windows line ends", "empty lines"],
+)
+def test_an_answer_is_found_among(text):
+    assert needed(text)[-1] == RIGHT.strip().split("\n")
+
+
+def test_a_percent_sign_in_python_is_no_magic():
+    text = "def my_causal_weights(s):\n    x = (7\n% 2)\n    return '''\n%time\n!ls'''"
+    assert needed(text) == [text.split("\n")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "%%bash\nrm -rf /",
+        "def broken(:",
+        "(" * 10**5,
+        "-" * 10**5 + "1",
+        "a" + ".b" * 10**5,
+        "x = '\0'",
+        "x = 1\n" * 10**5,
+    ],
+    ids=["bash", "no Python", "brackets", "signs", "dots", "a null", "too long"],
+)
+def test_a_cell_that_is_no_python_costs_no_other(text):
+    assert needed(text, RIGHT) == [RIGHT.strip().split("\n")]
+
+
+# --- which cell is whose? ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("marks", [True, False])
+@pytest.mark.parametrize("name", [NAME, "homework.ipynb"])
+def test_an_exercise_is_found_with_and_without_its_marks_and_name(marks, name):
+    found = reading.read(name, packed(notebook({"3.2": RIGHT}, marks)), NAMES)
+    assert found.chapters == {3}
+    assert [found.cells[place].text for place in found.defining(EXERCISE)] == [RIGHT]
+
+
+def test_without_marks_headings_and_a_telling_name_the_definitions_tell_the_chapter():
+    assert read("def my_scores(x): pass").chapters == {2}
+    assert read("def my_causal_weights(x): pass", "x = 1").chapters == {3}
+    assert read("def my_own(x): pass").chapters == set()
+
+
+def test_a_name_that_two_chapters_ask_for_belongs_to_the_marked_one():
+    marked = {"cell_type": "code", "source": RIGHT, "id": "exercise-2-1"}
+    found = reading.read(
+        "x", packed({"cells": [marked, {"cell_type": "code", "source": RIGHT, "id": "exercise-3-2"}]}), NAMES
+    )
+    assert found.defining(EXERCISE) == [1]
+
+
+def test_nbgraders_mark_is_enough():
+    cell = {"cell_type": "code", "source": "x = 1", "metadata": {"nbgrader": {"grade_id": "exercise-3-2"}}}
+    assert reading.read("x", packed({"cells": [cell]}), NAMES).marked(EXERCISE)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        {"nbformat": 3, "worksheets": [{"cells": [{"cell_type": "code", "input": RIGHT.splitlines(keepends=True)}]}]},
+        {"cells": [{"cell_type": "code", "source": RIGHT}], "metadata": {"kernelspec": {"name": "conda-env-ünï"}}},
+    ],
+    ids=["version 3", "another kernel"],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_other_tools_notebooks_are_read(made, encoding):
+    found = reading.read("x.ipynb", json.dumps(made).encode(encoding), NAMES)
+    assert found.defining(EXERCISE) == [0]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"  \n",
+        b"not json",
+        b"[]",
+        b"3",
+        b'{"cells": 3}',
+        b'{"cells": [3]}',
+        b'{"cells": [{"cell_type": "code", "source": 3}]}',
+        b"[" * 10**5,
+        b"\xff\xfe\xff",
+        b'{"cells": [{"cell_type": "code", "source": [1, 2]}]}',
+        b'{"metadata": {"source": 3}}',
+    ],
+)
+def test_what_is_no_notebook_is_named_as_such(content):
+    with pytest.raises(reading.NoNotebook, match="^is (empty|damaged)"):
+        reading.read("x.ipynb", content, NAMES)
+
+
+def test_fifty_megabytes_of_stored_output_are_read_and_a_structure_that_fills_memory_is_not():
+    made = {"cells": [{"cell_type": "code", "source": RIGHT, "outputs": [{"text": '0.12, [3] "a\\b" \n' * 2_500_000}]}]}
+    content = packed(made)
+    assert len(content) > 50_000_000
+    assert reading.read("x.ipynb", content, NAMES).defining(EXERCISE) == [0]
+    for hostile in [b"[" * 10**7, b'{"a":[' + b"[],[]," * 10**6]:
+        with pytest.raises(reading.NoNotebook, match="memory"):
+            reading.read("x.ipynb", hostile, NAMES)
+
+
+def test_quotes_that_never_close_come_to_an_end():
+    with pytest.raises(reading.NoNotebook, match="damaged"):
+        reading.read("x.ipynb", b'"\\' * 10**7, NAMES)

@@ -1,0 +1,58 @@
+"""The progress bar is there while a cell works, and nothing of it is stored or compared."""
+
+import os
+import subprocess
+import sys
+
+import nbformat
+from nbclient import NotebookClient
+
+from course_utils import training_bar
+from course_utils.repository import ROOT
+
+CELL = """\
+from course_utils.training_bar import with_bar
+print(sum(with_bar(range(7))))
+"""
+
+
+def notebook():
+    """A notebook whose only cell counts with a progress bar and then prints the sum."""
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL)])
+    made.metadata.kernelspec = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return made
+
+
+def run(made):
+    """Run a notebook as a build does."""
+    NotebookClient(made, resources={"metadata": {"path": str(ROOT)}}, coalesce_streams=True).execute()
+    return made
+
+
+def test_only_what_is_printed_afterwards_is_stored():
+    (output,) = run(notebook()).cells[0].outputs
+    assert output.text == "21\n"
+
+
+def test_the_bar_shows_how_far_the_work_is(monkeypatch):
+    shown, cleared = [], []
+    monkeypatch.setattr(training_bar.ProgressBar, "display", lambda bar: shown.append(bar.progress))
+    monkeypatch.setattr(training_bar.ProgressBar, "update", lambda bar: shown.append(bar.progress))
+    monkeypatch.setattr(training_bar, "clear_output", lambda: cleared.append(len(shown)))
+    assert list(training_bar.with_bar("abcd")) == list("abcd")
+    assert shown == [0, 1, 2, 3, 4] and cleared == [5]
+    list(training_bar.with_bar(range(5000)))
+    assert len(shown) <= 5 + 1 + training_bar.MOVES, "a long run does not flood the browser"
+
+
+def test_a_fresh_run_compares_only_what_the_cell_leaves(tmp_path):
+    good, bad = run(notebook()), run(notebook())
+    bad.cells[0].outputs[0].text = "22\n"
+    for name, made in [("good", good), ("bad", bad)]:
+        nbformat.write(made, tmp_path / f"{name}.ipynb")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml"]
+    command += [f"--rootdir={ROOT}", "--nbval-cell-timeout=60", "--nbval-current-env"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run([*command, tmp_path], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert "1 failed, 1 passed" in done.stdout, done.stdout
+    assert "Cell outputs differ" in done.stdout and "22" in done.stdout, "the changed output, and nothing else"
