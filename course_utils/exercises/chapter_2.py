@@ -371,16 +371,16 @@ def super_forgotten(case):
 
 
 def hidden_in_a_list(case):
-    if case.reply["unplaced"] and not case.reply["parameters"] and case.reply["listed"]:
+    if case.reply.unplaced and not case.reply.parameters and case.reply.listed:
         return (
             "PyTorch finds 0 parameters in your layer, so nothing of it would be trained. It does not look into"
-            f" `self.{case.reply['listed'][0]}`, a Python list, tuple or dict: give each matrix a name of its own,"
+            f" `self.{case.reply.listed[0]}`, a Python list, tuple or dict: give each matrix a name of its own,"
             " `self.W_query = ...`."
         )
 
 
 def plain_tensors(case):
-    loose = [name for name in case.reply["loose"] if name in case.reply["unplaced"]]
+    loose = [name for name in case.reply.loose if name in case.reply.unplaced]
     if loose:
         return (
             f"`self.{loose[0]}` is a plain tensor: training would not touch it. Wrap the finished tensor in"
@@ -389,7 +389,7 @@ def plain_tensors(case):
 
 
 def bias_left_on(case):
-    biases = [name for name in case.reply["parameters"] if name.endswith(".bias")]
+    biases = [name for name in case.reply.parameters if name.endswith(".bias")]
     if biases:
         return (
             f"Your layer has the parameter {biases[0]}: `nn.Linear` adds a bias of its own unless told otherwise. Use"
@@ -399,7 +399,7 @@ def bias_left_on(case):
 
 def widths_mixed_up(case):
     d_in, d_k, d_out = case.call.arguments
-    shapes = {name.removesuffix(".weight"): sorted(shape) for name, shape in case.reply["parameters"].items()}
+    shapes = {name.removesuffix(".weight"): sorted(shape) for name, shape in case.reply.parameters.items()}
     for name, wrong, right in [("W_query", d_out, d_k), ("W_key", d_out, d_k), ("W_value", d_k, d_out)]:
         if shapes[name] == sorted([d_in, wrong]):
             return (
@@ -419,7 +419,7 @@ def weight_as_stored(case):
 
 def keys_not_turned(case):
     (B, T, _), d_k = case.arguments[0].shape, case.call.arguments[1]
-    as_they_are = f"[{B}, {d_k}] but got: [{B}, {T}]" in case.error and "key" in case.reply["error"]["code"]
+    as_they_are = f"[{B}, {d_k}] but got: [{B}, {T}]" in case.error and "key" in case.reply.error.code
     all_turned = f"tensor a ({B}) must match the size of tensor b ({d_k})" in case.error  # by .T
     if as_they_are or all_turned:
         return (

@@ -41,14 +41,14 @@ def dropped_numbers(case):
 
 
 def given_changed(case):
-    if case.reply.get("changed"):
+    if case.reply.changed:
         return (
             "Your code changed the x that it was given: whoever called it needs it again. Return a new tensor instead."
         )
 
 
 def same_coins_each_time(case):
-    values = [value for value in case.reply["values"] if isinstance(value, torch.Tensor)]
+    values = [value for value in case.reply.values if isinstance(value, torch.Tensor)]
     if case.want is None and len(values) > 1 and torch.equal(*values):
         return (
             "Two calls in a row dropped the same numbers: a generator was seeded anew, or coins were kept from the"
@@ -57,7 +57,7 @@ def same_coins_each_time(case):
 
 
 def another_generator(case):
-    first, again = case.reply["values"][0], case.reply.get("again")
+    first, again = case.reply.values[0], case.reply.again
     if isinstance(first, torch.Tensor) and isinstance(again, torch.Tensor) and not torch.equal(first, again):
         return (
             "The generator was put back to the same start, and other numbers were dropped: your coins come from"
@@ -486,7 +486,7 @@ def scaled_by_all_three(case):
 
 
 def an_extra_bias(case):
-    rows = [name for name, shape in case.reply["parameters"].items() if len(shape) == 1]
+    rows = [name for name, shape in case.reply.parameters.items() if len(shape) == 1]
     if rows:
         return f"Your layer has a bias, `{rows[0]}`, and should have none: `nn.Linear(..., bias=False)`."
 

@@ -75,8 +75,8 @@ def dropped_in_heads(case):
 
 
 def one_head_for_all(case):
-    found, wanted = len(case.reply["parameters"]), len(case.call.weights)
-    if case.reply["unplaced"] and not case.reply["listed"] and found == 3 < wanted:
+    found, wanted = len(case.reply.parameters), len(case.call.weights)
+    if case.reply.unplaced and not case.reply.listed and found == 3 < wanted:
         return (
             f"Your layer has the 3 matrices of one head; {wanted // 3} heads have {wanted}. A head that is called (or"
             " listed) several times is still one head: make a new one for each."
@@ -149,7 +149,7 @@ def judged_by_properties(call):
 
 def asked(case):
     """What the learner asked of the class, by name; {} if they made nothing with it."""
-    return case.value.get("layer", {}).get("asked", {}) if isinstance(case.value, dict) else {}
+    return case.value.get("layer", {}) if isinstance(case.value, dict) else {}
 
 
 def made_with(wanted):
@@ -161,8 +161,9 @@ def made_with(wanted):
                 "Nothing was made with the class that your function is given. Call the class, and return what it makes."
             )
         for name, number in wanted(case).items():
-            if asked(case)[name] != number:
-                return f"You made the layer with {name}={asked(case)[name]}; expected {number}."
+            found = asked(case).get(name)
+            if found != number:
+                return f"You made the layer with {name}={found}; expected {number}."
 
     return sentence
 

@@ -343,7 +343,7 @@ def kept_as(sentence, kept):
 
 
 def model_changed(case):
-    if 0 in case.reply["changed"] and np.allclose(mistakes.returned(case), case.want):
+    if 0 in case.reply.changed and np.allclose(mistakes.returned(case), case.want):
         return (
             "The result is right, but the original has changed, too: setting entries writes into the matrix that was"
             " given. Start with out_weight.clone(), or with torch.zeros_like(out_weight)."

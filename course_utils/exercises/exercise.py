@@ -10,9 +10,10 @@ class Exercise:
     """One exercise of a chapter.
 
     id: "3.2". name: what the learner's function or class must be called. why: said to a right answer. hints: from
-    gentle to oracle. draw: () -> the calls put to an answer, the same each time. oracle: call -> what each value in the
-    reply should be (None where only `properties` decide). properties: each case -> None, or a sentence on what is
-    wrong. mistakes: the known ones, most telling first. map: value -> a matrix of weights to draw, or None.
+    gentle to oracle. make_calls: () -> the calls put to an answer, the same each time. oracle: call -> what each value
+    in the reply should be (None where only `properties` decide). properties: each case -> None, or a sentence on what
+    is wrong; each is asked only of an answer that has those before it. mistakes: the known ones, most telling first.
+    map: value -> a matrix of weights to draw, or None.
     """
 
     id: str

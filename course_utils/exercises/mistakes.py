@@ -4,7 +4,7 @@ A mistake here is a function that gives a `Mistake` for one exercise. Many take 
 attention weights in a case: `returned` where the answer returns them, `recovered(...)` where they have to be worked out
 from context vectors. `scores` finds the unscaled scores in a case. Both give arrays (..., T, T) of float64, or None.
 
-A symptom gets a `Case` (see `checking.judging`) and gives the sentence that the learner reads, or None. Where it cannot
+A symptom gets a `Case` (see `judging.judge`) and gives the sentence that the learner reads, or None. Where it cannot
 be measured it may raise what indexing and arithmetic raise.
 """
 
@@ -316,7 +316,7 @@ def values_forgotten(others):
 
 def dropout_in_evaluation(case):
     """4: dropout still on after `eval()`; two calls with the same input differ."""
-    values = case.reply["values"]
+    values = case.reply.values
     if not case.call.training and len(values) > 1 and values[0].shape == values[1].shape:
         first, second = (value.double().numpy() for value in values[:2])
         differ = ~np.isclose(first, second, atol=1e-5, equal_nan=True)
@@ -334,7 +334,7 @@ def heads_by_view(num_heads):
     """5: heads split by `view` alone; in a layer, tokens then mix in a pattern of their own. num_heads: of a case."""
 
     def symptom(case):
-        seen = moved(case.reply["influence"].double().numpy())
+        seen = moved(case.reply.influence.double().numpy())
         T, heads = len(seen), num_heads(case)
         if heads == 1 or not any((seen == pattern).all() for pattern in mixed_by_view(T, heads)):
             return None
@@ -457,8 +457,8 @@ def filled_with_a_number(weights, scaled_scores):
 
 def heads_in_a_list(case):
     """11: heads in a Python list, which PyTorch does not look into."""
-    if case.reply["unplaced"] and case.reply["listed"]:
-        count, name = len(case.reply["parameters"]), case.reply["listed"][0]
+    if case.reply.unplaced and case.reply.listed:
+        count, name = len(case.reply.parameters), case.reply.listed[0]
         return (
             f"PyTorch finds {count} parameters in your layer, and none of those in `self.{name}`: it does not look into"
             " a Python list, so they would never be trained. Use `nn.ModuleList([...])`."
@@ -662,8 +662,8 @@ VIEW_AFTER_TRANSPOSE = Mistake("view after transpose", view_after_transpose)
 
 def error_place(case):
     """ "Line 3, `...`: ", where the reply says so."""
-    error = case.reply["error"]
-    return f"Line {error['line']}, `{error['code']}`: " if error["line"] else ""
+    error = case.reply.error
+    return f"Line {error.line}, `{error.code}`: " if error.line else ""
 
 
 def not_renormalised(weights):
@@ -710,8 +710,8 @@ TABLE_TRANSPOSED = Mistake("query and key swapped", table_transposed)
 
 def mask_is_no_buffer(case):
     """19: a mask kept as a plain attribute, which does not move with the layer. A property: the numbers are right."""
-    if case.reply.get("loose"):
-        name = case.reply["loose"][0]
+    if case.reply.loose:
+        name = case.reply.loose[0]
         return (
             f"`self.{name}` is a plain tensor: `.to(device)` leaves it behind, and on a GPU the layer fails. "
             f"Use self.register_buffer({name!r}, ...)."
@@ -723,8 +723,8 @@ MASK_NO_BUFFER = Mistake("mask not a buffer", mask_is_no_buffer)
 
 def overwritten(case):
     """20: softmax's result changed in place, which gradients need."""
-    gradient = case.reply.get("gradient")
-    if gradient and "modified by an inplace operation" in gradient["message"]:
+    gradient = case.reply.gradient
+    if gradient and "modified by an inplace operation" in gradient.message:
         return (
             "Backward stops: a tensor that gradients need was changed in place. Use masked_fill instead of"
             " masked_fill_, x = x * mask instead of x *= mask, x = x / s instead of x /= s."

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from course_utils.judging import errors, side_effects, stubs
+from course_utils.judging import errors, serialize, side_effects, stubs
 
 LARGEST_TENSOR = 1_000_000  # numbers; no answer of the course comes near it
 LONGEST_TEXT = 500  # characters of a string in a reply
@@ -205,15 +205,14 @@ def made(argument):
 
 
 def anatomy(layer):
-    """Names and shapes of a layer's parameters and buffers, and what PyTorch does not find: tensors that are neither
-    and so will not move ("loose"), and modules or tensors in a plain list, tuple or dict ("listed")."""
+    """Names and shapes of a layer's parameters, and what PyTorch does not find: tensors that are neither parameters nor
+    buffers and so will not move ("loose"), and modules or tensors in a plain list, tuple or dict ("listed")."""
     pytorchs = vars(nn.Module())  # the attributes of every layer
     own = [(name, value) for module in layer.modules() for name, value in vars(module).items() if name not in pytorchs]
     loose = [name for name, value in own if isinstance(value, torch.Tensor)]
     listed = [name for name, value in own if any(isinstance(e, (nn.Module, torch.Tensor)) for e in entries(value))]
     return {
         "parameters": {name: list(tensor.shape) for name, tensor in layer.named_parameters()},
-        "buffers": [name for name, _ in layer.named_buffers()],
         "loose": loose,
         "listed": listed,
     }
@@ -266,7 +265,8 @@ def noted(value):
     if isinstance(value, dict):
         return {"dict": [[noted(key), noted(entry)] for key, entry in list(value.items())[:LONGEST_LIST]]}
     if isinstance(value, nn.Module):
-        return {"layer": anatomy(value) | {"class": type(value).__name__, "asked": getattr(value, "asked", {})}}
+        asked = value.asked if isinstance(value, StandIn) else {}
+        return {"layer": {name: noted(number) for name, number in asked.items()}}
     return {"other": type(value).__name__}
 
 
@@ -276,6 +276,6 @@ def noted_tensor(tensor):
         return {"other": "tensor without numbers (device meta)"}
     if tensor.numel() > LARGEST_TENSOR:
         return {"other": f"tensor of shape {tuple(tensor.shape)}, too large"}
-    if tensor.is_complex() or tensor.is_quantized or tensor.layout != torch.strided:
+    if tensor.dtype not in serialize.DTYPES.values() or tensor.layout != torch.strided:
         return {"other": f"tensor of another kind ({tensor.dtype}, {tensor.layout})"}
     return tensor.detach().as_subclass(torch.Tensor).cpu().clone()

@@ -12,7 +12,7 @@ def described(error, answer):
     """{"type", "message", "line", "code"}: the last line of the learner's own code that the error went through."""
     line, code = place(error, {source.co_filename for source in codes(answer)})
     words = "the function calls itself without end" if isinstance(error, RecursionError) else first_line(error)
-    return {"type": type(error).__name__, "message": words[:LONGEST], "line": line, "code": code[:LONGEST]}
+    return {"type": type(error).__name__[:LONGEST], "message": words[:LONGEST], "line": line, "code": code[:LONGEST]}
 
 
 def first_line(error):

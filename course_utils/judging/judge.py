@@ -1,7 +1,7 @@
 """From an exercise and the replies of an answer to a result: right, or what was seen and the name of the mistake.
 
-Replies may come from a stranger's process, so nothing in them is trusted: whatever does not look like a reply is a
-wrong answer, and no more.
+Replies may come from a stranger's process, so they are read first (`replies`): what cannot be read is a wrong answer,
+and no more.
 """
 
 import warnings
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from course_utils.judging import comparing, errors
+from course_utils.judging import comparing, errors, replies
 from course_utils.judging.result import LARGEST_MAP, NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 
 UNREADABLE = "What came back could not be read."
@@ -25,7 +25,7 @@ class Case:
     """
 
     call: object
-    reply: dict
+    reply: replies.Reply
     arguments: list
     value: object
     want: object
@@ -45,18 +45,18 @@ class Case:
     @property
     def error(self):
         """The message of the error that the answer raised; "" when there was none."""
-        return str(self.reply["error"].get("message", "")) if isinstance(self.reply.get("error"), dict) else ""
+        return self.reply.error.message if self.reply.error else ""
 
 
-def judge(exercise, replies):
-    """The result of an answer's replies to an exercise's calls."""
-    if replies == [{"untouched": True}]:
+def judge(exercise, data):
+    """The result of an answer's replies to an exercise's calls, as they came back."""
+    if replies.untouched(data):
         return result(exercise, NOT_ATTEMPTED, f"Fill in `{exercise.name}`, then run this cell again.")
     try:
-        seen = cases(exercise, replies)
-        wrong = [case for case in seen if case.problem] or with_unmet_properties(exercise, seen)
-    except Exception:  # forged or damaged replies: there is nothing in them to explain
+        seen = cases(exercise, replies.read(data, exercise.calls))
+    except replies.Unreadable:
         return result(exercise, NOT_YET, UNREADABLE)
+    wrong = [case for case in seen if case.problem] or with_unmet_properties(exercise, seen)
     if not wrong:
         return result(exercise, RIGHT, exercise.why)
     name, message = diagnosis(exercise, wrong)
@@ -68,13 +68,11 @@ def result(exercise, status, message, **more):
     return Result(exercise.id, exercise.title, status, errors.presentable(message), exercise.points, **more)
 
 
-def cases(exercise, replies):
+def cases(exercise, found):
     """Every value of the replies beside what was expected."""
-    if not isinstance(replies, list) or len(replies) != len(exercise.calls):
-        raise ValueError("the number of replies is not the number of calls")
     seen = [
         case
-        for call, reply, expected in zip(exercise.calls, replies, exercise.expected)
+        for call, reply, expected in zip(exercise.calls, found, exercise.expected)
         for case in cases_of(call, reply, expected)
     ]
     for case in seen:
@@ -88,11 +86,8 @@ def cases_of(call, reply, expected):
     general = without_values(reply)
     if general:
         return [Case(call, reply, asked[0], None, expected[0], general)]
-    values = reply["values"]
-    if len(values) != len(expected):
-        raise ValueError("the number of values is not the expected one")
     found = []
-    for k, (value, want) in enumerate(zip(values, expected)):
+    for k, (value, want) in enumerate(zip(reply.values, expected, strict=True)):
         problem = comparing.difference(want, value) if want is not None else None
         found.append(Case(call, reply, asked[min(k, len(asked) - 1)], value, want, problem))
     aftermath = after(reply)
@@ -103,16 +98,14 @@ def cases_of(call, reply, expected):
 
 def without_values(reply):
     """Why an answer gave no values, or None."""
-    if reply.get("error"):
-        return error_sentence("Your code stopped", reply["error"])
-    if reply.get("layer") is False:
+    if reply.error:
+        return error_sentence("Your code stopped", reply.error)
+    if not reply.layer:
         return "Your class makes no layer: it must inherit from `nn.Module`."
-    if reply.get("unplaced"):
-        there = (
-            ", ".join(f"{name} {shape}" for name, shape in list(reply["parameters"].items())[:8]) or "nothing to learn"
-        )
+    if reply.unplaced:
+        there = ", ".join(f"{name} {shape}" for name, shape in list(reply.parameters.items())[:8]) or "nothing to learn"
         return (
-            f"The check copies weights into your layer and found no place for {', '.join(reply['unplaced'])}. Yours"
+            f"The check copies weights into your layer and found no place for {', '.join(reply.unplaced)}. Yours"
             f" has: {there}."
         )
     return None
@@ -120,33 +113,32 @@ def without_values(reply):
 
 def after(reply):
     """What is wrong although the values are right: arguments changed, or no gradient."""
-    if reply.get("changed"):
+    if reply.changed:
         return (
             "The result is right, but your code changed what it was given. Work on a new tensor (`x = x + 1`, not `x +="
             " 1`)."
         )
-    if reply.get("gradient"):
-        return error_sentence("The numbers are right, but no gradient comes back", reply["gradient"])
+    if reply.gradient:
+        return error_sentence("The numbers are right, but no gradient comes back", reply.gradient)
     return None
 
 
 def error_sentence(opening, error):
     """An error in the learner's code, in one line."""
-    code = f", `{error['code']}`" if error["code"] else ""  # of a function made by exec there is none to show
-    where = f" in line {error['line']}{code}" if error["line"] else ""
-    name = f"{error['type']}: " if error["type"] else ""
-    return f"{opening}{where}: {name}{error['message']}"
+    code = f", `{error.code}`" if error.code else ""  # of a function made by exec there is none to show
+    where = f" in line {error.line}{code}" if error.line else ""
+    name = f"{error.type}: " if error.type else ""
+    return f"{opening}{where}: {name}{error.message}"
 
 
 def with_unmet_properties(exercise, seen):
-    """The cases that break a property of the exercise, with the sentence as their problem."""
-    broken = []
+    """The cases that break the first broken property of the exercise, with the sentence as their problem."""
     for check in exercise.properties:
         for case in seen:
-            if sentence := check(case):
-                case.problem = sentence
-                broken.append(case)
-    return broken
+            case.problem = check(case)
+        if broken := [case for case in seen if case.problem]:
+            return broken
+    return []
 
 
 def diagnosis(exercise, wrong):

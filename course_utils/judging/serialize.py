@@ -81,5 +81,6 @@ def restored(data, numbers):
     size = math.prod(shape) * DTYPES[name].itemsize
     if size > len(numbers):
         raise ValueError("numbers are missing")
-    raw = torch.from_numpy(np.frombuffer(numbers[:size], dtype=np.uint8).copy())
-    return raw.view(DTYPES[name]).view(shape), numbers[size:]
+    tensor = torch.empty(shape, dtype=DTYPES[name])
+    tensor.flatten().view(torch.uint8).numpy()[:] = np.frombuffer(numbers[:size], dtype=np.uint8)
+    return tensor, numbers[size:]

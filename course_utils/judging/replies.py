@@ -1,0 +1,173 @@
+"""Replies from a stranger's process, read once into what the judge knows: nothing in them is trusted before that.
+
+`read` gives a `Reply` for each call. Its values are None, truth values, numbers, texts, tensors, lists of these, and
+dicts as `calls.noted` makes them: {"dict": pairs}, {"layer": numbers} and {"other": words}. Anything else, wherever it
+stands, is Unreadable.
+"""
+
+from dataclasses import dataclass, field
+
+import torch
+
+from course_utils.judging import serialize
+from course_utils.judging.calls import LARGEST_TENSOR, LONGEST_LIST, LONGEST_TEXT, FunctionCall
+
+DEEPEST = 20  # lists in lists
+LARGEST_NUMBER = 2**63  # NumPy holds no larger whole number
+PLAIN = (type(None), bool, int, float, str)
+
+
+class Unreadable(ValueError):
+    """What came back are no replies to these calls."""
+
+
+@dataclass(frozen=True)
+class Error:
+    """An error in an answer's code: its type and message, and the line of the answer, 0 where there is none to show."""
+
+    type: str
+    message: str
+    line: int
+    code: str
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What an answer did with one call, as `calls.call_function` and `calls.call_layer` noted it."""
+
+    values: list = field(default_factory=list)
+    error: Error | None = None
+    gradient: Error | None = None
+    again: object = None
+    changed: list[int] = field(default_factory=list)
+    layer: bool = True
+    parameters: dict[str, list[int]] = field(default_factory=dict)
+    loose: list[str] = field(default_factory=list)
+    listed: list[str] = field(default_factory=list)
+    unplaced: list[str] = field(default_factory=list)
+    influence: torch.Tensor | None = None
+
+    @property
+    def cut_short(self):
+        """Whether the answer came to no result."""
+        return bool(self.error or self.unplaced or not self.layer)
+
+
+def untouched(data):
+    """Whether this says that the answer is still the stub."""
+    return type(data) is list and len(data) == 1 and is_record(data[0], {"untouched"}) and data[0]["untouched"] is True
+
+
+def read(data, calls):
+    """One Reply per call, from what came back for all of them. Unreadable for anything else."""
+    demand(type(data) is list and len(data) == len(calls))
+    return [reply(entry, call) for entry, call in zip(data, calls)]
+
+
+def reply(data, call):
+    """The Reply to one call. It has all values that the call asks for, unless the answer stopped before."""
+    demand(type(data) is dict and all(type(name) is str and name in PARTS for name in data))
+    found = Reply(**{name: PARTS[name](part) for name, part in data.items()})
+    asked = call.repeat if isinstance(call, FunctionCall) else len(call.inputs)
+    demand(len(found.values) <= asked if found.cut_short else len(found.values) == asked)
+    return found
+
+
+def demand(condition):
+    """Raise Unreadable where a condition does not hold."""
+    if not condition:
+        raise Unreadable
+
+
+def is_record(data, names):
+    """Whether this is a dict with exactly these names."""
+    return type(data) is dict and all(type(name) is str for name in data) and data.keys() == names
+
+
+def value(data, depth=0):
+    """A value, however deep its lists."""
+    demand(depth < DEEPEST)
+    if type(data) is torch.Tensor:
+        return tensor(data)
+    if type(data) is list:
+        demand(len(data) <= LONGEST_LIST)
+        return [value(entry, depth + 1) for entry in data]
+    if type(data) is not dict:
+        return plain(data)
+    if is_record(data, {"dict"}):
+        pairs = value(data["dict"], depth + 1)
+        demand(type(pairs) is list and all(type(pair) is list and len(pair) == 2 for pair in pairs))
+        return {"dict": pairs}
+    if is_record(data, {"layer"}):
+        return {"layer": table(data["layer"], plain)}
+    demand(is_record(data, {"other"}))
+    return {"other": text(data["other"])}
+
+
+def plain(data):
+    """None, a truth value, a number or a text."""
+    demand(type(data) in PLAIN)
+    demand(type(data) is not int or abs(data) < LARGEST_NUMBER)
+    return text(data) if type(data) is str else data
+
+
+def tensor(data):
+    """A tensor with numbers of a known kind."""
+    demand(type(data) is torch.Tensor and data.layout == torch.strided and data.device.type == "cpu")
+    demand(data.dtype in serialize.DTYPES.values() and data.numel() <= LARGEST_TENSOR)
+    return data.detach()
+
+
+def text(data):
+    """A text."""
+    demand(type(data) is str and len(data) <= LONGEST_TEXT)
+    return data
+
+
+def whole(data):
+    """A size, a place or a line: a whole number that is not negative."""
+    demand(type(data) is int and 0 <= data < LARGEST_NUMBER)
+    return data
+
+
+def truth(data):
+    """True or False."""
+    demand(type(data) is bool)
+    return data
+
+
+def several(kind):
+    """A reader of lists with entries of one kind."""
+
+    def entries(data):
+        demand(type(data) is list and len(data) <= LONGEST_LIST)
+        return [kind(entry) for entry in data]
+
+    return entries
+
+
+def table(data, kind):
+    """A dict from names to entries of one kind."""
+    demand(type(data) is dict and len(data) <= LONGEST_LIST)
+    return {text(name): kind(entry) for name, entry in data.items()}
+
+
+def error(data):
+    """An error as `errors.described` tells it."""
+    demand(is_record(data, {"type", "message", "line", "code"}))
+    return Error(text(data["type"]), text(data["message"]), whole(data["line"]), text(data["code"]))
+
+
+PARTS = {
+    "values": several(value),
+    "error": error,
+    "gradient": lambda data: None if data is None else error(data),
+    "again": value,
+    "changed": several(whole),
+    "layer": truth,
+    "parameters": lambda data: table(data, several(whole)),
+    "loose": several(text),
+    "listed": several(text),
+    "unplaced": several(text),
+    "influence": lambda data: None if data is None else tensor(data),
+}
