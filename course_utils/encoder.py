@@ -18,7 +18,9 @@ class EncoderLayer(nn.Module):
         super().__init__()
         self.attention = CrossAttention(d_model, num_heads)
         self.norm_1 = nn.LayerNorm(d_model, eps=1e-12)
-        self.network = nn.Sequential(nn.Linear(d_model, d_inner), nn.GELU(), nn.Linear(d_inner, d_model))
+        self.network = nn.Sequential(
+            nn.Linear(d_model, d_inner), nn.GELU(), nn.Linear(d_inner, d_model)
+        )
         self.norm_2 = nn.LayerNorm(d_model, eps=1e-12)
 
     def forward(self, x, mask=None):
@@ -38,12 +40,14 @@ class Encoder(nn.Module):
         self.positions = nn.Embedding(512, d_model)
         self.segments = nn.Embedding(2, d_model)
         self.norm = nn.LayerNorm(d_model, eps=1e-12)
-        self.layers = nn.ModuleList(EncoderLayer(d_model, num_heads, d_inner) for _ in range(num_layers))
+        self.layers = nn.ModuleList(
+            EncoderLayer(d_model, num_heads, d_inner) for _ in range(num_layers)
+        )
 
     def embed(self, numbers):
         """The vectors that enter the first layer: word + position + segment, (B, T, d_model)."""
         check_numbers(numbers, self.words, self.positions)
-        positions = self.positions.weight[: numbers.shape[-1]]  # (T, d_model)
+        positions = self.positions.weight[:numbers.shape[-1]]  # (T, d_model)
         x = self.words(numbers) + positions + self.segments.weight[0]  # all in the first segment
         return self.norm(x)  # (B, T, d_model)
 

@@ -17,6 +17,7 @@ from course_utils.grading.sandbox.protection import Protection, Unprotected, pro
 from course_utils.grading.sandbox.sandbox import Sandbox
 from course_utils.judging.calls import perform
 from course_utils.judging.judge import judge
+from course_utils.repository import ROOT
 from tests.answers import ANSWERS
 from tests.support import sandboxes, stored
 from tests.support.sandboxes import IMPORTS, RIGHT, WRONG, best, look, result, sandbox
@@ -199,7 +200,7 @@ def test_asked_to_run_without_protection_it_grades_the_same(monkeypatch):
 def test_a_probe_notices_when_a_measure_does_not_hold(way, monkeypatch):
     sandboxes.skip_without(way)
     sights = machine.sights()
-    monkeypatch.setattr(machine, "sights", lambda: sights | {"folders": [*sights["folders"], str(machine.COURSE)]})
+    monkeypatch.setattr(machine, "sights", lambda: sights | {"folders": [*sights["folders"], str(ROOT)]})
     assert not works(way)
 
 

@@ -52,4 +52,6 @@ def wanted_exports(options):
         if export.path.resolve().parent == options.out.resolve():
             sys.exit(f"{export.path} lies where its filled copy will be written, so move it out of {options.out}.")
         taken.add(export.path.name.casefold())
+    for export in exports:
+        export.prepare()
     return exports

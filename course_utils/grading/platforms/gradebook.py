@@ -164,7 +164,10 @@ class Filling:
 
     def __init__(self, platform, path, wanted):
         self.platform, self.path, self.wanted = platform, path, wanted
-        self.content = path.read_bytes()  # read before hours of grading, not after
+
+    def prepare(self):
+        """Read the file before hours of grading, not after."""
+        self.content = self.path.read_bytes()
         self.fill([])
 
     def fill(self, scores):

@@ -22,10 +22,11 @@ class Platform:
         """Add the options that ask for this platform's files to the `grade` command."""
 
     def export(self, options):
-        """What the options ask for, checked as far as it can be before anything is graded; None where for nothing.
+        """What the options ask for; None where for nothing.
 
-        It has `path`, a file of which `out` gets a filled copy (or None), and `write(out, reports, scores)`, which
-        gives the sentences to say. reports: [(student's key, report, its graded exercises that count)]. scores:
-        [(student, points, highest possible points)].
+        It has `path`, a file of which `out` gets a filled copy (or None); `prepare()`, which ends the program with a
+        sentence where that cannot be done; and `write(out, reports, scores)`, which gives the sentences to say.
+        reports: [(student's key, report, its graded exercises that count)]. scores: [(student, points, highest possible
+        points)].
         """
         return None
