@@ -1,7 +1,16 @@
-"""Writing files so that a reader never meets half of one. Standard library only."""
+"""Writing files so that a reader never meets half of one, and one writer at a time. Standard library only."""
 
+import contextlib
+import math
 import os
+import sys
 import tempfile
+import time
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 
 def replace(path, content):
@@ -15,3 +24,33 @@ def replace(path, content):
     except BaseException:
         os.unlink(beside)
         raise
+
+
+@contextlib.contextmanager
+def locked(path, seconds=math.inf, waiting=""):
+    """Hold the lock that the file `path` stands for, which one process has at a time. Gives the open file.
+
+    Waits up to so many seconds, then raises TimeoutError. waiting: what to print when there is something to wait for.
+    """
+    end = time.monotonic() + seconds
+    with open(path, "w") as lock:
+        while not taken(lock):
+            if time.monotonic() > end:
+                raise TimeoutError(f"{path} is locked by another process")
+            if waiting:
+                print(waiting, flush=True)
+            waiting = ""
+            time.sleep(0.1)
+        yield lock
+
+
+def taken(lock):
+    """Whether this process now holds the lock on an open file; False while another one does."""
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except OSError:
+        return False

@@ -7,8 +7,6 @@ import json
 import os
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from course_utils import files
 from course_utils.judging.result import MARK, NOT_ATTEMPTED, NOT_YET, RIGHT
 
@@ -42,11 +40,11 @@ def change(id, **news):
     if not file():
         return
     try:
-        with FileLock(file().with_name(f".{file().name}.lock"), timeout=PATIENCE):
+        with files.locked(file().with_name(f".{file().name}.lock"), PATIENCE):
             known = read()
             known[id] = known.get(id, {}) | news
             files.replace(file(), json.dumps(known, indent=1, sort_keys=True).encode())
-    except (OSError, Timeout, ValueError):  # read-only or busy: it stays in memory
+    except (OSError, ValueError):  # read-only or busy: it stays in memory
         pass
 
 

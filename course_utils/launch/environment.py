@@ -5,7 +5,6 @@ Binder, an activated environment), it is used as it is. Otherwise .venv is made,
 install left it.
 """
 
-import contextlib
 import importlib.util
 import os
 import platform
@@ -14,9 +13,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from importlib.metadata import Distribution
 
+from course_utils.files import locked
 from course_utils.repository import ROOT
 
 VENV = ROOT / ".venv"
@@ -54,7 +53,9 @@ def python_with(*files):
     if not missing(files, sys.path):
         return sys.executable
     if not ready(files):
-        with locked():
+        waiting = "Another command is installing into .venv; waiting for it ..."
+        with locked(ROOT / ".venv.lock", waiting=waiting) as lock:
+            os.set_inheritable(lock.fileno(), True)  # an install that outlives a killed parent keeps it
             if not ready(files):  # another start may have done it meanwhile
                 install(files)
     return str(venv_python())
@@ -124,36 +125,6 @@ def usable(python):
     """
     try:
         return subprocess.run([python, "-c", PROBE], capture_output=True).returncode == 0
-    except OSError:
-        return False
-
-
-@contextlib.contextmanager
-def locked():
-    """Wait until no other start of this clone is installing, and keep others waiting."""
-    with open(ROOT / ".venv.lock", "w") as lock:
-        announced = False
-        while not taken(lock):
-            if not announced:
-                print("Another command is installing into .venv; waiting for it ...", flush=True)
-            announced = True
-            time.sleep(1)
-        yield
-
-
-def taken(lock):
-    """Whether this process now holds the lock on an open file; False while another one does."""
-    try:
-        if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            os.set_inheritable(lock.fileno(), True)  # an install that outlives a killed parent keeps it
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
     except OSError:
         return False
 

@@ -7,8 +7,8 @@ import sys
 import venv
 
 import pytest
-from filelock import FileLock
 
+from course_utils.files import locked
 from course_utils.repository import ROOT
 
 FOLDER = ROOT / ".environments"  # git ignores it
@@ -20,7 +20,7 @@ def python_with(name, *requirements):
     folder = FOLDER / f"{name}-{digest}"
     python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     FOLDER.mkdir(exist_ok=True)
-    with FileLock(f"{folder}.lock"):
+    with locked(f"{folder}.lock"):
         if not (folder / "complete").exists():
             venv.create(folder, with_pip=True, clear=True)
             command = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *requirements]
