@@ -28,13 +28,20 @@ def test_the_course_needs_its_six_packages_and_no_more():
     assert sorted(names) == ["ipywidgets", "jupyterlab", "jupytext", "matplotlib", "nbval", "torch"]
 
 
-def test_every_place_names_the_same_oldest_python():
+def test_every_place_names_the_same_pythons():
     listed = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
     matrix = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert "python=3.11" in listed
-    assert matrix["jobs"]["test"]["strategy"]["matrix"]["python"][0] == "3.11"
-    assert project["requires-python"] == ">=3.11"
+    oldest, *_, newest = matrix["jobs"]["test"]["strategy"]["matrix"]["python"]
+    assert f"python={oldest}" in listed
+    major, minor = newest.split(".")
+    assert project["requires-python"] == f">={oldest},<{major}.{int(minor) + 1}"
+    assert f"Python {oldest} to {newest}" in (ROOT / "README.md").read_text(encoding="utf-8")
+    for file, sentence in {
+        "__main__": f"Python {oldest} or newer",
+        "launch/environment": f"{oldest} to {newest}",
+    }.items():
+        assert sentence in (ROOT / f"course_utils/{file}.py").read_text(encoding="utf-8")
 
 
 def test_the_commands_that_people_and_ci_are_told_to_run_exist():

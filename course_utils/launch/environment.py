@@ -185,7 +185,7 @@ def step(command):
         sys.exit(
             f"pip found no {absent[1]} for Python {PYTHON} on "
             f"{platform.system()} {platform.machine()}: check the package index that pip is set to, or try another "
-            "Python, 3.11 to 3.13."
+            "Python, 3.11 to 3.14."
         )
     sys.exit(f"{complaints}\nThe step above failed: {' '.join(map(str, command))}")
 
