@@ -1,5 +1,6 @@
 """The command line: python3 -m course_utils COMMAND. An old Python must be able to read this file."""
 
+import importlib
 import sys
 
 COMMANDS = {  # each stands in a file of its name in launch/
@@ -22,8 +23,6 @@ def main(arguments):
             sys.exit("There is no command %r.\n" % arguments[0] + "\n".join(lines))
         print("\n".join(lines))
         return
-    import importlib
-
     importlib.import_module("course_utils.launch." + arguments[0]).main(arguments[1:])
 
 

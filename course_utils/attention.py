@@ -19,6 +19,17 @@ from course_utils.validation import (
     check_values,
 )
 
+__all__ = [
+    "CachedMultiHeadAttention",
+    "CausalAttention",
+    "CrossAttention",
+    "FusedMultiHeadAttention",
+    "MultiHeadAttention",
+    "MultiHeadAttentionWrapper",
+    "SelfAttention_v1",
+    "SelfAttention_v2",
+]
+
 
 class SelfAttention_v1(nn.Module):
     """Scaled dot-product attention with three matrices to learn: (T, d_in) to (T, d_out)."""

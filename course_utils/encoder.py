@@ -7,6 +7,8 @@ from torch import nn
 from course_utils.attention import CrossAttention
 from course_utils.validation import check_numbers
 
+__all__ = ["Encoder", "EncoderLayer", "all_weights", "load_encoder", "our_name"]
+
 
 class EncoderLayer(nn.Module):
     """Attention, then a small network for each token alone: (B, T, d_model) to (B, T, d_model).

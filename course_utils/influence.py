@@ -2,6 +2,8 @@
 
 from torch.autograd.functional import jacobian
 
+__all__ = ["influences"]
+
 
 def influences(function, sequence):
     """How strongly input s moves output t of function(sequence): (T, T), row t, column s."""

@@ -6,10 +6,14 @@ any device, with or without gradients), arrays or nested lists. In every map, ro
 
 import base64
 import io
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from IPython.display import display
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+__all__ = ["show_curves", "show_dependencies", "show_scores", "show_weights"]
 
 DOTS_PER_INCH = 100
 LARGEST_WITH_NUMBERS = 8  # tokens; larger maps have no room for numbers
@@ -20,7 +24,15 @@ COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]  # Okabe and Ito's, told 
 STYLES = ["-", "--", ":", "-."]  # and without any colour
 
 
-def show_weights(weights, tokens, *, alt, title="", masked=None, key_tokens=None):
+def show_weights(
+    weights: ArrayLike,
+    tokens: Sequence[str],
+    *,
+    alt: str,
+    title: str = "",
+    masked: ArrayLike | None = None,
+    key_tokens: Sequence[str] | None = None,
+) -> None:
     """Show attention weights as a map from 0 to 1, with the sum of each row beside it.
 
     weights: shape (T, T), or (num_heads, T, T) for a panel per head. tokens: T names. masked: a boolean matrix of shape
@@ -50,7 +62,9 @@ def show_weights(weights, tokens, *, alt, title="", masked=None, key_tokens=None
     show(figure, alt)
 
 
-def show_scores(scores, tokens, *, alt, title="", masked=None):
+def show_scores(
+    scores: ArrayLike, tokens: Sequence[str], *, alt: str, title: str = "", masked: ArrayLike | None = None
+) -> None:
     """Show attention scores as a map whose colours are symmetric around zero; arguments as in show_weights.
 
     Entries of minus infinity are drawn as masked.
@@ -64,7 +78,7 @@ def show_scores(scores, tokens, *, alt, title="", masked=None):
     show(figure, alt)
 
 
-def show_dependencies(depends, tokens, *, alt, title=""):
+def show_dependencies(depends: ArrayLike, tokens: Sequence[str], *, alt: str, title: str = "") -> None:
     """Show which output depends on which input: a boolean matrix (T, T), row t, column s for output t and input s."""
     maps = panels(depends, tokens, tokens)
     if len(maps) > 1:
@@ -76,7 +90,17 @@ def show_dependencies(depends, tokens, *, alt, title=""):
     show(figure, alt)
 
 
-def show_curves(curves, *, x_label, y_label, alt, x=None, title="", logarithmic=False, doublings=False):
+def show_curves(
+    curves: Mapping[str, ArrayLike],
+    *,
+    x_label: str,
+    y_label: str,
+    alt: str,
+    x: ArrayLike | None = None,
+    title: str = "",
+    logarithmic: bool = False,
+    doublings: bool = False,
+) -> None:
     """Show named curves, {name: numbers}, over `x`, or over 0, 1, 2, ... without it.
 
     logarithmic: draw the vertical axis in powers of ten. doublings: draw the horizontal one in powers of two.

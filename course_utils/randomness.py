@@ -7,6 +7,8 @@ These are the two that our sources print; both are computed from draws that do n
 import numpy as np
 import torch
 
+__all__ = ["keep_mask_a", "keep_mask_b"]
+
 MODULUS = 2**31 - 1  # of the generator MCG31m1 in Intel's MKL
 MULTIPLIER = 1132489760
 

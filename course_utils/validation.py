@@ -1,9 +1,23 @@
 """What the attention layers refuse, with a sentence that says what was wrong and what to do."""
 
 import torch
+from torch import Tensor, nn
+
+__all__ = [
+    "check_dropout",
+    "check_heads",
+    "check_input",
+    "check_mask",
+    "check_numbers",
+    "check_pair",
+    "check_room",
+    "check_values",
+]
 
 
-def check_input(x, d_in, weight, longest=None, name="x", width="d_in"):
+def check_input(
+    x: Tensor, d_in: int, weight: Tensor, longest: int | None = None, name: str = "x", width: str = "d_in"
+) -> None:
     """Refuse an input that a layer cannot take; return nothing otherwise.
 
     x: tokens of shape (T, d_in) or (B, T, d_in). weight: any weight of the layer, for its device and dtype.
@@ -40,13 +54,13 @@ def check_input(x, d_in, weight, longest=None, name="x", width="d_in"):
         )
 
 
-def check_dropout(p):
+def check_dropout(p: float) -> None:
     """Refuse a dropout rate outside [0, 1). Raises ValueError."""
     if not 0 <= p < 1:
         raise ValueError(f"dropout is {p}, but it is the share of weights to drop: at least 0 and less than 1.")
 
 
-def check_heads(d_out, num_heads, width="d_out"):
+def check_heads(d_out: int, num_heads: int, width: str = "d_out") -> None:
     """Refuse a number of heads that does not divide d_out; width: what the layer calls it. Raises ValueError."""
     if num_heads < 1 or d_out % num_heads != 0:
         raise ValueError(
@@ -55,7 +69,7 @@ def check_heads(d_out, num_heads, width="d_out"):
         )
 
 
-def check_pair(query_input, key_input):
+def check_pair(query_input: Tensor, key_input: Tensor) -> None:
     """Refuse queries and keys that are not equally many sequences. Raises ValueError."""
     if query_input.shape[:-2] != key_input.shape[:-2]:
         raise ValueError(
@@ -64,7 +78,7 @@ def check_pair(query_input, key_input):
         )
 
 
-def check_values(key_input, value_input):
+def check_values(key_input: Tensor, value_input: Tensor) -> None:
     """Refuse keys and values that do not come in pairs. Raises ValueError."""
     if key_input.shape[:-1] != value_input.shape[:-1]:
         raise ValueError(
@@ -73,7 +87,7 @@ def check_values(key_input, value_input):
         )
 
 
-def check_mask(mask, scores):
+def check_mask(mask: Tensor, scores: Tensor) -> None:
     """Refuse a mask that is not boolean, is elsewhere, or does not fit the scores; raises ValueError.
 
     scores: (B, num_heads, T, S), or (num_heads, T, S) for one sequence. mask: as in CrossAttention.
@@ -95,7 +109,7 @@ def check_mask(mask, scores):
         )
 
 
-def check_room(num_new, num_tokens, longest):
+def check_room(num_new: int, num_tokens: int, longest: int) -> None:
     """Refuse new tokens for which the context has no room. num_tokens: with the new ones. Raises ValueError."""
     if num_tokens > longest:
         raise ValueError(
@@ -104,7 +118,7 @@ def check_room(num_new, num_tokens, longest):
         )
 
 
-def check_numbers(numbers, words, positions):
+def check_numbers(numbers: Tensor, words: nn.Embedding, positions: nn.Embedding) -> None:
     """Refuse token numbers that an encoder has no vectors for. words, positions: its embeddings. Raises ValueError."""
     if numbers.dim() not in (1, 2) or numbers.dtype != torch.long:
         raise ValueError(

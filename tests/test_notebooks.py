@@ -150,9 +150,11 @@ def shown(path):
         yield from definitions(cell.source).items()
 
 
-SHARED = {}  # what chapters build and later ones import
-for room in ("attention", "influence", "randomness", "encoder"):
-    SHARED |= definitions((ROOT / f"course_utils/{room}.py").read_text(encoding="utf-8"))
+SHOWN = {name for path in stored.PATHS for name, _ in shown(path)}
+SHARED = {}  # what chapters build and later ones import: all of a file that holds one such thing
+for path in (ROOT / "course_utils").glob("*.py"):
+    there = definitions(path.read_text(encoding="utf-8"))
+    SHARED |= there if there.keys() & SHOWN else {}
 
 
 @each_notebook

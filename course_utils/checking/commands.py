@@ -24,7 +24,7 @@ class Words:
         return f'<div style="max-width:44em">{rich(self.text)}{code}</div>'
 
 
-def check(id, answer):
+def check(id: str, answer: object) -> Result:
     """The result for an answer to exercise `id`: "right", "not yet" with what was seen, or "not attempted"."""
     if problem := unknown(id, EXERCISES):
         return Result(str(id), "", NOT_YET, problem, 0)
@@ -65,7 +65,7 @@ def unknown(id, known):
     return f"There is no {id!r}. There are: {', '.join(near)}."
 
 
-def hint(id):
+def hint(id: str) -> Words:
     """The next hint for exercise `id`; after the last one, all of them."""
     if problem := unknown(id, EXERCISES):
         return Words(problem)
@@ -76,7 +76,7 @@ def hint(id):
     return Words("These were all hints. " + " ".join(f"({k}) {words}" for k, words in enumerate(hints, start=1)))
 
 
-def solution(id):
+def solution(id: str) -> Words:
     """A worked answer to exercise `id`, once it was attempted."""
     if problem := unknown(id, EXERCISES):
         return Words(problem)
@@ -88,7 +88,7 @@ def solution(id):
     return Words(explanation, code)
 
 
-def answer(id, choice):
+def answer(id: str, choice: str) -> Words:
     """What there is to say to a choice, "a" or "b" or ..., in question `id`."""
     if problem := unknown(id, QUESTIONS):
         return Words(problem)
@@ -103,7 +103,7 @@ def answer(id, choice):
     return Words(f"{'✓' if right else '✗'} {id} {letter}: {question.said[letter]}")
 
 
-def progress(chapter=None):
+def progress(chapter: int | None = None) -> progress_file.Overview | Words:
     """Every exercise of a chapter, or of the whole course, and how far you are with it."""
     chosen = [exercise for exercise in EXERCISES.values() if str(chapter) in ("None", str(exercise.chapter))]
     return progress_file.Overview(chosen) if chosen else Words(f"There is no chapter {chapter}.")

@@ -13,7 +13,9 @@ from course_utils.judging.result import MARK, NOT_ATTEMPTED, NOT_YET, RIGHT
 FILE = "COURSE_PROGRESS"  # the environment variable that names another file; "" keeps everything in memory
 PATIENCE = 2  # seconds to wait for another notebook that is just writing
 
-remembered = {}  # exercise -> {"status", "points", "hints"}: this kernel's, for where no file can be had
+remembered: dict[
+    str, dict
+] = {}  # exercise -> {"status", "points", "hints"}: this kernel's, for where no file can be had
 
 
 def file():
@@ -74,7 +76,7 @@ class Overview:
 
     def __init__(self, exercises):
         known = read()
-        self.chapters = {}
+        self.chapters: dict[int, list] = {}
         for exercise in exercises:
             status = known.get(exercise.id, {}).get("status", NOT_ATTEMPTED)
             self.chapters.setdefault(exercise.chapter, []).append((exercise, status))

@@ -500,7 +500,8 @@ def head_dim(case):
 
 
 def other_divisors(case):
-    (x,), d_in, d_out = case.arguments, *case.call.arguments[:2]
+    (x,) = case.arguments
+    d_in, d_out = case.call.arguments[:2]
     return {
         "scaled by √d_out": math.sqrt(d_out),
         "scaled by d_k, not its root": head_dim(case),

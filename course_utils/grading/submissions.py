@@ -56,7 +56,8 @@ def submissions(start: Path):
     own_name = archive.readable(NOTEBOOK.sub("", start.resolve().name))
     own_name, files = class_folder(own_name, list(archive.files(start)))
     listed = listed_owners(files)
-    grouped, others = {}, []
+    grouped: dict[tuple, list[archive.File]] = {}
+    others = []
     for file in files:
         if is_nobodys(file):
             others.append(file.parts[0])
@@ -65,7 +66,7 @@ def submissions(start: Path):
             grouped.setdefault((unicodedata.normalize("NFC", name), ids), []).append(file)
     if others := [name for name in others if name not in LISTS]:
         print(f"Passed over, since they are nobody's submission: {', '.join(others)}.", file=sys.stderr)
-    taken = set()
+    taken: set[str] = set()
     return [submission(unique_key(name, taken), name, ids, grouped[name, ids]) for name, ids in sorted(grouped)]
 
 

@@ -41,7 +41,7 @@ def dask(address):
 
     Dask moves the tasks of a worker that was lost to another one.
     """
-    from distributed import Client
+    from distributed import Client  # here: only who has a cluster has it
 
     with Client(address, timeout="10s") as client:
         width = 2 * sum(client.ncores().values())

@@ -1,4 +1,7 @@
-"""Live figures: each is one call with your own tensors, and redraws itself when you move a control."""
+"""Live figures: each is one call with your own tensors, and redraws itself when you move a control.
+
+What may come in: a file for each figure, and what several of them draw with. Not: a chapter's numbers or words.
+"""
 
 from course_utils.live.all_heads import show_all_heads
 from course_utils.live.attention import show_attention

@@ -1,6 +1,9 @@
 """Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0."""
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from course_utils import pictures
 from course_utils.live.attention import favourites, words_of
@@ -13,7 +16,7 @@ THUMBNAIL, GAP, LABELS, TITLE, SUMS = 44, 6, 60, 40, 44  # pixels
 MOST_TOKENS = 44  # one pixel each in a small map
 
 
-def show_all_heads(weights, tokens, *, layer=0, head=0):
+def show_all_heads(weights: ArrayLike, tokens: Sequence[str], *, layer: int = 0, head: int = 0) -> None:
     """Show every head of a model as a small map, and one as a large one, with controls for layer, head and query.
 
     weights: (num_layers, num_heads, T, T), T up to 44. tokens: T names. layer, head: the large one at first, from 0.

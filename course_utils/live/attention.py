@@ -1,8 +1,10 @@
 """Attention weights that you can walk through: one map per head, any number of heads, your own sentence."""
 
 import functools
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from course_utils import pictures
 from course_utils.live.base import ALL, LiveFigure, choice
@@ -16,7 +18,14 @@ SUMS = 44  # pixels for a column of row sums
 TITLE = 24  # pixels
 
 
-def show_attention(weights, tokens, *, scores=None, masked=None, key_tokens=None):
+def show_attention(
+    weights: ArrayLike,
+    tokens: Sequence[str],
+    *,
+    scores: ArrayLike | None = None,
+    masked: ArrayLike | None = None,
+    key_tokens: Sequence[str] | None = None,
+) -> None:
     """Show attention weights with controls for the query and the head.
 
     weights: (T, T), or (num_heads, T, T). tokens: T names. scores: the same shape, to be read when you point at a cell;

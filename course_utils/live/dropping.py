@@ -1,6 +1,9 @@
 """Chapter 4: dropout on attention weights: its rate, its seed, two samplers, training and evaluation."""
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from course_utils import pictures
 from course_utils.live.base import LiveFigure, buttons, slider, whole_slider
@@ -14,7 +17,7 @@ TRAIN, EVAL = "train", "eval"
 MOST_TOKENS, TITLE, SUMS = 48, 26, 52  # pixels, the last two
 
 
-def show_dropout(weights, tokens, *, masked=None):
+def show_dropout(weights: ArrayLike, tokens: Sequence[str], *, masked: ArrayLike | None = None) -> None:
     """Show weights after dropout with their row sums, with controls for rate, seed, sampler and mode.
 
     weights: (T, T), T up to 48. tokens: T names. masked: (T, T), True where a cell is hidden. Raises ValueError for

@@ -2,9 +2,11 @@
 
 import copy
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import nn
 
 from course_utils import pictures
@@ -22,7 +24,7 @@ TITLE, SUMS, GAP = 26, 48, 24  # pixels
 MOST_TOKENS = 24  # two maps with names side by side
 
 
-def show_masking(layer, inputs, tokens):
+def show_masking(layer: nn.Module, inputs: ArrayLike, tokens: Sequence[str]) -> None:
     """Show causal weights and the dependency matrix beside them, with controls for the mask.
 
     layer: has the linear layers W_query, W_key and W_value, as SelfAttention_v2. inputs: (T, d_in), T up to 24. tokens:

@@ -1,7 +1,10 @@
 """Chapter 6: padding among the keys, hidden from every query in three ways or in none, until no key is left."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 
 from course_utils import pictures
 from course_utils.live.base import LiveFigure, buttons, whole_slider
@@ -16,7 +19,7 @@ TITLE, SUMS = 26, 48  # pixels
 MOST_TOKENS = 40  # with names beside them
 
 
-def show_padding(scores, tokens, key_tokens):
+def show_padding(scores: ArrayLike, tokens: Sequence[str], key_tokens: Sequence[str]) -> None:
     """Show weights of T queries on S keys, the last of which are padding; controls say how many, and how it is hidden.
 
     scores: (T, S), already divided by √d_k; padding takes the place of a key and scores 0. tokens: T names of the

@@ -1,6 +1,9 @@
 """Chapter 1: one query, step by step: scores, weights, context vector. Every number of an embedding can be changed."""
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from course_utils import pictures
 from course_utils.live.base import LiveFigure, buttons, choice, slider
@@ -15,7 +18,7 @@ CELL, ROW, TOP = 44, 30, 46  # pixels: width of a number, height of a token's ro
 BARS = 150  # pixels: a column of bars with their numbers
 
 
-def show_query_steps(inputs, tokens):
+def show_query_steps(inputs: ArrayLike, tokens: Sequence[str]) -> None:
     """Show how one query attends, with controls for the query, the step and the embeddings.
 
     inputs: embeddings of shape (T, d_in), d_in up to 6. tokens: T names. Raises ValueError for other input.

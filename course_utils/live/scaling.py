@@ -1,6 +1,9 @@
 """Chapter 2: from products to scores to weights, while d_k grows, with and without scaling, at any temperature."""
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from course_utils import pictures
 from course_utils.live.base import LiveFigure, choice, slider, tick, whole_slider
@@ -14,7 +17,7 @@ ACROSS, CELL, ROW = 16, 42, 26  # products per line; pixels
 TOP, BARS, NUMBER = 44, 200, 56  # pixels: headings; a column of bars; room for the number beside a bar
 
 
-def show_scaling(query, keys, tokens):
+def show_scaling(query: ArrayLike, keys: ArrayLike, tokens: Sequence[str]) -> None:
     """Show one query's scores and weights, with controls for d_k, scaling, temperature and the key to open.
 
     query: (d,); keys: (T, d), d up to 128. d_k takes the first numbers of both. tokens: T names of the keys. Raises

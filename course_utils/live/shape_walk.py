@@ -3,9 +3,11 @@
 Every number has the colour of its head, and one number can be followed: whatever it changes is marked.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from course_utils import pictures
 from course_utils.live.base import ALL, LiveFigure, buttons, choice, whole_slider
@@ -42,7 +44,7 @@ class Stage(NamedTuple):
     heads: np.ndarray
 
 
-def show_shape_walk(x, num_heads, tokens):
+def show_shape_walk(x: ArrayLike, num_heads: int, tokens: Sequence[str]) -> None:
     """Show how a tensor is split into heads and merged, step by step, beside a split without transpose.
 
     x: (T, d_out), T up to 8 and d_out up to 16; it serves as queries, keys and values. num_heads divides d_out. tokens:

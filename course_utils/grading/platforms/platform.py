@@ -5,7 +5,7 @@ class Platform:
     """A learning platform: whose a downloaded file is, and how points get back."""
 
     name: str
-    list_file = None  # a file of the download that lists students and is nobody's submission
+    list_file: str | None = None  # a file of the download that lists students and is nobody's submission
 
     def owner(self, name):
         """(name, ids) of the student in the name of a downloaded file or folder, or None. name: without .ipynb, .zip"""

@@ -5,4 +5,6 @@
 
 On the grader's side stand `sandbox` (Sandbox), `protection` (which one this machine offers) and `importable` (the
 course's package as answers may import it). What runs behind the wall stands in `inside`.
+
+What may come in: starting, feeding and ending that process. Not: an exercise, or an expected value.
 """

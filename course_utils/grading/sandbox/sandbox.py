@@ -83,7 +83,7 @@ class Sandbox:
                 "calls": [asking.plain(call) for call in calls],
                 "helpers": helpers or {},
                 "course": importable.modules(chapter),
-                "silent": list(importable.SILENT),
+                "silent": importable.silent(),
             }
         )
         message, trouble = self.ask(request)

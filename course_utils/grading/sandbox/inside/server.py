@@ -6,7 +6,6 @@ child finds in its memory what another student wrote. It speaks with the grader 
 
 import faulthandler
 import gc
-import importlib
 import os
 import select
 import signal
@@ -139,11 +138,12 @@ def alone(course, packages, seconds):
 def load(course, packages):
     """Load torch and what runs an exercise, and forget where the course is. Returns `answering.answer`."""
     sys.path += [folder for folder in packages if folder not in sys.path]
-    import torch
+    import torch  # here: before, it could not be found
 
     torch.set_num_threads(1)  # before its first use: a child must find no pool of threads, and may not make one
     torch.set_num_interop_threads(1)
-    answering = importlib.import_module("course_utils.grading.sandbox.inside.answering")
+    from course_utils.grading.sandbox.inside import answering  # here: it needs torch as it is set now
+
     answering.warm_up()
     sys.path.remove(course)
     for name in [name for name in sys.modules if name.partition(".")[0] == "course_utils"]:
