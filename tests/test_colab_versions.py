@@ -44,19 +44,10 @@ def test_every_notebook_prints_what_is_stored(python):
 
 
 FIGURES = """
-import ipywidgets, torch
-from course_utils.attention import SelfAttention_v2
-from course_utils.live import attention, dropping, masking, padding, query_steps, scaling, shape_walk
+import ipywidgets
+from tests.support import figures
 
-tokens = ["a", "b", "c"]
-x = torch.rand(3, 4)
-weights = torch.softmax(x @ x.T, dim=-1)
-for figure in [
-    attention.attention_figure(weights.repeat(2, 1, 1), tokens), query_steps.query_steps_figure(x, tokens),
-    scaling.scaling_figure(x[0], x, tokens), masking.masking_figure(SelfAttention_v2(4, 2), x, tokens),
-    dropping.dropout_figure(weights, tokens), shape_walk.shape_walk_figure(x, 2, tokens),
-    padding.padding_figure(x @ x.T, tokens, tokens),
-]:
+for figure in figures.every_figure():
     figure.show()
     for control in figure.controls.values():
         if isinstance(control, ipywidgets.Checkbox):

@@ -6,22 +6,22 @@ import re
 import pytest
 import torch
 
-from course_utils import stills
+from course_utils import live, stills
 from course_utils.attention import SelfAttention_v2
 from course_utils.live import attention, base, colours, dropping, masking, padding, query_steps, scaling, shape_walk
 from course_utils.live.png import to_png
 from course_utils.randomness import keep_mask_a, keep_mask_b
+from tests.support import figures
+from tests.support.figures import TOKENS
 from tests.test_pictures import contrast
 
-TOKENS = ["the", "cat", "the", "dog"]
 FUTURE = torch.ones(4, 4).triu(diagonal=1).bool()
 
 
 @pytest.fixture
 def x():
     """Four tokens with four numbers each."""
-    torch.manual_seed(0)
-    return torch.randn(4, 4)
+    return figures.inputs()
 
 
 @pytest.fixture
@@ -30,22 +30,15 @@ def weights(x):
     return torch.softmax(x @ x.T, dim=-1).repeat(3, 1, 1)
 
 
-def every_figure(x, weights):
-    """One of each."""
-    return [
-        attention.attention_figure(weights, TOKENS),
-        query_steps.query_steps_figure(x, TOKENS),
-        scaling.scaling_figure(x[0], x, TOKENS),
-        masking.masking_figure(SelfAttention_v2(4, 2), x, TOKENS),
-        dropping.dropout_figure(weights[0], TOKENS),
-        shape_walk.shape_walk_figure(x, 2, TOKENS),
-        padding.padding_figure(x @ x.T, TOKENS, TOKENS),
-    ]
-
-
 def hovers(figure):
     """What appears on pointing at the figure's parts."""
     return [html.unescape(text) for text in re.findall("<title>(.*?)</title>", figure.picture.value)]
+
+
+@pytest.mark.parametrize("name", live.__all__)
+def test_every_figure_shows_the_numbers_that_torch_computes(name):
+    figure = figures.figure(name)
+    assert figures.examples()[name][1] in hovers(figure)
 
 
 def test_pointing_at_a_cell_says_query_key_score_and_weight(x, weights):
@@ -205,10 +198,10 @@ def test_any_number_of_heads_and_tokens_is_drawn(size, heads):
     assert len(figure.picture.value) < 1_000_000, "a browser can take it"
 
 
-def test_a_still_picture_is_the_same_bytes_again_and_the_output_holds_it_with_alt_text(x, weights, monkeypatch):
+def test_a_still_picture_is_the_same_bytes_again_and_the_output_holds_it_with_alt_text(monkeypatch):
     shown = []
     monkeypatch.setattr(base, "display", lambda bundle, raw, metadata: shown.append((bundle, metadata)))
-    for figure in every_figure(x, weights):
+    for figure in figures.every_figure():
         assert to_png(figure.drawing()) == to_png(figure.drawing())
         figure.show()
     for bundle, metadata in shown:
@@ -226,8 +219,8 @@ def test_what_is_stored_of_a_live_figure_is_the_still_picture():
     assert stills.WIDGET_VIEW in alone["data"], "another widget of the learner's is left alone"
 
 
-def test_figures_take_their_ink_and_page_from_one_theme(x, weights):
-    for figure in every_figure(x, weights):
+def test_figures_take_their_ink_and_page_from_one_theme():
+    for figure in figures.every_figure():
         assert (
             "background:var(--jp-layout-color0, #fff);color:var(--jp-content-font-color0, #111)" in figure.picture.value
         )
@@ -292,6 +285,6 @@ def test_gradients_half_precision_and_rows_that_do_not_sum_to_1_are_drawn(weight
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
-def test_tensors_on_a_gpu_are_drawn_as_on_the_cpu(x, weights):
-    there = [figure.picture.value for figure in every_figure(x.cuda(), weights.cuda())[:3]]
-    assert there == [figure.picture.value for figure in every_figure(x, weights)[:3]]
+def test_tensors_on_a_gpu_are_drawn_as_on_the_cpu():
+    there = [figure.picture.value for figure in figures.every_figure("cuda")]
+    assert there == [figure.picture.value for figure in figures.every_figure()]

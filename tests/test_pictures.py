@@ -7,6 +7,16 @@ from matplotlib import colormaps
 from course_utils import pictures
 
 
+MAPS = [value for name, value in vars(pictures).items() if name.endswith("_MAP")]
+TWO = (torch.eye(2), ["a", "b"])
+EXAMPLES = {  # what each of the functions takes
+    "show_curves": lambda alt: pictures.show_curves({"line": [1, 2]}, x_label="x", y_label="y", alt=alt),
+    "show_dependencies": lambda alt: pictures.show_dependencies(*TWO, alt=alt),
+    "show_scores": lambda alt: pictures.show_scores(*TWO, alt=alt),
+    "show_weights": lambda alt: pictures.show_weights(*TWO, alt=alt),
+}
+
+
 @pytest.fixture
 def shown(monkeypatch):
     """The displayed bundles, in order."""
@@ -15,9 +25,11 @@ def shown(monkeypatch):
     return bundles
 
 
-def test_a_picture_is_the_same_bytes_again_and_carries_its_alt_text(shown):
+@pytest.mark.parametrize("name", pictures.__all__)
+def test_a_picture_is_the_same_bytes_again_and_carries_its_alt_text(name, shown):
+    assert name in EXAMPLES, f"{name}: give it an example in tests/test_pictures.py"
     for _ in range(2):
-        pictures.show_weights(torch.eye(2), ["a", "b"], alt="Each token attends to itself.")
+        EXAMPLES[name]("Each token attends to itself.")
     assert shown[0] == shown[1]
     bundle, metadata = shown[0]
     assert metadata["image/png"]["alt"] == "Each token attends to itself."
@@ -124,7 +136,7 @@ def contrast(one, other):
     return (max(one, other) + 0.05) / (min(one, other) + 0.05)
 
 
-@pytest.mark.parametrize("colours", [pictures.WEIGHTS_MAP, pictures.SCORES_MAP, pictures.DEPENDS_MAP])
+@pytest.mark.parametrize("colours", MAPS)
 def test_numbers_in_cells_are_readable_on_every_colour(colours):
     for step in range(101):
         colour = colormaps[colours](step / 100)
