@@ -6,7 +6,6 @@ from matplotlib import colormaps
 
 from course_utils import pictures
 
-
 MAPS = [value for name, value in vars(pictures).items() if name.endswith("_MAP")]
 TWO = (torch.eye(2), ["a", "b"])
 EXAMPLES = {  # what each of the functions takes
