@@ -287,8 +287,13 @@ def test_it_can_be_reached_where_no_wall_stands(defenceless, unguarded, attack):
 def test_root_could_do_it_in_its_namespaces():
     skip_without(Protection.NAMESPACES)
     with Weakened("calls", "capabilities", way=Protection.NAMESPACES) as rooted:
-        for name, attack in (ROOTS | NAMESPACE).items():
+        for name, attack in ROOTS.items():
             assert look(rooted, reaching(attack, {})) == "done", name
+
+
+def test_a_namespace_can_be_had_where_no_wall_stands(defenceless):
+    skip_without(Protection.NAMESPACES)  # some machines have none for anybody
+    assert look(defenceless, reaching(*NAMESPACE.values(), {})) == "done"
 
 
 # what is refused even by a system without the filter of calls
