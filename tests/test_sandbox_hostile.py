@@ -1,10 +1,9 @@
 """Hostile answers: each gets the score that it honestly deserves, and nothing else on the machine notices.
 
-Every attack is bounded, so that a hole in the sandbox cannot hurt the machine that tests it: it forks a few children
-that end by themselves, takes 1 GB, kills only processes and changes only files that the test made, and knocks only at
-this machine's own door.
+Every attack also runs where the wall that it meets is down, and has to succeed there: otherwise it shows nothing.
 """
 
+import contextlib
 import os
 import platform
 import re
@@ -12,34 +11,86 @@ import signal
 import socket
 import subprocess
 import sys
-import textwrap
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.support.sandboxes import RIGHT, SECONDS, WRONG, alive, descendants, look, result, sandbox
+from course_utils.grading.sandbox.protection import Protection
+from course_utils.judging.calls import perform
+from tests.support.attacks import (
+    ANYBODYS,
+    CHANGING,
+    FOOLING,
+    FORGED,
+    NAIVE,
+    NAMESPACE,
+    NEIGHBOURS,
+    READING,
+    ROOTS,
+    STEALING,
+    TOO_MUCH,
+    WRITING,
+    blunt,
+    forging,
+    reaching,
+)
+from tests.support.sandboxes import (
+    EXERCISE,
+    IMPORTS,
+    RIGHT,
+    SECONDS,
+    WRONG,
+    alive,
+    descendants,
+    look,
+    result,
+    sandbox,
+    skip_without,
+)
+from tests.support.walls import ALL, Weakened
 
 __all__ = ["sandbox"]  # a fixture; pytest finds it by its name
 
 
+@pytest.fixture(scope="module")
+def defenceless():
+    """A sandbox without a wall, which knows all answers."""
+    if sys.platform != "linux":
+        pytest.skip("the sandbox is Linux's")
+    with Weakened(*ALL) as sandbox:
+        yield sandbox
+
+
+@contextlib.contextmanager
+def town(folder):
+    """What an attack is after: ({name: value} for its text, somebody else's process, a network port)."""
+    for name, text in {"submission": "another student's", "grades": "ada,3.2,2", "solution": "SOLUTION"}.items():
+        (folder / name).write_text(text)
+    command = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with subprocess.Popen(command, start_new_session=True) as bystander, socket.create_server(("127.0.0.1", 0)) as door:
+        door.setblocking(False)
+        yield {"folder": str(folder), "process": bystander.pid, "port": door.getsockname()[1]}, bystander, door
+        bystander.kill()
+
+
+@pytest.fixture
+def unguarded(tmp_path):
+    """Victims to which anything may happen: {name: value}."""
+    with town(tmp_path) as (values, _, _):
+        yield values
+
+
 @pytest.fixture
 def victims(tmp_path):
-    """What an attack is after: {name: value} for its text. Afterwards all of it must be as it was."""
-    files = {"submission": "another student's", "grades": "ada,3.2,2", "solution": "SOLUTION"}
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    before = {path.name: path.stat() for path in tmp_path.iterdir()}
-    bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        door.setblocking(False)
-        yield {"folder": str(tmp_path), "process": bystander.pid, "port": door.getsockname()[1]}
+    """Victims that must afterwards be as they were: {name: value}."""
+    with town(tmp_path) as (values, bystander, door):
+        before = {path.name: path.stat() for path in tmp_path.iterdir()}
+        yield values
         with pytest.raises(BlockingIOError):  # nobody knocked
             door.accept()
-    assert bystander.poll() is None, "a process that has nothing to do with it was killed"
-    bystander.kill()
-    bystander.wait()
-    after = {path.name: path.stat() for path in tmp_path.iterdir()}
+        assert bystander.poll() is None, "a process that has nothing to do with it was killed"
+        after = {path.name: path.stat() for path in tmp_path.iterdir()}
     changes = ("st_size", "st_mtime_ns", "st_mode", "st_nlink")
     assert after.keys() == before.keys()
     assert all(getattr(after[name], part) == getattr(before[name], part) for name in before for part in changes)
@@ -123,101 +174,71 @@ def test_what_comes_to_no_answer_is_told_in_a_sentence(sandbox, code, words):
 
 # --- wrong answers that would like to be right ------------------------------------------------------------------------
 
-FORGED = """
-import json, os
-def packed(data):
-    header = json.dumps(data).encode()
-    return len(header).to_bytes(8, "big") + header
-def send(message):
-    for k in range(3, 64):
-        try:
-            os.write(k, message)
-        except OSError:
-            pass
-    os._exit(0)
-"""
-DISHONEST = {
-    "comparisons that are always true": WRONG + "torch.allclose = torch.equal = lambda *a, **b: True",
-    "a tensor that equals everything": """
-class Yes(torch.Tensor):
-    def __eq__(self, other): return True
-    def __sub__(self, other): return 0
-    def all(self): return True
-def my_causal_weights(scores): return scores.softmax(-1).as_subclass(Yes)""",
-    "a tensor with its own functions": """
-class Yes(torch.Tensor):
-    @classmethod
-    def __torch_function__(cls, function, types, arguments=(), named=None): return True
-def my_causal_weights(scores): return scores.softmax(-1).as_subclass(Yes)""",
-    "an object that equals everything": """
-class Yes:
-    def __eq__(self, other): return True
-    def __getattr__(self, name): return self
-    def __call__(self, *a, **b): return self
-def my_causal_weights(scores): return Yes()""",
-    "replies that claim to be right": FORGED + 'send(packed({"dict": [["replies", ["right"] * 4]]}))',
-    "replies that claim a status": FORGED
-    + """
-send(packed({"dict": [["replies", [{"dict": [["status", "right"]]}] * 4]]}))""",
-    "a reply with empty tensors": FORGED
-    + """
-empty = {"dict": [["values", [{"tensor": ["float32", [0, 5, 5]]}]], ["changed", []]]}
-send(packed({"dict": [["replies", [empty] * 4]]}))""",
-    "nan everywhere": "def my_causal_weights(scores): return scores * float('nan')",
-    "a tensor without numbers": "def my_causal_weights(scores): return scores.to('meta')",
-    "ten gigabytes by expand": "def my_causal_weights(scores): return torch.zeros(1).expand(2_500_000_000)",
-    "sys.exit in the function": "def my_causal_weights(scores): raise SystemExit(0)",
-    "the expected values from memory": """
-def my_causal_weights(scores):
-    import gc, sys
-    gc.unfreeze()
-    found = [x for x in gc.get_objects() if isinstance(x, torch.Tensor) and x.shape == scores.shape and x is not scores]
-    frame = sys._getframe()
-    while frame:
-        found += [x for x in frame.f_locals.values() if isinstance(x, torch.Tensor) and x.shape == scores.shape]
-        frame = frame.f_back
-    return next((x for x in found if torch.allclose(x.sum(-1), torch.ones(1))), scores)""",
-    "the solution from the course": """
-from course_utils.checking import solution
-try:
-    exec(str(solution("3.2")))
-    exec(solution("3.2").code)
-except Exception:
-    pass
-def my_causal_weights(scores): return solution("3.2")""",
-    "the oracle of the exercise": """
-try:
-    from course_utils.exercises import EXERCISES
-except ImportError:
-    EXERCISES = None
-def my_causal_weights(scores): return torch.tensor(EXERCISES["3.2"].oracle([scores])[0])""",
-    "the judge in the checker": """
-from course_utils.judging import judge
-judge.judge = lambda exercise, replies: "right"
-def my_causal_weights(scores): return scores""",
-}
 
-
-@pytest.mark.parametrize("code", DISHONEST.values(), ids=DISHONEST.keys())
+@pytest.mark.parametrize("code", (FOOLING | STEALING).values(), ids=FOOLING | STEALING)
 def test_a_wrong_answer_stays_wrong(sandbox, code):
-    outcome, judged = result(sandbox, code)
-    assert outcome.trouble or judged.status == "not yet"
+    _, judged = result(sandbox, code)
+    assert judged.status == "not yet"
     honest_afterwards(sandbox)
 
 
-TOO_MUCH = {
-    "one large tensor": "kept = torch.ones(2**30, dtype=torch.uint8)",
-    "many small objects": "kept = [bytearray(2**20) for _ in range(1000)]",
-    "memory shared with nobody": "import mmap; kept = mmap.mmap(-1, 2**30)",
-}
+@pytest.mark.parametrize("code", FOOLING.values(), ids=FOOLING)
+def test_it_fools_who_compares_in_the_process_of_the_answer(defenceless, code):
+    assert look(defenceless, IMPORTS + code, NAIVE) != "nobody"
 
 
-@pytest.mark.parametrize("code", TOO_MUCH.values(), ids=TOO_MUCH.keys())
+def test_a_wrong_answer_alone_fools_nobody(defenceless):
+    assert look(defenceless, IMPORTS + WRONG, NAIVE) == "nobody"
+
+
+@pytest.mark.parametrize("code", STEALING.values(), ids=STEALING)
+def test_it_is_right_where_answers_can_be_had(defenceless, code):
+    assert result(defenceless, code)[1].status == "right"
+
+
+@pytest.mark.parametrize("replies", FORGED.values(), ids=FORGED)
+def test_forged_replies_reach_the_judge_and_are_wrong(sandbox, replies):
+    outcome, judged = result(sandbox, forging(replies))
+    assert outcome.replies == replies and judged.status == "not yet"
+    honest_afterwards(sandbox)
+
+
+def test_forged_replies_with_the_right_numbers_would_be_right(sandbox):
+    names = {}
+    exec(IMPORTS + RIGHT, names)
+    _, judged = result(sandbox, forging(perform(names[EXERCISE.name], EXERCISE.calls)))
+    assert judged.status == "right"
+
+
+@pytest.mark.parametrize(
+    "value, words",
+    [
+        ("torch.empty(2, 4, 4, device='meta')", "without numbers"),
+        ("torch.zeros(1).expand(2_500_000_000)", "too large"),
+        ("exit()", "SystemExit"),
+    ],
+)
+def test_a_result_that_is_none_is_told_in_a_sentence(sandbox, value, words):
+    _, judged = result(sandbox, f"{IN_THE_FUNCTION}    return {value}")
+    assert judged.status == "not yet" and words in judged.message
+
+
+@pytest.mark.parametrize("code", TOO_MUCH.values(), ids=TOO_MUCH)
 def test_an_answer_gets_no_more_memory_than_its_share(sandbox, code):
-    outcome, judged = result(sandbox, RIGHT.replace("    T =", f"    {code}\n    T ="))
+    outcome, judged = result(sandbox, holding(code))
     assert judged is None or judged.status == "not yet"
     assert re.search("MemoryError|allocate memory", outcome.trouble or judged.message)
     honest_afterwards(sandbox)
+
+
+@pytest.mark.parametrize("code", TOO_MUCH.values(), ids=TOO_MUCH)
+def test_with_a_larger_share_it_is_right(defenceless, code):
+    assert result(defenceless, holding(code))[1].status == "right"
+
+
+def holding(code):
+    """The right answer, which also takes memory."""
+    return RIGHT.replace("    T =", f"    {code}\n    T =")
 
 
 # --- right answers with something around them -------------------------------------------------------------------------
@@ -251,71 +272,53 @@ def test_a_right_answer_stays_right(sandbox, code):
 
 # --- what cannot be reached -------------------------------------------------------------------------------------------
 
-ATTACKS = {
-    "a child that stays": """
-if os.fork() == 0:
-    time.sleep(20)
-    os._exit(0)""",
-    "a fork bomb": """
-for _ in range(5):  # 32 at most
-    os.fork()
-time.sleep(5)
-os._exit(0)""",
-    "a program": "subprocess.Popen(['/bin/sleep', '20'])",
-    "a process of multiprocessing": "multiprocessing.Process(target=time.sleep, args=(20,)).start()",
-    "a thread": "threading.Thread(target=time.sleep, args=(20,), daemon=True).start()",
-    "a kill of the parent": "os.kill(os.getppid(), signal.SIGKILL)",
-    "a kill of its group": "os.killpg(os.getpgrp(), signal.SIGKILL)",
-    "a kill of somebody else": "os.kill(process, signal.SIGKILL)",
-    "a stop of somebody else": "os.kill(process, signal.SIGSTOP)",
-    "a limit for somebody else": "resource.prlimit(process, resource.RLIMIT_CPU, (1, 1))",
-    "a connection": "socket.create_connection(('127.0.0.1', port), timeout=1)",
-    "a socket": "socket.socket(socket.AF_INET, socket.SOCK_DGRAM)",
-    "a socket by name": "socket.socket(socket.AF_UNIX)",
-    "reading another submission": "open(folder + '/submission').read()",
-    "listing the submissions": "os.listdir(folder)",
-    "reading the users": "open('/etc/passwd').read()",
-    "reading what the grader does": "open('/proc/self/environ').read()",
-    "reading the course": "open(course + '/course_utils/exercises/chapter_3.py').read()",
-    "reading the solutions": "open(course + '/solutions/03_hiding_the_future.py').read()",
-    "writing the grades": "open(folder + '/grades', 'w').write('me,3.2,2')",
-    "adding to the grades": "open(folder + '/grades', 'a').write('me,3.2,2')",
-    "writing beside the grades": "open(folder + '/more', 'x').write('me')",
-    "writing where torch is": "open(os.path.dirname(torch.__file__) + '/course_was_here', 'x').close()",
-    "writing to a temporary folder": "tempfile.TemporaryFile()",
-    "removing the grades": "os.unlink(folder + '/grades')",
-    "renaming the grades": "os.rename(folder + '/grades', folder + '/gone')",
-    "the grades' rights": "os.chmod(folder + '/grades', 0)",
-    "the grades' time": "os.utime(folder + '/grades', (0, 0))",
-    "the grades' length": "os.truncate(folder + '/grades', 0)",
-    "a link to the grades": "os.link(folder + '/grades', folder + '/link')",
-    "another root folder": "os.chroot('/')",
-    "a mount": "assert ctypes.CDLL(None, use_errno=True).mount(b'none', b'/tmp', b'tmpfs', 0, None) == 0",
-    "a namespace": "assert ctypes.CDLL(None, use_errno=True).unshare(0x10000000) == 0",
-    "memory that nobody counts": "os.memfd_create('x')",
-}
-PREPARED = """
-import ctypes, multiprocessing, os, resource, signal, socket, subprocess, tempfile, threading, time
-{names}
-def attack():
-{attack}
-def seen():
-    try:
-        attack()
-    except (OSError, RuntimeError, AssertionError) as error:
-        return "refused: " + type(error).__name__
-    return "done"
-"""
 
-
-@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS.keys())
+@pytest.mark.parametrize("attack", (ANYBODYS | ROOTS | NAMESPACE).values(), ids=ANYBODYS | ROOTS | NAMESPACE)
 def test_out_of_reach(sandbox, victims, attack):
-    from course_utils.repository import ROOT
-
-    names = "\n".join(f"{name} = {value!r}" for name, value in (victims | {"course": str(ROOT)}).items())
-    code = PREPARED.format(names=names, attack=textwrap.indent(attack.strip(), "    "))
-    assert look(sandbox, "import torch\n" + code).startswith("refused")
+    assert look(sandbox, reaching(attack, victims)).startswith("refused")
     honest_afterwards(sandbox)
+
+
+@pytest.mark.parametrize("attack", ANYBODYS.values(), ids=ANYBODYS)
+def test_it_can_be_reached_where_no_wall_stands(defenceless, unguarded, attack):
+    assert look(defenceless, blunt(reaching(attack, unguarded))) == "done"
+
+
+def test_root_could_do_it_in_its_namespaces():
+    skip_without(Protection.NAMESPACES)
+    with Weakened("calls", "capabilities", way=Protection.NAMESPACES) as rooted:
+        for name, attack in ROOTS.items():
+            assert look(rooted, reaching(attack, {})) == "done", name
+
+
+def test_a_namespace_can_be_had_where_no_wall_stands(defenceless):
+    skip_without(Protection.NAMESPACES)  # some machines have none for anybody
+    assert look(defenceless, reaching(*NAMESPACE.values(), {})) == "done"
+
+
+# what is refused even by a system without the filter of calls
+WITHOUT_FILTER = {
+    Protection.NAMESPACES: READING | WRITING | CHANGING | NEIGHBOURS | ROOTS,
+    Protection.LANDLOCK: READING | WRITING,
+}
+
+
+@pytest.mark.parametrize("way", WITHOUT_FILTER, ids=lambda way: way.name.lower())
+def test_the_other_walls_stand_without_the_filter_of_system_calls(way, victims):
+    skip_without(way)
+    with Weakened("calls", "limits", way=way) as unfiltered:
+        for name, attack in WITHOUT_FILTER[way].items():
+            assert look(unfiltered, reaching(attack, victims)).startswith("refused"), name
+
+
+def test_the_limits_stand_by_themselves(sandbox):
+    code = """
+import resource
+def seen():
+    kinds = (resource.RLIMIT_CPU, resource.RLIMIT_NOFILE, resource.RLIMIT_CORE, resource.RLIMIT_FSIZE)
+    return str([resource.getrlimit(kind)[1] for kind in kinds])
+"""
+    assert look(sandbox, code) == str([SECONDS + 1, 64, 0, 0])
 
 
 # x86-64 numbers of calls that would open a way out, among them some that no C library offers
@@ -349,57 +352,84 @@ UNWANTED = {
     "x32 read": 0x40000000,
     "no such call": 4000,
 }
+# without a filter these do something, or are refused to most
+ONLY_ASKED_BEHIND_A_FILTER = {
+    "open_by_handle_at",
+    "ptrace",
+    "io_uring_setup",
+    "keyctl",
+    "bpf",
+    "userfaultfd",
+    "perf_event_open",
+    "setns",
+    "pivot_root",
+    "vfork",
+    "kexec_load",
+}
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers of system calls here are those of x86-64")
-def test_what_is_not_on_the_list_of_system_calls_is_refused(sandbox):
-    code = f"""
+def test_what_is_not_on_the_list_of_system_calls_is_refused(sandbox, defenceless):
+    assert look(sandbox, answered(UNWANTED)) == ""
+    harmless = {name: number for name, number in UNWANTED.items() if name not in ONLY_ASKED_BEHIND_A_FILTER}
+    assert look(defenceless, answered(harmless)).split(", ") == [*harmless, "fcntl"]
+
+
+def answered(numbers):
+    """The text of a program that finds which of these calls Linux does not refuse."""
+    return f"""
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
 def seen():
-    errors = []
-    for name, number in {UNWANTED!r}.items():
+    found = []
+    for name, number in {numbers!r}.items():
         if libc.syscall(number, 0, 0, 0, 0, 0, 0) != -1 or ctypes.get_errno() != 1:
-            errors.append(name)
+            found.append(name)
     # a signal through fcntl: F_SETOWN, then O_ASYNC
     if libc.fcntl(0, 8, 1) != -1 or libc.fcntl(0, 4, 0o20000) != -1:
-        errors.append("fcntl")
-    return ", ".join(errors) or "all refused"
+        found.append("fcntl")
+    return ", ".join(found)
 """
-    assert look(sandbox, code) == "all refused"
 
 
-def test_a_child_sees_only_python_and_its_packages(sandbox):
+def test_a_child_sees_only_python_and_its_packages(sandbox, defenceless):
     if sandbox.protection.name != "NAMESPACES":
         pytest.skip("Landlock hides what stands in files, not their names")
     code = """
 import os
 def seen():
-    names = [os.path.join(at, name) for at, _, files in os.walk("/") for name in files]
-    return ", ".join(name for name in names if "/lib" not in name or "course" in name) or f"{len(names) > 1000}"
+    names = (os.path.join(at, name) for at, _, files in os.walk("/") for name in files)
+    kept = []
+    for name in names:
+        if "/lib" not in name or "course" in name:
+            return name
+        kept.append(name)
+    return f"{len(kept) > 1000}"
 """
     assert look(sandbox, code) == "True"
+    assert look(defenceless, code).startswith("/")
 
 
-def test_a_child_holds_no_modules_that_know_answers(sandbox):
-    code = """
+MODULES = """
 import gc, sys, types
 def seen():
     gc.unfreeze()
     modules = {x.__name__ for x in gc.get_objects() if isinstance(x, types.ModuleType)} | set(sys.modules)
     modules |= {x.__globals__.get("__name__") for x in gc.get_objects() if isinstance(x, types.FunctionType)}
-    return ", ".join(sorted(str(name) for name in modules if str(name).startswith("course_utils")))
+    return " ".join(sorted(str(name) for name in modules if str(name).startswith("course_utils")))
 """
-    found = set(look(sandbox, code).split(", "))
-    assert {name for name in found if not name.startswith("course_utils.grading.sandbox")} == {
-        f"course_utils.checking.{name}" for name in ("calls", "calm", "stubs", "trouble", "wire")
-    }
+ASKING = {f"course_utils.judging.{name}" for name in ("calls", "errors", "serialize", "side_effects", "stubs")}
+
+
+def test_a_child_holds_no_modules_that_know_answers(sandbox, defenceless):
+    found = look(sandbox, MODULES).split()
+    assert {name for name in found if not name.startswith("course_utils.grading.sandbox")} <= ASKING
+    assert "course_utils.exercises.chapter_3" in look(defenceless, MODULES).split()
 
 
 def test_a_child_finds_nothing_of_the_student_before(sandbox):
     marker = "the answer of the student before: " + os.urandom(8).hex()
     half = len(marker) // 2
-    result(sandbox, f"secret = {marker!r}" + RIGHT)
     code = f"""
 import gc
 def seen():
@@ -408,18 +438,9 @@ def seen():
     texts = [x for x in gc.get_objects() if isinstance(x, dict) and x.get("secret") == wanted]
     return str(len(texts))
 """
+    own = f"secret = {marker!r}\n"
+    assert look(sandbox, own + code) == "1"  # its own, it finds
     assert look(sandbox, code) == "0"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="capabilities are Linux's")
-def test_a_child_gives_up_all_capabilities():
-    code = """
-from course_utils.grading.sandbox.inside import isolation
-isolation.without_capabilities()
-print(open("/proc/self/status").read())
-"""
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "CapEff:\t0000000000000000" in answer.stdout and "CapPrm:\t0000000000000000" in answer.stdout
 
 
 def test_a_child_holds_no_open_files_but_its_own_socket(sandbox):

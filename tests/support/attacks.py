@@ -1,0 +1,220 @@
+"""Attacks on the sandbox and on the grade, as texts for a child to run. Each could do harm, and none does much.
+
+They fork a few children that end by themselves, take half a GB, kill only processes and change only files that the test
+made, and knock only at this machine's own door. So each is also run where its wall is down, and has to succeed there.
+"""
+
+import textwrap
+
+from course_utils.judging import serialize
+from course_utils.repository import ROOT
+from tests.support.sandboxes import EXERCISE, WRONG
+
+# --- fooling who compares ---------------------------------------------------------------------------------------------
+
+AS_A_TENSOR = "def my_causal_weights(scores): return scores.softmax(-1).as_subclass(Yes)"
+FOOLING = {
+    "comparisons that are always true": WRONG + "torch.allclose = torch.equal = lambda *a, **b: True",
+    "a tensor that equals everything": f"""
+class Yes(torch.Tensor):
+    def __eq__(self, other): return self
+    def all(self): return True
+{AS_A_TENSOR}""",
+    "a tensor with its own functions": f"""
+class Yes(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, function, types, arguments=(), named=None): return True
+{AS_A_TENSOR}""",
+    "an object that equals everything": """
+class Yes:
+    def __eq__(self, other): return True
+    def __getattr__(self, name): return self
+    def __call__(self, *a, **b): return self
+def my_causal_weights(scores): return Yes()""",
+    "no rows at all": "def my_causal_weights(scores): return scores[:0]",
+    "nan everywhere": "def my_causal_weights(scores): return scores * float('nan')",
+    "another judge": WRONG + "from course_utils.judging import judge\njudge.judge = lambda exercise, replies: 'right'",
+}
+# the ways in which courses have compared, in the process of the answer
+NAIVE = """
+from course_utils.exercises import EXERCISES
+def by_allclose(got, want): return torch.allclose(got, want, atol=1e-4)
+def by_equality(got, want): return (got == want).all()
+def by_itself(got, want): return got == want
+def by_rows(got, want): return all(torch.allclose(left, right, atol=1e-4) for left, right in zip(got, want))
+def by_difference(got, want): return not ((got - want).abs() > 1e-4).any()
+def holds(compare):
+    exercise = EXERCISES["3.2"]
+    pairs = [(call.arguments[0], torch.tensor(want[0])) for call, want in zip(exercise.calls, exercise.expected)]
+    try:
+        return all(bool(compare(my_causal_weights(scores), want.float())) for scores, want in pairs)
+    except Exception:
+        return False
+def judged():
+    from course_utils.judging import judge
+    return judge.judge(EXERCISES["3.2"], [{}]) == "right"
+def seen():
+    fooled = [compare.__name__ for compare in (by_allclose, by_equality, by_itself, by_rows, by_difference)
+              if holds(compare)]
+    return " ".join(fooled + ["judge"] * judged()) or "nobody"
+"""
+
+# --- stealing what the course knows -----------------------------------------------------------------------------------
+
+STEALING = {
+    "the expected values from memory": """
+import gc, sys
+import numpy as np
+def likely(thing, scores):
+    if not isinstance(thing, (torch.Tensor, np.ndarray)) or tuple(thing.shape) != tuple(scores.shape):
+        return False
+    last_row = torch.as_tensor(thing).float()[..., -1, :]  # in which nothing is hidden
+    return torch.allclose(last_row, scores[..., -1, :].softmax(-1), atol=1e-4)
+def my_causal_weights(scores):
+    gc.unfreeze()
+    holders = gc.get_objects()
+    frame = sys._getframe(1)
+    while frame:
+        holders.append(frame.f_locals)
+        frame = frame.f_back
+    for holder in holders:
+        things = holder.values() if type(holder) is dict else holder if type(holder) in (list, tuple) else ()
+        for thing in list(things):
+            if likely(thing, scores):
+                return torch.as_tensor(thing).float() + 0 * scores
+    return scores""",
+    "the solution from the course": """
+import os
+os.environ["COURSE_PROGRESS"] = ""
+def my_causal_weights(scores): return scores
+from course_utils.checking import check, solution
+check("3.2", my_causal_weights)
+exec(solution("3.2").code)""",
+    "the oracle of the exercise": """
+def my_causal_weights(scores):
+    from course_utils.exercises import EXERCISES
+    from course_utils.judging.calls import FunctionCall
+    return torch.tensor(EXERCISES["3.2"].oracle(FunctionCall([scores.detach()]))[0]).float() + 0 * scores""",
+}
+
+# --- forging what comes back ------------------------------------------------------------------------------------------
+
+ASKED = len(EXERCISE.calls)
+FORGED = {
+    "replies that claim to be right": ["right"] * ASKED,
+    "replies that claim a status": [{"status": "right", "values": []}] * ASKED,
+    "replies that claim points": [{"values": [True], "changed": []}] * ASKED,
+}
+
+
+def forging(replies):
+    """An answer that writes these replies to the grader by itself, and ends."""
+    return f"""
+import os
+message = {serialize.pack({"replies": replies})!r}
+for k in range(3, 64):
+    try:
+        os.write(k, message)
+    except OSError:
+        pass
+os._exit(0)"""
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+TOO_MUCH = {
+    "one large tensor": "kept = torch.ones(2**29, dtype=torch.uint8)",
+    "many small objects": "kept = [bytearray(2**20) for _ in range(500)]",
+    "memory shared with nobody": "import mmap; kept = mmap.mmap(-1, 2**29)",
+}
+
+# --- reaching out of the sandbox --------------------------------------------------------------------------------------
+
+READING = {
+    "reading another submission": "open(folder + '/submission').read()",
+    "listing the submissions": "os.listdir(folder)",
+    "reading the users": "open('/etc/passwd').read()",
+    "reading what the grader does": "open('/proc/self/environ').read()",
+    "reading the course": "open(course + '/course_utils/exercises/chapter_3.py').read()",
+    "reading the solutions": "open(course + '/solutions/03_hiding_the_future.py').read()",
+}
+WRITING = {
+    "writing the grades": "open(folder + '/grades', 'w').write('me,3.2,2')",
+    "adding to the grades": "open(folder + '/grades', 'a').write('me,3.2,2')",
+    "writing beside the grades": "open(folder + '/more', 'x').write('me')",
+    "writing where torch is": """
+place = os.path.dirname(torch.__file__) + '/x'
+open(place, 'x').close()
+os.unlink(place)""",
+    "writing to a temporary folder": "tempfile.TemporaryFile()",
+    "removing the grades": "os.unlink(folder + '/grades')",
+    "renaming the grades": "os.rename(folder + '/grades', folder + '/gone')",
+    "a link to the grades": "os.link(folder + '/grades', folder + '/link')",
+}
+CHANGING = {
+    "the grades' rights": "os.chmod(folder + '/grades', 0)",
+    "the grades' time": "os.utime(folder + '/grades', (0, 0))",
+    "the grades' length": "os.truncate(folder + '/grades', 0)",
+}
+PROCESSES = {
+    "a child that stays": """
+if os.fork() == 0:
+    rest()""",
+    "a fork bomb": """
+own = os.getpid()
+for _ in range(5):  # 32 at most
+    os.fork()
+if os.getpid() != own:
+    rest()""",
+    "a program": "subprocess.Popen(['/bin/sleep', '20'])",
+    "a process of multiprocessing": "multiprocessing.Process(target=rest).start()",
+    "a thread": "threading.Thread(target=time.sleep, args=(20,), daemon=True).start()",
+    "memory that nobody counts": "os.memfd_create('x')",
+    "a kill of the parent": "os.kill(os.getppid(), signal.SIGKILL)",
+    "a kill of its group": "os.killpg(os.getpgrp(), signal.SIGKILL)",
+    "a socket": "socket.socket(socket.AF_INET, socket.SOCK_DGRAM)",
+    "a socket by name": "socket.socket(socket.AF_UNIX)",
+}
+NEIGHBOURS = {
+    "a kill of somebody else": "os.kill(process, signal.SIGKILL)",
+    "a stop of somebody else": "os.kill(process, signal.SIGSTOP)",
+    "a limit for somebody else": "resource.prlimit(process, resource.RLIMIT_CPU, (1, 1))",
+    "a connection": "socket.create_connection(('127.0.0.1', port), timeout=1)",
+}
+ANYBODYS = READING | WRITING | CHANGING | PROCESSES | NEIGHBOURS
+# what only root may do, if only in a namespace of its own
+ROOTS = {
+    "another root folder": "os.chroot('/')",
+    "a mount": "assert ctypes.CDLL(None, use_errno=True).mount(b'none', b'/', b'tmpfs', 0, None) == 0",
+    "another host name": "socket.sethostname('x')",
+}
+NAMESPACE = {"a namespace": "assert ctypes.CDLL(None, use_errno=True).unshare(0x10000000) == 0"}
+
+PREPARED = """
+import ctypes, multiprocessing, os, resource, signal, socket, subprocess, tempfile, threading, time
+import torch
+{names}
+def rest():
+    os.closerange(3, 1024)  # nobody waits for what it holds
+    time.sleep(20)
+    os._exit(0)
+def attack():
+{attack}
+def seen():
+    try:
+        attack()
+    except (OSError, RuntimeError, AssertionError) as error:
+        return "refused: " + type(error).__name__
+    return "done"
+"""
+
+
+def reaching(attack, victims):
+    """The text of one of these attacks on these victims."""
+    names = "\n".join(f"{name} = {value!r}" for name, value in (victims | {"course": str(ROOT)}).items())
+    return PREPARED.format(names=names, attack=textwrap.indent(attack.strip(), "    "))
+
+
+def blunt(code):
+    """The same without consequences: Linux decides on signal 0 as on any other, and sends none."""
+    return code.replace("signal.SIGKILL", "0").replace("signal.SIGSTOP", "0")

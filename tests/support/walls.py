@@ -1,0 +1,59 @@
+"""The sandbox's walls, taken down one by one: what an attack can do without them shows that it is an attack.
+
+The server of a `Weakened` sandbox first calls `take_down` here, in its own process.
+"""
+
+import sys
+from unittest import mock
+
+from course_utils.grading.sandbox import protection
+from course_utils.grading.sandbox.protection import Protection
+from course_utils.grading.sandbox.sandbox import Sandbox
+
+ALL = ("folders", "calls", "capabilities", "limits", "secrecy")
+
+
+class Weakened(Sandbox):
+    """A sandbox whose server takes these walls down. Attacks on it must be harmless by themselves."""
+
+    def __init__(self, *walls, way=Protection.LANDLOCK):
+        super().__init__(way)
+        self.walls = walls
+
+    def start(self):
+        with mock.patch.object(protection, "inside", self.inside):
+            super().start()
+
+    def inside(self, function, whole=protection.inside, **arguments):
+        """The command that starts the server, with one step more."""
+        step = f"from tests.support import walls; walls.take_down(server, {self.walls}); getattr("
+        return [part.replace("getattr(", step, 1) for part in whole(function, **arguments)]
+
+
+def take_down(server, walls):
+    """Inside: put in the place of each wall a function that does nothing."""
+    if "folders" in walls:
+        server.wall_in = lambda protection, folders, hidden: None
+    if "calls" in walls:
+        server.system_calls.restrict = lambda: None
+    if "capabilities" in walls:
+        server.isolation.without_capabilities = lambda: None
+    if "limits" in walls:
+        server.isolation.limited = lambda address_space, seconds: None
+    if "secrecy" in walls:
+        server.load = knowing(server.load)
+
+
+def knowing(load):
+    """A `load` after which the whole course is there, and the expected values are in memory."""
+
+    def load_all(course, packages):
+        answer = load(course, packages)
+        sys.path.append(course)
+        from course_utils.exercises import EXERCISES
+
+        assert EXERCISES["3.2"].expected
+        answer.__globals__["Reduced"].find_spec = lambda *arguments: None
+        return answer
+
+    return load_all
