@@ -1,5 +1,6 @@
 """What gets installed, and that importing the helpers costs next to nothing."""
 
+import os
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import yaml
 from course_utils.__main__ import COMMANDS
 from course_utils.launch import environment
 from course_utils.repository import ROOT
+from tests.support import bare_clone
 
 
 def conda_pins():
@@ -53,6 +55,17 @@ def test_the_commands_that_people_and_ci_are_told_to_run_exist():
 
 def test_the_tests_run_with_the_versions_that_are_pinned():
     assert environment.missing(["requirements.txt", "tests/requirements.txt"], sys.path) == []
+
+
+def test_where_a_package_of_the_tests_is_missing_pytest_says_so_and_goes_on(tmp_path):
+    bare_clone.copy(tmp_path)
+    with open(tmp_path / "tests/requirements.txt", "a") as pins:
+        pins.write("nowhere==1.0\n")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests/test_stubs.py"]
+    elsewhere = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("PYTEST_")}
+    done = subprocess.run(command, cwd=tmp_path, env=elsewhere, capture_output=True, text=True)
+    assert "pip install -r tests/requirements.txt: nowhere is missing here" in done.stdout, done.stdout + done.stderr
+    assert "1 skipped" in done.stdout and "error" not in done.stdout
 
 
 def test_installing_the_package_touches_nothing_else():
