@@ -2,8 +2,9 @@
 
 import pytest
 
+from course_utils.grading.platforms import PLATFORMS
 from course_utils.grading.platforms.canvas import Canvas
-from course_utils.grading.platforms.gradebook import Unusable
+from course_utils.grading.platforms.gradebook import Gradebook, Unusable
 from course_utils.grading.platforms.moodle import Moodle
 from course_utils.grading.records import Student
 
@@ -22,6 +23,7 @@ MOODLE = (
     'Participant 77,"Jane Doe",j@x.edu,"Submitted, late",,"100.00","line one\nline two"\n'
     'Participant 78,"John Roe",r@x.edu,Submitted,-,"100.00",\n'
 )
+EXPORTED = {"Canvas": CANVAS, "Moodle": MOODLE}
 
 
 def test_canvas_gets_points_in_its_column_and_nothing_else_changes():
@@ -36,7 +38,9 @@ def test_moodle_gets_grades_in_its_column_and_nothing_else_changes():
     assert remarks == []
 
 
-@pytest.mark.parametrize("text, platform", [(CANVAS, Canvas()), (MOODLE, Moodle())], ids=["Canvas", "Moodle"])
+@pytest.mark.parametrize(
+    "platform", [each for each in PLATFORMS if isinstance(each, Gradebook)], ids=lambda each: each.name
+)
 @pytest.mark.parametrize(
     "change",
     [
@@ -47,8 +51,9 @@ def test_moodle_gets_grades_in_its_column_and_nothing_else_changes():
     ],
     ids=["semicolons", "line ends", "no last line end", "as it is"],
 )
-def test_without_scores_a_file_comes_back_byte_for_byte(text, platform, change):
-    content = change(text).encode()
+def test_without_scores_a_file_comes_back_byte_for_byte(platform, change):
+    assert platform.name in EXPORTED, f"{platform.name}: give it a file as it exports one, in tests/test_platforms.py"
+    content = change(EXPORTED[platform.name]).encode()
     assert platform.fill(content, []) == (content, [])
 
 
