@@ -45,9 +45,9 @@ def test_every_notebook_prints_what_is_stored(python):
 
 FIGURES = """
 import ipywidgets
-from tests.support import figures
+from tests.support import examples
 
-for figure in figures.every_figure():
+for figure in examples.every_figure():
     figure.show()
     for control in figure.controls.values():
         if isinstance(control, ipywidgets.Checkbox):

@@ -11,8 +11,8 @@ from course_utils.attention import SelfAttention_v2
 from course_utils.live import attention, base, colours, dropping, masking, padding, query_steps, scaling, shape_walk
 from course_utils.live.png import to_png
 from course_utils.randomness import keep_mask_a, keep_mask_b
-from tests.support import figures
-from tests.support.figures import TOKENS
+from tests.support import examples
+from tests.support.examples import TOKENS
 from tests.test_pictures import contrast
 
 FUTURE = torch.ones(4, 4).triu(diagonal=1).bool()
@@ -21,7 +21,7 @@ FUTURE = torch.ones(4, 4).triu(diagonal=1).bool()
 @pytest.fixture
 def x():
     """Four tokens with four numbers each."""
-    return figures.inputs()
+    return examples.inputs()
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def hovers(figure):
 
 @pytest.mark.parametrize("name", live.__all__)
 def test_every_figure_shows_the_numbers_that_torch_computes(name):
-    figure = figures.figure(name)
-    assert figures.examples()[name][1] in hovers(figure)
+    figure = examples.figure(name)
+    assert examples.of_figures()[name][1] in hovers(figure)
 
 
 def test_pointing_at_a_cell_says_query_key_score_and_weight(x, weights):
@@ -201,7 +201,7 @@ def test_any_number_of_heads_and_tokens_is_drawn(size, heads):
 def test_a_still_picture_is_the_same_bytes_again_and_the_output_holds_it_with_alt_text(monkeypatch):
     shown = []
     monkeypatch.setattr(base, "display", lambda bundle, raw, metadata: shown.append((bundle, metadata)))
-    for figure in figures.every_figure():
+    for figure in examples.every_figure():
         assert to_png(figure.drawing()) == to_png(figure.drawing())
         figure.show()
     for bundle, metadata in shown:
@@ -220,7 +220,7 @@ def test_what_is_stored_of_a_live_figure_is_the_still_picture():
 
 
 def test_figures_take_their_ink_and_page_from_one_theme():
-    for figure in figures.every_figure():
+    for figure in examples.every_figure():
         assert (
             "background:var(--jp-layout-color0, #fff);color:var(--jp-content-font-color0, #111)" in figure.picture.value
         )
@@ -286,5 +286,5 @@ def test_gradients_half_precision_and_rows_that_do_not_sum_to_1_are_drawn(weight
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
 def test_tensors_on_a_gpu_are_drawn_as_on_the_cpu():
-    there = [figure.picture.value for figure in figures.every_figure("cuda")]
-    assert there == [figure.picture.value for figure in figures.every_figure()]
+    there = [figure.picture.value for figure in examples.every_figure("cuda")]
+    assert there == [figure.picture.value for figure in examples.every_figure()]

@@ -20,7 +20,7 @@ def inputs():
 
 
 @functools.cache  # one layer for the figure and for what it must show
-def examples():
+def of_figures():
     """{name of the function: (its arguments, words that must be there on pointing)} of all live figures."""
     x = inputs()
     scores = x @ x.T
@@ -53,8 +53,8 @@ def examples():
 
 def figure(name, device="cpu"):
     """The LiveFigure that one of the functions shows, for its example with all tensors on a device."""
-    assert name in examples(), f"{name}: give it an example and a number that it shows, in tests/support/figures.py"
-    arguments, _ = examples()[name]
+    assert name in of_figures(), f"{name}: give it an example and a number that it shows, in tests/support/examples.py"
+    arguments, _ = of_figures()[name]
     moved = [thing.to(device) if isinstance(thing, torch.Tensor | nn.Module) else thing for thing in arguments]
     room = sys.modules[getattr(live, name).__module__]
     return getattr(room, f"{name.removeprefix('show_')}_figure")(*moved)
