@@ -137,3 +137,13 @@ def test_a_name_that_is_no_address_changes_nothing(clone, name):
     answer = set_links(clone, name)
     assert answer.returncode == 1 and "OWNER/REPO" in answer.stderr and answer.stderr.count("\n") == 1
     assert contents(clone) == before
+
+
+@pytest.mark.parametrize("line", ["", 'repository = ""\nrepository = ""'])
+def test_where_the_address_has_no_one_place_nothing_is_changed(clone, line):
+    pyproject = clone / "pyproject.toml"
+    pyproject.write_text(re.sub(r"(?m)^repository = .*$", lambda found: line, pyproject.read_text()))
+    before = contents(clone)
+    done = set_links(clone, "somebody/course")
+    assert done.returncode == 1 and "should hold one line" in done.stderr
+    assert contents(clone) == before

@@ -60,6 +60,7 @@ FOREIGN = {
     "a tensor too large": torch.zeros(1).expand(LARGEST_TENSOR + 1),
     "a layer with a tensor": {"layer": {"d_in": torch.ones(2, 2)}},
     "a dict that is none": {"dict": [1, 2]},
+    "a dict of nothing": {"dict": None},
     "a dict of another form": {"dict": [], "other": ""},
     "a key that is no name": {1: 2},
 }
@@ -133,6 +134,7 @@ FORGED = {
     "an error without words": right_except(error={"type": "E"}),
     "a line that is none": right_except(error={"type": "E", "message": "", "line": float("nan"), "code": ""}),
     "a message too long": right_except(error={"type": "E", "message": "x" * (LONGEST_TEXT + 1), "line": 0, "code": ""}),
+    "a parameter without a name": right_except(layer=True, parameters={1: [2]}),
     "a shape of nan": right_except(layer=True, parameters={"weight": [float("nan"), 2]}),
     "a shape below zero": right_except(unplaced=["W"], parameters={"weight": [-1, 2]}),
     "a truth value that is a tensor": right_except(layer=torch.tensor(False)),

@@ -18,6 +18,7 @@ import pytest
 
 from course_utils.grading.sandbox.protection import Protection
 from course_utils.judging.calls import perform
+from course_utils.repository import ROOT
 from tests.support.attacks import (
     ANYBODYS,
     CHANGING,
@@ -425,6 +426,12 @@ def test_a_child_holds_no_modules_that_know_answers(sandbox, defenceless):
     found = look(sandbox, MODULES).split()
     assert {name for name in found if not name.startswith("course_utils.grading.sandbox")} <= ASKING
     assert "course_utils.exercises.chapter_3" in look(defenceless, MODULES).split()
+
+
+def test_a_child_is_not_told_where_the_course_is(sandbox, defenceless):
+    code = "import os, sys\ndef seen():\n    return os.pathsep.join(sys.path)"
+    assert str(ROOT) not in look(sandbox, code).split(os.pathsep)
+    assert str(ROOT) in look(defenceless, code).split(os.pathsep)
 
 
 def test_a_child_finds_nothing_of_the_student_before(sandbox):

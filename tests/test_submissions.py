@@ -2,7 +2,10 @@
 
 import io
 import os
+import re
 import struct
+import sys
+import threading
 import zipfile
 
 import pytest
@@ -122,12 +125,13 @@ def test_names_from_a_mac_are_read_as_they_were_written(tmp_path):
 
 
 def test_every_students_files_get_a_name_of_their_own_that_stays_in_the_folder(tmp_path):
-    names = ["Ana", "ana", "con", "Émile", "x" * 200, "a;b&c", "a..."]
+    names = ["ANA", "Ana", "ana", "con", "Émile", "x" * 200, "a;b&c", "a..."]
     start = lay(tmp_path / "class", {f"{name}_{k}_assignsubmission_file_/{NAME}": BOOK for k, name in enumerate(names)})
     keys = [found.student.key for found in submissions(start)]
     assert len({key.casefold() for key in keys}) == len(names)
     for key in keys:
         assert (tmp_path / key).parent == tmp_path and key.strip(". ") and len(key.encode()) < 100 and key != "con"
+        assert re.fullmatch(r"[\w .@+-]+", key)
         (tmp_path / f"{key}.html").write_text("")
 
 
@@ -161,6 +165,46 @@ def test_a_file_that_becomes_a_link_after_it_was_found_is_not_followed(tmp_path)
     (tmp_path / "class/alice" / NAME).unlink()
     (tmp_path / "class/alice" / NAME).symlink_to(tmp_path / "secret")
     assert found.read()[0] == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes among its files")
+def test_a_file_that_becomes_a_pipe_after_it_was_found_keeps_nobody_waiting(tmp_path):
+    (found,) = submissions(lay(tmp_path / "class", {f"alice/{NAME}": BOOK}))
+    path = tmp_path / "class/alice" / NAME
+    path.unlink()
+    os.mkfifo(path)
+    rescued = []
+
+    def rescue():
+        rescued.append(os.close(os.open(path, os.O_WRONLY)))  # whoever waits for a writer goes on
+
+    rescuer = threading.Timer(5, rescue)
+    rescuer.start()
+    assert found.read()[0] == [(NAME, b"")] and not rescued
+    rescuer.cancel()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names are Unicode")
+def test_a_name_of_bytes_that_are_no_text_is_shown_as_far_as_it_goes(tmp_path):
+    folder = os.fsencode(tmp_path) + b"/class/al\xffce"
+    os.makedirs(folder)
+    with open(folder + b"/03.ipynb", "wb") as file:
+        file.write(BOOK)
+    assert remarks(lay(tmp_path / "class", {f"bob/{NAME}": BOOK})) == {"al\ufffdce": ([BOOK], ""), "bob": ([BOOK], "")}
+
+
+def test_what_is_not_read_for_a_reason_is_not_read_by_anybody(tmp_path):
+    lay(tmp_path, {NAME: BOOK})
+    with pytest.raises(archive.Unreadable, match="some reason"):
+        archive.File((NAME,), tmp_path / NAME, problem="some reason").read()
+
+
+def test_a_submission_of_very_many_or_very_large_notebooks_is_read_in_part(tmp_path, monkeypatch):
+    start = lay(tmp_path / "class", {f"{who}/{k}.ipynb": BOOK for who in ("alice", "bob") for k in range(5)})
+    monkeypatch.setattr("course_utils.grading.submissions.MOST_NOTEBOOKS", 3)
+    assert remarks(start)["bob"] == ([BOOK] * 3, "Of 5 notebooks only the first 3 were looked at.")
+    monkeypatch.setattr("course_utils.grading.submissions.MOST_BYTES", len(BOOK))
+    assert remarks(start)["bob"][0] == [BOOK] * 2 and "2.ipynb was not read: the submis" in remarks(start)["bob"][1]
 
 
 @pytest.mark.parametrize("name", [f"../{NAME}", f"/etc/{NAME}", f"..\\..\\{NAME}", f"C:\\{NAME}", f"a/../../{NAME}"])
@@ -214,10 +258,11 @@ def test_a_zip_with_a_huge_table_of_contents_is_not_loaded(tmp_path, monkeypatch
     lying = bytearray(zipped({"a.ipynb": BOOK}))
     place = lying.rfind(b"PK\x05\x06")
     lying[place + 12 : place + 16] = struct.pack("<I", archive.LARGEST_LIST + 1)
-    lay(tmp_path / "class", {"alice.zip": many.getvalue(), "bob.zip": bytes(lying), f"carol/{NAME}": BOOK})
-    found = remarks(tmp_path / "class")
+    larger = zipped({"a.ipynb": BOOK}).replace(b"PK\x05\x06", b"PK\x06\x07" + bytes(16) + b"PK\x05\x06")  # says ZIP64
+    zips = {"alice.zip": many.getvalue(), "bob.zip": bytes(lying), "dora.zip": larger}
+    found = remarks(lay(tmp_path / "class", zips | {f"carol/{NAME}": BOOK}))
     assert "more than the 2000" in found["alice"][1] and "lists too many files" in found["bob"][1]
-    assert found["carol"] == ([BOOK], "")
+    assert "lists too many files" in found["dora"][1] and found["carol"] == ([BOOK], "")
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def reply(data, call):
     demand(type(data) is dict and all(type(name) is str and name in PARTS for name in data))
     found = Reply(**{name: PARTS[name](part) for name, part in data.items()})
     asked = call.repeat if isinstance(call, FunctionCall) else len(call.inputs)
-    demand(len(found.values) <= asked if found.cut_short else len(found.values) == asked)
+    demand(found.cut_short or len(found.values) == asked)
     return found
 
 
@@ -87,7 +87,7 @@ def is_record(data, names):
 def value(data, depth=0):
     """A value, however deep its lists."""
     demand(depth < DEEPEST)
-    if type(data) is torch.Tensor:
+    if isinstance(data, torch.Tensor):
         return tensor(data)
     if type(data) is list:
         demand(len(data) <= LONGEST_LIST)
