@@ -12,7 +12,6 @@ import pytest
 
 from course_utils import repository
 from course_utils.authoring import build, chapter
-from course_utils.exercises import EXERCISES
 from course_utils.repository import ROOT
 from tests.support import stored
 
@@ -83,8 +82,8 @@ def test_learners_get_a_stub_for_every_exercise_and_no_solution(source):
     for (number, worked, tried, explained), (_, stub, check, _) in zip(exercises(solved), exercises(learners)):
         place = number.replace(".", "-")
         assert worked.id == stub.id == f"exercise-{place}" and tried.id == check.id == f"check-{place}"
-        call = f'check("{number}", {EXERCISES[number].name})'
-        assert check.source == call
+        call = check.source
+        assert call in [f'check("{number}", {name})' for name in definitions(worked.source)]
         hidden = f'### BEGIN HIDDEN TESTS\nassert {call}.status == "right"\n### END HIDDEN TESTS\n'
         assert tried.source == hidden + call
         assert chapter.SOLUTION.search(worked.source), f"{worked.id} has no solution between its marks"
@@ -121,7 +120,7 @@ def test_cells_carry_what_nbgrader_needs(source):
         assert len({mark.grade_id for mark in marks}) == len(marks)
         for number, worked, tried, _ in exercises(notebook):
             assert worked.metadata.nbgrader.solution and not worked.metadata.nbgrader.grade
-            assert tried.metadata.nbgrader.grade and tried.metadata.nbgrader.points == EXERCISES[number].points
+            assert tried.metadata.nbgrader.grade and tried.metadata.nbgrader.points > 0, number
 
 
 def test_every_chapter_has_its_source_and_both_notebooks():

@@ -18,11 +18,15 @@ def code_digest(cells, chapter):
         for cell in cells
         if cell["cell_type"] == "code"
     ]
-    own = f"course_utils.exercises.chapter_{chapter}"  # found by its name, so no text imports it
-    files = imports.behind("\n".join([own, *(source for _, source, _ in code)]))
-    texts = [file.read_text(encoding="utf-8") for file in files]
+    texts = [file.read_text(encoding="utf-8") for file in files(cells, chapter)]
     whole = [code, texts, platform.python_version_tuple()[:2], versions()]
     return hashlib.sha256(json.dumps(whole).encode()).hexdigest()
+
+
+def files(cells, chapter):
+    """The course's files behind a notebook's code."""
+    own = f"course_utils.exercises.chapter_{chapter}"  # found by its name, so no text imports it
+    return imports.behind("\n".join([own, *("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")]))
 
 
 def versions():
