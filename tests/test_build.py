@@ -1,12 +1,16 @@
-"""The build command: the same bytes again, nothing else touched, nothing half done."""
+"""The build command: only what changed runs, the same bytes come again, nothing else is touched or left half done."""
 
+import re
+import shutil
 import subprocess
 import sys
 
 import pytest
 
-from tests.support import bare_clone
+from course_utils.authoring import chapter, code_digest, imports
+from tests.support import bare_clone, stored
 
+PATHS = ["solutions/09_tiny.ipynb", "notebooks/09_tiny.ipynb"]
 CHAPTER = """# ---
 # jupyter:
 #   course:
@@ -19,7 +23,8 @@ CHAPTER = """# ---
 # # Chapter 9 · A tiny one
 
 # %% name="first"
-print(1 + 1)
+with open("../work/runs", "a") as runs:
+    print(runs.write("run "))
 
 # %% name="exercise-9-1"
 def my_sum():
@@ -33,14 +38,9 @@ print(my_sum())
 """
 
 
-@pytest.fixture
-def clone(tmp_path):
-    """A clone with a tiny chapter 9 and a learner's file."""
-    bare_clone.copy(tmp_path)
-    (tmp_path / "solutions/09_tiny.py").write_text(CHAPTER, encoding="utf-8")
-    (tmp_path / "work").mkdir(exist_ok=True)
-    (tmp_path / "work/09_tiny.ipynb").write_text("mine")
-    return tmp_path
+def write(clone, text):
+    """Write the tiny chapter's source."""
+    (clone / "solutions/09_tiny.py").write_text(text, encoding="utf-8")
 
 
 def build(clone, *arguments):
@@ -49,29 +49,113 @@ def build(clone, *arguments):
     return subprocess.run(command, cwd=clone, capture_output=True, text=True)
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A clone with a tiny chapter 9, built once, and a learner's file."""
+    clone = bare_clone.copy(tmp_path_factory.mktemp("clone"))
+    write(clone, CHAPTER)
+    (clone / "work").mkdir(exist_ok=True)
+    (clone / "work/09_tiny.ipynb").write_text("mine")
+    answer = build(clone, "9")
+    assert answer.returncode == 0, answer
+    return clone
+
+
+@pytest.fixture
+def clone(built, tmp_path):
+    """A copy of that clone."""
+    return shutil.copytree(built, tmp_path / "clone")
+
+
 def made(clone):
     """The bytes of both notebooks of chapter 9."""
-    return [(clone / folder / "09_tiny.ipynb").read_bytes() for folder in ("solutions", "notebooks")]
+    return [(clone / path).read_bytes() for path in PATHS]
 
 
-def test_a_second_build_makes_the_same_bytes_and_leaves_work_alone(clone):
-    assert build(clone, "9").returncode == 0
-    first = made(clone)
-    assert b"return 4" in first[0] and b"return 4" not in first[1] and b'"None\\n"' in first[1]
-    assert build(clone, "9").returncode == 0 and made(clone) == first
+def runs(clone):
+    """How often a notebook of chapter 9 was run."""
+    return (clone / "work/runs").read_text().count("run")
+
+
+def test_a_build_makes_both_notebooks_and_leaves_work_alone(clone):
+    solved, learners = made(clone)
+    assert b"return 4" in solved and b"return 4" not in learners and b'"None\\n"' in learners
     assert (clone / "work/09_tiny.ipynb").read_text() == "mine"
     assert "A tiny one" in (clone / "README.md").read_text(encoding="utf-8")
+    assert runs(clone) == 2
+
+
+def test_a_changed_sentence_runs_nothing_and_changed_code_its_notebook_only(clone):
+    before = made(clone)
+    write(clone, CHAPTER.replace("A tiny one", "A small one"))
+    build(clone, "9")
+    assert runs(clone) == 2 and all(b"A small one" in new for new in made(clone))
+    write(clone, CHAPTER.replace("return 4", "return 2 + 2"))
+    build(clone, "9")
+    assert runs(clone) == 3 and b"return 2 + 2" in made(clone)[0]
+    write(clone, CHAPTER)
+    (clone / PATHS[1]).write_bytes(before[1].replace(b'"None\\n"', b'"4\\n"'))
+    build(clone, "9")
+    assert runs(clone) == 5 and made(clone) == before, "outputs changed by hand are not kept"
 
 
 def test_a_chapter_that_does_not_run_leaves_both_notebooks_as_they_were(clone):
-    build(clone, "9")
     before = made(clone)
-    # only the learner's stub breaks: None + 1
-    source = CHAPTER.replace("print(my_sum())", "print(my_sum() + 1)")
-    (clone / "solutions/09_tiny.py").write_text(source, encoding="utf-8")
+    write(clone, CHAPTER.replace("print(my_sum())", "print(my_sum() + 1)"))  # only the learner's stub breaks: None + 1
     answer = build(clone, "9")
     assert answer.returncode == 1 and "notebooks/09_tiny.ipynb does not run" in answer.stderr
     assert made(clone) == before
+
+
+# --- what outputs depend on -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A clone whose files the digest reads."""
+    for module in (imports, code_digest):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    for function in (imports.named_in, imports.files):
+        monkeypatch.setattr(imports, function.__name__, function.__wrapped__)  # nothing kept from other files
+    return bare_clone.copy(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name, counts",
+    [
+        ("course_utils/live/drawing.py", True),  # imported by what the chapter imports
+        ("course_utils/training_bar.py", False),  # chapter 7's
+        ("course_utils/exercises/chapter_3.py", True),
+        ("course_utils/exercises/mistakes.py", True),
+        ("course_utils/exercises/chapter_4.py", False),
+        ("course_utils/grading/batch.py", False),
+        ("requirements.txt", True),
+        ("tests/requirements.txt", False),
+    ],
+)
+def test_outputs_depend_on_the_files_behind_the_code(files, name, counts):
+    cells = stored.read(stored.PATHS[2]).cells
+    before = code_digest.code_digest(cells, 3)
+    with open(files / name, "a", encoding="utf-8") as file:
+        file.write("\nchanged")
+    assert (code_digest.code_digest(cells, 3) != before) == counts
+
+
+def test_outputs_depend_on_code_and_not_on_words():
+    cells = stored.read(stored.PATHS[2]).cells
+    before = code_digest.code_digest(cells, 3)
+    words, code = ([cell for cell in cells if cell.cell_type == kind] for kind in ("markdown", "code"))
+    words[0].source += " More."
+    assert code_digest.code_digest(cells, 3) == before
+    for change in ({"source": "1"}, {"id": "another"}, {"metadata": {"tags": ["raises-exception"]}}):
+        changed = [*cells[:-1], code[-1] | change]
+        assert code_digest.code_digest(changed, 3) != before, change
+    assert code_digest.code_digest(cells[::-1], 3) != before
+
+
+# --- mistakes ---------------------------------------------------------------------------------------------------------
+
+CHECK = '# %% name="check-9-1"\ncheck("9.1", my_sum)\n'
 
 
 @pytest.mark.parametrize(
@@ -81,13 +165,16 @@ def test_a_chapter_that_does_not_run_leaves_both_notebooks_as_they_were(clone):
         ('name="first"', 'name="the first"', "may hold only small letters"),
         ('name="first"', 'name="exercise-9-1"', "Give one of them another name"),
         ("    ### END SOLUTION\n", "", "a mark without its partner"),
+        ("\n\nprint(my_sum())\n", f"\n\n{CHECK}", "needs words that begin `### Exercise 9.1 ·"),
     ],
 )
-def test_a_mistake_in_the_source_is_one_sentence(clone, old, new, sentence):
-    (clone / "solutions/09_tiny.py").write_text(CHAPTER.replace(old, new), encoding="utf-8")
-    answer = build(clone, "9")
-    assert answer.returncode == 1 and sentence in answer.stderr and answer.stderr.count("\n") == 1
-    assert not (clone / "notebooks/09_tiny.ipynb").exists()
+def test_a_mistake_in_the_source_is_one_sentence(tmp_path, old, new, sentence):
+    source = tmp_path / "09_tiny.py"
+    assert old in CHAPTER
+    source.write_text(CHAPTER.replace(old, new), encoding="utf-8")
+    with pytest.raises(SystemExit, match=re.escape(sentence)) as end:
+        chapter.notebooks(source, "")
+    assert "\n" not in str(end.value)
 
 
 def test_an_unknown_chapter_is_one_sentence(clone):

@@ -1,4 +1,7 @@
-"""A chapter opened alone, as Colab would: no course beside it, the address set to (a clone that stands for) GitHub."""
+"""A chapter opened alone, as Colab would: no course beside it, the address set to (a clone that stands for) GitHub.
+
+Once with the versions that the course pins; in every setting, each chapter with those that Colab has.
+"""
 
 import json
 import os
@@ -14,14 +17,19 @@ from nbclient.exceptions import CellExecutionError
 
 from course_utils import repository
 from course_utils.authoring import links
-from tests.support import bare_clone, stored
+from course_utils.repository import ROOT
+from tests.support import bare_clone, colab_versions, stored
+from tests.support.comparing import same_picture_in_the_large, same_text
 
+pytestmark = pytest.mark.xdist_group("Colab")  # one environment for all
+LEARNERS = [path for path in stored.PATHS if path.parent.name == "notebooks"]
+OURS, COLABS = "our versions", "Colab's versions"
 NAME = "ada/attention-course"
 
 
-@pytest.fixture(scope="module")
-def colab(tmp_path_factory):
-    """An environment that sees the packages installed here, may install more, and finds GitHub in a local folder."""
+@pytest.fixture(scope="module", params=[OURS])
+def colab(request, tmp_path_factory):
+    """An environment with the packages of the tests, or Colab's, that may install more and finds GitHub in a folder."""
     folder = tmp_path_factory.mktemp("colab")
     course = bare_clone.copy(folder / "github")
     for command in ["init -q", "add -A", "-c user.name=x -c user.email=x@example.org commit -qm x"]:
@@ -29,8 +37,10 @@ def colab(tmp_path_factory):
 
     venv.create(folder / "env", with_pip=True)
     python = folder / "env" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    (site,) = [*folder.glob("env/lib/python3*/site-packages"), *folder.glob("env/Lib/site-packages")]
+    (site,) = packages_in(folder / "env")
     installed = [path for path in sys.path if path.endswith("site-packages")]
+    if request.param == COLABS:
+        installed = map(str, packages_in(colab_versions.python().parents[1]))
     (site / "packages_of_the_tests.pth").write_text("\n".join(installed))
 
     kernel = folder / "jupyter/kernels/colab"
@@ -54,6 +64,18 @@ def colab(tmp_path_factory):
     return folder, environment
 
 
+def packages_in(environment):
+    """The folders of an environment's packages."""
+    return [*environment.glob("lib/python3*/site-packages"), *environment.glob("Lib/site-packages")]
+
+
+def modules(folder):
+    """All modules of the course in a folder."""
+    return {
+        path.relative_to(folder) for path in (folder / "course_utils").rglob("*.py") if "solutions" not in path.parts
+    }
+
+
 def opened_alone(path, folder, name):
     """A chapter in an otherwise empty folder, with its address set to `name`."""
     shutil.rmtree(folder / "content", ignore_errors=True)
@@ -73,17 +95,29 @@ def as_on_colab(colab, monkeypatch):
         monkeypatch.setenv(name, value)
 
 
-@pytest.mark.parametrize("path", [path for path in stored.PATHS if path.parent.name == "notebooks"], ids=stored.name)
-def test_a_chapter_alone_installs_its_helpers_and_runs(path, colab):
+CASES = [pytest.param(OURS, LEARNERS[0], id=f"{stored.name(LEARNERS[0])}-{OURS}")] + [
+    pytest.param(COLABS, path, id=f"{stored.name(path)}-{COLABS}", marks=pytest.mark.every_setting(COLABS))
+    for path in LEARNERS
+]
+
+
+@pytest.mark.parametrize("colab, path", CASES, indirect=["colab"])
+def test_a_chapter_alone_installs_its_helpers_and_prints_what_is_stored(colab, path):
     folder, _ = colab
     packages = [sorted(os.listdir(place)) for place in sys.path if place.endswith("site-packages")]
     client = opened_alone(path, folder, NAME)
     client.execute()
-    setup = stored.code_cells(client.nb)[0]
-    assert "save a copy in drive" in stored.printed(setup).lower()
-    assert next(folder.glob("env/[Ll]ib/**/course_utils/pictures.py")), "the helpers were installed"
-    assert next(folder.glob("env/[Ll]ib/**/course_utils/solutions/*.py")), "and what solution() shows"
+    (site,) = packages_in(folder / "env")
+    assert modules(site) == modules(ROOT), "the helpers were installed"
+    assert next(site.glob("course_utils/solutions/*.py")), "and what solution() shows"
     assert packages == [sorted(os.listdir(place)) for place in sys.path if place.endswith("site-packages")]
+
+    setup, *cells = zip(stored.code_cells(client.nb), stored.code_cells(stored.read(path)), strict=True)
+    assert "save a copy in drive" in stored.printed(setup[0]).lower()
+    for fresh, old in cells:
+        assert same_text(stored.printed(fresh), stored.printed(old)), old.id
+        for (picture, _), (before, _) in zip(stored.pictures(fresh), stored.pictures(old), strict=True):
+            assert old.id.startswith("time-") or same_picture_in_the_large(picture, before), old.id
 
 
 def test_without_an_address_the_setup_cell_says_what_to_do(colab):

@@ -1,4 +1,4 @@
-"""The notebooks with Colab's versions of what draws and shows: the same numbers, and widgets that are valid."""
+"""With Colab's versions of what draws and shows, solutions are right and widgets valid; test_colab has the chapters."""
 
 import json
 import os
@@ -8,21 +8,15 @@ import pytest
 
 from course_utils.launch import environment
 from course_utils.repository import ROOT
-from tests.support import environments, stored
+from tests.support import colab_versions
 
-VERSIONS = "tests/colab_versions.txt"
-OURS = {"torch", "nbval"}  # what the course pins and the notebooks or this check need
-# named in the pytest options; what chapter 8 would install, and say so, but Colab has it
-TESTS = {"pytest", "pytest-xdist", "safetensors", "tokenizers"}
+pytestmark = [pytest.mark.every_setting("Colab's versions"), pytest.mark.xdist_group("Colab")]
 
 
 @pytest.fixture(scope="module")
 def python():
     """The Python of an environment with Colab's versions."""
-    wanted = [f"{name}=={version}" for name, version in environment.pins([VERSIONS])]
-    wanted += [f"{name}=={version}" for name, version in environment.pins(["requirements.txt"]) if name in OURS]
-    wanted += [f"{name}=={version}" for name, version in environment.pins(["tests/requirements.txt"]) if name in TESTS]
-    return environments.python_with("colab", *wanted)
+    return colab_versions.python()
 
 
 def run(python, *arguments):
@@ -33,12 +27,12 @@ def run(python, *arguments):
 
 def test_the_environment_has_the_versions_that_are_written_down(python):
     code = "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
-    names, versions = zip(*environment.pins([VERSIONS]))
+    names, versions = zip(*environment.pins([colab_versions.VERSIONS]))
     assert run(python, "-c", code, *names).stdout.split() == list(versions)
 
 
-def test_every_notebook_prints_what_is_stored(python):
-    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, stored.PATHS)]
+def test_every_solution_is_right(python):
+    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_exercises.py", "-k", "solution_earns"]
     tested = run(python, *command)
     assert tested.returncode == 0, tested.stdout[-5000:] + tested.stderr[-1000:]
 

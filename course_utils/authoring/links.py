@@ -53,6 +53,11 @@ def stamp_notebook(notebook, path, name):
             cell["source"] = stamped if is_text else stamped.splitlines(keepends=True)
 
 
+def without_address(code):
+    """A code cell's text as it is before an address is set."""
+    return SETUP.sub('REPOSITORY = ""', code)
+
+
 def stamp(text, path, name, comment=""):
     """The text of a cell, or of a whole source whose prose stands behind `comment`, with the address in it."""
     text = SETUP.sub(f'REPOSITORY = "{name}"', text)

@@ -1,18 +1,30 @@
-"""python3 -m course_utils test: run every test, in parallel where there is more than one core.
+"""python3 -m course_utils test: prove every guarantee of the course, in parallel where there is more than one core.
 
-Everything after `test` goes to pytest as it is: `-k ledger`, `-x`, `tests/test_links.py`, ...
+Alone it proves each once; `--all` proves it in every other setting, too; `--changed` runs what your edits since the
+last commit can touch. All else after `test` goes to pytest as it is: `-k ledger`, `-x`, `tests/test_links.py`, ...
 """
 
 import os
 
-from course_utils.launch import environment
+from course_utils.launch import changed, environment
 from course_utils.repository import ROOT
+
+FEW = 2  # files that are tested before workers would have started
 
 
 def main(arguments):
     """Install what tests need, then become pytest."""
     python = environment.python_with("requirements.txt", "tests/requirements.txt")
-    cores = os.cpu_count() or 1
-    parallel = ["-n", str(cores), "--dist", "loadfile"] if cores > 1 else []
+    workers = os.cpu_count() or 1
+    if "--changed" in arguments:
+        arguments.remove("--changed")
+        reasons, options = changed.choose()
+        for what, why in reasons.items():
+            print(f"{what}: {why}", flush=True)
+        if changed.EVERYTHING not in reasons:
+            arguments = [*options, *reasons, *arguments]
+            workers = 1 if len(reasons) <= FEW else workers
+    # loadgroup: a notebook stays in one worker, all else goes where there is room
+    parallel = ["-n", str(workers), "--dist", "loadgroup"] if workers > 1 else []
     os.chdir(ROOT)
     environment.take_over([python, "-m", "pytest", *parallel, *arguments])

@@ -24,10 +24,11 @@ FORKING = pytest.StashKey()
 
 def pytest_configure(config):
     """Let notebooks run in kernels that have torch loaded: started once, by the process that starts the workers."""
+    notebooks = not all(argument.partition("::")[0].endswith(".py") for argument in config.args)
     os.environ["COURSE_PROGRESS"] = ""  # notebooks run as in a build: no progress is kept or read
     if sys.platform == "linux" and not config.option.nbval_kernel_name:
         config.option.nbval_kernel_name = forked_kernel.NAME
-        if not hasattr(config, "workerinput"):
+        if notebooks and not hasattr(config, "workerinput"):
             config.stash[FORKING] = forked_kernel.start()
 
 
@@ -39,9 +40,10 @@ def pytest_unconfigure(config):
 
 
 def pytest_itemcollected(item):
-    """Make every notebook cell compare as below."""
+    """Make every notebook cell compare as below, and run in the same worker as the others of its notebook."""
     if isinstance(item, IPyNbCell):
         item.__class__ = Cell
+        item.add_marker(pytest.mark.xdist_group(str(item.path)))
 
 
 class Cell(IPyNbCell):

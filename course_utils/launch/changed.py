@@ -1,0 +1,120 @@
+"""What the edits since the last commit can touch: notebooks to run again and test files. In doubt, more.
+
+Standard library only: to find out, neither torch nor a notebook's tools are loaded.
+"""
+
+import json
+import re
+import subprocess
+import sys
+
+from course_utils import repository
+from course_utils.authoring import imports
+from course_utils.authoring.code_digest import code_digest
+from course_utils.repository import ROOT
+
+EVERYTHING = "everything"
+ANYTHING = re.compile(r"(tests/)?requirements\.txt|pyproject\.toml|.*conftest\.py|tests/support/.*")  # behind all tests
+OF_CHAPTER = re.compile(r"(?:notebooks|solutions)/(\d\d)_.*")
+EXERCISES = re.compile(r"(?:course_utils/exercises|tests/answers)/chapter_(\d+)\.py")
+READS_CHAPTERS = re.compile(r"""\b(stored\.|handed_in|repository\.(sources|stored))|["'/](notebooks|solutions)["'/]""")
+WORDS_TEST, EXERCISES_TEST = "tests/test_notebooks.py", "tests/test_exercises.py"
+ABOUT_EXERCISES = re.compile(r"^### Exercise .*\n.*|^\*\*Question \S+|^\* \*\*\w\*\*", re.MULTILINE)
+
+
+def choose():
+    """({notebook or test file, or EVERYTHING: why it is tested}, options for pytest).
+
+    Ends the program when nothing changed, or when git cannot tell.
+    """
+    names = git("diff", "--name-only", "HEAD") + git("ls-files", "--others", "--exclude-standard")
+    if not names:
+        sys.exit("Nothing changed since the last commit, so there is nothing to test.")
+    texts = {file: file.read_text(encoding="utf-8") for file in sorted((ROOT / "tests").glob("test_*.py"))}
+    reasons = because_of_chapters(names, texts)
+    for name in names:
+        if OF_CHAPTER.match(name):
+            continue
+        touched = [repository.relative(file) for file, text in texts.items() if depends(file, text, name)]
+        if ANYTHING.fullmatch(name) or not (ROOT / name).exists() or not touched:
+            return {EVERYTHING: f"{name} changed, and any test may depend on it"}, []
+        reasons = dict.fromkeys(touched, f"depends on {name}") | reasons
+    of_chapters = [OF_CHAPTER.match(name) or EXERCISES.fullmatch(name) for name in names]
+    only = [f"--chapters={','.join(sorted({found[1] for found in of_chapters}))}"] if all(of_chapters) else []
+    return reasons, only
+
+
+def git(*arguments):
+    """The lines that git prints in the repository."""
+    try:
+        answer = subprocess.run(["git", "-c", "core.quotepath=off", *arguments], cwd=ROOT, capture_output=True)
+    except FileNotFoundError:
+        sys.exit("--changed needs git.")
+    if answer.returncode:
+        sys.exit(f"--changed needs a clone with a commit; git says: {answer.stderr.decode().strip()}")
+    return answer.stdout.decode().splitlines()
+
+
+# --- chapters ---------------------------------------------------------------------------------------------------------
+
+
+def because_of_chapters(names, texts):
+    """{notebook or test file: why it is chosen}, from the notebooks and sources of chapters.
+
+    A notebook runs where its code, or something behind it, is not what its outputs at the last commit came from.
+    """
+    now = {repository.relative(path): json.loads(path.read_text(encoding="utf-8")) for path in repository.stored()}
+    before = {name: committed(name) if name in names else notebook for name, notebook in now.items()}
+    edited = {found[1] for name in names if (found := OF_CHAPTER.match(name))}
+    chapters = f"chapter {', '.join(sorted(edited))}"
+    again = [name for name in now if digest(name, now[name]) != before[name]["metadata"].get("source", {}).get("code")]
+    reasons = dict.fromkeys(again, "its code changed, or something that it imports")
+    if edited:
+        reasons[WORDS_TEST] = f"words of {chapters} changed"
+    if any(about_exercises(now[name]) != about_exercises(before[name]) for name in now):
+        reasons[EXERCISES_TEST] = f"words about exercises of {chapters} changed"
+    if any(number(name) in edited for name in again):
+        readers = [repository.relative(file) for file, text in texts.items() if READS_CHAPTERS.search(text)]
+        reasons |= dict.fromkeys(readers, f"reads {chapters}, where code changed")
+    return reasons
+
+
+def number(name):
+    """The number of a notebook's chapter, with two digits."""
+    return OF_CHAPTER.match(name)[1]
+
+
+def digest(name, notebook):
+    """What a notebook's outputs come from, as it is now."""
+    return code_digest(notebook["cells"], int(number(name)))
+
+
+def committed(name):
+    """A notebook at the last commit; one without cells where it was not there."""
+    found = git("ls-tree", "--name-only", "HEAD", name)
+    return json.loads("\n".join(git("show", f"HEAD:{name}"))) if found else {"metadata": {}, "cells": []}
+
+
+def about_exercises(notebook):
+    """A notebook's words that have to agree with what stands in course_utils/exercises."""
+    texts = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+    return [words for text in texts for words in ABOUT_EXERCISES.findall(text)]
+
+
+# --- test files -------------------------------------------------------------------------------------------------------
+
+
+def depends(file, text, name):
+    """Whether a test file imports or names a changed file, or something from its room, by any number of steps."""
+    behind = imports.behind(text)
+    rooms = {room(part) for part in [file, *behind]}
+    support = [part.read_text(encoding="utf-8") for part in behind if part.parent == ROOT / "tests/support"]
+    copies = ROOT / "tests/support/bare_clone.py" in behind  # and runs the course's commands there
+    named = any((ROOT / name).name in text for text in [text, *support])
+    return named or room(ROOT / name) in rooms or (copies and name.startswith("course_utils/"))
+
+
+def room(file):
+    """The package that a file belongs to, taken as a whole since one file may start another by its name; or itself."""
+    parts = file.relative_to(ROOT).parts
+    return parts[:2] if len(parts) > 2 else parts

@@ -1,0 +1,181 @@
+"""What `test` leaves out and says so, and what `test --changed` chooses: what an edit can touch, and in doubt more."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from course_utils.repository import ROOT
+from tests.support import bare_clone
+
+# so that a notebook whose outputs were not built anew for an edit under way counts as built
+STAMP = """
+import json
+from course_utils import repository
+from course_utils.authoring.code_digest import code_digest
+for path in repository.stored():
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    notebook["metadata"]["source"]["code"] = code_digest(notebook["cells"], int(path.name[:2]))
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+"""
+CHOOSE = "import json; from course_utils.launch import changed; print(json.dumps(changed.choose()))"
+SOLVED, LEARNERS = "solutions/03_hiding_the_future.ipynb", "notebooks/03_hiding_the_future.ipynb"
+
+NOBODYS = ["a_page" + ".md"]  # in two pieces, or this file would name it
+
+
+def python(clone, code):
+    """Run Python code in a clone."""
+    return subprocess.run([sys.executable, "-c", code], cwd=clone, capture_output=True, text=True)
+
+
+def git(clone, *arguments):
+    """Run git in a clone."""
+    who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    subprocess.run(["git", "-C", str(clone), *who, *arguments], check=True)
+
+
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory):
+    """A clone in which everything is committed."""
+    clone = bare_clone.copy(tmp_path_factory.mktemp("clone"))
+    assert python(clone, STAMP).returncode == 0
+    for command in ["init -q", "add -A", "commit -qm x"]:
+        git(clone, *command.split())
+    return clone
+
+
+@pytest.fixture
+def clone(committed):
+    """The same, put back as it was afterwards."""
+    yield committed
+    git(committed, "reset", "-q", "--hard")
+    git(committed, "clean", "-qfd")
+
+
+def chosen(clone):
+    """(notebooks, test files, options) that an edit asks for; the notebooks may also be `everything`."""
+    answer = python(clone, CHOOSE)
+    assert answer.returncode == 0, answer
+    reasons, options = json.loads(answer.stdout)
+    tests = {name for name in reasons if name.endswith(".py")}
+    return set(reasons) - tests, {name.removeprefix("tests/") for name in tests}, options
+
+
+def append(clone, name, text):
+    """Write something at the end of a file."""
+    with open(clone / name, "a", encoding="utf-8") as file:
+        file.write(text)
+
+
+def edit(clone, kind, change, *names):
+    """Change the text of the one cell of a kind in some notebooks."""
+    for name in names:
+        notebook = json.loads((clone / name).read_text(encoding="utf-8"))
+        (cell,) = [cell for cell in notebook["cells"] if kind(cell)]
+        cell["source"] = change("".join(cell["source"]))
+        (clone / name).write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def about_3_2(cell):
+    """Whether a cell is the words of exercise 3.2."""
+    return "### Exercise 3.2" in "".join(cell["source"])
+
+
+def exercise_3_2(cell):
+    """Whether a cell is the one to fill in."""
+    return cell["id"] == "exercise-3-2"
+
+
+def test_without_a_change_there_is_nothing_to_test(clone):
+    answer = python(clone, CHOOSE)
+    assert answer.returncode == 1 and answer.stderr.startswith("Nothing changed since the last commit")
+
+
+def test_a_sentence_asks_for_what_holds_for_words_and_runs_nothing(clone):
+    append(clone, "solutions/03_hiding_the_future.py", "\n# More.\n")
+    edit(clone, about_3_2, lambda text: text + " More.", SOLVED, LEARNERS)
+    assert chosen(clone) == (set(), {"test_notebooks.py"}, ["--chapters=03"])
+
+
+def test_words_that_stand_with_an_exercise_too_are_compared_with_it(clone):
+    edit(clone, about_3_2, lambda text: text.replace("points", "marks"), SOLVED, LEARNERS)
+    assert chosen(clone) == (set(), {"test_notebooks.py", "test_exercises.py"}, ["--chapters=03"])
+
+
+def test_changed_code_runs_its_notebook_and_no_other(clone):
+    edit(clone, exercise_3_2, lambda text: text + "\n", SOLVED)
+    notebooks, tests, options = chosen(clone)
+    assert notebooks == {SOLVED} and options == ["--chapters=03"]
+    assert {"test_notebooks.py", "test_ledger.py", "test_exercises.py", "test_browser.py", "test_grader.py"} <= tests
+    assert not {"test_attention.py", "test_pictures.py", "test_platforms.py"} & tests
+
+
+@pytest.mark.parametrize(
+    "name, chapters, some, others",
+    [
+        ("course_utils/training_bar.py", {"07"}, {"test_training_bar.py"}, {"test_attention.py"}),
+        ("course_utils/exercises/chapter_2.py", {"02"}, {"test_exercises.py", "test_grader.py"}, {"test_live.py"}),
+        ("course_utils/grading/platforms/canvas.py", set(), {"test_platforms.py"}, {"test_exercises.py"}),
+        ("course_utils/grading/sandbox/inside/server.py", set(), {"test_sandbox_hostile.py"}, {"test_ledger.py"}),
+        ("tests/test_pictures.py", set(), {"test_pictures.py", "test_live.py"}, {"test_attention.py"}),
+        ("tests/answers/chapter_2.py", set(), {"test_exercises.py", "test_nbgrader.py"}, {"test_live.py"}),
+        ("tests/ledger.toml", set(), {"test_ledger.py"}, {"test_live.py"}),
+    ],
+)
+def test_a_file_asks_for_what_imports_or_names_it(clone, name, chapters, some, others):
+    append(clone, name, "\n# changed\n")
+    notebooks, tests, _ = chosen(clone)
+    assert {notebook.partition("/")[2][:2] for notebook in notebooks} == chapters
+    assert some <= tests and not others & tests
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["pyproject.toml", "requirements.txt", "tests/support/stored.py", "tests/conftest.py", *NOBODYS],
+)
+def test_what_anything_may_depend_on_asks_for_everything(clone, name):
+    append(clone, name, "\n")
+    assert chosen(clone)[0] == {"everything"}
+
+
+def test_a_removed_file_asks_for_everything(clone):
+    (clone / "course_utils/training_bar.py").unlink()
+    assert chosen(clone)[0] == {"everything"}
+
+
+# --- other settings and other chapters --------------------------------------------------------------------------------
+
+TESTS = """
+from types import SimpleNamespace
+import pytest
+
+@pytest.mark.parametrize("case", [SimpleNamespace(chapter=3), SimpleNamespace(exercise="4.1")], ids=["of3", "of4"])
+def test_once(case): pass
+
+@pytest.mark.every_setting("other weather")
+def test_again(): pass
+"""
+LEFT_OUT = "Left out, and proved with --all: other weather (1)."
+
+
+@pytest.mark.parametrize(
+    "options, outcome, said",
+    [
+        ([], "2 passed, 1 deselected", True),
+        (["-n", "1"], "2 passed", True),
+        (["--all"], "3 passed", False),
+        (["-k", "again"], "1 passed, 2 deselected", False),  # asked for by its name
+        (["--chapters=04"], "1 passed, 2 deselected", True),
+    ],
+)
+def test_what_is_left_out_is_said(tmp_path, options, outcome, said):
+    (tmp_path / "test_tiny.py").write_text(TESTS)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = every_setting(setting): x\n")
+    plugins = [part for name in ("tests.support.settings", "no:nbval", "no:nbmake") for part in ("-p", name)]
+    command = [sys.executable, "-m", "pytest", "-q", *plugins, *options]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    answer = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert f"{outcome} in" in answer.stdout and (LEFT_OUT in answer.stdout) == said, answer.stdout
