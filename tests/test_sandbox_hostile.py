@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from course_utils.grading.sandbox.protection import Protection
+from course_utils.grading.sandbox.protection import Protection, protection
 from course_utils.judging.calls import perform
 from course_utils.repository import ROOT
 from tests.support.attacks import (
@@ -27,6 +27,7 @@ from tests.support.attacks import (
     NAIVE,
     NAMESPACE,
     NEIGHBOURS,
+    PROCESSES,
     READING,
     ROOTS,
     STEALING,
@@ -312,6 +313,13 @@ def test_the_other_walls_stand_without_the_filter_of_system_calls(way, victims):
             assert look(unfiltered, reaching(attack, victims)).startswith("refused"), name
 
 
+def test_the_filter_of_system_calls_stands_by_itself(victims):
+    skip_without(protection())
+    with Weakened("folders", "capabilities", "limits") as open_inside:
+        for name, attack in (WRITING | CHANGING | PROCESSES | NEIGHBOURS | NAMESPACE).items():
+            assert look(open_inside, reaching(attack, victims)).startswith("refused"), name
+
+
 def test_the_limits_stand_by_themselves(sandbox):
     code = """
 import resource
@@ -504,7 +512,7 @@ def test_an_endless_answer_ends_with_its_server(sandbox):
 @pytest.mark.parametrize("server_too", [False, True], ids=["the grader", "the grader and the server"])
 def test_nothing_outlives_a_grader_that_was_killed(sandbox, server_too):
     code = f"""
-from course_utils.grading.sandbox.protection import Protection
+from course_utils.grading.sandbox.protection import Protection, protection
 from course_utils.grading.sandbox.sandbox import Sandbox
 with Sandbox(Protection.{sandbox.protection.name}, seconds=60) as sandbox:
     print(sandbox.process.pid, flush=True)
