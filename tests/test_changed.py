@@ -113,6 +113,12 @@ def test_changed_code_runs_its_notebook_and_no_other(clone):
     assert not {"test_attention.py", "test_pictures.py", "test_platforms.py"} & tests
 
 
+def test_other_chapters_tests_are_left_out_only_where_nothing_else_changed(clone):
+    append(clone, "solutions/03_hiding_the_future.py", "\n# More.\n")
+    append(clone, "tests/ledger.toml", "\n# changed\n")
+    assert chosen(clone)[2] == []
+
+
 @pytest.mark.parametrize(
     "name, chapters, some, others",
     [

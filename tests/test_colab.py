@@ -21,7 +21,6 @@ from course_utils.repository import ROOT
 from tests.support import bare_clone, colab_versions, stored
 from tests.support.comparing import same_picture_in_the_large, same_text
 
-pytestmark = pytest.mark.xdist_group("Colab")  # one environment for all
 LEARNERS = [path for path in stored.PATHS if path.parent.name == "notebooks"]
 OURS, COLABS = "our versions", "Colab's versions"
 NAME = "ada/attention-course"

@@ -10,7 +10,7 @@ from course_utils.launch import environment
 from course_utils.repository import ROOT
 from tests.support import colab_versions
 
-pytestmark = [pytest.mark.every_setting("Colab's versions"), pytest.mark.xdist_group("Colab")]
+pytestmark = pytest.mark.every_setting("Colab's versions")
 
 
 @pytest.fixture(scope="module")

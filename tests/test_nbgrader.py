@@ -15,7 +15,6 @@ from course_utils.repository import ROOT
 from tests.answers import ANSWERS
 from tests.support import environments
 
-pytestmark = pytest.mark.xdist_group("nbgrader")  # one course for all
 CHAPTER = "03_hiding_the_future.ipynb"
 MINE = [exercise for exercise in EXERCISES.values() if exercise.chapter == 3]
 

@@ -24,7 +24,6 @@ def main(arguments):
         if changed.EVERYTHING not in reasons:
             arguments = [*options, *reasons, *arguments]
             workers = 1 if len(reasons) <= FEW else workers
-    # loadgroup: a notebook stays in one worker, all else goes where there is room
-    parallel = ["-n", str(workers), "--dist", "loadgroup"] if workers > 1 else []
+    parallel = ["-n", str(workers)] if workers > 1 else []
     os.chdir(ROOT)
     environment.take_over([python, "-m", "pytest", *parallel, *arguments])

@@ -40,10 +40,9 @@ def pytest_unconfigure(config):
 
 
 def pytest_itemcollected(item):
-    """Make every notebook cell compare as below, and run in the same worker as the others of its notebook."""
+    """Make every notebook cell compare as below."""
     if isinstance(item, IPyNbCell):
         item.__class__ = Cell
-        item.add_marker(pytest.mark.xdist_group(str(item.path)))
 
 
 class Cell(IPyNbCell):
