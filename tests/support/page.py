@@ -1,6 +1,7 @@
 """A live figure alone on a page in Chromium, opened from a file, without a network."""
 
 import contextlib
+import functools
 import re
 
 from course_utils.authoring.stills import CHROMIUM, OPTIONS
@@ -27,19 +28,29 @@ def chromium():
 
 
 def opened(browser, folder, *figures, width=900, height=720, **more):
-    """A page that shows these pieces of HTML, below each other, once the figures in them move. more: its context's."""
+    """A page that shows these pieces of HTML, below each other, once the figures in them move. more: its context's.
+
+    It is the one that was opened last with such a context, as fresh as a new one, which takes Chromium far longer.
+    """
     file = folder / "figure.html"
     head = '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A figure</title>'
     head += '<meta name="viewport" content="width=device-width"></head>'
     file.write_text(f"{head}<body><main><h1>Figures</h1>{''.join(figures)}")
-    more = {"viewport": {"width": width, "height": height}, "reduced_motion": "reduce"} | more
-    context = browser.new_context(**more)
-    context.set_offline(True)
-    page = context.new_page()
+    page = page_like(browser, frozenset(({"reduced_motion": "reduce"} | more).items()))
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme="light", forced_colors="none")
     page.goto(file.as_uri())
     if more.get("java_script_enabled", True):
         page.locator(f"{LIVE} .said:not(:empty)").first.wait_for()
     return page
+
+
+@functools.cache
+def page_like(browser, options):
+    """A page without a network, whose context has these options."""
+    context = browser.new_context(**dict(options))
+    context.set_offline(True)
+    return context.new_page()
 
 
 def state(page):
