@@ -9,7 +9,7 @@ import tomllib
 from dataclasses import replace
 from pathlib import Path
 
-from course_utils.judging import locate, program
+from course_utils.judging import known, locate, program
 
 MOST_ANSWERS = 12  # to one exercise, whose values are known
 PACKAGE = Path(__file__).parents[1]
@@ -76,10 +76,11 @@ def right_answers(id):
 
 @functools.cache
 def known_values(exercise, number):
-    """locate.Known: all that right answers make on their way through one call of an exercise."""
-    values = []
+    """known.Known: all that right answers make on their way through one call of an exercise."""
+    values, joins = [], []
     for code in right_answers(exercise.id)[:MOST_ANSWERS]:
         if parsed := program.parsed(code, exercise.name, imports(exercise.chapter), "<right answer>"):
-            call = replace(exercise.calls[number], later=False)
-            values += [value for _, value, _ in program.watched(parsed, call)]
-    return locate.Known(values)
+            flow = locate.Flow(parsed, program.watched(parsed, replace(exercise.calls[number], later=False)))
+            values += [value for _, value, _ in flow.steps]
+            joins += flow.joins()
+    return known.Known(values, joins)

@@ -16,6 +16,7 @@ from course_utils.judging.result import NOT_YET, RIGHT
 
 MOST_TRIED, MOST_TRIED_LAYERS = 800, 300  # changes; a layer takes longer
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
+MOST_BESIDE = 2  # places named besides the first
 LONGEST = 100  # characters of a piece of code in a sentence
 
 
@@ -71,9 +72,13 @@ def with_explanation(exercise, program, runner, data, result):
     for slip, found in zip(good[:MOST_RIGHT], runner.attempt(good[:MOST_RIGHT], exercise.calls)):
         if judge(exercise, found).status == RIGHT:
             return replace(result, message=f"{with_change(program, slip)} {result.message}", mistake=slip.kind)
-    if places and not trouble.line:
-        return replace(result, message=f"{result.message} {with_place(flow, places[0], trouble)}")
-    return result
+    if trouble.line:
+        sentence = with_stop(flow, trouble.line, places, exercise.known(number))
+    elif places:
+        sentence = with_place(flow, places[0], trouble, exercise.known(number))
+    else:
+        return result
+    return replace(result, message=f"{result.message} {sentence}".rstrip())
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,11 @@ def places_of(trouble, flow, known):
     """The steps to look at, the first of which is named."""
     if trouble.later:
         return locate.cuts(flow) if trouble.gradients else []
-    found = locate.departures(flow, flow.result(trouble.part), known)
+    if trouble.line:
+        starts = [each for each in flow.that_tell(flow.stopped(trouble.line)) if not flow.is_known(each, known)]
+    else:
+        starts = [each for each in [flow.result(trouble.part)] if each is not None]
+    found = locate.departures(flow, starts, known)
     return [
         place for place in found if not isinstance(flow.program.nodes[flow.steps[place][0]], (ast.Constant, ast.Name))
     ]
@@ -132,19 +141,33 @@ def with_change(program, slip):
     return f"Line {node.lineno}: with `{new}` in the place of `{old}`, everything comes out right."
 
 
-def with_place(flow, place, trouble):
+def with_place(flow, place, trouble, known):
     """The sentence on the step where an answer leaves the path, and on what shows there neither right nor wrong."""
     number, value, _ = flow.steps[place]
     node = flow.program.nodes[number]
     where = f"Line {node.lineno}, `{shortened(ast.unparse(node))}`,"
     if trouble.gradients:
         return f"{where} is where gradients get lost: what it is made of still has them."
-    behind = {flow.program.nodes[each].lineno: flow.program.nodes[each] for each in flow.silent(place)}
-    others = [f"line {line}, `{shortened(ast.unparse(each))}`" for line, each in behind.items() if line != node.lineno]
-    known = "what it is made of, they make."
+    others = beside(flow, flow.doubtful(flow.behind(place), known), node.lineno)
+    more = "what it is made of, they make."
     if others:
-        known = f"look there and at {' and '.join(others[:2])}, whose value does not tell whether it is right."
-    return f"{where} gives the first value that no solution known here makes{looks(value)}; {known}"
+        more = f"look there and at {' and '.join(others)}, whose value alone does not tell whether it is right."
+    return f"{where} gives the first value that no solution known here makes{looks(value)}; {more}"
+
+
+def with_stop(flow, line, places, known):
+    """The sentence on what may have stopped an answer in this line, from lines before; "" for none."""
+    others = beside(flow, [*places, *flow.doubtful(flow.stopped(line), known)], line)
+    return f"What it works with may be wrong before: look at {' and '.join(others)}." if others else ""
+
+
+def beside(flow, places, line):
+    """The steps as pieces of code, each with its line; a few, and none in the line itself."""
+    found = {}
+    for node in (flow.program.nodes[flow.steps[place][0]] for place in places):
+        if node.lineno != line and not isinstance(node, (ast.Name, ast.Attribute)):  # no place: where it was made is
+            found.setdefault(node.lineno, f"line {node.lineno}, `{shortened(ast.unparse(node))}`")
+    return list(found.values())[:MOST_BESIDE]
 
 
 def looks(value):
@@ -178,7 +201,7 @@ def candidates(program, flow, places, line):
         for operand in flow.operands(place):
             near += flow.makers.get(name_of(program.nodes[flow.steps[operand][0]]) or "", [])
     near = list(dict.fromkeys(k for number in near for k in [*below(program, number), *above(program, number)]))
-    far = [number for number in range(len(program.nodes)) if number not in near]
+    far = sorted(set(range(len(program.nodes))) - set(near))
     names = program.read_names()
     sizes = [*(name for name, reads in names.items() if not reads), *sizes_of(program, values)]
     statements = (node for node in program.nodes if isinstance(node, (ast.Assign, ast.Return)) and node.value)

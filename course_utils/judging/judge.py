@@ -112,11 +112,10 @@ def without_values(call, reply):
             " nn.ModuleList or nn.ModuleDict."
         )
     if reply.unplaced:
-        shapes = {
-            name: f" {list(tensor.shape)}"
-            for name, tensor in (call.weights.items() if isinstance(call.weights, dict) else ())
-        }
-        missing = ", ".join(f"{name}{shapes.get(name, '')}" for name in reply.unplaced)
+        weights = call.weights if isinstance(call.weights, dict) else {}
+        missing = ", ".join(
+            f"{name} {list(weights[name].shape)}" if name in weights else name for name in reply.unplaced
+        )
         there = ", ".join(f"{name} {shape}" for name, shape in list(reply.parameters.items())[:8]) or "nothing to learn"
         return f"The check copies weights into your layer and found no place for {missing}. Yours has: {there}."
     return None

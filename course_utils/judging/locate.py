@@ -2,117 +2,20 @@
 
 Right answers, watched on the same call, give the known values. From the wrong result one goes back: a value that is not
 known came from operands; where all of those are known, that step is the one to look at. What leads back to known values
-is never reported, however unusual it is.
+is never reported, however unusual it is. But a known value may stand where another belongs: an operand whose numbers
+right answers have in another order, or which they never put together with the others, is doubtful.
 """
 
 import ast
 import itertools
-import math
 
-import numpy as np
 import torch
 
+from course_utils.judging.calls import is_decimal
+from course_utils.judging.known import says_nothing, tells
 from course_utils.judging.program import changed_name, name_of
 
-RELATIVE, ABSOLUTE = 1e-4, 1e-6
 RANDOM = ("rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm")
-BLANK = (0, 1, torch.inf, -torch.inf)
-
-
-class Known:
-    """The values that right answers make, up to order: tensors, rows of tensors, and single numbers."""
-
-    def __init__(self, values):
-        self.masks, rows = set(), {}
-        for value in unique(tensors_in(values)):
-            if is_mask(value):
-                self.masks.add(key(value.squeeze().bool()))
-            for block in blocks(value.double().numpy()):
-                rows.setdefault(block.shape[1], []).append(block)
-        self.tables = {size: np.unique(np.concatenate(found), axis=0) for size, found in rows.items()}  # (n, size)
-        self.entries = np.unique(np.concatenate([[0.0], *(table.ravel() for table in self.tables.values())]))
-
-    def has(self, value):
-        """Whether right answers make this value. What is no number, tensor or list of them is no matter here."""
-        if isinstance(value, list):
-            return all(self.has(entry) for entry in value)
-        if isinstance(value, (int, float)):
-            return value in BLANK or self.is_entry(float(value))
-        if value is None or not value.numel() or is_blank(value):
-            return True
-        if is_mask(value):
-            return key(value.squeeze().bool()) in self.masks
-        row = np.sort(value.double().numpy().ravel())
-        rows = self.tables.get(len(row))
-        return rows is not None and bool(np.isclose(rows, row, RELATIVE, ABSOLUTE, equal_nan=True).all(axis=1).any())
-
-    def is_entry(self, number):
-        """Whether a number is one that right answers have, alone or in a table."""
-        place = np.searchsorted(self.entries, number)
-        near = self.entries[max(place - 1, 0) : place + 1]
-        return bool(np.isclose(near, number, RELATIVE, ABSOLUTE, equal_nan=True).any())
-
-
-def tells(value):
-    """Whether it means something that right answers make a value: not for True, None and whole numbers."""
-    if isinstance(value, torch.Tensor):
-        return value.numel() > 1 or value.numel() == 1 and value.is_floating_point()
-    if isinstance(value, list):
-        return any(map(tells, value))
-    return isinstance(value, float)
-
-
-def is_blank(tensor):
-    """Whether a tensor is filled with one number that anybody may begin with."""
-    first = tensor.flatten()[0]
-    if tensor.dtype == torch.bool or tensor.numel() < 2:
-        return False
-    return bool((tensor == first).all()) and first in BLANK or is_count(tensor)
-
-
-def is_count(tensor):
-    """Whether a tensor counts from 0: 0, 1, 2, …"""
-    return not tensor.is_floating_point() and torch.equal(tensor, torch.arange(len(tensor), dtype=tensor.dtype))
-
-
-def is_mask(tensor):
-    """Whether a tensor says yes or no to each place: order means something here."""
-    return tensor.dtype == torch.bool or tensor.numel() > 1 and bool(((tensor == 0) | (tensor == 1)).all())
-
-
-def key(tensor):
-    """What two tensors have in common that hold the same."""
-    return tensor.shape, tensor.dtype, tensor.numpy().tobytes()
-
-
-def tensors_in(values):
-    """Every number and tensor in values and in their lists, as tensors."""
-    for value in values:
-        if isinstance(value, list):
-            yield from tensors_in(value)
-        elif value is not None:
-            tensor = torch.as_tensor(value)
-            if tensor.numel():
-                yield tensor
-
-
-def unique(tensors):
-    """The tensors, each once."""
-    return {key(tensor): tensor for tensor in tensors}.values()
-
-
-def blocks(array):
-    """The numbers of an array as rows, each in the order of size, so that turning and reshaping it changes nothing.
-
-    One row for all of it, and one for each part that one or two indices pick: heads, rows, columns.
-    """
-    for count in range(min(array.ndim, 2) + 1):
-        for axes in itertools.combinations(range(array.ndim), count):
-            parts = np.moveaxis(array, axes, range(count))
-            yield np.sort(parts.reshape(math.prod(parts.shape[:count]), -1), axis=1)
-
-
-# --- the flow of the data ---------------------------------------------------------------------------------------------
 
 
 class Flow:
@@ -154,33 +57,70 @@ class Flow:
         """Whether the value of a step is known: for a table that is being filled, number by number."""
         number, value, _ = self.steps[place]
         node = self.program.nodes[number]
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in RANDOM:
-            return True  # coins are new each time
+        if self.is_coin(place):
+            return True
         if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
             return True
         if isinstance(node, ast.Assign) and isinstance(value, torch.Tensor) and value.numel():
             return all(map(known.is_entry, value.double().unique().tolist()))
         return known.has(value)
 
-    def telling(self, place):
-        """The same, but where a value tells nothing, as True does, the steps that it came from."""
-        for each in self.operands(place):
-            if tells(self.steps[each][1]):
-                yield each
-            else:
-                yield from self.telling(each)
+    def is_coin(self, place):
+        """Whether a step draws random numbers, which are new each time."""
+        node = self.program.nodes[self.steps[place][0]]
+        return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in RANDOM
 
-    def silent(self, place, seen=()):
-        """The numbers of the expressions behind a step whose values tell nothing: slices, sizes, layers, zeros."""
+    def telling(self, place):
+        """The operands of a step, but where a value tells nothing, as True does, the steps that it came from."""
+        return self.that_tell(self.operands(place))
+
+    def that_tell(self, places):
+        """These steps, but for those whose values tell nothing the steps that they came from; each once."""
+        found = ([each] if tells(self.steps[each][1]) else self.telling(each) for each in places)
+        return list(dict.fromkeys(itertools.chain.from_iterable(found)))
+
+    def joins(self):
+        """For each step that puts values together, these values."""
+        behind = map(self.telling, range(len(self.steps)))
+        return [[self.steps[each][1] for each in places] for places in behind if len(places) > 1]
+
+    def doubtful(self, places, known):
+        """The steps behind these, whose values are known, at which something may be wrong that does not show.
+
+        These are values that right answers never put together, or have in another order or shape; and what tells
+        nothing: slices, sizes, layers, zeros, coins.
+        """
+        behind = self.that_tell(places)
+        odd = [behind[k] for k in known.strangers([self.steps[each][1] for each in behind])]
+        turned = [each for each in behind if not known.has_as_it_is(self.steps[each][1])]
+        return [*map(self.origin, odd), *turns(self, turned, known), *self.silent(places)]
+
+    def silent(self, places, seen=frozenset()):
+        """Those of the steps, and of the steps behind them, whose values tell nothing."""
         found = []
-        for each in [*self.operands(place), *self.layer(place)]:
-            behind, value, _ = self.steps[each]
-            if each not in seen and (not tells(value) or isinstance(value, torch.Tensor) and is_blank(value)):
-                named = isinstance(
-                    self.program.nodes[behind], (ast.Name, ast.Attribute)
-                )  # no place: where it was made is
-                found += [*([] if named else [behind]), *self.silent(each, (*seen, place))]
+        for place in places:
+            if place not in seen and (self.is_coin(place) or says_nothing(self.steps[place][1])):
+                found += [place, *self.silent(self.behind(place), {*seen, place})]
         return found
+
+    def behind(self, place):
+        """The operands of a step, and what made the layer that it calls."""
+        return [*self.operands(place), *self.layer(place)]
+
+    def stopped(self, line):
+        """The steps that an answer took last, in the line in which it stopped."""
+        last = itertools.takewhile(lambda place: self.line(place) == line, reversed(range(len(self.steps))))
+        return list(last)[::-1]
+
+    def line(self, place):
+        """The number of a step's line."""
+        return self.program.nodes[self.steps[place][0]].lineno
+
+    def origin(self, place):
+        """The step that made a value: a name is no place."""
+        while name_of(self.program.nodes[self.steps[place][0]]) and (made := self.operands(place)):
+            place = made[0]
+        return place
 
     def layer(self, place):
         """The step that made the layer that a step calls, in a list; [] for other steps."""
@@ -190,7 +130,7 @@ class Flow:
         return [] if made is None else [made]
 
     def result(self, part=None):
-        """The last step whose value an answer returned or, where it stopped, the last step of all; None for no step.
+        """The last step whose value an answer returned; None for no step.
 
         part: the place of a value among several that are returned together.
         """
@@ -198,12 +138,7 @@ class Flow:
         node = self.program.nodes[self.steps[place][0]] if place is not None else None
         if part is not None and isinstance(node, ast.Tuple) and len(node.elts) > part:
             place = self.last([self.program.numbers[id(node.elts[part])]], place)
-        while place is not None and name_of(self.program.nodes[self.steps[place][0]]):  # a name is no place
-            made = self.operands(place)
-            if not made:
-                break
-            place = made[0]
-        return place
+        return None if place is None else self.origin(place)
 
     def returned(self, within):
         """The numbers of the values that functions return."""
@@ -248,20 +183,34 @@ def parts(node):
             yield child
 
 
-def departures(flow, start, known):
+def departures(flow, starts, known):
     """The steps to look at, first to last: values that are not known, made of values that are."""
-    found, seen, waiting = [], set(), [] if start is None else [start]
+    found = []
+    for place in origins(flow, starts, lambda place: flow.is_known(place, known)):
+        decided = isinstance(flow.program.nodes[flow.steps[place][0]], ast.Constant) and flow.operands(place)
+        found.append(decided[0] if decided else place)
+    return sorted(found)
+
+
+def turns(flow, starts, known):
+    """The steps at which known values got an order or a shape that is not."""
+    found = origins(flow, starts, lambda place: known.has_as_it_is(flow.steps[place][1]))
+    return [flow.origin(place) for place in found]
+
+
+def origins(flow, starts, holds):
+    """The steps at which something ceases to hold, on the way to steps where it does not."""
+    found, seen, waiting = [], set(), list(starts)
     while waiting:
         place = waiting.pop()
         if place in seen:
             continue
         seen.add(place)
-        unknown = [each for each in flow.telling(place) if not flow.is_known(each, known)]
-        waiting += unknown
-        if not unknown:
-            decided = isinstance(flow.program.nodes[flow.steps[place][0]], ast.Constant) and flow.operands(place)
-            found.append(decided[0] if decided else place)
-    return sorted(found)
+        ceased = [each for each in flow.telling(place) if not holds(each)]
+        waiting += ceased
+        if not ceased:
+            found.append(place)
+    return found
 
 
 def cuts(flow):
@@ -274,7 +223,10 @@ def cuts(flow):
             seen.add(place)
             waiting += flow.operands(place)
             _, value, reached = flow.steps[place]
-            decimal = isinstance(value, float) or isinstance(value, torch.Tensor) and value.is_floating_point()
-            if decimal and not reached and any(flow.steps[each][2] for each in flow.operands(place)):
+            if (
+                (isinstance(value, float) or is_decimal(value))
+                and not reached
+                and any(flow.steps[each][2] for each in flow.operands(place))
+            ):
                 found.append(place)
     return sorted(found)

@@ -46,7 +46,7 @@ class Slip:
 class Program:
     """The text of an answer: one definition, and what else its cell defines.
 
-    nodes: every expression and statement in them, each at its number. names: what the answer's
+    tree: these definitions. nodes: every expression and statement in them, each at its number. names: what the answer's
     code finds around itself. file: the name under which its lines are known.
     """
 
@@ -66,8 +66,8 @@ class Program:
         arguments = [node.arg for node in ast.walk(self.tree) if isinstance(node, ast.arg) and node.arg != "self"]
         found = {name: [] for name in arguments}
         for number, node in enumerate(self.nodes):
-            if (name := name_of(node)) and isinstance(node.ctx, ast.Load):
-                found.setdefault(name, []).append(number)
+            if name := name_of(node):
+                found.setdefault(name, []).extend([number] * isinstance(node.ctx, ast.Load))
         return found
 
     def definition(self, call):
@@ -97,10 +97,10 @@ class Program:
                 found.append(self.numbers[id(node.test)])
         return found
 
-    def made(self, tree=None, **more):
-        """The answer that this tree, or the program's own, makes. Raises whatever its definitions raise."""
+    def made(self, tree, **more):
+        """The answer that this tree makes. Raises whatever its definitions raise."""
         names = USUAL | self.names | more
-        exec(compile(tree or self.tree, self.file, "exec"), names)
+        exec(compile(tree, self.file, "exec"), names)
         return names[self.name]
 
     def replies_without(self, slips, requests):

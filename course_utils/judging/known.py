@@ -1,0 +1,154 @@
+"""What right answers make on their way, and whether a value is among it: in any order, as it is, beside its like."""
+
+import itertools
+import math
+
+import numpy as np
+import torch
+
+RELATIVE, ABSOLUTE = 1e-4, 1e-6
+BLANK = (0, 1, torch.inf, -torch.inf)
+
+
+class Known:
+    """The values that right answers make, up to order: tensors, rows of tensors, and single numbers.
+
+    joins: for each step of theirs that puts values together, these values.
+    """
+
+    def __init__(self, values, joins=()):
+        self.values = unique(tensors_in(values))
+        self.masks = {key(value.squeeze().bool()) for value in self.values.values() if is_mask(value)}
+        self.shapes = {value.shape for value in self.values.values()}
+        rows, owners = {}, {}
+        for number, value in enumerate(self.values.values()):
+            for block in blocks(value.double().numpy()):
+                rows.setdefault(block.shape[1], []).append(block)
+                owners.setdefault(block.shape[1], []).append(np.full(len(block), number))
+        self.ordered = {size: np.concatenate(found) for size, found in rows.items()}  # (n, size)
+        self.owners = {
+            size: np.concatenate(found) for size, found in owners.items()
+        }  # (n,): which value each row is of
+        self.tables = {size: np.unique(np.sort(found, axis=1), axis=0) for size, found in self.ordered.items()}
+        self.entries = np.unique(np.concatenate([[0.0], *(table.ravel() for table in self.tables.values())]))
+        numbers = {kind: number for number, kind in enumerate(self.values)}
+        self.joins = {
+            tuple(frozenset(numbers[kind] for kind in unique(tensors_in([value]))) for value in join) for join in joins
+        }
+
+    def has(self, value):
+        """Whether right answers make this value. What is no number, tensor or list of them is no matter here."""
+        if isinstance(value, list):
+            return all(self.has(entry) for entry in value)
+        if isinstance(value, (int, float)):
+            return value in BLANK or self.is_entry(float(value))
+        if value is None or not value.numel() or is_blank(value):
+            return True
+        if is_mask(value):
+            return key(value.squeeze().bool()) in self.masks
+        row, rows = in_a_row(value), self.tables.get(value.numel())
+        return rows is not None and bool(close(rows, np.sort(row)).any())
+
+    def has_as_it_is(self, value):
+        """Whether right answers make a table with its numbers in this order, and with this shape; True for the rest."""
+        if not isinstance(value, torch.Tensor) or value.ndim < 2 or is_blank(value):
+            return True
+        rows = self.ordered.get(value.numel())
+        in_order = is_mask(value) or rows is not None and bool(close(rows, in_a_row(value)).any())
+        return in_order and value.shape in self.shapes
+
+    def strangers(self, values):
+        """The places of the values, each of them known, that right answers never put together with the others."""
+        homes = [self.homes(value) for value in values]
+        used = [[any(home & part for part in join) for home in homes] for join in self.joins]
+        most = max(map(sum, used), default=0)
+        nearest = [hits for hits in used if sum(hits) == most]
+        return [k for k in range(len(values)) if len(values) > 1 and not any(hits[k] for hits in nearest)]
+
+    def homes(self, value):
+        """The numbers of the right answers' values that this one is, or is a part of."""
+        found = set()
+        for tensor in tensors_in([value]):
+            if tensor.numel() in self.ordered:
+                alike = close(np.sort(self.ordered[tensor.numel()], axis=1), np.sort(in_a_row(tensor)))
+                found.update(self.owners[tensor.numel()][alike].tolist())
+        return found
+
+    def is_entry(self, number):
+        """Whether a number is one that right answers have, alone or in a table."""
+        place = np.searchsorted(self.entries, number)
+        near = self.entries[max(place - 1, 0) : place + 1]
+        return bool(close(near[:, None], number).any())
+
+
+def in_a_row(tensor):
+    """The numbers of a tensor, in its order."""
+    return tensor.double().numpy().ravel()
+
+
+def close(rows, row):
+    """(n,): which of the rows (n, size) are this one."""
+    return np.isclose(rows, row, RELATIVE, ABSOLUTE, equal_nan=True).all(axis=1)
+
+
+def tells(value):
+    """Whether it means something that right answers make a value: not for True, None and whole numbers."""
+    if isinstance(value, torch.Tensor):
+        return value.numel() > 1 or value.numel() == 1 and value.is_floating_point()
+    if isinstance(value, list):
+        return any(map(tells, value))
+    return isinstance(value, float)
+
+
+def says_nothing(value):
+    """Whether a value shows neither a right step nor a wrong one, although it may be wrong."""
+    if isinstance(value, torch.Tensor) and value.numel():
+        return not tells(value) or is_blank(value) or value.dtype == torch.bool and len(value.unique()) == 1
+    return not tells(value) or isinstance(value, float) and value in BLANK
+
+
+def is_blank(tensor):
+    """Whether a tensor is filled with one number that anybody may begin with."""
+    first = tensor.flatten()[0]
+    if tensor.dtype == torch.bool or tensor.numel() < 2:
+        return False
+    return bool((tensor == first).all()) and first in BLANK or is_count(tensor)
+
+
+def is_count(tensor):
+    """Whether a tensor counts from 0: 0, 1, 2, …"""
+    return not tensor.is_floating_point() and torch.equal(tensor, torch.arange(len(tensor), dtype=tensor.dtype))
+
+
+def is_mask(tensor):
+    """Whether a tensor says yes or no to each place: order means something here."""
+    return tensor.dtype == torch.bool or tensor.numel() > 1 and bool(((tensor == 0) | (tensor == 1)).all())
+
+
+def key(tensor):
+    """What two tensors have in common that hold the same."""
+    return tensor.shape, tensor.dtype, tensor.numpy().tobytes()
+
+
+def tensors_in(values):
+    """Every number and tensor in values and in their lists, as tensors."""
+    for value in values:
+        if isinstance(value, list):
+            yield from tensors_in(value)
+        elif value is not None:
+            tensor = torch.as_tensor(value)
+            if tensor.numel():
+                yield tensor
+
+
+def unique(tensors):
+    """The tensors, each once: {what it has in common with its like: the tensor}."""
+    return {key(tensor): tensor for tensor in tensors}
+
+
+def blocks(array):
+    """The numbers of an array as rows: one row for all of it, and one for each part that one or two indices pick."""
+    for count in range(min(array.ndim, 2) + 1):
+        for axes in itertools.combinations(range(array.ndim), count):
+            parts = np.moveaxis(array, axes, range(count))
+            yield parts.reshape(math.prod(parts.shape[:count]), -1)
