@@ -14,6 +14,7 @@ from course_utils.exercises import EXERCISES
 from course_utils.repository import ROOT
 from tests.support import answers, environments
 
+pytestmark = pytest.mark.every_setting("nbgrader")
 CHAPTER = "03_hiding_the_future.ipynb"
 MINE = [exercise for exercise in EXERCISES.values() if exercise.chapter == 3]
 

@@ -169,17 +169,18 @@ def calls_on_heads():
         head(5, seed=72, divisor=2.0, ahead=1),
         head(6, seed=73, divisor=3.0, afterwards=True),
         head(2, seed=74, divisor=0.5),
-        too_much_and_too_little(head(4, seed=75, divisor=1.5)),
+        with_sums(head(4, seed=75, divisor=1.5), 1.0, 1.1, 0.9, 1.0),  # 1 on average, and wrong
+        with_sums(head(4, seed=79, divisor=1.5), 1.0, 1.0, 1.1, 1.0),
         leaking(head(4, seed=76, divisor=2.5), 1e-3),
         leaking(head(4, seed=77, divisor=2.0), 1e-5),
         one_key_closed(head(4, seed=78, divisor=2.0)),
     ]
 
 
-def too_much_and_too_little(call):
-    """The call with rows that sum to 1.1 and to 0.9: 1 on average, and wrong."""
+def with_sums(call, *sums):
+    """The call with rows that sum to these."""
     scores, weights = call.arguments
-    return measured([scores, weights * torch.tensor([1.0, 1.1, 0.9, 1.0])[:, None]])
+    return measured([scores, weights * torch.tensor(sums)[:, None]])
 
 
 def leaking(call, leak):

@@ -165,7 +165,11 @@ def beside(flow, places, line):
     """The steps as pieces of code, each with its line; a few, and none in the line itself."""
     found = {}
     for node in (flow.program.nodes[flow.steps[place][0]] for place in places):
-        if node.lineno != line and not isinstance(node, (ast.Name, ast.Attribute)):  # no place: where it was made is
+        if isinstance(node, (ast.Name, ast.Attribute)):  # no place: where it was made is, or where it got another name
+            node = flow.program.parents[id(node)]
+            if not isinstance(node, ast.Assign):
+                continue
+        if node.lineno != line:
             found.setdefault(node.lineno, f"line {node.lineno}, `{shortened(ast.unparse(node))}`")
     return list(found.values())[:MOST_BESIDE]
 

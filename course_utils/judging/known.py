@@ -19,18 +19,21 @@ class Known:
     def __init__(self, values, joins=()):
         self.values = unique(tensors_in(values))
         self.masks = {key(value.squeeze().bool()) for value in self.values.values() if is_mask(value)}
-        self.shapes = {value.shape for value in self.values.values()}
-        rows, owners = {}, {}
+        rows, owners, tables = {}, {}, {}
         for number, value in enumerate(self.values.values()):
-            for block in blocks(value.double().numpy()):
-                rows.setdefault(block.shape[1], []).append(block)
+            for shape, block in blocks(value.double().numpy()):
+                rows.setdefault(block.shape[1], []).append(np.sort(block, axis=1))
                 owners.setdefault(block.shape[1], []).append(np.full(len(block), number))
-        self.ordered = {size: np.concatenate(found) for size, found in rows.items()}  # (n, size)
+                tables.setdefault(shape, []).append(block)
+        self.rows = {
+            size: np.concatenate(found) for size, found in rows.items()
+        }  # (n, size), each in the order of size
         self.owners = {
             size: np.concatenate(found) for size, found in owners.items()
         }  # (n,): which value each row is of
-        self.tables = {size: np.unique(np.sort(found, axis=1), axis=0) for size, found in self.ordered.items()}
-        self.entries = np.unique(np.concatenate([[0.0], *(table.ravel() for table in self.tables.values())]))
+        self.unique = {size: np.unique(found, axis=0) for size, found in self.rows.items()}
+        self.tables = {shape: np.concatenate(found) for shape, found in tables.items()}  # (n, size), as they are
+        self.entries = np.unique(np.concatenate([[0.0], *(table.ravel() for table in self.unique.values())]))
         numbers = {kind: number for number, kind in enumerate(self.values)}
         self.joins = {
             tuple(frozenset(numbers[kind] for kind in unique(tensors_in([value]))) for value in join) for join in joins
@@ -46,16 +49,15 @@ class Known:
             return True
         if is_mask(value):
             return key(value.squeeze().bool()) in self.masks
-        row, rows = in_a_row(value), self.tables.get(value.numel())
+        row, rows = in_a_row(value), self.unique.get(value.numel())
         return rows is not None and bool(close(rows, np.sort(row)).any())
 
     def has_as_it_is(self, value):
-        """Whether right answers make a table with its numbers in this order, and with this shape; True for the rest."""
-        if not isinstance(value, torch.Tensor) or value.ndim < 2 or is_blank(value):
+        """Whether right answers make a tensor of this shape with its numbers in this order; True for all else."""
+        if not isinstance(value, torch.Tensor) or value.numel() < 2 or is_blank(value):
             return True
-        rows = self.ordered.get(value.numel())
-        in_order = is_mask(value) or rows is not None and bool(close(rows, in_a_row(value)).any())
-        return in_order and value.shape in self.shapes
+        rows = self.tables.get(plain_shape(value.shape))
+        return rows is not None and bool(close(rows, in_a_row(value)).any())
 
     def strangers(self, values):
         """The places of the values, each of them known, that right answers never put together with the others."""
@@ -63,14 +65,14 @@ class Known:
         used = [[any(home & part for part in join) for home in homes] for join in self.joins]
         most = max(map(sum, used), default=0)
         nearest = [hits for hits in used if sum(hits) == most]
-        return [k for k in range(len(values)) if len(values) > 1 and not any(hits[k] for hits in nearest)]
+        return [k for k in range(len(values)) if not any(hits[k] for hits in nearest)]
 
     def homes(self, value):
         """The numbers of the right answers' values that this one is, or is a part of."""
         found = set()
         for tensor in tensors_in([value]):
-            if tensor.numel() in self.ordered:
-                alike = close(np.sort(self.ordered[tensor.numel()], axis=1), np.sort(in_a_row(tensor)))
+            if tensor.numel() in self.rows:
+                alike = close(self.rows[tensor.numel()], np.sort(in_a_row(tensor)))
                 found.update(self.owners[tensor.numel()][alike].tolist())
         return found
 
@@ -147,8 +149,13 @@ def unique(tensors):
 
 
 def blocks(array):
-    """The numbers of an array as rows: one row for all of it, and one for each part that one or two indices pick."""
+    """(shape, rows) for the numbers of an array: all of it as one row, and each part that one or two indices pick."""
     for count in range(min(array.ndim, 2) + 1):
         for axes in itertools.combinations(range(array.ndim), count):
             parts = np.moveaxis(array, axes, range(count))
-            yield parts.reshape(math.prod(parts.shape[:count]), -1)
+            yield plain_shape(parts.shape[count:]), parts.reshape(math.prod(parts.shape[:count]), -1)
+
+
+def plain_shape(shape):
+    """A shape without the axes of size 1."""
+    return tuple(size for size in shape if size > 1)

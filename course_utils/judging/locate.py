@@ -22,7 +22,7 @@ class Flow:
     """The steps of one call of an answer, and for each the steps that its value came from."""
 
     def __init__(self, program, steps):
-        self.program, self.steps = program, steps
+        self.program, self.steps, self.told = program, steps, {}
         self.places = {}  # number of a node -> its steps, in order
         for place, (number, *_) in enumerate(self.steps):
             self.places.setdefault(number, []).append(place)
@@ -49,6 +49,9 @@ class Flow:
         else:
             children = node.value if isinstance(node, ast.Expr) else node
             found = [self.last([self.program.numbers[id(child)]], place) for child in parts(children)]
+            if isinstance(node, ast.Assign):  # where it puts its value
+                names = (part for target in node.targets for part in ast.walk(target) if name_of(part))
+                found += [self.last([self.program.numbers[id(part)]], place) for part in names]
             if isinstance(node, ast.stmt) and (name := changed_name(node)):
                 found.append(self.last([n for n in self.makers.get(name, []) if n != number], place))
         return [each for each in found if each is not None]
@@ -72,7 +75,9 @@ class Flow:
 
     def telling(self, place):
         """The operands of a step, but where a value tells nothing, as True does, the steps that it came from."""
-        return self.that_tell(self.operands(place))
+        if place not in self.told:  # kept: in a loop, one step may lead to another a thousand times
+            self.told[place] = self.that_tell(self.operands(place))
+        return self.told[place]
 
     def that_tell(self, places):
         """These steps, but for those whose values tell nothing the steps that they came from; each once."""
@@ -80,9 +85,9 @@ class Flow:
         return list(dict.fromkeys(itertools.chain.from_iterable(found)))
 
     def joins(self):
-        """For each step that puts values together, these values."""
+        """For each step, the values that it puts together."""
         behind = map(self.telling, range(len(self.steps)))
-        return [[self.steps[each][1] for each in places] for places in behind if len(places) > 1]
+        return [[self.steps[each][1] for each in places] for places in behind if places]
 
     def doubtful(self, places, known):
         """The steps behind these, whose values are known, at which something may be wrong that does not show.
