@@ -125,6 +125,7 @@ def calls_on_groups():
         FunctionCall([normal(1, 2, 3, 4, seed=67), 6]),
         FunctionCall([non_contiguous(normal(2, 3, 1, 5, seed=68)), 12]),
         FunctionCall([normal(2, 4, 3, 2, seed=69), 4]),
+        FunctionCall([normal(3, 2, 2, 4, seed=80), 8]),
     ]
 
 

@@ -10,14 +10,15 @@ import torch
 
 from course_utils.judging import comparing, life, locate, replies, slips
 from course_utils.judging.calls import FunctionCall
-from course_utils.judging.judge import judge, later_trouble, wrong_cases
+from course_utils.judging.judge import changed_arguments, judge, later_trouble, wrong_cases
+from course_utils.judging.known import says_nothing
 from course_utils.judging.program import name_of, program_of, watched
 from course_utils.judging.result import NOT_YET, RIGHT
 
 MOST_TRIED, MOST_TRIED_LAYERS = 800, 300  # changes; a layer takes longer
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
-MOST_BESIDE = 2  # places named besides the first
-LONGEST = 100  # characters of a piece of code in a sentence
+MOST_BESIDE = 3  # places named besides the first
+LONGEST = 140  # characters of a piece of code in a sentence
 
 
 class Here:
@@ -72,7 +73,9 @@ def with_explanation(exercise, program, runner, data, result):
     for slip, found in zip(good[:MOST_RIGHT], runner.attempt(good[:MOST_RIGHT], exercise.calls)):
         if judge(exercise, found).status == RIGHT:
             return replace(result, message=f"{with_change(program, slip)} {result.message}", mistake=slip.kind)
-    if trouble.line:
+    if trouble.unplaced:
+        sentence = with_making(program, trouble.unplaced)
+    elif trouble.line:
         sentence = with_stop(flow, trouble.line, places, exercise.known(number))
     elif places:
         sentence = with_place(flow, places[0], trouble, exercise.known(number))
@@ -85,12 +88,14 @@ def with_explanation(exercise, program, runner, data, result):
 class Trouble:
     """What is wrong in the first call that goes wrong: stopped in this line (or 0); later: with right values.
 
-    gradients: because none come back. part: the place of the wrong value where several are returned, or None.
+    gradients: because none come back. unplaced: parts of a layer in which weights found no place. part: the place of
+    the wrong value where several are returned, or None.
     """
 
     line: int = 0
     later: bool = False
     gradients: bool = False
+    unplaced: tuple[str, ...] = ()
     part: int | None = None
 
 
@@ -104,9 +109,10 @@ def first_trouble(exercise, data):
     for number in [*stopped, *(number for number, cases in wrong.items() if cases)]:
         case = wrong[number][0]
         line = case.reply.error.line if case.reply.error else 0
-        later = not line and case.value is not None and case.problem == later_trouble(case)
+        later = not line and case.value is not None and case.problem in (changed_arguments(case), later_trouble(case))
         gradients = later and bool(life.gradients(case.call, case.reply, case.reference))
-        return number, Trouble(line, later, gradients, wrong_part(case))
+        unplaced = tuple(name.partition(".")[0] for name in case.reply.unplaced)
+        return number, Trouble(line, later, gradients, unplaced, wrong_part(case))
     return None, None
 
 
@@ -126,10 +132,9 @@ def places_of(trouble, flow, known):
         starts = [each for each in flow.that_tell(flow.stopped(trouble.line)) if not flow.is_known(each, known)]
     else:
         starts = [each for each in [flow.result(trouble.part)] if each is not None]
-    found = locate.departures(flow, starts, known)
-    return [
-        place for place in found if not isinstance(flow.program.nodes[flow.steps[place][0]], (ast.Constant, ast.Name))
-    ]
+    look = locate.turns if all(flow.is_known(each, known) for each in starts) else locate.departures
+    found = map(flow.origin, look(flow, starts, known))
+    return [place for place in found if not isinstance(flow.node(place), (ast.Constant, ast.Name))]
 
 
 def with_change(program, slip):
@@ -138,6 +143,8 @@ def with_change(program, slip):
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return f"In `{node.name}`: {slip.kind}. With that changed, and nothing else, everything comes out right."
     old, new = map(shortened, program.before_and_after(slip))
+    if old == new:  # lines were only moved
+        return f"Line {node.lineno}: {slip.kind}. With that changed, and nothing else, everything comes out right."
     return f"Line {node.lineno}: with `{new}` in the place of `{old}`, everything comes out right."
 
 
@@ -149,10 +156,16 @@ def with_place(flow, place, trouble, known):
     if trouble.gradients:
         return f"{where} is where gradients get lost: what it is made of still has them."
     others = beside(flow, flow.doubtful(flow.behind(place), known), node.lineno)
-    more = "what it is made of, they make."
-    if others:
-        more = f"look there and at {' and '.join(others)}, whose value alone does not tell whether it is right."
-    return f"{where} gives the first value that no solution known here makes{looks(value)}; {more}"
+    more = f"; look there and at {' and '.join(others)}, whose value alone does not tell whether it is right."
+    if says_nothing(value):
+        return f"{where} comes to this{looks(value)}{more if others else '.'}"
+    if not flow.is_known(place, known):
+        made = f"{where} gives the first value that no solution known here makes{looks(value)}"
+        return made + (more if others else "; what it is made of, they make.")
+    if known.has_as_it_is(value):
+        made = f"{where} gives what solutions known here make on their way, and not in the end{looks(value)}"
+        return f"{made}: a step is missing after it, or it is not what is asked for."
+    return f"{where} has numbers that solutions known here make, but not in this order or shape{looks(value)}."
 
 
 def with_stop(flow, line, places, known):
@@ -161,10 +174,22 @@ def with_stop(flow, line, places, known):
     return f"What it works with may be wrong before: look at {' and '.join(others)}." if others else ""
 
 
+def with_making(program, names):
+    """The sentence on where parts of a layer are made; "" where they are not."""
+    made = [node for node in program.nodes if isinstance(node, ast.Assign)]
+    wanted = {f"self.{name}" for name in names} | {*names}
+    lines = [
+        f"line {node.lineno}, `{shortened(ast.unparse(node))}`"
+        for node in made
+        if wanted & {name_of(part) for target in node.targets for part in ast.walk(target)}
+    ]
+    return f"Look at {' and '.join(lines[:MOST_BESIDE])}." if lines else ""
+
+
 def beside(flow, places, line):
     """The steps as pieces of code, each with its line; a few, and none in the line itself."""
     found = {}
-    for node in (flow.program.nodes[flow.steps[place][0]] for place in places):
+    for node in (flow.node(place) for place in places):
         if isinstance(node, (ast.Name, ast.Attribute)):  # no place: where it was made is, or where it got another name
             node = flow.program.parents[id(node)]
             if not isinstance(node, ast.Assign):
@@ -224,6 +249,7 @@ def candidates(program, flow, places, line):
             *slips.of_functions(program),
             *(slip for number in near for slip in slips.at(program, number, values, names, sizes)),
             *(slip for number in near[:12] for slip in around(number)),
+            *(slip for number in whole if number in values for slip in slips.unused(program, number, values[number])),
             *(slip for number in far for slip in slips.at(program, number, values, names, sizes)),
             *(slip for number in whole for slip in around(number)),
         )

@@ -71,7 +71,8 @@ def result(exercise, status, message, **more):
 def wrong_cases(exercise, numbers, data, later=True):
     """The cases, in the calls of these numbers, that are wrong for the first reason there is; [] where all is right.
 
-    First come values, then what the exercise asks of them (`properties`), then an answer's later life (if `later`).
+    First come values, then what the exercise asks of them (`properties`), then an answer's later life (if `later`),
+    but before all that, whether arguments are as they were.
     data: one reply a call, as it came back. Raises replies.Unreadable.
     """
     found = replies.read(data, [exercise.calls[number] for number in numbers])
@@ -80,7 +81,7 @@ def wrong_cases(exercise, numbers, data, later=True):
         case.beside = cases
     if wrong := [case for case in cases if case.problem]:
         return wrong
-    for check in (*exercise.properties, *[later_trouble] * later):
+    for check in (*[changed_arguments] * later, *exercise.properties, *[later_trouble] * later):
         for case in cases:
             case.problem = check(case)
         if wrong := [case for case in cases if case.problem]:
@@ -119,6 +120,11 @@ def without_values(call, reply):
         there = ", ".join(f"{name} {shape}" for name, shape in list(reply.parameters.items())[:8]) or "nothing to learn"
         return f"The check copies weights into your layer and found no place for {missing}. Yours has: {there}."
     return None
+
+
+def changed_arguments(case):
+    """Whether something that was handed in was changed: what properties see may come from that."""
+    return life.arguments(case.call, case.reply, case.reference)
 
 
 def later_trouble(case):

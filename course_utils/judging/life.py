@@ -18,7 +18,7 @@ CUT_OFF = (
 
 def trouble(call, reply, reference):
     """A sentence on the first thing that is not as with the worked answer, or None."""
-    for look in (precision, arguments, second_call, coins, sizes, parameters, twins, gradients, buffers):
+    for look in (precision, second_call, coins, sizes, parameters, twins, gradients, buffers):
         if sentence := look(call, reply, reference):
             return sentence
     return None
@@ -36,7 +36,7 @@ def arguments(call, reply, reference):
     """Whether something that was handed in was changed."""
     if not same(reply.arguments, reference.arguments):
         return (
-            "The result is right, but your code changed what it was given, which others still need. Work on a new"
+            "Your code changed what it was given, which others still need. Work on a new"
             " tensor: `x = x + 1` instead of `x += 1`, a method without the `_` at its end, or a `clone()`."
         )
     return None
@@ -58,7 +58,10 @@ def coins(call, reply, reference):
     if wanted and not found:
         return "Two calls with different random numbers give the same: a seed is set inside, or coins are kept."
     if found and not wanted:
-        return "Two calls with the same input give different numbers: something is drawn at random that should not be."
+        return (
+            "Two calls with the same input give different numbers: something is drawn at random that should not be, or"
+            " not with the generator that was given."
+        )
     return None
 
 

@@ -31,6 +31,10 @@ class Flow:
             for name, maker in [*makers(node), *handed_on(program, node)]:
                 self.makers.setdefault(name, []).append(program.numbers[id(maker)] if maker else number)
 
+    def node(self, place):
+        """The expression or statement whose step this is."""
+        return self.program.nodes[self.steps[place][0]]
+
     def last(self, numbers, before):
         """The last step of one of these nodes before a step, or None."""
         found = [place for number in numbers for place in self.places.get(number, []) if place < before]
@@ -70,7 +74,7 @@ class Flow:
 
     def is_coin(self, place):
         """Whether a step draws random numbers, which are new each time."""
-        node = self.program.nodes[self.steps[place][0]]
+        node = self.node(place)
         return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in RANDOM
 
     def telling(self, place):
@@ -114,22 +118,18 @@ class Flow:
 
     def stopped(self, line):
         """The steps that an answer took last, in the line in which it stopped."""
-        last = itertools.takewhile(lambda place: self.line(place) == line, reversed(range(len(self.steps))))
+        last = itertools.takewhile(lambda place: self.node(place).lineno == line, reversed(range(len(self.steps))))
         return list(last)[::-1]
-
-    def line(self, place):
-        """The number of a step's line."""
-        return self.program.nodes[self.steps[place][0]].lineno
 
     def origin(self, place):
         """The step that made a value: a name is no place."""
-        while name_of(self.program.nodes[self.steps[place][0]]) and (made := self.operands(place)):
+        while name_of(self.node(place)) and (made := self.operands(place)):
             place = made[0]
         return place
 
     def layer(self, place):
         """The step that made the layer that a step calls, in a list; [] for other steps."""
-        node = self.program.nodes[self.steps[place][0]]
+        node = self.node(place)
         name = name_of(node.func) if isinstance(node, ast.Call) else None
         made = self.last(self.makers.get(name, []), place) if name else None
         return [] if made is None else [made]
@@ -140,7 +140,7 @@ class Flow:
         part: the place of a value among several that are returned together.
         """
         place = self.last(self.returned(self.program.tree), len(self.steps))
-        node = self.program.nodes[self.steps[place][0]] if place is not None else None
+        node = self.node(place) if place is not None else None
         if part is not None and isinstance(node, ast.Tuple) and len(node.elts) > part:
             place = self.last([self.program.numbers[id(node.elts[part])]], place)
         return None if place is None else self.origin(place)
@@ -158,10 +158,10 @@ def makers(node):
             for part in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
                 if name := name_of(part):
                     yield name, node.value
-    if isinstance(node, ast.For):
-        for part in node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]:
+    for loop in [node] if isinstance(node, ast.For) else getattr(node, "generators", []):
+        for part in loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]:
             if name := name_of(part):
-                yield name, node.iter
+                yield name, loop.iter
     if isinstance(node, ast.stmt) and (name := changed_name(node)):
         yield name, None
 
@@ -192,7 +192,7 @@ def departures(flow, starts, known):
     """The steps to look at, first to last: values that are not known, made of values that are."""
     found = []
     for place in origins(flow, starts, lambda place: flow.is_known(place, known)):
-        decided = isinstance(flow.program.nodes[flow.steps[place][0]], ast.Constant) and flow.operands(place)
+        decided = isinstance(flow.node(place), ast.Constant) and flow.operands(place)
         found.append(decided[0] if decided else place)
     return sorted(found)
 

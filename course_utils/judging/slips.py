@@ -254,12 +254,16 @@ def around(node, program):
 # --- something left out -----------------------------------------------------------------------------------------------
 
 
+def unused(program, number, value):
+    """Slips that leave out a layer around a tensor: one that is made and nowhere called."""
+    if isinstance(value, torch.Tensor):
+        for name in unused_layers(program):
+            yield Slip(number, f"{name}({ast.unparse(program.nodes[number])})", f"{name} is made and not used")
+
+
 def left_out(program, number, value, sizes):
     """Slips that leave something out around an expression. value: what it gives. sizes: Python for whole numbers."""
     old = ast.unparse(program.nodes[number])
-    if isinstance(value, torch.Tensor):
-        for name in unused_layers(program):
-            yield Slip(number, f"{name}({old})", f"{name} is made and not used")
     if getattr(value, "dtype", None) is torch.bool or isinstance(value, bool):
         new = [(f"not ({old})", "turned around")]
         if not isinstance(value, bool):
