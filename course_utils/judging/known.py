@@ -97,6 +97,8 @@ def close(rows, row):
 
 def tells(value):
     """Whether it means something that right answers make a value: not for True, None and whole numbers."""
+    if isinstance(value, torch.Tensor) and value.dtype == torch.bool:
+        return value.squeeze().ndim > 1
     if isinstance(value, torch.Tensor):
         return value.numel() > 1 or value.numel() == 1 and value.is_floating_point()
     if isinstance(value, list):
@@ -106,8 +108,10 @@ def tells(value):
 
 def says_nothing(value):
     """Whether a value shows neither a right step nor a wrong one, although it may be wrong."""
-    if isinstance(value, torch.Tensor) and value.numel():
+    if isinstance(value, torch.Tensor) and value.numel() > 1:
         return not tells(value) or is_blank(value) or value.dtype == torch.bool and len(value.unique()) == 1
+    if isinstance(value, torch.Tensor) and value.numel():
+        value = value.item()
     return not tells(value) or isinstance(value, float) and value in BLANK
 
 
