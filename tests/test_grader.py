@@ -9,7 +9,7 @@ from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
 from course_utils.grading import grader, pages, records
 from course_utils.grading.platforms.gradescope import results_of
-from course_utils.grading.records import Student
+from course_utils.grading.records import Student, Task
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
 from tests.support import answers as collected
 from tests.support import handed_in, stored
@@ -33,9 +33,8 @@ def graded(sandbox):
     """Grade notebooks (their bytes) as one submission: {id: Graded} and the Report."""
 
     def of(*contents):
-        made = grader.grade_submission(
-            grader.Task(WHO, [(f"{k}.ipynb", content) for k, content in enumerate(contents)], [], ""), sandbox
-        )
+        files = [((f"{k}.ipynb",), content) for k, content in enumerate(contents)]
+        *_, (made, _) = grader.reports(Task(WHO, files, [], "", 60), sandbox)
         return {entry.result.id: entry for entry in made.graded}, made
 
     return of
@@ -195,6 +194,14 @@ def test_a_report_survives_the_disk(graded):
     assert again.student == made.student
 
 
+def written_for(out, *made):
+    """Write what is written of a class with these reports."""
+    book = pages.Book(out, [3])
+    for report in made:
+        book.add(report)
+    book.close()
+
+
 # --- what is written --------------------------------------------------------------------------------------------------
 
 
@@ -207,7 +214,7 @@ def written(graded, tmp_path):
     made = records.Report(
         Student("jane", "=cmd|<script>x</script>"), made.graded, [3], ["<img src=//x>"], made.protection, ""
     )
-    pages.write_all(tmp_path, [made], [3])
+    written_for(tmp_path, made)
     return tmp_path, made
 
 
@@ -239,7 +246,7 @@ def test_the_page_of_a_student_says_what_check_says(written):
 
 def test_the_summary_counts_mistakes(graded, tmp_path):
     _, made = graded(packed(notebook({"3.2": handed_in.WRONG})))
-    pages.write_all(tmp_path, [made, made], [3])
+    written_for(tmp_path, made, made)
     text = " ".join((tmp_path / "summary.html").read_text(encoding="utf-8").split())
     assert '<td>no mask</td><td>3.2 Causal weights for a batch</td><td class="number">2</td>' in text
 

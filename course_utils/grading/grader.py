@@ -4,15 +4,12 @@ Here the expected values are known and nothing of a student's is run: that happe
 """
 
 import functools
-import threading
-from dataclasses import dataclass, field
-from multiprocessing.util import Finalize
+import time
 
 from course_utils.exercises import EXERCISES
 from course_utils.grading import notebook as reading
-from course_utils.grading.records import Graded, Report, Student
-from course_utils.grading.sandbox.protection import protection
-from course_utils.grading.sandbox.sandbox import Sandbox
+from course_utils.grading.records import Graded, Report
+from course_utils.grading.unpacking import unpacked
 from course_utils.judging.explain import explained
 from course_utils.judging.judge import judge
 from course_utils.judging.program import parsed
@@ -25,86 +22,120 @@ DEFINED_TWICE = "`{}` is defined {} times in the notebook; the last definition c
 WITH_HELPERS = (
     "This answer uses {}, which is not right yet. With a right one in its place this answer is right, and that counts."
 )
-threads = threading.local()  # a sandbox talks to one thread only
+NOT_FOUND = "This exercise was not found in what was handed in."
+NOT_REACHED = "Grading stopped before it came to this exercise."
+MOST_REMARKS = 10  # on one submission
+SHARE = 4  # of the time that is left, one answer gets this part: so those after many that hang still get their turn
 explanations: dict[tuple, Result] = {}  # (id of an exercise, texts of its cells) -> Result
 
 
-@dataclass(frozen=True)
-class Task:
-    """A submission on its way to whoever grades it. notebooks: [(name, bytes)]. digest: what identifies all of it."""
+class Timed:
+    """A sandbox for one submission: no answer may use up the time of the others."""
 
-    student: Student
-    notebooks: list[tuple[str, bytes]] = field(repr=False)
-    remarks: list[str]
-    digest: str
+    def __init__(self, sandbox, seconds):
+        self.sandbox, self.end = sandbox, time.monotonic() + seconds
 
-
-def grade_in_this_thread(task, unsandboxed=False):
-    """The Report of a task, graded in this thread's own sandbox, which stays open for the next task.
-
-    unsandboxed: go on where this machine has no protection; otherwise that raises sandbox.Unprotected.
-    """
-    if not hasattr(threads, "sandbox"):
-        sandbox = Sandbox(protection() if unsandboxed else None)
-        sandbox.__enter__()
-        Finalize(sandbox, sandbox.stop, exitpriority=0)  # unlike atexit, this also runs at the end of a worker process
-        threads.sandbox = sandbox
-    return grade_submission(task, threads.sandbox)
+    def run(self, *what, **more):
+        """What the sandbox gives."""
+        return self.sandbox.run(*what, **more, patience=(self.end - time.monotonic()) / SHARE)
 
 
-def grade_submission(task, sandbox):
-    """The Report of a task."""
-    notebooks, remarks = [], list(task.remarks)
-    for name, content in task.notebooks:
+class Grading:
+    """How far a submission is graded."""
+
+    def __init__(self, task, sandbox):
+        self.task, self.protection = task, str(sandbox.protection)
+        self.sandbox = Timed(sandbox, task.seconds)
+        self.remarks = list(task.remarks)
+        self.notebooks, self.found, self.unexplained = [], [], []
+
+    def steps(self):
+        """Grade; what is yielded says nothing but that there is more to report. Points come first, then words."""
+        yield
+        handed = unpacked(self.task.files)
+        self.remarks += handed.remarks
+        for name, content in handed.notebooks:
+            if notebook := self.read(name, content):
+                yield from self.grade(notebook)
+        for place, exercise, texts, replies in self.unexplained:
+            graded = self.found[place][exercise.id]
+            result = explained_once(exercise, texts, self.sandbox, replies, graded.result)
+            self.found[place][exercise.id] = Graded(result, graded.remarks)
+            yield
+
+    def read(self, name, content):
+        """A Notebook, or None where it cannot be read."""
         try:
-            notebook = reading.read(name, content, names_of_chapters())
+            notebook = reading.read(name, content)
         except reading.NoNotebook as error:
-            remarks.append(f"{name} {error}.")
-            continue
-        notebooks.append(notebook)
-        if not notebook.chapters:
-            remarks.append(f"{name} holds no exercise of the course.")
-    answers = [grade_notebook(notebook, sandbox) for notebook in notebooks]
-    return Report(
-        student=task.student,
-        graded=[best(exercise, notebooks, [found.get(id) for found in answers]) for id, exercise in EXERCISES.items()],
-        chapters=sorted(set().union(*(notebook.chapters for notebook in notebooks))),
-        remarks=remarks,
-        protection=str(sandbox.protection),
-        digest=task.digest,
-    )
+            self.remarks.append(f"{name} {error}.")
+            return None
+        self.remarks += [f"{name} {remark}." for remark in notebook.remarks]
+        if not chapters_of(notebook):
+            self.remarks.append(f"{name} holds no exercise of the course.")
+        return notebook
+
+    def grade(self, notebook):
+        """Grade every exercise that a notebook holds."""
+        found = {}
+        self.notebooks.append(notebook)
+        self.found.append(found)
+        for exercise in EXERCISES.values():
+            if places := notebook.defining(exercise):
+                graded, told = grade_answer(exercise, notebook, places, found, self.sandbox)
+                if told:
+                    self.unexplained.append((len(self.found) - 1, exercise, *told))
+            else:
+                graded = undefined(exercise, notebook)
+            if graded:
+                found[exercise.id] = graded
+                yield
+
+    def report(self, missing):
+        """The Report as far as it is. missing: what to say of an exercise that is not there."""
+        kept = self.remarks[:MOST_REMARKS]
+        more = [f"There are {len(self.remarks) - MOST_REMARKS} more remarks of this kind."] * (self.remarks != kept)
+        return Report(
+            student=self.task.student,
+            graded=[
+                best(exercise, self.notebooks, [found.get(id) for found in self.found], missing)
+                for id, exercise in EXERCISES.items()
+            ],
+            chapters=sorted(set().union(*map(chapters_of, self.notebooks))),
+            remarks=kept + more,
+            protection=self.protection,
+            digest=self.task.digest,
+        )
 
 
-@functools.cache
-def names_of_chapters():
-    """{chapter: the names that its exercises ask for}."""
-    names = {}
-    for exercise in EXERCISES.values():
-        names.setdefault(exercise.chapter, []).append(exercise.name)
-    return names
+def reports(task, sandbox):
+    """(Report, whether it is the whole one) of a task, each more complete than the one before."""
+    grading = Grading(task, sandbox)
+    for _ in grading.steps():
+        yield grading.report(NOT_REACHED), False
+    yield grading.report(NOT_FOUND), True
 
 
-def grade_notebook(notebook, sandbox):
-    """{id of an exercise: Graded} for every exercise that the notebook holds."""
-    found = {}
-    for exercise in EXERCISES.values():
-        places = notebook.defining(exercise)
-        graded = grade_answer(exercise, notebook, places, found, sandbox) if places else undefined(exercise, notebook)
-        if graded:
-            found[exercise.id] = graded
-    return found
+def chapters_of(notebook):
+    """The chapters of which a notebook holds an exercise."""
+    return {
+        exercise.chapter for exercise in EXERCISES.values() if notebook.marked(exercise) or notebook.defining(exercise)
+    }
 
 
 def grade_answer(exercise, notebook, places, earlier, sandbox):
-    """Graded, for an exercise that these cells define. earlier: {id: Graded} of the exercises before."""
+    """(Graded, (texts, replies) to explain it from, or None) for an exercise that these cells define.
+
+    earlier: {id: Graded} of the exercises before.
+    """
     times = sum(exercise.name in statement.binds for place in places for statement in notebook.cells[place].statements)
     remarks = [DEFINED_TWICE.format(exercise.name, times)] if times > 1 else []
     broken = [cell for cell in notebook.marked(exercise) if cell.problem]
     remarks += [f"The cell marked as this exercise's {cell.problem}." for cell in broken]
 
     texts, used = notebook.needed(places[-1], exercise.name)
-    outcome = sandbox.run(texts, exercise.name, exercise.calls, exercise.chapter)
-    result = judged(exercise, outcome)
+    first = sandbox.run(texts, exercise.name, exercise.calls, exercise.chapter)
+    result = judged(exercise, first)
     wrong = [EXERCISES[id] for id, graded in earlier.items() if graded.result.status != RIGHT]
     helpers = [helper for helper in wrong if helper.name in used and helper.name != exercise.name]
     if result.status != RIGHT and helpers:
@@ -113,10 +144,11 @@ def grade_answer(exercise, notebook, places, earlier, sandbox):
         with_helpers = judged(exercise, outcome)
         if with_helpers.status == RIGHT:
             names = " and ".join(f"your `{helper.name}` (exercise {helper.id})" for helper in helpers)
-            return Graded(with_helpers, [*remarks, WITH_HELPERS.format(names)])
-    if result.status == NOT_YET and outcome.replies:
-        result = explained_once(exercise, tuple(texts), sandbox, outcome.replies, result)
-    return Graded(result, remarks)
+            return Graded(with_helpers, [*remarks, WITH_HELPERS.format(names)]), None
+    return Graded(result, remarks), (
+        tuple(texts),
+        first.replies,
+    ) if result.status == NOT_YET and first.replies else None
 
 
 def explained_once(exercise, texts, sandbox, data, result):
@@ -167,11 +199,14 @@ def undefined(exercise, notebook):
     return None
 
 
-def best(exercise, notebooks, found):
-    """The best of what several notebooks hold for one exercise. found: a Graded or None for each notebook."""
+def best(exercise, notebooks, found, missing):
+    """The best of what several notebooks hold for one exercise. found: a Graded or None for each notebook.
+
+    missing: what to say where none holds it.
+    """
     held = [(graded, notebook) for graded, notebook in zip(found, notebooks) if graded]
     if not held:
-        return Graded(plain_result(exercise, NOT_ATTEMPTED, "This exercise was not found in what was handed in."))
+        return Graded(plain_result(exercise, NOT_ATTEMPTED, missing))
     graded, notebook = max(held, key=lambda pair: ORDER.index(pair[0].result.status))
     if len(held) > 1:
         return Graded(graded.result, [*graded.remarks, SEVERAL.format(len(held), notebook.name)])
@@ -187,6 +222,6 @@ def plain_result(exercise, status, message):
 def worked(exercise):
     """Python that defines an exercise's worked answer, with the imports and definitions that it uses."""
     (path,) = (ROOT / "solutions").glob(f"{exercise.chapter:02}_*.ipynb")
-    notebook = reading.read(path.name, path.read_bytes(), names_of_chapters())
+    notebook = reading.read(path.name, path.read_bytes())
     texts, _ = notebook.needed(notebook.defining(exercise)[-1], exercise.name)
     return "\n".join(texts)

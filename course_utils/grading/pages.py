@@ -17,32 +17,44 @@ WRITTEN = ("grades.csv", "summary.html")
 BARS = 10  # of the distribution, each a tenth of the points
 
 
-def write_all(out, reports, chapters):
-    """Write grades.csv, feedback/*.html and summary.html. Gives [(student, points, highest possible points)].
+class Book:
+    """What is written of a class, as far as it is graded: every page at once, the tables when it is closed.
 
-    reports: an iterable that is gone through once, so that a large class never lies in memory. chapters: those that
-    count.
+    chapters: those that count.
     """
-    rows = io.StringIO()
-    table = csv.writer(rows, lineterminator="\n")
-    table.writerow(COLUMNS)
-    seen = Class()
-    pages = out / "feedback"
-    pages.mkdir(exist_ok=True)
-    stale = set(pages.glob("*.html"))  # of students who are no longer among the submissions
-    for report in reports:
-        table.writerows(csv_rows(report, chapters))
-        seen.add(report, chapters)
-        page = template("feedback.html").render(
-            report=report, graded=report.of(chapters), total=points(report.of(chapters))
-        )
-        write_changed(pages / f"{report.student.key}.html", page)
-        stale.discard(pages / f"{report.student.key}.html")
-    for path in stale:
-        path.unlink()
-    files.replace(out / "grades.csv", rows.getvalue().encode("utf-8-sig"))  # with the mark that Excel wants
-    files.replace(out / "summary.html", template("summary.html").render(seen=seen).encode())
-    return [(student, got, most) for student, got, most, _ in seen.students]
+
+    def __init__(self, out, chapters):
+        self.out, self.chapters = out, chapters
+        self.rows, self.seen, self.pages = {}, Class(), out / "feedback"
+        self.pages.mkdir(parents=True, exist_ok=True)
+
+    def add(self, report):
+        """Write a student's page, and keep what the tables will say."""
+        graded = report.of(self.chapters)
+        self.rows[report.student.key] = list(csv_rows(report, self.chapters))
+        self.seen.add(report, self.chapters)
+        page = template("feedback.html").render(report=report, graded=graded, total=points(graded))
+        write_changed(self.pages / f"{report.student.key}.html", page)
+
+    def remove(self, key):
+        """Remove the page of a student who is no longer among the submissions."""
+        (self.pages / f"{key}.html").unlink(missing_ok=True)
+
+    @property
+    def scores(self):
+        """[(student, points, highest possible points)]."""
+        return [(student, got, most) for student, got, most, _ in self.seen.students]
+
+    def close(self):
+        """Write grades.csv and summary.html."""
+        rows = io.StringIO()
+        table = csv.writer(rows, lineterminator="\n")
+        table.writerow(COLUMNS)
+        for key in sorted(self.rows):
+            table.writerows(self.rows[key])
+        self.seen.students.sort(key=lambda entry: entry[0].key)
+        files.replace(self.out / "grades.csv", rows.getvalue().encode("utf-8-sig"))  # with the mark that Excel wants
+        files.replace(self.out / "summary.html", template("summary.html").render(seen=self.seen).encode())
 
 
 def write_changed(path, text):
@@ -54,7 +66,7 @@ def write_changed(path, text):
 
 def csv_rows(report, chapters):
     """A row for each exercise of a student."""
-    for graded in report.of(chapters):
+    for k, graded in enumerate(report.of(chapters)):
         result = graded.result
         yield [
             harmless(report.student.name),
@@ -66,7 +78,7 @@ def csv_rows(report, chapters):
             result.max_points,
             result.mistake or "",
             harmless(result.message),
-            harmless(" ".join([*graded.remarks, *report.remarks])),
+            harmless(" ".join([*graded.remarks, *report.remarks[: None if k == 0 else 0]])),
         ]
 
 

@@ -19,6 +19,21 @@ class Student:
 
 
 @dataclass(frozen=True)
+class Task:
+    """A submission on its way to whoever grades it.
+
+    files: [(parts of the name below the student's folder, bytes)]. digest: what identifies all of it. seconds: by the
+    clock, for all of it.
+    """
+
+    student: Student
+    files: list[tuple[tuple[str, ...], bytes]] = field(repr=False)
+    remarks: list[str]
+    digest: str
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Graded:
     """The result of one exercise. remarks: sentences on how it came about."""
 
@@ -89,3 +104,11 @@ class Store:
     def put(self, made):
         """Keep a report."""
         files.replace(self.path(made.student), json.dumps(plain(made)).encode())
+
+    def others(self, students):
+        """The keys of those whose reports are kept, beside these students."""
+        return sorted({path.stem for path in self.folder.glob("*.json")} - {student.key for student in students})
+
+    def forget(self, key):
+        """Keep a report no longer."""
+        (self.folder / f"{key}.json").unlink()

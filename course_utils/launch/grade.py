@@ -6,6 +6,7 @@ feedback/, a page a student.
 
 import argparse
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -21,6 +22,7 @@ def main(arguments):
     environment.become(environment.python_with("requirements.txt"), "grade", arguments)
     from course_utils.grading import command  # only now is there all that it needs
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends it, it ends whole
     try:
         sys.exit(command.grade(options))
     except KeyboardInterrupt:
@@ -39,9 +41,14 @@ def parser():
         type=int,
         nargs="+",
         metavar="N",
-        help="the chapters that count (otherwise all that anyone handed in)",
+        required=True,
+        help="the chapters that count",
     )
+    parser.add_argument("--seconds", type=float, default=60, metavar="N", help="for one submission, by the clock (60)")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), metavar="N", help="processes at once")
+    parser.add_argument(
+        "--fewer", action="store_true", help="remove students of the last run who are not among these submissions"
+    )
     parser.add_argument("--dask", metavar="ADDRESS", help="grade on the workers of this Dask cluster")
     for platform in PLATFORMS:
         platform.add_options(parser)
@@ -60,6 +67,8 @@ def check(options):
     there = [int(source.name[:2]) for source in repository.sources()]
     if options.chapters and not set(options.chapters) <= set(there):
         sys.exit(f"--chapters: there are the chapters {there[0]} to {there[-1]}.")
+    if options.seconds <= 0:
+        sys.exit("--seconds needs a number above 0.")
     if options.workers < 1:
         sys.exit("--workers needs a number from 1 on.")
     if options.out.resolve().is_relative_to(options.submissions.resolve()):
