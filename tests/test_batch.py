@@ -18,6 +18,8 @@ from course_utils.grading import batch, process, records, workers
 from course_utils.grading.process import Limits
 from course_utils.grading.sandbox.protection import Unprotected
 from course_utils.grading.submissions import submissions
+from course_utils.judging.result import NOT_YET, Result
+from course_utils.judging.result import RIGHT as RIGHT_ANSWER
 from course_utils.launch import grade
 from course_utils.repository import ROOT
 from tests.support import handed_in
@@ -270,6 +272,70 @@ def test_broken_and_hostile_submissions_cost_no_other_student(tmp_path):
         full, 2
     ) | dict.fromkeys(none, 0)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["class", "grades"]
+
+
+# --- nobody's points move in silence ----------------------------------------------------------------------------------
+
+
+def at_once(task, limits):
+    """A report as these tests need one, without what takes seconds to start."""
+    right = RIGHT in [content for _, content in task.files]
+    graded = [
+        records.Graded(Result(id, "", RIGHT_ANSWER if right and id == "3.2" else NOT_YET, "", EXERCISES[id].points))
+        for id in IDS
+    ]
+    return records.Report(task.student, graded, [3], task.remarks, "Protection: on.", task.digest)
+
+
+@pytest.fixture
+def said(tmp_path, capsys, monkeypatch):
+    """Run the command here, on tmp_path / "class" into tmp_path / "grades", and give what it says."""
+    monkeypatch.setattr(grade.environment, "become", lambda *arguments: None)
+    monkeypatch.setattr(batch, "grade_in_own_process", at_once)
+
+    def run(*more):
+        with pytest.raises(SystemExit) as end:
+            grade.main([str(tmp_path / "class"), "--out", str(tmp_path / "grades"), "--workers", "2", *more])
+        return "".join([*capsys.readouterr(), str(end.value)])
+
+    return run
+
+
+def test_what_would_change_is_shown_with_who_from_to_and_why_before_anything_is_written(handed, tmp_path, said):
+    out, book = tmp_path / "grades", tmp_path / "gradebook.csv"
+    book.write_text(f"Student,ID,Attention (5)\nPoints Possible,,{HIGHEST}\ns0,1,\ns1,2,7.5\ns3,3,EX\n")
+    arguments = ["--chapters", "3", "--canvas", str(book)]
+    first = said(*arguments)
+    assert "that change" not in first and "s1: Canvas has 7.5 where grading gives 0" in first and "EX" in first
+    assert (out / "gradebook.csv").read_text().splitlines()[2:] == ["s0,1,2", "s1,2,7.5", "s3,3,EX"]
+
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file() and records.KEPT not in path.parts}
+    (handed / "s1" / NAME).write_bytes(RIGHT)
+    (tmp_path / "adjustments.csv").write_text("student,points,comment\ns2,1,well explained\nnobody,1,\n")
+    shown = said("--preview", *arguments)
+    assert f"s1: 0 of {HIGHEST} -> 2 of {HIGHEST}, was handed in again" in shown
+    assert f"s2: 2 of {HIGHEST} -> 3 of {HIGHEST}, the assignment or an adjustment says so" in shown
+    assert "nobody has no submission here" in shown and "Points that change (2)" in shown
+    assert {path: path.read_bytes() for path in before} == before
+
+    assert "Points that change (2)" in said(*arguments)
+    assert "Points that change" not in said(*arguments)
+    assert "Your instructor added 1 points. well explained" in (out / "feedback/s2.html").read_text()
+
+
+def test_a_table_that_was_changed_by_hand_is_put_aside(handed, tmp_path, said):
+    out = tmp_path / "grades"
+    said("--chapters", "3")
+    (out / "grades.csv").write_text("mine")
+    assert "was changed by hand" in said("--chapters", "3") and "by hand" not in said("--chapters", "3")
+    assert (out / "grades changed by hand 1.csv").read_text() == "mine" and scores(out) == EXPECTED
+
+
+def test_another_chapter_in_somebodys_folder_changes_nobodys_points(handed, tmp_path, said):
+    lay(handed, {"s1/05_multi_head_attention.ipynb": packed(notebook({}, chapter=5))})
+    said("--chapters", "3")
+    assert scores(tmp_path / "grades") == EXPECTED
+    assert "Say which chapters count" in said()
 
 
 # --- one budget for each submission -----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import pytest
 from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
 from course_utils.grading import grader, pages, records
+from course_utils.grading.assignment import Assignment
 from course_utils.grading.platforms.gradescope import results_of
 from course_utils.grading.records import Student, Task
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
@@ -30,10 +31,12 @@ CHECKED = [id for id, exercise in EXERCISES.items() if exercise.chapter == 3]
 
 @pytest.fixture
 def graded(sandbox):
-    """Grade notebooks (their bytes) as one submission: {id: Graded} and the Report."""
+    """Grade notebooks (their bytes, or their names and bytes) as one submission: {id: Graded} and the Report."""
 
     def of(*contents):
-        files = [((f"{k}.ipynb",), content) for k, content in enumerate(contents)]
+        files = [
+            content if isinstance(content, tuple) else ((f"{k}.ipynb",), content) for k, content in enumerate(contents)
+        ]
         *_, (made, _) = grader.reports(Task(WHO, files, [], "", 60), sandbox)
         return {entry.result.id: entry for entry in made.graded}, made
 
@@ -174,6 +177,15 @@ def test_of_two_notebooks_the_better_answer_counts(graded):
     assert found["3.2"].remarks == ["2 notebooks hold this exercise; the answer in 1.ipynb counts."]
 
 
+def test_a_clone_of_the_course_handed_in_whole_earns_nothing_with_its_solutions(graded):
+    for own in [path for path in stored.PATHS if path.name == handed_in.NAME]:
+        content = own.read_bytes()
+        found, made = graded((("course", own.parent.name, own.name), content))
+        assert answers(found) == only(None, None)
+    assert "it is the course's own" in made.remarks[0]
+    assert answers(graded(content)[0])["3.2"] == RIGHT  # under another name
+
+
 @pytest.mark.parametrize(
     "content, words",
     [
@@ -196,7 +208,7 @@ def test_a_report_survives_the_disk(graded):
 
 def written_for(out, *made):
     """Write what is written of a class with these reports."""
-    book = pages.Book(out, [3])
+    book = pages.Book(out, Assignment([3]))
     for report in made:
         book.add(report)
     book.close()
@@ -253,7 +265,7 @@ def test_the_summary_counts_mistakes(graded, tmp_path):
 
 def test_gradescope_gets_what_it_reads(written):
     _, made = written
-    results = results_of(made, made.of([3]))
+    results = results_of(made, Assignment([3]).marked(made))
     assert results["score"] == 0 and [test["max_score"] for test in results["tests"]] == [
         EXERCISES[id].points for id in CHECKED
     ]

@@ -11,11 +11,12 @@ from course_utils.grading.records import Task
 from course_utils.grading.sandbox.protection import Unprotected
 
 
-def grade_changed(submissions, store, executor, limits, done):
+def grade_changed(submissions, store, executor, limits, done, again=lambda student: False):
     """Grade what the store does not have yet. Gives {key of a student: why the submission could not be graded}.
 
     executor: gives, when it is called, a context of (executor of concurrent.futures, tasks to keep in it). limits: a
-    process.Limits. done: called with each submission that is dealt with and its report, or None.
+    process.Limits. done: called with each submission that is dealt with and its report, or None. again: whether a
+    student's submission is graded even though nothing changed.
     Raises Unprotected when a worker's machine has no protection, OSError when a report cannot be kept.
     """
     waiting, flying, failed = iter(submissions), {}, {}
@@ -24,7 +25,7 @@ def grade_changed(submissions, store, executor, limits, done):
             while len(flying) < width and (submission := next(waiting, None)):
                 task = task_of(submission, limits)
                 kept = store.get(submission.student)
-                if kept and kept.digest == task.digest:
+                if kept and kept.digest == task.digest and not again(task.student):
                     done(submission, kept)
                 else:
                     flying[pool.submit(grade_in_own_process, task, limits)] = submission
@@ -52,12 +53,12 @@ def finished(future, submission, failed):
 def task_of(submission, limits):
     """A submission, read, on its way to whoever grades it."""
     files, remarks = submission.read()
-    digest = hashlib.sha256(grader().encode())
+    digest = hashlib.sha256()
     for text in [repr(submission.student), repr(limits), *remarks]:
         digest.update(text.encode(errors="replace") + b"\0")
     for parts, content in files:
         digest.update(f"{'/'.join(parts)} {len(content)}\0".encode(errors="replace") + content)
-    return Task(submission.student, files, remarks, digest.hexdigest(), limits.seconds)
+    return Task(submission.student, files, remarks, f"{grader()} {digest.hexdigest()}", limits.seconds, submission.late)
 
 
 @functools.cache

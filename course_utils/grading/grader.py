@@ -14,7 +14,7 @@ from course_utils.judging.explain import explained
 from course_utils.judging.judge import judge
 from course_utils.judging.program import parsed
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT, Result
-from course_utils.repository import ROOT
+from course_utils.repository import ROOT, sources
 
 ORDER = [NOT_ATTEMPTED, NOT_YET, RIGHT]
 SEVERAL = "{} notebooks hold this exercise; the answer in {} counts."
@@ -24,6 +24,7 @@ WITH_HELPERS = (
 )
 NOT_FOUND = "This exercise was not found in what was handed in."
 NOT_REACHED = "Grading stopped before it came to this exercise."
+OWN = "{} was passed over: it is the course's own."
 MOST_REMARKS = 10  # on one submission
 SHARE = 4  # of the time that is left, one answer gets this part: so those after many that hang still get their turn
 explanations: dict[tuple, Result] = {}  # (id of an exercise, texts of its cells) -> Result
@@ -55,7 +56,9 @@ class Grading:
         handed = unpacked(self.task.files)
         self.remarks += handed.remarks
         for name, content in handed.notebooks:
-            if notebook := self.read(name, content):
+            if is_the_courses_own(name):
+                self.remarks.append(OWN.format(name))
+            elif notebook := self.read(name, content):
                 yield from self.grade(notebook)
         for place, exercise, texts, replies in self.unexplained:
             graded = self.found[place][exercise.id]
@@ -105,6 +108,7 @@ class Grading:
             remarks=kept + more,
             protection=self.protection,
             digest=self.task.digest,
+            late=self.task.late,
         )
 
 
@@ -114,6 +118,11 @@ def reports(task, sandbox):
     for _ in grading.steps():
         yield grading.report(NOT_REACHED), False
     yield grading.report(NOT_FOUND), True
+
+
+def is_the_courses_own(name):
+    """Whether a file is a solved chapter in a whole clone of the course: nobody handed that in as an answer."""
+    return any(name.endswith(source.relative_to(ROOT).with_suffix(".ipynb").as_posix()) for source in sources())
 
 
 def chapters_of(notebook):

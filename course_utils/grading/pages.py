@@ -5,11 +5,14 @@ import functools
 import io
 import statistics
 from collections import Counter
+from hashlib import sha256
+from itertools import count
 
 import jinja2
 
 from course_utils import files
-from course_utils.grading.records import points
+from course_utils.grading.assignment import DECISIONS
+from course_utils.grading.records import KEPT
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
 
 COLUMNS = ["student", "ids", "exercise", "title", "status", "points", "max_points", "mistake", "message", "remarks"]
@@ -20,20 +23,24 @@ BARS = 10  # of the distribution, each a tenth of the points
 class Book:
     """What is written of a class, as far as it is graded: every page at once, the tables when it is closed.
 
-    chapters: those that count.
+    preview: write nothing. entries: {key: (name, points, highest possible points, digest)} of all who are graded.
     """
 
-    def __init__(self, out, chapters):
-        self.out, self.chapters = out, chapters
-        self.rows, self.seen, self.pages = {}, Class(), out / "feedback"
-        self.pages.mkdir(parents=True, exist_ok=True)
+    def __init__(self, out, assignment, preview=False):
+        self.out, self.assignment, self.preview = out, assignment, preview
+        self.rows, self.entries, self.seen, self.pages = {}, {}, Class(), out / "feedback"
+        for folder in (self.pages, out / KEPT):
+            folder.mkdir(parents=True, exist_ok=True)
 
     def add(self, report):
         """Write a student's page, and keep what the tables will say."""
-        graded = report.of(self.chapters)
-        self.rows[report.student.key] = list(csv_rows(report, self.chapters))
-        self.seen.add(report, self.chapters)
-        page = template("feedback.html").render(report=report, graded=graded, total=points(graded))
+        marked = self.assignment.marked(report)
+        self.rows[report.student.key] = list(csv_rows(marked, report))
+        self.entries[report.student.key] = (report.student.name, *marked.points, report.digest)
+        self.seen.add(marked, report)
+        if self.preview:
+            return
+        page = template("feedback.html").render(report=report, marked=marked)
         write_changed(self.pages / f"{report.student.key}.html", page)
 
     def remove(self, key):
@@ -42,19 +49,33 @@ class Book:
 
     @property
     def scores(self):
-        """[(student, points, highest possible points)]."""
-        return [(student, got, most) for student, got, most, _ in self.seen.students]
+        """[(student, points, highest possible points)] of all who are not excused."""
+        return [
+            (student, got, most) for student, got, most, _ in self.seen.students if student not in self.seen.excused
+        ]
 
     def close(self):
         """Write grades.csv and summary.html."""
+        if self.preview:
+            return
         rows = io.StringIO()
         table = csv.writer(rows, lineterminator="\n")
         table.writerow(COLUMNS)
         for key in sorted(self.rows):
             table.writerows(self.rows[key])
         self.seen.students.sort(key=lambda entry: entry[0].key)
-        files.replace(self.out / "grades.csv", rows.getvalue().encode("utf-8-sig"))  # with the mark that Excel wants
+        self.write_table(rows.getvalue().encode("utf-8-sig"))  # with the mark that Excel wants
         files.replace(self.out / "summary.html", template("summary.html").render(seen=self.seen).encode())
+
+    def write_table(self, content):
+        """Write grades.csv. One that somebody has changed by hand since is put aside first."""
+        path, mark = self.out / "grades.csv", self.out / KEPT / "grades.sha256"
+        if path.exists() and not (mark.exists() and mark.read_text() == sha256(path.read_bytes()).hexdigest()):
+            aside = next(name for k in count(1) if not (name := self.out / f"grades changed by hand {k}.csv").exists())
+            path.rename(aside)
+            print(f"{path} was changed by hand, so that file is {aside.name} now. Decisions go into {DECISIONS}.")
+        files.replace(path, content)
+        files.replace(mark, sha256(content).hexdigest().encode())
 
 
 def write_changed(path, text):
@@ -64,22 +85,24 @@ def write_changed(path, text):
         files.replace(path, content)
 
 
-def csv_rows(report, chapters):
-    """A row for each exercise of a student."""
-    for k, graded in enumerate(report.of(chapters)):
-        result = graded.result
+def csv_rows(marked, report):
+    """A row for each exercise of a student. What is said of the whole submission stands in the first."""
+    whole = [*report.remarks, *marked.remarks]
+    for entry in marked.graded:
+        result = entry.result
         yield [
             harmless(report.student.name),
             harmless(" ".join(report.student.ids)),
             result.id,
             result.title,
             result.status,
-            result.points,
-            result.max_points,
+            entry.points,
+            0 if entry.excused else result.max_points,
             result.mistake or "",
             harmless(result.message),
-            harmless(" ".join([*graded.remarks, *report.remarks[: None if k == 0 else 0]])),
+            harmless(" ".join([*entry.remarks, *whole])),
         ]
+        whole = []
 
 
 def harmless(text):
@@ -105,18 +128,20 @@ class Class:
 
     def __init__(self):
         self.students = []  # (student, points, highest possible points, remarks)
+        self.excused = set()  # students
         self.protections = Counter()
         self.statuses = {}  # {id: Counter of statuses}
         self.titles = {}
         self.mistakes = Counter()  # of (id, name)
 
-    def add(self, report, chapters):
+    def add(self, marked, report):
         """Count one more report."""
-        graded = report.of(chapters)
-        remarks = [*report.remarks, *(f"{entry.result.id}: {remark}" for entry in graded for remark in entry.remarks)]
-        self.students.append((report.student, *points(graded), remarks))
+        exercises = (f"{entry.result.id}: {remark}" for entry in marked.graded for remark in entry.remarks)
+        self.students.append((report.student, *marked.points, [*report.remarks, *marked.remarks, *exercises]))
+        if marked.excused:
+            self.excused.add(report.student)
         self.protections[report.protection] += 1
-        for entry in graded:
+        for entry in marked.graded:
             result = entry.result
             self.titles[result.id] = result.title
             self.statuses.setdefault(result.id, Counter())[result.status] += 1

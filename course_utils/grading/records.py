@@ -23,7 +23,7 @@ class Task:
     """A submission on its way to whoever grades it.
 
     files: [(parts of the name below the student's folder, bytes)]. digest: what identifies all of it. seconds: by the
-    clock, for all of it.
+    clock, for all of it. late: whether the platform says so.
     """
 
     student: Student
@@ -31,14 +31,47 @@ class Task:
     remarks: list[str]
     digest: str
     seconds: float
+    late: bool = False
 
 
 @dataclass(frozen=True)
 class Graded:
-    """The result of one exercise. remarks: sentences on how it came about."""
+    """The result of one exercise. remarks: sentences on how it came about.
+
+    given: points that the instructor gave instead, or None. excused: it does not count.
+    """
 
     result: Result
     remarks: list[str] = field(default_factory=list)
+    given: float | None = None
+    excused: bool = False
+
+    @property
+    def points(self):
+        """The points that count."""
+        return self.result.points if self.given is None else self.given
+
+
+@dataclass(frozen=True)
+class Marked:
+    """What counts of a report. remarks: the instructor's, on the whole. added: points. factor: that is left when late.
+
+    excused: nothing is filled in for this student.
+    """
+
+    student: Student
+    graded: list[Graded]
+    remarks: list[str]
+    added: float
+    factor: float
+    excused: bool
+
+    @property
+    def points(self):
+        """(points, highest possible points)."""
+        counted = [entry for entry in self.graded if not entry.excused]
+        got = sum(entry.points for entry in counted) * self.factor + self.added
+        return plain_number(got), plain_number(sum(entry.result.max_points for entry in counted))
 
 
 @dataclass(frozen=True)
@@ -47,6 +80,7 @@ class Report:
 
     graded: one for each exercise of the course. chapters: the numbers of those that were handed in. remarks: sentences
     on the whole submission. protection: what the answers ran under. digest: of the submission and of the grader.
+    late: whether the platform says so.
     """
 
     student: Student
@@ -55,6 +89,7 @@ class Report:
     remarks: list[str]
     protection: str
     digest: str
+    late: bool = False
 
     def of(self, chapters):
         """The graded exercises of some chapters."""
@@ -78,9 +113,10 @@ def from_plain(data):
     return Report(**data | {"student": student, "graded": graded})
 
 
-def points(graded):
-    """(points, highest possible points) of some graded exercises."""
-    return sum(entry.result.points for entry in graded), sum(entry.result.max_points for entry in graded)
+def plain_number(value):
+    """7 for 7.0, and no more than two decimals."""
+    value = round(value, 2)
+    return int(value) if value == int(value) else value
 
 
 class Store:

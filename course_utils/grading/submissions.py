@@ -29,6 +29,11 @@ class Submission:
     student: Student
     files: list[archive.File]
 
+    @property
+    def late(self):
+        """Whether the platform says that something of it was handed in late."""
+        return any(platform.is_late(bare(file.parts[0])) for file in self.files for platform in PLATFORMS)
+
     def read(self):
         """([(parts of the name below the student's folder, bytes)], remarks on what could not be read)."""
         found, remarks, room = [], [], archive.LARGEST

@@ -35,19 +35,25 @@ def parser():
     """What the command understands."""
     parser = argparse.ArgumentParser(prog="python3 -m course_utils grade", description=__doc__.partition("\n\n")[2])
     parser.add_argument("submissions", type=Path, help="a folder or a zip: a folder a student, or flat files")
-    parser.add_argument("--out", type=Path, required=True, help="the folder for what is written")
+    parser.add_argument("--out", type=Path, help="the folder for what is written")
     parser.add_argument(
         "--chapters",
         type=int,
         nargs="+",
         metavar="N",
-        required=True,
-        help="the chapters that count",
+        help="the chapters that count (otherwise assignment.toml beside the submissions says it)",
+    )
+    parser.add_argument(
+        "--new-assignment", action="store_true", help="write an assignment.toml for these --chapters, and grade nothing"
     )
     parser.add_argument("--seconds", type=float, default=60, metavar="N", help="for one submission, by the clock (60)")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), metavar="N", help="processes at once")
     parser.add_argument(
         "--fewer", action="store_true", help="remove students of the last run who are not among these submissions"
+    )
+    parser.add_argument("--preview", action="store_true", help="grade, show what would change, and write no grades")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="also fill fields of a gradebook that hold other points"
     )
     parser.add_argument("--dask", metavar="ADDRESS", help="grade on the workers of this Dask cluster")
     for platform in PLATFORMS:
@@ -71,5 +77,11 @@ def check(options):
         sys.exit("--seconds needs a number above 0.")
     if options.workers < 1:
         sys.exit("--workers needs a number from 1 on.")
+    if options.new_assignment and not options.chapters:
+        sys.exit("--new-assignment needs the chapters that count: --chapters 3.")
+    if options.new_assignment:
+        return
+    if not options.out:
+        sys.exit("Say where the grades go: --out grades/.")
     if options.out.resolve().is_relative_to(options.submissions.resolve()):
         sys.exit("--out lies inside the submissions: choose a folder beside them.")
