@@ -105,7 +105,7 @@ def test_a_percent_sign_in_python_is_no_magic():
         "-" * 10**5 + "1",
         "a" + ".b" * 10**5,
         "x = '\0'",
-        "x = 1\n" * 10**5,
+        "x = 1\n" * 200_000,
     ],
     ids=["bash", "no Python", "brackets", "signs", "dots", "a null", "too long"],
 )

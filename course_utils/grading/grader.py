@@ -4,6 +4,8 @@ Here the expected values are known and nothing of a student's is run: that happe
 """
 
 import functools
+import json
+import re
 import time
 
 from course_utils.exercises import EXERCISES
@@ -22,6 +24,10 @@ DEFINED_TWICE = "`{}` is defined {} times in the notebook; the last definition c
 WITH_HELPERS = (
     "This answer uses {}, which is not right yet. With a right one in its place this answer is right, and that counts."
 )
+AS_CHECKED = "This answer is right where all your cells up to the check run, and that counts. Lines that it needs: {}."
+MOST_LINES, LONGEST_LINE = 3, 60  # of a student's, in a remark
+WORD = re.compile(r"\w+")
+GPU = re.compile(r"cuda|mps|xpu")
 NOT_FOUND = "This exercise was not found in what was handed in."
 NOT_REACHED = "Grading stopped before it came to this exercise."
 OWN = "{} was passed over: it is the course's own."
@@ -30,15 +36,26 @@ SHARE = 4  # of the time that is left, one answer gets this part: so those after
 explanations: dict[tuple, Result] = {}  # (id of an exercise, texts of its cells) -> Result
 
 
-class Timed:
-    """A sandbox for one submission: no answer may use up the time of the others."""
+class Own:
+    """A sandbox for one submission: no answer may use up the time of the others, and all find its Python files."""
 
     def __init__(self, sandbox, seconds):
-        self.sandbox, self.end = sandbox, time.monotonic() + seconds
+        self.sandbox, self.end, self.modules = sandbox, time.monotonic() + seconds, {}
 
-    def run(self, *what, **more):
-        """What the sandbox gives."""
-        return self.sandbox.run(*what, **more, patience=(self.end - time.monotonic()) / SHARE)
+    def run(self, texts, *what, **more):
+        """What the sandbox gives, with the student's own Python files that the texts name."""
+        patience = (self.end - time.monotonic()) / SHARE
+        return self.sandbox.run(texts, *what, **more, patience=patience, modules=self.named_in("\n".join(texts)))
+
+    def named_in(self, text):
+        """The student's own Python files that a text names, and those that these name."""
+        found = {name: self.modules[name] for name in self.modules.keys() & set(WORD.findall(text))}
+        waiting = list(found.values())
+        while waiting:
+            words = self.modules.keys() & set(WORD.findall(waiting.pop())) - found.keys()
+            found |= {name: self.modules[name] for name in words}
+            waiting += [self.modules[name] for name in words]
+        return found
 
 
 class Grading:
@@ -46,7 +63,7 @@ class Grading:
 
     def __init__(self, task, sandbox):
         self.task, self.protection = task, str(sandbox.protection)
-        self.sandbox = Timed(sandbox, task.seconds)
+        self.sandbox = Own(sandbox, task.seconds)
         self.remarks = list(task.remarks)
         self.notebooks, self.found, self.unexplained = [], [], []
 
@@ -54,6 +71,7 @@ class Grading:
         """Grade; what is yielded says nothing but that there is more to report. Points come first, then words."""
         yield
         handed = unpacked(self.task.files)
+        self.sandbox.modules = handed.modules
         self.remarks += handed.remarks
         for name, content in handed.notebooks:
             if is_the_courses_own(name):
@@ -145,6 +163,8 @@ def grade_answer(exercise, notebook, places, earlier, sandbox):
     texts, used = notebook.needed(places[-1], exercise.name)
     first = sandbox.run(texts, exercise.name, exercise.calls, exercise.chapter)
     result = judged(exercise, first)
+    if result.status == NOT_YET and (whole := ran_whole(exercise, notebook, places[-1], texts, sandbox)):
+        return Graded(whole[0], [*remarks, whole[1]]), None
     wrong = [EXERCISES[id] for id, graded in earlier.items() if graded.result.status != RIGHT]
     helpers = [helper for helper in wrong if helper.name in used and helper.name != exercise.name]
     if result.status != RIGHT and helpers:
@@ -158,6 +178,30 @@ def grade_answer(exercise, notebook, places, earlier, sandbox):
         tuple(texts),
         first.replies,
     ) if result.status == NOT_YET and first.replies else None
+
+
+def ran_whole(exercise, notebook, place, texts, sandbox):
+    """(Result, remark) of an answer that is right when all the student's own cells ran before; None of another.
+
+    texts: those that ran before, by names alone.
+    """
+    whole = notebook.up_to_check(place, exercise, handed_out())
+    if whole == texts and not GPU.search("\n".join(texts)):
+        return None
+    outcome = sandbox.run(whole, exercise.name, exercise.calls, exercise.chapter, cpu=True)
+    result = judged(exercise, outcome)
+    if result.status != RIGHT:
+        return None
+    seen = {"", *(line.strip() for text in texts for line in text.split("\n"))}
+    more = [line.strip()[:LONGEST_LINE] for text in whole for line in text.split("\n") if line.strip() not in seen]
+    return result, AS_CHECKED.format(", ".join(f"`{line}`" for line in more[:MOST_LINES]) or "GPU replaced by CPU")
+
+
+@functools.cache
+def handed_out():
+    """The texts of all code cells that the course hands out."""
+    read = (json.loads(path.read_bytes())["cells"] for path in (ROOT / "notebooks").glob("*.ipynb"))
+    return {reading.text_of(cell).strip() for cells in read for cell in cells if cell["cell_type"] == "code"}
 
 
 def explained_once(exercise, texts, sandbox, data, result):

@@ -1,6 +1,7 @@
 """From the bytes of a notebook to what runs of it: the cell of an exercise, and what it needs of the cells before.
 
-Only that is run: a training loop or a picture that an answer does not use costs nothing and can break nothing.
+Only that is run: a training loop or a picture that an answer does not use costs nothing and can break nothing. Where it
+is not enough, since a cell does something that names do not tell, all of the student's own cells run up to the check.
 """
 
 import ast
@@ -18,6 +19,9 @@ TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # to its end, or
 MARK = re.compile(r"exercise-(\d+)-(\d+)")
 MAGIC = re.compile(r"^\s*[%!]|\?\s*$", re.MULTILINE)
 KEPT_MAGIC = re.compile(r"\A\s*%%(time|timeit|capture)\b.*\n")  # cell magics that run the cell as Python
+# what has no effect on a later cell, unless that uses a name
+QUIET = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.Pass)
+SHOWING = {"check", "hint", "solution", "answer", "progress", "print", "display"}  # calls of these have none either
 NEVER_RUN = (ast.Expr, ast.Assert, ast.Delete, ast.Pass, ast.Raise)
 
 
@@ -39,17 +43,21 @@ class Statement:
 class Cell:
     """A code cell. exercise: the id of the exercise whose mark it carries ("3.2"), or None.
 
-    problem: why nothing of it can run, or None.
+    problem: why nothing of it can run, or None. effects: whether it does more than to set names.
+    source: the text as it was handed in; in `text`, magics are Python.
     """
 
     text: str
     exercise: str | None = None
     statements: list[Statement] = field(init=False, default_factory=list, repr=False)
     problem: str | None = field(init=False, default=None)
+    effects: bool = field(init=False, default=False)
+    source: str = field(init=False, repr=False)
 
     def __post_init__(self):
+        self.source = self.text.strip()
         try:
-            self.text, self.statements = parsed(self.text)
+            self.text, self.statements, self.effects = parsed(self.text)
         except SyntaxError as error:
             self.problem = f"cannot be read by Python: {error.msg} (line {error.lineno} of the cell)"
         except (ValueError, RuntimeError, MemoryError) as error:
@@ -88,20 +96,39 @@ class Notebook:
 
     def needed(self, number, name):
         """(texts to run, the cell's own last; names that they use) so that cell `number` defines `name`."""
-        before = self.cells[: number + 1]
-        setting = {}  # {name: the statements that set it}
-        for place, cell in enumerate(before):
-            for k, statement in enumerate(cell.statements):
-                for bound in statement.binds:
-                    setting.setdefault(bound, []).append((place, k))
-        wanted, waiting, chosen = {name, "*"}, [name, "*"], set()
-        while waiting:
-            for place, k in set(setting.get(waiting.pop(), ())) - chosen:
-                chosen.add((place, k))
-                waiting += before[place].statements[k].needs - wanted
-                wanted |= before[place].statements[k].needs
-        kept = [[s for k, s in enumerate(cell.statements) if (p, k) in chosen] for p, cell in enumerate(before)]
-        return [cell.only(own) for cell, own in zip(before, kept) if own], wanted
+        return closed(self.cells[: number + 1], {name})
+
+    def up_to_check(self, number, exercise, handed_out):
+        """Texts to run so that cell `number` defines what an exercise asks for as it did where the student checked it.
+
+        These are all the student's own cells up to the check, or to the end without one, and what they use of those
+        that were handed out, whose texts these are.
+        """
+        checks = re.compile(rf"""check\(\s*["']{re.escape(exercise.id)}["']""")
+        last = max((k for k, cell in enumerate(self.cells) if checks.search(cell.text)), default=len(self.cells) - 1)
+        cells = self.cells[: max(number, last) + 1]
+        own = {k for k, cell in enumerate(cells) if cell.effects and cell.source not in handed_out}
+        wanted = {exercise.name}.union(*(global_names(symtable.symtable(cells[k].text, "cell", "exec")) for k in own))
+        return closed(cells, wanted, own)[0]
+
+
+def closed(cells, wanted, whole=()):
+    """(texts that set these names and what they need; all names in them). whole: numbers of cells that run entirely."""
+    setting = {}  # {name: the statements that set it}
+    for place, cell in enumerate(cells):
+        for k, statement in enumerate(cell.statements):
+            for bound in statement.binds:
+                setting.setdefault(bound, []).append((place, k))
+    wanted, chosen = {*wanted, "*"}, set()
+    waiting = list(wanted)
+    while waiting:
+        for place, k in set(setting.get(waiting.pop(), ())) - chosen:
+            chosen.add((place, k))
+            waiting += cells[place].statements[k].needs - wanted
+            wanted |= cells[place].statements[k].needs
+    kept = [[s for k, s in enumerate(cell.statements) if (p, k) in chosen] for p, cell in enumerate(cells)]
+    texts = [cell.text if k in whole else cell.only(kept[k]) if kept[k] else "" for k, cell in enumerate(cells)]
+    return list(filter(None, texts)), wanted
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -145,7 +172,7 @@ def text_of(cell):
 
 
 def parsed(text):
-    """(text, its statements that can define something), IPython's magics turned into Python where there are any.
+    """(text, its statements that can define something, whether it does more), magics turned into Python.
 
     Raises what ast.parse raises, ValueError for a text that is too long.
     """
@@ -160,7 +187,16 @@ def parsed(text):
         except SyntaxError:
             raise error from None
     lines = [line.encode() for line in text.split("\n")]  # Python counts columns in bytes
-    return text, [statement(node, lines) for node in tree.body if not isinstance(node, NEVER_RUN)]
+    statements = [statement(node, lines) for node in tree.body if not isinstance(node, NEVER_RUN)]
+    return text, statements, not all(map(is_quiet, tree.body))
+
+
+def is_quiet(node):
+    """Whether a statement has no effect on later cells, unless they use a name that it sets."""
+    if isinstance(node, ast.Expr):
+        called = node.value.func if isinstance(node.value, ast.Call) else None
+        return isinstance(node.value, ast.Constant) or isinstance(called, ast.Name) and called.id in SHOWING
+    return isinstance(node, QUIET)
 
 
 def without_magics(text):

@@ -70,7 +70,19 @@ class Sandbox:
     def __exit__(self, *error):
         self.stop()
 
-    def run(self, cells, name, calls, chapter, helpers=None, watch=False, slips=(), patience=math.inf):
+    def run(
+        self,
+        cells,
+        name,
+        calls,
+        chapter,
+        helpers=None,
+        watch=False,
+        slips=(),
+        patience=math.inf,
+        modules=None,
+        cpu=False,
+    ):
         """Run the cells, then ask what they call `name`. Returns an Outcome; never raises for what the code does.
 
         cells: Python texts, run in order, statement by statement; a statement that fails is passed over.
@@ -80,6 +92,7 @@ class Sandbox:
             text is run in a namespace of its own, so it brings its imports.
         watch: instead of replies, the steps of the first call (see course_utils.judging.program.watched).
         patience: seconds by the clock, where that is less than what code that only waits has anyway.
+        modules: {name: text} of the student's own Python files, to be imported. cpu: run what asks for a GPU without.
         slips: instead of replies to the answer as it is, for each of these Slips a list of replies without it.
         """
         request = serialize.pack(
@@ -90,7 +103,8 @@ class Sandbox:
                 "helpers": helpers or {},
                 "watch": watch,
                 "slips": [[slip.number, slip.new] for slip in slips],
-                "course": importable.modules(chapter),
+                "cpu": cpu,
+                "course": {**(modules or {}), **importable.modules(chapter)},
                 "silent": importable.silent(),
             }
         )
