@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from course_utils.exercises import EXERCISES
-from course_utils.grading import batch, process, records, workers
+from course_utils.grading import batch, doctor, process, records, workers
 from course_utils.grading.process import Limits
 from course_utils.grading.sandbox.protection import Unprotected
 from course_utils.grading.submissions import submissions
@@ -81,6 +81,7 @@ def test_from_a_folder_to_grades_and_a_second_run_grades_only_what_changed(hande
     assert scores(out) == EXPECTED
     assert {path.name for path in out.iterdir()} == {
         "grades.csv",
+        "totals.csv",
         "summary.html",
         "feedback",
         "gradescope",
@@ -377,6 +378,29 @@ def test_what_a_submission_finished_counts_when_its_time_is_over(tmp_path):
     assert points == {"alice": 2, "bob": 2} and not failed
     report = records.Store(tmp_path / "grades").get(submissions(handed)[0].student)
     assert "longer than the 6 s" in report.remarks[-1]
+
+
+def test_the_doctor_says_what_this_machine_can_do(capsys, monkeypatch):
+    monkeypatch.setattr(grade.environment, "become", lambda *arguments: None)
+    monkeypatch.setattr(doctor, "ROUNDS", 1)
+    with pytest.raises(SystemExit) as end:
+        grade.main(["--doctor"])
+    said = capsys.readouterr().out
+    assert end.value.code == 0 and "Protection: on" in said
+    assert f"gets {HIGHEST} points and an untouched one 0, as it should be" in said and "takes about" in said
+    monkeypatch.setattr(doctor, "graded", lambda folder, limits: [])
+    monkeypatch.setattr(doctor, "points", lambda graded: 1)
+    with pytest.raises(SystemExit) as end:
+        grade.main(["--doctor"])
+    assert end.value.code == 1 and "grade nothing here" in capsys.readouterr().out
+
+
+def test_no_more_is_done_at_once_than_a_container_may(tmp_path, monkeypatch):
+    for quota, most in [("150000 100000", 2), ("50000 100000", 1), ("max 100000", 8)]:
+        (tmp_path / "cpu.max").write_text(quota)
+        monkeypatch.setattr(grade.os, "sched_getaffinity", lambda process: set(range(8)), raising=False)
+        monkeypatch.setattr(grade, "QUOTA", tmp_path / "cpu.max")
+        assert grade.processors() == most
 
 
 # --- what the command says --------------------------------------------------------------------------------------------

@@ -2,6 +2,10 @@
 
 import itertools
 import json
+import math
+import random
+import re
+import statistics
 
 import pytest
 
@@ -11,7 +15,7 @@ from course_utils.grading import grader, pages, records
 from course_utils.grading.assignment import Assignment
 from course_utils.grading.platforms.gradescope import results_of
 from course_utils.grading.records import Student, Task
-from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
+from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 from tests.support import answers as collected
 from tests.support import handed_in, stored
 from tests.support.handed_in import notebook, packed
@@ -247,6 +251,39 @@ def test_no_field_of_the_table_is_a_formula(written):
         rows = list(csv.DictReader(file))
     assert [row["exercise"] for row in rows] == CHECKED
     assert not [field for row in rows for field in row.values() if field.startswith(("=", "+", "-", "@"))]
+
+
+@pytest.mark.parametrize("text", ["=1", " =1", "x;=1", 'x;"=1', "x\t+1", "x\n@a", "x\r-1", "';=1"])
+def test_no_text_is_a_formula_behind_any_separator(text):
+    fields = re.split(r"[;\t\r\n]", pages.harmless(text))
+    assert not [field for field in fields if field.strip(' "').startswith(("=", "+", "-", "@"))]
+
+
+def test_nothing_that_code_says_steers_a_terminal(graded):
+    code = "def my_causal_weights(s):\n    raise ValueError('\\x1b[2J\\x9b31m \\u202e \\x07 Ünï')"
+    _, made = graded(packed(notebook({"3.2": code})))
+    kept = str(records.from_plain(json.loads(json.dumps(records.plain(made)))))
+    assert "Ünï" in kept and not set("\x1b\x9b\u202e\x07") & set(kept)
+
+
+def test_the_summary_finds_the_order_of_difficulty_and_the_exercises_that_do_not_fit():
+    """A simulated class: for most exercises the able are right more often, for three it is chance."""
+    draw = random.Random(0)
+    difficulty = {id: -2 + 4 * k / len(EXERCISES) for k, id in enumerate(EXERCISES)}
+    odd = set(list(EXERCISES)[10:32:10])
+    seen = pages.Class()
+    for _ in range(300):
+        able = draw.gauss(0, 1)
+        chance = {id: 1 / (1 + math.exp(2 * (hard - able * (id not in odd)))) for id, hard in difficulty.items()}
+        graded = [
+            records.Graded(Result(id, id, RIGHT if draw.random() < chance[id] else NOT_YET, "", 1)) for id in EXERCISES
+        ]
+        made = records.Report(WHO, graded, [], [], "", "a b")
+        seen.add(Assignment(CHAPTERS).marked(made), made)
+    found = [id for id, *_ in seen.hardest]
+    places = [found.index(id) for id in EXERCISES]
+    assert -statistics.correlation(places, range(len(places))) > 0.95
+    assert {row[0] for row in seen.hardest if row[-1]} == odd
 
 
 def test_the_page_of_a_student_says_what_check_says(written):

@@ -1,6 +1,8 @@
 """Files of learning platforms: one column is filled, and every other byte stays."""
 
 import unicodedata
+import zipfile
+from argparse import Namespace
 
 import pytest
 
@@ -9,6 +11,7 @@ from course_utils.grading.platforms.canvas import Canvas
 from course_utils.grading.platforms.gradebook import Gradebook, Unusable
 from course_utils.grading.platforms.moodle import Moodle
 from course_utils.grading.records import Student
+from tests.support.handed_in import lay
 
 JANE, JOHN = Student("jane", "Jane Doe", ("77",)), Student("john", "John Roe", ("78",))
 SCORES = [(JANE, 9, 9), (JOHN, 4, 9)]
@@ -118,6 +121,20 @@ def test_of_several_assignments_one_must_be_named():
         Canvas().fill(two.encode(), SCORES)
     filled, _ = fill(Canvas(), two.encode(), SCORES, "Attention")
     assert b'C",18,' in filled
+
+
+def test_pages_go_back_to_moodle_under_the_names_that_it_gave(tmp_path):
+    (tmp_path / "worksheet.csv").write_text(MOODLE)
+    lay(tmp_path / "out", {"feedback/jane.html": b"page"})
+    options = Namespace(moodle=tmp_path / "worksheet.csv", column=None, overwrite=False)
+    filling = Moodle().export(options)
+    filling.prepare()
+    assert list(filling.plan(SCORES[:1], {})) == []
+    said = list(filling.write(tmp_path / "out", [("jane", Namespace(student=JANE), None)]))
+    with zipfile.ZipFile(tmp_path / "out/moodle-feedback.zip") as found:
+        assert found.namelist() == ["Jane Doe_77_assignsubmission_file_/feedback.html"]
+        assert found.read(found.namelist()[0]) == b"page"
+    assert "moodle-feedback.zip" in said[0]
 
 
 # --- what somebody else put there -------------------------------------------------------------------------------------

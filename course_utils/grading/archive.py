@@ -13,6 +13,8 @@ import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from course_utils.grading.records import printable
+
 LARGEST = 64_000_000  # bytes of one submission, packed or not: 50 MB of stored output are read, a zip bomb is not
 LARGEST_LIST = 5_000_000  # bytes of tables of contents in one submission's zips, about 50,000 names
 DEEPEST = 12  # folders and zips inside each other
@@ -23,7 +25,6 @@ MODULE = ".py"
 ZIP = re.compile(r"\.zip$", re.IGNORECASE)
 # beside everything hidden: traces of macOS, and environments, which hold notebooks and modules that nobody wrote
 PASSED_OVER = {"__MACOSX", "__pycache__", "venv", "env", "site-packages", "node_modules"}
-JOINERS = "\u200c\u200d"  # marks without a shape that names in Persian and Hindi need
 
 
 class Unreadable(Exception):
@@ -133,8 +134,7 @@ def worth_reading(name):
 
 def readable(name):
     """A file's name as every file and terminal takes it: what is no text, or steers a terminal, becomes �."""
-    text = os.fsencode(name).decode(errors="replace")
-    return "".join(sign if sign.isprintable() or sign in JOINERS else "\ufffd" for sign in text)
+    return printable(os.fsencode(name).decode(errors="replace").replace("\n", "\ufffd"))
 
 
 def shortened(name):

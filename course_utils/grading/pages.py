@@ -3,6 +3,7 @@
 import csv
 import functools
 import io
+import re
 import statistics
 from collections import Counter
 from hashlib import sha256
@@ -15,8 +16,12 @@ from course_utils.grading.assignment import DECISIONS
 from course_utils.grading.records import KEPT
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
 
+TOTALS = ["student", "ids", "points", "max_points", "late", "excused", "page"]
 COLUMNS = ["student", "ids", "exercise", "title", "status", "points", "max_points", "mistake", "message", "remarks"]
-WRITTEN = ("grades.csv", "summary.html")
+WRITTEN = ("grades.csv", "totals.csv", "summary.html")
+ENOUGH = 20  # students for a correlation to mean something
+SEPARATES = 0.15  # correlation below which an exercise does not tell who can do the rest
+FORMULA = re.compile(r"(^|[;\t\r\n])(\s*[\"']*\s*[=+\-@])")
 BARS = 10  # of the distribution, each a tenth of the points
 
 
@@ -28,7 +33,7 @@ class Book:
 
     def __init__(self, out, assignment, preview=False):
         self.out, self.assignment, self.preview = out, assignment, preview
-        self.rows, self.entries, self.seen, self.pages = {}, {}, Class(), out / "feedback"
+        self.rows, self.totals, self.entries, self.seen, self.pages = {}, {}, {}, Class(), out / "feedback"
         for folder in (self.pages, out / KEPT):
             folder.mkdir(parents=True, exist_ok=True)
 
@@ -36,6 +41,7 @@ class Book:
         """Write a student's page, and keep what the tables will say."""
         marked = self.assignment.marked(report)
         self.rows[report.student.key] = list(csv_rows(marked, report))
+        self.totals[report.student.key] = totals_row(marked, report)
         self.entries[report.student.key] = (report.student.name, *marked.points, report.digest)
         self.seen.add(marked, report)
         if self.preview:
@@ -55,16 +61,12 @@ class Book:
         ]
 
     def close(self):
-        """Write grades.csv and summary.html."""
+        """Write grades.csv, totals.csv and summary.html."""
         if self.preview:
             return
-        rows = io.StringIO()
-        table = csv.writer(rows, lineterminator="\n")
-        table.writerow(COLUMNS)
-        for key in sorted(self.rows):
-            table.writerows(self.rows[key])
         self.seen.students.sort(key=lambda entry: entry[0].key)
-        self.write_table(rows.getvalue().encode("utf-8-sig"))  # with the mark that Excel wants
+        self.write_table(table(COLUMNS, (row for key in sorted(self.rows) for row in self.rows[key])))
+        files.replace(self.out / "totals.csv", table(TOTALS, (self.totals[key] for key in sorted(self.totals))))
         files.replace(self.out / "summary.html", template("summary.html").render(seen=self.seen).encode())
 
     def write_table(self, content):
@@ -83,6 +85,20 @@ def write_changed(path, text):
     content = text.encode()
     if not path.is_file() or path.read_bytes() != content:
         files.replace(path, content)
+
+
+def table(header, rows):
+    """A CSV file, with the mark that Excel wants."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    return text.getvalue().encode("utf-8-sig")
+
+
+def totals_row(marked, report):
+    """One student's row in totals.csv."""
+    student = report.student
+    flags = ["yes" * report.late, "yes" * marked.excused]
+    return [harmless(student.name), harmless(" ".join(student.ids)), *marked.points, *flags, f"{student.key}.html"]
 
 
 def csv_rows(marked, report):
@@ -106,9 +122,8 @@ def csv_rows(marked, report):
 
 
 def harmless(text):
-    """A text that no spreadsheet takes for a formula."""
-    text = text.replace("\0", "")
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+    """A text that no spreadsheet takes for a formula, also where it splits fields at semicolons or tabs."""
+    return FORMULA.sub(r"\1'\2", text)
 
 
 def template(name):
@@ -132,6 +147,8 @@ class Class:
         self.protections = Counter()
         self.statuses = {}  # {id: Counter of statuses}
         self.titles = {}
+        self.shares_of = {}  # {id: each student's share of its points, in the order of the students}
+        self.rest_of = {}  # {id: each student's points in all else}
         self.mistakes = Counter()  # of (id, name)
 
     def add(self, marked, report):
@@ -144,6 +161,8 @@ class Class:
         for entry in marked.graded:
             result = entry.result
             self.titles[result.id] = result.title
+            self.shares_of.setdefault(result.id, []).append(entry.points / (result.max_points or 1))
+            self.rest_of.setdefault(result.id, []).append(sum(each.points for each in marked.graded) - entry.points)
             self.statuses.setdefault(result.id, Counter())[result.status] += 1
             if result.mistake:
                 self.mistakes[result.id, result.mistake] += 1
@@ -172,9 +191,16 @@ class Class:
 
     @property
     def hardest(self):
-        """[(id, title, right, not yet, not attempted)], fewest right first."""
+        """[(id, title, right, not yet, not attempted, discrimination, whether to look at it first)], hardest first."""
         rows = [
-            (id, self.titles[id], counted[RIGHT], counted[NOT_YET], counted[NOT_ATTEMPTED])
+            (id, self.titles[id], counted[RIGHT], counted[NOT_YET], counted[NOT_ATTEMPTED], self.discrimination(id))
             for id, counted in self.statuses.items()
         ]
-        return sorted(rows, key=lambda row: row[2])
+        return [(*row, row[5] is not None and row[5] < SEPARATES) for row in sorted(rows, key=lambda row: row[2])]
+
+    def discrimination(self, id):
+        """Whether who gets an exercise gets the rest, too: the correlation of the two; None where it cannot be told."""
+        own, rest = self.shares_of[id], self.rest_of[id]
+        if len(own) < ENOUGH or len(set(own)) == 1 or len(set(rest)) == 1:
+            return None
+        return statistics.correlation(own, rest)

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from course_utils import files
 from course_utils.judging.result import Result
 
+INVISIBLE = "\n\u200c\u200d"  # line ends, and the joiners that names in Persian and Hindi need
 KEPT = ".reports"  # the folder of the reports that a second run needs
 
 
@@ -107,10 +108,19 @@ def plain(report):
 
 
 def from_plain(data):
-    """The Report that `plain` took apart."""
+    """The Report that `plain` took apart, with texts that steer no terminal, whatever a student's code has said."""
     student = Student(**data["student"] | {"ids": tuple(data["student"]["ids"])})
-    graded = [Graded(Result(**entry["result"]), entry["remarks"]) for entry in data["graded"]]
-    return Report(**data | {"student": student, "graded": graded})
+    graded = [Graded(**entry | {"result": Result(**entry["result"])}) for entry in printable(data["graded"])]
+    return Report(**data | {"student": student, "graded": graded, "remarks": printable(data["remarks"])})
+
+
+def printable(data):
+    """Plain data with every sign replaced that cannot be seen, beside line ends and what scripts need."""
+    if isinstance(data, str):
+        return "".join(sign if sign.isprintable() or sign in INVISIBLE else "\ufffd" for sign in data)
+    if isinstance(data, list):
+        return list(map(printable, data))
+    return {key: printable(value) for key, value in data.items()} if isinstance(data, dict) else data
 
 
 def plain_number(value):

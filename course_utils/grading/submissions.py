@@ -71,7 +71,7 @@ def submissions(start: Path):
         print(f"Passed over, since they are nobody's submission: {', '.join(others)}.", file=sys.stderr)
     taken: set[str] = set()
     return [
-        Submission(Student(unique_key(name, taken), archive.shortened(name), ids), grouped[name, ids])
+        Submission(Student(unique_key(name, taken), shown(name), tuple(map(shown, ids))), grouped[name, ids])
         for name, ids in sorted(grouped)
     ]
 
@@ -100,6 +100,11 @@ def is_nobodys(file):
     """Whether a file beside the students' is none of theirs: a table of grades, a note, a script to be graded with."""
     alone = len(file.parts) == 1
     return alone and not file.problem and not owner_in(file.parts[0]) and not could_be_a_students(file.parts[0])
+
+
+def shown(name):
+    """A name as tables and terminals take it."""
+    return archive.shortened(archive.readable(name))
 
 
 def own_parts(file):

@@ -3,9 +3,11 @@
 A row without a submission is left alone; a submission without a row is named.
 """
 
+import io
 import re
 import sys
 import unicodedata
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,6 +92,10 @@ class Gradebook(Platform):
     def is_student(self, sheet, row):
         """Whether a row is a student's."""
         return True
+
+    def feedback_name(self, student):
+        """Where a student's page lies in the zip that the platform takes pages from; None where it takes none."""
+        return None
 
     # --- the command --------------------------------------------------------------------------------------------------
 
@@ -230,12 +236,26 @@ class Filling:
     def write(self, out, reports):
         """Write the filled copy into `out`. Gives the sentences to say."""
         files.replace(out / self.path.name, self.filled.content)
+        pages = {name: key for key, report, _ in reports if (name := self.platform.feedback_name(report.student))}
+        if pages:
+            place = out / f"{self.platform.option}-feedback.zip"
+            files.replace(place, zipped({name: out / "feedback" / f"{key}.html" for name, key in pages.items()}))
+            yield f"{place} holds the pages: upload it in {self.platform.name} as feedback files for all students."
         yield f"{out / self.path.name} is {self.path.name} with the points in it: import it into {self.platform.name}."
 
     @property
     def values(self):
         """{platform: {key of a student: what stands there now}}."""
         return {self.platform.name: self.filled.values}
+
+
+def zipped(pages):
+    """A zip of files, {name in it: path}, as bytes."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, path in pages.items():
+            archive.write(path, name)
+    return made.getvalue()
 
 
 def decoded(content):
