@@ -3,11 +3,13 @@
 import contextlib
 import csv
 import errno
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -378,6 +380,40 @@ def test_what_a_submission_finished_counts_when_its_time_is_over(tmp_path):
     assert points == {"alice": 2, "bob": 2} and not failed
     report = records.Store(tmp_path / "grades").get(submissions(handed)[0].student)
     assert "longer than the 6 s" in report.remarks[-1]
+
+
+TO_GRADESCOPE = {
+    "one": ({NAME: RIGHT}, 2, "Protection: on"),
+    "two": ({"a.ipynb": RIGHT, "b.ipynb": WRONG}, 2, ""),
+    "a PDF": ({"work.pdf": b"%PDF"}, 0, "No notebook was found in this submission. What was handed in is work.pdf"),
+    "damaged": ({NAME: RIGHT[:999]}, 0, "damaged"),
+}
+ANY_FILE = pytest.mark.every_setting("submissions of every kind on Gradescope")
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(each, marks=() if each == "two" else ANY_FILE) for each in TO_GRADESCOPE]
+)
+def test_gradescopes_autograder_always_leaves_results(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(grade.environment, "become", lambda *arguments: None)
+    with pytest.raises(SystemExit):
+        grade.main(["--autograder", str(tmp_path / "autograder.zip"), "--chapters", "3"])
+    source = tmp_path / "source"
+    with zipfile.ZipFile(tmp_path / "autograder.zip") as made:
+        assert {"setup.sh", "run_autograder", "requirements.txt"} <= set(made.namelist())
+        made.extractall(source)
+    files, score, words = TO_GRADESCOPE[kind]
+    lay(tmp_path / "submission", files)
+    results = autograded(source, sys.executable)
+    assert results["score"] == score and words in results["output"]
+    assert "did not come to its end" in autograded(source, "false")["output"]
+
+
+def autograded(source, python):
+    """What the autograder leaves for Gradescope."""
+    places = {"AUTOGRADER": str(source.parent), "COURSE_PYTHON": python}
+    subprocess.run(["bash", source / "run_autograder"], env=os.environ | places, capture_output=True, check=True)
+    return json.loads((source.parent / "results" / "results.json").read_text())
 
 
 def test_the_doctor_says_what_this_machine_can_do(capsys, monkeypatch):

@@ -4,7 +4,7 @@ import sys
 from functools import partial
 
 from course_utils.grading import assignment as rules
-from course_utils.grading import batch, pages, workers
+from course_utils.grading import autograder, batch, pages, workers
 from course_utils.grading.history import History, table
 from course_utils.grading.platforms import PLATFORMS
 from course_utils.grading.process import Limits
@@ -22,6 +22,9 @@ MISSING = (
 
 def grade(options):
     """Grade, write everything, and give the exit status: 1 when a submission could not be graded."""
+    if options.autograder:
+        print(autograder.write(options.autograder, options.chapters))
+        return 0
     if options.new_assignment:
         print(rules.write_new(options.submissions, options.chapters, points_of_course()))
         return 0

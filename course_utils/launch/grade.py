@@ -56,6 +56,9 @@ def parser():
         "--fewer", action="store_true", help="remove students of the last run who are not among these submissions"
     )
     parser.add_argument("--doctor", action="store_true", help="say what protection and speed this machine has")
+    parser.add_argument(
+        "--autograder", type=Path, metavar="ZIP", help="write an autograder for Gradescope, and grade nothing"
+    )
     parser.add_argument("--preview", action="store_true", help="grade, show what would change, and write no grades")
     parser.add_argument(
         "--overwrite", action="store_true", help="also fill fields of a gradebook that hold other points"
@@ -83,6 +86,10 @@ def check(options):
     """End with a sentence where the options make no sense."""
     if options.doctor:
         return
+    if (options.new_assignment or options.autograder) and not options.chapters:
+        sys.exit("Say which chapters count: --chapters 3.")
+    if options.autograder:
+        return
     if not options.submissions:
         sys.exit("Say what was handed in: grade downloads/ --out grades/ --chapters 3.")
     if not options.submissions.exists():
@@ -96,8 +103,6 @@ def check(options):
         sys.exit("--seconds needs a number above 0.")
     if options.workers < 1:
         sys.exit("--workers needs a number from 1 on.")
-    if options.new_assignment and not options.chapters:
-        sys.exit("--new-assignment needs the chapters that count: --chapters 3.")
     if options.new_assignment:
         return
     if not options.out:
