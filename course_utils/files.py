@@ -21,8 +21,10 @@ def replace(path, content):
             file.write(content)
         os.chmod(beside, 0o644)  # mkstemp lets only the owner read
         os.replace(beside, path)
-    except BaseException:
+    except BaseException as error:
         os.unlink(beside)
+        if isinstance(error, OSError):  # writing to an open file names none, for example where the disk is full
+            error.filename = error.filename or str(path.parent)
         raise
 
 

@@ -2,23 +2,26 @@
 
 import contextlib
 import csv
-import multiprocessing
+import errno
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections import Counter
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from course_utils.exercises import EXERCISES
-from course_utils.grading import batch, records, workers
-from course_utils.grading.grader import grade_in_this_thread
+from course_utils.grading import batch, doctor, process, records, workers
+from course_utils.grading.process import Limits
 from course_utils.grading.sandbox.protection import Unprotected
 from course_utils.grading.submissions import submissions
+from course_utils.judging.result import NOT_YET, Result
+from course_utils.judging.result import RIGHT as RIGHT_ANSWER
 from course_utils.launch import grade
 from course_utils.repository import ROOT
 from tests.support import handed_in
@@ -45,7 +48,7 @@ def handed(tmp_path):
 
 def go(*arguments, **more):
     """The command, in a process of its own."""
-    command = [sys.executable, "-m", "course_utils", "grade", *map(str, arguments)]
+    command = [sys.executable, "-m", "course_utils", "grade", *map(str, arguments), "--chapters", "3"]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
 
@@ -80,6 +83,7 @@ def test_from_a_folder_to_grades_and_a_second_run_grades_only_what_changed(hande
     assert scores(out) == EXPECTED
     assert {path.name for path in out.iterdir()} == {
         "grades.csv",
+        "totals.csv",
         "summary.html",
         "feedback",
         "gradescope",
@@ -95,12 +99,18 @@ def test_from_a_folder_to_grades_and_a_second_run_grades_only_what_changed(hande
     changed = {name for name, kept in reports(out).items() if kept != before[name]}
     assert changed == {"s3.json"} and scores(out)["s3"]["3.2"] == 2
     (handed / "s5").rename(handed / "s9")
-    assert go(*arguments, "--workers", 1).wait() == 0
+    (out / "feedback" / "mine.html").write_text("not the grader's")
+    alone = go(*arguments)
+    _, said = alone.communicate()
+    assert alone.returncode == 1 and "no submission here: s5." in said and "--fewer" in said
+    assert scores(out)["s5"]["3.2"] == 0
+    assert go(*arguments, "--fewer", "--workers", 1).wait() == 0
+    assert "s5" not in scores(out) and (out / "feedback" / "mine.html").unlink() is None
     assert {page.stem for page in (out / "feedback").iterdir()} == {"s0", "s1", "s2", "s3", "s4", "s9"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["class", "gradebook.csv", "grades"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "kill -9"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_interrupted_run_goes_on_where_it_stopped_and_leaves_nothing_running(number, handed, tmp_path):
     out = tmp_path / "grades"
     (handed / "s4" / NAME).write_bytes(HANGS)
@@ -112,7 +122,10 @@ def test_an_interrupted_run_goes_on_where_it_stopped_and_leaves_nothing_running(
     process.send_signal(number)
     process.communicate()
     before = reports(out)
-    assert 2 <= len(before) < 6 and not (out / "grades.csv").exists()
+    assert 2 <= len(before) < 6
+    if number != signal.SIGKILL:  # whoever ends it, what was graded is there, whole
+        assert {key: points for key, points in EXPECTED.items() if f"{key}.json" in before} == scores(out)
+        assert {page.stem for page in (out / "feedback").iterdir()} == {name.removesuffix(".json") for name in before}
     end = time.monotonic() + 30
     while running := [child for child in below if alive(child)]:
         assert time.monotonic() < end, running
@@ -134,11 +147,14 @@ def alive(process):
 # --- executors --------------------------------------------------------------------------------------------------------
 
 
-def graded_with(executor, handed, tmp_path, done=lambda submission: None):
+SIXTY = Limits()
+
+
+def graded_with(executor, handed, tmp_path, done=lambda *what: None, limits=SIXTY):
     """Run a class through an executor: ({student: points in 3.2}, failures)."""
     found = submissions(handed)
     store = records.Store(tmp_path / "grades")
-    failed = batch.grade_changed(found, store, executor, False, done)
+    failed = batch.grade_changed(found, store, executor, limits, done)
     kept = {submission.student.key: store.get(submission.student) for submission in found}
     return {
         key: next(entry.result.points for entry in report.graded if entry.result.id == "3.2")
@@ -155,6 +171,7 @@ def threads():
     """Two threads: an executor that is none of ours."""
     with ThreadPoolExecutor(2) as pool:
         yield pool, 2
+    process.end_all()
 
 
 def test_any_executor_will_do(handed, tmp_path):
@@ -165,70 +182,50 @@ def once(action):
     """A function that does something at its first call only."""
     left = [action]
 
-    def step(submission):
+    def step(*what):
         if left:
             left.pop()()
 
     return step
 
 
-def test_a_worker_that_is_killed_in_the_middle_loses_nothing(handed, tmp_path):
+def test_a_process_that_is_killed_in_the_middle_loses_nothing(handed, tmp_path):
     def kill():
-        multiprocessing.active_children()[0].kill()
+        next(each.child for each in process.running if each.child).kill()
 
     counted = Counter()
     first = once(kill)
 
-    def done(submission):
+    def done(submission, report):
         counted[submission.student.key] += 1
-        first(submission)
+        first()
 
-    assert graded_with(lambda: workers.processes(2), handed, tmp_path, done) == (POINTS, {})
+    assert graded_with(lambda: workers.here(2), handed, tmp_path, done) == (POINTS, {})
     assert counted == Counter(POINTS.keys())
+    assert not process.running
 
 
-class Fragile(Executor):
-    """Breaks, as a pool of processes does, when one student's submission is handed to it."""
+def test_workers_without_protection_end_the_run(handed, tmp_path, monkeypatch):
+    def refuse(task, limits):
+        raise Unprotected("no")
 
-    def __init__(self):
-        self.broken = False
-
-    def submit(self, function, task, *more):
-        if self.broken:
-            raise BrokenProcessPool
-        future = Future()
-        if task.student.key == "s2":
-            self.broken = True
-            future.set_exception(BrokenProcessPool())
-        else:
-            future.set_result(grade_in_this_thread(task, *more))
-        return future
-
-
-@contextlib.contextmanager
-def fragile():
-    yield Fragile(), 3
-
-
-def test_a_submission_that_always_ends_its_worker_costs_no_other(handed, tmp_path):
-    points, failed = graded_with(fragile, handed, tmp_path)
-    assert points == {student: points for student, points in POINTS.items() if student != "s2"}
-    assert failed == {"s2": "it ended the process that grades it, twice"}
-
-
-def test_workers_without_protection_end_the_run(handed, tmp_path):
-    @contextlib.contextmanager
-    def unprotected():
-        class Refusing(Fragile):
-            def submit(self, *arguments):
-                future = Future()
-                future.set_exception(Unprotected("no"))
-                return future
-
-        yield Refusing(), 1
-
+    monkeypatch.setattr(batch, "grade_in_own_process", refuse)
     with pytest.raises(Unprotected):
-        graded_with(unprotected, handed, tmp_path)
+        graded_with(lambda: workers.here(1), handed, tmp_path)
+
+
+def test_a_full_disk_ends_the_run_at_once_and_is_named_with_its_folder(handed, tmp_path, monkeypatch):
+    written = []
+
+    def full(path, content):
+        written.append(path)
+        raise OSError(errno.ENOSPC, "No space left on device", str(path.parent))
+
+    monkeypatch.setattr(records.files, "replace", full)
+    monkeypatch.setattr(grade.environment, "become", lambda *arguments: None)
+    with pytest.raises(SystemExit, match=f"{tmp_path}.*No space left"):
+        grade.main([str(handed), "--out", str(tmp_path / "out"), "--chapters", "3", "--workers", "1"])
+    assert len(written) <= 2  # a report, and the table of what was graded before
 
 
 def test_a_dask_cluster_loses_a_worker_in_the_middle_and_no_submission(handed, tmp_path):
@@ -280,6 +277,168 @@ def test_broken_and_hostile_submissions_cost_no_other_student(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["class", "grades"]
 
 
+# --- nobody's points move in silence ----------------------------------------------------------------------------------
+
+
+def at_once(task, limits):
+    """A report as these tests need one, without what takes seconds to start."""
+    right = RIGHT in [content for _, content in task.files]
+    graded = [
+        records.Graded(Result(id, "", RIGHT_ANSWER if right and id == "3.2" else NOT_YET, "", EXERCISES[id].points))
+        for id in IDS
+    ]
+    return records.Report(task.student, graded, [3], task.remarks, "Protection: on.", task.digest)
+
+
+@pytest.fixture
+def said(tmp_path, capsys, monkeypatch):
+    """Run the command here, on tmp_path / "class" into tmp_path / "grades", and give what it says."""
+    monkeypatch.setattr(grade.environment, "become", lambda *arguments: None)
+    monkeypatch.setattr(batch, "grade_in_own_process", at_once)
+
+    def run(*more):
+        with pytest.raises(SystemExit) as end:
+            grade.main([str(tmp_path / "class"), "--out", str(tmp_path / "grades"), "--workers", "2", *more])
+        return "".join([*capsys.readouterr(), str(end.value)])
+
+    return run
+
+
+def test_what_would_change_is_shown_with_who_from_to_and_why_before_anything_is_written(handed, tmp_path, said):
+    out, book = tmp_path / "grades", tmp_path / "gradebook.csv"
+    book.write_text(f"Student,ID,Attention (5)\nPoints Possible,,{HIGHEST}\ns0,1,\ns1,2,7.5\ns3,3,EX\n")
+    arguments = ["--chapters", "3", "--canvas", str(book)]
+    first = said(*arguments)
+    assert "that change" not in first and "s1: Canvas has 7.5 where grading gives 0" in first and "EX" in first
+    assert (out / "gradebook.csv").read_text().splitlines()[2:] == ["s0,1,2", "s1,2,7.5", "s3,3,EX"]
+
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file() and records.KEPT not in path.parts}
+    (handed / "s1" / NAME).write_bytes(RIGHT)
+    (tmp_path / "adjustments.csv").write_text("student,points,comment\ns2,1,well explained\nnobody,1,\n")
+    shown = said("--preview", *arguments)
+    assert f"s1: 0 of {HIGHEST} -> 2 of {HIGHEST}, was handed in again" in shown
+    assert f"s2: 2 of {HIGHEST} -> 3 of {HIGHEST}, the assignment or an adjustment says so" in shown
+    assert "nobody has no submission here" in shown and "Points that change (2)" in shown
+    assert {path: path.read_bytes() for path in before} == before
+
+    assert "Points that change (2)" in said(*arguments)
+    assert "Points that change" not in said(*arguments)
+    assert "Your instructor added 1 points. well explained" in (out / "feedback/s2.html").read_text()
+
+
+def test_a_table_that_was_changed_by_hand_is_put_aside(handed, tmp_path, said):
+    out = tmp_path / "grades"
+    said("--chapters", "3")
+    (out / "grades.csv").write_text("mine")
+    assert "was changed by hand" in said("--chapters", "3") and "by hand" not in said("--chapters", "3")
+    assert (out / "grades changed by hand 1.csv").read_text() == "mine" and scores(out) == EXPECTED
+
+
+def test_another_chapter_in_somebodys_folder_changes_nobodys_points(handed, tmp_path, said):
+    lay(handed, {"s1/05_multi_head_attention.ipynb": packed(notebook({}, chapter=5))})
+    said("--chapters", "3")
+    assert scores(tmp_path / "grades") == EXPECTED
+    assert "Say which chapters count" in said()
+
+
+# --- one budget for each submission -----------------------------------------------------------------------------------
+
+
+SLEEPS = "import time\ntime.sleep(10**6)\n"
+CLOSES = "import os, time\nfor k in range(3, 64):\n    try: os.close(k)\n    except OSError: pass\ntime.sleep(10**6)\n"
+HOG = "x=1;" * 40_000  # seconds to read
+
+
+def answering(**bodies):
+    """A notebook of chapter 3 whose answers run these lines."""
+    names = {"a": ("3.1", "my_running_average"), "b": ("3.2", "my_causal_weights"), "c": ("3.4", "my_mask")}
+    indented = {key: body.replace("\n", "\n    ") for key, body in bodies.items()}
+    return notebook({names[key][0]: f"def {names[key][1]}(*given):\n    {body}" for key, body in indented.items()})
+
+
+@pytest.mark.parametrize("body", [SLEEPS, CLOSES, "while True: pass"], ids=["sleeps", "closes its socket", "computes"])
+def test_answers_that_hang_leave_time_for_the_others(body, tmp_path):
+    made = answering(a=body, c=body)
+    for cell in made["cells"]:
+        if cell["id"] == "exercise-3-2":
+            cell["source"] = handed_in.RIGHT
+    handed = lay(tmp_path / "class", {f"alice/{NAME}": packed(made)})
+    begin = time.monotonic()
+    points, failed = graded_with(lambda: workers.here(1), handed, tmp_path, limits=Limits(seconds=8))
+    assert points == {"alice": 2} and not failed
+    report = records.Store(tmp_path / "grades").get(submissions(handed)[0].student)
+    assert [entry.result.status for entry in report.of([3])].count("not yet") == 2
+    assert time.monotonic() - begin < 60  # 135 s for one that closed its socket, once
+
+
+def test_what_a_submission_finished_counts_when_its_time_is_over(tmp_path):
+    late = notebook({})
+    late["cells"] += [{"cell_type": "code", "source": HOG, "metadata": {}, "outputs": []}] * 9
+    files = {f"alice/a/{NAME}": RIGHT, f"alice/b/{NAME}": packed(late), f"bob/{NAME}": RIGHT}
+    handed = lay(tmp_path / "class", files)
+    points, failed = graded_with(lambda: workers.here(1), handed, tmp_path, limits=Limits(seconds=6))
+    assert points == {"alice": 2, "bob": 2} and not failed
+    report = records.Store(tmp_path / "grades").get(submissions(handed)[0].student)
+    assert "longer than the 6 s" in report.remarks[-1]
+
+
+TO_GRADESCOPE = {
+    "one": ({NAME: RIGHT}, 2, "Protection: on"),
+    "two": ({"a.ipynb": RIGHT, "b.ipynb": WRONG}, 2, ""),
+    "a PDF": ({"work.pdf": b"%PDF"}, 0, "No notebook was found in this submission. What was handed in is work.pdf"),
+    "damaged": ({NAME: RIGHT[:999]}, 0, "damaged"),
+}
+ANY_FILE = pytest.mark.every_setting("submissions of every kind on Gradescope")
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(each, marks=() if each == "two" else ANY_FILE) for each in TO_GRADESCOPE]
+)
+def test_gradescopes_autograder_always_leaves_results(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(grade.environment, "become", lambda *arguments: None)
+    with pytest.raises(SystemExit):
+        grade.main(["--autograder", str(tmp_path / "autograder.zip"), "--chapters", "3"])
+    source = tmp_path / "source"
+    with zipfile.ZipFile(tmp_path / "autograder.zip") as made:
+        assert {"setup.sh", "run_autograder", "requirements.txt"} <= set(made.namelist())
+        made.extractall(source)
+    files, score, words = TO_GRADESCOPE[kind]
+    lay(tmp_path / "submission", files)
+    results = autograded(source, sys.executable)
+    assert results["score"] == score and words in results["output"]
+    assert "did not come to its end" in autograded(source, "false")["output"]
+
+
+def autograded(source, python):
+    """What the autograder leaves for Gradescope."""
+    places = {"AUTOGRADER": str(source.parent), "COURSE_PYTHON": python}
+    subprocess.run(["bash", source / "run_autograder"], env=os.environ | places, capture_output=True, check=True)
+    return json.loads((source.parent / "results" / "results.json").read_text())
+
+
+def test_the_doctor_says_what_this_machine_can_do(capsys, monkeypatch):
+    monkeypatch.setattr(grade.environment, "become", lambda *arguments: None)
+    monkeypatch.setattr(doctor, "ROUNDS", 1)
+    with pytest.raises(SystemExit) as end:
+        grade.main(["--doctor"])
+    said = capsys.readouterr().out
+    assert end.value.code == 0 and "Protection: on" in said
+    assert f"gets {HIGHEST} points and an untouched one 0, as it should be" in said and "takes about" in said
+    monkeypatch.setattr(doctor, "graded", lambda folder, limits: [])
+    monkeypatch.setattr(doctor, "points", lambda graded: 1)
+    with pytest.raises(SystemExit) as end:
+        grade.main(["--doctor"])
+    assert end.value.code == 1 and "grade nothing here" in capsys.readouterr().out
+
+
+def test_no_more_is_done_at_once_than_a_container_may(tmp_path, monkeypatch):
+    for quota, most in [("150000 100000", 2), ("50000 100000", 1), ("max 100000", 8)]:
+        (tmp_path / "cpu.max").write_text(quota)
+        monkeypatch.setattr(grade.os, "sched_getaffinity", lambda process: set(range(8)), raising=False)
+        monkeypatch.setattr(grade, "QUOTA", tmp_path / "cpu.max")
+        assert grade.processors() == most
+
+
 # --- what the command says --------------------------------------------------------------------------------------------
 
 
@@ -303,7 +462,7 @@ def test_a_mistake_in_the_command_is_one_sentence(arguments, words, handed, tmp_
     (tmp_path / "file.txt").write_text("x")
     (tmp_path / "bare").mkdir()
     with pytest.raises(SystemExit, match=words) as end:
-        grade.main([*arguments, *([] if "--out" in arguments else ["--out", "out"])])
+        grade.main(["--chapters=3", *arguments, *([] if "--out" in arguments else ["--out", "out"])])
     assert "\n" not in str(end.value)
     assert not (tmp_path / "out").exists() and not (tmp_path / "grades.csv").exists() and not (handed / "out").exists()
 
@@ -314,4 +473,4 @@ def test_a_machine_without_protection_refuses_and_says_how_to_go_on(handed, tmp_
 
     monkeypatch.setattr(batch, "grade_changed", refuse)
     with pytest.raises(SystemExit, match="no protection.*--unsandboxed"):
-        grade.main([str(handed), "--out", str(tmp_path / "out")])
+        grade.main([str(handed), "--out", str(tmp_path / "out"), "--chapters=3"])

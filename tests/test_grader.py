@@ -2,15 +2,20 @@
 
 import itertools
 import json
+import math
+import random
+import re
+import statistics
 
 import pytest
 
 from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
 from course_utils.grading import grader, pages, records
+from course_utils.grading.assignment import Assignment
 from course_utils.grading.platforms.gradescope import results_of
-from course_utils.grading.records import Student
-from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
+from course_utils.grading.records import Student, Task
+from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 from tests.support import answers as collected
 from tests.support import handed_in, stored
 from tests.support.handed_in import notebook, packed
@@ -30,12 +35,13 @@ CHECKED = [id for id, exercise in EXERCISES.items() if exercise.chapter == 3]
 
 @pytest.fixture
 def graded(sandbox):
-    """Grade notebooks (their bytes) as one submission: {id: Graded} and the Report."""
+    """Grade notebooks (their bytes, or their names and bytes) as one submission: {id: Graded} and the Report."""
 
     def of(*contents):
-        made = grader.grade_submission(
-            grader.Task(WHO, [(f"{k}.ipynb", content) for k, content in enumerate(contents)], [], ""), sandbox
-        )
+        files = [
+            content if isinstance(content, tuple) else ((f"{k}.ipynb",), content) for k, content in enumerate(contents)
+        ]
+        *_, (made, _) = grader.reports(Task(WHO, files, [], "", 60), sandbox)
         return {entry.result.id: entry for entry in made.graded}, made
 
     return of
@@ -175,6 +181,15 @@ def test_of_two_notebooks_the_better_answer_counts(graded):
     assert found["3.2"].remarks == ["2 notebooks hold this exercise; the answer in 1.ipynb counts."]
 
 
+def test_a_clone_of_the_course_handed_in_whole_earns_nothing_with_its_solutions(graded):
+    for own in [path for path in stored.PATHS if path.name == handed_in.NAME]:
+        content = own.read_bytes()
+        found, made = graded((("course", own.parent.name, own.name), content))
+        assert answers(found) == only(None, None)
+    assert "it is the course's own" in made.remarks[0]
+    assert answers(graded(content)[0])["3.2"] == RIGHT  # under another name
+
+
 @pytest.mark.parametrize(
     "content, words",
     [
@@ -195,6 +210,14 @@ def test_a_report_survives_the_disk(graded):
     assert again.student == made.student
 
 
+def written_for(out, *made):
+    """Write what is written of a class with these reports."""
+    book = pages.Book(out, Assignment([3]))
+    for report in made:
+        book.add(report)
+    book.close()
+
+
 # --- what is written --------------------------------------------------------------------------------------------------
 
 
@@ -207,7 +230,7 @@ def written(graded, tmp_path):
     made = records.Report(
         Student("jane", "=cmd|<script>x</script>"), made.graded, [3], ["<img src=//x>"], made.protection, ""
     )
-    pages.write_all(tmp_path, [made], [3])
+    written_for(tmp_path, made)
     return tmp_path, made
 
 
@@ -230,6 +253,39 @@ def test_no_field_of_the_table_is_a_formula(written):
     assert not [field for row in rows for field in row.values() if field.startswith(("=", "+", "-", "@"))]
 
 
+@pytest.mark.parametrize("text", ["=1", " =1", "x;=1", 'x;"=1', "x\t+1", "x\n@a", "x\r-1", "';=1"])
+def test_no_text_is_a_formula_behind_any_separator(text):
+    fields = re.split(r"[;\t\r\n]", pages.harmless(text))
+    assert not [field for field in fields if field.strip(' "').startswith(("=", "+", "-", "@"))]
+
+
+def test_nothing_that_code_says_steers_a_terminal(graded):
+    code = "def my_causal_weights(s):\n    raise ValueError('\\x1b[2J\\x9b31m \\u202e \\x07 Ünï')"
+    _, made = graded(packed(notebook({"3.2": code})))
+    kept = str(records.from_plain(json.loads(json.dumps(records.plain(made)))))
+    assert "Ünï" in kept and not set("\x1b\x9b\u202e\x07") & set(kept)
+
+
+def test_the_summary_finds_the_order_of_difficulty_and_the_exercises_that_do_not_fit():
+    """A simulated class: for most exercises the able are right more often, for three it is chance."""
+    draw = random.Random(0)
+    difficulty = {id: -2 + 4 * k / len(EXERCISES) for k, id in enumerate(EXERCISES)}
+    odd = set(list(EXERCISES)[10:32:10])
+    seen = pages.Class()
+    for _ in range(300):
+        able = draw.gauss(0, 1)
+        chance = {id: 1 / (1 + math.exp(2 * (hard - able * (id not in odd)))) for id, hard in difficulty.items()}
+        graded = [
+            records.Graded(Result(id, id, RIGHT if draw.random() < chance[id] else NOT_YET, "", 1)) for id in EXERCISES
+        ]
+        made = records.Report(WHO, graded, [], [], "", "a b")
+        seen.add(Assignment(CHAPTERS).marked(made), made)
+    found = [id for id, *_ in seen.hardest]
+    places = [found.index(id) for id in EXERCISES]
+    assert -statistics.correlation(places, range(len(places))) > 0.95
+    assert {row[0] for row in seen.hardest if row[-1]} == odd
+
+
 def test_the_page_of_a_student_says_what_check_says(written):
     out, made = written
     page = (out / "feedback/jane.html").read_text(encoding="utf-8")
@@ -239,14 +295,14 @@ def test_the_page_of_a_student_says_what_check_says(written):
 
 def test_the_summary_counts_mistakes(graded, tmp_path):
     _, made = graded(packed(notebook({"3.2": handed_in.WRONG})))
-    pages.write_all(tmp_path, [made, made], [3])
+    written_for(tmp_path, made, made)
     text = " ".join((tmp_path / "summary.html").read_text(encoding="utf-8").split())
     assert '<td>no mask</td><td>3.2 Causal weights for a batch</td><td class="number">2</td>' in text
 
 
 def test_gradescope_gets_what_it_reads(written):
     _, made = written
-    results = results_of(made, made.of([3]))
+    results = results_of(made, Assignment([3]).marked(made))
     assert results["score"] == 0 and [test["max_score"] for test in results["tests"]] == [
         EXERCISES[id].points for id in CHECKED
     ]

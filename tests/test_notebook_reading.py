@@ -1,6 +1,7 @@
 """What runs of a submission: the cell of an exercise, what it needs of the cells before, and nothing else."""
 
 import json
+import symtable
 
 import pytest
 
@@ -9,13 +10,12 @@ from course_utils.grading import notebook as reading
 from tests.support.handed_in import NAME, RIGHT, notebook, packed
 
 EXERCISE = EXERCISES["3.2"]
-NAMES = {2: ["my_scores"], 3: ["my_running_average", "my_causal_weights"]}
 
 
 def read(*texts, name="x.ipynb", **more):
     """A notebook of code cells with these texts."""
     listed = [{"cell_type": "code", "source": text} for text in texts]
-    return reading.read(name, packed({"cells": listed, **more}), NAMES)
+    return reading.read(name, packed({"cells": listed, **more}))
 
 
 def needed(*texts, name="my_causal_weights"):
@@ -105,12 +105,43 @@ def test_a_percent_sign_in_python_is_no_magic():
         "-" * 10**5 + "1",
         "a" + ".b" * 10**5,
         "x = '\0'",
-        "x = 1\n" * 10**5,
+        "x = 1\n" * 200_000,
     ],
     ids=["bash", "no Python", "brackets", "signs", "dots", "a null", "too long"],
 )
 def test_a_cell_that_is_no_python_costs_no_other(text):
     assert needed(text, RIGHT) == [RIGHT.strip().split("\n")]
+
+
+@pytest.mark.parametrize("text", ["x=1;" * 2000, "x = 1\n" * 2000, "@d\ndef f(): pass\n" * 500])
+def test_every_part_of_a_cell_is_read_once(text, monkeypatch):
+    read, whole = [], symtable.symtable
+    monkeypatch.setattr(symtable, "symtable", lambda own, *more: read.append(len(own)) or whole(own, *more))
+    assert reading.Cell(text).statements and sum(read) <= len(text)
+
+
+def test_statements_on_one_line_are_told_apart():
+    assert needed("a = 'é'; b = a; c = b", "def my_causal_weights(s): return b") == [
+        ["a = 'é'; b = a; c = b"],
+        ["def my_causal_weights(s): return b"],
+    ]
+    first, second, third = reading.Cell("a = 'é'; b = a; (c,\nd) = 3, 4").statements
+    assert (first.binds, second.binds, third.binds) == ({"a"}, {"b"}, {"c", "d"}) and second.needs == {"a"}
+
+
+def test_a_chain_of_names_against_the_order_of_the_cells_is_followed_to_its_end():
+    chain = "\n".join(f"a{k} = a{k + 1}" for k in range(300))
+    assert len(needed(chain, "def my_causal_weights(s): return a0")[0]) == 300
+
+
+def test_very_many_magics_are_refused_instead_of_read_anew_for_each():
+    assert "too many magics" in str(reading.Cell("%time x\n" * (reading.MOST_MAGICS + 1)).problem)
+    assert not reading.Cell("%time x\n" * 30).problem
+
+
+def test_cells_that_are_cut_are_told():
+    found = read(*["x = 1"] * (reading.MOST_CELLS + 1))
+    assert len(found.cells) == reading.MOST_CELLS and "only the first 2000" in found.remarks[0]
 
 
 # --- which cell is whose? ---------------------------------------------------------------------------------------------
@@ -119,28 +150,13 @@ def test_a_cell_that_is_no_python_costs_no_other(text):
 @pytest.mark.parametrize("marks", [True, False])
 @pytest.mark.parametrize("name", [NAME, "homework.ipynb"])
 def test_an_exercise_is_found_with_and_without_its_marks_and_name(marks, name):
-    found = reading.read(name, packed(notebook({"3.2": RIGHT}, marks)), NAMES)
-    assert found.chapters == {3}
+    found = reading.read(name, packed(notebook({"3.2": RIGHT}, marks)))
     assert [found.cells[place].text for place in found.defining(EXERCISE)] == [RIGHT]
-
-
-def test_without_marks_headings_and_a_telling_name_the_definitions_tell_the_chapter():
-    assert read("def my_scores(x): pass").chapters == {2}
-    assert read("def my_causal_weights(x): pass", "x = 1").chapters == {3}
-    assert read("def my_own(x): pass").chapters == set()
-
-
-def test_a_name_that_two_chapters_ask_for_belongs_to_the_marked_one():
-    marked = {"cell_type": "code", "source": RIGHT, "id": "exercise-2-1"}
-    found = reading.read(
-        "x", packed({"cells": [marked, {"cell_type": "code", "source": RIGHT, "id": "exercise-3-2"}]}), NAMES
-    )
-    assert found.defining(EXERCISE) == [1]
 
 
 def test_nbgraders_mark_is_enough():
     cell = {"cell_type": "code", "source": "x = 1", "metadata": {"nbgrader": {"grade_id": "exercise-3-2"}}}
-    assert reading.read("x", packed({"cells": [cell]}), NAMES).marked(EXERCISE)
+    assert reading.read("x", packed({"cells": [cell]})).marked(EXERCISE)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +169,7 @@ def test_nbgraders_mark_is_enough():
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_other_tools_notebooks_are_read(made, encoding):
-    found = reading.read("x.ipynb", json.dumps(made).encode(encoding), NAMES)
+    found = reading.read("x.ipynb", json.dumps(made).encode(encoding))
     assert found.defining(EXERCISE) == [0]
 
 
@@ -171,24 +187,23 @@ def test_other_tools_notebooks_are_read(made, encoding):
         b"[" * 10**5,
         b"\xff\xfe\xff",
         b'{"cells": [{"cell_type": "code", "source": [1, 2]}]}',
-        b'{"metadata": {"source": 3}}',
     ],
 )
 def test_what_is_no_notebook_is_named_as_such(content):
     with pytest.raises(reading.NoNotebook, match="^is (empty|damaged)"):
-        reading.read("x.ipynb", content, NAMES)
+        reading.read("x.ipynb", content)
 
 
 def test_fifty_megabytes_of_stored_output_are_read_and_a_structure_that_fills_memory_is_not():
     made = {"cells": [{"cell_type": "code", "source": RIGHT, "outputs": [{"text": '0.12, [3] "a\\b" \n' * 2_500_000}]}]}
     content = packed(made)
     assert len(content) > 50_000_000
-    assert reading.read("x.ipynb", content, NAMES).defining(EXERCISE) == [0]
+    assert reading.read("x.ipynb", content).defining(EXERCISE) == [0]
     for hostile in [b"[" * 10**7, b'{"a":[' + b"[],[]," * 10**6]:
         with pytest.raises(reading.NoNotebook, match="memory"):
-            reading.read("x.ipynb", hostile, NAMES)
+            reading.read("x.ipynb", hostile)
 
 
 def test_quotes_that_never_close_come_to_an_end():
     with pytest.raises(reading.NoNotebook, match="damaged"):
-        reading.read("x.ipynb", b'"\\' * 10**7, NAMES)
+        reading.read("x.ipynb", b'"\\' * 10**7)

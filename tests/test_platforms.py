@@ -1,5 +1,9 @@
 """Files of learning platforms: one column is filled, and every other byte stays."""
 
+import unicodedata
+import zipfile
+from argparse import Namespace
+
 import pytest
 
 from course_utils.grading.platforms import PLATFORMS
@@ -7,6 +11,7 @@ from course_utils.grading.platforms.canvas import Canvas
 from course_utils.grading.platforms.gradebook import Gradebook, Unusable
 from course_utils.grading.platforms.moodle import Moodle
 from course_utils.grading.records import Student
+from tests.support.handed_in import lay
 
 JANE, JOHN = Student("jane", "Jane Doe", ("77",)), Student("john", "John Roe", ("78",))
 SCORES = [(JANE, 9, 9), (JOHN, 4, 9)]
@@ -26,14 +31,20 @@ MOODLE = (
 EXPORTED = {"Canvas": CANVAS, "Moodle": MOODLE}
 
 
+def fill(platform, *what, **more):
+    """(the file, sentences on what was left out)."""
+    filled = platform.fill(*what, **more)
+    return filled.content, filled.remarks
+
+
 def test_canvas_gets_points_in_its_column_and_nothing_else_changes():
-    filled, remarks = Canvas().fill(CANVAS.encode(), SCORES)
+    filled, remarks = fill(Canvas(), CANVAS.encode(), SCORES)
     expected = CANVAS.replace('C",,', 'C",18,').replace(' A ,"",50', ' A ,"8",50')  # 4 of 9, and 18 there
     assert filled.decode() == expected and remarks == []
 
 
 def test_moodle_gets_grades_in_its_column_and_nothing_else_changes():
-    filled, remarks = Moodle().fill(MOODLE.encode(), SCORES)
+    filled, remarks = fill(Moodle(), MOODLE.encode(), SCORES)
     assert filled.decode() == MOODLE.replace('late",,', 'late",100,').replace("Submitted,-,", "Submitted,44.44,")
     assert remarks == []
 
@@ -54,12 +65,12 @@ def test_moodle_gets_grades_in_its_column_and_nothing_else_changes():
 def test_without_scores_a_file_comes_back_byte_for_byte(platform, change):
     assert platform.name in EXPORTED, f"{platform.name}: give it a file as it exports one, in tests/test_platforms.py"
     content = change(EXPORTED[platform.name]).encode()
-    assert platform.fill(content, []) == (content, [])
+    assert fill(platform, content, []) == (content, [])
 
 
 def test_a_file_in_an_older_encoding_keeps_it():
     content = MOODLE.replace("Jane", "Zoë").encode("cp1252")
-    filled, _ = Moodle().fill(content, SCORES)
+    filled, _ = fill(Moodle(), content, SCORES)
     assert filled == content.replace(b'late",,', b'late",100,').replace(b"Submitted,-,", b"Submitted,44.44,")
 
 
@@ -75,14 +86,14 @@ def test_a_file_in_an_older_encoding_keeps_it():
     ids=["ID", "login", "SIS ID", "name", "name as in Canvas"],
 )
 def test_a_student_is_found_by_what_the_download_tells(student):
-    filled, remarks = Canvas().fill(CANVAS.encode(), [(student, 9, 9)])
+    filled, remarks = fill(Canvas(), CANVAS.encode(), [(student, 9, 9)])
     assert filled.decode() == CANVAS.replace('C",,', 'C",18,') and remarks == []
 
 
 def test_who_has_no_row_or_not_one_alone_is_named_and_nothing_is_filled():
     twins = MOODLE + 'Participant 80,"Jane Doe",d@x.edu,Submitted,,"100.00",\n'
     scores = [(Student("a", "Jane Doe"), 9, 9), (Student("b", "Nobody"), 9, 9)]
-    filled, remarks = Moodle().fill(twins.encode(), scores)
+    filled, remarks = fill(Moodle(), twins.encode(), scores)
     assert filled == twins.encode()
     assert "Jane Doe: 2 rows" in remarks[0] and "Nobody: no row" in remarks[1]
 
@@ -95,12 +106,12 @@ def test_who_has_no_row_or_not_one_alone_is_named_and_nothing_is_filled():
     ],
 )
 def test_the_platforms_number_of_one_student_is_no_other_students_number(text, platform):
-    filled, remarks = platform.fill(text.encode(), [(Student("a", "doejane", ("1001",)), 9, 9)])
+    filled, remarks = fill(platform, text.encode(), [(Student("a", "doejane", ("1001",)), 9, 9)])
     assert filled == text.encode() and "no row" in remarks[0]
 
 
 def test_two_submissions_for_one_row_are_named():
-    filled, remarks = Canvas().fill(CANVAS.encode(), [(JANE, 9, 9), (Student("b", "jane"), 0, 9)])
+    filled, remarks = fill(Canvas(), CANVAS.encode(), [(JANE, 9, 9), (Student("b", "jane"), 0, 9)])
     assert b'C",18,' in filled and "the same row" in remarks[0]
 
 
@@ -108,8 +119,87 @@ def test_of_several_assignments_one_must_be_named():
     two = CANVAS.replace("Section,", "Other (502),")
     with pytest.raises(Unusable, match=r"--column.*'Other \(502\)', 'Attention \(501\)'"):
         Canvas().fill(two.encode(), SCORES)
-    filled, _ = Canvas().fill(two.encode(), SCORES, "Attention")
+    filled, _ = fill(Canvas(), two.encode(), SCORES, "Attention")
     assert b'C",18,' in filled
+
+
+def test_pages_go_back_to_moodle_under_the_names_that_it_gave(tmp_path):
+    (tmp_path / "worksheet.csv").write_text(MOODLE)
+    lay(tmp_path / "out", {"feedback/jane.html": b"page"})
+    options = Namespace(moodle=tmp_path / "worksheet.csv", column=None, overwrite=False)
+    filling = Moodle().export(options)
+    filling.prepare()
+    assert list(filling.plan(SCORES[:1], {})) == []
+    said = list(filling.write(tmp_path / "out", [("jane", Namespace(student=JANE), None)]))
+    with zipfile.ZipFile(tmp_path / "out/moodle-feedback.zip") as found:
+        assert found.namelist() == ["Jane Doe_77_assignsubmission_file_/feedback.html"]
+        assert found.read(found.namelist()[0]) == b"page"
+    assert "moodle-feedback.zip" in said[0]
+
+
+# --- what somebody else put there -------------------------------------------------------------------------------------
+
+
+def with_points(jane):
+    """Canvas's file with something in Jane's field."""
+    return CANVAS.replace('C",,', f'C",{jane},').encode()
+
+
+@pytest.mark.parametrize("there", ["8.5", "EX", "ex", "N/A", "0"])
+def test_what_somebody_put_into_a_field_stays_and_is_named(there):
+    filled = Canvas().fill(with_points(there), [(JANE, 9, 9)])
+    assert filled.content == with_points(there) and not filled.changes
+    assert f"Canvas has {there} where grading gives 18" in filled.remarks[0]
+
+
+def test_what_the_grader_put_there_is_brought_up_to_date_and_named():
+    filled = Canvas().fill(with_points("8.50"), [(JANE, 9, 9)], last={"jane": "8.5"})
+    assert filled.content == with_points("18") and filled.changes == [("Jane Doe", "8.50", "18")]
+    again = Canvas().fill(with_points("18.00"), [(JANE, 9, 9)])
+    assert again.content == with_points("18.00") and not again.changes and not again.remarks
+
+
+def test_with_overwrite_points_are_replaced_but_nothing_else():
+    filled = Canvas().fill(with_points("8.5"), [(JANE, 9, 9)], overwrite=True)
+    assert filled.content == with_points("18") and filled.changes == [("Jane Doe", "8.5", "18")]
+    assert Canvas().fill(with_points("EX"), [(JANE, 9, 9)], overwrite=True).content == with_points("EX")
+
+
+def test_a_name_is_matched_only_where_it_reads_one_way():
+    text = 'Student,ID,A (5)\n    Points Possible,,9\n,,\n"Kim, Lee",1,\n'
+    for name in ("Kim Lee", "42", "!", "李", "a__1__2"):  # Lee Kim stands there, and a row without a name
+        filled, remarks = fill(Canvas(), text.encode(), [(Student("k", name), 9, 9)])
+        assert filled == text.encode() and "no row" in remarks[0], name
+    filled, _ = fill(Canvas(), text.encode(), [(Student("k", "Lee Kim"), 9, 9)])
+    assert b'"Kim, Lee",1,9' in filled
+
+
+def test_accents_are_the_same_however_they_are_stored():
+    text = 'Student,ID,A (5)\n    Points Possible,,9\n"Muñoz, José",1,\n'
+    for form in ("NFC", "NFD"):
+        name = unicodedata.normalize(form, "José Muñoz")
+        assert b",1,9" in fill(Canvas(), text.encode(), [(Student("k", name), 9, 9)])[0]
+
+
+def test_rows_of_settings_are_nobodys():
+    """Canvas writes one for how grades are posted, above the points."""
+    text = CANVAS.replace("    Points", ",,,,,Manual Posting,\r\n    Points", 1)
+    filled, remarks = fill(Canvas(), text.encode(), SCORES)
+    assert b'C",18,' in filled and not remarks and b",,,,,Manual Posting," in filled
+
+
+@pytest.mark.parametrize("most, points", [("1,000.00", "1000"), ("1.000,00", "1000"), ("10,00", "10")])
+def test_highest_points_are_read_as_people_write_them(most, points):
+    text = MOODLE.replace('"100.00"', f'"{most}"')
+    assert f'late",{points},'.encode() in fill(Moodle(), text.encode(), [(JANE, 9, 9)])[0]
+    with pytest.raises(Unusable, match="no number"):
+        Moodle().fill(MOODLE.replace("100.00", "Scale").encode(), [(JANE, 9, 9)])
+
+
+def test_a_file_as_excel_saves_unicode_keeps_its_encoding():
+    content = CANVAS.removeprefix("\ufeff").replace(",", "\t").encode("utf-16")
+    filled, _ = fill(Canvas(), content, [(JANE, 9, 9)])
+    assert filled.decode("utf-16") != content.decode("utf-16") and "\t18\t" in filled.decode("utf-16")
 
 
 @pytest.mark.parametrize(

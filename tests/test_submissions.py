@@ -1,26 +1,32 @@
 """Who handed in what: every form of download is understood; no file leads out of the folder or fills the memory."""
 
-import io
 import os
 import re
 import struct
 import sys
 import threading
-import zipfile
 
 import pytest
 
 from course_utils.grading import archive
 from course_utils.grading.submissions import submissions
+from course_utils.grading.unpacking import MOST_NOTEBOOKS, unpacked
 from tests.support.handed_in import NAME, lay, zipped
 
 BOOK = b'{"cells": []}'
 
 
+def opened(submission):
+    """([(name, bytes) of each notebook], remarks) of a submission."""
+    files, remarks = submission.read()
+    handed = unpacked(files)
+    return handed.notebooks, [*remarks, *handed.remarks]
+
+
 def seen(start):
     """{(name, ids): names of the notebooks} for all submissions."""
     return {
-        (found.student.name, found.student.ids): [file.parts[-1] for file in found.notebooks]
+        (found.student.name, found.student.ids): [name.rpartition("/")[2] for name, _ in opened(found)[0]]
         for found in submissions(start)
     }
 
@@ -140,7 +146,7 @@ def test_every_students_files_get_a_name_of_their_own_that_stays_in_the_folder(t
 
 def remarks(start):
     """{student: ([bytes that were read], all remarks in one text)}."""
-    read = {found.student.name: found.read() for found in submissions(start)}
+    read = {found.student.name: opened(found) for found in submissions(start)}
     return {name: ([content for _, content in notebooks], " ".join(said)) for name, (notebooks, said) in read.items()}
 
 
@@ -164,7 +170,7 @@ def test_a_file_that_becomes_a_link_after_it_was_found_is_not_followed(tmp_path)
     (found,) = submissions(tmp_path / "class")
     (tmp_path / "class/alice" / NAME).unlink()
     (tmp_path / "class/alice" / NAME).symlink_to(tmp_path / "secret")
-    assert found.read()[0] == []
+    assert opened(found)[0] == []
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes among its files")
@@ -180,7 +186,7 @@ def test_a_file_that_becomes_a_pipe_after_it_was_found_keeps_nobody_waiting(tmp_
 
     rescuer = threading.Timer(5, rescue)
     rescuer.start()
-    assert found.read()[0] == [(NAME, b"")] and not rescued
+    assert opened(found)[0] == [(NAME, b"")] and not rescued
     rescuer.cancel()
 
 
@@ -201,10 +207,10 @@ def test_what_is_not_read_for_a_reason_is_not_read_by_anybody(tmp_path):
 
 def test_a_submission_of_very_many_or_very_large_notebooks_is_read_in_part(tmp_path, monkeypatch):
     start = lay(tmp_path / "class", {f"{who}/{k}.ipynb": BOOK for who in ("alice", "bob") for k in range(5)})
-    monkeypatch.setattr("course_utils.grading.submissions.MOST_NOTEBOOKS", 3)
+    monkeypatch.setattr("course_utils.grading.unpacking.MOST_NOTEBOOKS", 3)
     assert remarks(start)["bob"] == ([BOOK] * 3, "Of 5 notebooks only the first 3 were looked at.")
-    monkeypatch.setattr("course_utils.grading.submissions.MOST_BYTES", len(BOOK))
-    assert remarks(start)["bob"][0] == [BOOK] * 2 and "2.ipynb was not read: the submis" in remarks(start)["bob"][1]
+    monkeypatch.setattr(archive, "LARGEST", 2 * len(BOOK))
+    assert remarks(start)["bob"][0] == [BOOK] * 2 and "2.ipynb was not read: one submission" in remarks(start)["bob"][1]
 
 
 @pytest.mark.parametrize("name", [f"../{NAME}", f"/etc/{NAME}", f"..\\..\\{NAME}", f"C:\\{NAME}", f"a/../../{NAME}"])
@@ -227,11 +233,11 @@ def test_links_and_locked_files_in_a_zip_are_named(tmp_path):
 
 
 def test_a_zip_bomb_costs_its_owner_only(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "LARGEST_FILE", 10**6)
+    monkeypatch.setattr(archive, "LARGEST", 10**6)
     bomb = zipped({"a.ipynb": b"0" * (10**6 + 1)})
     lay(tmp_path / "class", {"alice.zip": bomb, "bob.zip": zipped({"b.ipynb": BOOK})})
     found = remarks(tmp_path / "class")
-    assert found["alice"][0] == [] and "larger than 1 MB" in found["alice"][1]
+    assert found["alice"][0] == [] and "may hold 1 MB in all" in found["alice"][1]
     assert found["bob"] == ([BOOK], "")
 
 
@@ -250,19 +256,25 @@ def test_folders_in_folders_without_end_come_to_an_end(tmp_path):
     assert found["alice"][0] == [] and "too deep" in found["alice"][1]
 
 
-def test_a_zip_with_a_huge_table_of_contents_is_not_loaded(tmp_path, monkeypatch):
-    many = io.BytesIO()
-    with zipfile.ZipFile(many, "w") as zipped_file:
-        for k in range(archive.MOST_FILES + 1):
-            zipped_file.writestr(f"{k}.ipynb", BOOK)
+def test_a_zip_with_a_huge_table_of_contents_is_not_loaded():
     lying = bytearray(zipped({"a.ipynb": BOOK}))
     place = lying.rfind(b"PK\x05\x06")
     lying[place + 12 : place + 16] = struct.pack("<I", archive.LARGEST_LIST + 1)
     larger = zipped({"a.ipynb": BOOK}).replace(b"PK\x05\x06", b"PK\x06\x07" + bytes(16) + b"PK\x05\x06")  # says ZIP64
-    zips = {"alice.zip": many.getvalue(), "bob.zip": bytes(lying), "dora.zip": larger}
-    found = remarks(lay(tmp_path / "class", zips | {f"carol/{NAME}": BOOK}))
-    assert "more than the 2000" in found["alice"][1] and "lists too many files" in found["bob"][1]
-    assert "lists too many files" in found["dora"][1] and found["carol"] == ([BOOK], "")
+    for content in (bytes(lying), larger):
+        found = unpacked([(("a.zip",), content)])
+        assert not found.notebooks and "lists too many files" in found.remarks[0]
+
+
+def test_zips_in_a_zip_share_one_limit_of_names_and_of_bytes(monkeypatch):
+    many = zipped({f"{k}.zip": zipped({f"{j}.ipynb": BOOK for j in range(9)}) for k in range(9)})
+    assert len(unpacked([(("a.zip",), many)]).notebooks) == MOST_NOTEBOOKS
+    size = len(zipped({f"{j}.ipynb": BOOK for j in range(9)}))
+    for limit, value in [("LARGEST_LIST", 1500), ("LARGEST", 3 * size)]:
+        with monkeypatch.context() as patch:
+            patch.setattr(archive, limit, value)
+            found = unpacked([(("a.zip",), many)])
+        assert 0 < len(found.notebooks) < 36 and found.remarks
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,11 @@
-"""The files in a folder or a zip, with zips inside taken as folders. Nothing is ever unpacked to the disk.
+"""The files that a class handed in, in a folder or a zip, as far as they can be listed without opening one of them.
 
-What was handed in may be hostile: links are not followed, names never become paths, and every size has a limit that is
-measured while reading, not taken from what a zip says about itself.
+Nothing is ever unpacked to the disk. Links are not followed, names never become paths, and every size has a limit that
+is measured while reading, not taken from what a file says of itself. What students packed is opened by `unpacking`.
 """
 
 import contextlib
 import functools
-import io
 import os
 import re
 import stat
@@ -14,12 +13,18 @@ import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-LARGEST_FILE = 64_000_000  # bytes; a notebook with 50 MB of stored output is read, a zip bomb is not
-LARGEST_LIST = 5_000_000  # bytes of a zip's table of contents, about 50,000 names
+from course_utils.grading.records import printable
+
+LARGEST = 64_000_000  # bytes of one submission, packed or not: 50 MB of stored output are read, a zip bomb is not
+LARGEST_LIST = 5_000_000  # bytes of tables of contents in one submission's zips, about 50,000 names
 DEEPEST = 12  # folders and zips inside each other
-MOST_FILES = 2000  # in one zip that was handed in
-PASSED_OVER = {"__MACOSX"}  # beside everything hidden: traces of macOS, git and JupyterLab
+LONGEST_NAME = 120  # characters of a name in a remark
+NOTEBOOK = re.compile(r"\.ipynb(\.(txt|json))?$", re.IGNORECASE)  # browsers append the second ending
+ARCHIVE = re.compile(r"\.(zip|rar|7z|tar|gz|tgz|bz2|xz)$", re.IGNORECASE)
+MODULE = ".py"
 ZIP = re.compile(r"\.zip$", re.IGNORECASE)
+# beside everything hidden: traces of macOS, and environments, which hold notebooks and modules that nobody wrote
+PASSED_OVER = {"__MACOSX", "__pycache__", "venv", "env", "site-packages", "node_modules"}
 
 
 class Unreadable(Exception):
@@ -28,40 +33,42 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class File:
-    """A file on the disk, or one in a zip.
+    """A file on the disk, or one in the class's zip.
 
-    parts: the folders and zips that it lies in below the start, then its name. path: where it, or the outermost zip,
-    lies on the disk. members: its name in that zip, then in the zip inside, and so on. problem: why it will not be
-    read, or None.
+    parts: the folders that it lies in below the start, then its name. path: where it, or the zip, lies on the disk.
+    member: its name in that zip, or None. problem: why it will not be read, or None.
     """
 
     parts: tuple[str, ...]
     path: Path = field(repr=False)
-    members: tuple[str, ...] = field(default=(), repr=False)
+    member: str | None = field(default=None, repr=False)
     problem: str | None = None
 
-    def read(self):
-        """Its bytes. Raises Unreadable."""
+    def read(self, most=LARGEST):
+        """Its bytes. Raises Unreadable, also when there are more than `most`."""
         if self.problem:
             raise Unreadable(self.problem)
         with unreadable_says_why():
-            if not self.members:
+            if self.member is None:
                 with open_regular(self.path) as content:
-                    return at_most(content)
-            first, *inner = self.members
-            data = member(zip_on_disk(self.path), first)
-            for name in inner:
-                with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                    data = member(archive, name)
-            return data
+                    return at_most(content, most)
+            with zip_on_disk(self.path).open(self.member) as content:
+                return at_most(content, most)
 
 
 def files(start: Path):
     """Every regular file below a folder or in a zip, sorted by name, as `File`s; what cannot be read has a problem."""
-    if not start.is_dir():
-        yield from in_zip(File((), start), start.open("rb"), most=None)
+    if start.is_dir():
+        yield from in_folder(start, ())
         return
-    yield from in_folder(start, ())
+    try:
+        with unreadable_says_why():
+            entries = listed(zip_on_disk(start))
+    except Unreadable as error:
+        yield File((start.name,), start, problem=str(error))
+        return
+    for parts, entry, problem in entries:
+        yield File(parts, start, entry.filename, problem)
 
 
 def in_folder(folder, parts):
@@ -90,53 +97,29 @@ def in_folder(folder, parts):
         elif stat.S_ISDIR(mode):
             yield from in_folder(path, here)
         else:
-            yield from expanded(File(here, path))
+            yield File(here, path)
 
 
-def expanded(file):
-    """A file itself, or the files in it when it is a zip."""
-    if not ZIP.search(file.parts[-1]) or file.problem:
-        yield file
-        return
-    try:
-        content = io.BytesIO(file.read()) if file.members else open_regular(file.path)
-    except (Unreadable, OSError) as error:
-        yield File(file.parts, file.path, file.members, str(error))
-        return
-    yield from in_zip(file, content, most=MOST_FILES)
-
-
-def in_zip(file, content, most):
-    """The files in an open zip that was found as `file`. most: how many names it may hold, or None for any number."""
-    try:
-        with unreadable_says_why(), content:
-            if most:
-                check_list(content)
-            with zipfile.ZipFile(content) as archive:
-                entries = [entry for _, entry in sorted(archive.NameToInfo.items())]
-        if most and len(entries) > most:
-            raise Unreadable(f"holds {len(entries)} files, more than the {most} that are looked at")
-    except Unreadable as error:
-        yield File(file.parts or (file.path.name,), file.path, file.members, str(error))
-        return
-    for entry in entries:
+def listed(archive):
+    """[(parts of the name, entry, why it will not be read or None)] of an open zip, sorted by name."""
+    found = []
+    for _, entry in sorted(archive.NameToInfo.items()):
         names = name_of(entry).replace("\\", "/").split("/")
-        members = (*file.members, entry.filename)
-        here = (*file.parts, *names)
         leads_out = ".." in names or names[0] == "" or ":" in names[0]
         if entry.is_dir() or not all(map(shown, names[-1:] if leads_out else names)):
             continue
         problem = None
         if leads_out:
-            here = (*file.parts, names[-1])
-            problem = f"was not read: its name in the zip, {name_of(entry)!r}, leads out of it"
+            problem = f"was not read: its name in the zip, {shortened(readable(name_of(entry)))!r}, leads out of it"
+            names = names[-1:]
         elif stat.S_ISLNK(entry.external_attr >> 16):
             problem = "is a link, and links are not followed"
         elif entry.flag_bits & 1:
             problem = "is locked with a password"
-        elif len(here) > DEEPEST:
+        elif len(names) > DEEPEST:
             problem = "lies too deep in folders"
-        yield from expanded(File(here, file.path, members, problem))
+        found.append((tuple(map(readable, names)), entry, problem))
+    return found
 
 
 def shown(name):
@@ -144,9 +127,19 @@ def shown(name):
     return bool(name) and not name.startswith(".") and name not in PASSED_OVER
 
 
+def worth_reading(name):
+    """Whether a file may hold an answer, or what an answer imports."""
+    return bool(NOTEBOOK.search(name) or ARCHIVE.search(name) or name.endswith(MODULE))
+
+
 def readable(name):
-    """A file's name as every file and terminal takes it; bytes that are no UTF-8, as old zips leave them, become �."""
-    return os.fsencode(name).decode(errors="replace")
+    """A file's name as every file and terminal takes it: what is no text, or steers a terminal, becomes �."""
+    return printable(os.fsencode(name).decode(errors="replace").replace("\n", "\ufffd"))
+
+
+def shortened(name):
+    """A name in a remark: its end, which tells most, where it is too long."""
+    return name if len(name) <= LONGEST_NAME else f"…{name[-LONGEST_NAME:]}"
 
 
 def name_of(entry):
@@ -169,27 +162,11 @@ def zip_on_disk(path):
     return zipfile.ZipFile(open_regular(path))
 
 
-def member(archive, name):
-    """The bytes of one file in an open zip."""
-    with archive.open(name) as content:
-        return at_most(content)
-
-
-def check_list(content):
-    """Raise Unreadable for a zip whose table of contents is too large to be loaded: zipfile would load all of it."""
-    size = content.seek(0, os.SEEK_END)
-    content.seek(max(size - 66_000, 0))
-    end = content.read()
-    place = end.rfind(b"PK\x05\x06")
-    if b"PK\x06\x07" in end or place >= 0 and int.from_bytes(end[place + 12 : place + 16], "little") > LARGEST_LIST:
-        raise Unreadable("lists too many files")
-
-
-def at_most(content):
-    """All bytes of an open file. Raises Unreadable when there are more than LARGEST_FILE."""
-    data = content.read(LARGEST_FILE + 1)
-    if len(data) > LARGEST_FILE:
-        raise Unreadable(f"is larger than {LARGEST_FILE // 10**6} MB and was not read")
+def at_most(content, most):
+    """All bytes of an open file. Raises Unreadable when there are more than `most`."""
+    data = content.read(most + 1)
+    if len(data) > most:
+        raise Unreadable(f"was not read: one submission may hold {LARGEST // 10**6} MB in all")
     return data
 
 

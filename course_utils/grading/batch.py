@@ -2,76 +2,63 @@
 
 import functools
 import hashlib
-from collections import deque
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, wait
 from importlib.metadata import version
 
 from course_utils import repository
-from course_utils.grading.grader import Task, grade_in_this_thread
+from course_utils.grading.process import grade_in_own_process
+from course_utils.grading.records import Task
 from course_utils.grading.sandbox.protection import Unprotected
 
 
-def grade_changed(submissions, store, executor, unsandboxed, done):
+def grade_changed(submissions, store, executor, limits, done, again=lambda student: False):
     """Grade what the store does not have yet. Gives {key of a student: why the submission could not be graded}.
 
-    executor: gives, each time it is called, a context of (executor of concurrent.futures, tasks to keep in it). A new
-    one is asked for when a worker was lost. done: called with each submission that is dealt with.
-    Raises Unprotected when a worker's machine has no protection.
+    executor: gives, when it is called, a context of (executor of concurrent.futures, tasks to keep in it). limits: a
+    process.Limits. done: called with each submission that is dealt with and its report, or None. again: whether a
+    student's submission is graded even though nothing changed.
+    Raises Unprotected when a worker's machine has no protection, OSError when a report cannot be kept.
     """
-    waiting = deque(submissions)
-    suspects = deque()  # in work when a worker was lost: each goes on alone, so that only the guilty one is lost again
-    failed = {}
-    while waiting or suspects:
-        alone = not waiting
-        source = suspects if alone else waiting
-        flying = {}
-        try:
-            with executor() as (pool, width):
-                while source or flying:
-                    while source and len(flying) < (1 if alone else width):
-                        submission = source.popleft()
-                        task = task_of(submission)
-                        kept = store.get(submission.student)
-                        if kept and kept.digest == task.digest:
-                            done(submission)
-                            continue
-                        try:
-                            flying[pool.submit(grade_in_this_thread, task, unsandboxed)] = submission
-                        except BrokenExecutor:
-                            source.appendleft(submission)
-                            raise
-                    for future in wait(flying, return_when=FIRST_COMPLETED).done:
-                        keep(future, flying[future], store, failed)
-                        done(flying.pop(future))
-        except BrokenExecutor:
-            if alone:
-                for submission in flying.values():
-                    failed[submission.student.key] = "it ended the process that grades it, twice"
-                    done(submission)
-            else:
-                suspects.extend(flying.values())
-    return failed
+    waiting, flying, failed = iter(submissions), {}, {}
+    with executor() as (pool, width):
+        while True:
+            while len(flying) < width and (submission := next(waiting, None)):
+                task = task_of(submission, limits)
+                kept = store.get(submission.student)
+                if kept and kept.digest == task.digest and not again(task.student):
+                    done(submission, kept)
+                else:
+                    flying[pool.submit(grade_in_own_process, task, limits)] = submission
+            if not flying:
+                return failed
+            for future in wait(flying, return_when=FIRST_COMPLETED).done:
+                submission = flying.pop(future)
+                report = finished(future, submission, failed)
+                if report:
+                    store.put(report)
+                done(submission, report)
 
 
-def keep(future, submission, store, failed):
-    """Keep the report of a finished task, or note why there is none."""
+def finished(future, submission, failed):
+    """The report of a finished task; None, with the reason noted, where there is none."""
     try:
-        store.put(future.result())
-    except (BrokenExecutor, Unprotected):
+        return future.result()
+    except Unprotected:
         raise
     except Exception as error:  # one submission's trouble is not the others'
         failed[submission.student.key] = f"{type(error).__name__}: {error}"
+        return None
 
 
-def task_of(submission):
+def task_of(submission, limits):
     """A submission, read, on its way to whoever grades it."""
-    notebooks, remarks = submission.read()
-    digest = hashlib.sha256(grader().encode())
-    for text in [repr(submission.student), *remarks]:
+    files, remarks = submission.read()
+    digest = hashlib.sha256()
+    for text in [repr(submission.student), repr(limits), *remarks]:
         digest.update(text.encode(errors="replace") + b"\0")
-    for name, content in notebooks:
-        digest.update(f"{name} {len(content)}\0".encode(errors="replace") + content)
-    return Task(submission.student, notebooks, remarks, digest.hexdigest())
+    for parts, content in files:
+        digest.update(f"{'/'.join(parts)} {len(content)}\0".encode(errors="replace") + content)
+    return Task(submission.student, files, remarks, f"{grader()} {digest.hexdigest()}", limits.seconds, submission.late)
 
 
 @functools.cache

@@ -3,41 +3,112 @@
 import sys
 from functools import partial
 
-from course_utils.grading import batch, pages, workers
+from course_utils.grading import assignment as rules
+from course_utils.grading import autograder, batch, pages, workers
+from course_utils.grading.history import History, table
 from course_utils.grading.platforms import PLATFORMS
+from course_utils.grading.process import Limits
 from course_utils.grading.records import Store
 from course_utils.grading.sandbox.protection import Unprotected, protection
 from course_utils.grading.submissions import submissions
 from course_utils.grading.terminal import Bar
 
+NAMED = 5  # students in a sentence about many
+MISSING = (
+    "{} holds grades of students who have no submission here: {}. Put late submissions beside the others, or choose "
+    "another --out; with --fewer, who is missing is removed."
+)
+
 
 def grade(options):
     """Grade, write everything, and give the exit status: 1 when a submission could not be graded."""
+    if options.autograder:
+        print(autograder.write(options.autograder, options.chapters))
+        return 0
+    if options.new_assignment:
+        print(rules.write_new(options.submissions, options.chapters, points_of_course()))
+        return 0
+    assignment = rules.read(options.submissions, options.chapters, points_of_course)
     exports = wanted_exports(options)
     if not options.dask:  # a cluster's workers each look for their own protection
         print(protection(), flush=True)
     found = submissions(options.submissions)
     if not found:
         sys.exit(f"{options.submissions} holds no submissions.")
-    options.out.mkdir(parents=True, exist_ok=True)
     store = Store(options.out)
-    bar = Bar(len(found))
-    executor = partial(workers.dask, options.dask) if options.dask else partial(workers.processes, options.workers)
+    gone = store.others(submission.student for submission in found)
+    if gone and not options.fewer:
+        sys.exit(MISSING.format(options.out, some(gone)))
+    history = History(store)
+    book = pages.Book(options.out, assignment, preview=options.preview)
     try:
-        failed = batch.grade_changed(found, store, executor, options.unsandboxed, lambda submission: bar.step())
-    except Unprotected as error:
-        sys.exit(f"{error} To run them all the same: --unsandboxed.")
-    kept = [submission.student for submission in found if submission.student.key not in failed]
-    chapters = options.chapters or sorted({chapter for student in kept for chapter in store.get(student).chapters})
-    scores = pages.write_all(options.out, map(store.get, kept), chapters)
+        failed = grade_into(book, store, found, options)
+    except BaseException:  # however it ends: whole tables of all that is graded
+        book.close()
+        raise
+    for sentence in [*table(history.changes(book.entries)), *strangers(assignment, found)]:
+        print(sentence)
     for export in exports:
-        reports = ((student.key, report, report.of(chapters)) for student in kept if (report := store.get(student)))
-        for sentence in export.write(options.out, reports, scores):
+        for sentence in export.plan(book.scores, history.filled):
             print(sentence)
+    if not options.preview:
+        for key in gone:
+            store.forget(key)
+            book.remove(key)
+        book.close()
+        write_exports(exports, options.out, found, store, assignment)
+        history.write(book.entries, {name: values for export in exports for name, values in export.values.items()})
+        print(f"{len(book.entries)} of {len(found)} submissions are graded: {options.out / 'summary.html'}")
     for key, reason in failed.items():
         print(f"{key} could not be graded: {reason}.", file=sys.stderr)
-    print(f"{len(scores)} of {len(found)} submissions are graded: {options.out / 'summary.html'}")
     return 1 if failed else 0
+
+
+def write_exports(exports, out, found, store, assignment):
+    """Write what the platforms get."""
+    for export in exports:
+        kept = filter(None, (store.get(submission.student) for submission in found))
+        reports = ((report.student.key, report, assignment.marked(report)) for report in kept)
+        for sentence in export.write(out, reports):
+            print(sentence)
+
+
+def strangers(assignment, found):
+    """Sentences on rows of adjustments.csv that are about nobody here."""
+    known = {name for submission in found for name in rules.names_of(submission.student)}
+    for name in sorted(assignment.decisions.keys() - known):
+        yield f"{rules.DECISIONS}: {name} has no submission here, so nothing was changed."
+
+
+def grade_into(book, store, found, options):
+    """Grade what changed, and put every report into the book. Gives {key of a student: why it could not be graded}."""
+    bar = Bar(len(found))
+
+    def done(submission, report):
+        if report:
+            book.add(report)
+        bar.step()
+
+    executor = partial(workers.dask, options.dask) if options.dask else partial(workers.here, options.workers)
+    try:
+        return batch.grade_changed(
+            found, store, executor, Limits(options.seconds, options.unsandboxed), done, book.assignment.wants_again
+        )
+    except Unprotected as error:
+        sys.exit(f"{error} To run them all the same: --unsandboxed.")
+
+
+def points_of_course():
+    """{id of each exercise: its points}."""
+    from course_utils.exercises import EXERCISES  # here: it loads torch, which the main process mostly does without
+
+    return {id: exercise.points for id, exercise in EXERCISES.items()}
+
+
+def some(names):
+    """A few of many names, in words."""
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def wanted_exports(options):

@@ -4,20 +4,19 @@ Here the expected values are known and nothing of a student's is run: that happe
 """
 
 import functools
-import threading
-from dataclasses import dataclass, field
-from multiprocessing.util import Finalize
+import json
+import re
+import time
 
 from course_utils.exercises import EXERCISES
 from course_utils.grading import notebook as reading
-from course_utils.grading.records import Graded, Report, Student
-from course_utils.grading.sandbox.protection import protection
-from course_utils.grading.sandbox.sandbox import Sandbox
+from course_utils.grading.records import Graded, Report
+from course_utils.grading.unpacking import unpacked
 from course_utils.judging.explain import explained
 from course_utils.judging.judge import judge
 from course_utils.judging.program import parsed
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT, Result
-from course_utils.repository import ROOT
+from course_utils.repository import ROOT, sources
 
 ORDER = [NOT_ATTEMPTED, NOT_YET, RIGHT]
 SEVERAL = "{} notebooks hold this exercise; the answer in {} counts."
@@ -25,86 +24,147 @@ DEFINED_TWICE = "`{}` is defined {} times in the notebook; the last definition c
 WITH_HELPERS = (
     "This answer uses {}, which is not right yet. With a right one in its place this answer is right, and that counts."
 )
-threads = threading.local()  # a sandbox talks to one thread only
+AS_CHECKED = "This answer is right where all your cells up to the check run, and that counts. Lines that it needs: {}."
+MOST_LINES, LONGEST_LINE = 3, 60  # of a student's, in a remark
+WORD = re.compile(r"\w+")
+GPU = re.compile(r"cuda|mps|xpu")
+NOT_FOUND = "This exercise was not found in what was handed in."
+NOT_REACHED = "Grading stopped before it came to this exercise."
+OWN = "{} was passed over: it is the course's own."
+MOST_REMARKS = 10  # on one submission
+SHARE = 4  # of the time that is left, one answer gets this part: so those after many that hang still get their turn
 explanations: dict[tuple, Result] = {}  # (id of an exercise, texts of its cells) -> Result
 
 
-@dataclass(frozen=True)
-class Task:
-    """A submission on its way to whoever grades it. notebooks: [(name, bytes)]. digest: what identifies all of it."""
+class Own:
+    """A sandbox for one submission: no answer may use up the time of the others, and all find its Python files."""
 
-    student: Student
-    notebooks: list[tuple[str, bytes]] = field(repr=False)
-    remarks: list[str]
-    digest: str
+    def __init__(self, sandbox, seconds):
+        self.sandbox, self.end, self.modules = sandbox, time.monotonic() + seconds, {}
+
+    def run(self, texts, *what, **more):
+        """What the sandbox gives, with the student's own Python files that the texts name."""
+        patience = (self.end - time.monotonic()) / SHARE
+        return self.sandbox.run(texts, *what, **more, patience=patience, modules=self.named_in("\n".join(texts)))
+
+    def named_in(self, text):
+        """The student's own Python files that a text names, and those that these name."""
+        found = {name: self.modules[name] for name in self.modules.keys() & set(WORD.findall(text))}
+        waiting = list(found.values())
+        while waiting:
+            words = self.modules.keys() & set(WORD.findall(waiting.pop())) - found.keys()
+            found |= {name: self.modules[name] for name in words}
+            waiting += [self.modules[name] for name in words]
+        return found
 
 
-def grade_in_this_thread(task, unsandboxed=False):
-    """The Report of a task, graded in this thread's own sandbox, which stays open for the next task.
+class Grading:
+    """How far a submission is graded."""
 
-    unsandboxed: go on where this machine has no protection; otherwise that raises sandbox.Unprotected.
-    """
-    if not hasattr(threads, "sandbox"):
-        sandbox = Sandbox(protection() if unsandboxed else None)
-        sandbox.__enter__()
-        Finalize(sandbox, sandbox.stop, exitpriority=0)  # unlike atexit, this also runs at the end of a worker process
-        threads.sandbox = sandbox
-    return grade_submission(task, threads.sandbox)
+    def __init__(self, task, sandbox):
+        self.task, self.protection = task, str(sandbox.protection)
+        self.sandbox = Own(sandbox, task.seconds)
+        self.remarks = list(task.remarks)
+        self.notebooks, self.found, self.unexplained = [], [], []
 
+    def steps(self):
+        """Grade; what is yielded says nothing but that there is more to report. Points come first, then words."""
+        yield
+        handed = unpacked(self.task.files)
+        self.sandbox.modules = handed.modules
+        self.remarks += handed.remarks
+        for name, content in handed.notebooks:
+            if is_the_courses_own(name):
+                self.remarks.append(OWN.format(name))
+            elif notebook := self.read(name, content):
+                yield from self.grade(notebook)
+        for place, exercise, texts, replies in self.unexplained:
+            graded = self.found[place][exercise.id]
+            result = explained_once(exercise, texts, self.sandbox, replies, graded.result)
+            self.found[place][exercise.id] = Graded(result, graded.remarks)
+            yield
 
-def grade_submission(task, sandbox):
-    """The Report of a task."""
-    notebooks, remarks = [], list(task.remarks)
-    for name, content in task.notebooks:
+    def read(self, name, content):
+        """A Notebook, or None where it cannot be read."""
         try:
-            notebook = reading.read(name, content, names_of_chapters())
+            notebook = reading.read(name, content)
         except reading.NoNotebook as error:
-            remarks.append(f"{name} {error}.")
-            continue
-        notebooks.append(notebook)
-        if not notebook.chapters:
-            remarks.append(f"{name} holds no exercise of the course.")
-    answers = [grade_notebook(notebook, sandbox) for notebook in notebooks]
-    return Report(
-        student=task.student,
-        graded=[best(exercise, notebooks, [found.get(id) for found in answers]) for id, exercise in EXERCISES.items()],
-        chapters=sorted(set().union(*(notebook.chapters for notebook in notebooks))),
-        remarks=remarks,
-        protection=str(sandbox.protection),
-        digest=task.digest,
-    )
+            self.remarks.append(f"{name} {error}.")
+            return None
+        self.remarks += [f"{name} {remark}." for remark in notebook.remarks]
+        if not chapters_of(notebook):
+            self.remarks.append(f"{name} holds no exercise of the course.")
+        return notebook
+
+    def grade(self, notebook):
+        """Grade every exercise that a notebook holds."""
+        found = {}
+        self.notebooks.append(notebook)
+        self.found.append(found)
+        for exercise in EXERCISES.values():
+            if places := notebook.defining(exercise):
+                graded, told = grade_answer(exercise, notebook, places, found, self.sandbox)
+                if told:
+                    self.unexplained.append((len(self.found) - 1, exercise, *told))
+            else:
+                graded = undefined(exercise, notebook)
+            if graded:
+                found[exercise.id] = graded
+                yield
+
+    def report(self, missing):
+        """The Report as far as it is. missing: what to say of an exercise that is not there."""
+        kept = self.remarks[:MOST_REMARKS]
+        more = [f"There are {len(self.remarks) - MOST_REMARKS} more remarks of this kind."] * (self.remarks != kept)
+        return Report(
+            student=self.task.student,
+            graded=[
+                best(exercise, self.notebooks, [found.get(id) for found in self.found], missing)
+                for id, exercise in EXERCISES.items()
+            ],
+            chapters=sorted(set().union(*map(chapters_of, self.notebooks))),
+            remarks=kept + more,
+            protection=self.protection,
+            digest=self.task.digest,
+            late=self.task.late,
+        )
 
 
-@functools.cache
-def names_of_chapters():
-    """{chapter: the names that its exercises ask for}."""
-    names = {}
-    for exercise in EXERCISES.values():
-        names.setdefault(exercise.chapter, []).append(exercise.name)
-    return names
+def reports(task, sandbox):
+    """(Report, whether it is the whole one) of a task, each more complete than the one before."""
+    grading = Grading(task, sandbox)
+    for _ in grading.steps():
+        yield grading.report(NOT_REACHED), False
+    yield grading.report(NOT_FOUND), True
 
 
-def grade_notebook(notebook, sandbox):
-    """{id of an exercise: Graded} for every exercise that the notebook holds."""
-    found = {}
-    for exercise in EXERCISES.values():
-        places = notebook.defining(exercise)
-        graded = grade_answer(exercise, notebook, places, found, sandbox) if places else undefined(exercise, notebook)
-        if graded:
-            found[exercise.id] = graded
-    return found
+def is_the_courses_own(name):
+    """Whether a file is a solved chapter in a whole clone of the course: nobody handed that in as an answer."""
+    return any(name.endswith(source.relative_to(ROOT).with_suffix(".ipynb").as_posix()) for source in sources())
+
+
+def chapters_of(notebook):
+    """The chapters of which a notebook holds an exercise."""
+    return {
+        exercise.chapter for exercise in EXERCISES.values() if notebook.marked(exercise) or notebook.defining(exercise)
+    }
 
 
 def grade_answer(exercise, notebook, places, earlier, sandbox):
-    """Graded, for an exercise that these cells define. earlier: {id: Graded} of the exercises before."""
+    """(Graded, (texts, replies) to explain it from, or None) for an exercise that these cells define.
+
+    earlier: {id: Graded} of the exercises before.
+    """
     times = sum(exercise.name in statement.binds for place in places for statement in notebook.cells[place].statements)
     remarks = [DEFINED_TWICE.format(exercise.name, times)] if times > 1 else []
     broken = [cell for cell in notebook.marked(exercise) if cell.problem]
     remarks += [f"The cell marked as this exercise's {cell.problem}." for cell in broken]
 
     texts, used = notebook.needed(places[-1], exercise.name)
-    outcome = sandbox.run(texts, exercise.name, exercise.calls, exercise.chapter)
-    result = judged(exercise, outcome)
+    first = sandbox.run(texts, exercise.name, exercise.calls, exercise.chapter)
+    result = judged(exercise, first)
+    if result.status == NOT_YET and (whole := ran_whole(exercise, notebook, places[-1], texts, sandbox)):
+        return Graded(whole[0], [*remarks, whole[1]]), None
     wrong = [EXERCISES[id] for id, graded in earlier.items() if graded.result.status != RIGHT]
     helpers = [helper for helper in wrong if helper.name in used and helper.name != exercise.name]
     if result.status != RIGHT and helpers:
@@ -113,10 +173,35 @@ def grade_answer(exercise, notebook, places, earlier, sandbox):
         with_helpers = judged(exercise, outcome)
         if with_helpers.status == RIGHT:
             names = " and ".join(f"your `{helper.name}` (exercise {helper.id})" for helper in helpers)
-            return Graded(with_helpers, [*remarks, WITH_HELPERS.format(names)])
-    if result.status == NOT_YET and outcome.replies:
-        result = explained_once(exercise, tuple(texts), sandbox, outcome.replies, result)
-    return Graded(result, remarks)
+            return Graded(with_helpers, [*remarks, WITH_HELPERS.format(names)]), None
+    return Graded(result, remarks), (
+        tuple(texts),
+        first.replies,
+    ) if result.status == NOT_YET and first.replies else None
+
+
+def ran_whole(exercise, notebook, place, texts, sandbox):
+    """(Result, remark) of an answer that is right when all the student's own cells ran before; None of another.
+
+    texts: those that ran before, by names alone.
+    """
+    whole = notebook.up_to_check(place, exercise, handed_out())
+    if whole == texts and not GPU.search("\n".join(texts)):
+        return None
+    outcome = sandbox.run(whole, exercise.name, exercise.calls, exercise.chapter, cpu=True)
+    result = judged(exercise, outcome)
+    if result.status != RIGHT:
+        return None
+    seen = {"", *(line.strip() for text in texts for line in text.split("\n"))}
+    more = [line.strip()[:LONGEST_LINE] for text in whole for line in text.split("\n") if line.strip() not in seen]
+    return result, AS_CHECKED.format(", ".join(f"`{line}`" for line in more[:MOST_LINES]) or "GPU replaced by CPU")
+
+
+@functools.cache
+def handed_out():
+    """The texts of all code cells that the course hands out."""
+    read = (json.loads(path.read_bytes())["cells"] for path in (ROOT / "notebooks").glob("*.ipynb"))
+    return {reading.text_of(cell).strip() for cells in read for cell in cells if cell["cell_type"] == "code"}
 
 
 def explained_once(exercise, texts, sandbox, data, result):
@@ -167,11 +252,14 @@ def undefined(exercise, notebook):
     return None
 
 
-def best(exercise, notebooks, found):
-    """The best of what several notebooks hold for one exercise. found: a Graded or None for each notebook."""
+def best(exercise, notebooks, found, missing):
+    """The best of what several notebooks hold for one exercise. found: a Graded or None for each notebook.
+
+    missing: what to say where none holds it.
+    """
     held = [(graded, notebook) for graded, notebook in zip(found, notebooks) if graded]
     if not held:
-        return Graded(plain_result(exercise, NOT_ATTEMPTED, "This exercise was not found in what was handed in."))
+        return Graded(plain_result(exercise, NOT_ATTEMPTED, missing))
     graded, notebook = max(held, key=lambda pair: ORDER.index(pair[0].result.status))
     if len(held) > 1:
         return Graded(graded.result, [*graded.remarks, SEVERAL.format(len(held), notebook.name)])
@@ -187,6 +275,6 @@ def plain_result(exercise, status, message):
 def worked(exercise):
     """Python that defines an exercise's worked answer, with the imports and definitions that it uses."""
     (path,) = (ROOT / "solutions").glob(f"{exercise.chapter:02}_*.ipynb")
-    notebook = reading.read(path.name, path.read_bytes(), names_of_chapters())
+    notebook = reading.read(path.name, path.read_bytes())
     texts, _ = notebook.needed(notebook.defining(exercise)[-1], exercise.name)
     return "\n".join(texts)

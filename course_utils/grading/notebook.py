@@ -1,6 +1,7 @@
 """From the bytes of a notebook to what runs of it: the cell of an exercise, and what it needs of the cells before.
 
-Only that is run: a training loop or a picture that an answer does not use costs nothing and can break nothing.
+Only that is run: a training loop or a picture that an answer does not use costs nothing and can break nothing. Where it
+is not enough, since a cell does something that names do not tell, all of the student's own cells run up to the check.
 """
 
 import ast
@@ -10,13 +11,17 @@ import symtable
 from dataclasses import dataclass, field
 
 LARGEST_STRUCTURE = 5_000_000  # bytes of a notebook outside its texts: more are lists in lists, made to fill memory
-LONGEST_CELL = 200_000  # characters; a longer cell is not read
+LONGEST_CELL = 1_000_000  # characters; a longer cell is not read
 MOST_CELLS = 2000
+MOST_MAGICS = 100  # lines of a cell that are IPython's; it reads the whole cell again for each
+MOST_READING = 1_000_000  # characters that it then reads
 TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # to its end, or to that of the file
 MARK = re.compile(r"exercise-(\d+)-(\d+)")
-CHAPTER = re.compile(r"(?:^|/)(\d\d)_\w+")  # in the name of a chapter's file
-HEADING = re.compile(r"^# Chapter (\d+)\b", re.MULTILINE)
+MAGIC = re.compile(r"^\s*[%!]|\?\s*$", re.MULTILINE)
 KEPT_MAGIC = re.compile(r"\A\s*%%(time|timeit|capture)\b.*\n")  # cell magics that run the cell as Python
+# what has no effect on a later cell, unless that uses a name
+QUIET = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.Pass)
+SHOWING = {"check", "hint", "solution", "answer", "progress", "print", "display"}  # calls of these have none either
 NEVER_RUN = (ast.Expr, ast.Assert, ast.Delete, ast.Pass, ast.Raise)
 
 
@@ -38,21 +43,25 @@ class Statement:
 class Cell:
     """A code cell. exercise: the id of the exercise whose mark it carries ("3.2"), or None.
 
-    problem: why nothing of it can run, or None.
+    problem: why nothing of it can run, or None. effects: whether it does more than to set names.
+    source: the text as it was handed in; in `text`, magics are Python.
     """
 
     text: str
     exercise: str | None = None
     statements: list[Statement] = field(init=False, default_factory=list, repr=False)
     problem: str | None = field(init=False, default=None)
+    effects: bool = field(init=False, default=False)
+    source: str = field(init=False, repr=False)
 
     def __post_init__(self):
+        self.source = self.text.strip()
         try:
-            self.text, self.statements = parsed(self.text)
+            self.text, self.statements, self.effects = parsed(self.text)
         except SyntaxError as error:
             self.problem = f"cannot be read by Python: {error.msg} (line {error.lineno} of the cell)"
-        except (ValueError, RecursionError, MemoryError) as error:
-            self.problem = f"cannot be read by Python ({type(error).__name__})"
+        except (ValueError, RuntimeError, MemoryError) as error:
+            self.problem = f"cannot be read by Python ({error or type(error).__name__})"
 
     def binds(self, name):
         """Whether it defines a name."""
@@ -67,16 +76,14 @@ class Cell:
 
 @dataclass
 class Notebook:
-    """The code cells of a notebook, and the chapters that it says it belongs to (those of its marks, if it has any)."""
+    """The code cells of a notebook. remarks: on what of it was not read, to be read after its name."""
 
     name: str
     cells: list[Cell]
-    chapters: set[int]
+    remarks: list[str] = field(default_factory=list)
 
     def defining(self, exercise):
         """The numbers of the cells that define what an exercise asks for, but not those marked as another's."""
-        if exercise.chapter not in self.chapters:
-            return []
         return [
             number
             for number, cell in enumerate(self.cells)
@@ -89,28 +96,46 @@ class Notebook:
 
     def needed(self, number, name):
         """(texts to run, the cell's own last; names that they use) so that cell `number` defines `name`."""
-        before = self.cells[: number + 1]
-        wanted, kept = {name}, [set() for _ in before]
-        grown = True
-        while grown:
-            grown = False
-            for cell, chosen in zip(before, kept):
-                for statement in cell.statements:
-                    if statement not in chosen and (statement.binds & wanted or "*" in statement.binds):
-                        chosen.add(statement)
-                        wanted |= statement.needs
-                        grown = True
-        return [cell.only(chosen) for cell, chosen in zip(before, kept) if chosen], wanted
+        return closed(self.cells[: number + 1], {name})
+
+    def up_to_check(self, number, exercise, handed_out):
+        """Texts to run so that cell `number` defines what an exercise asks for as it did where the student checked it.
+
+        These are all the student's own cells up to the check, or to the end without one, and what they use of those
+        that were handed out, whose texts these are.
+        """
+        checks = re.compile(rf"""check\(\s*["']{re.escape(exercise.id)}["']""")
+        last = max((k for k, cell in enumerate(self.cells) if checks.search(cell.text)), default=len(self.cells) - 1)
+        cells = self.cells[: max(number, last) + 1]
+        own = {k for k, cell in enumerate(cells) if cell.effects and cell.source not in handed_out}
+        wanted = {exercise.name}.union(*(global_names(symtable.symtable(cells[k].text, "cell", "exec")) for k in own))
+        return closed(cells, wanted, own)[0]
+
+
+def closed(cells, wanted, whole=()):
+    """(texts that set these names and what they need; all names in them). whole: numbers of cells that run entirely."""
+    setting = {}  # {name: the statements that set it}
+    for place, cell in enumerate(cells):
+        for k, statement in enumerate(cell.statements):
+            for bound in statement.binds:
+                setting.setdefault(bound, []).append((place, k))
+    wanted, chosen = {*wanted, "*"}, set()
+    waiting = list(wanted)
+    while waiting:
+        for place, k in set(setting.get(waiting.pop(), ())) - chosen:
+            chosen.add((place, k))
+            waiting += cells[place].statements[k].needs - wanted
+            wanted |= cells[place].statements[k].needs
+    kept = [[s for k, s in enumerate(cell.statements) if (p, k) in chosen] for p, cell in enumerate(cells)]
+    texts = [cell.text if k in whole else cell.only(kept[k]) if kept[k] else "" for k, cell in enumerate(cells)]
+    return list(filter(None, texts)), wanted
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def read(name, content, names_of_chapters):
-    """The Notebook in some bytes. Raises NoNotebook.
-
-    names_of_chapters: {chapter: names that its exercises ask for}, to tell a notebook's chapter where all else is lost.
-    """
+def read(name, content):
+    """The Notebook in some bytes. Raises NoNotebook."""
     if not content.strip():
         raise NoNotebook("is empty")
     if len(content) > LARGEST_STRUCTURE and len(TEXT.sub(b"", content).translate(None, b" \r\n\t")) > LARGEST_STRUCTURE:
@@ -118,12 +143,11 @@ def read(name, content, names_of_chapters):
     try:
         notebook = json.loads(content)  # UTF-8, UTF-16 or UTF-32, with or without a mark of the byte order
         listed = notebook.get("cells") or [cell for sheet in notebook.get("worksheets", []) for cell in sheet["cells"]]
-        source_path = notebook.get("metadata", {}).get("source", {}).get("path", "")
         cells = [cell for cell in map(code_cell, listed[:MOST_CELLS]) if cell]
-        words = "\n".join(text_of(cell) for cell in listed[:MOST_CELLS] if cell.get("cell_type") == "markdown")
     except (ValueError, RecursionError, MemoryError, AttributeError, TypeError, KeyError):
         raise NoNotebook("is damaged or no notebook") from None
-    return Notebook(name, cells, chapters(name, str(source_path), words, cells, names_of_chapters))
+    cut = f"holds {len(listed)} cells, of which only the first {MOST_CELLS} were looked at"
+    return Notebook(name, cells, [cut] if len(listed) > MOST_CELLS else [])
 
 
 def code_cell(cell):
@@ -144,26 +168,11 @@ def text_of(cell):
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def chapters(name, source_path, words, cells, names_of_chapters):
-    """The chapters that a notebook belongs to: by its marks, the record of its source, headings, name or code."""
-    if marked := {int(cell.exercise.split(".")[0]) for cell in cells if cell.exercise}:
-        return marked
-    for text, pattern in [(source_path, CHAPTER), (words, HEADING), (name, CHAPTER)]:
-        if found := {int(number) for number in pattern.findall(text)} & set(names_of_chapters):
-            return found
-    hits = {
-        chapter: sum(any(cell.binds(name) for cell in cells) for name in names)
-        for chapter, names in names_of_chapters.items()
-    }
-    most = max(hits.values(), default=0)
-    return {chapter for chapter in hits if most and hits[chapter] == most}
-
-
 # --- statements -------------------------------------------------------------------------------------------------------
 
 
 def parsed(text):
-    """(text, its statements that can define something), IPython's magics turned into Python where there are any.
+    """(text, its statements that can define something, whether it does more), magics turned into Python.
 
     Raises what ast.parse raises, ValueError for a text that is too long.
     """
@@ -177,21 +186,33 @@ def parsed(text):
             tree = ast.parse(text)
         except SyntaxError:
             raise error from None
-    lines = text.split("\n")
-    return text, [statement(node, lines) for node in tree.body if not isinstance(node, NEVER_RUN)]
+    lines = [line.encode() for line in text.split("\n")]  # Python counts columns in bytes
+    statements = [statement(node, lines) for node in tree.body if not isinstance(node, NEVER_RUN)]
+    return text, statements, not all(map(is_quiet, tree.body))
+
+
+def is_quiet(node):
+    """Whether a statement has no effect on later cells, unless they use a name that it sets."""
+    if isinstance(node, ast.Expr):
+        called = node.value.func if isinstance(node.value, ast.Call) else None
+        return isinstance(node.value, ast.Constant) or isinstance(called, ast.Name) and called.id in SHOWING
+    return isinstance(node, QUIET)
 
 
 def without_magics(text):
     """A cell's text with IPython's magics turned into Python, on the same lines."""
+    magics = len(MAGIC.findall(text))
+    if magics > MOST_MAGICS or magics * len(text) > MOST_READING:
+        raise ValueError("too many magics")
     from IPython.core.inputtransformer2 import TransformerManager  # here: most cells need none of it
 
     return TransformerManager().transform_cell(KEPT_MAGIC.sub("\n", text))
 
 
 def statement(node, lines):
-    """What an ast node at the top of a cell sets and needs."""
+    """What an ast node at the top of a cell sets and needs. lines: of the cell, in bytes."""
     first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
-    top = symtable.symtable("\n".join(lines[first - 1 : node.end_lineno]), "cell", "exec")
+    top = symtable.symtable(own_text(node, first, lines), "cell", "exec")
     binds = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
     binds |= {
         base(target)
@@ -201,6 +222,15 @@ def statement(node, lines):
     if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
         binds.add("*")
     return Statement(first, node.end_lineno, frozenset(binds), frozenset(global_names(top)))
+
+
+def own_text(node, first, lines):
+    """The text of a statement without what stands beside it on its lines, of which the first has this number."""
+    own = lines[first - 1 : node.end_lineno]
+    own[-1] = own[-1][: node.end_col_offset]
+    if first == node.lineno:  # decorators begin their lines
+        own[0] = own[0][node.col_offset :]
+    return b"\n".join(own)
 
 
 def base(target):

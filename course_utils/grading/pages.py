@@ -3,46 +3,81 @@
 import csv
 import functools
 import io
+import re
 import statistics
 from collections import Counter
+from hashlib import sha256
+from itertools import count
 
 import jinja2
 
 from course_utils import files
-from course_utils.grading.records import points
+from course_utils.grading.assignment import DECISIONS
+from course_utils.grading.records import KEPT
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
 
+TOTALS = ["student", "ids", "points", "max_points", "late", "excused", "page"]
 COLUMNS = ["student", "ids", "exercise", "title", "status", "points", "max_points", "mistake", "message", "remarks"]
-WRITTEN = ("grades.csv", "summary.html")
+WRITTEN = ("grades.csv", "totals.csv", "summary.html")
+ENOUGH = 20  # students for a correlation to mean something
+SEPARATES = 0.15  # correlation below which an exercise does not tell who can do the rest
+FORMULA = re.compile(r"(^|[;\t\r\n])(\s*[\"']*\s*[=+\-@])")
 BARS = 10  # of the distribution, each a tenth of the points
 
 
-def write_all(out, reports, chapters):
-    """Write grades.csv, feedback/*.html and summary.html. Gives [(student, points, highest possible points)].
+class Book:
+    """What is written of a class, as far as it is graded: every page at once, the tables when it is closed.
 
-    reports: an iterable that is gone through once, so that a large class never lies in memory. chapters: those that
-    count.
+    preview: write nothing. entries: {key: (name, points, highest possible points, digest)} of all who are graded.
     """
-    rows = io.StringIO()
-    table = csv.writer(rows, lineterminator="\n")
-    table.writerow(COLUMNS)
-    seen = Class()
-    pages = out / "feedback"
-    pages.mkdir(exist_ok=True)
-    stale = set(pages.glob("*.html"))  # of students who are no longer among the submissions
-    for report in reports:
-        table.writerows(csv_rows(report, chapters))
-        seen.add(report, chapters)
-        page = template("feedback.html").render(
-            report=report, graded=report.of(chapters), total=points(report.of(chapters))
-        )
-        write_changed(pages / f"{report.student.key}.html", page)
-        stale.discard(pages / f"{report.student.key}.html")
-    for path in stale:
-        path.unlink()
-    files.replace(out / "grades.csv", rows.getvalue().encode("utf-8-sig"))  # with the mark that Excel wants
-    files.replace(out / "summary.html", template("summary.html").render(seen=seen).encode())
-    return [(student, got, most) for student, got, most, _ in seen.students]
+
+    def __init__(self, out, assignment, preview=False):
+        self.out, self.assignment, self.preview = out, assignment, preview
+        self.rows, self.totals, self.entries, self.seen, self.pages = {}, {}, {}, Class(), out / "feedback"
+        for folder in (self.pages, out / KEPT):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def add(self, report):
+        """Write a student's page, and keep what the tables will say."""
+        marked = self.assignment.marked(report)
+        self.rows[report.student.key] = list(csv_rows(marked, report))
+        self.totals[report.student.key] = totals_row(marked, report)
+        self.entries[report.student.key] = (report.student.name, *marked.points, report.digest)
+        self.seen.add(marked, report)
+        if self.preview:
+            return
+        page = template("feedback.html").render(report=report, marked=marked)
+        write_changed(self.pages / f"{report.student.key}.html", page)
+
+    def remove(self, key):
+        """Remove the page of a student who is no longer among the submissions."""
+        (self.pages / f"{key}.html").unlink(missing_ok=True)
+
+    @property
+    def scores(self):
+        """[(student, points, highest possible points)] of all who are not excused."""
+        return [
+            (student, got, most) for student, got, most, _ in self.seen.students if student not in self.seen.excused
+        ]
+
+    def close(self):
+        """Write grades.csv, totals.csv and summary.html."""
+        if self.preview:
+            return
+        self.seen.students.sort(key=lambda entry: entry[0].key)
+        self.write_table(table(COLUMNS, (row for key in sorted(self.rows) for row in self.rows[key])))
+        files.replace(self.out / "totals.csv", table(TOTALS, (self.totals[key] for key in sorted(self.totals))))
+        files.replace(self.out / "summary.html", template("summary.html").render(seen=self.seen).encode())
+
+    def write_table(self, content):
+        """Write grades.csv. One that somebody has changed by hand since is put aside first."""
+        path, mark = self.out / "grades.csv", self.out / KEPT / "grades.sha256"
+        if path.exists() and not (mark.exists() and mark.read_text() == sha256(path.read_bytes()).hexdigest()):
+            aside = next(name for k in count(1) if not (name := self.out / f"grades changed by hand {k}.csv").exists())
+            path.rename(aside)
+            print(f"{path} was changed by hand, so that file is {aside.name} now. Decisions go into {DECISIONS}.")
+        files.replace(path, content)
+        files.replace(mark, sha256(content).hexdigest().encode())
 
 
 def write_changed(path, text):
@@ -52,28 +87,43 @@ def write_changed(path, text):
         files.replace(path, content)
 
 
-def csv_rows(report, chapters):
-    """A row for each exercise of a student."""
-    for graded in report.of(chapters):
-        result = graded.result
+def table(header, rows):
+    """A CSV file, with the mark that Excel wants."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    return text.getvalue().encode("utf-8-sig")
+
+
+def totals_row(marked, report):
+    """One student's row in totals.csv."""
+    student = report.student
+    flags = ["yes" * report.late, "yes" * marked.excused]
+    return [harmless(student.name), harmless(" ".join(student.ids)), *marked.points, *flags, f"{student.key}.html"]
+
+
+def csv_rows(marked, report):
+    """A row for each exercise of a student. What is said of the whole submission stands in the first."""
+    whole = [*report.remarks, *marked.remarks]
+    for entry in marked.graded:
+        result = entry.result
         yield [
             harmless(report.student.name),
             harmless(" ".join(report.student.ids)),
             result.id,
             result.title,
             result.status,
-            result.points,
-            result.max_points,
+            entry.points,
+            0 if entry.excused else result.max_points,
             result.mistake or "",
             harmless(result.message),
-            harmless(" ".join([*graded.remarks, *report.remarks])),
+            harmless(" ".join([*entry.remarks, *whole])),
         ]
+        whole = []
 
 
 def harmless(text):
-    """A text that no spreadsheet takes for a formula."""
-    text = text.replace("\0", "")
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+    """A text that no spreadsheet takes for a formula, also where it splits fields at semicolons or tabs."""
+    return FORMULA.sub(r"\1'\2", text)
 
 
 def template(name):
@@ -93,20 +143,26 @@ class Class:
 
     def __init__(self):
         self.students = []  # (student, points, highest possible points, remarks)
+        self.excused = set()  # students
         self.protections = Counter()
         self.statuses = {}  # {id: Counter of statuses}
         self.titles = {}
+        self.shares_of = {}  # {id: each student's share of its points, in the order of the students}
+        self.rest_of = {}  # {id: each student's points in all else}
         self.mistakes = Counter()  # of (id, name)
 
-    def add(self, report, chapters):
+    def add(self, marked, report):
         """Count one more report."""
-        graded = report.of(chapters)
-        remarks = [*report.remarks, *(f"{entry.result.id}: {remark}" for entry in graded for remark in entry.remarks)]
-        self.students.append((report.student, *points(graded), remarks))
+        exercises = (f"{entry.result.id}: {remark}" for entry in marked.graded for remark in entry.remarks)
+        self.students.append((report.student, *marked.points, [*report.remarks, *marked.remarks, *exercises]))
+        if marked.excused:
+            self.excused.add(report.student)
         self.protections[report.protection] += 1
-        for entry in graded:
+        for entry in marked.graded:
             result = entry.result
             self.titles[result.id] = result.title
+            self.shares_of.setdefault(result.id, []).append(entry.points / (result.max_points or 1))
+            self.rest_of.setdefault(result.id, []).append(sum(each.points for each in marked.graded) - entry.points)
             self.statuses.setdefault(result.id, Counter())[result.status] += 1
             if result.mistake:
                 self.mistakes[result.id, result.mistake] += 1
@@ -135,9 +191,16 @@ class Class:
 
     @property
     def hardest(self):
-        """[(id, title, right, not yet, not attempted)], fewest right first."""
+        """[(id, title, right, not yet, not attempted, discrimination, whether to look at it first)], hardest first."""
         rows = [
-            (id, self.titles[id], counted[RIGHT], counted[NOT_YET], counted[NOT_ATTEMPTED])
+            (id, self.titles[id], counted[RIGHT], counted[NOT_YET], counted[NOT_ATTEMPTED], self.discrimination(id))
             for id, counted in self.statuses.items()
         ]
-        return sorted(rows, key=lambda row: row[2])
+        return [(*row, row[5] is not None and row[5] < SEPARATES) for row in sorted(rows, key=lambda row: row[2])]
+
+    def discrimination(self, id):
+        """Whether who gets an exercise gets the rest, too: the correlation of the two; None where it cannot be told."""
+        own, rest = self.shares_of[id], self.rest_of[id]
+        if len(own) < ENOUGH or len(set(own)) == 1 or len(set(rest)) == 1:
+            return None
+        return statistics.correlation(own, rest)

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from course_utils import files
 from course_utils.judging.result import Result
 
+INVISIBLE = "\n\u200c\u200d"  # line ends, and the joiners that names in Persian and Hindi need
 KEPT = ".reports"  # the folder of the reports that a second run needs
 
 
@@ -19,11 +20,59 @@ class Student:
 
 
 @dataclass(frozen=True)
+class Task:
+    """A submission on its way to whoever grades it.
+
+    files: [(parts of the name below the student's folder, bytes)]. digest: what identifies all of it. seconds: by the
+    clock, for all of it. late: whether the platform says so.
+    """
+
+    student: Student
+    files: list[tuple[tuple[str, ...], bytes]] = field(repr=False)
+    remarks: list[str]
+    digest: str
+    seconds: float
+    late: bool = False
+
+
+@dataclass(frozen=True)
 class Graded:
-    """The result of one exercise. remarks: sentences on how it came about."""
+    """The result of one exercise. remarks: sentences on how it came about.
+
+    given: points that the instructor gave instead, or None. excused: it does not count.
+    """
 
     result: Result
     remarks: list[str] = field(default_factory=list)
+    given: float | None = None
+    excused: bool = False
+
+    @property
+    def points(self):
+        """The points that count."""
+        return self.result.points if self.given is None else self.given
+
+
+@dataclass(frozen=True)
+class Marked:
+    """What counts of a report. remarks: the instructor's, on the whole. added: points. factor: that is left when late.
+
+    excused: nothing is filled in for this student.
+    """
+
+    student: Student
+    graded: list[Graded]
+    remarks: list[str]
+    added: float
+    factor: float
+    excused: bool
+
+    @property
+    def points(self):
+        """(points, highest possible points)."""
+        counted = [entry for entry in self.graded if not entry.excused]
+        got = sum(entry.points for entry in counted) * self.factor + self.added
+        return plain_number(got), plain_number(sum(entry.result.max_points for entry in counted))
 
 
 @dataclass(frozen=True)
@@ -32,6 +81,7 @@ class Report:
 
     graded: one for each exercise of the course. chapters: the numbers of those that were handed in. remarks: sentences
     on the whole submission. protection: what the answers ran under. digest: of the submission and of the grader.
+    late: whether the platform says so.
     """
 
     student: Student
@@ -40,6 +90,7 @@ class Report:
     remarks: list[str]
     protection: str
     digest: str
+    late: bool = False
 
     def of(self, chapters):
         """The graded exercises of some chapters."""
@@ -57,15 +108,25 @@ def plain(report):
 
 
 def from_plain(data):
-    """The Report that `plain` took apart."""
+    """The Report that `plain` took apart, with texts that steer no terminal, whatever a student's code has said."""
     student = Student(**data["student"] | {"ids": tuple(data["student"]["ids"])})
-    graded = [Graded(Result(**entry["result"]), entry["remarks"]) for entry in data["graded"]]
-    return Report(**data | {"student": student, "graded": graded})
+    graded = [Graded(**entry | {"result": Result(**entry["result"])}) for entry in printable(data["graded"])]
+    return Report(**data | {"student": student, "graded": graded, "remarks": printable(data["remarks"])})
 
 
-def points(graded):
-    """(points, highest possible points) of some graded exercises."""
-    return sum(entry.result.points for entry in graded), sum(entry.result.max_points for entry in graded)
+def printable(data):
+    """Plain data with every sign replaced that cannot be seen, beside line ends and what scripts need."""
+    if isinstance(data, str):
+        return "".join(sign if sign.isprintable() or sign in INVISIBLE else "\ufffd" for sign in data)
+    if isinstance(data, list):
+        return list(map(printable, data))
+    return {key: printable(value) for key, value in data.items()} if isinstance(data, dict) else data
+
+
+def plain_number(value):
+    """7 for 7.0, and no more than two decimals."""
+    value = round(value, 2)
+    return int(value) if value == int(value) else value
 
 
 class Store:
@@ -89,3 +150,11 @@ class Store:
     def put(self, made):
         """Keep a report."""
         files.replace(self.path(made.student), json.dumps(plain(made)).encode())
+
+    def others(self, students):
+        """The keys of those whose reports are kept, beside these students."""
+        return sorted({path.stem for path in self.folder.glob("*.json")} - {student.key for student in students})
+
+    def forget(self, key):
+        """Keep a report no longer."""
+        (self.folder / f"{key}.json").unlink()

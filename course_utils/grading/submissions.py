@@ -7,94 +7,114 @@ Moodle and Gradescope give. Nothing is read here but names and Gradescope's list
 import re
 import sys
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from course_utils import repository
 from course_utils.grading import archive
+from course_utils.grading.archive import ARCHIVE, NOTEBOOK, ZIP
 from course_utils.grading.platforms import PLATFORMS
 from course_utils.grading.records import Student
 
-NOTEBOOK = re.compile(r"\.ipynb(\.(txt|json))?$", re.IGNORECASE)  # browsers append the second ending
-ARCHIVE = re.compile(r"\.(zip|rar|7z|tar|gz|tgz|bz2|xz)$", re.IGNORECASE)
 COPY = r"([-_ ]*(\(\d+\)|copy\d*)|-\d{1,2})?"  # what browsers, JupyterLab and Canvas add to a name that is taken
-MOST_NOTEBOOKS = 40  # in one submission
-MOST_BYTES = 200_000_000  # in all notebooks of one submission
+MOST_FILES = 2000  # of one student, beside each other on the disk
 LISTS = {platform.list_file for platform in PLATFORMS}
 LONGEST_NAME = 80  # characters of a file's name made from a student's
 
 
 @dataclass(frozen=True)
 class Submission:
-    """What one student handed in. remarks: sentences on files that are not read."""
+    """What one student handed in, as it lies there: nothing of it is opened here."""
 
     student: Student
-    notebooks: list[archive.File]
-    remarks: list[str] = field(default_factory=list)
+    files: list[archive.File]
+
+    @property
+    def late(self):
+        """Whether the platform says that something of it was handed in late."""
+        return any(platform.is_late(bare(file.parts[0])) for file in self.files for platform in PLATFORMS)
 
     def read(self):
-        """([(name, bytes) of each notebook], remarks, with those on notebooks that could not be read)."""
-        found, remarks, size = [], list(self.remarks), 0
-        for file in self.notebooks[:MOST_NOTEBOOKS]:
-            if size > MOST_BYTES:
-                remarks.append(f"{inside(file)} was not read: the submission is larger than {MOST_BYTES // 10**6} MB.")
-                continue
+        """([(parts of the name below the student's folder, bytes)], remarks on what could not be read)."""
+        found, remarks, room = [], [], archive.LARGEST
+        wanted = [file for file in self.files if archive.worth_reading(file.parts[-1])]
+        others = [file for file in self.files if not archive.worth_reading(file.parts[-1])]
+        for file in wanted[:MOST_FILES]:
             try:
-                content = file.read()
+                content = file.read(room)
             except archive.Unreadable as error:
                 remarks.append(f"{inside(file)} {error}.")
                 continue
-            size += len(content)
-            found.append((inside(file), content))
-        if len(self.notebooks) > MOST_NOTEBOOKS:
-            remarks.append(f"Of {len(self.notebooks)} notebooks only the first {MOST_NOTEBOOKS} were looked at.")
+            room -= len(content)
+            found.append((own_parts(file), content))
+        if len(wanted) > MOST_FILES:
+            remarks.append(f"Of {len(wanted)} files only the first {MOST_FILES} were looked at.")
+        remarks += [f"{inside(file)} {file.problem}." for file in others if file.problem and "." not in file.parts[-1]]
+        found += [(own_parts(file), b"") for file in others[:1] if not file.problem]  # tells what was handed in
         return found, remarks
 
 
 def submissions(start: Path):
     """The submissions in a folder or zip, sorted by student. Says on standard error which files are none."""
     own_name = archive.readable(NOTEBOOK.sub("", start.resolve().name))
-    own_name, files = class_folder(own_name, list(archive.files(start)))
-    listed = listed_owners(files)
+    own_name, files = class_folder(own_name, listed(start))
+    owners = listed_owners(files)
     grouped: dict[tuple, list[archive.File]] = {}
     others = []
     for file in files:
         if is_nobodys(file):
             others.append(file.parts[0])
         else:
-            name, ids = student_of(file, own_name, listed)
+            name, ids = student_of(file, own_name, owners)
             grouped.setdefault((unicodedata.normalize("NFC", name), ids), []).append(file)
     if others := [name for name in others if name not in LISTS]:
         print(f"Passed over, since they are nobody's submission: {', '.join(others)}.", file=sys.stderr)
     taken: set[str] = set()
-    return [submission(unique_key(name, taken), name, ids, grouped[name, ids]) for name, ids in sorted(grouped)]
+    return [
+        Submission(Student(unique_key(name, taken), shown(name), tuple(map(shown, ids))), grouped[name, ids])
+        for name, ids in sorted(grouped)
+    ]
 
 
-def submission(key, name, ids, files):
-    """The submission that a student's files make up."""
-    notebooks = [file for file in files if not file.problem and NOTEBOOK.search(file.parts[-1])]
-    remarks = [f"{inside(file)} {file.problem}." for file in files if file.problem and worth_a_remark(file.parts[-1])]
-    other = [file for file in files if not file.problem and ARCHIVE.search(file.parts[-1])]
-    remarks += [f"{inside(file)} is packed in a way that is not read here: only zip is." for file in other]
-    if not notebooks:
-        remarks.append("No notebook was found in this submission.")
-    return Submission(Student(key, name, ids), notebooks, remarks)
+def listed(start):
+    """The files below the start, or in the one zip there when that holds the class."""
+    files = list(archive.files(start))
+    if len(files) == 1 and start.is_dir() and is_students_zip(files[0]) and not owner_in(files[0].parts[0]):
+        inside = list(archive.files(files[0].path))
+        if class_folder("", [archive.File(("", *file.parts), file.path) for file in inside])[1][0].parts[0]:
+            return inside
+    return files
 
 
-def worth_a_remark(name):
-    """Whether a file that is not read could have held an answer; a link may have any name."""
+def could_be_a_students(name):
+    """Whether a file beside the students' folders may be a submission; a link may have any name."""
     return bool(NOTEBOOK.search(name) or ARCHIVE.search(name) or "." not in name)
+
+
+def is_students_zip(file):
+    """Whether a file is a zip that can be opened, and so stands for a folder."""
+    return bool(ZIP.search(file.parts[-1])) and not file.problem
 
 
 def is_nobodys(file):
     """Whether a file beside the students' is none of theirs: a table of grades, a note, a script to be graded with."""
     alone = len(file.parts) == 1
-    return alone and not file.problem and not owner_in(file.parts[0]) and not worth_a_remark(file.parts[0])
+    return alone and not file.problem and not owner_in(file.parts[0]) and not could_be_a_students(file.parts[0])
+
+
+def shown(name):
+    """A name as tables and terminals take it."""
+    return archive.shortened(archive.readable(name))
+
+
+def own_parts(file):
+    """Where a file lies in its student's own folder."""
+    return file.parts[1:] or file.parts
 
 
 def inside(file):
-    """How a student knows a file: its place in their own folder."""
-    return "/".join(file.parts[1:] or file.parts)
+    """How a student knows a file."""
+    return archive.shortened("/".join(own_parts(file)))
 
 
 # --- whose is a file? -------------------------------------------------------------------------------------------------
@@ -112,11 +132,11 @@ def class_folder(name, files):
         depth += 1
     below = [file.parts[depth:] for file in files]
     flat = [parts[0] for parts in below if len(parts) == 1 and NOTEBOOK.search(parts[0])]
-    folders = {parts[0] for parts in below if len(parts) > 1}
+    folders = {parts[0] for parts in below if len(parts) > 1 or ZIP.search(parts[0])}
     one_student = len(folders) < 2 and (len(flat) < 2 or not any(map(without_chapter, flat)))
     if not depth or one_student and not any(map(owner_in, [*flat, *folders])):
         return name, files
-    stripped = [archive.File(file.parts[depth:], file.path, file.members, file.problem) for file in files]
+    stripped = [archive.File(file.parts[depth:], file.path, file.member, file.problem) for file in files]
     return bare(files[0].parts[depth - 1]), stripped
 
 

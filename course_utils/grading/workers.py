@@ -1,38 +1,21 @@
-"""Where submissions are graded: in processes of this machine, or on the workers of a Dask cluster."""
+"""Where submissions are graded: in processes of this machine, or of the workers of a Dask cluster."""
 
 import contextlib
-import multiprocessing
-import os
-import signal
-import threading
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+
+from course_utils.grading import process
 
 
 @contextlib.contextmanager
-def processes(count):
-    """(executor, how many tasks to keep in it) over processes of this machine."""
-    context = multiprocessing.get_context("spawn")  # the same on every system, and nothing of ours is inherited
-    executor = ProcessPoolExecutor(count, mp_context=context, initializer=begin_worker)
+def here(count):
+    """(executor, how many tasks to keep in it) over threads of this process, of which each has a process to grade."""
+    executor = ThreadPoolExecutor(count)
     try:
-        yield executor, 2 * count
+        yield executor, count + 1
     finally:
-        executor.shutdown(cancel_futures=True)
-
-
-def begin_worker():
-    """Let the main process decide what Ctrl-C means, and end when it is gone, even when it was killed.
-
-    Workers share the cores by being several, so each computes on one thread. Torch is not loaded yet.
-    """
-    os.environ["OMP_NUM_THREADS"] = "1"
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=end_with, args=[multiprocessing.parent_process()], daemon=True).start()
-
-
-def end_with(parent):
-    """End this process as soon as its parent has ended."""
-    parent.join()
-    os._exit(1)
+        executor.shutdown(wait=False, cancel_futures=True)
+        process.end_all()
+        executor.shutdown()
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ import re
 
 from course_utils.grading.platforms.gradebook import Gradebook, Unusable
 
-FILE = re.compile(r"(?P<name>[^_]+)(_LATE)?_(?P<id>\d+)_\d+_(?P<rest>.+)")
+FILE = re.compile(r"(?P<name>[^_]+)(?P<late>_LATE)?_(?P<id>\d+)_\d+_(?P<rest>.+)")
 ASSIGNMENT = re.compile(r".+ \(\d+\)")  # how Canvas heads the column of an assignment
 POINTS_POSSIBLE = "points possible"  # what Canvas's own row, with the highest points, says in its first column
 
@@ -21,6 +21,10 @@ class Canvas(Gradebook):
         found = FILE.fullmatch(name)
         return (found["name"], (found["id"],)) if found else None
 
+    def is_late(self, name):
+        found = FILE.fullmatch(name)
+        return bool(found and found["late"])
+
     def add_options(self, parser):
         super().add_options(parser)
         parser.add_argument("--column", metavar="NAME", help="the assignment in Canvas's file, where there are several")
@@ -34,8 +38,12 @@ class Canvas(Gradebook):
         return sheet.header.index(chosen[0])
 
     def most_points(self, sheet, row, column):
-        own = [k for k in range(1, len(sheet.rows)) if not self.is_student(sheet, k)]
+        own = [k for k in range(1, len(sheet.rows)) if self.name_in(sheet, k) == POINTS_POSSIBLE]
         return sheet.value(own[0], column) if own else ""
 
     def is_student(self, sheet, row):
-        return sheet.value(row, sheet.header.index(self.names)).casefold() != POINTS_POSSIBLE
+        return self.name_in(sheet, row) not in ("", POINTS_POSSIBLE)  # without a name: rows of settings
+
+    def name_in(self, sheet, row):
+        """What a row says in its column of names."""
+        return sheet.value(row, sheet.header.index(self.names)).casefold()

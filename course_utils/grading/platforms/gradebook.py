@@ -3,12 +3,18 @@
 A row without a submission is left alone; a submission without a row is named.
 """
 
+import io
 import re
 import sys
+import unicodedata
+import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from course_utils import files
 from course_utils.grading.platforms.platform import Platform
+
+NOTHING = ("", "-")  # what stands in a field where there are no points yet
 
 
 class Unusable(Exception):
@@ -19,10 +25,7 @@ class Sheet:
     """A CSV file as text, in which single fields can be set while all other characters stay."""
 
     def __init__(self, content):
-        try:
-            self.text, self.encoding = content.decode("utf-8"), "utf-8"
-        except UnicodeDecodeError:
-            self.text, self.encoding = content.decode("latin-1"), "latin-1"  # gives every byte back as it was
+        self.text, self.encoding = decoded(content)
         first = self.text.split("\n", 1)[0]
         self.delimiter = max(",;\t", key=first.count)
         self.rows = list(self.spans())
@@ -90,6 +93,10 @@ class Gradebook(Platform):
         """Whether a row is a student's."""
         return True
 
+    def feedback_name(self, student):
+        """Where a student's page lies in the zip that the platform takes pages from; None where it takes none."""
+        return None
+
     # --- the command --------------------------------------------------------------------------------------------------
 
     def add_options(self, parser):
@@ -97,28 +104,55 @@ class Gradebook(Platform):
 
     def export(self, options):
         path = getattr(options, self.option)
-        return Filling(self, path, options.column) if path else None
+        return Filling(self, options) if path else None
 
     # --- filling ------------------------------------------------------------------------------------------------------
 
-    def fill(self, content, scores, wanted=None):
-        """(the file with the points filled in, sentences on what was left out).
+    def fill(self, content, scores, wanted=None, last=None, overwrite=False):
+        """A Filled: the file with the points filled in.
 
         content: the bytes of the file. scores: [(student, points, highest possible points)]. wanted: the name of the
-        column where there are several. Where the platform's highest points differ, points are scaled. Raises Unusable.
+        column where there are several. last: {key of a student: what was filled in the last time}. What else stands
+        there was put there by somebody: a number stays unless overwrite is set, anything else always. Where the
+        platform's highest points differ, points are scaled. Raises Unusable.
         """
         sheet = Sheet(content)
         if absent := [name for name in self.needed if name not in sheet.header]:
             raise Unusable(f"it has no column {absent[0]!r}, so it is no file that {self.name} exports for grading")
         column = self.column(sheet, wanted)
         found, remarks = self.matched(sheet, scores)
+        filled = Filled(b"", [], remarks, {})
         for row, (student, got, most) in found.items():
             if column >= len(sheet.rows[row]):
                 remarks.append(f"{student.name}: the row in {self.name}'s file is too short and was left as it was.")
                 continue
-            highest = decimal(self.most_points(sheet, row, column))
-            sheet.set(row, column, number(got * highest / most if highest and most else got))
-        return sheet.content(), remarks
+            there, points = sheet.value(row, column), self.scaled(sheet, row, column, got, most)
+            held, ours = decimal(there), (last or {}).get(student.key, "")
+            if there not in NOTHING and (
+                held is None or held not in (decimal(points), decimal(ours)) and not overwrite
+            ):
+                remarks.append(self.left(student, there, points))
+                continue
+            if held is not None and held != decimal(points):
+                filled.changes.append((student.name, there, points))
+            if held != decimal(points):
+                sheet.set(row, column, points)
+            filled.values[student.key] = points
+        filled.content = sheet.content()
+        return filled
+
+    def left(self, student, there, points):
+        """The sentence on a field that somebody has filled in."""
+        way = "" if decimal(there) is None else " To put it there: --overwrite."
+        return f"{student.name}: {self.name} has {there} where grading gives {points}, so it was left.{way}"
+
+    def scaled(self, sheet, row, column, got, most):
+        """Points as a text, on the platform's scale."""
+        says = self.most_points(sheet, row, column)
+        highest = decimal(says)
+        if says and highest is None:
+            raise Unusable(f"its highest points, {says!r}, are no number")
+        return number(got * highest / most if highest and most else got)
 
     def matched(self, sheet, scores):
         """({row: score}, sentences on students without a row of their own)."""
@@ -142,52 +176,104 @@ class Gradebook(Platform):
         A number alone is one that the platform put into a file's name: it stands in the platform's own column, the
         first, and in another one it would be another student's.
         """
-        keys = {key.casefold() for key in (*map(self.id_in_column, student.ids), *student.ids, student.name)}
+        keys = {folded(key) for key in (*map(self.id_in_column, student.ids), *student.ids, student.name)}
         candidates = [row for row in range(1, len(sheet.rows)) if self.is_student(sheet, row)]
         for name in self.ids:
             if name in sheet.header:
                 place = sheet.header.index(name)
-                if rows := [row for row in candidates if sheet.value(row, place).casefold() in keys]:
+                if rows := [row for row in candidates if folded(sheet.value(row, place)) in keys]:
                     return rows
             if len(student.ids) == 1 and student.ids[0].isdigit():
                 keys.discard(student.ids[0])
-        place = sheet.header.index(self.names)
-        return [row for row in candidates if name_key(sheet.value(row, place)) == name_key(student.name)]
+        place, own = sheet.header.index(self.names), name_key(student.name)
+        return [row for row in candidates if own and name_key(sheet.value(row, place)) == own]
 
     def id_in_column(self, id):
         """How the platform's own column writes the id that stands in a file's name."""
         return id
 
 
+@dataclass
+class Filled:
+    """A filled file. changes: [(student, before, after)] of fields that held points. values: {key: what stands there}.
+
+    remarks: sentences on what was left as it was.
+    """
+
+    content: bytes
+    changes: list[tuple[str, str, str]]
+    remarks: list[str]
+    values: dict[str, str]
+
+
 class Filling:
     """A gradebook to be filled for this run. Ends the program with a sentence when it cannot be."""
 
-    def __init__(self, platform, path, wanted):
-        self.platform, self.path, self.wanted = platform, path, wanted
+    def __init__(self, platform, options):
+        self.platform, self.wanted, self.overwrite = platform, options.column, options.overwrite
+        self.path = getattr(options, platform.option)
 
     def prepare(self):
         """Read the file before hours of grading, not after."""
         self.content = self.path.read_bytes()
-        self.fill([])
+        self.filled = self.fill([], {})
 
-    def fill(self, scores):
-        """The filled file, and sentences on what was left out."""
+    def fill(self, scores, last):
+        """The Filled file."""
         try:
-            return self.platform.fill(self.content, scores, self.wanted)
+            return self.platform.fill(self.content, scores, self.wanted, last, self.overwrite)
         except Unusable as error:
             sys.exit(f"{self.path} cannot be filled: {error}.")
 
-    def write(self, out, reports, scores):
-        """Write the filled copy into `out`. Gives the sentences to say."""
-        filled, remarks = self.fill(scores)
-        files.replace(out / self.path.name, filled)
-        yield f"{out / self.path.name} is {self.path.name} with the points in it: import it into {self.platform.name}."
-        for remark in remarks:
+    def plan(self, scores, last):
+        """Fill the file, and give the sentences on what differs from what is there. last: by platform, see `fill`."""
+        self.filled = self.fill(scores, last.get(self.platform.name, {}))
+        for student, before, after in self.filled.changes:
+            yield f"  {student}: {before} in {self.platform.name} becomes {after}."
+        for remark in self.filled.remarks:
             yield f"  {remark}"
+
+    def write(self, out, reports):
+        """Write the filled copy into `out`. Gives the sentences to say."""
+        files.replace(out / self.path.name, self.filled.content)
+        pages = {name: key for key, report, _ in reports if (name := self.platform.feedback_name(report.student))}
+        if pages:
+            place = out / f"{self.platform.option}-feedback.zip"
+            files.replace(place, zipped({name: out / "feedback" / f"{key}.html" for name, key in pages.items()}))
+            yield f"{place} holds the pages: upload it in {self.platform.name} as feedback files for all students."
+        yield f"{out / self.path.name} is {self.path.name} with the points in it: import it into {self.platform.name}."
+
+    @property
+    def values(self):
+        """{platform: {key of a student: what stands there now}}."""
+        return {self.platform.name: self.filled.values}
+
+
+def zipped(pages):
+    """A zip of files, {name in it: path}, as bytes."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, path in pages.items():
+            archive.write(path, name)
+    return made.getvalue()
+
+
+def decoded(content):
+    """(text, encoding that gives every byte back) of a file as spreadsheets save it."""
+    encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+    try:
+        text = content.decode(encoding)
+        if text.encode(encoding) == content:
+            return text, encoding
+    except UnicodeDecodeError:
+        pass
+    return content.decode("latin-1"), "latin-1"
 
 
 def decimal(text):
-    """A number as a platform writes it; None for anything else."""
+    """A number as a platform writes it, also 1,000.00 and 8,5; None for anything else."""
+    if "," in text and "." in text:
+        text = text.replace("," if text.rindex(".") > text.rindex(",") else ".", "")
     try:
         return float(text.replace(",", "."))
     except ValueError:
@@ -195,8 +281,14 @@ def decimal(text):
 
 
 def name_key(name):
-    """What two ways to write a name have in common: "Doe, Jane" and "Jane Doe"."""
-    return frozenset(re.findall(r"\w+", name.casefold()))
+    """A name's words in the order in which they are said: "Doe, Jane" is Jane Doe, and Kim Lee is not Lee Kim."""
+    last, comma, first = folded(name).partition(",")
+    return tuple(re.findall(r"\w+", f"{first} {last}" if comma else last))
+
+
+def folded(text):
+    """A text however its accents are stored and whatever its case."""
+    return unicodedata.normalize("NFC", text).casefold()
 
 
 def number(value):

@@ -42,35 +42,42 @@ class Results:
     """The files that an autograder leaves for Gradescope."""
 
     path = None
+    values: dict = {}
 
     def prepare(self):
         """There is nothing to read."""
 
-    def write(self, out, reports, scores):
+    def plan(self, scores, last):
+        """There is nothing to compare with."""
+        return []
+
+    def write(self, out, reports):
         """Write results.json, one a submission. Gives the sentences to say."""
-        alone = len(scores) == 1  # as on Gradescope itself, which looks for results.json in the folder that it gave
-        for key, report, graded in reports:
+        reports = list(reports)
+        alone = len(reports) == 1  # as on Gradescope itself, which looks for results.json in the folder that it gave
+        for key, report, marked in reports:
             folder = out if alone else out / "gradescope" / key
             folder.mkdir(parents=True, exist_ok=True)
-            results = json.dumps(results_of(report, graded), ensure_ascii=False, indent=1)
+            results = json.dumps(results_of(report, marked), ensure_ascii=False, indent=1)
             files.replace(folder / "results.json", results.encode())
         return []
 
 
-def results_of(report, graded):
+def results_of(report, marked):
     """What Gradescope reads as results.json."""
     return {
-        "score": sum(entry.result.points for entry in graded),
-        "output": "\n\n".join([report.protection, *report.remarks]),
+        "score": marked.points[0],
+        "output": "\n\n".join([report.protection, *report.remarks, *marked.remarks]),
         "visibility": "visible",
         "tests": [
             {
                 "name": f"{entry.result.id} {entry.result.title}",
-                "score": entry.result.points,
+                "score": entry.points,
                 "max_score": entry.result.max_points,
                 "output": "\n\n".join([entry.result.message, *entry.remarks]),
                 "visibility": "visible",
             }
-            for entry in graded
+            for entry in marked.graded
+            if not entry.excused
         ],
     }

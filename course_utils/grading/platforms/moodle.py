@@ -26,5 +26,8 @@ class Moodle(Gradebook):
     def most_points(self, sheet, row, column):
         return sheet.value(row, sheet.header.index(MOST)) if MOST in sheet.header else ""
 
+    def feedback_name(self, student):
+        return f"{student.name}_{student.ids[0]}_assignsubmission_file_/feedback.html" if student.ids else None
+
     def id_in_column(self, id):
         return f"Participant {id}"

@@ -18,6 +18,10 @@ class Platform:
         """
         return {}
 
+    def is_late(self, name):
+        """Whether the name of a downloaded file or folder says that it was handed in late."""
+        return False
+
     def add_options(self, parser):
         """Add the options that ask for this platform's files to the `grade` command."""
 
@@ -25,8 +29,8 @@ class Platform:
         """What the options ask for; None where for nothing.
 
         It has `path`, a file of which `out` gets a filled copy (or None); `prepare()`, which ends the program with a
-        sentence where that cannot be done; and `write(out, reports, scores)`, which gives the sentences to say.
-        reports: [(student's key, report, its graded exercises that count)]. scores: [(student, points, highest possible
-        points)].
+        sentence where that cannot be done; `plan(scores, last)`, which gives the sentences on what would change there;
+        `write(out, reports)`, which writes and gives the sentences to say; and `values`, which a later run gets as
+        last. scores: [(student, points, highest possible points)]. reports: [(student's key, report, its Marked)].
         """
         return None

@@ -1,6 +1,7 @@
 """The grader's side of the sandbox: hand code and inputs in, take plain data or one sentence out."""
 
 import contextlib
+import math
 import os
 import signal
 import socket
@@ -17,6 +18,8 @@ from course_utils.repository import ROOT
 
 LARGEST = 64_000_000  # bytes of an answer
 IDLING = 3  # times the seconds of computing, by the clock on the wall
+LEAST = 0.1  # seconds by the clock that every answer has
+LINGERING = 5  # seconds for a child that has closed its socket to end
 PATIENCE = 60  # seconds for the server to load torch, or to say how a child ended
 REFUSAL = (
     "This machine offers no protection against the code in submissions (it needs Linux, 5.12 or newer with user "
@@ -67,7 +70,19 @@ class Sandbox:
     def __exit__(self, *error):
         self.stop()
 
-    def run(self, cells, name, calls, chapter, helpers=None, watch=False, slips=()):
+    def run(
+        self,
+        cells,
+        name,
+        calls,
+        chapter,
+        helpers=None,
+        watch=False,
+        slips=(),
+        patience=math.inf,
+        modules=None,
+        cpu=False,
+    ):
         """Run the cells, then ask what they call `name`. Returns an Outcome; never raises for what the code does.
 
         cells: Python texts, run in order, statement by statement; a statement that fails is passed over.
@@ -76,6 +91,8 @@ class Sandbox:
         helpers: {name: Python text that defines it}, put in place of the student's own before the last cell runs. Each
             text is run in a namespace of its own, so it brings its imports.
         watch: instead of replies, the steps of the first call (see course_utils.judging.program.watched).
+        patience: seconds by the clock, where that is less than what code that only waits has anyway.
+        modules: {name: text} of the student's own Python files, to be imported. cpu: run what asks for a GPU without.
         slips: instead of replies to the answer as it is, for each of these Slips a list of replies without it.
         """
         request = serialize.pack(
@@ -86,11 +103,12 @@ class Sandbox:
                 "helpers": helpers or {},
                 "watch": watch,
                 "slips": [[slip.number, slip.new] for slip in slips],
-                "course": importable.modules(chapter),
+                "cpu": cpu,
+                "course": {**(modules or {}), **importable.modules(chapter)},
                 "silent": importable.silent(),
             }
         )
-        message, trouble = self.ask(request)
+        message, trouble = self.ask(request, min(IDLING * self.seconds, max(patience, LEAST)))
         if trouble:
             return Outcome(trouble=trouble)
         try:
@@ -103,30 +121,27 @@ class Sandbox:
             pass
         return Outcome(trouble="sent back something that is no answer")
 
-    def ask(self, request):
+    def ask(self, request, patience):
         """(the bytes that came back for a request, None), or (None, the trouble)."""
         if self.protection is Protection.NONE:
-            return self.ask_alone(request)
+            return self.ask_alone(request, patience)
         for _ in range(2):
             try:
-                return self.ask_child(request)
+                return self.ask_child(request, patience)
             except ServerLost:
                 self.stop()
                 self.start()
         return None, "ended the process that runs it, twice"
 
-    def ask_child(self, request):
+    def ask_child(self, request, patience):
         """`ask`, of a child of the server."""
         ours, theirs = socket.socketpair()
         with ours:
             try:
                 with theirs:
                     socket.send_fds(self.control, [server.NEXT], [theirs.fileno()])
-                end = time.monotonic() + IDLING * self.seconds
-                message, trouble = self.exchange(ours, request, end)
-                if trouble:
-                    self.control.sendall(server.STOP)
-                status = self.control.recv(server.STATUS.size)
+                message, trouble = self.exchange(ours, request, patience)
+                status = self.end_of_child(0 if trouble else min(LINGERING, patience))
             except OSError as error:
                 raise ServerLost from error
         if len(status) < server.STATUS.size:
@@ -135,11 +150,24 @@ class Sandbox:
             trouble = self.how_it_ended(os.waitstatus_to_exitcode(*server.STATUS.unpack(status)))
         return message, trouble
 
-    def exchange(self, connection, request, end):
+    def end_of_child(self, patience):
+        """How the child ended, as the server sends it. After so many seconds it is ended."""
+        if patience:
+            self.control.settimeout(patience)
+            try:
+                return self.control.recv(server.STATUS.size)
+            except TimeoutError:
+                pass
+            finally:
+                self.control.settimeout(PATIENCE)
+        self.control.sendall(server.STOP)
+        return self.control.recv(server.STATUS.size)
+
+    def exchange(self, connection, request, patience):
         """Send a request and read until the child closes. (bytes, None), or (None, why it has to be stopped)."""
-        message = bytearray()
+        message, end = bytearray(), time.monotonic() + patience
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it is gone: its status says how
-            connection.settimeout(IDLING * self.seconds)
+            connection.settimeout(PATIENCE)
             connection.sendall(request)
             connection.shutdown(socket.SHUT_WR)
             while len(message) <= LARGEST:
@@ -147,20 +175,20 @@ class Sandbox:
                 try:
                     part = connection.recv(1 << 20)
                 except TimeoutError:
-                    return None, self.too_slow()
+                    return None, self.too_slow(patience)
                 if not part:
                     return bytes(message), None
                 message += part
             return None, f"sent more than {LARGEST // 10**6} MB back and was stopped"
         return b"", None
 
-    def ask_alone(self, request):
+    def ask_alone(self, request, patience):
         """`ask`, of a process that is not isolated from anything."""
         command = protection.inside("alone", course=str(ROOT), packages=protection.packages(), seconds=self.seconds)
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         with subprocess.Popen(command, env=protection.environment(), start_new_session=True, **pipes) as process:
             try:
-                message, _ = process.communicate(request, timeout=self.seconds + PATIENCE)
+                message, _ = process.communicate(request, timeout=min(self.seconds, patience) + PATIENCE)
             except subprocess.TimeoutExpired:
                 return None, self.too_slow()
             finally:
@@ -169,9 +197,9 @@ class Sandbox:
             return None, self.too_slow()
         return (message, None) if message else (None, self.how_it_ended(process.returncode))
 
-    def too_slow(self):
+    def too_slow(self, patience=math.inf):
         """The trouble with code that does not end. (Linux itself ends what computes for too long.)"""
-        return f"took longer than {self.seconds} s and was stopped"
+        return f"took longer than {max(round(min(self.seconds, patience)), 1)} s and was stopped"
 
     def how_it_ended(self, code):
         """The trouble with code that ended its process: the exit code, or minus the number of a signal."""

@@ -5,6 +5,7 @@ import importlib.abc
 import importlib.util
 import linecache
 import random
+import re
 import sys
 import traceback
 import types
@@ -17,6 +18,7 @@ from torch.autograd.functional import jacobian
 from course_utils.judging import calls as asking
 from course_utils.judging import errors, program, serialize
 
+GPU = re.compile(r"(cuda|mps|xpu)(:\d+)?")  # devices
 LONGEST = 300  # characters of an error message
 
 
@@ -29,9 +31,11 @@ def answer(request):
     np.random.seed(0)
     torch.manual_seed(0)
     torch.set_num_threads = torch.set_num_interop_threads = lambda number: None  # no child can start a thread
+    torch.compile = uncompiled  # a compiler would be another process; results are the same
+    nn.Module.compile = lambda self, *arguments, **named: None
     reserve = bytes(1 << 24)  # only address space, since nobody touches it: room to report that there is no more
     try:
-        found, stopped = defined(request["cells"], request["name"], request["helpers"])
+        found, stopped = defined(request["cells"], request["name"], request["helpers"], request["cpu"])
         if not found:
             return serialize.pack({"trouble": stopped or f"defines no `{request['name']}`"})
         if str(getattr(found[0], "__module__", "")).startswith("course_utils."):
@@ -40,6 +44,11 @@ def answer(request):
     except BaseException as error:  # KeyboardInterrupt and results that cannot be packed: whatever code may do
         del reserve
         return serialize.pack({"trouble": f"stopped with {said(error)}"})
+
+
+def uncompiled(model=None, **named):
+    """What torch.compile takes, as it is; without it, a decorator."""
+    return model if model is not None else lambda decorated: decorated
 
 
 def replies(answer, request, calls):
@@ -64,7 +73,7 @@ def warm_up():
     asking.perform(lambda x: x + 1, [asking.FunctionCall([torch.rand(2)])])
 
 
-def defined(cells, name, helpers):
+def defined(cells, name, helpers, cpu):
     """([what the cells call `name`], None), or ([], why there is no such thing: a sentence or None)."""
     module = types.ModuleType("__main__")  # classes look up the module that they were defined in
     module.display = Silence()
@@ -72,20 +81,24 @@ def defined(cells, name, helpers):
     names = vars(module)
     *earlier, own = cells
     for k, cell in enumerate(earlier):
-        run(cell, f"<cell {k + 1}>", names)
+        run(cell, f"<cell {k + 1}>", names, cpu)
     for helper, text in helpers.items():
         apart = {"__name__": "helper"}
         run(text, f"<helper {helper}>", apart)
         names[helper] = apart[helper]
-    stopped = run(own, "<your cell>", names)
+    stopped = run(own, "<your cell>", names, cpu)
     return ([names[name]], None) if name in names else ([], stopped)
 
 
-def run(text, file, names):
-    """Run a cell statement by statement, passing over those that fail. What the first one failed with, or None."""
+def run(text, file, names, cpu=False):
+    """Run a cell statement by statement, passing over those that fail. What the first one failed with, or None.
+
+    cpu: as if whoever wrote it had asked for no GPU.
+    """
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # for error messages
     try:
-        statements = ast.parse(text, file).body
+        tree = ast.parse(text, file)
+        statements = OnCpu().visit(tree).body if cpu else tree.body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return f"cannot be read by Python: {said(error)}"
     failure = None
@@ -97,6 +110,20 @@ def run(text, file, names):
             where = f"in line {line}, `{linecache.getline(file, line).strip()[:LONGEST]}`, " if line else ""
             failure = failure or f"stopped {where}with {said(error)}"
     return failure
+
+
+class OnCpu(ast.NodeTransformer):
+    """Code that asks for a GPU becomes code that asks for none: here there is no GPU."""
+
+    def visit_Constant(self, node):
+        asks = isinstance(node.value, str) and GPU.fullmatch(node.value)
+        return ast.copy_location(ast.Constant("cpu"), node) if asks else node
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
+            node.func.attr, node.args, node.keywords = "cpu", [], []
+        return node
 
 
 def said(error):

@@ -1,0 +1,181 @@
+"""The instructor's own book: what counts, and what was decided by hand. Grading reads it and never writes into it.
+
+Both files lie beside the downloads. `assignment.toml` says what counts; `adjustments.csv` has a row for each decision.
+"""
+
+import csv
+import io
+import sys
+import tomllib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from course_utils.grading.records import Graded, Marked
+
+RULES, DECISIONS = "assignment.toml", "adjustments.csv"
+COLUMNS = ("student", "exercise", "points", "comment", "excused", "regrade")
+YES = {"yes", "y", "x", "true", "1"}
+INSTEAD = "Your instructor gave {:g} points for this exercise."
+ADDED = "Your instructor added {:g} points."
+EXCUSED = "Your instructor excused you from this exercise: it does not count."
+LATE = "Handed in late: {:g} % of the points are taken off."
+NEW = """\
+# What counts in this assignment. grade reads this file where it lies beside the downloads.
+chapters = [{chapters}]
+late_percent = 0 # of the points, taken off where the platform marks a submission as late
+
+[points] # {total} in all; without a line here, an exercise has the course's points
+{points}
+"""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A row of adjustments.csv. exercise: an id, or "" for the whole submission. points: None where nothing is said."""
+
+    exercise: str
+    points: float | None
+    comment: str
+    excused: bool
+    regrade: bool
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What counts. points: {id: points} where they are not the course's. decisions: {student: [Decision]}."""
+
+    chapters: list[int]
+    points: dict[str, float] = field(default_factory=dict)
+    late_percent: float = 0
+    decisions: dict[str, list[Decision]] = field(default_factory=dict)
+
+    def of(self, student):
+        """What was decided about a student, who is written by name, by the name of their files, or by an id."""
+        return [each for who in names_of(student) for each in self.decisions.get(who, [])]
+
+    def wants_again(self, student):
+        """Whether a student's submission is to be graded even though nothing changed."""
+        return any(decision.regrade for decision in self.of(student))
+
+    def marked(self, report):
+        """The Marked of a report: its exercises that count, with what was decided by hand."""
+        decided = self.of(report.student)
+        graded = [self.with_decisions(entry, decided) for entry in report.of(self.chapters)]
+        whole = [decision for decision in decided if not decision.exercise]
+        late = self.late_percent if report.late else 0
+        remarks = [LATE.format(late)] if late else []
+        remarks += [in_words(ADDED, decision) for decision in whole if decision.points is not None or decision.comment]
+        return Marked(
+            report.student,
+            graded,
+            remarks,
+            added=sum(decision.points or 0 for decision in whole),
+            factor=1 - late / 100,
+            excused=any(decision.excused for decision in whole),
+        )
+
+    def with_decisions(self, entry, decided):
+        """One exercise as it counts."""
+        id = entry.result.id
+        if id in self.points:
+            entry = replace(entry, result=replace(entry.result, max_points=self.points[id]))
+        for decision in decided:
+            if decision.exercise == id:
+                entry = decide(entry, decision)
+        return entry
+
+
+def names_of(student):
+    """What an instructor may call a student: the name, that of the student's files, or an id."""
+    return {student.name, student.key, *student.ids}
+
+
+def decide(entry, decision):
+    """A Graded with one decision on it."""
+    words = in_words(EXCUSED if decision.excused else INSTEAD, decision)
+    given = entry.given if decision.points is None else decision.points
+    return Graded(entry.result, [*entry.remarks, *[words] * bool(words)], given, entry.excused or decision.excused)
+
+
+def in_words(opening, decision):
+    """A decision as a student reads it."""
+    said = opening.format(decision.points) if decision.points is not None or decision.excused else "Your instructor:"
+    return f"{said} {decision.comment}".strip() if decision.comment or said != "Your instructor:" else ""
+
+
+# --- reading and writing ----------------------------------------------------------------------------------------------
+
+
+def read(downloads: Path, chapters, course):
+    """The Assignment beside the downloads. Ends the program with a sentence where something in it makes no sense.
+
+    chapters: those named in the command, or None. course: gives {id of each exercise of the course: its points}; it is
+    asked only where there is something to compare with it.
+    """
+    path = downloads.absolute().parent / RULES
+    points_of = course() if path.exists() or path.with_name(DECISIONS).exists() else {}
+    try:
+        rules = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        found = Assignment(chapters or rules.pop("chapters", []), rules.pop("points", {}), rules.pop("late_percent", 0))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        sys.exit(f"{path}: {error}.")
+    rules.pop("chapters", None)
+    if not found.chapters:
+        sys.exit(f"Say which chapters count: --chapters 3, or `chapters = [3]` in {path} (--new-assignment writes it).")
+    if points_of and (problem := trouble(found, rules, points_of)):
+        sys.exit(f"{path}: {problem}.")
+    return replace(found, decisions=decisions(path.with_name(DECISIONS), points_of))
+
+
+def trouble(found, rest, points_of):
+    """What makes no sense in an assignment, or None."""
+    known = {int(id.partition(".")[0]) for id in points_of}
+    if rest:
+        return f"there is no setting {next(iter(rest))!r}"
+    if not isinstance(found.chapters, list) or not set(found.chapters) <= known:
+        return f"chapters: there are the chapters {min(known)} to {max(known)}"
+    for id, points in found.points.items():
+        if id not in points_of or not isinstance(points, (int, float)) or points < 0:
+            return f"points: {id} = {points!r} is no exercise of the course with a number of points"
+    if not isinstance(found.late_percent, (int, float)) or not 0 <= found.late_percent <= 100:
+        return "late_percent: a number from 0 to 100"
+    return None
+
+
+def decisions(path, points_of):
+    """{student: [Decision]} of adjustments.csv; empty where there is none."""
+    found: dict[str, list[Decision]] = {}
+    try:
+        text = path.read_text(encoding="utf-8-sig") if path.exists() else ""
+    except UnicodeDecodeError:
+        sys.exit(f"{path}: save it as UTF-8.")
+    reader = csv.DictReader(io.StringIO(text), delimiter=";" if ";" in text.partition("\n")[0] else ",")
+    if unknown := set(reader.fieldnames or []) - set(COLUMNS):
+        sys.exit(f"{path}: there is no column {sorted(map(str, unknown))[0]!r}; there are {', '.join(COLUMNS)}.")
+    for number, row in enumerate(reader, start=2):
+        fields = {name: (row.get(name) or "").strip() for name in COLUMNS}
+        try:
+            points = float(fields["points"].replace(",", ".")) if fields["points"] else None
+        except ValueError:
+            sys.exit(f"{path}, row {number}: {fields['points']!r} is no number of points.")
+        if not fields["student"] or fields["exercise"] and fields["exercise"] not in points_of:
+            sys.exit(f"{path}, row {number}: it needs a student, and an exercise of the course or none.")
+        flags = (fields[name].casefold() in YES for name in ("excused", "regrade"))
+        found.setdefault(fields["student"], []).append(Decision(fields["exercise"], points, fields["comment"], *flags))
+    return found
+
+
+def write_new(downloads: Path, chapters, points_of):
+    """Write an assignment.toml beside the downloads, where there is none. Gives the sentence to say."""
+    path = downloads.absolute().parent / RULES
+    counted = {id: points for id, points in points_of.items() if int(id.partition(".")[0]) in chapters}
+    lines = "\n".join(f'"{id}" = {points}' for id, points in counted.items())
+    text = NEW.format(chapters=", ".join(map(str, chapters)), total=sum(counted.values()), points=lines)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        sys.exit(f"{path} is there already: change it by hand.")
+    return (
+        f"{path} says what counts: {sum(counted.values())} points in {len(counted)} exercises. Change it as you like."
+    )

@@ -1,0 +1,51 @@
+"""autograder.zip for Gradescope: the course as it is here, how it is installed there, how a submission is graded."""
+
+import io
+import json
+import zipfile
+
+from course_utils import files
+from course_utils.repository import ROOT
+
+TAKEN = ("course_utils/**/*", "notebooks/*.ipynb", "solutions/*", "requirements.txt", "pyproject.toml")
+SETUP = """\
+#!/usr/bin/env bash
+# Gradescope runs this once, when the autograder is built.
+set -e
+export DEBIAN_FRONTEND=noninteractive PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu
+apt-get update
+apt-get install -y python3.12 python3.12-venv || apt-get install -y python3.11 python3.11-venv
+ln -sf "$(command -v python3.12 || command -v python3.11)" /usr/local/bin/course-python
+cd /autograder/source
+course-python -m course_utils grade --doctor --unsandboxed
+"""
+RUN = """\
+#!/usr/bin/env bash
+# Gradescope runs this for each submission. Whatever was handed in, results.json is there at the end.
+here="${{AUTOGRADER:-/autograder}}"
+work="$(mktemp -d)"
+mkdir -p "$here/results" "$work/class"
+cp -r "$here/submission" "$work/class/student"
+echo "The folder beside this file is one submission." > "$work/class/note.txt"
+cd "$here/source"
+"${{COURSE_PYTHON:-course-python}}" -m course_utils grade "$work/class" --out "$work/out" --chapters {chapters} \\
+    --workers 1 --gradescope --unsandboxed > "$work/said.txt" 2>&1
+cp "$work/out/results.json" "$here/results/results.json" || cp failed.json "$here/results/results.json"
+cat "$work/said.txt"
+"""
+FAILED = {"score": 0, "output": "The grader did not come to its end. Your instructor can see why. Hand in again later."}
+
+
+def write(path, chapters):
+    """Write the zip. Gives the sentence to say."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for pattern in TAKEN:
+            for file in sorted(ROOT.glob(pattern)):
+                if file.is_file() and "__pycache__" not in file.parts:
+                    archive.write(file, file.relative_to(ROOT))
+        archive.writestr("failed.json", json.dumps(FAILED))
+        archive.writestr("setup.sh", SETUP)
+        archive.writestr("run_autograder", RUN.format(chapters=" ".join(map(str, chapters))))
+    files.replace(path, made.getvalue())
+    return f"{path} is ready: on Gradescope, choose it under Configure Autograder."

@@ -1,0 +1,46 @@
+"""What this machine can do, in seconds: which protection it has, whether grades come out right, and how fast."""
+
+import sys
+import time
+
+from course_utils.grading.process import Limits, end_all, grade_in_own_process
+from course_utils.grading.records import Student, Task
+from course_utils.grading.sandbox.protection import protection
+from course_utils.repository import ROOT
+
+CHAPTER = 3
+ROUNDS = 5  # submissions that are timed
+
+
+def examine(options):
+    """Say what was found, and give the exit status: 1 where this machine cannot grade as it is."""
+    print(protection(), flush=True)
+    limits = Limits(options.seconds, options.unsandboxed)
+    try:
+        untouched, solved = (graded(folder, limits) for folder in ("notebooks", "solutions"))
+        begin = time.monotonic()
+        for _ in range(ROUNDS):
+            graded("solutions", limits)
+        each = (time.monotonic() - begin) / ROUNDS
+    except Exception as error:
+        print(f"Grading does not work here: {error}", file=sys.stderr)
+        return 1
+    finally:
+        end_all()
+    right = points(untouched) == 0 and points(solved) == sum(entry.result.max_points for entry in solved)
+    words = "as it should be" if right else "which is wrong: grade nothing here"
+    print(f"A solved chapter gets {points(solved)} points and an untouched one {points(untouched)}, {words}.")
+    print(f"One submission of a chapter takes about {each:.2f} s; {options.workers} are graded at once (--workers).")
+    return 0 if right else 1
+
+
+def graded(folder, limits):
+    """The graded exercises of a chapter's notebook from one of the course's folders."""
+    (path,) = (ROOT / folder).glob(f"{CHAPTER:02}_*.ipynb")
+    task = Task(Student("doctor", "Doctor"), [((path.name,), path.read_bytes())], [], "", limits.seconds)
+    return grade_in_own_process(task, limits).of([CHAPTER])
+
+
+def points(graded):
+    """The points of graded exercises."""
+    return sum(entry.points for entry in graded)

@@ -1,0 +1,61 @@
+"""What the last whole run wrote, to say before the next one what would change: who, from, to, why."""
+
+import json
+
+from course_utils import files
+
+LAST = "last_run"  # beside the reports that are kept
+SHOWN = 20  # rows on the terminal
+
+
+class History:
+    """The last whole run into a folder.
+
+    students: {key: [points, highest possible points, digest]}. filled: {platform: {key: points there}}.
+    """
+
+    def __init__(self, store):
+        self.path = store.folder / LAST
+        try:
+            found = json.loads(self.path.read_bytes())
+            self.students, self.filled = dict(found["students"]), dict(found["filled"])
+        except (OSError, ValueError, KeyError, TypeError):  # none, or of another version of the course
+            self.students, self.filled = {}, {}
+
+    def changes(self, entries):
+        """[(student's name, before, after, why)]. entries: {key: (name, points, highest, digest)} of this run."""
+        found = []
+        for key, (name, got, most, digest) in entries.items():
+            before = self.students.get(key)
+            if before and before[:2] != [got, most]:
+                found.append((name, f"{before[0]} of {before[1]}", f"{got} of {most}", why(before[2], digest)))
+            elif not before and self.students:
+                found.append((name, "", f"{got} of {most}", "is new"))
+        gone = self.students.keys() - entries.keys()
+        return found + [
+            (key, f"{self.students[key][0]} of {self.students[key][1]}", "", "is gone") for key in sorted(gone)
+        ]
+
+    def write(self, entries, filled):
+        """Keep this run for the next one."""
+        students = {key: list(entry[1:]) for key, entry in entries.items()}
+        content = {"students": students, "filled": self.filled | filled}
+        files.replace(self.path, json.dumps(content).encode())
+
+
+def why(before, after):
+    """Why points changed, from the digests of two reports: of the course, then of the submission."""
+    (course, submission), (course_now, submission_now) = before.split(), after.split()
+    if submission != submission_now:
+        return "was handed in again"
+    return "the course was updated" if course != course_now else "the assignment or an adjustment says so"
+
+
+def table(changes):
+    """The lines that show changes on a terminal."""
+    if changes:
+        yield f"Points that change ({len(changes)}):"
+    for name, before, after, reason in changes[:SHOWN]:
+        yield f"  {name}: {before or 'nothing'} -> {after or 'nothing'}, {reason}"
+    if len(changes) > SHOWN:
+        yield f"  and {len(changes) - SHOWN} more"

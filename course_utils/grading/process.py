@@ -1,0 +1,133 @@
+"""A process that grades one submission after another and that can be killed: the one budget for all of a submission.
+
+Opening, reading, parsing, running and judging happen in it, so whatever a submission does there costs its owner only.
+Every thread that grades has one of its own, on this machine or on a cluster's.
+"""
+
+import contextlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, replace
+
+from course_utils.grading.records import from_plain
+from course_utils.grading.sandbox.protection import Unprotected, environment
+from course_utils.repository import ROOT
+
+TOO_LONG = "Grading took longer than the {:g} s that one submission has. What was finished until then counts."
+LOST = "Grading this submission ended the process that grades it, twice. What was finished until then counts."
+TOO_LARGE = "Grading this submission took more memory than one submission has. What was finished until then counts."
+COMMAND = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from course_utils.grading import serving; serving.serve(sys.argv[2])"
+)
+threads = threading.local()
+running: set["Process"] = set()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """seconds: by the clock, for all of one submission. unsandboxed: go on where a machine has no protection."""
+
+    seconds: float = 60
+    unsandboxed: bool = False
+
+
+def grade_in_own_process(task, limits):
+    """The Report of a task, graded in this thread's own process, which stays for the next task.
+
+    Raises Unprotected where that machine has no protection.
+    """
+    if getattr(threads, "limits", None) != limits:
+        threads.limits, threads.process = limits, Process(limits)
+    return threads.process.grade(task)
+
+
+def end_all():
+    """End the processes of all threads, at once and for good."""
+    while running:
+        running.pop().end(for_good=True)
+
+
+class Process:
+    """Starts when there is something to grade, and again when it was lost."""
+
+    def __init__(self, limits):
+        self.limits, self.child, self.ended = limits, None, False
+        running.add(self)
+
+    def grade(self, task):
+        """The Report of a task; where it cannot be finished, as much of it as there is, with a remark that says why."""
+        for _ in range(2):
+            if not self.child:
+                self.start()
+            last, why = self.ask(task)
+            if not why:
+                return last
+            self.end()
+            if self.ended:
+                raise CancelledError
+            if last and why != LOST:
+                break
+        if not last:
+            raise RuntimeError(why)
+        return replace(last, remarks=[*last.remarks, why])
+
+    def ask(self, task):
+        """(the last report that came for a task, None or why it is not the whole one)."""
+        last, late = None, threading.Event()
+        timer = threading.Timer(self.limits.seconds, self.out_of_time, [late])
+        timer.start()
+        with contextlib.suppress(OSError):  # it is gone: what it said before is read below
+            pickle.dump(task, self.child.stdin)
+            self.child.stdin.flush()
+        try:
+            for line in self.child.stdout:
+                match json.loads(line):
+                    case {"report": report, "whole": whole}:
+                        last = from_plain(report)
+                        if whole:
+                            return last, None
+                    case {"trouble": trouble}:
+                        raise RuntimeError(trouble)
+                    case {"memory": _}:
+                        return last, TOO_LARGE
+            return last, TOO_LONG.format(self.limits.seconds) if late.is_set() else LOST
+        finally:
+            timer.cancel()
+
+    def out_of_time(self, late):
+        """Kill the process, and note that this was the reason."""
+        late.set()
+        self.child.kill()
+
+    def start(self):
+        """Start the process and wait until it is ready. Raises Unprotected."""
+        options = {} if os.name == "nt" else {"start_new_session": True}  # Ctrl-C is for the main process to hear
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        words = "unsandboxed" if self.limits.unsandboxed else ""
+        command = [sys.executable, "-P", "-c", COMMAND, str(ROOT), words]
+        self.child = subprocess.Popen(command, env=os.environ | environment(), **pipes, **options)
+        ready = json.loads(self.child.stdout.readline() or "null")
+        if self.ended:
+            raise CancelledError
+        if ready != {"ready": True}:
+            self.end()
+            if ready:
+                raise Unprotected(ready["unprotected"])
+            raise RuntimeError("the process that grades did not start; what it printed above says why")
+
+    def end(self, for_good=False):
+        """Kill the process. What it started ends with it."""
+        self.ended = self.ended or for_good
+        if child := self.child:
+            child.kill()
+            if not for_good:  # else its own thread still reads from it
+                child.wait()
+                child.stdout.close()
+                with contextlib.suppress(OSError):
+                    child.stdin.close()
+                self.child = None

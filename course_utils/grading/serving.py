@@ -1,0 +1,78 @@
+"""Inside the process that can be killed: take tasks, grade them, and send every report as far as it is."""
+
+import json
+import os
+import pickle
+import queue
+import sys
+import threading
+
+from course_utils.grading import grader
+from course_utils.grading.records import plain
+from course_utils.grading.sandbox.protection import Unprotected, protection
+from course_utils.grading.sandbox.sandbox import Sandbox
+
+MEMORY = 2**30  # bytes of address space for one submission, beside what is loaded
+
+
+def serve(words):
+    """Grade what comes through standard input, until that closes. words: "unsandboxed", or nothing."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever prints, prints there
+    try:
+        sandbox = Sandbox(protection() if words == "unsandboxed" else None)
+        sandbox.__enter__()
+    except Unprotected as error:
+        send(out, unprotected=str(error))
+        return
+    limit_memory()
+    send(out, ready=True)
+    for task in tasks():
+        grade(task, sandbox, out)
+
+
+def grade(task, sandbox, out):
+    """Send the reports of a task, each more complete than the one before."""
+    try:
+        for report, whole in grader.reports(task, sandbox):
+            send(out, report=plain(report), whole=whole)
+    except MemoryError:
+        send(out, memory=True)
+    except Exception as error:
+        send(out, trouble=f"{type(error).__name__}: {error}")
+        raise
+
+
+def send(out, **message):
+    """Write a line that `process` reads."""
+    print(json.dumps(message), file=out, flush=True)
+
+
+def tasks():
+    """The tasks that come; while one is at work, a thread sees the grader's end and ends this process with it."""
+    incoming = queue.SimpleQueue()
+    threading.Thread(target=listen, args=[incoming], daemon=True).start()
+    while True:
+        yield incoming.get()
+
+
+def listen(incoming):
+    """Take in tasks until there are no more."""
+    while True:
+        try:
+            incoming.put(pickle.load(sys.stdin.buffer))
+        except MemoryError:
+            os._exit(1)
+        except (EOFError, pickle.UnpicklingError):  # the grader has ended, perhaps in the middle
+            os._exit(0)
+
+
+def limit_memory():
+    """From now on take no more than MEMORY; the sandbox's server, which runs already, sets its own limit."""
+    if sys.platform == "linux":
+        import resource  # here: other systems have none, or none that holds
+
+        from course_utils.grading.sandbox.inside import isolation  # here: Linux only
+
+        _, highest = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (isolation.address_space() + MEMORY, highest))

@@ -1,0 +1,110 @@
+"""The instructor's own book: what counts, and what was decided by hand, on every run and in every table."""
+
+import csv
+
+import pytest
+
+from course_utils.exercises import EXERCISES
+from course_utils.grading import assignment as rules
+from course_utils.grading import pages
+from course_utils.grading.records import Graded, Report, Student
+from course_utils.judging.result import NOT_YET, RIGHT, Result
+
+POINTS = {id: exercise.points for id, exercise in EXERCISES.items()}
+JANE = Student("doejane", "Jane Doe", ("77",))
+IDS = [id for id in POINTS if id.startswith("3.")]
+HIGHEST = sum(POINTS[id] for id in IDS)
+
+
+def report(student=JANE, late=False, right=("3.1", "3.2")):
+    """A report with these exercises right."""
+    graded = [
+        Graded(Result(id, EXERCISES[id].title, RIGHT if id in right else NOT_YET, "said", points))
+        for id, points in POINTS.items()
+    ]
+    return Report(student, graded, [3], [], "Protection: on.", "a b", late)
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Read what an instructor has written beside the downloads."""
+
+    def of(toml="", adjustments="", chapters=None):
+        for name, text in [(rules.RULES, toml), (rules.DECISIONS, adjustments)]:
+            if text:
+                (tmp_path / name).write_text(text, encoding="utf-8")
+        return rules.read(tmp_path / "downloads", chapters, lambda: POINTS)
+
+    return of
+
+
+def test_without_files_the_chapters_of_the_command_count(read):
+    assert read(chapters=[3]).marked(report()).points == (POINTS["3.1"] + POINTS["3.2"], HIGHEST)
+
+
+def test_an_assignment_says_what_counts(read):
+    found = read('chapters = [3]\nlate_percent = 50\n[points]\n"3.1" = 10\n"3.3" = 0')
+    most = HIGHEST + 10 - POINTS["3.1"] - POINTS["3.3"]
+    assert found.marked(report()).points == (10 + POINTS["3.2"], most)
+    late = found.marked(report(late=True))
+    assert late.points == ((10 + POINTS["3.2"]) / 2, most) and "50 %" in late.remarks[0]
+
+
+def test_a_new_assignment_counts_as_the_course_does_and_never_replaces_one(read, tmp_path):
+    said = rules.write_new(tmp_path / "downloads", [3], POINTS)
+    assert f"{HIGHEST} points" in said
+    assert read().marked(report()) == read(chapters=[3]).marked(report())
+    with pytest.raises(SystemExit, match="is there already"):
+        rules.write_new(tmp_path / "downloads", [3], POINTS)
+
+
+@pytest.mark.parametrize("who", ["Jane Doe", "doejane", "77"])
+def test_adjustments_reach_points_page_and_table_as_the_instructors(who, read, tmp_path):
+    text = (
+        f"student,exercise,points,comment,excused\n{who},3.3,1.5,half of it,\n{who},,2,for the talk,\n{who},3.1,,,yes\n"
+    )
+    found = read(adjustments=text, chapters=[3])
+    assert found.marked(report()).points == (POINTS["3.2"] + 1.5 + 2, HIGHEST - POINTS["3.1"])
+    assert found.marked(report(Student("roe", "John Roe"))).points == (POINTS["3.1"] + POINTS["3.2"], HIGHEST)
+    book = pages.Book(tmp_path, found)
+    book.add(report())
+    book.close()
+    page = (tmp_path / "feedback/doejane.html").read_text(encoding="utf-8")
+    assert "Your instructor gave 1.5 points for this exercise. half of it" in page
+    assert "Your instructor added 2 points. for the talk" in page and "excused you from this exercise" in page
+    with open(tmp_path / "grades.csv", encoding="utf-8-sig", newline="") as file:
+        rows = {row["exercise"]: row for row in csv.DictReader(file)}
+    assert rows["3.3"]["points"] == "1.5" and rows["3.1"]["max_points"] == "0"
+
+
+def test_who_is_excused_from_all_gets_nothing_filled_in(read, tmp_path):
+    found = read(adjustments="student;excused\nJane Doe;x\n", chapters=[3])
+    book = pages.Book(tmp_path, found)
+    book.add(report())
+    assert book.scores == []
+
+
+def test_a_submission_can_be_graded_again_without_a_change(read):
+    found = read(adjustments="student,regrade\n77,yes\n", chapters=[3])
+    assert found.wants_again(JANE) and not found.wants_again(Student("roe", "John Roe"))
+
+
+@pytest.mark.parametrize(
+    "toml, adjustments, words",
+    [
+        ("chapters = [", "", "assignment.toml: "),
+        ("chapters = [9]", "", "chapters 1 to 8"),
+        ('chapters = [3]\n[points]\n"3.99" = 1', "", "3.99 = 1 is no exercise"),
+        ('chapters = [3]\n[points]\n"3.1" = "two"', "", "no exercise of the course with a number"),
+        ("chapters = [3]\nlate = 3", "", "no setting 'late'"),
+        ("chapters = [3]\nlate_percent = 200", "", "0 to 100"),
+        ("late_percent = 0", "", "Say which chapters count"),
+        ("chapters = [3]", "student,mark\nx,1\n", "no column 'mark'"),
+        ("chapters = [3]", "student,points\nx,much\n", "row 2: 'much' is no number"),
+        ("chapters = [3]", "student,exercise\nx,3.99\n", "row 2: it needs a student, and an exercise"),
+    ],
+)
+def test_what_makes_no_sense_is_one_sentence(toml, adjustments, words, read):
+    with pytest.raises(SystemExit, match=words) as end:
+        read(toml, adjustments)
+    assert "\n" not in str(end.value)

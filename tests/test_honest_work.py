@@ -1,0 +1,127 @@
+"""Honest work counts: what `check` says right in the student's own notebook is right for the grader."""
+
+import json
+
+import pytest
+
+from course_utils.grading import grader
+from course_utils.grading.records import Student, Task
+from course_utils.grading.unpacking import unpacked
+from course_utils.judging.result import NOT_YET, RIGHT
+from tests.support import handed_in
+from tests.support.handed_in import NAME, notebook, packed, zipped
+from tests.support.sandboxes import BEST, other_way, sandbox  # noqa: F401
+
+ANSWER = "def my_causal_weights(scores):\n    T = scores.shape[-1]\n"
+SOFTMAX = "scores.masked_fill({}, -torch.inf).softmax(-1)"
+MASK = f"{ANSWER}    return {SOFTMAX.format('mask[:T, :T].bool()')}"
+
+
+def status(sandbox, *files):
+    """(status of exercise 3.2, its remarks) in a submission of [(parts of the name, bytes)]."""
+    *_, (made, _) = grader.reports(Task(Student("jane", "Jane"), list(files), [], "", 60), sandbox)
+    entry = next(entry for entry in made.graded if entry.result.id == "3.2")
+    return entry.result.status, entry.remarks
+
+
+def around(answer, before=(), after=(), below=()):
+    """A notebook with an answer to 3.2 and cells around it: before it, between it and its check, and below that."""
+    made = notebook({"3.2": answer})
+    place = next(k for k, cell in enumerate(made["cells"]) if cell["id"] == "exercise-3-2")
+    cell = lambda text: {"cell_type": "code", "source": text, "metadata": {}, "outputs": []}
+    parts = [made["cells"][:place], map(cell, before), made["cells"][place : place + 1], map(cell, after)]
+    check = next(k for k, cell in enumerate(made["cells"]) if cell["id"] == "check-3-2")
+    parts += [made["cells"][place + 1 : check + 1], map(cell, below), made["cells"][check + 1 :]]
+    made["cells"] = [cell for part in parts for cell in part]
+    return [((NAME,), packed(made))]
+
+
+BY_STATE = {
+    "changed in place": around(MASK, ["mask = torch.ones(99, 99)", "mask.triu_(1)"]),
+    "appended": around(
+        f"{ANSWER}    for step in steps: scores = step(scores)\n    return scores",
+        ["steps = []", "def hide(s): return " + SOFTMAX.format("torch.ones(s.shape[-1], s.shape[-1]).triu(1).bool()")
+         .replace("scores", "s"), "steps.append(hide)"],
+    ),
+    "setattr": around(
+        MASK.replace("mask[", "Box.mask["), ["class Box: pass", "setattr(Box, 'mask', torch.ones(99, 99).triu(1))"]
+    ),
+    "a dict that is updated": around(
+        MASK.replace("mask[", "kept['mask']["), ["kept = dict()", "kept.update(mask=torch.ones(99, 99).triu(1))"]
+    ),
+    "a loop": around(
+        MASK, ["mask = torch.zeros(99, 99)\nrows = [mask]", "for t in range(99):\n    rows[0][t, t + 1 :].fill_(1)"]
+    ),
+    "a helper below": around(
+        f"{ANSWER}    return helper(scores, T)",
+        after=["def helper(s, T): return s.masked_fill(torch.ones(T, T).triu(1).bool(), -torch.inf).softmax(-1)"],
+    ),
+    "a GPU": around(
+        f"{ANSWER}    scores = scores.cuda()\n    return {SOFTMAX.format('torch.ones(T, T).cuda(0).triu(1).bool()')}"
+    ),
+    "a device": around(
+        f"{ANSWER}    hidden = torch.ones(T, T, device=device).triu(1).bool()\n"
+        f"    return {SOFTMAX.format('hidden')}.to('cuda:0')", ["device = torch.device('cuda')"],
+    ),
+}  # fmt: skip
+AS_BEFORE = {
+    "compiled": around("@torch.compile\n" + handed_in.RIGHT),
+    "compiled with settings": around("@torch.compile(dynamic=True)\n" + handed_in.RIGHT),
+    "much data": around(handed_in.RIGHT, ["data = [" + "1.25, " * 50_000 + "]"]),
+    "a module beside": [
+        *around(f"from mine import hidden\n{ANSWER}    return {SOFTMAX.format('hidden(T)')}"),
+        (("mine.py",), b"import torch\nfrom sizes import one\ndef hidden(T): return torch.ones(T, T).triu(one).bool()"),
+        (("sizes.py",), b"one = 1"),
+    ],
+    "a zip with an environment": [
+        (
+            ("work.zip",),
+            zipped(
+                {f"hw/venv/lib/python3/site-packages/p{k}/x.py": b"" for k in range(3000)}
+                | {f"hw/env/{k}.ipynb": b"{}" for k in range(50)}
+                | {f"hw/{NAME}": packed(notebook({"3.2": handed_in.RIGHT}))}
+            ),
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize("case", [*BY_STATE, *AS_BEFORE])
+def test_honest_work_counts(case, sandbox):
+    found, remarks = status(sandbox, *(BY_STATE | AS_BEFORE)[case])
+    assert found == RIGHT
+    assert bool(remarks) == (case in BY_STATE)
+
+
+@pytest.mark.parametrize("case", BY_STATE)
+def test_by_names_alone_it_would_not(case, sandbox, monkeypatch):
+    monkeypatch.setattr(grader, "ran_whole", lambda *what: None)
+    assert status(sandbox, *BY_STATE[case])[0] == NOT_YET
+
+
+def test_the_remark_names_the_lines_that_it_needs(sandbox):
+    _, (remark,) = status(sandbox, *BY_STATE["changed in place"])
+    assert "`mask.triu_(1)`" in remark
+
+
+def test_what_stands_below_the_check_does_not_count(sandbox):
+    assert status(sandbox, *around(MASK, ["mask = torch.ones(99, 99)"], below=["mask.triu_(1)"]))[0] == NOT_YET
+
+
+def test_a_cell_of_another_chapter_costs_nothing_where_marks_are_lost(sandbox):
+    made = notebook({"3.2": handed_in.RIGHT}, marks=False)
+    made["cells"].append({"cell_type": "code", "id": "exercise-5-1", "source": "x = 1", "metadata": {}})
+    assert status(sandbox, ((NAME,), packed(made)))[0] == RIGHT
+
+
+def test_the_chapters_own_cells_do_not_run_without_need(sandbox):
+    """Training and figures of the course cost no answer its time."""
+    made = json.loads(around(MASK, ["mask = torch.ones(99, 99)", "mask.triu_(1)"])[0][1])
+    texts = grader.reading.read(NAME, packed(made)).up_to_check(0, grader.EXERCISES["3.2"], grader.handed_out())
+    ran = "\n".join(texts)
+    assert "mask.triu_(1)" in ran and "import torch" in ran and "show_" not in ran and len(ran) < 2000
+
+
+def test_of_an_environment_nothing_is_read():
+    handed = unpacked(AS_BEFORE["a zip with an environment"])
+    assert len(handed.notebooks) == 1 and not handed.modules and not handed.remarks
