@@ -8,6 +8,7 @@ COMMANDS = {  # each stands in a file of its name in launch/
     "test": "prove every guarantee once (--all: in every setting; --changed: what your edits can touch)",
     "grade": "for instructors: grade a folder of submissions",
     "build": "for maintainers: make the notebooks from solutions/*.py and run them",
+    "site": "for maintainers: make a website of the stored notebooks",
     "links": "for maintainers: set the repository's address, OWNER/REPO, everywhere",
 }
 

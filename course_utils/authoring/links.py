@@ -60,13 +60,17 @@ def without_address(code):
 
 def stamp(text, path, name, comment=""):
     """The text of a cell, or of a whole source whose prose stands behind `comment`, with the address in it."""
-    text = SETUP.sub(f'REPOSITORY = "{name}"', text)
+    text = without_badge(SETUP.sub(f'REPOSITORY = "{name}"', text), comment)
     blank = comment.rstrip() + "\n"
-    text = re.sub(rf"^{comment}\[!\[Open in Colab\].*\n{blank}", "", text, flags=re.MULTILINE)
     if name:
         title = re.compile(rf"^{comment}# Chapter .*\n{blank}", re.MULTILINE)
         text = title.sub(lambda found: f"{found[0]}{comment}{badge(path, name)}\n{blank}", text, count=1)
     return text
+
+
+def without_badge(text, comment=""):
+    """The text without the button that opens Colab."""
+    return re.sub(rf"^{comment}\[!\[Open in Colab\].*\n{comment.rstrip()}\n", "", text, flags=re.MULTILINE)
 
 
 def badge(path, name):
