@@ -9,6 +9,7 @@ import nbformat
 from sphinx.cmd.build import build_main
 
 from course_utils import repository
+from course_utils.authoring import links
 from course_utils.repository import ROOT
 from course_utils.site import chapter_page, glossary, ledger_page, start_page
 
@@ -41,7 +42,7 @@ def write_sources(folder):
         nbformat.write(page, folder / f"{topic}.ipynb")
         shutil.copy(ROOT / "notebooks" / f"{topic}.ipynb", folder / "downloads")
     texts = {
-        "ways": "# Ways to run a chapter\n",
+        "ways": links.link_page(address),
         "index": start_page.page(topics),
         "ledger": ledger_page.page(),
         "glossary": glossary.page(first),
