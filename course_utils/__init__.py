@@ -9,7 +9,7 @@ The rooms, from the ground up; each may import the ones above it here, and none 
     judging: the calls put to an answer, and what is said of its replies
     grading.sandbox.inside: where a stranger's code runs
     exercises, checking: the exercises, and what a learner calls
-    authoring: from sources to notebooks
+    authoring, site: from sources to notebooks, and to pages
     grading.platforms, grading.sandbox, grading: the same judging for a class
     launch, __main__: the commands
 

@@ -8,6 +8,8 @@ COMMANDS = {  # each stands in a file of its name in launch/
     "test": "prove every guarantee once (--all: in every setting; --changed: what your edits can touch)",
     "grade": "for instructors: grade a folder of submissions",
     "build": "for maintainers: make the notebooks from solutions/*.py and run them",
+    "site": "for maintainers: make a website of the stored notebooks",
+    "publish": "for maintainers: make what a push publishes: a copy with its address, a wheel, the site",
     "links": "for maintainers: set the repository's address, OWNER/REPO, everywhere",
 }
 
@@ -18,7 +20,7 @@ def main(arguments):
         sys.exit("The course needs Python 3.11 or newer; this is %d.%d." % sys.version_info[:2])
     if not arguments or arguments[0] not in COMMANDS:
         lines = ["usage: python3 -m course_utils COMMAND", ""]
-        lines += ["  %-7s%s" % line for line in COMMANDS.items()]
+        lines += ["  %-8s%s" % line for line in COMMANDS.items()]
         if arguments and arguments[0] not in ("-h", "--help"):
             sys.exit("There is no command %r.\n" % arguments[0] + "\n".join(lines))
         print("\n".join(lines))

@@ -24,6 +24,16 @@ def relative(path):
     return path.relative_to(ROOT).as_posix()
 
 
+def project():
+    """What pyproject.toml says."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
 def address():
     """OWNER/REPO as pyproject.toml has it; empty until one is set."""
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["course"]["repository"]
+    return project()["tool"]["course"]["repository"]
+
+
+def branch():
+    """The branch that links lead to."""
+    return project()["tool"]["course"]["branch"]

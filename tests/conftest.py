@@ -17,14 +17,16 @@ def absent(package):
     return False
 
 
-ABSENT = [name for name, _ in environment.pins(["tests/requirements.txt"]) if absent(name)]
+ABSENT = [name for name, _ in environment.pins(["site/requirements.txt", "tests/requirements.txt"]) if absent(name)]
 
 
 class PassedOver(pytest.Module):
     """A file of tests that cannot run here."""
 
     def collect(self):
-        pytest.skip(f"pip install -r tests/requirements.txt: {', '.join(ABSENT)} is missing here")
+        pytest.skip(
+            f"pip install -r site/requirements.txt -r tests/requirements.txt: {', '.join(ABSENT)} is missing here"
+        )
 
 
 def pytest_pycollect_makemodule(module_path, parent):

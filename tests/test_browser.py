@@ -14,7 +14,7 @@ import pytest
 from course_utils.repository import ROOT
 from tests.support import bare_clone, browser, stored
 from tests.support.comparing import same_text
-from tests.support.page import LIVE, by_keyboard, by_mouse, controls
+from tests.support.page import LIVE, VALUES, by_keyboard, by_mouse, controls
 
 pytestmark = browser.needs_chromium
 ONCE = "03_hiding_the_future"  # its figure has controls of several kinds
@@ -27,8 +27,6 @@ CHAPTERS = [
 ]
 SCREENSHOTS = ROOT / "tests/screenshots"
 SECONDS = 20  # for a picture to follow its control on a busy machine
-VALUES = """live => [...live.querySelectorAll("select, input")]
-    .map(input => ["radio", "checkbox"].includes(input.type) ? input.checked : input.value).join()"""
 ALL_RUN = """() => window.jupyterapp.shell.currentWidget.content.widgets
     .every(cell => cell.model.type !== "code" || cell.model.executionCount !== null)"""
 

@@ -1,6 +1,7 @@
-"""A chapter opened alone, as Colab would: no course beside it, the address set to (a clone that stands for) GitHub.
+"""A chapter opened alone, as Colab would: no course beside it, and it installs the wheel that it was published with.
 
-Once with the versions that the course pins; in every setting, each chapter with those that Colab has.
+Once with the versions that the course pins; in every setting, each chapter with those that Colab has, and one whose
+address was set by hand and which installs from (a clone that stands for) GitHub.
 """
 
 import json
@@ -23,6 +24,7 @@ from tests.support.comparing import same_picture_in_the_large, same_text
 
 LEARNERS = [path for path in stored.PATHS if path.parent.name == "notebooks"]
 OURS, COLABS = "our versions", "Colab's versions"
+BY_HAND = "an address set by hand"
 NAME = "ada/attention-course"
 
 
@@ -33,6 +35,9 @@ def colab(request, tmp_path_factory):
     course = bare_clone.copy(folder / "github")
     for command in ["init -q", "add -A", "-c user.name=x -c user.email=x@example.org commit -qm x"]:
         subprocess.run(["git", "-C", str(course), *command.split()], check=True)
+
+    build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(course)]
+    subprocess.run(build, check=True)
 
     venv.create(folder / "env", with_pip=True)
     python = folder / "env" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -75,12 +80,16 @@ def modules(folder):
     }
 
 
-def opened_alone(path, folder, name):
-    """A chapter in an otherwise empty folder, with its address set to `name`."""
-    shutil.rmtree(folder / "content", ignore_errors=True)
+def opened_alone(path, folder, name, wheel=None):
+    """A chapter in an otherwise empty folder, with its address set to `name`; it finds its wheel, if any, in a file."""
+    for installed in [folder / "content", *folder.glob("env/[Ll]ib/**/course_utils*")]:
+        shutil.rmtree(installed, ignore_errors=True)
     (folder / "content").mkdir()
     notebook = stored.read(path)
     links.stamp_notebook(notebook, repository.relative(path), name)
+    if wheel:
+        (setup,) = [cell for cell in notebook.cells if cell.id == "setup"]
+        setup.source = links.INSTALL.sub(wheel.as_uri(), setup.source)
     nbformat.write(notebook, folder / "content" / path.name)
     return NotebookClient(
         notebook, kernel_name="colab", timeout=300, resources={"metadata": {"path": str(folder / "content")}}
@@ -94,17 +103,21 @@ def as_on_colab(colab, monkeypatch):
         monkeypatch.setenv(name, value)
 
 
-CASES = [pytest.param(OURS, LEARNERS[0], id=f"{stored.name(LEARNERS[0])}-{OURS}")] + [
-    pytest.param(COLABS, path, id=f"{stored.name(path)}-{COLABS}", marks=pytest.mark.every_setting(COLABS))
-    for path in LEARNERS
+CASES = [
+    pytest.param(OURS, LEARNERS[0], True, id=f"{stored.name(LEARNERS[0])}-{OURS}"),
+    pytest.param(OURS, LEARNERS[0], False, id=BY_HAND, marks=pytest.mark.every_setting(BY_HAND)),
+    *[
+        pytest.param(COLABS, path, True, id=f"{stored.name(path)}-{COLABS}", marks=pytest.mark.every_setting(COLABS))
+        for path in LEARNERS
+    ],
 ]
 
 
-@pytest.mark.parametrize("colab, path", CASES, indirect=["colab"])
-def test_a_chapter_alone_installs_its_helpers_and_prints_what_is_stored(colab, path):
+@pytest.mark.parametrize("colab, path, published", CASES, indirect=["colab"])
+def test_a_chapter_alone_installs_its_helpers_and_prints_what_is_stored(colab, path, published):
     folder, _ = colab
     packages = [sorted(os.listdir(place)) for place in sys.path if place.endswith("site-packages")]
-    client = opened_alone(path, folder, NAME)
+    client = opened_alone(path, folder, NAME, next(folder.glob("*.whl")) if published else None)
     client.execute()
     (site,) = packages_in(folder / "env")
     assert modules(site) == modules(ROOT), "the helpers were installed"
@@ -121,8 +134,6 @@ def test_a_chapter_alone_installs_its_helpers_and_prints_what_is_stored(colab, p
 
 def test_without_an_address_the_setup_cell_says_what_to_do(colab):
     folder, _ = colab
-    for installed in folder.glob("env/[Ll]ib/**/course_utils"):
-        shutil.rmtree(installed)
     with pytest.raises(CellExecutionError) as stopped:
         opened_alone(stored.PATHS[0], folder, "").execute()
     assert stopped.value.evalue.startswith("course_utils is not here: open this notebook inside a clone")

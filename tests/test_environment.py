@@ -90,6 +90,31 @@ def test_a_stopped_install_says_how_to_go_on_and_the_next_start_does(clone):
     assert ask(clone, PIP_FIND_LINKS=str(clone.parent)).returncode == 0
 
 
+def test_a_folder_that_cannot_be_written_is_one_sentence(clone):
+    (clone / ".venv.lock").mkdir()  # so that not even root can write there
+    answer = ask(clone)
+    assert answer.returncode == 1 and answer.stderr.count("\n") == 1
+    assert "cannot be written by you" in answer.stderr and not (clone / ".venv").exists()
+
+
+@pytest.mark.parametrize("card", ["/usr/bin/nvidia-smi", None])
+def test_without_an_nvidia_card_torch_on_linux_is_the_cpu_build(card, monkeypatch):
+    monkeypatch.setattr(environment, "missing", lambda *_, **__: ["jupyterlab==4.6.6", "torch==2.13.0"])
+    monkeypatch.setattr(environment.sys, "platform", "linux")
+    monkeypatch.setattr(environment.shutil, "which", lambda name: card)
+    monkeypatch.setattr(environment.os.path, "exists", lambda path: False)
+    assert environment.cpu_torch(["requirements.txt"]) == (None if card else "torch==2.13.0")
+
+
+@pytest.mark.parametrize("status, words", [(0, ""), (1, "the next step takes the ordinary one")])
+def test_where_the_cpu_build_cannot_be_had_the_ordinary_one_comes_next(status, words, monkeypatch, capsys):
+    commands = []
+    monkeypatch.setattr(environment, "run", lambda command, verbose: (commands.append(command), (status, ""))[1])
+    environment.take_cpu_torch("torch==2.13.0", ["pip", "install"], False)
+    assert environment.CPU_INDEX in commands[0] and commands[0][-1] == "torch==2.13.0" and len(commands) == 1
+    assert words in capsys.readouterr().out and commands[0][commands[0].index("--timeout") + 1] == "10"
+
+
 def test_a_folder_that_is_no_environment_is_left_alone(clone):
     (clone / ".venv").mkdir()
     (clone / ".venv/notes.txt").write_text("mine")

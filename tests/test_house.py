@@ -168,7 +168,7 @@ def pinned(file):
     return {environment.canonical(name) for name, _ in environment.pins([file])}
 
 
-LEARNERS, TESTS = pinned("requirements.txt"), pinned("tests/requirements.txt")
+LEARNERS, TESTS = pinned("requirements.txt"), pinned("tests/requirements.txt") | pinned("site/requirements.txt")
 DECLARED = {"course_utils": LEARNERS | COURSE["brought"].keys() | COURSE["optional"].keys()}
 DECLARED["tests"] = DECLARED["course_utils"] | TESTS
 PACKAGES = packages_distributions()  # {name to import: packages to install}

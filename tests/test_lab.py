@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -22,11 +24,31 @@ def test_it_opens_the_first_chapter_and_stops_when_told_to(clone, signals):
     with server.lab(clone) as (process, address):
         first = sorted(path.name for path in stored.PATHS)[0]
         assert f"/lab/tree/work/{first}" in address and "token=" in address
+        said = (clone / "lab.log").read_text()
+        assert said.count("token=") == 1 and f"\n{address}\n" in said and len(said.splitlines()) <= 10, said
         assert (clone / "work" / first).read_bytes() == (clone / "notebooks" / first).read_bytes()
         for number in signals:
             process.send_signal(number)
         process.wait(timeout=30)
         assert not server.answers(address)
+
+
+def lab_command(clone, *options):
+    """Run the command to its end in a clone."""
+    command = [sys.executable, "-m", "course_utils", "lab", *options]
+    return subprocess.run(command, cwd=clone, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("option", ["--nobrowser", "--ServerApp.prot=9000"])
+def test_an_option_that_does_not_exist_is_refused(option, clone):
+    done = lab_command(clone, "--no-browser", option)
+    assert done.returncode == 1 and f"no option {option.partition('=')[0]}." in done.stderr
+    assert done.stderr.count("\n") == 1 and "http" not in done.stdout
+
+
+def test_verbose_shows_what_jupyterlab_says(clone):
+    with server.lab(clone, "--verbose"):
+        assert "jupyterlab | extension was successfully loaded" in (clone / "lab.log").read_text()
 
 
 def test_what_a_learner_changed_stays_and_new_chapters_appear(clone, monkeypatch):

@@ -12,10 +12,12 @@ from urllib.parse import quote
 from course_utils import files, repository
 from course_utils.repository import ROOT
 
-BRANCH = "main"
+PUBLISHED = "published"  # the branch of the stamped copy; its notebooks install one exact version
 
 PINNED = re.compile(r"""^(repository = )["'].*?["']""", re.MULTILINE)  # in pyproject.toml
 SETUP = re.compile(r'^REPOSITORY = ".*?"', re.MULTILINE)  # in a setup cell
+INSTALL = re.compile(r"(?<=%pip install -q --no-deps )\S+$", re.MULTILINE)  # there, too
+NEWEST = "git+https://github.com/{REPOSITORY}"
 
 
 def set_everywhere(name):
@@ -55,18 +57,24 @@ def stamp_notebook(notebook, path, name):
 
 def without_address(code):
     """A code cell's text as it is before an address is set."""
-    return SETUP.sub('REPOSITORY = ""', code)
+    return INSTALL.sub(NEWEST, SETUP.sub('REPOSITORY = ""', code))
 
 
 def stamp(text, path, name, comment=""):
     """The text of a cell, or of a whole source whose prose stands behind `comment`, with the address in it."""
-    text = SETUP.sub(f'REPOSITORY = "{name}"', text)
+    text = SETUP.sub(f'REPOSITORY = "{name}"', without_badge(without_address(text), comment))
+    if name and repository.branch() == PUBLISHED:
+        text = INSTALL.sub(wheel(name), text)
     blank = comment.rstrip() + "\n"
-    text = re.sub(rf"^{comment}\[!\[Open in Colab\].*\n{blank}", "", text, flags=re.MULTILINE)
     if name:
         title = re.compile(rf"^{comment}# Chapter .*\n{blank}", re.MULTILINE)
         text = title.sub(lambda found: f"{found[0]}{comment}{badge(path, name)}\n{blank}", text, count=1)
     return text
+
+
+def without_badge(text, comment=""):
+    """The text without the button that opens Colab."""
+    return re.sub(rf"^{comment}\[!\[Open in Colab\].*\n{comment.rstrip()}\n", "", text, flags=re.MULTILINE)
 
 
 def badge(path, name):
@@ -74,29 +82,51 @@ def badge(path, name):
     return f"[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab(path, name)})"
 
 
+def wheel(name):
+    """Where the wheel of this version lies, and stays when the next one comes."""
+    version = repository.project()["project"]["version"]
+    return f"https://github.com/{name}/releases/download/v{version}/course_utils-{version}-py3-none-any.whl"
+
+
 # --- pages made of links -------------------------------------------------------------------------------------------
 
 
 def colab(path, name):
     """Where Colab opens a notebook from GitHub."""
-    return f"https://colab.research.google.com/github/{name}/blob/{BRANCH}/{path}"
+    return f"https://colab.research.google.com/github/{name}/blob/{repository.branch()}/{path}"
 
 
 def binder(path, name):
-    """Where Binder builds environment.yml and opens a notebook in JupyterLab."""
-    return f"https://mybinder.org/v2/gh/{name}/{BRANCH}?labpath={quote(path, safe='')}"
+    """Where Binder builds .binder/ and opens a notebook in JupyterLab."""
+    return f"https://mybinder.org/v2/gh/{name}/{repository.branch()}?labpath={quote(path, safe='')}"
 
 
 def kaggle(path, name):
     """Where Kaggle imports a notebook from GitHub."""
-    return f"https://kaggle.com/kernels/welcome?src=https://github.com/{name}/blob/{BRANCH}/{path}"
+    return f"https://kaggle.com/kernels/welcome?src=https://github.com/{name}/blob/{repository.branch()}/{path}"
 
 
 def jupyterhub(path, name):
     """The part after the hub's own address that makes nbgitpuller fetch the course and open a notebook."""
     lab = quote(f"lab/tree/{name.partition('/')[2]}/{path}", safe="")
     repo = quote(f"https://github.com/{name}", safe="")
-    return f"https://HUB/hub/user-redirect/git-pull?repo={repo}&branch={BRANCH}&urlpath={lab}"
+    return f"https://HUB/hub/user-redirect/git-pull?repo={repo}&branch={repository.branch()}&urlpath={lab}"
+
+
+def download(path, name):
+    """The notebook's file."""
+    return f"https://raw.githubusercontent.com/{name}/{repository.branch()}/{path}"
+
+
+def codespaces(name):
+    """Where GitHub starts a machine with the course on it."""
+    return f"https://codespaces.new/{name}?ref={repository.branch()}"
+
+
+def site(name):
+    """Where GitHub Pages shows the site."""
+    owner, _, repo = name.partition("/")
+    return f"https://{owner.lower()}.github.io/{'' if repo.lower() == f'{owner.lower()}.github.io' else f'{repo}/'}"
 
 
 def write_pages():
@@ -122,22 +152,48 @@ def chapter_table(name):
     return "\n".join(lines) + "\n"
 
 
+HEAD = """\
+# Ways to open a chapter
+
+| way | what it costs | what it keeps |
+| --- | --- | --- |
+| **your machine**: `python3 -m course_utils lab` in a clone | Python 3.11 to 3.14, 2 GB | everything, in `work/` |
+| **Colab** | a Google account | what you save with File > Save a copy in Drive |
+| **Kaggle** | a Kaggle account; switch its internet on, under settings | what you save there |
+| **Binder** | nothing; some minutes until it starts | nothing: download your notebook before you leave |
+| **Codespaces** | a GitHub account; its free hours | everything, until you delete the codespace |
+| **your JupyterHub** | an account there; it needs nbgitpuller | everything, in your home folder |
+| **the site** | nothing; to read, not to run | nothing |
+"""
+
+UNKNOWN = """
+This copy of the course does not know its address on GitHub, so it has no links that open it elsewhere. Without them:
+
+1. Get the whole course: `git clone` it, or on its page on GitHub choose Code > Download ZIP and unpack that.
+2. In its folder, run `python3 -m course_utils lab`.
+
+Once the repository publishes itself, its branch `published` has this page with all links; the README leads there. Who
+wants them here, too, runs `python3 -m course_utils links OWNER/REPO`.
+"""
+
+
 def link_page(name):
     """The text of colab_links.md."""
-    head = "# Open a chapter without installing anything\n\n"
     if not name:
-        return head + "The course has no address yet. Set it with `python3 -m course_utils links OWNER/REPO`.\n"
+        return HEAD + UNKNOWN
+    places = (colab, kaggle, binder, jupyterhub, download)
     lines = [
-        "Made by `python3 -m course_utils links`. For your own JupyterHub, put its address in the place of `HUB`;",
-        "it needs nbgitpuller.",
         "",
-        "| notebook | Colab | Binder | Kaggle | JupyterHub |",
-        "| --- | --- | --- | --- | --- |",
+        f"Read it on [the site]({site(name)}). All of it at once: [Codespaces]({codespaces(name)}). For your own",
+        "JupyterHub, put its address in the place of `HUB` in the link.",
+        "",
+        f"| notebook | {' | '.join(place.__name__ for place in places)} |",
+        f"| --- |{' --- |' * len(places)}",
     ]
     for path in map(repository.relative, repository.stored()):
-        cells = [f"[{place.__name__}]({place(path, name)})" for place in (colab, binder, kaggle, jupyterhub)]
+        cells = [f"[{place.__name__}]({place(path, name)})" for place in places]
         lines.append(f"| {path} | {' | '.join(cells)} |")
-    return head + "\n".join(lines) + "\n"
+    return HEAD + "\n".join(lines) + "\n"
 
 
 def write(path, text):

@@ -14,7 +14,9 @@ from course_utils.authoring.code_digest import code_digest
 from course_utils.repository import ROOT
 
 EVERYTHING = "everything"
-ANYTHING = re.compile(r"(tests/)?requirements\.txt|pyproject\.toml|.*conftest\.py|tests/support/.*")  # behind all tests
+ANYTHING = re.compile(
+    r"((tests|site)/)?requirements\.txt|pyproject\.toml|.*conftest\.py|tests/support/.*"
+)  # behind all tests
 OF_CHAPTER = re.compile(r"(?:notebooks|solutions)/(\d\d)_.*")
 OF_EXERCISES = re.compile(
     r"(?:course_utils/exercises(?:/right_answers)?|tests/wrong_answers)/chapter_(\d+)\.(?:py|toml)"

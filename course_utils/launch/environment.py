@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from importlib.metadata import Distribution
 
 from course_utils.files import locked
@@ -31,6 +32,8 @@ assert sys.version_info >= (3, 11) and sys.prefix != sys.base_prefix and distrib
 """
 # pip settings of the user's that would lead an install past .venv
 ELSEWHERE = {"PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_DRY_RUN", "PIP_REQUIRE_HASHES", "PIP_PYTHON"}
+CANNOT_WRITE = f"{ROOT} cannot be written by you: clone the course into a folder of your own and run it there."
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"  # torch without the gigabytes of CUDA
 NO_PERMISSION = re.compile("Permission denied|Read-only file system")
 NO_SPACE = "No space left on device"
 NO_NETWORK = re.compile(
@@ -40,10 +43,10 @@ NO_NETWORK = re.compile(
 NO_MATCH = re.compile(r"No matching distribution found for (\S+)")
 
 
-def python_with(*files):
+def python_with(*files, verbose=False):
     """Path of a Python that has every pin in the requirements files, installing them if need be.
 
-    Ends the program with one sentence when that is impossible.
+    verbose: show all that pip says. Ends the program with one sentence when that is impossible.
     """
     for file in ["requirements.txt", *files]:
         if not (ROOT / file).is_file():
@@ -54,10 +57,13 @@ def python_with(*files):
         return sys.executable
     if not ready(files):
         waiting = "Another command is installing into .venv; waiting for it ..."
-        with locked(ROOT / ".venv.lock", waiting=waiting) as lock:
-            os.set_inheritable(lock.fileno(), True)  # an install that outlives a killed parent keeps it
-            if not ready(files):  # another start may have done it meanwhile
-                install(files)
+        try:
+            with locked(ROOT / ".venv.lock", waiting=waiting) as lock:
+                os.set_inheritable(lock.fileno(), True)  # an install that outlives a killed parent keeps it
+                if not ready(files):  # another start may have done it meanwhile
+                    install(files, verbose)
+        except OSError:
+            sys.exit(CANNOT_WRITE)
     return str(venv_python())
 
 
@@ -129,7 +135,7 @@ def usable(python):
         return False
 
 
-def install(files):
+def install(files, verbose=False):
     """Make .venv if there is none that works, and install what is missing."""
     for module in ["venv", "ensurepip"]:
         if importlib.util.find_spec(module) is None:
@@ -147,35 +153,74 @@ def install(files):
         for info in folder.glob("*.dist-info"):
             if not installed_whole(Distribution.at(info)):
                 shutil.rmtree(info)  # or pip would take the package for installed
-    print("Installing what the course needs. This happens once and takes some minutes.", flush=True)
-    requirements = [argument for file in files for argument in ("-r", str(ROOT / file))]
-    step([str(venv_python()), "-m", "pip", "--disable-pip-version-check", "install", *requirements])
+    # compiled where it is first imported: most of it never is
+    pip = [str(venv_python()), "-m", "pip", "--disable-pip-version-check", "install", "--no-compile"]
+    if torch := cpu_torch(files):
+        take_cpu_torch(torch, pip, verbose)
+    print("Installing what the course needs. This happens once and takes some minutes ...", flush=True)
+    step([*pip, *[argument for file in files for argument in ("-r", str(ROOT / file))]], verbose)
     left = missing(files, venv_packages(), whole=True)
     if left:
         sys.exit(f"pip finished, but these are still missing: {', '.join(left)}. Delete .venv and try again.")
 
 
-def step(command):
-    """Run a command, its progress in sight. When it fails, end with one sentence that says why."""
+def cpu_torch(files):
+    """The pin of torch where it is missing and the ordinary index has CUDA that nobody could use; or None."""
+    card = shutil.which("nvidia-smi") or os.path.exists("/proc/driver/nvidia")
+    wanted = [pin for pin in missing(files, venv_packages(), whole=True) if pin.startswith("torch==")]
+    return wanted[0] if wanted and sys.platform == "linux" and not card else None
+
+
+def take_cpu_torch(torch, pip, verbose):
+    """Install that build in a step of its own, which gives up within seconds: another step can do without it."""
+    print("Installing torch, the build for machines without an NVIDIA card (200 MB) ...", flush=True)
+    quickly = ["--index-url", CPU_INDEX, "--no-deps", "--retries", "1", "--timeout", "10"]
+    if run([*pip, *quickly, torch], verbose)[0]:
+        print("That build cannot be had from here: the next step takes the ordinary one, gigabytes more.", flush=True)
+
+
+def run(command, verbose):
+    """(status, complaints) of a command that can be stopped; how far it is shows in a terminal, or all that it says."""
     own = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
-    process = subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, errors="replace", env=own, close_fds=os.name == "nt"
-    )
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        complaints = process.communicate()[1]
-    except (KeyboardInterrupt, SystemExit):
-        process.terminate()
-        process.communicate()
-        sys.exit("\nStopped. Run the same command again to go on from here.")
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    if process.returncode == 0:
+    kept = {"stderr": subprocess.PIPE, "text": True, "errors": "replace", "env": own, "close_fds": os.name == "nt"}
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command, stdout=None if verbose else said, **kept)
+        before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+        try:
+            complaints = wait_for(process)
+        except (KeyboardInterrupt, SystemExit):
+            process.terminate()
+            process.communicate()
+            sys.exit("\nStopped. Run the same command again to go on from here.")
+        finally:
+            signal.signal(signal.SIGTERM, before)
+    return process.returncode, complaints
+
+
+def wait_for(process):
+    """The complaints of a process once it ends; until then, in a terminal, how much of .venv is there."""
+    while True:
+        try:
+            return process.communicate(timeout=1)[1]
+        except subprocess.TimeoutExpired:
+            if sys.stdout.isatty():
+                print(f"\r  {how_far()} packages in place ", end="\r", flush=True)
+
+
+def how_far():
+    """How many packages .venv holds."""
+    return sum(1 for folder in venv_packages() for _ in folder.glob("*.dist-info/RECORD"))
+
+
+def step(command, verbose=False):
+    """Run a command. When it fails, end with one sentence that says why."""
+    status, complaints = run(command, verbose)
+    if status == 0:
         return
     if NO_SPACE in complaints or shutil.disk_usage(ROOT).free < 20e6:
         sys.exit("The disk is full: make room (the course needs about 2 GB) and run the same command again.")
     if NO_PERMISSION.search(complaints):
-        sys.exit(f"{ROOT} cannot be written by you: clone the course into a folder of your own and run it there.")
+        sys.exit(CANNOT_WRITE)
     if NO_NETWORK.search(complaints):
         sys.exit(
             "The packages could not be downloaded: check the network (or the package index that pip is set to) "

@@ -1,6 +1,7 @@
 """python3 -m course_utils lab: open JupyterLab on the learner's own copy of the chapters.
 
-Everything after `lab` goes to JupyterLab as it is: `--no-browser`, `--port 9000`, ...
+`--verbose` shows all that pip and JupyterLab say. Everything else after `lab` goes to JupyterLab as it is:
+`--no-browser`, `--port 9000`, ...
 """
 
 import os
@@ -12,17 +13,25 @@ from course_utils.launch import environment
 from course_utils.repository import ROOT
 
 WORK = ROOT / "work"
+# only what a learner can act on, and no question about Jupyter's news
+QUIET = ["--Application.log_level=ERROR", "--LabApp.news_url=None"]
 
 
 def main(arguments):
     """Copy new chapters to work/, then become JupyterLab."""
-    python = environment.python_with("requirements.txt")
+    verbose = "--verbose" in arguments
+    others = [argument for argument in arguments if argument != "--verbose"]
+    python = environment.python_with("requirements.txt", verbose=verbose)
     first, *_ = copy_chapters()
+    print("Starting JupyterLab ...", flush=True)
     options = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/work/{first}"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         options.append("--allow-root")
     sign(python)
-    environment.take_over([python, "-m", "jupyterlab", *options, *arguments])
+    os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # a debugger's advice, at the start of each kernel
+    quiet = [] if verbose else QUIET
+    os.chdir(ROOT)
+    environment.take_over([python, "-m", "course_utils.launch.server", *options, *quiet, *others])
 
 
 def sign(python):

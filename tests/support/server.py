@@ -32,7 +32,7 @@ def wait_for(process, log):
     """The address that JupyterLab prints, once it answers there."""
     end = time.monotonic() + SECONDS
     while time.monotonic() < end and process.poll() is None:
-        printed = re.search(r"http://127\.0\.0\.1:\S+", log.read_text())
+        printed = re.search(r"http://localhost:\S+", log.read_text())
         if printed and answers(printed[0]):
             return printed[0]
         time.sleep(0.2)

@@ -1,0 +1,44 @@
+"""What a page keeps folded until a reader wants it, as MyST: hints, worked answers, the replies to a question."""
+
+import re
+
+from course_utils.exercises import EXERCISES, QUESTIONS
+
+CHOICE = re.compile(r"^\* \*\*(\w)\*\* (.*(?:\n +\S.*)*)\n?", re.MULTILINE)  # "* **a** words", on several lines
+
+
+def block(title, name, text):
+    """A text that is folded behind a title of one line. name: the place to link to."""
+    return f"::::{{dropdown}} {title}\n:name: {name}\n\n{text}\n::::\n"
+
+
+def help_with(id, code, explanation):
+    """The hints of exercise `id`, each folded, and its worked answer: code, and Markdown that explains it."""
+    hints = EXERCISES[id].hints
+    folded = [
+        block(f"Hint {number} of {len(hints)}", place("hint", id, number), words)
+        for number, words in enumerate(hints, start=1)
+    ]
+    worked = block("A worked answer", place("answer", id), f"```python\n{code}\n```\n\n{explanation}")
+    return "\n".join([*folded, worked])
+
+
+def question(id, text):
+    """The Markdown of question `id` with its choices as titles, each with the reply folded behind it."""
+    return CHOICE.sub(lambda found: block(choice(*found.groups()), place(id, found[1]), reply(id, found[1])), text)
+
+
+def place(*names):
+    """The name of a place on a page, also its id there: hint-1-2-3."""
+    return "-".join(map(str, names)).replace(".", "-").lower()
+
+
+def choice(letter, words):
+    """A choice as the title of a block."""
+    return f"**{letter}** {' '.join(words.split())}"
+
+
+def reply(id, letter):
+    """What there is to say to a choice."""
+    right = letter == QUESTIONS[id].right
+    return f"{'✓' if right else '✗'} {QUESTIONS[id].said[letter]}"

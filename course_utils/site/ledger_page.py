@@ -1,0 +1,46 @@
+"""The ledger as a page: each value that a source prints, and the cell that prints it here."""
+
+import tomllib
+
+from course_utils import repository
+from course_utils.site.chapter_page import anchor
+
+LONGEST = 60  # letters of a value; the cell shows all
+
+
+def page():
+    """The page in MyST's Markdown."""
+    ledger = tomllib.loads((repository.ROOT / "tests/ledger.toml").read_text(encoding="utf-8"))
+    parts = [section(name, source, ledger["value"]) for name, source in ledger["sources"].items()]
+    return "\n".join([HEAD, *parts])
+
+
+HEAD = """\
+# The ledger
+
+Five texts stand behind this course. Here is every number that they print, in their order, with the cell that prints it
+here, digit for digit, or the reason why none can. A test compares the two whenever anything changes.
+"""
+
+
+def section(name, source, values):
+    """A source with a table of its values."""
+    rows = [row(value) for value in values if value["source"] == name]
+    head = f"## {name}: {source['author']}\n\n{source['title']}\n\n| line | it prints | here |\n| --- | --- | --- |"
+    return "\n".join([head, *rows, ""])
+
+
+def row(value):
+    """A value's row."""
+    text = " ".join(value["text"].split()).replace("|", "\\|")
+    short = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+    return f"| {value['line']} | `{short}` | {where(value)} |"
+
+
+def where(value):
+    """Which cell prints a value, or why none does."""
+    place = anchor(value.get("chapter"), value.get("cell"))
+    cell = f"[chapter {value['chapter']}](#{place})" if "cell" in value else ""
+    if "cannot" not in value:
+        return cell or f"chapter {value['chapter']}"
+    return f"not shown: {value['cannot']}; instead, {value['instead']}{f', {cell}' if cell else ''}"

@@ -1,0 +1,33 @@
+"""The first page: site/index.md with a live figure of the first chapter and the list of chapters in it."""
+
+import json
+
+from course_utils.repository import ROOT
+
+FIGURE, CHAPTERS, TREE = "<!-- figure -->", "<!-- chapters -->", "<!-- contents -->"
+
+
+def page(topics):
+    """The page in MyST's Markdown. topics: the chapters, ["01_some_topic", ...]."""
+    text = (ROOT / "site/index.md").read_text(encoding="utf-8")
+    text = text.replace(FIGURE, f"````{{raw}} html\n{live_figure(topics[0])}\n````")
+    text = text.replace(CHAPTERS, "\n".join(map(row, topics)))
+    return text.replace(TREE, "\n".join(topics))
+
+
+def live_figure(topic):
+    """The HTML of the first live figure in a chapter's stored outputs."""
+    outputs = [output for cell in notebook(topic)["cells"] for output in cell.get("outputs", [])]
+    pages = ("".join(output.get("data", {}).get("text/html", "")) for output in outputs)
+    return next(page for page in pages if 'class="course-figure"' in page)
+
+
+def row(topic):
+    """A chapter's row in the table."""
+    course = notebook(topic)["metadata"]["course"]
+    return f"| [{int(topic[:2])} · {course['title']}]({topic}.ipynb) | {course['summary']} | {course['minutes']} |"
+
+
+def notebook(topic):
+    """A learner's stored notebook."""
+    return json.loads((ROOT / "notebooks" / f"{topic}.ipynb").read_text(encoding="utf-8"))

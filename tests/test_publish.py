@@ -1,0 +1,132 @@
+"""What a push publishes: played for a new fork, in a copy, with nothing of GitHub's but the variable that names it."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+
+import pytest
+import yaml
+
+from course_utils import repository
+from course_utils.repository import ROOT
+from tests.support import bare_clone, stored
+
+NAME = "ada/attention-course"
+
+
+def git(folder, *arguments):
+    """Run git in a folder, as somebody."""
+    subprocess.run(["git", "-C", folder, "-c", "user.name=x", "-c", "user.email=x@example.org", *arguments], check=True)
+
+
+def publish(fork, target):
+    """Run the command in a fork, as the workflow does."""
+    command = [sys.executable, "-m", "course_utils", "publish", str(target)]
+    environment = os.environ | {"GITHUB_REPOSITORY": NAME}
+    return subprocess.run(command, cwd=fork, env=environment, capture_output=True, text=True)
+
+
+def contents(folder):
+    """{path: bytes} of all files below a folder."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def fork(tmp_path_factory):
+    """A new fork: a clone with a commit, without an address."""
+    folder = bare_clone.copy(tmp_path_factory.mktemp("push") / "fork")
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "first")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def made(fork):
+    """What a push of the fork publishes."""
+    done = publish(fork, fork.parent / "made")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return fork.parent / "made"
+
+
+def test_every_link_knows_the_fork_and_its_branch_and_the_fork_itself_is_untouched(fork, made):
+    for path in map(repository.relative, stored.PATHS):
+        address = f"https://colab.research.google.com/github/{NAME}/blob/published/{path}"
+        assert address in (made / "course" / path).read_text(encoding="utf-8")
+        assert address in (made / "course/colab_links.md").read_text(encoding="utf-8")
+        if path.startswith("notebooks/"):
+            page = (made / "site" / path.split("/")[1]).with_suffix(".html").read_text(encoding="utf-8")
+            assert f'href="{address}"' in page
+    assert subprocess.run(["git", "-C", fork, "status", "--porcelain"], capture_output=True).stdout == b""
+    assert NAME not in "".join(text.decode(errors="ignore") for text in contents(fork / "notebooks").values())
+
+
+def test_every_notebook_installs_the_wheel_that_was_made_with_it(made):
+    (wheel,) = made.glob("*.whl")
+    version = tomllib.loads((made / "course/pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    url = f"https://github.com/{NAME}/releases/download/v{version}/{wheel.name}"
+    for path in stored.PATHS:
+        (setup,) = [c for c in stored.read(made / "course" / repository.relative(path)).cells if c.id == "setup"]
+        assert f"%pip install -q --no-deps {url}\n" in setup.source
+
+
+def test_the_wheel_holds_what_solution_shows_and_no_notebook(made):
+    (wheel,) = made.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    for source in repository.sources():
+        assert f"course_utils/solutions/{source.name}" in names
+    assert not [name for name in names if name.endswith(".ipynb")]
+    of_package = [
+        path for path in (ROOT / "course_utils").rglob("*") if path.suffix in (".py", ".js", ".toml", ".html")
+    ]
+    assert {repository.relative(path) for path in of_package} <= set(names)
+
+
+@pytest.mark.every_setting("a second push")
+def test_a_second_push_changes_nothing_where_nothing_changed_and_leaves_old_notebooks_their_wheel(fork, made):
+    (old,) = made.glob("*.whl")
+    (fork / "README.md").write_text("New words.\n")
+    git(fork, "commit", "-qam", "words")
+    done = publish(fork, fork.parent / "words")
+    assert done.returncode == 0, done.stdout + done.stderr
+    before, after = contents(made), contents(fork.parent / "words")
+    assert {name for name in before | after if before.get(name) != after.get(name)} == {"course/README.md"}
+
+    (fork / "course_utils/validation.py").write_text("changed = True\n")
+    git(fork, "commit", "-qam", "code")
+    assert version(fork) != old.name.split("-")[1]
+
+
+def version(fork):
+    """The version that the fork's next push has."""
+    command = "from course_utils.launch import publish; print(publish.version())"
+    return subprocess.run([sys.executable, "-c", command], cwd=fork, capture_output=True, text=True).stdout.strip()
+
+
+def test_a_folder_with_something_in_it_is_refused(fork, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    done = publish(fork, tmp_path)
+    assert done.returncode == 1 and "is there already" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_clone_without_its_history_is_refused(fork, tmp_path):
+    git(tmp_path, "clone", "-q", "--depth", "1", fork.as_uri(), "shallow")
+    done = publish(tmp_path / "shallow", tmp_path / "made")
+    assert done.returncode == 1 and "--unshallow" in done.stderr and not (tmp_path / "made/course").exists()
+
+
+def test_the_workflow_does_what_the_command_makes():
+    (publishing,) = yaml.safe_load((ROOT / ".github/workflows/publish.yml").read_text(encoding="utf-8"))[
+        "jobs"
+    ].values()
+    steps = "\n".join(step.get("run", "") for step in publishing["steps"])
+    assert steps.index("course_utils test") < steps.index("course_utils publish made") < steps.index("gh release")
+    assert any(step.get("with", {}).get("fetch-depth") == 0 for step in publishing["steps"])
+
+
+def test_the_changelog_begins_with_this_version():
+    (newest, *_) = re.findall(r"(?m)^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    assert newest == repository.project()["project"]["version"]

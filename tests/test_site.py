@@ -1,0 +1,212 @@
+"""The site, built from the stored notebooks and opened from disk in Chromium, with no network."""
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from urllib.parse import unquote, urldefrag
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from course_utils import repository
+from course_utils.exercises import EXERCISES, QUESTIONS
+from course_utils.site import folded, glossary
+from course_utils.site.build import build
+from tests.support import browser, page, stored
+from tests.support.ledger import VALUES
+from tests.support.page import LIVE, VALUES, by_keyboard, by_mouse, controls
+
+LEARNERS = {path.stem: stored.read(path) for path in stored.PATHS if path.parent.name == "notebooks"}
+WORDS = {topic: stored.prose(notebook) for topic, notebook in LEARNERS.items()}
+ONCE = {"index", "03_hiding_the_future"}
+PAGES = [
+    pytest.param(name, id=name, marks=() if name in ONCE else pytest.mark.every_setting("every page of the site"))
+    for name in ["index", *LEARNERS, "ways", "glossary", "ledger", "search"]
+]
+LARGEST = 2_000_000  # bytes of a chapter, beside what all pages share
+WIDTHS = [360, 820, 1440]
+
+
+class Parts(HTMLParser):
+    """What a page links to, loads and can be linked to, and its pictures without words."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.links, self.loads, self.ids, self.silent = [], [], set(), []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        named = dict(attributes)
+        self.ids.add(named.get("id"))
+        if tag == "a" and "href" in named:
+            self.links.append(named["href"])
+        if tag in ("script", "link", "img", "iframe") and (found := named.get("src") or named.get("href")):
+            self.loads.append(found)
+        if tag == "img" and not (named.get("alt") or "").strip():
+            self.silent.append(named.get("src", "")[:60])
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The folder of the built site."""
+    folder = tmp_path_factory.mktemp("site") / "made"
+    subprocess.run([sys.executable, "-m", "course_utils", "site", str(folder)], cwd=repository.ROOT, check=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def parts(site):
+    """{name of a page: Parts}."""
+    return {path.name: Parts(path.read_text(encoding="utf-8")) for path in sorted(site.glob("*.html"))}
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """One browser for all."""
+    with page.chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def shown(chromium, site):
+    """A function that opens a page, and fails afterwards if anything was wanted from elsewhere."""
+    context = chromium.new_context(reduced_motion="reduce")
+    context.set_offline(True)
+    opened, wanted = context.new_page(), []
+    opened.on("request", lambda request: wanted.append(request.url))
+
+    def open_page(name, width=1280):
+        opened.set_viewport_size({"width": width, "height": 900})
+        opened.goto((site / f"{name}.html").as_uri())
+        return opened
+
+    yield open_page
+    context.close()
+    assert wanted and [url for url in wanted if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def test_a_folder_that_is_no_site_is_left_alone(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(SystemExit, match="is not a site"):
+        build(tmp_path)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+# --- what is on the pages ---------------------------------------------------------------------------------------------
+
+
+def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere(site, parts):
+    for name, found in parts.items():
+        assert [url for url in found.loads if re.match(r"(https?:)?//", url)] == [], name
+        for link in {*found.links, *found.loads}:
+            target, anchor = urldefrag(unquote(link))
+            target = target.partition("?")[0]
+            if re.match(r"\w+:", link):
+                continue
+            assert not target or (site / target).is_file(), f"{name} leads to {link}"
+            assert not anchor or anchor in parts[target or name].ids, f"{name} leads to {link}"
+
+
+def test_every_page_can_be_reached_from_the_first(parts):
+    reached, waiting = set(), {"index.html"}
+    while waiting:
+        reached |= waiting
+        waiting = {urldefrag(link)[0] for name in waiting for link in parts[name].links} & parts.keys() - reached
+    assert {f"{topic}.html" for topic in LEARNERS} | {"ledger.html", "glossary.html", "ways.html"} <= reached
+
+
+def test_every_picture_has_its_words_and_no_chapter_is_too_large(site, parts):
+    for topic, notebook in LEARNERS.items():
+        assert parts[f"{topic}.html"].silent == []
+        text = (site / f"{topic}.html").read_text(encoding="utf-8")
+        alts = [alt for cell in stored.code_cells(notebook) for _, alt in stored.pictures(cell)]
+        assert alts and all(alt.partition('"')[0] in text for alt in alts)
+        pictures = {site / url for url in parts[f"{topic}.html"].loads if url.startswith("_images/")}
+        assert len(text.encode()) + sum(path.stat().st_size for path in pictures) < LARGEST
+
+
+def test_every_exercise_has_its_hints_and_a_worked_answer(parts):
+    for exercise in EXERCISES.values():
+        (ids,) = [parts[f"{topic}.html"].ids for topic in LEARNERS if int(topic[:2]) == exercise.chapter]
+        assert {folded.place("hint", exercise.id, number) for number in range(1, len(exercise.hints) + 1)} <= ids
+        assert folded.place("answer", exercise.id) in ids, exercise.id
+
+
+def test_the_ledger_page_has_every_value_and_links_every_cell(parts, site):
+    links = [link for link in parts["ledger.html"].links if "#chapter-" in link]
+    assert len(links) == sum("cell" in value for value in VALUES)
+    rows = (site / "ledger.html").read_text(encoding="utf-8").count("<tr")
+    assert rows == len(VALUES) + len({value["source"] for value in VALUES})
+
+
+def test_every_word_and_symbol_of_the_glossary_is_linked_from_a_chapter_and_back(parts):
+    linked = {urldefrag(link)[1] for topic in LEARNERS for link in parts[f"{topic}.html"].links}
+    for name in [name for group in glossary.entries() for name in group]:
+        assert glossary.anchor(name) in linked, f"site/glossary.toml: no chapter uses {name}"
+    back = [link for link in parts["glossary.html"].links if "#chapter-" in link]
+    assert len(back) == sum(map(len, glossary.entries()))
+
+
+# --- in the browser ---------------------------------------------------------------------------------------------------
+
+
+@browser.needs_chromium
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing_and_nothing_scrolls_sideways(name, shown):
+    for width in WIDTHS:
+        opened = shown(name, width)
+        assert opened.evaluate("document.documentElement.scrollWidth") <= width
+        for theme in ("light", "dark"):
+            opened.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+            found = Axe().run(opened).response["violations"]
+            assert not found, (width, theme, [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found])
+
+
+@browser.needs_chromium
+@pytest.mark.parametrize("name", PAGES[: len(LEARNERS) + 1])
+def test_every_figure_moves(name, shown):
+    opened = shown(name)
+    figures = opened.locator(LIVE).all()
+    assert len(figures) == (len(list(stored.live_figures(LEARNERS[name]))) if name in LEARNERS else 1)
+    for figure in figures:
+        for change in (by_keyboard, by_mouse):
+            for kind, control in controls(figure):
+                before = figure.evaluate(VALUES)
+                change(opened, kind, control)
+                assert change is by_mouse or figure.evaluate(VALUES) != before, f"{kind} does not hear the keyboard"
+
+
+@browser.needs_chromium
+@pytest.mark.parametrize("name", PAGES[1 : len(LEARNERS) + 1])
+def test_every_question_answers_and_every_exercise_keeps_its_answer_until_asked(name, shown):
+    opened = shown(name)
+    asked = [question for question in QUESTIONS.values() if f"Question {question.id[1:]}." in WORDS[name]]
+    assert asked
+    for question in asked:
+        for letter, said in question.said.items():
+            choice = opened.locator(f"#{folded.place(question.id, letter)}")
+            assert letters(said) not in letters(choice.inner_text())
+            choice.locator("summary").press("Enter")
+            assert letters(said) in letters(choice.inner_text())
+            assert ("✓" in choice.inner_text()) == (letter == question.right)
+    answers = opened.locator("details[id^=answer-]")
+    assert answers.count() and answers.evaluate_all("all => all.every(one => !one.open)")
+    answers.first.locator("summary").click()
+    assert answers.first.locator("pre").is_visible()
+
+
+def letters(text):
+    """A text without what Markdown, formulas and a typographer change."""
+    return re.sub(r"[\W_]", "", text)
+
+
+@browser.needs_chromium
+def test_search_finds_softmax_from_disk(shown):
+    opened = shown("index")
+    opened.goto(opened.url.replace("index.html", "search.html?q=softmax"))
+    opened.get_by_text("Search finished").wait_for()
+    results = opened.locator("ul.search li a")
+    assert results.count() >= len([name for name, text in WORDS.items() if "softmax" in text])
+    results.first.click()
+    assert "softmax" in opened.locator("main").inner_text().lower()
