@@ -1,7 +1,6 @@
 # ---
 # jupyter:
 #   course:
-#     minutes: 80
 #     summary: queries, keys and values; why scores are divided
 #     title: Trainable weights
 # ---
@@ -12,7 +11,7 @@
 # **Goal.** By the end you can give queries, keys and values a matrix each, say why scores are divided by
 # $\sqrt{d_k}$, and pack it all into a PyTorch module whose matrices can be trained.
 #
-# **Time.** About 80 minutes, exercises included. **You need** chapter 1: scores, softmax, context vectors.
+# **Time.** About 105 minutes, exercises included. **You need** chapter 1: scores, softmax, context vectors.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
 
@@ -258,7 +257,7 @@ print("two matrices are a mirror image:      ", torch.allclose(scores, scores.T)
 
 # %% [markdown]
 # ### Exercise 2.1 · Project, then score
-# 1 point · ★☆☆ · 4 minutes
+# 1 point · ★☆☆ · 5 minutes
 #
 # Write a function that takes one token's embedding `x` and scores it against every token of `inputs`. It must project
 # both sides first. Return plain scores: no division yet, no softmax.
@@ -636,7 +635,7 @@ print(sa_v2(inputs))
 
 # %% [markdown]
 # ### Exercise 2.3 · From a linear layer to a matrix
-# 1 point · ★★☆ · 4 minutes
+# 1 point · ★★☆ · 10 minutes
 #
 # Write a function that takes a linear layer without bias and returns the matrix $W$ for which `x @ W` is what the layer
 # computes. The check tries layers of several sizes. One is square, and with it a common mistake raises no error.
@@ -725,7 +724,7 @@ print("same numbers:", torch.allclose(sa_v2(batch)[0], sa_v2(inputs)))
 
 # %% [markdown]
 # ### Exercise 2.4 · Scaled dot-product attention in one function
-# 2 points · ★★☆ · 7 minutes
+# 2 points · ★★☆ · 10 minutes
 #
 # Write the four steps as one function of `x` and three matrices. The check tries it on sizes of which no two are equal,
 # so that a mixed-up shape shows. It also takes derivatives of your result, since the matrices are going to be trained.
@@ -756,7 +755,7 @@ check("2.4", my_self_attention)
 
 # %% [markdown]
 # ### Exercise 2.5 · A layer whose values have a width of their own
-# 3 points · ★★★ · 12 minutes
+# 3 points · ★★★ · 20 minutes
 #
 # Queries and keys are compared, so they need the same width, $d_k$. Values are only mixed: their width,
 # $d_\mathrm{out}$, may be another. Write self-attention as a layer for batches, with three linear layers `W_query`,

@@ -20,13 +20,14 @@ import nbformat
 
 from course_utils.authoring import links
 from course_utils.authoring.code_digest import code_digest
+from course_utils.authoring.minutes import minutes
 from course_utils.repository import ROOT
 
 HIDDEN_TESTS = re.compile(r"^### BEGIN HIDDEN TESTS\n.*?^### END HIDDEN TESTS\n", re.MULTILINE | re.DOTALL)
 CHOICE = re.compile(r'(answer\("Q[\d.]+", )"[a-z]"\)')
 SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION$", re.MULTILINE | re.DOTALL)
 
-HEADER = {"title", "summary", "minutes"}
+HEADER = {"title", "summary"}
 NAME = re.compile(r"[a-z0-9-]{1,64}")
 HEADING = re.compile(r"^### Exercise (\S+) · .*\n(\d+) points? ·", re.MULTILINE)
 METADATA = {
@@ -62,6 +63,8 @@ def notebooks(source: Path, address: str):
     name_cells(solved)
     mark_for_nbgrader(solved)
     learners = for_learners(solved)
+    for notebook in (solved, learners):
+        notebook.metadata.source["minutes"] = minutes(learners.cells)
 
     made = {
         ROOT / "solutions" / f"{source.stem}.ipynb": solved,

@@ -38,7 +38,6 @@ PROJECTED_SCORES = Exercise(
     name="my_projected_scores",
     points=1,
     difficulty=1,
-    minutes=4,
     why=(
         "A token asks with one vector and is asked with another: that is what lets a score differ in the two"
         " directions."
@@ -76,7 +75,6 @@ SCALED_WEIGHTS = Exercise(
     name="my_scaled_weights",
     points=2,
     difficulty=1,
-    minutes=5,
     why="A score adds up d_k products, so its spread grows like √d_k; divided by that, softmax gets scores of size 1.",
     hints=(
         "Scores of all pairs first: a row per query. What is divided, the scores or the weights?",
@@ -111,7 +109,6 @@ MATRIX = Exercise(
     name="my_matrix",
     points=1,
     difficulty=2,
-    minutes=4,
     why=(
         "`nn.Linear` stores its matrix transposed. Knowing that, you can move weights between any two ways of writing a"
         " layer."
@@ -153,7 +150,6 @@ SELF_ATTENTION = Exercise(
     name="my_self_attention",
     points=2,
     difficulty=2,
-    minutes=7,
     why=(
         "Project, score, weigh with scaling, mix: these four steps, with one more idea per chapter, are all of"
         " attention."
@@ -202,7 +198,6 @@ MY_SELF_ATTENTION = Exercise(
     name="MySelfAttention",
     points=3,
     difficulty=3,
-    minutes=12,
     why=(
         "Queries and keys need a common width, since they are compared; values may have any other. Only d_k enters the"
         " scale, whatever comes out at the end."

@@ -7,6 +7,8 @@ from functools import cached_property
 from course_utils.exercises import solutions
 from course_utils.judging import calls, replies
 
+MINUTES = {1: 5, 2: 10, 3: 20}  # that an exercise takes, by its difficulty
+
 
 @dataclass(frozen=True)
 class Exercise:
@@ -16,7 +18,8 @@ class Exercise:
     gentle to oracle. make_calls: () -> the calls put to an answer, the same each time. oracle: call -> what each value
     in the reply should be (None where only `properties` decide). properties: each case -> None, or a sentence on what
     is wrong; each is asked only of an answer that has those before it.
-    map: value -> a matrix of weights to draw, or None.
+    map: value -> a matrix of weights to draw, or None. free: any numbers that have the properties are right (a puzzle),
+    so an answer is not held against others to explain it.
     """
 
     id: str
@@ -24,18 +27,23 @@ class Exercise:
     name: str
     points: int
     difficulty: int
-    minutes: int
     why: str
     hints: tuple[str, ...]
     make_calls: Callable
     oracle: Callable
     properties: tuple[Callable, ...] = ()
     map: Callable | None = None
+    free: bool = False
 
     @property
     def chapter(self):
         """The number of its chapter."""
         return int(self.id.split(".")[0])
+
+    @property
+    def minutes(self):
+        """How long it takes."""
+        return MINUTES[self.difficulty]
 
     @cached_property
     def calls(self):
