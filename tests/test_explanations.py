@@ -48,8 +48,9 @@ def heard(id, code):
             "Line 4",
         ),
         (
-            "2.2",
-            "def my_scaled_weights(q, k):\n    return torch.softmax(q @ k.T / k.shape[-1] ** 1 / 2, dim=-1)\n",
+            "2.3",
+            "def my_self_attention(x, W_q, W_k, W_v):\n    q, k = x @ W_q, x @ W_k\n"
+            "    return torch.softmax(q @ k.T / k.shape[-1] ** 1 / 2, dim=-1) @ (x @ W_v)\n",
             "1 / 2",
         ),
         ("1.3", LOOPS, "Line 3"),

@@ -1,5 +1,6 @@
 """What an exercise is: data, and a plain-loop oracle that knows the right results."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -76,3 +77,29 @@ class Question:
     id: str
     right: str
     said: dict[str, str]
+
+
+@dataclass(frozen=True)
+class FillIn:
+    """A question to answer with a word, a number or a line of code.
+
+    id: "M2.1" where it asks from memory for what an earlier chapter taught, "S2.1" where it is a step on the way to an
+    exercise. asks: its words. right: a pattern for all right answers, in small letters. said: what there is to say,
+    with the answer in it. back: (chapter, heading) where it is found.
+    """
+
+    id: str
+    asks: str
+    right: str
+    said: str
+    back: tuple[int, str]
+
+    @property
+    def from_memory(self):
+        """Whether it comes up again (`review`)."""
+        return self.id.startswith("M")
+
+    def accepts(self, text):
+        """Whether an answer is right, however it is written."""
+        plain = re.sub(r"\s+", " ", text.strip().lower()).removeprefix("the ").rstrip(".!")
+        return re.fullmatch(self.right, plain) is not None

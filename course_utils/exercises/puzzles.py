@@ -205,10 +205,9 @@ def excess(tried, wrong, names):
     pairs = {}
     for (reading, head), rows in zip(tried, wrong):
         for row in np.flatnonzero(rows):
-            asker = quoted(reading, row) if reading.askers else reading.kinds[row]
             found, wanted = (by_name(names(reading), each.weights[row]) for each in (head, reading))
             for name in found:
-                pairs.setdefault((asker, name), []).append((found[name], wanted[name]))
+                pairs.setdefault((quoted(reading, row), name), []).append((found[name], wanted[name]))
     means = {pair: np.mean(each, axis=0) for pair, each in pairs.items()}
     return max(means.items(), key=lambda entry: entry[1][0] - entry[1][1])
 
@@ -240,13 +239,15 @@ def fits(found, wanted):
 
 def instead(pairs):
     """A sentence on what is handed on: something else that the words have, or a multiple of it; "" for neither."""
+    found, wanted = (np.concatenate([np.ravel(part) for part in parts]) for parts in zip(*map(counted_parts, pairs)))
+    if not np.abs(found).max() > 1e-6:
+        return " It hands on nothing."
     for name in pairs[0][0].things:
         if all(fits_thing(reading, head, name) for reading, head in pairs):
             return f" What it hands on is {name}."
-    found, wanted = (np.concatenate([np.ravel(part) for part in parts]) for parts in zip(*map(counted_parts, pairs)))
     factor = found @ wanted / max(wanted @ wanted, 1e-9)
     close = np.abs(found - factor * wanted).max() <= MISPLACED * max(np.abs(factor * wanted).max(), 1e-9)
-    return f" What it hands on is {factor:.2f} times that." if close and abs(factor) > 1e-3 else ""
+    return f" What it hands on is {factor:.2f} times that." if close else ""
 
 
 def fits_thing(reading, head, name):
