@@ -28,6 +28,7 @@ __all__ = [
     "MultiHeadAttentionWrapper",
     "SelfAttention_v1",
     "SelfAttention_v2",
+    "masked_softmax",
 ]
 
 
@@ -164,6 +165,13 @@ class MultiHeadAttention(nn.Module):
         return self.out_proj(self.merge(weights @ values))  # (B, T, d_out)
 
 
+def masked_softmax(scores, hidden):
+    """Weights (..., T, S): rows sum to 1, or to 0 where every key is hidden. hidden: True where; fits scores."""
+    lowest = torch.finfo(scores.dtype).min  # finite, since a row of -inf alone would be nan
+    weights = torch.softmax(scores.masked_fill(hidden, lowest), dim=-1)
+    return weights.masked_fill(hidden, 0.0)
+
+
 class CrossAttention(nn.Module):
     """Multi-head attention over a sequence of its own or another: T tokens ask, S tokens answer.
 
@@ -201,9 +209,7 @@ class CrossAttention(nn.Module):
             return torch.softmax(scores, dim=-1)  # (B, num_heads, T, S)
 
         check_mask(mask, scores)
-        mask = mask.unsqueeze(-3)  # (B, T, S) -> (B, 1, T, S): the same for every head
-        weights = torch.softmax(scores.masked_fill(mask, -torch.inf), dim=-1)  # (B, num_heads, T, S)
-        return weights.masked_fill(mask, 0.0)  # where a row sees no key: 0 instead of nan
+        return masked_softmax(scores, mask.unsqueeze(-3))  # (B, T, S) -> (B, 1, T, S): the same for every head
 
     def forward(self, query_input, key_input, value_input, mask=None):
         weights = self.weights(query_input, key_input, mask)  # (B, num_heads, T, S)
@@ -216,10 +222,15 @@ class CrossAttention(nn.Module):
 
 
 class FusedMultiHeadAttention(MultiHeadAttention):
-    """MultiHeadAttention by PyTorch's own kernel, which never stores a whole (T, T) table of weights."""
+    """MultiHeadAttention by PyTorch's own kernels.
+
+    The fast ones store no (T, T) table of weights. On the CPU, dropout in training needs the slow one, which does.
+    """
 
     def forward(self, x):
         check_input(x, self.W_query.in_features, self.W_query.weight, longest=len(self.mask))
+        if x.dim() == 2:  # the fast kernels want a batch
+            return self.forward(x[None])[0]  # (1, T, d_in) -> (T, d_out)
         queries = self.split(self.W_query(x))  # (B, num_heads, T, head_dim)
         keys = self.split(self.W_key(x))  # (B, num_heads, T, head_dim)
         values = self.split(self.W_value(x))  # (B, num_heads, T, head_dim)
@@ -233,11 +244,12 @@ class CachedMultiHeadAttention(MultiHeadAttention):
     """MultiHeadAttention for generating: each call takes only the tokens that are new.
 
     x: the n newest tokens, (B, n, d_in). cache: None at first, then what the last call returned.
+    mask: hides more than the future does, as in CrossAttention; padding is (B, 1, T).
     Returns the output for the new tokens, (B, n, d_out), and the cache: keys and values of all T tokens
     so far, (B, num_heads, T, head_dim) each. T may be up to context_length.
     """
 
-    def forward(self, x, cache=None):
+    def forward(self, x, cache=None, mask=None):
         check_input(x, self.W_query.in_features, self.W_query.weight)
         queries = self.split(self.W_query(x))  # (B, num_heads, n, head_dim)
         keys = self.split(self.W_key(x))  # (B, num_heads, n, head_dim)
@@ -248,9 +260,10 @@ class CachedMultiHeadAttention(MultiHeadAttention):
         num_new, num_tokens = x.shape[-2], keys.shape[-2]
         check_room(num_new, num_tokens, len(self.mask))
 
-        scores = queries @ keys.transpose(-2, -1)  # (B, num_heads, n, T)
+        scores = queries @ keys.transpose(-2, -1) / self.head_dim**0.5  # (B, num_heads, n, T)
         hidden = self.mask[num_tokens - num_new : num_tokens, :num_tokens]  # the rows of the new tokens
-        scores = scores.masked_fill(hidden, -torch.inf)
-        weights = torch.softmax(scores / self.head_dim**0.5, dim=-1)  # (B, num_heads, n, T)
-        weights = self.dropout(weights)
+        if mask is not None:
+            check_mask(mask, scores)
+            hidden = hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)
+        weights = self.dropout(masked_softmax(scores, hidden))  # (B, num_heads, n, T)
         return self.out_proj(self.merge(weights @ values)), (keys, values)

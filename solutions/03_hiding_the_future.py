@@ -1,7 +1,6 @@
 # ---
 # jupyter:
 #   course:
-#     minutes: 80
 #     summary: tokens in batches, the causal mask, a proof that nothing leaks
 #     title: Hiding the future
 # ---
@@ -12,7 +11,7 @@
 # **Goal.** By the end you can build *causal* attention, in which no token sees the tokens after it: with `tril`, with
 # $-\infty$ before softmax, for one sentence and for a batch. And you can prove that nothing leaks.
 #
-# **Time.** About 80 minutes, exercises included. **You need** chapters 1 and 2: scores, softmax, queries, keys, values.
+# **Time.** About 110 minutes, exercises included. **You need** chapters 1 and 2: scores, softmax, queries, keys, values.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
 
@@ -199,7 +198,7 @@ print(torch.allclose(running, batch.cumsum(dim=1) / counts))
 
 # %% [markdown]
 # ### Exercise 3.1 · Running averages by a matrix product
-# 1 point · ★☆☆ · 4 minutes
+# 1 point · ★☆☆ · 5 minutes
 #
 # Compute the running averages of one sequence with a single matrix product, from `torch.tril`. Try it without softmax,
 # infinity or a loop.
@@ -288,7 +287,7 @@ print(context.shape)
 
 # %% [markdown]
 # ### Exercise 3.2 · Causal weights for a batch
-# 2 points · ★★☆ · 6 minutes
+# 2 points · ★★☆ · 10 minutes
 #
 # Write the middle of that head: from scores (already scaled) to causal weights. The check tries batches of other sizes
 # than ours, so take every size from `scores`.
@@ -482,7 +481,7 @@ print(torch.softmax(torch.tensor([0.0, 1.0, 200.0]), dim=-1))
 
 # %% [markdown]
 # ### Exercise 3.3 · Mask after softmax, and repair the rows
-# 2 points · ★★☆ · 6 minutes
+# 2 points · ★★☆ · 10 minutes
 #
 # Write the second half of the first way: from weights in which nothing is hidden to causal weights. It should take a
 # single table, a batch, or a batch with several heads: `...` stands for any dimensions in front.
@@ -593,7 +592,7 @@ answer("Q3.2", "c")
 
 # %% [markdown]
 # ### Exercise 3.4 · A causal mask that survives padding
-# 3 points · ★★★ · 10 minutes
+# 3 points · ★★★ · 20 minutes
 #
 # Build the mask for a batch in which some tokens are padding. A token may not see the future, and it may not see
 # padding, with one exception: every token may see itself, so that no row is empty. `True` means hidden.
@@ -800,7 +799,7 @@ live.show_masking(attention, inputs, tokens)
 
 # %% [markdown]
 # ### Exercise 3.5 · Does anything leak?
-# 1 point · ★☆☆ · 4 minutes
+# 1 point · ★☆☆ · 5 minutes
 #
 # Turn the proof into a function: from a table of influences to a verdict. Return Python's `True` or `False`. Only what
 # lies above the diagonal counts: a causal layer need not use all that it may see. A `nan` there is no proof, so the

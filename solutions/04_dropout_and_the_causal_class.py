@@ -1,7 +1,6 @@
 # ---
 # jupyter:
 #   course:
-#     minutes: 75
 #     summary: dropout, its factor and its masks; a causal class for batches
 #     title: Dropout and the causal class
 # ---
@@ -12,7 +11,7 @@
 # **Goal.** By the end you can say what dropout does to attention weights, in training and afterwards, and you have one
 # class that takes a batch of sentences, hides the future and drops weights: the layer that chapter 5 builds on.
 #
-# **Time.** About 75 minutes, exercises included. **You need** chapters 2 and 3: scaled scores and the
+# **Time.** About 115 minutes, exercises included. **You need** chapters 2 and 3: scaled scores and the
 # mask of $-\infty$.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
@@ -230,7 +229,7 @@ print("without the factor:", bool((average * (1 - p) - weights).abs().max() < 0.
 
 # %% [markdown]
 # ### Exercise 4.1 · Dropout from a given generator
-# 2 points · ★★☆ · 6 minutes
+# 2 points · ★★☆ · 10 minutes
 #
 # Write dropout for a tensor of any shape. Each number has a coin of its own, and the coins come from the generator that
 # is given. Do not seed it: each call goes on where the last one stopped. Two calls in a row must not drop the same
@@ -300,7 +299,7 @@ print(0.5 ** torch.arange(1, 7), "expected")
 
 # %% [markdown]
 # ### Exercise 4.2 · Which tokens attend to nothing?
-# 1 point · ★☆☆ · 4 minutes
+# 1 point · ★☆☆ · 5 minutes
 #
 # Write a function that names the rows that vanished, so that they need not surprise you. It must work for one matrix of
 # weights, for a batch of them, and for a batch with several matrices each.
@@ -360,7 +359,7 @@ print(torch.softmax(dropped_scores / keys.shape[-1]**0.5, dim=-1)[1])
 
 # %% [markdown]
 # ### Exercise 4.3 · Where dropout stands
-# 2 points · ★★☆ · 8 minutes
+# 2 points · ★★☆ · 10 minutes
 #
 # Put everything in order: from queries, keys and values to the context vectors of causal attention, with dropout. The
 # coins are tossed already: `kept` is `True` where a weight stays. It should take one sequence or a batch of them.
@@ -414,7 +413,7 @@ print("training:", dropout.training, "| changes nothing:",
 
 # %% [markdown]
 # ### Exercise 4.4 · Dropout as a layer
-# 2 points · ★★☆ · 6 minutes
+# 2 points · ★★☆ · 10 minutes
 #
 # Write such a layer yourself; try it without `nn.Dropout`. In training it drops, with new coins in each call. After
 # `.eval()` it returns `x` as it is. `self.training` is the switch that every `nn.Module` has.
@@ -823,7 +822,7 @@ with torch.no_grad():
 
 # %% [markdown]
 # ### Exercise 4.5 · One matrix instead of three
-# 4 points · ★★★ · 15 minutes
+# 4 points · ★★★ · 20 minutes
 #
 # Many models compute queries, keys and values with a single linear layer, three times as wide, and cut the result into
 # three. Write such a causal class: the layer is called `W_qkv` and has no bias, dropout works on the weights, and the

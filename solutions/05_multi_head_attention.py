@@ -1,7 +1,6 @@
 # ---
 # jupyter:
 #   course:
-#     minutes: 115
 #     summary: several heads, one matrix for all of them, the sizes of GPT-2
 #     title: Multi-head attention
 # ---
@@ -12,7 +11,7 @@
 # **Goal.** By the end you can write the attention layer of GPT-2: several causal heads that work side by side, computed
 # with one matrix product each for queries, keys and values. You can also say how many numbers such a layer learns.
 #
-# **Time.** About 115 minutes, exercises included. **You need** chapters 1 to 4: scores, weights, context vectors, the
+# **Time.** About 135 minutes, exercises included. **You need** chapters 1 to 4: scores, weights, context vectors, the
 # causal mask, dropout, and `CausalAttention`.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
@@ -241,7 +240,7 @@ print(count(model))
 
 # %% [markdown]
 # ### Exercise 5.1 · Heads side by side
-# 2 points · ★★☆ · 8 minutes
+# 2 points · ★★☆ · 10 minutes
 #
 # Close the cells above and write such a class yourself. Its heads are layers of the class `CausalAttention`; keep them
 # under any name you like, but so that PyTorch finds them. Biases for queries, keys and values are not needed.
@@ -276,7 +275,7 @@ check("5.1", MyHeads)
 
 # %% [markdown]
 # ### Exercise 5.2 · Two heads, two numbers
-# 1 point · ★☆☆ · 4 minutes
+# 1 point · ★☆☆ · 5 minutes
 #
 # This is an exercise of Raschka's book, a little more general. His wrapper with two heads gave four numbers per token;
 # how do you get two, with both heads? Your function gets the wrapper's class and should make one in which all heads
@@ -406,7 +405,7 @@ print(wrong[0, :, :, 0])
 
 # %% [markdown]
 # ### Exercise 5.3 · Split into heads
-# 2 points · ★★☆ · 6 minutes
+# 2 points · ★★☆ · 10 minutes
 #
 # Write the split so that it works with any sizes, and for a single sequence (T, d_out) as well as for a batch. Counting
 # dimensions from the end helps: `transpose(-3, -2)`.
@@ -576,7 +575,7 @@ live.show_shape_walk(x, num_heads=3, tokens=tokens)
 
 # %% [markdown]
 # ### Exercise 5.4 · Merge the heads
-# 2 points · ★★☆ · 5 minutes
+# 2 points · ★★☆ · 10 minutes
 #
 # Write the way back, again for any sizes, with and without a batch. What is merged need not be contiguous.
 
@@ -962,7 +961,7 @@ print(f"{biases:,} of {count_gpt2(12, 768):,}, which leaves {count_gpt2(12, 768)
 
 # %% [markdown]
 # ### Exercise 5.7 · The attention of GPT-2 small
-# 1 point · ★☆☆ · 4 minutes
+# 1 point · ★☆☆ · 5 minutes
 #
 # An exercise of Raschka's book: build the attention layer of GPT-2 small as GPT-2 has it, with its width, its heads and
 # its context length, dropout 0.1, and biases for queries, keys and values. Your function gets the class.

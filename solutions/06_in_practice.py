@@ -1,7 +1,6 @@
 # ---
 # jupyter:
 #   course:
-#     minutes: 120
 #     summary: padding, two sequences, one layer four ways, cost, a cache, 26 errors
 #     title: In practice
 # ---
@@ -12,7 +11,7 @@
 # **Goal.** By the end you can use attention as it stands in real programs: between two sequences, with padding, by
 # PyTorch's own functions, fast, and one token at a time. And when it goes wrong, you know where to look.
 #
-# **Time.** About 120 minutes, exercises included; the error clinic at the end is for looking things up. **You need**
+# **Time.** About 125 minutes, exercises included; the error clinic at the end is for looking things up. **You need**
 # chapters 3 to 5: masks, dropout, `MultiHeadAttention`.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
@@ -264,7 +263,7 @@ except ValueError as error:
 
 # %% [markdown]
 # ### Exercise 6.1 · A padding mask from lengths
-# 1 point · ★☆☆ · 4 minutes
+# 1 point · ★☆☆ · 5 minutes
 #
 # Write the mask as a function. It takes the lengths and the number of tokens after padding, and returns what
 # `CrossAttention` wants: `True` where a key is padding, in the shape $(B, 1, S)$.
@@ -441,7 +440,7 @@ print("first sequence, largest number:", wrong[0].abs().max().item())
 
 # %% [markdown]
 # ### Exercise 6.2 · One mask for the other camp
-# 2 points · ★★☆ · 6 minutes
+# 2 points · ★★☆ · 10 minutes
 #
 # A tokenizer returns `attention_mask` with a 1 for every real token and a 0 for padding. Make of it the mask that
 # `F.scaled_dot_product_attention` needs in a model that writes: a key takes part if it is real *and* not in the future.
@@ -810,7 +809,7 @@ print(f"{cache_bytes:,} bytes, {cache_bytes / 2**20:.0f} MiB for one sequence")
 
 # %% [markdown]
 # ### Exercise 6.3 · One step with a cache
-# 2 points · ★★☆ · 6 minutes
+# 2 points · ★★☆ · 10 minutes
 #
 # Write the step without the class. One new token comes with its query, key and value, and the cache holds those of the
 # tokens before. Return the context vector of the new token, and the longer keys and values. You need no mask. Why not?
@@ -863,7 +862,7 @@ print(torch.allclose(by_hand, grouped, atol=1e-6), f"{cache_bytes / 3 / 2**20:.0
 
 # %% [markdown]
 # ### Exercise 6.4 · Share the keys
-# 1 point · ★☆☆ · 4 minutes
+# 1 point · ★☆☆ · 5 minutes
 #
 # Repeat the heads of keys so that neighbours share: with 2 groups and 6 heads, heads 1 to 3 get the first group's keys
 # and heads 4 to 6 the second's.
@@ -1345,7 +1344,7 @@ print("fixed: ", bool(fixed.isinf().any()))
 
 # %% [markdown]
 # ### Exercise 6.5 · Three readings
-# 3 points · ★★★ · 10 minutes
+# 3 points · ★★★ · 20 minutes
 #
 # Write the first examination of an attention head. From its scores and weights say whether all rows sum to 1 (within
 # 1e-4), whether all weights on the future are 0, and what the scores were divided by. Take the last row for the

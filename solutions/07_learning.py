@@ -1,7 +1,6 @@
 # ---
 # jupyter:
 #   course:
-#     minutes: 75
 #     summary: a model that trains in seconds, the heads that copy, losses that lie
 #     title: Learning
 # ---
@@ -12,7 +11,7 @@
 # **Goal.** By the end you have trained a model that is nothing but attention, and found the two heads that do its work.
 # You have also seen two ways in which a low loss can lie.
 #
-# **Time.** About 75 minutes, exercises included; all trainings together take about a minute. **You need** chapters 1 to
+# **Time.** About 80 minutes, exercises included; all trainings together take about a minute. **You need** chapters 1 to
 # 5: the causal mask, dropout, and the class `MultiHeadAttention`.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
@@ -126,7 +125,7 @@ print(f"{0.01 * right + 0.99 * wrong:.4f}")
 
 # %% [markdown]
 # ### Exercise 7.1 · The loss of the next token
-# 2 points · ★★☆ · 6 minutes
+# 2 points · ★★☆ · 10 minutes
 #
 # Compute the losses of one sequence yourself; try it without `F.cross_entropy`. The scores in row $t$ speak about token
 # $t + 1$. So the last row has nothing to be compared with, and there are $T - 1$ losses. Scores may be large: the loss of
@@ -567,7 +566,7 @@ print("with the mask back, random part above 6:", test(cheat)[0] > 6)
 
 # %% [markdown]
 # ### Exercise 7.3 · The floor
-# 2 points · ★★☆ · 6 minutes
+# 2 points · ★★☆ · 10 minutes
 #
 # Tokens are rarely equally likely. If token $i$ comes with probability $p_i$, and nothing else can be known, the best
 # honest prediction gives token $i$ the probability $p_i$. Its average loss is the floor, $-\sum_i p_i \ln p_i$. It is
@@ -743,7 +742,7 @@ print("not in the rhyme, above 1:  ", loss_of("the maiden kissed the farmer") > 
 
 # %% [markdown]
 # ### Exercise 7.4 · Temperature
-# 1 point · ★☆☆ · 4 minutes
+# 1 point · ★☆☆ · 5 minutes
 #
 # Models that write are often given a **temperature**: the scores are divided by it before softmax. Below 1 the
 # likeliest token gains, and the text gets safe and dull; above 1 the others gain, and it gets wild. Divided by a small

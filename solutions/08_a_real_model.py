@@ -1,7 +1,6 @@
 # ---
 # jupyter:
 #   course:
-#     minutes: 75
 #     summary: pretrained weights in your class; what attention does not say
 #     title: A real model
 # ---
@@ -13,7 +12,7 @@
 # at all of its 72 heads. Then you test the story that such pictures tell, by changing one word. You can say what
 # attention weights explain and what they do not.
 #
-# **Time.** About 75 minutes, exercises included. **You need** chapters 1 to 6, above all `CrossAttention`, and once a
+# **Time.** About 100 minutes, exercises included. **You need** chapters 1 to 6, above all `CrossAttention`, and once a
 # network, to download 87 MiB. No other chapter needs that download.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
@@ -363,7 +362,7 @@ print("without it:", bool((without[1, :5] - alone).abs().max() < 1e-5))
 
 # %% [markdown]
 # ### Exercise 8.1 · The vectors of a batch of sentences
-# 2 points · ★★☆ · 6 minutes
+# 2 points · ★★☆ · 10 minutes
 #
 # `sentence_vector` takes the mean over all tokens. In a batch, that mean must leave out the padding. Write it for a
 # batch of context vectors. `is_padding` is `True` at padding, and every sentence has at least one real token.
@@ -514,7 +513,7 @@ print("layer 1, cat : mouse as before:", same)
 
 # %% [markdown]
 # ### Exercise 8.2 · Heads that turn
-# 2 points · ★★☆ · 6 minutes
+# 2 points · ★★☆ · 10 minutes
 #
 # Write the search for heads that turn by more than a hair: those that prefer the first word before the change and the
 # second word after it, each time by more than `margin`. Return `True` for every head that turns in this direction.
@@ -728,7 +727,7 @@ for number, layer in enumerate(encoder.layers):
 
 # %% [markdown]
 # ### Exercise 8.3 · How many tokens does a head look at?
-# 3 points · ★★★ · 8 minutes
+# 3 points · ★★★ · 20 minutes
 #
 # A row with all its weight on one token looks at 1 token, an even row over four tokens at 4. In between, $\exp(-\sum_j
 # w_j \ln w_j)$ is a good measure; what stands in the parentheses is called the **entropy** of the row. Write it for
@@ -791,7 +790,7 @@ for layer, head in [(5, 11), (4, 5), (4, 2), (4, 10)]:
 
 # %% [markdown]
 # ### Exercise 8.4 · Hear one head only
-# 1 point · ★☆☆ · 4 minutes
+# 1 point · ★☆☆ · 5 minutes
 #
 # The opposite experiment asks what one head says on its own. Write its heart: a *copy* of an `out_proj` matrix in which
 # only one head is heard. Heads are counted from 0. The original must stay as it is.

@@ -197,6 +197,60 @@ def test_the_fused_class_takes_the_textbook_class_weights_and_gives_the_same(dty
     assert all(torch.allclose(one, other, rtol=0, atol=10 * tolerance) for one, other in zip(*gradients))
 
 
+def kept_bytes(layer, x):
+    """How much a forward pass puts aside for the derivatives, each piece of memory once."""
+    kept = {}
+
+    def note(tensor):
+        kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        output = layer(x)  # as long as this lives, so does what is kept
+    del output
+    return sum(kept.values())
+
+
+@pytest.mark.parametrize("shape", [(1, 512, 16), (512, 16)], ids=["batch", "one sequence"])
+def test_the_fused_class_stores_no_table_of_weights(shape):
+    def heads_cost(layer_class):
+        one, four = (layer_class(16, 16, 512, 0.0, heads) for heads in (1, 4))
+        x = torch.rand(shape)
+        return kept_bytes(four, x) - kept_bytes(one, x)
+
+    three_tables = 3 * 512 * 512 * 4
+    assert heads_cost(MultiHeadAttention) >= three_tables  # so the measure would show them
+    assert heads_cost(FusedMultiHeadAttention) < three_tables / 50
+
+
+DEVICES = [
+    "cpu",
+    pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")),
+]
+
+
+@every_layer
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype, tolerance", [(torch.bfloat16, 3e-2), (torch.float16, 4e-3)])
+def test_under_autocast_it_takes_what_other_layers_hand_it(name, device, dtype, tolerance):
+    layer, x = make(name, torch.float32)
+    between = torch.nn.Linear(layer(x).shape[-1], D_IN)
+    model, x = torch.nn.Sequential(torch.nn.Linear(D_IN, D_IN), layer, between, layer).to(device), x.to(device)
+    expected = model(x)
+    with torch.autocast(device, dtype):
+        output = model(x)
+    assert output.dtype == dtype
+    assert torch.allclose(output.float(), expected, rtol=0, atol=tolerance)
+    output.float().pow(2).sum().backward()
+    assert all(value.grad.isfinite().all() and value.grad.dtype == torch.float32 for value in model.parameters())
+
+
+def test_autocast_leaves_float64_alone_and_so_it_is_refused_as_ever():
+    layer, _ = make("MultiHeadAttention", torch.float32)
+    with torch.autocast("cpu", torch.bfloat16), pytest.raises(ValueError, match="x holds torch.float64 and the layer"):
+        layer(torch.rand(B, T, D_IN, dtype=torch.float64))
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
 @every_layer
 def test_cuda_gives_the_same(name):

@@ -14,7 +14,6 @@ PATHS = ["solutions/09_tiny.ipynb", "notebooks/09_tiny.ipynb"]
 CHAPTER = """# ---
 # jupyter:
 #   course:
-#     minutes: 1
 #     summary: nothing
 #     title: A tiny one
 # ---
@@ -162,7 +161,7 @@ CHECK = '# %% name="check-9-1"\ncheck("9.1", my_sum)\n'
 @pytest.mark.parametrize(
     "old, new, sentence",
     [
-        ("#     minutes: 1\n", "", "must begin with a header that sets minutes, summary, title"),
+        ("#     summary: nothing\n", "", "must begin with a header that sets summary, title"),
         ('name="first"', 'name="the first"', "may hold only small letters"),
         ('name="first"', 'name="exercise-9-1"', "Give one of them another name"),
         ("    ### END SOLUTION\n", "", "a mark without its partner"),

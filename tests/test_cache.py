@@ -51,3 +51,36 @@ def test_the_context_may_be_filled_and_not_more():
     _, cache = cached(token, cache)
     with pytest.raises(ValueError, match="With 1 new the cache would hold 8 tokens, .*context_length=7"):
         cached(token, cache)
+
+
+PADDED = torch.tensor([[True, True, False, False, False], [False] * 5])  # on the left, (B, T)
+
+
+@pytest.mark.parametrize("pieces", [[5], [3, 1, 1], [1, 1, 1, 1, 1]], ids=str)
+def test_padding_on_the_left_changes_nothing_for_the_other_tokens(pieces):
+    cached, textbook, x = make()
+    outputs, cache, read = [], None, 0
+    for piece in x.masked_fill(PADDED[..., None], 9.0).split(pieces, dim=1):
+        read += piece.shape[1]
+        output, cache = cached(piece, cache, PADDED[:, None, :read])
+        outputs.append(output)
+    together = torch.cat(outputs, dim=1)
+    assert together.isfinite().all()
+    for sequence, padding, output in zip(x, PADDED, together):
+        assert torch.allclose(output[~padding], textbook(sequence[~padding]), rtol=0, atol=1e-12)
+
+
+def test_a_mask_that_does_not_fit_gets_a_sentence():
+    cached, _, x = make()
+    with pytest.raises(ValueError, match=r"mask has shape \(2, 5\), but it must be .*padding\[:, None, :\]"):
+        cached(x[:, :3], None, PADDED)
+
+
+def test_under_autocast_a_cache_can_be_continued():
+    cached, textbook, x = make()
+    cached, textbook, x = cached.float(), textbook.float(), x.float()
+    with torch.autocast("cpu", torch.bfloat16):
+        _, cache = cached(x[:, :4])
+        output, _ = cached(x[:, 4:], cache)
+    assert output.dtype == torch.bfloat16
+    assert torch.allclose(output.float(), textbook(x)[:, 4:], rtol=0, atol=3e-2)

@@ -99,6 +99,24 @@ def test_a_row_without_any_visible_key_gives_the_bias_alone_and_finite_gradients
     assert all(parameter.grad.isfinite().all() for parameter in layer.parameters())
 
 
+def test_an_empty_row_is_safe_at_every_step_of_the_derivatives():
+    layer, *inputs = make()
+    with torch.autograd.set_detect_anomaly(True):
+        layer(*inputs, torch.ones(T, S, dtype=torch.bool)).sum().backward()
+    assert all(parameter.grad.isfinite().all() for parameter in layer.parameters())
+
+
+@pytest.mark.parametrize("dtype, tolerance", [(torch.bfloat16, 3e-2), (torch.float16, 4e-3)])
+@every_mask
+def test_under_autocast_it_takes_what_other_layers_hand_it(name, dtype, tolerance):
+    layer, *inputs = make(torch.float32)
+    expected = layer(layer(*inputs, MASKS[name]), *inputs[1:], MASKS[name])
+    with torch.autocast("cpu", dtype):
+        output = layer(layer(*inputs, MASKS[name]), *inputs[1:], MASKS[name])
+    assert output.dtype == dtype
+    assert torch.allclose(output.float(), expected, rtol=0, atol=tolerance)
+
+
 def test_one_sequence_alone_gives_the_same_as_in_a_batch():
     layer, *inputs = make()
     alone = [layer(*(tokens[b] for tokens in inputs), PADDING[b][None]) for b in range(B)]

@@ -13,19 +13,19 @@ from tests.support.answers import Answer
 EVERY = 4  # wrong answer: shares are as steady over a quarter of them
 WEIGHTS = "def my_causal_weights(scores):\n    T = scores.shape[-1]\n"
 MASK = "    hidden = torch.ones(T, T).triu(1).bool()\n"
-LOOPS = """def my_context_vectors(inputs):
+LOOPS = """def my_attention(queries, keys, values):
     rows = []
-    for i in range(6):
-        weights = torch.softmax(inputs[i] @ inputs.T, dim=0)
-        rows.append(weights @ inputs)
+    for i in range(3):
+        weights = torch.softmax(queries[i] @ keys.T, dim=0)
+        rows.append(weights @ values)
     return torch.stack(rows)
 """
-ENDLESS = """def my_scores(query, inputs):
-    k, scores = 0, []
-    while k < len(inputs) - 1:
-        scores.append(inputs[k] @ query)
+ENDLESS = """def my_attention(queries, keys, values):
+    k, rows = 0, []
+    while k < len(queries) - 1:
+        rows.append(torch.softmax(keys @ queries[k], dim=0) @ values)
         k += 1
-    return torch.stack(scores) if scores else torch.zeros(0)
+    return torch.stack(rows) if rows else torch.zeros(0)
 """
 
 
@@ -49,12 +49,13 @@ def heard(id, code):
             "Line 4",
         ),
         (
-            "2.2",
-            "def my_scaled_weights(q, k):\n    return torch.softmax(q @ k.T / k.shape[-1] ** 1 / 2, dim=-1)\n",
+            "2.3",
+            "def my_self_attention(x, W_q, W_k, W_v):\n    q, k = x @ W_q, x @ W_k\n"
+            "    return torch.softmax(q @ k.T / k.shape[-1] ** 1 / 2, dim=-1) @ (x @ W_v)\n",
             "1 / 2",
         ),
-        ("1.5", LOOPS, "Line 3"),
-        ("1.1", ENDLESS, "Line 3: with `k <= len(inputs) - 1`"),
+        ("1.3", LOOPS, "Line 3"),
+        ("1.3", ENDLESS, "Line 3: with `k <= len(queries) - 1`"),
         (
             "3.3",
             "def my_masked_afterwards(weights):\n    kept = weights.tril_()\n    return kept / kept.sum(-1, True)\n",
@@ -69,25 +70,28 @@ def test_a_slip_is_found_with_its_line(id, code, words):
 
 
 def test_a_change_is_tried_out_with_every_call_before_it_is_told():
-    """5 in the place of 6 would make the first call right, and only that."""
-    assert "with `5`" not in heard("1.5", LOOPS).message
+    """4 in the place of 3 would make the call that stops right, and only that."""
+    assert "with `4`" not in heard("1.3", LOOPS).message
 
 
 def test_a_loop_without_end_that_a_change_makes_is_left():
     start = time.monotonic()
-    heard("1.1", ENDLESS.replace("k += 1", "k = k + 1"))
+    heard("1.3", ENDLESS.replace("k += 1", "k = k + 1"))
     assert time.monotonic() - start < 60
 
 
 def test_a_right_answer_in_a_form_that_nobody_knows_is_right():
-    unheard = "def my_scores(query, inputs):\n    return (inputs.T * query[:, None]).flip(0).T.sum(1) + 0.0\n"
-    assert heard("1.1", unheard).status == "right"
+    unheard = (
+        "def my_softmax(scores):\n    top = scores.max()\n    return 2 ** ((scores - top) / 0.6931471805599453 - 0.0)"
+    )
+    unheard += " / (2 ** ((scores - top) / 0.6931471805599453)).flip(0).sum()\n"
+    assert heard("1.2", unheard).status == "right"
 
 
 def test_what_has_no_text_still_gets_its_result():
     names = {}
-    exec("def my_scores(query, inputs):\n    return inputs", names)
-    assert commands.examined(EXERCISES["1.1"], names["my_scores"]).status == "not yet"
+    exec("def my_softmax(scores):\n    return scores", names)
+    assert commands.examined(EXERCISES["1.2"], names["my_softmax"]).status == "not yet"
 
 
 @pytest.mark.every_setting("what every wrong answer hears")
@@ -98,7 +102,7 @@ def test_most_wrong_answers_hear_the_cause_or_the_place_and_few_a_place_before_i
     for answer in given:
         result = commands.examined(EXERCISES[answer.exercise], answer.object())
         lines = [int(number) for number in re.findall(r"[Ll]ine (\d+)", result.message)]
-        if result.mistake or set(lines) & set(answer.lines()):
+        if result.mistake or answer.says and answer.says in result.message or set(lines) & set(answer.lines()):
             told.append(answer)
         elif lines and max(lines) < answer.lines()[0]:
             before.append(answer)

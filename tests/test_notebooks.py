@@ -95,6 +95,12 @@ def test_learners_get_a_stub_for_every_exercise_and_no_solution(source):
 
 
 @each_source
+def test_the_words_name_the_minutes_that_the_rule_gives(source):
+    _, learners = chapter.notebooks(source, "").values()
+    assert f"About {learners.metadata.source.minutes} minutes" in stored.prose(learners)
+
+
+@each_source
 def test_no_later_cell_uses_a_learners_name(source):
     solved, _ = chapter.notebooks(source, "").values()
     for _, worked, tried, _ in exercises(solved):

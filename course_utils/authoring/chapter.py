@@ -7,7 +7,7 @@ The source is `solutions/NN_topic.py` in jupytext's percent format. Four marks i
 * `### BEGIN SOLUTION` to `### END SOLUTION` is what the learner's notebook replaces by `...`.
 * `# %% [markdown] tags=["solution"]` explains a solution; the learner's notebook leaves it out.
 
-The learner's notebook also leaves out nbgrader's hidden tests, and the letters chosen in questions.
+The learner's notebook also leaves out nbgrader's hidden tests, and the answers to questions.
 """
 
 import copy
@@ -20,13 +20,14 @@ import nbformat
 
 from course_utils.authoring import links
 from course_utils.authoring.code_digest import code_digest
+from course_utils.authoring.minutes import minutes
 from course_utils.repository import ROOT
 
 HIDDEN_TESTS = re.compile(r"^### BEGIN HIDDEN TESTS\n.*?^### END HIDDEN TESTS\n", re.MULTILINE | re.DOTALL)
-CHOICE = re.compile(r'(answer\("Q[\d.]+", )"[a-z]"\)')
+ANSWERED = re.compile(r'(answer\("[QMS][\d.]+", )"[^"\n]*"\)')
 SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION$", re.MULTILINE | re.DOTALL)
 
-HEADER = {"title", "summary", "minutes"}
+HEADER = {"title", "summary"}
 NAME = re.compile(r"[a-z0-9-]{1,64}")
 HEADING = re.compile(r"^### Exercise (\S+) · .*\n(\d+) points? ·", re.MULTILINE)
 METADATA = {
@@ -62,6 +63,8 @@ def notebooks(source: Path, address: str):
     name_cells(solved)
     mark_for_nbgrader(solved)
     learners = for_learners(solved)
+    for notebook in (solved, learners):
+        notebook.metadata.source["minutes"] = minutes(learners.cells)
 
     made = {
         ROOT / "solutions" / f"{source.stem}.ipynb": solved,
@@ -113,7 +116,7 @@ def for_learners(solved):
     notebook = copy.deepcopy(solved)
     notebook.cells = [cell for cell in notebook.cells if "solution" not in cell.metadata.get("tags", [])]
     for cell in notebook.cells:
-        cell.source = CHOICE.sub(r'\1"?")', HIDDEN_TESTS.sub("", SOLUTION.sub(r"\1...", cell.source)))
+        cell.source = ANSWERED.sub(r'\1"?")', HIDDEN_TESTS.sub("", SOLUTION.sub(r"\1...", cell.source)))
         if re.search("(BEGIN|END) (SOLUTION|HIDDEN)", cell.source):
             raise SystemExit(f"Cell {cell.id!r} has a mark without its partner.")
     return notebook

@@ -143,12 +143,13 @@ def chapter_table(name):
     """The README's table of chapters, with links that work on GitHub and, once there is an address, on Colab."""
     lines = ["| chapter | what it is about | minutes | solved |", "| --- | --- | --- | --- |"]
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        course = json.loads(path.read_text(encoding="utf-8"))["metadata"]["course"]
+        about = json.loads(path.read_text(encoding="utf-8"))["metadata"]
+        course, minutes = about["course"], about["source"]["minutes"]
         place = f"notebooks/{path.name}"
         title = f"[{int(path.name[:2])} · {course['title']}]({place})"
         if name:
             title += f" {badge(place, name)}"
-        lines.append(f"| {title} | {course['summary']} | {course['minutes']} | [solved](solutions/{path.name}) |")
+        lines.append(f"| {title} | {course['summary']} | {minutes} | [solved](solutions/{path.name}) |")
     return "\n".join(lines) + "\n"
 
 

@@ -1,8 +1,9 @@
-"""What a chapter offers for its exercises: `check`, `hint`, `solution`, `progress`, and `answer` for the questions.
+"""What a chapter offers for its exercises: `check`, `hint`, `solution`, `progress`; `answer` and
+`review` for the questions.
 
 What may come in: what a learner calls, and what is kept of it. Not: how an answer is judged, or a grade.
 """
 
-from course_utils.checking.commands import answer, check, hint, progress, solution
+from course_utils.checking.commands import answer, check, hint, progress, review, solution
 
-__all__ = ["answer", "check", "hint", "progress", "solution"]
+__all__ = ["answer", "check", "hint", "progress", "review", "solution"]

@@ -3,8 +3,8 @@
 import html
 from dataclasses import replace
 
-from course_utils.checking import progress_file
-from course_utils.exercises import EXERCISES, QUESTIONS, solutions
+from course_utils.checking import memory, progress_file
+from course_utils.exercises import EXERCISES, FILL_INS, QUESTIONS, solutions
 from course_utils.judging.calls import perform
 from course_utils.judging.explain import explained_here
 from course_utils.judging.judge import judge
@@ -101,9 +101,11 @@ def solution(id: str) -> Words:
 
 
 def answer(id: str, choice: str) -> Words:
-    """What there is to say to a choice, "a" or "b" or ..., in question `id`."""
-    if problem := unknown(id, QUESTIONS):
+    """What there is to say to a choice, "a" or "b" or ..., in question `id`, or to the word that it asks for."""
+    if problem := unknown(id, QUESTIONS | FILL_INS):
         return Words(problem)
+    if id in FILL_INS:
+        return filled_in(FILL_INS[id], str(choice))
     question = QUESTIONS[id]
     letter = choice.strip().strip("()").lower() if isinstance(choice, str) else None
     if letter == "?":
@@ -113,6 +115,26 @@ def answer(id: str, choice: str) -> Words:
     right = letter == question.right
     progress_file.note(id, RIGHT if right else NOT_YET, 0)
     return Words(f"{'✓' if right else '✗'} {id} {letter}: {question.said[letter]}")
+
+
+def filled_in(fill_in, text):
+    """What there is to say to what was filled in."""
+    if text.strip() == "?":
+        return Words(f"○ {fill_in.id}: not answered. Write your answer in place of the question mark.")
+    right = fill_in.accepts(text)
+    memory.keep(fill_in, right)
+    chapter, heading = fill_in.back
+    found = f'It stands in chapter {chapter}, "{heading}".'
+    return Words(f"✓ {fill_in.id}: Yes. {fill_in.said}" if right else f"✗ {fill_in.id}: {fill_in.said} {found}")
+
+
+def review() -> Words:
+    """The questions from memory that are due today, of those that you missed."""
+    due = memory.due()
+    if not due:
+        return Words("Nothing is due today. What you miss of the questions from memory comes up here.")
+    lines = "\n".join(f'answer("{fill_in.id}", "?")  # {fill_in.asks}' for fill_in in due)
+    return Words(f"{len(due)} from memory. Copy a line into a cell, with your answer for the question mark:", lines)
 
 
 def progress(chapter: int | None = None) -> progress_file.Overview | Words:

@@ -1,4 +1,4 @@
-"""What a learner has done so far, in `progress.json` beside their notebooks.
+"""What a learner has done so far, in `progress.json` beside their notebooks; on Colab in their Drive, once mounted.
 
 A check never fails because of this file: where it is missing, damaged or read-only, what is known is kept in memory.
 """
@@ -11,6 +11,7 @@ from course_utils import files
 from course_utils.judging.result import MARK, NOT_ATTEMPTED, NOT_YET, RIGHT
 
 FILE = "COURSE_PROGRESS"  # the environment variable that names another file; "" keeps everything in memory
+DRIVE = Path("/content/drive/MyDrive")  # Colab's, once it is mounted: it outlives the session
 PATIENCE = 2  # seconds to wait for another notebook that is just writing
 
 remembered: dict[
@@ -20,7 +21,7 @@ remembered: dict[
 
 def file():
     """Where progress is kept, or None for nowhere."""
-    name = os.environ.get(FILE, "progress.json")
+    name = os.environ.get(FILE, DRIVE / "progress.json" if DRIVE.is_dir() else "progress.json")
     return Path(name).absolute() if name else None
 
 

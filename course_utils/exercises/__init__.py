@@ -18,3 +18,4 @@ EXERCISES = {
     entry.id: entry for chapter in CHAPTERS.values() for entry in vars(chapter).values() if isinstance(entry, Exercise)
 }
 QUESTIONS = {question.id: question for chapter in CHAPTERS.values() for question in chapter.QUESTIONS}
+FILL_INS = {fill_in.id: fill_in for chapter in CHAPTERS.values() for fill_in in getattr(chapter, "FILL_INS", ())}

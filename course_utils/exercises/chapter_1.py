@@ -1,83 +1,84 @@
 """The exercises and questions of chapter 1, dot-product attention."""
 
+import random
+
 import numpy as np
 import torch
 
-from course_utils.exercises import oracle
+from course_utils.exercises import oracle, puzzles
 from course_utils.exercises.exercise import Exercise, Question
 from course_utils.exercises.inputs import measured, non_contiguous, normal
+from course_utils.judging.calls import FunctionCall
 
-# --- 1.1 scores -------------------------------------------------------------------------------------------------------
-
-
-def calls_on_query_and_inputs():
-    return [
-        measured([normal(3, seed=101), normal(5, 3, seed=102)]),
-        measured([normal(6, seed=103), non_contiguous(normal(4, 6, seed=104))]),
-        measured([normal(2, seed=105), normal(1, 2, seed=106)]),
-    ]
+SENTENCES = 40  # that a puzzle's head has to read
 
 
-def scores_of_one(call):
-    query, inputs = map(oracle.rows, call.arguments)
-    return [np.array([oracle.dot(query, row) for row in inputs])]
+def for_numbers():
+    """The one call of a puzzle: it asks for numbers, which may have been found by training."""
+    return [FunctionCall([], later=False)]
 
 
-SCORES = Exercise(
+def decided_by_behaviour(call):
+    return [None]
+
+
+# --- 1.1 a query ------------------------------------------------------------------------------------------------------
+
+HUNTERS, HUNTED = "hunters", "the hunted"
+MEANING = {  # word: (animal, hunts, action, feeling)
+    "cat": (1, 1, 0, 0),
+    "fox": (1, 1, 0, 0),
+    "mouse": (1, -1, 0, 0),
+    "hen": (1, -1, 0, 0),
+    "chased": (0, 0, 1, 0),
+    "slept": (0, 0, 1, 0),
+    "hungry": (0, 0, 0, 1),
+    "afraid": (0, 0, 0, 1),
+    "the": (0, 0, 0, 0),
+    "because": (0, 0, 0, 0),
+    "it": (0, 0, 0, 0),
+    "was": (0, 0, 0, 0),
+}
+KIND = dict.fromkeys(MEANING, "other words") | dict.fromkeys(("cat", "fox"), HUNTERS)
+KIND |= dict.fromkeys(("mouse", "hen"), HUNTED) | dict.fromkeys(("chased", "slept"), "actions")
+KIND |= dict.fromkeys(("hungry", "afraid"), "feelings")
+
+
+def sentences_with_a_hunted():
+    """Readings of random sentences with one hunted animal or two: the query should find them and nothing else."""
+    draw = random.Random(101)
+    for _ in range(SENTENCES):
+        words = [draw.choice(["mouse", "hen"]), *draw.choices(list(MEANING), k=draw.randint(5, 9))]
+        draw.shuffle(words)
+        wanted = puzzles.shared(np.array([[KIND[word] == HUNTED for word in words]]))
+        yield puzzles.Reading(words, wanted, [KIND[word] for word in words], askers=["your query"])
+
+
+def head_of_query(value, reading):
+    query = puzzles.numbers(value, "Your query", 4)
+    return puzzles.Head((np.array([MEANING[word] for word in reading.words]) @ query)[None])
+
+
+QUERY = Exercise(
     id="1.1",
-    title="Score every token",
-    name="my_scores",
+    title="A query that finds the hunted",
+    name="my_query",
     points=1,
     difficulty=1,
-    minutes=3,
-    why="A matrix times a vector is one dot product per row: all tokens are scored at once, however many there are.",
+    why="A query is a description of what is looked for, and its length says how much it insists.",
     hints=(
-        "One number per row of inputs: multiply the row and the query number by number, and add up.",
-        "A matrix product does that for all rows at once. Which of the two comes first, so that the shapes fit?",
-        "`inputs @ query`: (T, d_in) @ (d_in,) -> (T,).",
+        "Which two axes tell a mouse from all other words? Which sign should each of them have?",
+        "`[1, -1, 0, 0]` points the right way. How much larger must its scores be, so that eight words that score 0"
+        " get less than a tenth of the weight together?",
+        "A mouse must score about 5 with the query: `torch.tensor([3.0, -3.0, 0.0, 0.0])` gives it 6.",
     ),
-    make_calls=calls_on_query_and_inputs,
-    oracle=scores_of_one,
+    make_calls=for_numbers,
+    oracle=decided_by_behaviour,
+    properties=(puzzles.behaves(head_of_query, sentences_with_a_hunted),),
+    free=True,
 )
 
-# --- 1.2 how softmax reacts -------------------------------------------------------------------------------------------
-
-
-def calls_on_softmax_weights():
-    return [
-        measured([torch.softmax(normal(4, seed=107), dim=0)]),
-        measured([torch.softmax(normal(6, seed=108), dim=0)]),
-        measured([torch.tensor([0.0, 1.0, 0.0])]),  # saturated: nothing reacts
-        measured([torch.tensor([1.0])]),
-    ]
-
-
-def reactions(call):
-    (weights,) = map(oracle.rows, call.arguments)
-    return [np.array([[a * ((i == j) - b) for j, b in enumerate(weights)] for i, a in enumerate(weights)])]
-
-
-REACTIONS = Exercise(
-    id="1.2",
-    title="How every weight reacts to every score",
-    name="my_reactions",
-    points=2,
-    difficulty=2,
-    minutes=6,
-    why=(
-        "Each row sums to 0, because the weights always sum to 1: what one of them gains, the others lose. Training"
-        " sends its gradients through this table."
-    ),
-    hints=(
-        "Two cases: a weight and its own score, a weight and another score. Which entries of the table are which?",
-        "Start with minus the product of every pair of weights. What is missing on the diagonal?",
-        "`torch.outer` makes the table of all products, `torch.diag` puts a vector on a diagonal: α(1 - α) = α - α·α.",
-    ),
-    make_calls=calls_on_softmax_weights,
-    oracle=reactions,
-)
-
-# --- 1.3 a stable softmax ---------------------------------------------------------------------------------------------
+# --- 1.2 a stable softmax ---------------------------------------------------------------------------------------------
 
 
 def calls_on_hard_scores():
@@ -100,12 +101,11 @@ def softmax_by_loop(call):
 
 
 STABLE_SOFTMAX = Exercise(
-    id="1.3",
+    id="1.2",
     title="A softmax that survives large scores",
     name="my_softmax",
     points=2,
     difficulty=2,
-    minutes=6,
     why=(
         "After subtracting the largest score no exponent is above 0, so nothing overflows; and one is exactly 0, so the"
         " sum is never 0."
@@ -119,92 +119,95 @@ STABLE_SOFTMAX = Exercise(
     oracle=softmax_by_loop,
 )
 
-# --- 1.4 one sentence asks another ------------------------------------------------------------------------------------
+# --- 1.3 attention in one function ------------------------------------------------------------------------------------
 
 
 def calls_on_two_sentences():
     return [
-        measured([normal(3, 4, seed=110), normal(5, 4, seed=111)]),
-        measured([normal(4, 3, seed=112), non_contiguous(normal(4, 3, seed=113))]),  # square: a swap has the shape
-        measured([normal(1, 2, seed=114), normal(3, 2, seed=115)]),
-        measured([normal(2, 5, seed=116), normal(1, 5, seed=117)]),
-        measured([normal(3, 4, seed=122) * 20, normal(2, 4, seed=123) * 20]),  # exp of such scores is inf
+        measured([normal(3, 4, seed=110), normal(5, 4, seed=111), normal(5, 6, seed=118)]),
+        # square: a swap has the shape
+        measured([normal(4, 3, seed=112), non_contiguous(normal(4, 3, seed=113)), normal(4, 3, seed=119)]),
+        measured([normal(1, 2, seed=114), normal(3, 2, seed=115), normal(3, 4, seed=120)]),
+        measured([normal(2, 5, seed=116), normal(1, 5, seed=117), normal(1, 3, seed=121)]),
+        # exp of such scores is inf
+        measured([normal(3, 4, seed=122) * 20, normal(2, 4, seed=123) * 20, normal(2, 5, seed=124)]),
     ]
 
 
-def cross_weights(call):
-    queries, keys = map(oracle.rows, call.arguments)
-    return [np.array([oracle.softmax([oracle.dot(query, key) for key in keys]) for query in queries])]
-
-
-CROSS_WEIGHTS = Exercise(
-    id="1.4",
-    title="One sentence asks another",
-    name="my_cross_weights",
-    points=2,
-    difficulty=2,
-    minutes=5,
-    why=(
-        "One row per query, one column per key. Translation models attend like this: the sentence being written asks"
-        " the one being translated."
-    ),
-    hints=(
-        "First the table of scores: row i belongs to query i, column j to key j. Which shape is that?",
-        "`queries @ keys.T` has shape (number of queries, number of keys). A row must sum to 1.",
-        "`torch.softmax(queries @ keys.T, dim=-1)`",
-    ),
-    make_calls=calls_on_two_sentences,
-    oracle=cross_weights,
-    map=lambda weights: weights,
-)
-
-# --- 1.5 attention in one function ------------------------------------------------------------------------------------
-
-
-def calls_on_inputs():
-    return [
-        measured([normal(3, 5, seed=118) * 0.5]),  # fewer tokens than numbers: the weights can be worked out
-        measured([non_contiguous(normal(4, 6, seed=119)) * 0.6]),
-        measured([normal(7, 2, seed=120)]),
-        measured([normal(1, 4, seed=121)]),
-        measured([normal(3, 4, seed=124) * 20]),  # exp of such scores is inf
-    ]
-
-
-def context_vectors(call):
-    (inputs,) = map(oracle.rows, call.arguments)
-    context, _ = oracle.attend(inputs, inputs, inputs, scale=1)
+def attended(call):
+    queries, keys, values = map(oracle.rows, call.arguments)
+    context, _ = oracle.attend(queries, keys, values, scale=1)
     return [np.array(context)]
 
 
-CONTEXT_VECTORS = Exercise(
-    id="1.5",
+ATTENTION = Exercise(
+    id="1.3",
     title="Attention in one function",
-    name="my_context_vectors",
+    name="my_attention",
     points=2,
     difficulty=2,
-    minutes=6,
-    why="Score, softmax, mix: nothing in it depends on how many tokens there are, or on how many numbers each has.",
+    why=(
+        "One row per query. Translation models attend like this: the sentence being written asks the one being"
+        " translated."
+    ),
     hints=(
         "Three steps, one line each. Write down the shape after each of them.",
-        "Scores of all pairs are (T, T). Softmax runs along each row. Then the weights mix the rows of inputs.",
-        "`weights = torch.softmax(inputs @ inputs.T, dim=-1)`, then `weights @ inputs`.",
+        "`queries @ keys.T` has shape (number of queries, number of keys). A row belongs to a query and must sum to 1.",
+        "`weights = torch.softmax(queries @ keys.T, dim=-1)`, then `weights @ values`.",
     ),
-    make_calls=calls_on_inputs,
-    oracle=context_vectors,
+    make_calls=calls_on_two_sentences,
+    oracle=attended,
+)
+
+# --- 1.4 embeddings ---------------------------------------------------------------------------------------------------
+
+ANIMALS, FOODS, FILLERS = "animals", "foods", "the others"
+GROUPS = {"cat": ANIMALS, "mouse": ANIMALS, "bread": FOODS, "cheese": FOODS, "the": FILLERS, "and": FILLERS}
+
+
+def sentences_of_two_groups():
+    """Readings of random sentences: animals ask animals, foods ask foods, the others ask everyone alike."""
+    draw = random.Random(102)
+    for _ in range(SENTENCES):
+        words = ["cat", "mouse", "bread", "cheese", *draw.choices(list(GROUPS), k=draw.randint(0, 4))]
+        draw.shuffle(words)
+        kinds = [GROUPS[word] for word in words]
+        wanted = puzzles.shared(np.array([[kind in (other, FILLERS) for other in kinds] for kind in kinds]))
+        yield puzzles.Reading(words, wanted, kinds)
+
+
+def head_of_embeddings(value, reading):
+    table = puzzles.numbers(value, "Your table of embeddings", len(GROUPS), None)
+    inputs = table[[list(GROUPS).index(word) for word in reading.words]]
+    return puzzles.Head(inputs @ inputs.T)
+
+
+EMBEDDINGS = Exercise(
+    id="1.4",
+    title="Two groups that keep to themselves",
+    name="my_embeddings",
+    points=2,
+    difficulty=2,
+    why="Direction decides who hears whom, and length how strictly. A vector of zeros asks for nothing in particular.",
+    hints=(
+        "Begin with the fillers. Which vector has the same score with everyone?",
+        "Two animals should share: then a cat's score with a mouse must be that with itself. When is that so?",
+        "A direction for each group, and length enough: animals `[3, 0]`, foods `[0, 3]`, fillers `[0, 0]`.",
+    ),
+    make_calls=for_numbers,
+    oracle=decided_by_behaviour,
+    properties=(puzzles.behaves(head_of_embeddings, sentences_of_two_groups),),
+    free=True,
 )
 
 QUESTIONS = (
     Question(
         id="Q1.1",
-        right="c",
+        right="b",
         said={
-            "a": "That would be no loss at all. But the word is now 47 steps away instead of 5, and each step costs.",
-            "b": (
-                "It would be an eighth if eight times as far cost eight times as much. But the losses multiply: every"
-                " single step costs about half."
-            ),
-            "c": "Yes. Half, and half again, 42 times more: about one part in four million millions is left.",
+            "a": "Weights always sum to 1, so something is mixed, even where nothing was asked for.",
+            "b": "Yes. All scores are 0, so all weights are equal, and the mixture is the average.",
+            "c": "The embedding of it has no say in this: the query is zeros, and it scores 0 with every key.",
         },
     ),
     Question(
@@ -232,6 +235,33 @@ QUESTIONS = (
                 "The query is still the vector of journey, wherever it stands. Where a word stands appears in none of"
                 " the three steps."
             ),
+        },
+    ),
+    Question(
+        id="Q1.4",
+        right="b",
+        said={
+            "a": "Then most of the context vector would be animal: a mixture shows what it was mixed from.",
+            "b": "Yes. Feeling 0.9 can only come from a word of feeling, and most of the weight went there.",
+            "c": "An even mixture of that sentence has as much of each axis as the sentence has on average.",
+        },
+    ),
+    Question(
+        id="Q1.5",
+        right="c",
+        said={
+            "a": "Softmax sees only distances, but these grow: a product of two vectors grows by 10 · 10.",
+            "b": "An average needs scores that lie close together. These move apart, by a factor of 100.",
+            "c": "Yes. Every score becomes 100 times as large, so the distances do, and one word takes all.",
+        },
+    ),
+    Question(
+        id="Q1.6",
+        right="a",
+        said={
+            "a": "Yes. Each query shares out its own attention.",
+            "b": "A key has nothing to share out. It may be wanted by all queries, or by none.",
+            "c": "Then the queries would compete with each other. Each has a whole attention of its own.",
         },
     ),
 )

@@ -1,10 +1,12 @@
 """The exercises and questions of chapter 2, trainable weights."""
 
+import random
+
 import numpy as np
 
-from course_utils.exercises import oracle
-from course_utils.exercises.exercise import Exercise, Question
-from course_utils.exercises.inputs import non_contiguous, normal
+from course_utils.exercises import oracle, puzzles
+from course_utils.exercises.exercise import Exercise, FillIn, Question
+from course_utils.exercises.inputs import normal
 from course_utils.judging.calls import FunctionCall, LayerCall
 
 
@@ -13,82 +15,84 @@ def turned(matrix):
     return oracle.rows(matrix.T)
 
 
-# --- 2.1 project, then score ------------------------------------------------------------------------------------------
+# --- 2.1 a head made by hand ------------------------------------------------------------------------------------------
+
+SENTENCES = 40  # that the head has to read
+AXES = ("female", "male", "thing", "pronoun", "age")
+PEOPLE = {  # word: its numbers, in the order of AXES
+    "Anna": (1, 0, 0, 0, 9),
+    "Eva": (1, 0, 0, 0, 4),
+    "Tom": (0, 1, 0, 0, 7),
+    "Paul": (0, 1, 0, 0, 5),
+    "book": (0, 0, 1, 0, 2),
+    "bike": (0, 0, 1, 0, 3),
+    "she": (1, 0, 0, 1, 0),
+    "he": (0, 1, 0, 1, 0),
+    "it": (0, 0, 1, 1, 0),
+    "gave": (0, 0, 0, 0, 0),
+    "because": (0, 0, 0, 0, 0),
+    "liked": (0, 0, 0, 0, 0),
+    "the": (0, 0, 0, 0, 0),
+}
+PRONOUNS = {"she": "girls", "he": "boys", "it": "things"}
+KIND = {"Anna": "girls", "Eva": "girls", "Tom": "boys", "Paul": "boys", "book": "things", "bike": "things"}
+KIND = dict.fromkeys(PEOPLE, "other words") | dict.fromkeys(PRONOUNS, "pronouns") | KIND
 
 
-def calls_on_projections():
-    return [
-        FunctionCall([normal(4, seed=201), normal(5, 4, seed=202), normal(4, 3, seed=203), normal(4, 3, seed=204)]),
-        # square matrices: what is not projected has the right shape
-        FunctionCall([normal(3, seed=205), normal(6, 3, seed=206), normal(3, 3, seed=207), normal(3, 3, seed=208)]),
-        FunctionCall([normal(2, seed=209), normal(1, 2, seed=210), normal(2, 5, seed=211), normal(2, 5, seed=212)]),
-    ]
+def sentences_with_pronouns():
+    """Readings of random sentences: each pronoun should find those it may mean, and be handed their age."""
+    draw = random.Random(201)
+    for _ in range(SENTENCES):
+        words = ["she", "he", "it", *draw.choices(list(KIND), k=draw.randint(4, 8))]
+        draw.shuffle(words)
+        kinds = [KIND[word] for word in words]
+        meant = np.array([[PRONOUNS.get(word) == kind for kind in kinds] for word in words])
+        wanted = np.where(meant.any(axis=1, keepdims=True), puzzles.shared(meant), np.nan)
+        columns = np.array([PEOPLE[word] for word in words], dtype=float).T
+        yield puzzles.Reading(
+            words, wanted, kinds, context=wanted @ columns[-1:].T, things=dict(zip(AXES, columns, strict=True))
+        )
 
 
-def projected_scores(call):
-    x, inputs, W_query, W_key = call.arguments
-    (query,) = oracle.project([oracle.rows(x)], turned(W_query))
-    keys = oracle.project(oracle.rows(inputs), turned(W_key))
-    return [np.array([oracle.dot(query, key) for key in keys])]
+def head_of_matrices(value, reading):
+    if not isinstance(value, list) or len(value) != 3:
+        raise ValueError("Return three matrices: W_query, W_key, W_value.")
+    W_query, W_key, W_value = (
+        puzzles.numbers(matrix, name, 5, width)
+        for matrix, name, width in zip(value, ["W_query", "W_key", "W_value"], [None, None, 1])
+    )
+    if W_query.shape != W_key.shape:
+        raise ValueError(
+            f"W_query has shape {W_query.shape} and W_key {W_key.shape}: what is compared must have one width."
+        )
+    x = np.array([PEOPLE[word] for word in reading.words], dtype=float)
+    scores = (x @ W_query) @ (x @ W_key).T / np.sqrt(W_key.shape[1])
+    return puzzles.Head(scores, puzzles.softmax(scores) @ x @ W_value)
 
 
-PROJECTED_SCORES = Exercise(
+LOOKUP = Exercise(
     id="2.1",
-    title="Project, then score",
-    name="my_projected_scores",
-    points=1,
-    difficulty=1,
-    minutes=4,
+    title="How old is she?",
+    name="my_matrices",
+    points=3,
+    difficulty=2,
     why=(
-        "A token asks with one vector and is asked with another: that is what lets a score differ in the two"
-        " directions."
+        "What is compared (who is meant) and what is handed over (how old) are different parts of an embedding: that is"
+        " what the matrices are for."
     ),
     hints=(
-        "Two projections come first. Which matrix belongs to the token that asks, which one to those asked?",
-        "`query = x @ W_query` is one vector, `keys = inputs @ W_key` is a table with a row per token.",
-        "With query and keys it is the scoring of chapter 1: `keys @ query`.",
+        "Three jobs. What must be the same in the query of she and the key of Anna? What should she receive?",
+        "Keys: girl, boy and thing, but less if it is a pronoun. A matrix can subtract: row 4 of W_key.",
+        "Two rows of W_key: female `[1, 0, 0]`, pronoun `[-1, -1, -1]`. W_query takes the first three axes, times 10."
+        " W_value is zero except for the age.",
     ),
-    make_calls=calls_on_projections,
-    oracle=projected_scores,
+    make_calls=lambda: [FunctionCall([], later=False)],
+    oracle=lambda call: [None],
+    properties=(puzzles.behaves(head_of_matrices, sentences_with_pronouns),),
+    free=True,
 )
 
-# --- 2.2 scaled weights -----------------------------------------------------------------------------------------------
-
-
-def calls_on_queries_and_keys():
-    return [
-        FunctionCall([normal(3, 5, seed=213), normal(3, 5, seed=214)]),
-        FunctionCall([normal(6, 3, seed=215), non_contiguous(normal(6, 3, seed=216))]),
-        FunctionCall([normal(1, 4, seed=217), normal(1, 4, seed=218)]),
-        FunctionCall([normal(5, 7, seed=219) * 30, normal(5, 7, seed=220) * 30]),  # too large for exp by itself
-    ]
-
-
-def scaled_weights(call):
-    queries, keys = map(oracle.rows, call.arguments)
-    _, weights = oracle.attend(queries, keys, keys)
-    return [np.array(weights)]
-
-
-SCALED_WEIGHTS = Exercise(
-    id="2.2",
-    title="Divide, then softmax",
-    name="my_scaled_weights",
-    points=2,
-    difficulty=1,
-    minutes=5,
-    why="A score adds up d_k products, so its spread grows like √d_k; divided by that, softmax gets scores of size 1.",
-    hints=(
-        "Scores of all pairs first: a row per query. What is divided, the scores or the weights?",
-        "d_k is how many numbers a key has, `keys.shape[-1]`. Divide the scores by its square root.",
-        "`torch.softmax(queries @ keys.T / keys.shape[-1]**0.5, dim=-1)`",
-    ),
-    make_calls=calls_on_queries_and_keys,
-    oracle=scaled_weights,
-    map=lambda weights: weights,
-)
-
-# --- 2.3 from a linear layer to a matrix ------------------------------------------------------------------------------
+# --- 2.2 from a linear layer to a matrix ------------------------------------------------------------------------------
 
 
 def calls_on_layers():
@@ -106,12 +110,11 @@ def matrix_of(call):
 
 
 MATRIX = Exercise(
-    id="2.3",
+    id="2.2",
     title="From a linear layer to a matrix",
     name="my_matrix",
     points=1,
-    difficulty=2,
-    minutes=4,
+    difficulty=1,
     why=(
         "`nn.Linear` stores its matrix transposed. Knowing that, you can move weights between any two ways of writing a"
         " layer."
@@ -125,7 +128,7 @@ MATRIX = Exercise(
     oracle=matrix_of,
 )
 
-# --- 2.4 self-attention in one function -------------------------------------------------------------------------------
+# --- 2.3 self-attention in one function -------------------------------------------------------------------------------
 
 
 def calls_on_attention():
@@ -148,12 +151,11 @@ def self_attention(call):
 
 
 SELF_ATTENTION = Exercise(
-    id="2.4",
+    id="2.3",
     title="Scaled dot-product attention in one function",
     name="my_self_attention",
     points=2,
     difficulty=2,
-    minutes=7,
     why=(
         "Project, score, weigh with scaling, mix: these four steps, with one more idea per chapter, are all of"
         " attention."
@@ -167,7 +169,7 @@ SELF_ATTENTION = Exercise(
     oracle=self_attention,
 )
 
-# --- 2.5 self-attention as a layer ------------------------------------------------------------------------------------
+# --- 2.4 self-attention as a layer ------------------------------------------------------------------------------------
 
 
 def layer_calls():
@@ -197,12 +199,11 @@ def layer_contexts(call):
 
 
 MY_SELF_ATTENTION = Exercise(
-    id="2.5",
+    id="2.4",
     title="A layer whose values have a width of their own",
     name="MySelfAttention",
     points=3,
     difficulty=3,
-    minutes=12,
     why=(
         "Queries and keys need a common width, since they are compared; values may have any other. Only d_k enters the"
         " scale, whatever comes out at the end."
@@ -246,5 +247,71 @@ QUESTIONS = (
             "b": "Yes: one row for each number that comes out. The layer transposes it when it multiplies.",
             "c": "There are six numbers, but they form a matrix: each of the two results needs three of its own.",
         },
+    ),
+    Question(
+        id="Q2.4",
+        right="c",
+        said={
+            "a": "That holds with one matrix for both: asking and being asked are the same there.",
+            "b": "The order of the words plays no part, with matrices or without.",
+            "c": "Yes. What is asked for, what one is found by and what is handed over can be three different things.",
+        },
+    ),
+    Question(
+        id="Q2.5",
+        right="a",
+        said={
+            "a": "Yes: the scores of long keys lie far apart, one takes all, and its derivative is close to 0.",
+            "b": "An average comes from scores that lie close together. Without the division they lie far apart.",
+            "c": "Softmax makes shares of any scores. It is the choice that becomes extreme, not the sum.",
+        },
+    ),
+    Question(
+        id="Q2.6",
+        right="b",
+        said={
+            "a": "W_query decides who is listened to. What arrives is a mixture of values.",
+            "b": "Yes. Weights only share out; what is handed over is made by W_value.",
+            "c": "W_key decides by what a token is found. What it hands over is its value.",
+        },
+    ),
+)
+
+FILL_INS = (
+    FillIn(
+        id="M2.1",
+        asks="The vector that says what is looked for is called the ...",
+        right="query|queries|q",
+        said="The query. A key is what a token is found by, a value what it hands over.",
+        back=(1, "Looking something up"),
+    ),
+    FillIn(
+        id="M2.2",
+        asks="All six scores of a query are 0. What is the largest of its weights?",
+        right=r"1 ?/ ?6|0?\.16+7?|0?\.17|(one|a) sixth",
+        said="One sixth. Equal scores give equal weights, an average.",
+        back=(1, "Between two limits"),
+    ),
+    FillIn(
+        id="M2.3",
+        asks="Every score of a query grows by 10. By how much does its largest weight grow?",
+        right="0|zero|nothing|not at all|by 0|by nothing|it does not|it stays the same",
+        said="By 0. Softmax only sees the distances between scores.",
+        back=(1, "Very large scores"),
+    ),
+    FillIn(
+        id="S2.1",
+        asks="The lines a to e of a forward in their right order",
+        right="[bd] ?,? ?[db] ?,? ?a ?,? ?e ?,? ?c",
+        said="b d a e c, or d b a e c: project, score, divide and softmax, mix.",
+        back=(2, 'The four steps for "journey"'),
+    ),
+    FillIn(
+        id="S2.2",
+        asks="The divisor, when keys have the shape (B, T, d_k)",
+        right=r"keys\.(shape|size\(\))\[-1\] ?\*\* ?(0?\.5|\(1 ?/ ?2\))|math\.sqrt\(keys\.(shape\[-1\]|size\(-1\))\)"
+        r"|keys\.size\(-1\) ?\*\* ?0?\.5|d_k ?\*\* ?0?\.5",
+        said="`keys.shape[-1]**0.5`: the root of how many products each score adds up.",
+        back=(2, "Why divide by the square root of $d_k$?"),
     ),
 )

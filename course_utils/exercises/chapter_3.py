@@ -30,7 +30,6 @@ RUNNING_AVERAGE = Exercise(
     name="my_running_average",
     points=1,
     difficulty=1,
-    minutes=4,
     why="Every causal attention is such a product: a lower triangle of weights whose rows sum to 1, times the tokens.",
     hints=(
         "Row t of the result mixes the rows 0 to t of the sequence. Which matrix holds the weights?",
@@ -70,7 +69,6 @@ CAUSAL_WEIGHTS = Exercise(
     name="my_causal_weights",
     points=2,
     difficulty=2,
-    minutes=6,
     why="exp(-inf) is exactly 0, so a hidden token has no share in the sum, and no row has to be repaired afterwards.",
     hints=(
         "Hide the future before softmax, so that each row still sums to 1.",
@@ -109,7 +107,6 @@ MASK_AFTERWARDS = Exercise(
     name="my_masked_afterwards",
     points=2,
     difficulty=2,
-    minutes=6,
     why=(
         "Softmax divides by a sum, and dividing again by the sum of what is left cancels the first: both ways agree"
         " exactly."
@@ -146,7 +143,6 @@ PADDING = Exercise(
     name="my_mask",
     points=3,
     difficulty=3,
-    minutes=10,
     why=(
         "Padding hides columns, since keys are what is seen; the diagonal stays open, so no row is empty and none"
         " becomes nan."
@@ -198,7 +194,6 @@ IS_CAUSAL = Exercise(
     name="my_is_causal",
     points=1,
     difficulty=1,
-    minutes=4,
     why="It needs no right numbers to compare with: one matrix of influences proves a mask right or wrong.",
     hints=(
         "Which entries of the matrix say that an output depends on a *later* input?",

@@ -54,7 +54,6 @@ DROPOUT = Exercise(
     name="my_dropout",
     points=2,
     difficulty=2,
-    minutes=6,
     why=(
         "On average, what 1 / (1 - p) adds to the numbers that stay makes up for those that go, so nothing needs"
         " mending."
@@ -112,7 +111,6 @@ VANISHED = Exercise(
     name="my_vanished",
     points=1,
     difficulty=1,
-    minutes=4,
     why="A row that vanished is no fault of your code: it is one of the draws over which dropout is right on average.",
     hints=(
         "Which dimension do you go along, if you want a verdict on each query?",
@@ -171,7 +169,6 @@ DROPPED_ATTENTION = Exercise(
     name="my_dropped_attention",
     points=2,
     difficulty=2,
-    minutes=8,
     why="Scores, hide, softmax, drop, mix: in this order the future stays at 0, and a dropped weight really is 0.",
     hints=(
         "Five steps: scores, hide the future, softmax, dropout, mix. Which comes just before the mix?",
@@ -211,7 +208,6 @@ DROPOUT_LAYER = Exercise(
     name="MyDropout",
     points=2,
     difficulty=2,
-    minutes=6,
     why="`eval()` reaches every layer inside a model because each asks the same switch, `self.training`.",
     hints=(
         "The layer has nothing to learn: it keeps p, and forward looks at a switch.",
@@ -296,7 +292,6 @@ FUSED = Exercise(
     name="MyCausalAttention",
     points=4,
     difficulty=3,
-    minutes=15,
     why="This is how large models store it: one product instead of three, and the same numbers.",
     hints=(
         "`self.W_qkv = nn.Linear(d_in, 3 * d_out, bias=False)`; in `forward`, cut its result into three parts.",

@@ -84,7 +84,6 @@ HEADS = Exercise(
     name="MyHeads",
     points=2,
     difficulty=2,
-    minutes=8,
     why="Each head has its own weights per token, and concatenation keeps apart what each has heard.",
     hints=(
         "The class needs no mathematics: it makes heads, calls them, and lays their results side by side.",
@@ -152,7 +151,6 @@ NARROW = Exercise(
     name="my_narrow_wrapper",
     points=1,
     difficulty=1,
-    minutes=4,
     why="Heads cost no width: several narrow ones fill the same vector as a single wide one.",
     hints=(
         "Two heads of two numbers each make four. How wide may each head be?",
@@ -188,7 +186,6 @@ SPLIT = Exercise(
     name="my_split",
     points=2,
     difficulty=2,
-    minutes=6,
     why="Now the last two dimensions are tokens and numbers, so `@` computes the scores of every head on its own.",
     hints=(
         "Two steps: cut the last dimension in two, then let heads and tokens change places.",
@@ -226,7 +223,6 @@ MERGE = Exercise(
     name="my_merge",
     points=2,
     difficulty=2,
-    minutes=5,
     why="Each token's vector holds head after head again, as if the heads had been concatenated.",
     hints=(
         "The split backwards: heads and tokens change places, then two dimensions become one.",
@@ -345,7 +341,6 @@ MULTI_HEAD = Exercise(
     name="MyMultiHeadAttention",
     points=5,
     difficulty=3,
-    minutes=20,
     why="You have written the attention layer of GPT-2.",
     hints=(
         (
@@ -394,7 +389,6 @@ COUNT = Exercise(
     name="my_count",
     points=1,
     difficulty=1,
-    minutes=5,
     why="The number of heads does not appear in the count: heads share out a width and add nothing.",
     hints=(
         "Four linear layers. How many numbers has a linear layer from 3 to 8, without and with a bias?",
@@ -423,7 +417,6 @@ GPT2 = Exercise(
     name="my_gpt2_attention",
     points=1,
     difficulty=1,
-    minutes=4,
     why="With these six numbers the layer has 2,362,368 parameters, and GPT-2's trained weights fit into it.",
     hints=(
         "Width, heads and longest sequence stand at the beginning of this section. What about dropout and biases?",

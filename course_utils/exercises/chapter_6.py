@@ -32,7 +32,6 @@ PADDING_MASK = Exercise(
     name="my_padding_mask",
     points=1,
     difficulty=1,
-    minutes=4,
     why="The dimension of 1 in the middle repeats the same row of keys for every query: (B, 1, S) fits (B, T, S).",
     hints=(
         "Compare every position, 0 to S - 1, with every length. Which positions are padding?",
@@ -64,7 +63,6 @@ KEEP_MASK = Exercise(
     name="my_keep_mask",
     points=2,
     difficulty=2,
-    minutes=6,
     why="Where True means keep, conditions are joined with &; where it means hide, the same rule is written with |.",
     hints=(
         "Two conditions: the key is real, and it is not in the future. Both must hold.",
@@ -106,7 +104,6 @@ STEP = Exercise(
     name="my_step",
     points=2,
     difficulty=2,
-    minutes=6,
     why="The newest token may see everything there is, so its row of the causal mask hides nothing.",
     hints=(
         "First make the cache longer, then attend with one query.",
@@ -141,7 +138,6 @@ SHARED = Exercise(
     name="my_shared",
     points=1,
     difficulty=1,
-    minutes=4,
     why="Which query head meets which keys is fixed in training, so the order counts although the shape is the same.",
     hints=(
         "Each head of keys is needed num_heads // groups times, and its copies stand side by side.",
@@ -212,7 +208,6 @@ READINGS = Exercise(
     name="my_readings",
     points=3,
     difficulty=3,
-    minutes=10,
     why="Three questions, and no right numbers to compare with: most silent errors fail one of them.",
     hints=(
         "The first two readings are sums along a row, and weights above the diagonal.",

@@ -38,7 +38,6 @@ NEXT_TOKEN_LOSSES = Exercise(
     name="my_next_token_losses",
     points=2,
     difficulty=2,
-    minutes=6,
     why="T - 1 exercises from one sequence, as chapter 3 said: each row of scores is compared with the token after it.",
     hints=(
         "The last row of scores has no token to be compared with, and the first token no row that predicts it.",
@@ -78,7 +77,6 @@ PREVIOUS_TOKEN_SHARE = Exercise(
     name="my_previous_token_share",
     points=1,
     difficulty=1,
-    minutes=5,
     why="Numbers like this one find heads among hundreds, where nobody wants to look at every map.",
     hints=(
         "Where in a map stand the weights of token 1 on token 0, of token 2 on token 1, and so on?",
@@ -111,7 +109,6 @@ FLOOR = Exercise(
     name="my_floor",
     points=2,
     difficulty=2,
-    minutes=6,
     why="Know the floor before you train. A loss below it is no success: something leaks, or was learned by heart.",
     hints=(
         "How often does token i come, and what does it cost each time?",
@@ -148,7 +145,6 @@ TEMPERATURE = Exercise(
     name="my_probabilities",
     points=1,
     difficulty=1,
-    minutes=4,
     why="The order of the tokens never changes, only how much the first is ahead of the others.",
     hints=(
         "Softmax turns differences between scores into ratios. What happens to the differences?",

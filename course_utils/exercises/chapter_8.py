@@ -42,7 +42,6 @@ SENTENCE_VECTORS = Exercise(
     name="my_sentence_vectors",
     points=2,
     difficulty=2,
-    minutes=6,
     why="The mask is needed twice: in attention, so that nobody reads padding, and here, so that nobody averages it.",
     hints=(
         "A mean is a sum divided by a number. Padding belongs in neither.",
@@ -92,7 +91,6 @@ TURNING_HEADS = Exercise(
     name="my_turning_heads",
     points=2,
     difficulty=2,
-    minutes=6,
     why="A margin keeps out heads that were undecided before and after: noise turns them, not the word.",
     hints=(
         "Two things must hold for a head. Which difference says that it preferred the first word before?",
@@ -141,7 +139,6 @@ BREADTH = Exercise(
     name="my_breadth",
     points=3,
     difficulty=3,
-    minutes=8,
     why="One number per head says how sharply it looks: near 1 for the token before, near T for an even average.",
     hints=(
         "First the entropy of each row, then exp, then the mean over rows. Over which axis does each step run?",
@@ -177,7 +174,6 @@ ONLY_HEAD = Exercise(
     name="my_only_head",
     points=1,
     difficulty=1,
-    minutes=4,
     why="To know what a part does, take it out, or leave it alone, and look. Weights show only where it looks.",
     hints=(
         "A head's numbers are inputs of out_proj. Does nn.Linear store an input as a row or as a column?",

@@ -1,11 +1,14 @@
 """What an exercise is: data, and a plain-loop oracle that knows the right results."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 from course_utils.exercises import solutions
 from course_utils.judging import calls, replies
+
+MINUTES = {1: 5, 2: 10, 3: 20}  # that an exercise takes, by its difficulty
 
 
 @dataclass(frozen=True)
@@ -16,7 +19,8 @@ class Exercise:
     gentle to oracle. make_calls: () -> the calls put to an answer, the same each time. oracle: call -> what each value
     in the reply should be (None where only `properties` decide). properties: each case -> None, or a sentence on what
     is wrong; each is asked only of an answer that has those before it.
-    map: value -> a matrix of weights to draw, or None.
+    map: value -> a matrix of weights to draw, or None. free: any numbers that have the properties are right (a puzzle),
+    so an answer is not held against others to explain it.
     """
 
     id: str
@@ -24,18 +28,23 @@ class Exercise:
     name: str
     points: int
     difficulty: int
-    minutes: int
     why: str
     hints: tuple[str, ...]
     make_calls: Callable
     oracle: Callable
     properties: tuple[Callable, ...] = ()
     map: Callable | None = None
+    free: bool = False
 
     @property
     def chapter(self):
         """The number of its chapter."""
         return int(self.id.split(".")[0])
+
+    @property
+    def minutes(self):
+        """How long it takes."""
+        return MINUTES[self.difficulty]
 
     @cached_property
     def calls(self):
@@ -68,3 +77,29 @@ class Question:
     id: str
     right: str
     said: dict[str, str]
+
+
+@dataclass(frozen=True)
+class FillIn:
+    """A question to answer with a word, a number or a line of code.
+
+    id: "M2.1" where it asks from memory for what an earlier chapter taught, "S2.1" where it is a step on the way to an
+    exercise. asks: its words. right: a pattern for all right answers, in small letters. said: what there is to say,
+    with the answer in it. back: (chapter, heading) where it is found.
+    """
+
+    id: str
+    asks: str
+    right: str
+    said: str
+    back: tuple[int, str]
+
+    @property
+    def from_memory(self):
+        """Whether it comes up again (`review`)."""
+        return self.id.startswith("M")
+
+    def accepts(self, text):
+        """Whether an answer is right, however it is written."""
+        plain = re.sub(r"\s+", " ", text.strip().lower()).removeprefix("the ").rstrip(".!")
+        return re.fullmatch(self.right, plain) is not None

@@ -134,7 +134,8 @@ def later_trouble(case):
 
 def seen(case):
     """What was seen in a case, and which input showed it."""
-    return case.problem if case.value is None else f"{case.problem} (Input: {comparing.described(case.arguments)}.)"
+    told = case.value is not None and case.arguments
+    return f"{case.problem} (Input: {comparing.described(case.arguments)}.)" if told else case.problem
 
 
 def maps(exercise, case):

@@ -13,12 +13,16 @@ from course_utils.repository import ROOT
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer to an exercise. cause: what is wrong, None for a right one. place: the expression that is wrong."""
+    """An answer to an exercise. cause: what is wrong, None for a right one. place: the expression that is wrong.
+
+    says: what of a puzzle's reply names what the head does.
+    """
 
     exercise: str
     code: str
     cause: str | None = None
     place: str | None = None
+    says: str | None = None
 
     def object(self):
         """What the code makes, as in a notebook's cell: errors can tell its lines."""

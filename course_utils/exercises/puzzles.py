@@ -1,0 +1,263 @@
+"""Puzzles: the answer is the numbers of a head, and all numbers that behave are right. What a head does is measured.
+
+A head is tried on many sentences. Its weights are compared with those wanted, row by row, then what it hands on. Where
+it fails, its own weights and scores are asked what it does instead; nothing here knows an exercise.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+MISPLACED = 0.1  # the share of a row's weight that may lie elsewhere than wanted
+FAR = 10  # by how much scores are multiplied, or divided, to see whether only their distances are wrong
+LARGEST = 1e4  # no number of a puzzle needs to be larger
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A sentence, and how it should be read.
+
+    words: the T keys. weights: those wanted, (rows, T); a row of nan where anything goes. kinds: of each word.
+    askers: a name for each row, the words themselves if there are none. context: what should be handed on, (rows, d).
+    things: {name: a number for each word, (T,)}: what could be handed on.
+    """
+
+    words: list[str]
+    weights: np.ndarray
+    kinds: list[str]
+    askers: list[str] | None = None
+    context: np.ndarray | None = None
+    things: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def rows(self):
+        """The names of the rows."""
+        return self.words if self.askers is None else self.askers
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a head does with a sentence. scores: (rows, T), -inf where hidden. context: (rows, d), or None."""
+
+    scores: np.ndarray
+    context: np.ndarray | None = None
+
+    @property
+    def weights(self):
+        """(rows, T)."""
+        return softmax(self.scores)
+
+
+def behaves(head, readings):
+    """A property: an answer's head reads every sentence as wanted.
+
+    head: (value, Reading) -> Head; ValueError in words for a value that makes none. readings: () -> list of Reading.
+    """
+
+    def sentence(case):
+        try:
+            tried = [(reading, head(case.value, reading)) for reading in readings()]
+        except ValueError as refused:
+            return str(refused)
+        return misread(tried) or mishanded(tried)
+
+    return sentence
+
+
+def numbers(value, name, *sizes):
+    """An answer's numbers as an array of these sizes, None for any. ValueError, in words, for anything else."""
+    if value is None:
+        raise ValueError("It returned None. Is a `return` missing?")
+    try:
+        found = np.asarray(value.tolist() if hasattr(value, "tolist") else value, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} should be a tensor of numbers.") from None
+    if found.ndim != len(sizes) or any(size not in (None, have) for size, have in zip(sizes, found.shape)):
+        wanted = ", ".join("any" if size is None else str(size) for size in sizes)
+        raise ValueError(f"{name} has shape {found.shape}; expected ({wanted}{',' * (len(sizes) == 1)}).")
+    if not found.size or not np.abs(found).max() <= LARGEST:  # nan is no number below it
+        raise ValueError(f"{name} should hold numbers between {-LARGEST:.0f} and {LARGEST:.0f}.")
+    return found
+
+
+def softmax(scores):
+    """Weights, each row of which sums to 1."""
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+# --- where a head looks -----------------------------------------------------------------------------------------------
+
+
+def misplaced(found, wanted):
+    """For each row the share of its weight that lies elsewhere than wanted; 0 where anything goes."""
+    return np.nan_to_num(np.abs(found - wanted).sum(axis=-1) / 2)
+
+
+def misread(tried):
+    """A sentence on where a head looks instead, or None. tried: (Reading, Head) of each sentence."""
+    off = [misplaced(head.weights, reading.weights) for reading, head in tried]
+    if max(rows.max() for rows in off) <= MISPLACED:
+        return None
+    wrong = [rows > MISPLACED for rows in off]
+    worst = max(range(len(off)), key=lambda number: off[number].max())
+    what = habit(tried, wrong) or cure(tried) or by_kind(tried, wrong)
+    return f"{example(*tried[worst], int(off[worst].argmax()))} {what}"
+
+
+def example(reading, head, row):
+    """What one row of a sentence does, and what was wanted, word by word."""
+    found, wanted = (by_name(reading.words, each.weights[row]) for each in (head, reading))
+    most = max(found, key=lambda word: found[word] - wanted[word])
+    lack = max(found, key=lambda word: wanted[word] - found[word])
+    return (
+        f'In "{" ".join(reading.words)}", {quoted(reading, row)} gives {found[most]:.2f} of its weight to "{most}" and'
+        f' {found[lack]:.2f} to "{lack}"; wanted: {wanted[most]:.2f} and {wanted[lack]:.2f}.'
+    )
+
+
+def by_name(names, weights):
+    """{name: the weight of all that have it}."""
+    return {name: sum(weight for each, weight in zip(names, weights) if each == name) for name in names}
+
+
+def quoted(reading, row):
+    """The name of a row: a word in quotes, or what an asker is called."""
+    return f'"{reading.words[row]}"' if reading.askers is None else reading.askers[row]
+
+
+def habits(reading, head):
+    """{what a head may do, whatever it reads: its weights}."""
+    visible = np.isfinite(head.scores)
+    rows, count = visible.shape
+    step = {"the first token alone": np.eye(1, count), "the last token alone": np.eye(1, count, count - 1)}
+    own = {}
+    if reading.askers is None:
+        same = np.array([[a == b for b in reading.words] for a in reading.words])
+        own = {
+            "itself alone": np.eye(count),
+            "its own word alone": shared(same & visible),
+            "the token before it": np.eye(count, k=-1),
+            "the token after it": np.eye(count, k=1),
+            "the token two before it": np.eye(count, k=-2),
+        }
+    everyone = {"everyone alike": shared(visible)}
+    return everyone | own | {name: np.broadcast_to(row, (rows, count)) for name, row in step.items()}
+
+
+def shared(visible):
+    """Even weights for what is visible, a row per query."""
+    return visible / np.maximum(visible.sum(axis=-1, keepdims=True), 1)
+
+
+def habit(tried, wrong):
+    """A sentence on what all rows that go wrong do alike, or None. Rows for which a habit says nothing are left out."""
+    known = [(habits(reading, head), head.weights, rows) for (reading, head), rows in zip(tried, wrong) if rows.any()]
+    for name in known[0][0]:
+        pairs = [(weights[rows], ways[name][rows]) for ways, weights, rows in known]
+        stated = [(found[way.any(axis=-1)], way[way.any(axis=-1)]) for found, way in pairs]
+        count = sum(len(found) for found, _ in stated)
+        if count and all((misplaced(found, way) <= MISPLACED).all() for found, way in stated):
+            return f"Wherever it goes wrong, it looks at {name}."
+    return None
+
+
+def cure(tried):
+    """A sentence on the one change of the scores after which all would be right, or None."""
+    square = all(head.scores.shape[0] == head.scores.shape[1] for _, head in tried)
+    changes = {
+        "The order is right, but the scores lie too close together for softmax to choose.": lambda scores: scores * FAR,
+        "The order is right, but the scores lie too far apart: softmax leaves nothing for the others.": lambda scores: (
+            scores / FAR
+        ),
+        "The other way round it would be right: what should score highest scores lowest.": np.negative,
+    }
+    if square:
+        changes["With query and key swapped it would be right: those who should ask are asked."] = turned
+    for words, change in changes.items():
+        if all(
+            (misplaced(softmax(change(head.scores)), reading.weights) <= MISPLACED).all() for reading, head in tried
+        ):
+            return words
+    return None
+
+
+def turned(scores):
+    """The scores with query and key swapped; what is hidden stays hidden."""
+    return np.where(np.isfinite(scores), np.where(np.isfinite(scores.T), scores.T, 0), -np.inf)
+
+
+def by_kind(tried, wrong):
+    """A sentence on which kind of word gets most of what it should not get; on which word, where kinds are right."""
+    kinds, words = (excess(tried, wrong, names) for names in (lambda each: each.kinds, lambda each: each.words))
+    (asker, name), (found, wanted) = kinds if kinds[1][0] - kinds[1][1] > MISPLACED / 2 else words
+    return (
+        f"Over all that it misreads, {found:.2f} of the weight of {asker} goes to {name}, on average; wanted:"
+        f" {wanted:.2f}."
+    )
+
+
+def excess(tried, wrong, names):
+    """((who asks, who is asked), (mean weight, the mean that was wanted)), where the first exceeds the second most.
+
+    names: Reading -> the name of each word under which its weight is counted.
+    """
+    pairs = {}
+    for (reading, head), rows in zip(tried, wrong):
+        for row in np.flatnonzero(rows):
+            found, wanted = (by_name(names(reading), each.weights[row]) for each in (head, reading))
+            for name in found:
+                pairs.setdefault((quoted(reading, row), name), []).append((found[name], wanted[name]))
+    means = {pair: np.mean(each, axis=0) for pair, each in pairs.items()}
+    return max(means.items(), key=lambda entry: entry[1][0] - entry[1][1])
+
+
+# --- what a head hands on ---------------------------------------------------------------------------------------------
+
+
+def mishanded(tried):
+    """A sentence on what a head hands on instead, or None."""
+    pairs = [(reading, head) for reading, head in tried if reading.context is not None]
+    wrong = [(reading, head) for reading, head in pairs if not fits(head.context, reading.context)]
+    if not wrong:
+        return None
+    reading, head = wrong[0]
+    row = int(np.argmax(np.nan_to_num(np.abs(head.context - reading.context)).max(axis=-1)))
+    shown, wanted = (" and ".join(f"{value:.2f}" for value in each[row]) for each in (head.context, reading.context))
+    return (
+        f'It looks where it should, but in "{" ".join(reading.words)}" it hands {quoted(reading, row)} {shown}; wanted:'
+        f" {wanted}.{instead(pairs)}"
+    )
+
+
+def fits(found, wanted):
+    """Whether what was handed on is what was wanted, up to what lay elsewhere."""
+    counted = ~np.isnan(wanted)
+    reach = np.abs(wanted[counted]).max(initial=1)
+    return bool((np.abs(found - wanted)[counted] <= 2 * MISPLACED * reach).all())
+
+
+def instead(pairs):
+    """A sentence on what is handed on: something else that the words have, or a multiple of it; "" for neither."""
+    found, wanted = (np.concatenate([np.ravel(part) for part in parts]) for parts in zip(*map(counted_parts, pairs)))
+    if not np.abs(found).max() > 1e-6:
+        return " It hands on nothing."
+    for name in pairs[0][0].things:
+        if all(fits_thing(reading, head, name) for reading, head in pairs):
+            return f" What it hands on is {name}."
+    factor = found @ wanted / max(wanted @ wanted, 1e-9)
+    close = np.abs(found - factor * wanted).max() <= MISPLACED * max(np.abs(factor * wanted).max(), 1e-9)
+    return f" What it hands on is {factor:.2f} times that." if close else ""
+
+
+def fits_thing(reading, head, name):
+    """Whether a head hands on this property of the words that it looks at."""
+    handed = (head.weights @ reading.things[name])[:, None]
+    return fits(head.context, np.where(np.isnan(reading.context), np.nan, handed))
+
+
+def counted_parts(pair):
+    """What was handed on and what was wanted, where something is."""
+    reading, head = pair
+    counted = ~np.isnan(reading.context)
+    return head.context[counted], reading.context[counted]

@@ -1,0 +1,36 @@
+"""Chapters 1 and 2: a head whose numbers you wrote, on any sentence of its words."""
+
+from collections.abc import Callable
+
+import ipywidgets as widgets
+import numpy as np
+
+from course_utils import pictures
+from course_utils.live import trial
+from course_utils.live.attention import attention_figure
+
+
+def try_head(weights_of: Callable, sentence: str) -> None:
+    """Show the weights of your own head on a sentence, with a box to type another one.
+
+    weights_of(words), for a list of T words, gives weights (T, T), or (T,) for a single query. Head and words for which
+    it cannot be run are refused in a sentence.
+    """
+    box = widgets.Text(sentence, description="your sentence", continuous_update=False, **trial.WORDS)
+    trial.show([box], lambda: head_figure(weights_of, box.value.split()))
+
+
+def head_figure(weights_of, words):
+    """The Figure of a head's weights on a list of words. ValueError, in words, where there are none."""
+    try:
+        weights = pictures.array(weights_of(words))
+    except (KeyError, ValueError) as missing:
+        word = next((word for word in words if word in str(missing)), None)
+        raise ValueError(
+            f'"{word}" is none of the words that have numbers here.' if word else str(missing)
+        ) from missing
+    except Exception as error:  # whatever a learner's code does
+        raise ValueError(f"Nothing to show yet: fill in the exercise. ({type(error).__name__}: {error})") from error
+    made = attention_figure(np.atleast_2d(weights), ["your query"] if weights.ndim == 1 else words, key_tokens=words)
+    made.about += " Run this cell to type a sentence of your own."
+    return made

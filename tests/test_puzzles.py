@@ -1,0 +1,142 @@
+"""Puzzles: any head that behaves is right, and what a wrong one does instead is measured and named."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from course_utils.exercises import EXERCISES, puzzles
+from course_utils.judging import calls, judge
+from tests.support import answers
+
+PUZZLES = {id: exercise for id, exercise in EXERCISES.items() if exercise.free}
+each_puzzle = pytest.mark.parametrize("exercise", PUZZLES.values(), ids=list(PUZZLES))
+
+
+def judged(exercise, answer):
+    """The result of an answer."""
+    return judge.judge(exercise, calls.perform(answer.object(), exercise.calls))
+
+
+@each_puzzle
+def test_five_designs_or_more_beside_the_worked_one_are_right(exercise):
+    assert len(answers.right(exercise.id)) > 5  # that they are right: test_exercises
+
+
+@each_puzzle
+def test_what_most_wrong_designs_do_is_named(exercise):
+    given = answers.wrong(exercise.id)
+    assert all(answer.says for answer in given), "say which words of the reply name what it does"
+    unnamed = [answer for answer in given if answer.says not in judged(exercise, answer).message]
+    assert len(unnamed) <= 0.1 * len(given), unnamed
+
+
+@each_puzzle
+def test_a_reply_is_short_enough_to_be_read(exercise):
+    for answer in answers.wrong(exercise.id):
+        assert len(judged(exercise, answer).message) <= 400, answer
+
+
+# --- a head that looks back one token, asked with other heads ---------------------------------------------------------
+
+WORDS = ["one", "two", "three", "four", "five", "six"]
+COUNT = len(WORDS)
+BACK = np.eye(COUNT, k=-1)
+BACK[0] = np.nan  # the first token has nobody before it
+AGES = np.arange(10.0, 70.0, 10)
+
+
+@dataclass
+class Asked:
+    """What stands for a case: only its value is looked at."""
+
+    value: object
+
+
+def reply(scores, context=None, kinds=WORDS, wanted=BACK):
+    """What is said to a head with these scores on one sentence; context: as in Head."""
+    handed = wanted @ AGES[:, None]
+    reading = puzzles.Reading(WORDS, wanted, kinds, context=None if context is None else handed)
+    reading.things["the age"], reading.things["the place"] = AGES, np.arange(COUNT) * 1.0
+    sentence = puzzles.behaves(lambda value, reading: puzzles.Head(scores, context), lambda: [reading])
+    return sentence(Asked(None))
+
+
+def pointing(k):
+    """Scores of a head that looks k tokens ahead."""
+    return 20.0 * np.eye(COUNT, k=k)
+
+
+@pytest.mark.parametrize(
+    "scores, words",
+    [
+        (pointing(0), "looks at itself alone"),
+        (pointing(1), "the token after it"),
+        (pointing(-2), "the token two before it"),
+        (np.zeros((COUNT, COUNT)), "everyone alike"),
+        (20.0 * np.eye(1, COUNT).repeat(COUNT, axis=0), "the first token alone"),
+        (20.0 * np.eye(1, COUNT, COUNT - 1).repeat(COUNT, axis=0), "the last token alone"),
+        (-pointing(-1), "other way round"),
+        (pointing(-1) / 10, "lie too close together"),
+    ],
+)
+def test_what_a_head_does_instead_is_named(scores, words):
+    assert words in reply(scores)
+
+
+def test_a_head_with_query_and_key_swapped_hears_so():
+    wanted = np.eye(COUNT)[[3, 5, 1, 0, 2, 4]]
+    assert reply(20 * wanted, wanted=wanted) is None
+    assert "query and key swapped" in reply(20 * wanted.T, wanted=wanted)
+
+
+def test_a_head_that_does_it_hears_nothing_and_nan_rows_are_free():
+    assert reply(pointing(-1)) is None
+    other = pointing(-1)
+    other[0, 3] = 100
+    assert reply(other) is None
+
+
+def test_what_has_no_name_is_measured_by_kind_and_where_kinds_are_right_by_word():
+    kinds = ["odd", "even"] * 3
+    found = reply(pointing(2) + pointing(-2), kinds=kinds)
+    assert '1.00 of the weight of "three" goes to odd, on average; wanted: 0.00.' in found
+    one_of_the_last = 20.0 * np.eye(COUNT)[[4, 4, 4, 5, 5, 4]]
+    assert "goes to six" in reply(one_of_the_last, kinds=["number"] * COUNT)
+
+
+def test_a_head_that_is_too_strict_for_an_average_hears_so():
+    even = np.full((COUNT, COUNT), 1 / COUNT)
+    scores = np.linspace(0, 1, COUNT)[None].repeat(COUNT, axis=0)
+    assert "too far apart" in reply(scores * 3, wanted=even)
+
+
+@pytest.mark.parametrize(
+    "handed, words",
+    [
+        (np.arange(COUNT)[:, None] * 1.0, "What it hands on is the place."),
+        (AGES[:, None] * 2, "What it hands on is 2.00 times that."),
+        (np.array([[3.0], [-9], [40], [0], [7], [77]]), "wanted"),
+    ],
+)
+def test_what_is_handed_on_instead_is_named(handed, words):
+    found = reply(pointing(-1), puzzles.softmax(pointing(-1)) @ handed)
+    assert found.startswith("It looks where it should") and found.endswith(words) or words == "wanted" in found
+    assert reply(pointing(-1), puzzles.softmax(pointing(-1)) @ AGES[:, None]) is None
+
+
+@pytest.mark.parametrize(
+    "value, words",
+    [
+        (None, "returned None"),
+        ("text", "tensor of numbers"),
+        ([[1.0, 2.0], [3.0]], "tensor of numbers"),
+        ([1.0, float("nan"), 2.0], "numbers between"),
+        ([1.0, 2.0], r"shape \(2,\); expected \(3,\)"),
+        ([[1.0], [2.0], [3.0]], r"shape \(3, 1\); expected \(3,\)"),
+        ({"dict": []}, "tensor of numbers"),
+    ],
+)
+def test_what_makes_no_head_is_refused_in_a_sentence(value, words):
+    with pytest.raises(ValueError, match=words):
+        puzzles.numbers(value, "Your query", 3)
