@@ -103,11 +103,16 @@ def sequences_of_letters():
         yield puzzles.Reading(words, wanted, kinds, context=handed)
 
 
+def letters_before(words):
+    """(embeddings (T, 5), what each token may see (T, T)): all before it, and `<s>` itself."""
+    visible = np.tril(np.ones((len(words), len(words))), k=-1) > 0
+    visible[0, 0] = True
+    return np.eye(len(TOKENS))[[TOKENS.index(word) for word in words]], visible
+
+
 def head_that_remembers(value, reading):
     W_query, W_key, W_value = puzzles.three_matrices(value, len(TOKENS), 1)
-    x = np.eye(len(TOKENS))[[TOKENS.index(word) for word in reading.words]]
-    visible = np.tril(np.ones((len(x), len(x))), k=-1) > 0
-    visible[0, 0] = True
+    x, visible = letters_before(reading.words)
     scores = np.where(visible, (x @ W_query) @ (x @ W_key).T / np.sqrt(W_key.shape[1]), -np.inf)
     return puzzles.Head(scores, puzzles.softmax(scores) @ x @ W_value)
 
