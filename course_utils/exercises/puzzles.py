@@ -139,8 +139,11 @@ def by_name(names, weights):
 
 
 def quoted(reading, row):
-    """The name of a row: a word in quotes, or what an asker is called."""
-    return f'"{reading.words[row]}"' if reading.askers is None else reading.askers[row]
+    """The name of a row: a word in quotes, with its place where it repeats, or what an asker is called."""
+    if reading.askers is not None:
+        return reading.askers[row]
+    word = reading.words[row]
+    return f'"{word}"' + f" in place {row + 1}" * (reading.words.count(word) > 1)
 
 
 def habits(reading, head):
@@ -231,9 +234,10 @@ def excess(tried, wrong, names):
     pairs = {}
     for (reading, head), rows in zip(tried, wrong):
         for row in np.flatnonzero(rows):
+            asker = reading.askers[row] if reading.askers else f'"{reading.words[row]}"'
             found, wanted = (by_name(names(reading), each.weights[row]) for each in (head, reading))
             for name in found:
-                pairs.setdefault((quoted(reading, row), name), []).append((found[name], wanted[name]))
+                pairs.setdefault((asker, name), []).append((found[name], wanted[name]))
     means = {pair: np.mean(each, axis=0) for pair, each in pairs.items()}
     return max(means.items(), key=lambda entry: entry[1][0] - entry[1][1])
 
