@@ -139,21 +139,21 @@ live.try_head(my_weights_back, "c a d a b")
 
 # %% name="learned-head"
 torch.manual_seed(123)
-words = torch.randint(4, (256, 8))  # 256 sequences of 8 letters
-x = torch.cat([torch.eye(4)[words], torch.eye(8).expand(256, 8, 8)], dim=-1).double()  # (256, 8, 12)
+words = torch.randint(4, (64, 8))  # 64 sequences of 8 letters
+x = torch.cat([torch.eye(4)[words], torch.eye(8).expand(64, 8, 8)], dim=-1).double()  # (64, 8, 12)
 W_query, W_key, W_value = (
     (torch.rand(12, d, dtype=torch.float64) - 0.5).requires_grad_() for d in (8, 8, 4)
 )
-optimizer = torch.optim.Adam([W_query, W_key, W_value], lr=0.05)
+optimizer = torch.optim.Adam([W_query, W_key, W_value], lr=0.1)
 hidden = torch.triu(torch.ones(8, 8), diagonal=1).bool()
-for step in range(401):
+for step in range(101):
     scores = (x @ W_query) @ (x @ W_key).transpose(-2, -1) / 8**0.5
-    weights = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)  # (256, 8, 8)
+    weights = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)  # (64, 8, 8)
     loss = ((weights @ x @ W_value)[:, 1:] - x[:, :-1, :4]).square().mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    if step % 200 == 0:
+    if step % 50 == 0:
         back = weights.diagonal(offset=-1, dim1=-2, dim2=-1).mean()
         print(f"step {step:3}: loss {loss:.3f}, weight one token back {back:.2f}")
 
