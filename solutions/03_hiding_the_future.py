@@ -1,17 +1,20 @@
 # ---
 # jupyter:
 #   course:
-#     summary: tokens in batches, the causal mask, a proof that nothing leaks
+#     summary: the causal mask, heads that count, a proof that nothing leaks
 #     title: Hiding the future
 # ---
 
 # %% [markdown]
 # # Chapter 3 · Hiding the future
 #
-# **Goal.** By the end you can build *causal* attention, in which no token sees the tokens after it: with `tril`, with
-# $-\infty$ before softmax, for one sentence and for a batch. And you can prove that nothing leaks.
+# **After this chapter you can**
 #
-# **Time.** About 110 minutes, exercises included. **You need** chapters 1 and 2: scores, softmax, queries, keys, values.
+# * hide the future from every token, for one sentence and for a batch, and say why $-\infty$ goes in before softmax;
+# * design a head that reads only what came before: an average so far, a share, "has this occurred already?";
+# * prove, for a layer that you did not write, that nothing leaks.
+#
+# **Time.** About 90 minutes, exercises included. **You need** chapters 1 and 2: scores, softmax, queries, keys, values.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
 
@@ -34,80 +37,69 @@ from torch.autograd.functional import jacobian
 
 from course_utils import live, pictures
 from course_utils.attention import SelfAttention_v2
-from course_utils.checking import answer, check, hint, progress, solution
+from course_utils.checking import answer, check, hint, progress, review, solution
 
 # %% [markdown]
-# ## A sentence becomes numbers
+# ## From memory
 #
-# The first half of this chapter follows a blog post by Trent, who builds attention for a model that *writes*. Such a
-# model reads tokens and predicts the next one. What is a token? The simplest answer: one character.
+# Write a word or a number in place of each question mark, without looking back.
+#
+# **From memory 3.1.** A query and a key have 16 numbers each. By what is their score divided?
+
+# %% name="memory-3-1"
+answer("M3.1", "4")
+
+# %% [markdown]
+# **From memory 3.2.** Which of the three matrices decides what a token hands over?
+
+# %% name="memory-3-2"
+answer("M3.2", "W_value")
+
+# %% [markdown]
+# **From memory 3.3.** Scores of the shape (5, 7), a row per query: softmax along which `dim`?
+
+# %% name="memory-3-3"
+answer("M3.3", "-1")
+
+# %% name="review"
+review()
+
+# %% [markdown]
+# ## Why hide anything?
+#
+# We follow a blog post by Trent, who builds attention for a model that *writes*: it reads tokens and predicts the next
+# one. What is a token? The simplest answer: one character. The list of all different ones is the **vocabulary**, and a
+# token's number is its place in that list.
 
 # %% name="characters"
 text = "But they were all of them deceived."
 characters = sorted(set(text))
-print("".join(characters))
-print(len(characters))
-
-# %% [markdown]
-# The text has 35 characters, but only 19 different ones, the space included: it sorts first. This list of possible
-# tokens is the **vocabulary**. Each token's number is its place in the list, counted from 0.
-
-# %% name="encode"
+print("".join(characters), len(characters))
 number_of = {character: number for number, character in enumerate(characters)}
-
-
-def encode(text):
-    """The numbers of the characters in a text, as a list."""
-    return [number_of[character] for character in text]
-
-
-print(encode(text))
-
-# %% [markdown]
-# "B" is number 2, after the space and the full stop. Every space has become a 0. Can we get the sentence back?
-
-# %% name="decode"
-def decode(numbers):
-    """The text that a list of numbers stands for."""
-    return "".join(characters[number] for number in numbers)
-
-
-print(decode(encode(text)))
-
-# %% [markdown]
-# We can, letter for letter: nothing was lost. Large models use longer tokens, words and pieces of words. The post cuts
-# the same sentence into such pieces and gives the size of their vocabulary as 8. Let us count.
-
-# %% name="word-pieces"
+numbers = [number_of[character] for character in text]
+print(numbers)
+print("".join(characters[number] for number in numbers))  # and back
 pieces = ["But", "they", "were", "all", "of", "them", "dece", "ived", "."]
 print(len(set(pieces)))
 
 # %% [markdown]
-# There are 9: eight words and pieces of words, and the full stop. The post's point stands: the sentence is 9 tokens
-# long instead of 35. We stay with characters for now.
-
-# %% [markdown]
-# ### Eight questions in eight tokens
+# 35 characters, 19 different ones, the space first. Large models use words and pieces of words, as in the last lines.
+# (The post counts 8 different pieces; with the full stop there are 9.)
 #
-# What does a model learn from the first eight tokens, "But they"? After each of them it has to say what comes next.
+# What does a model learn from "But they"? After each token it has to say what comes next.
 
 # %% name="next-tokens"
 for t in range(8):
     print(f"{text[:t + 1]!r:10} -> {text[t + 1]!r}")
 
 # %% [markdown]
-# One row of eight tokens holds eight exercises. All eight can be done at once, and here is the trouble: the answer to
-# the first exercise, "u", stands in the same row, one place to the right. So do the answers to the next six. A model
-# that may look there learns to copy, not to predict. This chapter is about closing its eyes.
-
-# %% [markdown]
-# ## Batches
+# One row of eight tokens holds eight exercises, and all can be done at once. The trouble: the answer to the first, "u",
+# stands in the same row, one place to the right. A model that may look there learns to copy, not to predict.
 #
-# Chapter 2's batch held one sequence; training takes several. The shape is $(B, T, C)$: $B$ sequences of $T$ tokens,
-# each an embedding of $C$ numbers ("channels"; so far $d_\mathrm{in}$).
+# ## The plainest mix: an average
 #
-# A model would look up such an embedding for each number that `encode` gives, in a table that is trained, too. That
-# table is not our subject, so our embeddings are random.
+# Training takes several sequences at once, a batch $(B, T, C)$: $B$ sequences of $T$ tokens, each an embedding of $C$
+# numbers. Ours are random.
 
 # %% name="batch"
 B, T, C = 4, 8, 32
@@ -116,64 +108,37 @@ batch = torch.rand(B, T, C)
 print(batch)
 
 # %% [markdown]
-# Four tables, one per sequence. PyTorch shortens large tensors: it prints three rows, dots, three rows. The first token
-# of the first sequence starts with 0.2961, 0.5166, 0.2517.
-
-# %% [markdown]
-# ## The plainest mix: an average
+# PyTorch shortens large tensors: three rows, dots, three rows. The first token starts with 0.2961, 0.5166, 0.2517.
 #
-# Chapter 1 mixed tokens by weights. Which weights treat all tokens alike? Give every pair the same score, 0, and let
-# softmax turn scores into shares.
+# Give every pair the same score, 0. Softmax makes even shares of them, one eighth each, and we mix.
 
 # %% name="uniform-weights"
 weights = torch.softmax(torch.zeros(T, T), dim=-1)  # (T, T), every row sums to 1
 print(weights)
-
-# %% [markdown]
-# One eighth, 0.1250, for everyone. Now mix. The weights are $(8, 8)$ and the batch is $(4, 8, 32)$: will `@` accept
-# that?
-
-# %% name="uniform-mix"
 print(weights @ batch)  # (T, T) @ (B, T, C) -> (B, T, C)
 
 # %% [markdown]
-# It will. `@` multiplies the last two dimensions and repeats that for every sequence, so a batch costs us no loop.
-# Sequences never mix with each other.
+# `@` multiplies the last two dimensions and repeats that for every sequence. Within a sequence all eight rows are the
+# same, the average of all eight tokens. The first token, too, has averaged over the seven that come after it. It has
+# read the answers.
 #
-# Within a sequence all eight rows are the same: 0.6291, 0.6708 and so on is the average of all eight tokens. The first
-# token, too, has averaged over the seven that come after it. It has read the answers.
-
-# %% [markdown]
 # ## Only what came before
 #
-# Token 1 may use itself only, token 2 the first two, and so on. As a table of ones and zeros, that is a lower
-# triangle. `torch.tril` ("triangle, lower") keeps that half of a matrix and sets the rest to 0.
+# Token 1 may use itself only, token 2 the first two, and so on. `torch.tril` ("triangle, lower") makes that table, a
+# **mask**. Attention that obeys it is **causal**.
 
 # %% name="tril"
 visible = torch.tril(torch.ones(T, T))
 print(visible)
 
 # %% [markdown]
-# Row 3 begins with 1, 1, 1: the third token sees three tokens. Such a table is a **mask**, and attention that obeys
-# this one is **causal**. How do we give a score the message "no weight at all"? What does softmax make of a score
-# before it divides?
-
-# %% name="exp-of-minus-infinity"
-print(torch.exp(torch.tensor([0.0, -1.0, -torch.inf])))
-
-# %% [markdown]
-# The exponential of 0 is 1, so filling in 0 will not do: such a token would get a share like any other. Even with -1 it
-# would enter the sum with 0.3679. But $\exp(-\infty)$ is exactly 0. So we write $-\infty$ wherever the mask has a 0.
+# How do we give a score the message "no weight at all"? A score of 0 will not do: $\exp(0) = 1$, a share like any
+# other. But $\exp(-\infty)$ is exactly 0. So we write $-\infty$ wherever the mask has a 0: `masked_fill` puts its
+# second argument where the first is `True`.
 
 # %% name="minus-infinity"
 scores = torch.zeros(T, T).masked_fill(visible == 0, -torch.inf)
 print(scores)
-
-# %% [markdown]
-# Row 1 has one 0 and seven times $-\infty$. `masked_fill` returns a new tensor: where its first argument is `True` it
-# puts the second, elsewhere it copies. Now softmax.
-
-# %% name="causal-uniform-weights"
 weights = torch.softmax(scores, dim=-1)  # (T, T), every row sums to 1
 print(weights)
 
@@ -186,15 +151,9 @@ running = weights @ batch  # (T, T) @ (B, T, C) -> (B, T, C)
 print(running)
 
 # %% [markdown]
-# The first row is the first token unchanged, 0.2961. The second, 0.5070, lies halfway between 0.2961 and 0.7179, the
-# first two tokens. The last row is the average of all eight, 0.6291 as before. Is this simply a running mean?
-
-# %% name="running-mean"
-counts = torch.arange(1, T + 1).view(T, 1)  # 1, 2, ... 8, one per row
-print(torch.allclose(running, batch.cumsum(dim=1) / counts))
-
-# %% [markdown]
-# It is: `cumsum` adds up the tokens so far, and we divide by how many there are.
+# The first row is the first token unchanged, 0.2961. The second, 0.5070, lies halfway between 0.2961 and 0.7179. The
+# last row is the average of all eight, 0.6291 as before. A head with equal scores and a mask computes the **average so
+# far**.
 
 # %% [markdown]
 # ### Exercise 3.1 · Running averages by a matrix product
@@ -224,73 +183,33 @@ check("3.1", my_running_average)
 # so that each row is divided by its own sum.
 
 # %% [markdown]
-# ## A head that chooses
+# ## What is an average good for?
 #
-# An average treats all earlier tokens alike. With queries and keys, as in chapter 2, every token chooses for itself. A
-# set of query, key and value layers is called a **head**. The size of its vectors, `head_dim`, is what chapter 2 called
-# $d_\mathrm{out}$ and, for queries and keys, $d_k$.
+# If the value of "a" is 1 and that of all other letters 0, the average so far is the **share** of "a" so far. And if a
+# start token in front has the value 1 and all others 0, the average is 1 divided by how many tokens there are: a
+# **count**.
+
+# %% name="share"
+letters = ["<s>", "a", "b", "a", "a", "c"]
+causal = torch.tril(torch.ones(6, 6)) / torch.arange(1, 7).view(6, 1)  # (6, 6): equal scores, masked
+is_a = torch.tensor([float(letter == "a") for letter in letters])
+is_start = torch.tensor([float(letter == "<s>") for letter in letters])
+for letter, share, count in zip(letters, causal @ is_a, 1 / (causal @ is_start)):
+    print(f"{letter:3} share of a: {share:.2f}   tokens so far: {count:.0f}")
+
+# %% [markdown]
+# At the last letter, three of six tokens were an "a": 0.50.
 #
-# Here are the first two layers, for a fresh random batch. They take each token from 32 numbers to 16.
-
-# %% name="head"
-torch.manual_seed(123)
-batch = torch.randn(B, T, C)
-head_dim = 16
-key_layer = nn.Linear(C, head_dim, bias=False)
-query_layer = nn.Linear(C, head_dim, bias=False)
-keys = key_layer(batch)  # (B, T, head_dim)
-queries = query_layer(batch)  # (B, T, head_dim)
-
-# %% [markdown]
-# For the scores, each sequence needs its own queries times its own keys, transposed. `keys.T` was made for matrices; a
-# batch must keep its first dimension where it is. So we say which two to swap: the last two.
-
-# %% name="head-weights"
-scores = queries @ keys.transpose(-2, -1)  # (B, T, head_dim) @ (B, head_dim, T) -> (B, T, T)
-scores = scores.masked_fill(visible == 0, -torch.inf)
-weights = torch.softmax(scores, dim=-1)  # (B, T, T), every row sums to 1
-print(weights[0])
-
-# %% [markdown]
-# One mask of shape $(T, T)$ served all four sequences; this is the first. The upper half is 0.0000, and the rest is no
-# longer even: row 4 gives 0.9663 to the third token. (`grad_fn` at the end only says that PyTorch keeps track of how
-# the numbers were made, because layers with weights took part.)
-#
-# 0.9663 is nearly everything. So far these scores are not scaled: the post comes to that later. Does it matter here?
-# Each line below holds the largest weight of each row, first without and then with chapter 2's division.
-
-# %% name="unscaled-or-scaled"
-scaled_weights = torch.softmax(scores / head_dim**0.5, dim=-1)  # (B, T, T)
-print(weights[0].amax(dim=-1))
-print(scaled_weights[0].amax(dim=-1))
-
-# %% [markdown]
-# In row 4 the largest weight falls from 0.9663 to 0.5192, in row 7 from 0.6506 to 0.2430. Divided by $\sqrt{16} = 4$,
-# the scores lie closer together. Only the first token still gives everything to one token: it has no choice. (We masked
-# first and divided afterwards. The order is free: $-\infty$ divided by 4 is still $-\infty$.)
-#
-# What do we mix? If it is the tokens themselves, the result is as wide as they are.
-
-# %% name="mix-tokens"
-print((weights @ batch).shape)
-
-# %% [markdown]
-# 32 numbers per token, although the head works with 16. A value layer, as in chapter 2, brings them down.
-
-# %% name="mix-values"
-value_layer = nn.Linear(C, head_dim, bias=False)
-context = scaled_weights @ value_layer(batch)  # (B, T, T) @ (B, T, head_dim) -> (B, T, head_dim)
-print(context.shape)
-
-# %% [markdown]
-# That is one complete causal head on a batch of four sequences: $(4, 8, 32)$ in, $(4, 8, 16)$ out.
+# With queries and keys a head can ask for more: *has this letter occurred before?* It must look for an earlier copy of
+# itself. But weights sum to 1: where does a letter look that has *not* occurred? It needs something else to look at,
+# and the start token serves. (In trained models, too, many heads that find nothing look at the first token.)
 
 # %% [markdown]
 # ### Exercise 3.2 · Causal weights for a batch
 # 2 points · ★★☆ · 10 minutes
 #
-# Write the middle of that head: from scores (already scaled) to causal weights. The check tries batches of other sizes
-# than ours, so take every size from `scores`.
+# First the mask as a function, for any scores (already scaled). The check tries batches of several sizes, so take every
+# size from `scores`.
 
 # %% name="exercise-3-2"
 def my_causal_weights(scores):
@@ -312,10 +231,96 @@ check("3.2", my_causal_weights)
 # that size does not fit. With three sequences of three tokens nobody would notice: try new code with unequal sizes.
 
 # %% [markdown]
+# ### Exercise 3.3 · Has it occurred before?
+# 3 points · ★★☆ · 10 minutes
+#
+# Tokens are `<s>`, a, b, c, d, and their embeddings are the rows of a unit matrix: each has an axis of its own. Write
+# three matrices for a head in which a token sees only what comes *before* it, not itself. (`<s>`, which is always the
+# first, sees itself.) In every sequence of these letters
+#
+# * a letter that has occurred gives nine tenths of its weight to its earlier copies, evenly, and is handed a 1;
+# * a letter that has not gives them to `<s>`, and is handed a 0.
+
+# %% name="exercise-3-3"
+def my_memory():
+    """W_query (5, d_k), W_key (5, d_k) and W_value (5, 1). Rows: <s>, a, b, c, d."""
+    ### BEGIN SOLUTION
+    W_query = 30.0 * torch.eye(5)  # ask for yourself, loudly,
+    W_query[:, 0] = 15.0  # and for <s>, half as loudly
+    W_key = torch.eye(5)
+    W_value = torch.tensor([[0.0], [1.0], [1.0], [1.0], [1.0]])
+    return W_query, W_key, W_value
+    ### END SOLUTION
+
+# %% name="check-3-3"
+### BEGIN HIDDEN TESTS
+assert check("3.3", my_memory).status == "right"
+### END HIDDEN TESTS
+check("3.3", my_memory)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** Three levels of scores: an earlier copy, then `<s>`, then all others. Where there is a copy it wins;
+# where there is none, `<s>` wins over the others. The value only says which of the two it was. `<s>` must score below a
+# copy and above the rest, each time by enough for softmax.
+
+# %% name="try-3-3"
+def my_strict_weights(words):
+    """Weights (T, T) of your head, each token seeing only those before it."""
+    x = torch.eye(5)[[["<s>", "a", "b", "c", "d"].index(word) for word in words]]  # (T, 5)
+    W_query, W_key, _ = my_memory()
+    visible = torch.tril(torch.ones(len(words), len(words)), diagonal=-1)
+    visible[0, 0] = 1  # <s> sees itself
+    scores = (x @ W_query) @ (x @ W_key).T / W_key.shape[-1] ** 0.5
+    return torch.softmax(scores.masked_fill(visible == 0, -torch.inf), dim=-1)
+
+
+live.try_head(my_strict_weights, "<s> a b a c b a")
+
+# %% [markdown]
+# ## A head on a batch
+#
+# A set of query, key and value layers is called a **head**, and the size of its vectors `head_dim`. Here is one with
+# random layers, from 32 numbers per token to 16. In a batch, only the last two dimensions of the keys are swapped.
+
+# %% name="head"
+torch.manual_seed(123)
+batch = torch.randn(B, T, C)
+head_dim = 16
+key_layer = nn.Linear(C, head_dim, bias=False)
+query_layer = nn.Linear(C, head_dim, bias=False)
+keys = key_layer(batch)  # (B, T, head_dim)
+queries = query_layer(batch)  # (B, T, head_dim)
+scores = queries @ keys.transpose(-2, -1)  # (B, T, head_dim) @ (B, head_dim, T) -> (B, T, T)
+scores = scores.masked_fill(visible == 0, -torch.inf)
+weights = torch.softmax(scores, dim=-1)  # (B, T, T), every row sums to 1
+print(weights[0])
+
+# %% [markdown]
+# One mask of shape $(T, T)$ served all four sequences; this is the first. Row 4 gives 0.9663 to the third token: these
+# scores are not divided yet. (`grad_fn` says that PyTorch keeps track, because layers with weights took part.) Divided
+# by $\sqrt{16} = 4$:
+
+# %% name="unscaled-or-scaled"
+scaled_weights = torch.softmax(scores / head_dim**0.5, dim=-1)  # (B, T, T)
+print(weights[0].amax(dim=-1))
+print(scaled_weights[0].amax(dim=-1))
+
+# %% [markdown]
+# In row 4 the largest weight falls from 0.9663 to 0.5192. Only the first token still gives everything to one token: it
+# has no choice. If we mix the tokens themselves, the result is as wide as they are; a value layer brings it to
+# `head_dim`.
+
+# %% name="mix-values"
+print((weights @ batch).shape)  # (B, T, T) @ (B, T, C) -> (B, T, C)
+value_layer = nn.Linear(C, head_dim, bias=False)
+context = scaled_weights @ value_layer(batch)  # (B, T, T) @ (B, T, head_dim) -> (B, T, head_dim)
+print(context.shape)
+
+# %% [markdown]
 # ## Back to six words
 #
-# Random batches have no meaning to read, so we return to *Your journey starts with one step*. The layers are those of
-# chapter 2: the same class, the same seed.
+# *Your journey starts with one step*, with the layers of chapter 2: the same class, the same seed. Chung-En Johnny Yu's
+# page prints these weights, with nothing hidden.
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -329,11 +334,6 @@ inputs = torch.tensor([
 ])
 torch.manual_seed(789)
 attention = SelfAttention_v2(3, 2)
-
-# %% [markdown]
-# From here to the mask we walk with Chung-En Johnny Yu's page. First the weights of every token, with nothing hidden.
-
-# %% name="all-weights"
 queries = attention.W_query(inputs)  # (6, 3) -> (6, 2)
 keys = attention.W_key(inputs)  # (6, 2)
 scores = queries @ keys.T  # (6, 2) @ (2, 6) -> (6, 6)
@@ -342,12 +342,8 @@ weights = torch.softmax(scores / d_k**0.5, dim=-1)  # (6, 6), every row sums to 
 print(weights)
 
 # %% [markdown]
-# Row 2: "journey" gives 0.2041 to "Your" and 0.1659 to itself. The rest of its attention goes to four words that a
-# writer has not written yet.
-
-# %% [markdown]
 # **Question 3.1.** Suppose we now set all weights on the future to 0 and change nothing else. Which rows will sum to
-# less than 1, and why? Choose before you run on.
+# less than 1, and why?
 #
 # * **a** All rows: each loses a part of its weight.
 # * **b** All rows but the last, which has no future to lose.
@@ -357,31 +353,19 @@ print(weights)
 answer("Q3.1", "b")
 
 # %% [markdown]
-# ### What if we mask after softmax?
-#
-# The obvious way: compute the weights, then multiply them by a mask of ones and zeros.
+# Mask *after* softmax: multiply the weights by a mask of ones and zeros, and sum the rows.
 
 # %% name="visible-mask"
 visible_6 = torch.tril(torch.ones(6, 6))
 print(visible_6)
-
-# %% [markdown]
-# The same triangle as before, six by six: row 2 begins 1, 1. Multiply, and every weight on the future becomes 0.
-
-# %% name="masked-after"
 masked_after = weights * visible_6
 print(masked_after)
-
-# %% [markdown]
-# The first row has 0.1921 left, and nothing else. Are these still shares?
-
-# %% name="row-sums"
 row_sums = masked_after.sum(dim=-1, keepdim=True)  # (6, 1)
 print(row_sums.T)
 
 # %% [markdown]
-# No: row 1 sums to 0.1921 and row 2 to 0.3700. Only the last row, which sees everything, still sums to 1. So divide
-# each row by its sum. That is called **renormalising**.
+# Row 1 sums to 0.1921 and row 2 to 0.3700: no shares any more. So divide each row by its sum. That is called
+# **renormalising**.
 
 # %% name="renormalised"
 renormalised = masked_after / row_sums  # (6, 6), every row sums to 1 again
@@ -389,27 +373,19 @@ print(renormalised)
 
 # %% [markdown]
 # "journey" now shares between the two words it may see: 0.5517 for "Your" and 0.4483 for itself.
-
-# %% [markdown]
-# ### Minus infinity before softmax
 #
-# The other way you know already: hide the *scores*. This time we write the mask the other way round, `True` where a
-# cell is hidden: `torch.triu` with `diagonal=1` keeps what lies above the diagonal.
+# The other way you know: hide the *scores*. This time we write the mask the other way round, `True` where a cell is
+# hidden: `torch.triu` with `diagonal=1` keeps what lies above the diagonal.
 
 # %% name="masked-before"
 future = torch.triu(torch.ones(6, 6), diagonal=1).bool()
 masked_scores = scores.masked_fill(future, -torch.inf)
 print(masked_scores)
-
-# %% [markdown]
-# "journey" has the scores 0.4656 and 0.1723, and four times $-\infty$. Scale, then softmax.
-
-# %% name="causal-weights"
 causal_weights = torch.softmax(masked_scores / d_k**0.5, dim=-1)  # (6, 6), every row sums to 1
 print(causal_weights)
 
 # %% [markdown]
-# Row 2 is 0.5517 and 0.4483 again, and no division was needed afterwards: softmax did it. Here they are as a picture.
+# Row 2 is 0.5517 and 0.4483 again, and softmax did the dividing.
 
 # %% name="weights-picture" shows="Heat map of the six by six causal weights. Everything above the diagonal is hatched, that is hidden. The first row has one cell of 1.00; each further row has one cell more and lower weights, down to about 0.15 to 0.19 in the last row. Every row sums to 1.00."
 pictures.show_weights(
@@ -417,45 +393,16 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The message: a hatched cell is not a small weight, it is no weight. Each row spreads the same total, 1.00, over one word more
-# than the row above. So the rows differ mostly in how many words they may see: "Your" must give itself everything, and
-# "step" gives no word more than 0.1935.
-
-# %% [markdown]
-# ### Are both ways the same?
+# The message: a hatched cell is not a small weight, it is no weight. Each row spreads the same total, 1.00, over one
+# word more than the row above.
 #
-# The two tables agree in all printed digits. Yu's page calls renormalising a complication that might have unintended
-# effects. Has it? Compare the tables themselves, then a thousand random ones, in 64-bit floats.
-
-# %% name="same-weights"
-def masked_then_divided(scores):
-    """Causal weights (T, T): softmax, then mask, then divide every row by its sum."""
-    kept = torch.softmax(scores, dim=-1).tril()
-    return kept / kept.sum(dim=-1, keepdim=True)
-
-
-print("six words, at most 1e-6:", bool((renormalised - causal_weights).abs().max() < 1e-6))
-torch.manual_seed(123)
-many = torch.rand(1000, 6, 6, dtype=torch.float64) * 20 - 10  # scores from -10 to 10
-masked_first = torch.softmax(many.masked_fill(future, -torch.inf), dim=-1)
-difference = (masked_then_divided(many) - masked_first).abs().max()
-print("a thousand tables, at most 1e-14:", bool(difference < 1e-14))
-
-# %% [markdown]
-# Neither differs by more than rounding: one in a million with the 32-bit floats of our six words, 1e-14 with 64 bits.
-# They are one formula. Write $s_{ij} = \omega_{ij} / \sqrt{d_k}$ for the scaled score. In row $i$, softmax divides
-# every $\exp(s_{ij})$ by the same sum $Z_i$, and renormalising cancels it:
+# The two ways agree, and they are one formula. With $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax divides every
+# $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and renormalising cancels it:
 #
-# $$\frac{\exp(s_{ij}) / Z_i}{\sum_{m \le i} \exp(s_{im}) / Z_i}
-# = \frac{\exp(s_{ij})}{\sum_{m \le i} \exp(s_{im})}$$
+# $$\frac{\exp(s_{ij}) / Z_i}{\sum_{m \le i} \exp(s_{im}) / Z_i} = \frac{\exp(s_{ij})}{\sum_{m \le i} \exp(s_{im})}$$
 #
-# The hidden scores stood in $Z_i$ only, and $Z_i$ is gone. So renormalising is correct. It is not always safe, though.
-
-# %% [markdown]
-# ### Where they stop agreeing
-#
-# To avoid overflow, softmax subtracts the largest score of the row. What if the largest score is a hidden one? Take a
-# row with two visible scores, 0 and 1, and a hidden one that grows.
+# But it is not always safe. Softmax subtracts the largest score of the row, and that may be a hidden one. A row with
+# the visible scores 0 and 1, and a hidden one that grows:
 
 # %% name="large-hidden-score"
 last = torch.tensor([False, False, True])
@@ -466,129 +413,146 @@ for hidden_score in [10.0, 80.0, 200.0]:
     print(f"{hidden_score:5} after: {kept / kept.sum()}   before: {before}")
 
 # %% [markdown]
-# Up to 80 both say 0.2689 and 0.7311. At 200, masking afterwards gives `nan`. Why? Look at the two visible weights
-# before the division.
-
-# %% name="underflow"
-print(torch.softmax(torch.tensor([0.0, 1.0, 200.0]), dim=-1))
-
-# %% [markdown]
-# They should be about $e^{-200}$ and $e^{-199}$, too small for a 32-bit float, and become 0. Renormalising then divides
-# 0 by 0. (Shortly before that point it is worse: near 103 the visible weights have lost nearly all their digits, and
-# the result is wrong without any `nan`.) Masking before softmax never looks at the hidden score and has no such
-# trouble. It is also one step instead of three (multiply, sum, divide). All five texts behind this course end up
-# masking the scores.
-
-# %% [markdown]
-# ### Exercise 3.3 · Mask after softmax, and repair the rows
-# 2 points · ★★☆ · 10 minutes
+# At 200 the visible weights are too small for a 32-bit float, become 0, and 0 divided by 0 is `nan`. Masking before
+# softmax never looks at the hidden score.
 #
-# Write the second half of the first way: from weights in which nothing is hidden to causal weights. It should take a
-# single table, a batch, or a batch with several heads: `...` stands for any dimensions in front.
+# A condensed notebook among our sources masks the scores of raw embeddings, and then divides by the root of the size of
+# its `keys`. We do the same.
 
-# %% name="exercise-3-3"
-def my_masked_afterwards(weights):
-    """Causal weights (..., T, T), every row sums to 1, from full weights (..., T, T)."""
-    ### BEGIN SOLUTION
-    kept = torch.tril(weights)  # (..., T, T), the future is 0
-    return kept / kept.sum(dim=-1, keepdim=True)  # (..., T, T) / (..., T, 1)
-    ### END SOLUTION
-
-# %% name="check-3-3"
-### BEGIN HIDDEN TESTS
-assert check("3.3", my_masked_afterwards).status == "right"
-### END HIDDEN TESTS
-check("3.3", my_masked_afterwards)
-
-# %% [markdown] tags=["solution"]
-# **Why it works.** `torch.tril` works on the last two dimensions, whatever stands in front. The sums run over the keys,
-# the last dimension, and `keepdim=True` leaves them standing as a column, one sum for each row.
-
-# %% [markdown]
-# ### A left-over in one of our sources
-#
-# A condensed notebook among our sources also masks before softmax. Its table of scores looks like this.
-
-# %% name="raw-masked-scores"
+# %% name="raw-scores"
 raw_scores = (inputs @ inputs.T).masked_fill(future, -torch.inf)  # (6, 3) @ (3, 6) -> (6, 6)
 print(raw_scores)
-
-# %% [markdown]
-# "journey" scores 1.4950 with itself: that is the number of chapter 1. These are scores of the raw embeddings, without
-# query or key layers. Then the notebook divides by the square root of the size of its keys, `keys.shape[-1]**0.5`. We
-# do the same: `keys` still holds what we computed above.
-
-# %% name="raw-divided-by-root-2"
 print(torch.softmax(raw_scores / keys.shape[-1]**0.5, dim=-1))
 
 # %% [markdown]
-# Row 2 is 0.4056 and 0.5944, as in that notebook, and the mask works as it should. But what have `keys` to do with
-# these scores? Nothing: they are left over from another section, and have two numbers each. The vectors compared here
-# have three. In a notebook every name lives on, so this is easily done.
+# What have `keys` to do with these scores? Nothing: they are left over from another section and have two numbers each;
+# the vectors compared here have three. In a notebook every name lives on. Take the size from the tensor that entered
+# the product.
 #
-# There are two ways to put it right: use the projected scores with $\sqrt{2}$, as in the table further up, or the raw
-# ones with $\sqrt{3}$. Here is "journey" in the second way.
+# ## When True means keep
+#
+# PyTorch has all of this in one function, `F.scaled_dot_product_attention`. With a unit matrix for the values its
+# result is the weights themselves.
 
-# %% name="raw-divided-by-root-3"
-print(torch.softmax(raw_scores / inputs.shape[-1]**0.5, dim=-1)[1])
+# %% name="polarity"
+unit = torch.eye(6)  # weights @ unit = weights
+print(F.scaled_dot_product_attention(queries, keys, unit, attn_mask=future)[1])
+print(F.scaled_dot_product_attention(queries, keys, unit, attn_mask=~future)[1])
+print(F.scaled_dot_product_attention(queries, keys, unit, is_causal=True)[1])
 
 # %% [markdown]
-# 0.4226 and 0.5774 instead of 0.4056 and 0.5944: a little more even. A safe habit is to take the size from the tensor
-# that entered the product.
+# In the first line "journey" sees nothing but its future: here a boolean mask says which cells *take part*, `True`
+# means keep. `masked_fill` asks which to overwrite. `~` turns a mask round, and gives our 0.5517 and 0.4483. The first
+# call raised no error, though. How can we test a mask without knowing the right numbers?
+#
+# ## The proof that nothing leaks
+#
+# A mask is a promise about *outputs*: output $t$ must not depend on input $s$ if $s$ comes later. So test the promise.
+# The function below gives a $T \times T$ table: in row $t$ and column $s$ the largest derivative of any number of
+# output $t$ by any number of input $s$.
+
+# %% name="influences"
+def influences(function, sequence):
+    """How strongly input s moves output t of function(sequence): (T, T), row t, column s."""
+    derivatives = jacobian(function, sequence)  # (T, d_out, T, d_in)
+    return derivatives.abs().amax(dim=(1, 3))  # (T, T)
+
+# %% name="causal-context"
+def causal_context(sequence, diagonal=1):
+    """Context vectors (T, d_out) of a sequence (T, d_in); hidden: this diagonal and above."""
+    queries, keys = attention.W_query(sequence), attention.W_key(sequence)  # (T, d_out) each
+    scores = queries @ keys.T / keys.shape[-1]**0.5  # (T, T)
+    hidden = torch.triu(torch.ones_like(scores), diagonal=diagonal).bool()
+    weights = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)  # (T, T)
+    return weights @ attention.W_value(sequence)  # (T, T) @ (T, d_out) -> (T, d_out)
 
 # %% [markdown]
+# **Question 3.2.** We ask of each of the 36 cells whether it is zero. In how many does an output depend on an input?
+#
+# * **a** 15
+# * **b** 21
+# * **c** 6
+
+# %% name="question-3-2"
+answer("Q3.2", "b")
+
+# %% name="causal-dependencies" shows="Table of six by six cells, rows for outputs and columns for inputs. The lower triangle with the diagonal says yes, 21 cells; all 15 cells above the diagonal hold a dot for no."
+depends = influences(causal_context, inputs) > 0
+pictures.show_dependencies(
+    depends, tokens, title="Causal attention",
+)
+
+# %% [markdown]
+# The message: 21, exactly the lower triangle. The zeros above the diagonal are exact. This table is the **dependency
+# matrix**. A derivative speaks of one sentence only, so we try more of them, and a mask with a slip of one.
+
+# %% name="many-sentences"
+torch.manual_seed(123)
+sentences = [torch.rand(6, 3) for _ in range(20)]
+for diagonal in [1, 2]:
+    tables = [influences(lambda x: causal_context(x, diagonal), sentence) for sentence in sentences]
+    print(f"diagonal={diagonal}: leaks in {sum(bool((table.triu(1) > 0).any()) for table in tables)} of 20")
+
+# %% [markdown]
+# With `diagonal=2` every row sums to 1 and nothing fails, and yet each word sees the very word it has to predict, in
+# all 20 sentences. That the right mask leaks in *no* sentence has a reason: a hidden score is overwritten before
+# softmax reads it.
+#
+# And masking after softmax, *before* renormalising? The future's weights are 0 there, too. So nothing leaks?
+
+# %% name="leak-without-division"
+def masked_after_context(sequence):
+    """Context vectors (T, d_out): softmax, then mask, and no division."""
+    queries, keys = attention.W_query(sequence), attention.W_key(sequence)  # (T, d_out) each
+    weights = torch.softmax(queries @ keys.T / keys.shape[-1]**0.5, dim=-1).tril()  # (T, T)
+    return weights @ attention.W_value(sequence)  # (T, T) @ (T, d_out) -> (T, d_out)
+
+
+print(influences(masked_after_context, inputs)[0])
+
+# %% [markdown]
+# It leaks: "Your" moves with all six words. The future's weights are 0, but its scores are still in the sum $Z_i$ that
+# softmax divided by. All ways in one figure; which settings do you expect to leak?
+
+# %% name="masking-live"
+live.show_masking(attention, inputs, tokens)
+
+# %% [markdown]
+# The message: the triangle on the right is what counts, and hatched cells on the left do not guarantee it. Mask after
+# softmax, and every output depends on everything. Renormalise, and the triangle is back. Turn the mask off: every row
+# sums to 1, and all 36 cells say yes. Row sums alone prove nothing.
+#
 # ## A row with nothing left
 #
-# The causal mask leaves each token at least itself. Other masks may not. Sequences of unequal length are filled up with
-# empty tokens, called **padding**, which nobody should attend to. Suppose "Your" were padding: hide its column, too.
+# Sequences of unequal length are filled up with empty tokens, **padding**, which nobody should attend to. Suppose
+# "Your" were padding: hide its column, too, once with $-\infty$ and once, as an article on BERT does, with $-10^9$.
 
 # %% name="padding-at-the-start"
 hidden = future.clone()
 hidden[:, 0] = True  # nobody may see the first token
-broken = torch.softmax(scores.masked_fill(hidden, -torch.inf) / d_k**0.5, dim=-1)  # (6, 6)
-print(broken[:2])
+for filling in [-torch.inf, -1e9]:
+    print(torch.softmax(scores.masked_fill(hidden, filling) / d_k**0.5, dim=-1)[:2])  # (2, 6)
 
 # %% [markdown]
-# Row 1 is hidden altogether. By softmax's formula that is 0 divided by 0: `nan`. Row 2 is fine: "journey" gives itself
-# a weight of 1. One bad row of six, and of a padding token at that. Can we ignore it? Mix twice with these weights, as
-# if two layers had them, and count the rows with a `nan`.
-
-# %% name="nan-spreads"
-first = broken @ inputs  # (6, 6) @ (6, 3) -> (6, 3)
-second = broken @ first
-for mixed in [first, second]:
-    print("rows with a nan:", int(mixed.isnan().any(dim=-1).sum()))
-
-# %% [markdown]
-# From 1 row to 6. The other rows give the first token a weight of 0, but 0 times `nan` is `nan`.
+# Row 1 is hidden altogether: 0 divided by 0, `nan`. One bad row would spread, since 0 times `nan` is `nan`: in the next
+# layer every row has it. With $-10^9$ all six scores are equal, so softmax makes them even, 0.1667, and the row attends
+# to everything that was forbidden. `nan` fails loudly, $-10^9$ silently. Better than either is a mask that leaves
+# something to see in every row.
 #
-# An article on BERT among our sources fills with $-10^9$ instead of $-\infty$. Does that help?
+# The last exercise makes one. If you like, come to it in two steps.
+#
+# **Step 3.1.** `is_padding` has the shape (B, T). Padding hides *keys*, the columns of a table (B, T, T). Which index
+# gives it the shape that fits? Fill in: `is_padding[...]`
 
-# %% name="minus-a-billion"
-scaled_scores = scores / d_k**0.5
-print("bit for bit the same:", torch.equal(
-    torch.softmax(scaled_scores.masked_fill(future, -1e9), dim=-1),
-    torch.softmax(scaled_scores.masked_fill(future, -torch.inf), dim=-1),
-))
-print(torch.softmax(scaled_scores.masked_fill(hidden, -1e9), dim=-1)[:2])
+# %% name="step-3-1"
+answer("S3.1", ":, None, :")
 
 # %% [markdown]
-# With the causal mask both fillings give the same weights, bit for bit: next to a visible score, $\exp$ of minus a
-# billion is 0. In the hidden row they differ. All six scores are now equal, so softmax makes them even: 0.1667 for
-# everyone.
-#
-# That is no `nan`, but look where it attends: to five future words and to the padding, everything that was forbidden.
-# `nan` fails loudly, $-10^9$ silently. Better than either is a mask that leaves something to see in every row.
+# **Step 3.2.** `hidden` is the union of future and padding. Fill in what keeps every token visible to itself: `hidden &
+# ...`
 
-# %% [markdown]
-# **Question 3.2.** All keys of one row are hidden with $-10^9$. What does softmax give in that row?
-#
-# * **a** `nan` everywhere.
-# * **b** 0 everywhere.
-# * **c** The same weight everywhere, hidden tokens included.
-
-# %% name="question-3-2"
-answer("Q3.2", "c")
+# %% name="step-3-2"
+answer("S3.2", "~torch.eye(T).bool()")
 
 # %% [markdown]
 # ### Exercise 3.4 · A causal mask that survives padding
@@ -619,216 +583,8 @@ check("3.4", my_mask)
 # meaningless, but finite, and no other token sees it.
 
 # %% [markdown]
-# ## When True means keep
-#
-# PyTorch has all of this in one function, `F.scaled_dot_product_attention`. It takes a boolean mask, and we have one:
-# `future`. If we pass a unit matrix for the values, its result is the weights themselves. Which row do we get for
-# "journey"?
-
-# %% name="wrong-polarity"
-unit = torch.eye(6)  # weights @ unit = weights
-print(F.scaled_dot_product_attention(queries, keys, unit, attn_mask=future)[1])
-
-# %% [markdown]
-# "journey" sees nothing but its future: 0.2638 for "starts", and 0 for "Your" and itself. In this function a boolean
-# mask says which cells *take part*: `True` means keep. `masked_fill` asks the opposite question, which cells to
-# overwrite. Each name fits its job: `attn_mask` lists who attends, `masked_fill` lists what is filled. `~` turns a mask
-# round.
-
-# %% name="right-polarity"
-kept = F.scaled_dot_product_attention(queries, keys, unit, attn_mask=~future)
-built_in = F.scaled_dot_product_attention(queries, keys, unit, is_causal=True)
-print(kept[1])
-print(torch.allclose(kept, causal_weights), torch.allclose(built_in, causal_weights))
-
-# %% [markdown]
-# 0.5517 and 0.4483: our causal weights. With `is_causal=True` the function makes that mask itself. The first call
-# raised no error, though. How can we test a mask without knowing the right numbers?
-
-# %% [markdown]
-# ## The proof that nothing leaks
-#
-# A mask is a promise about *outputs*: output $t$ must not depend on input $s$ if $s$ comes later. So test the promise
-# and not the mask. Chapter 1 measured how strongly each token moves one result, by derivatives. Now we measure all
-# outputs at once: a $T \times T$ table. Its entry in row $t$ and column $s$ is the largest derivative of any number of
-# output $t$ with respect to any number of input $s$. (Chapter 1 took the root of a sum of squares; to tell zero from
-# not zero, the largest is enough.)
-
-# %% name="influences"
-def influences(function, sequence):
-    """How strongly input s moves output t of function(sequence): (T, T), row t, column s."""
-    derivatives = jacobian(function, sequence)  # (T, d_out, T, d_in)
-    return derivatives.abs().amax(dim=(1, 3))  # (T, T)
-
-
-print(influences(attention, inputs)[0])
-
-# %% [markdown]
-# The first row belongs to the output of "Your", without a mask. It depends on every word: the derivative is 0.0995 for
-# its own and still 0.0730 for the last. We only ask whether an entry is zero or not. The table of these answers is the
-# **dependency matrix**.
-
-# %% name="full-dependencies" shows="Table of six by six cells, rows for outputs and columns for inputs. All 36 cells say yes: every output depends on every input, those of later words included."
-depends = influences(attention, inputs) > 0
-pictures.show_dependencies(
-    depends, tokens, title="Full attention",
-)
-
-# %% [markdown]
-# The message: without a mask every output depends on every input, 36 times yes. Now the causal version. Its mask is
-# built from a `diagonal` that we can also set wrong.
-
-# %% name="causal-context"
-def causal_context(sequence, diagonal=1):
-    """Context vectors (T, d_out) of a sequence (T, d_in); hidden: this diagonal and above."""
-    queries, keys = attention.W_query(sequence), attention.W_key(sequence)  # (T, d_out) each
-    scores = queries @ keys.T / keys.shape[-1]**0.5  # (T, T)
-    hidden = torch.triu(torch.ones_like(scores), diagonal=diagonal).bool()
-    weights = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)  # (T, T)
-    return weights @ attention.W_value(sequence)  # (T, T) @ (T, d_out) -> (T, d_out)
-
-# %% [markdown]
-# **Question 3.3.** In how many of the 36 cells should the dependency matrix say yes now?
-#
-# * **a** 15
-# * **b** 21
-# * **c** 6
-
-# %% name="question-3-3"
-answer("Q3.3", "b")
-
-# %% [markdown]
-# Let us count.
-
-# %% name="causal-dependencies" shows="Table of six by six cells, rows for outputs and columns for inputs. The lower triangle with the diagonal says yes, 21 cells; all 15 cells above the diagonal hold a dot for no."
-depends = influences(causal_context, inputs) > 0
-pictures.show_dependencies(
-    depends, tokens, title="Causal attention",
-)
-
-# %% [markdown]
-# The message: 21, exactly the lower triangle. Each output depends on its own word and on all earlier ones, and on
-# nothing later. The zeros above the diagonal are not small numbers but exact zeros.
-#
-# A derivative speaks of one sentence only. Is it the same for others?
-
-# %% name="many-sentences"
-torch.manual_seed(123)
-triangle = torch.ones(6, 6).tril().bool()
-tables = [influences(causal_context, torch.rand(6, 3)) > 0 for _ in range(20)]
-print("all 20 are the triangle:", all(torch.equal(table, triangle) for table in tables))
-
-# %% [markdown]
-# Twenty random sentences give the same triangle. There is a reason: a hidden score is overwritten before softmax reads
-# it. So it can reach no weight of its row, and its own weight is exactly 0.
-#
-# Now a slip of one: `diagonal=2` instead of 1. The code runs and every row sums to 1.
-
-# %% name="wrong-diagonal" shows="Table of six by six cells, rows for outputs and columns for inputs. The lower triangle says yes and so do the five cells just above the diagonal: each output but the last also depends on the next word."
-depends = influences(lambda sequence: causal_context(sequence, diagonal=2), inputs) > 0
-pictures.show_dependencies(
-    depends, tokens, title="Causal attention with the wrong diagonal",
-)
-
-# %% [markdown]
-# The message: one stripe of yes above the diagonal. "Your" depends on "journey", the very word it has to predict. In
-# training such a model could copy its answers. When it has to write, there is nothing to copy yet.
-#
-# And a slip the other way, `diagonal=0`?
-
-# %% name="diagonal-zero"
-print(causal_context(inputs, diagonal=0)[:2])
-
-# %% [markdown]
-# Each token is hidden from itself, so "Your" has nothing left to see: `nan`. The second row, "journey", is the value of
-# "Your" alone. If the first row is `nan`, look at the diagonal. And what would the dependency matrix say?
-
-# %% name="nan-dependencies"
-table = influences(lambda sequence: causal_context(sequence, diagonal=0), inputs)
-print("nan:", int(table.isnan().sum()), "yes:", int((table > 0).sum()), "of", table.numel())
-
-# %% [markdown]
-# Nothing: derivatives do not survive the empty row, and `nan > 0` is `False`, so all 36 cells would show a dot, as if
-# nothing depended on anything. A cell that holds `nan` proves nothing, neither a leak nor that there is none.
-
-# %% [markdown]
-# ### Masking after softmax, once more
-#
-# What did the first way do, masking after softmax, *before* we renormalised it? The future's weights were 0 there, too.
-# So nothing leaks?
-
-# %% name="leak-without-division"
-def masked_after_context(sequence, divide):
-    """Context vectors (T, d_out): softmax, mask, and if divide, every row by its sum."""
-    queries, keys = attention.W_query(sequence), attention.W_key(sequence)  # (T, d_out) each
-    weights = torch.softmax(queries @ keys.T / keys.shape[-1]**0.5, dim=-1).tril()  # (T, T)
-    if divide:
-        weights = weights / weights.sum(dim=-1, keepdim=True)
-    return weights @ attention.W_value(sequence)  # (T, T) @ (T, d_out) -> (T, d_out)
-
-
-leak = influences(lambda sequence: masked_after_context(sequence, divide=False), inputs)
-print(leak[0])
-
-# %% [markdown]
-# It leaks. "Your" moves with all six words. The future's weights are 0, but its scores are still in the sum $Z_i$ that
-# softmax divided by, and so they change the weights that are left. And after renormalising, when $Z_i$ cancels?
-
-# %% name="no-leak-after-division"
-rest = influences(lambda sequence: masked_after_context(sequence, divide=True), inputs)
-print(f"without division, above the diagonal: at most {leak.triu(diagonal=1).max():.4f}")
-print("with division, at most 1e-8:", bool(rest.triu(diagonal=1).max() < 1e-8))
-
-# %% [markdown]
-# Without the division the largest derivative with respect to a future word is 0.0028. With it, less than 1e-8 is left,
-# which is rounding: $Z_i$ cancels, but not to the last bit. So the page's warning has a point after all. Forget to
-# renormalise, and the future leaks although every forbidden weight is 0: it leaks through the sizes of the weights that
-# are left. With $-\infty$ before softmax there is nothing to forget.
-#
-# All these ways in one figure, computed in 64-bit floats: weights on the left, dependency matrix on the right. Which
-# settings do you expect to leak?
-
-# %% name="masking-live"
-live.show_masking(attention, inputs, tokens)
-
-# %% [markdown]
-# The message: the triangle on the right is what counts, and hatched cells on the left do not guarantee it. Mask after
-# softmax, and every output depends on everything; the row sums give it away. Renormalise, and the triangle is back.
-#
-# Now turn the mask off. Every row sums to 1 again, and all 36 cells say yes. Row sums alone prove nothing, either.
-
-# %% [markdown]
-# ### Exercise 3.5 · Does anything leak?
-# 1 point · ★☆☆ · 5 minutes
-#
-# Turn the proof into a function: from a table of influences to a verdict. Return Python's `True` or `False`. Only what
-# lies above the diagonal counts: a causal layer need not use all that it may see. A `nan` there is no proof, so the
-# verdict is `False`.
-
-# %% name="exercise-3-5"
-def my_is_causal(influence):
-    """True if no output depends on a later input, from influence (T, T), row t, column s."""
-    ### BEGIN SOLUTION
-    future = torch.triu(influence, diagonal=1)  # (T, T), the past and the present are 0
-    return bool((future == 0).all())
-    ### END SOLUTION
-
-# %% name="check-3-5"
-### BEGIN HIDDEN TESTS
-assert check("3.5", my_is_causal).status == "right"
-### END HIDDEN TESTS
-check("3.5", my_is_causal)
-
-# %% [markdown] tags=["solution"]
-# **Why it works.** Above the diagonal the input comes after the output, and there only zeros are allowed. What stands
-# on the diagonal or below may be anything: a causal layer need not use all that it may see.
-
-# %% [markdown]
-# ### Your own weights at work
-#
-# The next cell puts your function of exercise 3.2 into a small layer without weights of its own, and asks of its outputs
-# what we asked of ours. Once the exercise passes, run it again: you can change the number of words and see which output
-# depends on which input. (Until then it says what is missing.)
+# Your function of exercise 3.2 in a small layer, asked what we asked of ours: change the number of words and see which
+# output depends on which input.
 
 # %% name="try-layer"
 live.try_layer(
@@ -836,10 +592,42 @@ live.try_layer(
 )
 
 # %% [markdown]
-# ## Your exercises
+# ## What you can do now
 #
-# `hint("3.2")` gives a hint, the next one each time. `solution("3.2")` shows a worked answer once you have tried. And
-# here is how far you are:
+# Three last questions, without looking back.
+
+# %% [markdown]
+# **Question 3.3.** All keys of one row are hidden with $-10^9$. What does softmax give in that row?
+#
+# * **a** `nan` everywhere.
+# * **b** 0 everywhere.
+# * **c** The same weight everywhere, hidden tokens included.
+
+# %% name="question-3-3"
+answer("Q3.3", "c")
+
+# %% [markdown]
+# **Question 3.4.** A causal head gives each token the average of the values so far. What are its queries?
+#
+# * **a** All the same as its keys.
+# * **b** All zeros.
+# * **c** Minus infinity.
+
+# %% name="question-3-4"
+answer("Q3.4", "b")
+
+# %% [markdown]
+# **Question 3.5.** In somebody's layer all weights above the diagonal are 0. Is it causal?
+#
+# * **a** Yes: what has no weight has no influence.
+# * **b** No: only rows that sum to 1 make it causal.
+# * **c** One cannot tell from the weights. Ask which output depends on which input.
+
+# %% name="question-3-5"
+answer("Q3.5", "c")
+
+# %% [markdown]
+# Your exercises so far:
 
 # %% name="progress"
 progress(3)
@@ -853,12 +641,8 @@ progress(3)
 # | the same, renormalised | yes | hidden, up to rounding | `nan`, or silently wrong |
 # | $-\infty$ before softmax | yes | hidden, exactly | no effect |
 #
-# * One row of $T$ tokens is $T$ exercises at once; the **causal mask** hides the answers.
-# * One mask $(T, T)$ serves every sequence of a batch $(B, T, C)$.
-# * A row with nothing to see gives `nan` with $-\infty$, and silently attends to everything with $-10^9$.
-# * `masked_fill` overwrites where the mask is `True`; `F.scaled_dot_product_attention` keeps where it is `True`.
-# * The **dependency matrix** tests the promise itself. A yes above the diagonal is a leak (or, if it is tiny, rounding); a
-#   missing yes below it is a `nan` or a mask that hides too much.
+# One row of $T$ tokens is $T$ exercises at once; the **causal mask** hides the answers. Behind it, a head can average,
+# count, or look for what came before, if it has something to look at when there is nothing.
 #
 # **Next.** [Chapter 4](04_dropout_and_the_causal_class.ipynb) puts the mask into a class of its own and adds dropout.
 # All chapters: [the course's contents](../README.md#chapters).

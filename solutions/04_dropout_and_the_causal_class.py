@@ -1,18 +1,22 @@
 # ---
 # jupyter:
 #   course:
-#     summary: dropout, its factor and its masks; a causal class for batches
+#     summary: dropout and what survives it; a causal class for batches
 #     title: Dropout and the causal class
 # ---
 
 # %% [markdown]
 # # Chapter 4 · Dropout and the causal class
 #
-# **Goal.** By the end you can say what dropout does to attention weights, in training and afterwards, and you have one
-# class that takes a batch of sentences, hides the future and drops weights: the layer that chapter 5 builds on.
+# **After this chapter you can**
 #
-# **Time.** About 115 minutes, exercises included. **You need** chapters 2 and 3: scaled scores and the
-# mask of $-\infty$.
+# * say what dropout does to a matrix of attention weights, in training and afterwards, and why kept weights are divided
+#   by $1-p$;
+# * build heads whose answer survives dropout;
+# * write causal attention for batches as one class, with its mask where it belongs.
+#
+# **Time.** About 90 minutes, exercises included. **You need** chapters 2 and 3: scaled scores, the causal mask,
+# `nn.Module`.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
 
@@ -34,14 +38,44 @@ from torch import nn
 
 from course_utils import live, pictures
 from course_utils.attention import SelfAttention_v2
-from course_utils.checking import answer, check, hint, progress, solution
+from course_utils.checking import answer, check, hint, progress, review, solution
 from course_utils.validation import check_dropout, check_input
 from course_utils.influence import influences
 
 # %% [markdown]
-# ## The weights we start from
+# ## From memory
 #
-# The same six words, the same six vectors.
+# Write a word or a number in place of each question mark, without looking back.
+#
+# **From memory 4.1.** Which number does a score get so that softmax makes exactly 0 of it?
+
+# %% name="memory-4-1"
+answer("M4.1", "-inf")
+
+# %% [markdown]
+# **From memory 4.2.** A causal head with queries of zeros gives the fourth token what weight on the first?
+
+# %% name="memory-4-2"
+answer("M4.2", "1/4")
+
+# %% [markdown]
+# **From memory 4.3.** A head looks for an earlier copy and there is none. Its weights still sum to ...
+
+# %% name="memory-4-3"
+answer("M4.3", "1")
+
+# %% name="review"
+review()
+
+# %% [markdown]
+# ## Why drop anything?
+#
+# A model with many parameters may learn its training text by heart and do worse on new text: **overfitting**.
+# **Dropout** is a remedy that is often tried: at every training step, set randomly chosen numbers inside the model to
+# zero, so that nothing can rely on one of them always being there. Whether it helps depends on model and data. This
+# chapter shows what it does to attention, which is easier to get wrong than it looks.
+#
+# We start from the causal weights of chapter 3: the same six words, the layers of chapter 2 with seed 789.
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -53,24 +87,12 @@ inputs = torch.tensor([
     [0.77, 0.25, 0.10],  # one      x(5)
     [0.05, 0.80, 0.55],  # step     x(6)
 ])
-print(inputs.shape)
-
-# %% [markdown]
-# Chapter 2's layer turns them into queries, keys and values. With seed 789 it starts from the same random matrices as
-# there. (`torch.no_grad()` leaves out the bookkeeping for derivatives; we do not train here.)
-
-# %% name="queries-keys-values"
 torch.manual_seed(789)
 layer = SelfAttention_v2(d_in=3, d_out=2)
 with torch.no_grad():
     queries = layer.W_query(inputs)  # (T, d_out)
     keys = layer.W_key(inputs)  # (T, d_out)
     values = layer.W_value(inputs)  # (T, d_out)
-print(queries.shape, keys.shape, values.shape)
-
-# %% [markdown]
-# Three matrices of six rows and two columns. Chapter 3 hides the future: the scores above the diagonal become
-# $-\infty$, and softmax turns those into weights of exactly 0. Which row can you write down without computing anything?
 
 # %% name="causal-weights"
 scores = queries @ keys.T  # (T, d_out) @ (d_out, T) -> (T, T)
@@ -80,27 +102,9 @@ weights = torch.softmax(scores / keys.shape[-1]**0.5, dim=-1)  # (T, T), every r
 print(weights)
 
 # %% [markdown]
-# Row 1: "Your" has nobody before it, so it gives itself a weight of 1. Row 2 shares between "Your", 0.5517, and
-# "journey", 0.4483. Only in row 6 does a query see all six keys. This matrix is what dropout is about to work on.
-
-# %% [markdown]
-# ## Why drop anything?
-#
-# A model with many parameters may learn its training text by heart and do worse on new text. That is **overfitting**.
-# **Dropout** is a remedy that is often tried: at every training step, set randomly chosen numbers inside the model to
-# zero, so that nothing can rely on one of them always being there.
-#
-# Does it help? That depends on model and data, and only training can tell. This chapter trains nothing. It shows what
-# dropout does to a matrix of attention weights, which is easier to get wrong than it looks.
-
-# %% [markdown]
-# ## Dropout on a matrix of ones
-#
-# `torch.nn.Dropout` is one line. But what it draws depends on the PyTorch version and on the processor, even with the
-# same seed; we come to that below. To show you the same numbers everywhere, we draw with a helper of this course.
-#
-# It draws one number between 0 and 1 for each entry and keeps the entry if its number lies below $1-p$. The **rate**
-# $p$ is the share to drop. (A generator is a source of random numbers, and the seed says where it starts.)
+# The **rate** $p$ is the share to drop. `torch.nn.Dropout` is one line, but what it draws depends on the PyTorch
+# version and on the processor, even with the same seed. To show you the same numbers everywhere, we draw one number
+# between 0 and 1 for each entry, and keep the entry if its number lies below $1-p$.
 
 # %% name="keep-mask-a"
 def keep_mask_a(shape, p, seed):
@@ -109,12 +113,8 @@ def keep_mask_a(shape, p, seed):
     return torch.rand(shape, dtype=torch.float64, generator=generator) < 1 - p
 
 # %% [markdown]
-# (64-bit numbers, because that is how `nn.Dropout` draws. In 32 bits the same seed would give another mask.)
-#
-# Mind the meaning: here True says *keep*, while in `future` True says *hide*. Both kinds of mask are in use.
-#
-# Now drop half of 36 ones. Dropout also divides what is left by $1-p$, a step that we question further down. What will
-# the matrix look like?
+# Mind the meaning: here True says *keep*, while in `future` True says *hide*. Now drop half of 36 ones. Dropout also
+# divides what is left by $1-p$; why, comes below.
 
 # %% name="dropout-ones"
 p = 0.5  # the share to drop
@@ -122,9 +122,7 @@ mask_a = keep_mask_a((6, 6), p, seed=123)  # (6, 6), True: stays
 print(torch.ones(6, 6) * mask_a / (1 - p))
 
 # %% [markdown]
-# Every entry is 0 or 2, because 1 divided by 0.5 is 2. It is the matrix on Chung-En Johnny Yu's course page.
-#
-# Row 2 keeps only two of its six entries, row 3 keeps five. And all rows together?
+# Every entry is 0 or 2. It is the matrix on Chung-En Johnny Yu's course page.
 
 # %% [markdown]
 # **Question 4.1.** Dropout with $p = 0.5$ strikes 36 entries. How many does it keep?
@@ -137,38 +135,16 @@ print(torch.ones(6, 6) * mask_a / (1 - p))
 answer("Q4.1", "c")
 
 # %% [markdown]
-# Did our mask keep exactly half?
-
-# %% name="count-kept"
-print(mask_a.sum(), "of", mask_a.numel())
-
-# %% [markdown]
-# No: 21 of 36 stay, not 18. Each entry has its own coin, so $p$ is the share that is dropped *on average*.
-
-# %% [markdown]
-# ## Dropout on attention weights
-#
-# Now the same 36 coins for the causal weights. In their matrix 15 of 36 entries are 0 already, since the future is
-# hidden. Look at row 2 above before you run the cell: what will "journey" be left with?
+# Each entry has its own coin. Now the same 36 coins for the causal weights. Look at row 2 before you run the cell: what
+# will "journey" be left with?
 
 # %% name="dropout-weights"
 dropped = weights * mask_a / (1 - p)  # (T, T)
 print(dropped)
 
 # %% [markdown]
-# Row 3 keeps all three of its weights, doubled: 0.7599 is twice 0.3800, up to rounding. Row 4 keeps two of four. And
-# row 2 is all zeros: both weights that "journey" had were dropped. Yu's page prints this matrix, too, and passes over
-# that row.
-#
-# Here is the step as two pictures, before and after. The first one shows the weights as softmax made them.
-
-# %% name="before-picture" shows="Heat map of the causal attention weights, hatched above the diagonal. Row Your holds a single 1.00, row journey 0.55 and 0.45; the further down, the smaller the weights, between 0.15 and 0.19 in row step. Every row sums to 1.00."
-pictures.show_weights(
-    weights, tokens, masked=future, title="Attention weights before dropout",
-)
-
-# %% [markdown]
-# The message: hatched cells are hidden for good, the others share 1 in every row.
+# Row 3 keeps all three of its weights, doubled. Row 2 is all zeros: both weights that "journey" had were dropped, and
+# for this one step it attends to nothing.
 
 # %% [markdown]
 # **Question 4.2.** After dropout with $p = 0.5$ and the division, what does a single row sum to?
@@ -180,28 +156,20 @@ pictures.show_weights(
 # %% name="question-4-2"
 answer("Q4.2", "b")
 
-# %% [markdown]
-# Now the same map after dropout. Look at the sums on the right-hand side.
-
 # %% name="after-picture" shows="The same heat map after dropout. Of 21 cells that are not hatched, 9 are now 0.00 and 12 are doubled. Row Your holds 2.00, row journey only zeros. The rows sum to 2.00, 0.00, 2.00, 0.98, 0.77 and 1.31."
 pictures.show_weights(
     dropped, tokens, masked=future, title="The same weights after dropout, p = 0.5",
 )
 
 # %% [markdown]
-# The message: a dropped cell is a dark 0.00 and not hatched. It was open, and at the next training step it may be open
-# again. The rows no longer sum to 1. (The colours end at 1, so 2.00 is as yellow as a weight of 1 would be.)
-
-# %% [markdown]
+# The message: a dropped cell is a dark 0.00 and not hatched: it was open, and at the next step it may be open again.
+# The rows no longer sum to 1. (The colours end at 1, so 2.00 is as yellow as a weight of 1 would be.)
+#
 # ## Why divide by 1 − p?
 #
-# Take one weight $\alpha$ and multiply it by some factor $f$ if it is kept. It is kept with probability $1-p$ and is 0
-# otherwise, so on average it is
-#
-# $$(1-p) \cdot f \cdot \alpha$$
-#
-# This is $\alpha$ itself if $f = 1/(1-p)$. The average is what we want to keep: the rest of the model was built for
-# weights of that size. At $p = 0.5$ the factor is 2, and so is $1/p$. Which of the two is it? Try 0.2.
+# A weight $\alpha$ is kept with probability $1-p$ and multiplied by some factor $f$, so on average it is $(1-p) \cdot f
+# \cdot \alpha$. That is $\alpha$ itself if $f = 1/(1-p)$. At $p = 0.5$ the factor is 2, and so is $1/p$. Which of the
+# two is it? Try 0.2.
 
 # %% name="factors"
 kept = keep_mask_a((100_000,), p=0.2, seed=123)  # one weight of 1, drawn 100,000 times
@@ -211,21 +179,20 @@ for name, factor in [("1", 1), ("1 / p", 1 / 0.2), ("1 / (1 - p)", 1 / (1 - 0.2)
     print(f"factor {name:11}  average {average:.1f}  within 0.01 of 1: {near}")
 
 # %% [markdown]
-# Without a factor the average is 0.8, and with $1/p$ it is 4.0. Only $1/(1-p)$ leads back to 1.
-#
-# And the whole matrix, at our rate of 0.5? We draw 10,000 masks, average the 10,000 results and compare with `weights`,
-# once with the factor and once without. The margin of 0.05 is ours: chance moves the average of the largest weight, 1,
-# by about 0.01.
+# Only $1/(1-p)$ leads back to 1. Row sums of 0 and 2 are right, then, as long as their average is 1. One could repair
+# each row by dividing by its sum. What does that do to an uneven row, on average?
 
-# %% name="average-matrix"
-p = 0.5
-many_masks = keep_mask_a((10_000, 6, 6), p, seed=123)
-average = (weights * many_masks / (1 - p)).mean(dim=0)  # (10000, T, T) -> (T, T)
-print("with the factor:   ", bool((average - weights).abs().max() < 0.05))
-print("without the factor:", bool((average * (1 - p) - weights).abs().max() < 0.05))
+# %% name="renormalised"
+uneven = torch.tensor([0.9, 0.05, 0.05])
+draws = uneven * keep_mask_a((100_000, 3), p, seed=123) / (1 - p)  # (100000, 3)
+print("as they are:       ", [round(number, 2) for number in draws.mean(dim=0).tolist()])
+draws = draws[draws.sum(dim=-1) > 0]  # without the empty rows
+forced = draws / draws.sum(dim=-1, keepdim=True)
+print("forced to sum to 1:", [round(number, 1) for number in forced.mean(dim=0).tolist()])
 
 # %% [markdown]
-# With the factor, all 36 averages lie within 0.05 of the weights. Without it, at least one does not.
+# Left as they are, the weights are right on average. Forced to sum to 1, the large weight falls to 0.5 and the small
+# ones rise to 0.2. So do not repair the rows.
 
 # %% [markdown]
 # ### Exercise 4.1 · Dropout from a given generator
@@ -255,85 +222,79 @@ check("4.1", my_dropout)
 # them.
 
 # %% [markdown]
-# ## Rows that vanish
+# ## What dropout does to a head with a job
 #
-# Row 2 of `dropped` is empty. What does "journey" get to read then, and what do the rows sum to?
+# Take the head of chapter 3 that tells whether a letter has occurred before. Without dropout it is handed a 1 if so,
+# and a 0 if not. How often is it still right when its weights are dropped, half of them in each draw? We say "yes" if
+# it is handed more than one half.
 
-# %% name="vanished-row"
-print(dropped.sum(dim=-1))
-print((dropped @ values)[1])  # (T, T) @ (T, d_out) -> (T, d_out), row 2 of it
+# %% name="one-head"
+x = torch.eye(5)[[0, 1, 2, 1, 3, 2]]  # <s> a b a c b
+W_query, W_key = 30 * torch.eye(5), torch.eye(5)
+W_query[:, 0] = 15
+W_value = torch.tensor([[0.0], [1.0], [1.0], [1.0], [1.0]])
+before = torch.tril(torch.ones(6, 6), diagonal=-1)
+before[0, 0] = 1  # <s> sees itself
+scores = ((x @ W_query) @ (x @ W_key).T / 5**0.5).masked_fill(before == 0, -torch.inf)
+coins = keep_mask_a((1000, 6, 6), p, seed=123)
+handed = torch.softmax(scores, dim=-1) * coins / (1 - p) @ x @ W_value  # (1000, T, 1)
+for letter, share in zip("<s> a b a c b".split(), (handed > 0.5).double().mean(dim=0)[:, 0]):
+    print(f"{letter:4} says yes in {share:.2f} of the draws")
 
 # %% [markdown]
-# The sums run from 0.0000 to 2.0000, and the context vector of "journey" is zero: for this one step it attends to
-# nothing.
-#
-# Is this a fault? It would be easy to repair: divide each row by its sum, as chapter 3 does after hiding. An empty row
-# has nothing to divide by; leave those out. What does that do to an uneven row, on average over many draws?
-
-# %% name="renormalised"
-uneven = torch.tensor([0.9, 0.05, 0.05])
-draws = uneven * keep_mask_a((100_000, 3), p, seed=123) / (1 - p)  # (100000, 3)
-print("as they are:       ", [round(number, 2) for number in draws.mean(dim=0).tolist()])
-draws = draws[draws.sum(dim=-1) > 0]  # without the empty rows
-forced = draws / draws.sum(dim=-1, keepdim=True)
-print("forced to sum to 1:", [round(number, 1) for number in forced.mean(dim=0).tolist()])
+# The second "a" and the second "b" should say yes always, and do so half of the time: all their weight lies on one
+# token, and one coin decides. A head that averages over many tokens hardly notices dropout; a head that looks one thing
+# up goes blind. What helps?
 
 # %% [markdown]
-# Left as they are, the weights are right on average, 0.9 and twice 0.05. Forced to sum to 1, the large weight falls to
-# 0.5 and the small ones rise to 0.2: whenever the large one is dropped, a small one becomes everything. So the sums of
-# 2 and of 0 are right. It is their average that must be 1.
+# ### Exercise 4.2 · Heads that survive
+# 3 points · ★★☆ · 10 minutes
 #
-# How often does a row vanish? Row $t$ has $t$ open weights, and each is dropped with probability $p$, so the answer
-# should be $p^t$. Count in our 10,000 draws.
-
-# %% name="how-often"
-many_dropped = weights * many_masks / (1 - p)  # (10000, T, T)
-vanished = (many_dropped == 0).all(dim=-1)  # (10000, T), True: attends to nothing
-print(vanished.double().mean(dim=0))
-print(0.5 ** torch.arange(1, 7), "expected")
-
-# %% [markdown]
-# "Your" is left with nothing in 0.4975 of all draws, "journey" in 0.2546, "step" in 0.0147. Early tokens suffer most,
-# since they have the fewest keys. At a rate of 0.1, which Yu's page names beside 0.2 for training, the first row would
-# still vanish one time in ten, the second one time in a hundred.
-
-# %% [markdown]
-# ### Exercise 4.2 · Which tokens attend to nothing?
-# 1 point · ★☆☆ · 5 minutes
-#
-# Write a function that names the rows that vanished, so that they need not surprise you. It must work for one matrix of
-# weights, for a batch of them, and for a batch with several matrices each.
+# Several heads may do the same job, each with coins of its own, and what they are handed is added up. (Chapter 5 is
+# about several heads.) Write a stack of heads, as many as you need, so that the *sum* says whether a letter has
+# occurred: above one half if so, below if not. With half of all weights dropped it must still be right in 95 of 100
+# cases, for every letter of every sequence, and without dropout always.
 
 # %% name="exercise-4-2"
-def my_vanished(dropped):
-    """True for each query that attends to nothing: (..., T) from weights after dropout (..., T, T)."""
+def my_heads():
+    """W_query (H, 5, d_k), W_key (H, 5, d_k) and W_value (H, 5, 1), for H heads. Rows: <s>, a, b, c, d."""
     ### BEGIN SOLUTION
-    return (dropped == 0).all(dim=-1)  # (..., T, T) -> (..., T)
+    W_query = 30.0 * torch.eye(5)
+    W_query[:, 0] = 15.0
+    W_value = torch.tensor([[0.0], [1.0], [1.0], [1.0], [1.0]])
+    return W_query.repeat(8, 1, 1), torch.eye(5).repeat(8, 1, 1), W_value.repeat(8, 1, 1)
     ### END SOLUTION
 
 # %% name="check-4-2"
 ### BEGIN HIDDEN TESTS
-assert check("4.2", my_vanished).status == "right"
+assert check("4.2", my_heads).status == "right"
 ### END HIDDEN TESTS
-check("4.2", my_vanished)
+check("4.2", my_heads)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** A row belongs to one query, and `dim=-1` runs along it. With `dim=-2` the function would look at
-# columns and name the keys that nobody attends to. Comparing the row's sum with 0 works as well here, because weights
-# are never negative.
+# **Why it works.** Each head goes blind with probability one half, and eight of them together with probability 1 in
+# 256. So one that sees is enough, if its value alone lifts the sum above one half. With values of one eighth, three or
+# more would have to see. This is one reason why trained models with dropout have several heads that do nearly the same.
+
+# %% name="try-4-2"
+def my_dropped_weights(words):
+    """Weights (H, T, T) of your heads after one draw of dropout."""
+    x = torch.eye(5)[[["<s>", "a", "b", "c", "d"].index(word) for word in words]]  # (T, 5)
+    before = torch.tril(torch.ones(len(words), len(words)), diagonal=-1)
+    before[0, 0] = 1
+    W_query, W_key, _ = my_heads()
+    scores = (x @ W_query) @ (x @ W_key).transpose(-2, -1) / W_key.shape[-1] ** 0.5  # (H, T, T)
+    weights = torch.softmax(scores.masked_fill(before == 0, -torch.inf), dim=-1)
+    return weights * keep_mask_a(weights.shape, p, seed=123) / (1 - p)
+
+
+live.try_head(my_dropped_weights, "<s> a b a c b")
 
 # %% [markdown]
 # ## What if we drop scores instead?
 #
-# Dropout could also strike one step earlier, before softmax. Softmax would then make every row sum to 1, and no row
-# could vanish. Would that not be nicer? First on the scores with their $-\infty$.
-
-# %% name="drop-masked-scores"
-print("nan anywhere:", bool((scores * mask_a / (1 - p)).isnan().any()))
-
-# %% [markdown]
-# It is already broken, because $0 \cdot (-\infty)$ is not a number. So drop first and hide afterwards. Remember that
-# our mask drops both weights of "journey".
+# Dropout could strike one step earlier, before softmax, and every row would sum to 1. Would that not be nicer? Drop
+# first, hide afterwards; our mask drops both weights of "journey".
 
 # %% [markdown]
 # **Question 4.3.** Both scores of "journey" are dropped, so they are 0. Which weights does softmax make of them?
@@ -345,57 +306,19 @@ print("nan anywhere:", bool((scores * mask_a / (1 - p)).isnan().any()))
 # %% name="question-4-3"
 answer("Q4.3", "a")
 
-# %% [markdown]
-# Let us see row 2.
-
 # %% name="drop-scores"
 dropped_scores = queries @ keys.T * mask_a / (1 - p)
 dropped_scores = dropped_scores.masked_fill(future, -torch.inf)
 print(torch.softmax(dropped_scores / keys.shape[-1]**0.5, dim=-1)[1])
 
 # %% [markdown]
-# 0.5000 and 0.5000: both scores were dropped, and "journey" still attends to both. A score of 0 is not a weight of 0:
-# softmax takes its exponential, which is 1. Dropout belongs after softmax.
-
-# %% [markdown]
-# ### Exercise 4.3 · Where dropout stands
-# 2 points · ★★☆ · 10 minutes
+# "journey" still attends to both. A score of 0 is not a weight of 0: its exponential is 1. Dropout belongs after
+# softmax.
 #
-# Put everything in order: from queries, keys and values to the context vectors of causal attention, with dropout. The
-# coins are tossed already: `kept` is `True` where a weight stays. It should take one sequence or a batch of them.
-
-# %% name="exercise-4-3"
-def my_dropped_attention(queries, keys, values, kept, p):
-    """Context vectors (..., T, d_v) of causal attention with dropout.
-
-    queries, keys: (..., T, d_k). values: (..., T, d_v). kept: (..., T, T), True: the weight stays.
-    """
-    ### BEGIN SOLUTION
-    T, d_k = keys.shape[-2:]
-    scores = queries @ keys.transpose(-2, -1) / d_k**0.5  # (..., T, T)
-    future = torch.triu(torch.ones(T, T), diagonal=1).bool()  # (T, T)
-    weights = torch.softmax(scores.masked_fill(future, -torch.inf), dim=-1)  # (..., T, T)
-    weights = weights * kept / (1 - p)
-    return weights @ values  # (..., T, T) @ (..., T, d_v) -> (..., T, d_v)
-    ### END SOLUTION
-
-# %% name="check-4-3"
-### BEGIN HIDDEN TESTS
-assert check("4.3", my_dropped_attention).status == "right"
-### END HIDDEN TESTS
-check("4.3", my_dropped_attention)
-
-# %% [markdown] tags=["solution"]
-# **Why it works.** Softmax turns the hidden scores into 0 and shares out 1 among the others. Only then do coins fall,
-# so that a dropped weight is 0 and stays 0. The rows keep whatever sum is left to them, and the factor $1/(1-p)$ makes
-# up for it on average.
-
-# %% [markdown]
 # ## In training, and afterwards
 #
-# Dropout is for training. A finished model should answer the same question in the same way. How does the layer know?
-# Every module of PyTorch carries a switch called `training`. It is on at first; `.eval()` turns it off and `.train()`
-# on again.
+# A finished model should answer the same question in the same way. Every module of PyTorch carries a switch called
+# `training`: on at first, `.eval()` turns it off, `.train()` on again.
 
 # %% name="train-and-eval"
 torch.manual_seed(123)
@@ -407,18 +330,17 @@ print("training:", dropout.training, "| changes nothing:",
       torch.equal(dropout(weights), weights))
 
 # %% [markdown]
-# In training the two calls differ, because each draws anew. After `.eval()` the weights pass through untouched, without
-# any factor. This is why the factor is applied in training: the average is right there already, and nothing has to be
-# corrected later.
+# In training each call draws anew. After `.eval()` the weights pass through untouched, without any factor: the average
+# was right in training already.
 
 # %% [markdown]
-# ### Exercise 4.4 · Dropout as a layer
+# ### Exercise 4.3 · Dropout as a layer
 # 2 points · ★★☆ · 10 minutes
 #
 # Write such a layer yourself; try it without `nn.Dropout`. In training it drops, with new coins in each call. After
 # `.eval()` it returns `x` as it is. `self.training` is the switch that every `nn.Module` has.
 
-# %% name="exercise-4-4"
+# %% name="exercise-4-3"
 class MyDropout(nn.Module):
     """In training: a share p of x becomes 0, the rest is divided by 1 - p. In evaluation: x itself."""
 
@@ -436,11 +358,11 @@ class MyDropout(nn.Module):
         return x * kept / (1 - self.p)
         ### END SOLUTION
 
-# %% name="check-4-4"
+# %% name="check-4-3"
 ### BEGIN HIDDEN TESTS
-assert check("4.4", MyDropout).status == "right"
+assert check("4.3", MyDropout).status == "right"
 ### END HIDDEN TESTS
-check("4.4", MyDropout)
+check("4.3", MyDropout)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** `.train()` and `.eval()` only set `self.training`; it is `forward` that has to look at it. `p` is
@@ -448,44 +370,12 @@ check("4.4", MyDropout)
 # also works on a GPU.
 
 # %% [markdown]
-# ## One seed, two masks
+# ### One seed, two masks
 #
-# Two of the texts behind this course, Yu's page and a condensed notebook, drop at a rate of 0.5 after
-# `torch.manual_seed(123)`. The condensed notebook starts from other weights: the raw scores of chapter 1, hidden and
-# divided by $\sqrt{2}$, which chapter 3 met. If the seed alone decided, our mask would give its result.
-
-# %% name="raw-weights"
-raw_scores = (inputs @ inputs.T).masked_fill(future, -torch.inf)  # (T, T)
-raw_weights = torch.softmax(raw_scores / 2**0.5, dim=-1)  # (T, T)
-print(raw_weights * mask_a / (1 - p))
-
-# %% [markdown]
-# The condensed notebook prints 1.1888 in row 2, where we have only zeros. Where we have 0.5132 in row 3, it prints 0.
-# Same seed, same rate, another mask. Neither text is wrong. So what differs?
-#
-# The seed fixes where a generator starts, not how its numbers become coins. PyTorch's generator on the CPU is called
-# MT19937, and NumPy has the same one. Is its first number the same? `torch.rand` makes its numbers from the lowest 24
-# bits, so we can compare those.
-
-# %% name="first-number"
-first = int(np.random.RandomState(123).randint(2**32, dtype=np.uint32))
-print(first)
-torch.manual_seed(123)
-print(f"{first % 2**24 / 2**24:.4f}", torch.rand(1))
-
-# %% [markdown]
-# The generator begins with 2991312382, and PyTorch makes 0.2961 of it. So NumPy can stand in for it. (A 64-bit number
-# uses two such draws, so the first coin of mask A is another number.)
-#
-# PyTorch 2.7 and later draw every coin from this generator, as `keep_mask_a` does, on every CPU that we tried. PyTorch
-# 2.6 and earlier, on Intel CPUs, took only the *first* number from it and handed it to a second generator, from Intel's
-# library MKL. That one, MCG31m1, starts at $x_1$, the first number mod $2^{31} - 1$ (or 1, if that is 0: a start of 0
-# would stay 0 for ever). Then it multiplies and takes the remainder:
-#
-# $$x_{n+1} = 1132489760 \cdot x_n \bmod (2^{31} - 1), \qquad u_n = \frac{x_n}{2^{31} - 1}$$
-#
-# An entry is kept if its $u_n$ lies below $1-p$. This can be computed on any machine. Below, `numel()` is the number of
-# entries.
+# Two of the texts behind this course drop at a rate of 0.5 after `torch.manual_seed(123)` and print different masks.
+# Neither is wrong. The seed fixes where a generator starts, not how its numbers become coins: PyTorch 2.7 and later
+# draw as `keep_mask_a` does, PyTorch 2.6 and earlier, on Intel CPUs, took one number from it as the start of another
+# generator.
 
 # %% name="keep-mask-b"
 MODULUS = 2**31 - 1  # of the generator MCG31m1 in Intel's MKL
@@ -503,81 +393,29 @@ def keep_mask_b(shape, p, seed):
         x = MULTIPLIER * x % MODULUS
     return torch.tensor(kept).view(shape)
 
-# %% [markdown]
-# Both masks, side by side: columns 1 to 6 are mask A, columns 7 to 12 mask B. How many of the 36 entries will agree?
-
-# %% name="two-masks"
-mask_b = keep_mask_b((6, 6), p, seed=123)
-print(torch.cat((mask_a, mask_b), dim=1).int())
-print("agree:", int((mask_a == mask_b).sum()), "of", mask_a.numel())
-
-# %% [markdown]
-# 18 of 36 agree, as many as one expects of two people who toss coins without looking at each other. Mask B keeps all of
-# row 1; mask A drops two entries there. Does mask B give what the condensed notebook prints?
-
 # %% name="dropout-raw-weights"
+mask_b = keep_mask_b((6, 6), p, seed=123)
+raw_scores = (inputs @ inputs.T).masked_fill(future, -torch.inf)  # (T, T), as in chapter 3
+raw_weights = torch.softmax(raw_scores / 2**0.5, dim=-1)  # (T, T)
 print(raw_weights * mask_b / (1 - p))
 
 # %% [markdown]
-# It does, entry by entry: 1.1888 in row 2, 0.7386 in row 3, and 0.4065 in row 6. Newer PyTorch draws mask A, older
-# PyTorch on an Intel CPU drew mask B: the two texts were run on different installations. Yu's page rightly warns that
-# dropout may look different elsewhere, and names the operating system. The version of PyTorch and the make of the
-# processor matter, too.
-#
-# Which of them does `nn.Dropout` draw on your machine?
-
-# %% name="this-machine"
-torch.manual_seed(123)
-drawn = nn.Dropout(0.5)(torch.ones(6, 6)) != 0
-print("mask A or mask B:", any(torch.equal(drawn, mask) for mask in [mask_a, mask_b]))
-
-# %% [markdown]
-# One of the two. With PyTorch 2.7 or later it should be mask A; `torch.equal(drawn, mask_a)` tells. An NVIDIA GPU has a
-# generator of its own, and draws a third mask. So whatever a reader should see again is best drawn on the CPU.
-#
-# Here are rate, seed, both masks and the switch between training and evaluation in one figure, on the causal weights.
-# Which of the six row sums can never be anything but 0 or 2 at a rate of 0.5?
+# Entry by entry what the condensed notebook prints, 1.1888 in row 2, where mask A leaves nothing. Whatever a reader
+# should see again is best drawn on the CPU. Both masks, rate, seed and the switch between training and evaluation in
+# one figure: which row sums can never be anything but 0 or 2 at a rate of 0.5?
 
 # %% name="dropout-live"
 live.show_dropout(weights, tokens, masked=future)
 
 # %% [markdown]
-# The message: every draw gives other row sums, and only their average over many draws is 1. The first row holds a single
-# weight, so at a rate of 0.5 it is either doubled or gone.
+# The message: every draw gives other row sums, and only their average over many draws is 1. The first row holds a
+# single weight: doubled or gone. To try: step through the seeds and watch "Your"; then choose eval.
 #
-# Three things to try. Step through the seeds and watch how often "Your" attends to nothing. Switch between mask A and
-# mask B with seed 123. And choose eval: whatever rate and seed say, the weights stay as they are.
-
-# %% [markdown]
-# ## Batches
-#
-# Chapter 3 worked on random sequences in a batch, $(B, T, C)$; we write $d_\mathrm{in}$ for $C$ again. Our batch holds
-# the same sentence twice.
-
-# %% name="batch"
-batch = torch.stack((inputs, inputs), dim=0)  # (B, T, d_in)
-print(batch.shape)
-
-# %% [markdown]
-# $B = 2$ sentences of $T = 6$ tokens with 3 numbers each. What must change in our lines? A linear layer works on the
-# last dimension, so queries and keys simply gain the 2 in front. And as in chapter 3, `transpose(-2, -1)` takes the
-# place of `.T`.
-
-# %% name="batch-scores"
-batch_queries, batch_keys = layer.W_query(batch), layer.W_key(batch)  # (B, T, d_out) each
-batch_scores = batch_queries @ batch_keys.transpose(-2, -1)
-print(batch_scores.shape)  # (B, T, d_out) @ (B, d_out, T) -> (B, T, T)
-
-# %% [markdown]
-# One $6 \times 6$ matrix of scores per sentence. `@` multiplied the first sentence's queries with the first sentence's
-# keys, the second's with the second's.
-
-# %% [markdown]
 # ## Where does the mask live?
 #
-# A class needs to keep its causal mask somewhere. The mask is not learned, so it is no parameter. An ordinary
-# attribute, `self.mask = ...`, seems to do. PyTorch also offers a **buffer**: a tensor that belongs to the module but
-# is not trained. What is the difference? A small module holds one of each.
+# Now a class for batches. It must keep its causal mask somewhere. The mask is not learned, so it is no parameter. An
+# ordinary attribute, `self.mask = ...`, seems to do. PyTorch also offers a **buffer**, a tensor that belongs to the
+# module but is not trained. A small module holds one of each.
 
 # %% name="three-tensors"
 class ThreeTensors(nn.Module):
@@ -590,11 +428,7 @@ class ThreeTensors(nn.Module):
         self.parameter = nn.Parameter(torch.ones(2, 2))
 
 # %% [markdown]
-# Three things to find out. Which of them are trained? Which are saved with the model, in its `state_dict()`? And which
-# follow when the model is changed with `.to(...)`, here to 64-bit numbers?
-
-# %% [markdown]
-# **Question 4.4.** What will the buffer do?
+# **Question 4.4.** What will the buffer do when the module is changed with `.to(...)` and trained?
 #
 # * **a** It stays as it is when the module is changed with `.to(...)`.
 # * **b** It is trained with the parameters.
@@ -602,9 +436,6 @@ class ThreeTensors(nn.Module):
 
 # %% name="question-4-4"
 answer("Q4.4", "c")
-
-# %% [markdown]
-# Ask the module.
 
 # %% name="ask-three-tensors"
 module = ThreeTensors().to(torch.float64)
@@ -614,32 +445,13 @@ print(".to(float64):", module.plain.dtype, module.buffer.dtype, module.parameter
 
 # %% [markdown]
 # Only the parameter is trained. Parameter and buffer are saved, and both became `float64`. The plain attribute is in
-# neither list and is still `float32`: `.to()` does not know about it.
+# neither list, and `.to()` does not know about it: on the way to a GPU it would stay behind, and the two no longer go
+# together. So the mask becomes a buffer.
 #
-# The same happens on the way to a GPU, and there it hurts. Without one we can still try: PyTorch's `meta` device stands
-# for "somewhere else" on every machine. It computes shapes and no numbers.
-
-# %% name="somewhere-else"
-module = ThreeTensors().to("meta")
-print("plain moved:", module.plain.is_meta, "| buffer moved:", module.buffer.is_meta)
-try:
-    module.parameter.masked_fill(module.plain.bool(), -torch.inf)
-except RuntimeError as error:
-    print(type(error).__name__)
-print(module.parameter.masked_fill(module.buffer.bool(), -torch.inf).shape)
-
-# %% [markdown]
-# The plain mask stayed behind, and PyTorch refuses to combine tensors from two devices. The buffer went along and
-# works. So the mask becomes a buffer.
-
-# %% [markdown]
 # ## The causal class
 #
-# Now everything in one class: three linear layers, the mask as a buffer, the scale, softmax, and dropout after it.
-# Before you read on, look for the line that cuts the mask. What for?
-#
-# (The two functions whose names begin with `check_` come from the course's helpers. They only refuse impossible input
-# with a readable message.)
+# Three linear layers, the mask as a buffer, the scale, softmax, and dropout after it. Before you read on, look for the
+# line that cuts the mask. What for?
 
 # %% name="causal-attention"
 class CausalAttention(nn.Module):
@@ -673,10 +485,12 @@ class CausalAttention(nn.Module):
         return weights @ values  # (B, T, T) @ (B, T, d_out) -> (B, T, d_out)
 
 # %% [markdown]
-# The mask is made once, for `context_length` tokens, and cut to the sentence at hand, `[:num_tokens, :num_tokens]`. Run
-# the class on the batch, without dropout for now. What should row 1 be, given that "Your" sees only itself?
+# The mask is made once, for `context_length` tokens, and cut to the sentence at hand. Run the class on a batch that
+# holds the same sentence twice, without dropout for now.
 
 # %% name="causal-batch"
+batch = torch.stack((inputs, inputs), dim=0)  # (B, T, d_in)
+print(batch.shape)
 torch.manual_seed(123)
 causal = CausalAttention(d_in=3, d_out=2, context_length=6, dropout=0.0)
 context = causal(batch).detach()  # without the bookkeeping for derivatives
@@ -684,89 +498,41 @@ print(context)
 print(context.shape)
 
 # %% [markdown]
-# This is what both texts print, to the last digit: the shape $(2, 6, 2)$, and $-0.4519$ and 0.2216 in row 1. The same
-# sentence twice gives the same matrix twice. And row 1 should be the value of "Your" itself:
+# What both texts print, to the last digit: $-0.4519$ and 0.2216 in row 1. The same sentence twice gives the same matrix
+# twice. Do two sentences of a batch keep to themselves? Does the order of words matter now? And a shorter sentence?
 
-# %% name="first-value"
-print(causal.W_value(inputs[0]).detach())
-
-# %% [markdown]
-# The same two numbers, $-0.4519$ and 0.2216: a mix of one.
-#
-# And what does the class hold?
-
-# %% name="what-causal-holds"
-print(sorted(causal.state_dict()))
-print(sum(parameter.numel() for parameter in causal.parameters()), "numbers to learn")
-
-# %% [markdown]
-# Three matrices of $2 \times 3$, 18 numbers to learn. The mask is saved with them and is not among the 18.
-#
-# Do the two sentences of a batch really keep to themselves? Put another one beside ours, the six words backwards. Our
-# sentence should not notice. And does the order of words make a difference? In chapter 1 it made none.
-
-# %% name="other-neighbour"
-mixed = torch.stack((inputs, inputs.flip(0)))  # (B, T, d_in)
+# %% name="neighbours"
+mixed = torch.stack((inputs, inputs.flip(0)))  # (B, T, d_in): our sentence, and the six words backwards
 print("our sentence is unchanged:", torch.allclose(causal(mixed)[0], context[0], atol=1e-6))
 turned_back = causal(mixed)[1].flip(0)  # "Your" first again
 print("order makes no difference:", torch.allclose(turned_back, context[0], atol=1e-6))
+print("four words, first four rows:", torch.allclose(causal(inputs[:4]), context[0, :4], atol=1e-6))
 
 # %% [markdown]
-# Our sentence is unchanged. The one beside it has the same six words and gets other context vectors: now the order
-# counts, because each word sees only those before it.
-
-# %% [markdown]
-# ### A shorter sentence
+# Sentences keep to themselves. The order counts, since each word sees only those before it. And words that come later
+# change nothing for those before them.
 #
-# `context_length` is a limit, not a demand. Give the class the first four words, as a single sentence without a batch
-# dimension. How will the four rows compare with those of the full sentence?
-
-# %% name="shorter"
-print(causal(inputs[:4]).detach())
-
-# %% [markdown]
-# They are the first four rows from above, down to $-0.5675$ and $-0.0843$. Words that come later change nothing for
-# those before them. That is what causal means.
-
-# %% [markdown]
-# ### A sentence that is too long
-#
-# And with *more* tokens than `context_length`? Pascal Burume's guide warns of this case, rightly, and says that an
-# `IndexError` comes. His example: 1024 tokens, a mask for 512. Let us run the lines without our guard.
+# With *more* tokens than `context_length`, Pascal Burume's guide says, an `IndexError` comes. The lines without our
+# guard, and our class:
 
 # %% name="too-long-unguarded"
-x = torch.rand(2, 1024, 768)  # (B, T, d_in)
+x_long = torch.rand(2, 1024, 768)  # (B, T, d_in)
 mask = torch.triu(torch.ones(512, 512), diagonal=1).bool()
-print(mask[:1024, :1024].shape)
-try:
-    (x @ x.transpose(-2, -1)).masked_fill_(mask[:1024, :1024], -torch.inf)
-except (IndexError, RuntimeError) as error:
-    print(f"{type(error).__name__}: {error}")
-
-# %% [markdown]
-# It is a `RuntimeError`. A slice that reaches beyond the end is no error in Python: the cut mask still has 512 rows and
-# columns, as the first line of output shows. The clash comes one step later, when scores of 1024 meet a mask of 512.
-#
-# The message is true but speaks of "tensor a" and "tensor b". What does our class say?
-
-# %% name="too-long-guarded"
 small = CausalAttention(d_in=768, d_out=64, context_length=512, dropout=0.0)
-try:
-    small(x)
-except ValueError as error:
-    print(f"{type(error).__name__}: {error}")
+for attempt in [
+    lambda: (x_long @ x_long.transpose(-2, -1)).masked_fill_(mask[:1024, :1024], -torch.inf),
+    lambda: small(x_long),
+]:
+    try:
+        attempt()
+    except (IndexError, RuntimeError, ValueError) as error:
+        print(f"{type(error).__name__}: {error}")
 
 # %% [markdown]
-# 1024 tokens, a limit of 512, and two ways out.
-
-# %% [markdown]
-# ## Does the class leak?
+# It is a `RuntimeError`: a slice that reaches beyond the end is no error in Python, and the clash comes one step later.
+# Our class speaks of tokens and says what to do.
 #
-# Chapter 3 asks which output depends on which input: its function `influences` takes the derivative of every output by
-# every input, and where that is not zero, there is a dependency. We ask our class in the same way.
-#
-# For comparison we also ask `layer`, the one from chapter 2 that hides nothing. How many of 36 dependencies do you
-# expect from each?
+# Does the class leak? We ask as in chapter 3, and the layer of chapter 2 beside it.
 
 # %% name="count-dependencies"
 depends = influences(causal, inputs) > 0  # (T, T)
@@ -776,23 +542,8 @@ print("exactly the lower triangle:", torch.equal(depends, ~future))
 
 # %% [markdown]
 # 36 without a mask, 21 with it, and these 21 are exactly the lower triangle.
-
-# %% name="dependencies-picture" shows="Dependency matrix of the causal class, six by six. The 21 cells on and below the diagonal say yes, the 15 cells above it hold a dot, which means no dependency."
-pictures.show_dependencies(
-    depends, tokens, title="Which output depends on which input",
-)
-
-# %% [markdown]
-# The message: no output depends on a later input; each depends on its own and on all earlier ones. The
-# derivatives above the diagonal are exactly zero, not merely small, because the hidden weights are exactly 0. We
-# measured one sentence with one set of parameters, but softmax makes that 0 of $-\infty$ for any other, too.
-
-# %% [markdown]
-# ## Dropout inside the class
 #
-# At last, turn dropout on. With the same seed the class gets the same three matrices as `causal`. Four questions: do
-# two calls in training agree? Do the two equal sentences of a batch? Two calls in eval? And does eval give what the
-# layer without dropout gives?
+# At last, turn dropout on.
 
 # %% name="class-train-eval"
 torch.manual_seed(123)
@@ -803,32 +554,44 @@ print("training, two sentences agree:", torch.equal(once[0], once[1]))
 noisy.eval()
 print("eval, two calls agree:        ", torch.equal(noisy(batch), noisy(batch)))
 print("eval, as without dropout:     ", torch.allclose(noisy(batch), causal(batch), atol=1e-6))
+noisy.train()
+with torch.no_grad():
+    print("no_grad, two calls agree:     ", torch.equal(noisy(batch), noisy(batch)))
 
 # %% [markdown]
 # In training every call drops other weights, and every sentence of a batch has a mask of its own. After `.eval()` the
-# class repeats itself and agrees with `causal`. One call of `.eval()` reached the dropout inside, because `nn.Module`
-# passes the switch on to its parts.
+# class repeats itself and agrees with `causal`. `no_grad` stops the bookkeeping for derivatives, not the dropping.
 #
-# A common slip: does `torch.no_grad()` turn dropout off, too?
+# The last exercise puts a class together. If you like, come to it in two steps.
+#
+# **Step 4.1.** Bring these lines of a `forward` into their right order. Write the letters, as in `"a b c d e"`.
+#
+# ```
+# a   weights = self.dropout(torch.softmax(scores, dim=-1))
+# b   scores = scores.masked_fill(self.mask[:T, :T], -torch.inf)
+# c   queries, keys, values = self.W_qkv(x).chunk(3, dim=-1)
+# d   return weights @ values
+# e   scores = queries @ keys.transpose(-2, -1) / keys.shape[-1]**0.5
+# ```
 
-# %% name="no-grad-is-not-eval"
-noisy.train()
-with torch.no_grad():
-    print("two calls agree:", torch.equal(noisy(batch), noisy(batch)))
+# %% name="step-4-1"
+answer("S4.1", "c e b a d")
 
 # %% [markdown]
-# No. `no_grad` stops the bookkeeping for derivatives, `eval` stops the dropping. To use a finished model, you want
-# both.
+# **Step 4.2.** How wide is the result of `W_qkv`, in terms of `d_out`?
+
+# %% name="step-4-2"
+answer("S4.2", "3 * d_out")
 
 # %% [markdown]
-# ### Exercise 4.5 · One matrix instead of three
+# ### Exercise 4.4 · One matrix instead of three
 # 4 points · ★★★ · 20 minutes
 #
 # Many models compute queries, keys and values with a single linear layer, three times as wide, and cut the result into
 # three. Write such a causal class: the layer is called `W_qkv` and has no bias, dropout works on the weights, and the
 # mask is where this chapter put it. T may be smaller than `context_length`, and one sequence without a batch must do.
 
-# %% name="exercise-4-5"
+# %% name="exercise-4-4"
 class MyCausalAttention(nn.Module):
     """Causal attention from one linear layer W_qkv: (B, T, d_in) to (B, T, d_out), or without B.
 
@@ -854,11 +617,11 @@ class MyCausalAttention(nn.Module):
         return weights @ values  # (B, T, d_out)
         ### END SOLUTION
 
-# %% name="check-4-5"
+# %% name="check-4-4"
 ### BEGIN HIDDEN TESTS
-assert check("4.5", MyCausalAttention).status == "right"
+assert check("4.4", MyCausalAttention).status == "right"
 ### END HIDDEN TESTS
-check("4.5", MyCausalAttention)
+check("4.4", MyCausalAttention)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** A linear layer computes each of its outputs on its own, so three layers of `d_out` outputs are one
@@ -866,19 +629,49 @@ check("4.5", MyCausalAttention)
 # before it, the width would be three times as large.
 
 # %% [markdown]
-# ### Your own class at work
-#
-# Once your class passes, run the next cell again: it shows which output of *your* layer depends on which input. Shorten
-# the sentence, empty the mask, let dropout draw with other seeds. Which cells does dropout empty, and which never?
+# Your own class at work: which output depends on which input? Let dropout draw with other seeds. Which cells does it
+# empty, and which never?
 
 # %% name="try-layer"
 live.try_layer(lambda length, dropout: MyCausalAttention(3, 2, length, dropout), inputs, tokens)
 
 # %% [markdown]
-# ## Your exercises
+# ## What you can do now
 #
-# `hint("4.1")` gives a hint, the next one each time. `solution("4.1")` shows a worked answer once you have tried. And
-# here is how far you are:
+# Three last questions, without looking back.
+
+# %% [markdown]
+# **Question 4.5.** A head puts all its weight on one token. With $p = 0.5$ in training, what is it handed?
+#
+# * **a** Half of the value, always.
+# * **b** Nothing in half of the steps, twice the value in the others.
+# * **c** The value, since dropout keeps the average.
+
+# %% name="question-4-5"
+answer("Q4.5", "b")
+
+# %% [markdown]
+# **Question 4.6.** A trained model answers differently each time it is asked. What was forgotten?
+#
+# * **a** `model.eval()`
+# * **b** `torch.no_grad()`
+# * **c** The seed.
+
+# %% name="question-4-6"
+answer("Q4.6", "a")
+
+# %% [markdown]
+# **Question 4.7.** A causal mask is a plain attribute of its module. When does that hurt?
+#
+# * **a** In training, since it is changed.
+# * **b** On a GPU, since it stays behind.
+# * **c** For short sentences, since it is too large.
+
+# %% name="question-4-7"
+answer("Q4.7", "b")
+
+# %% [markdown]
+# Your exercises so far:
 
 # %% name="progress"
 progress(4)
@@ -892,10 +685,8 @@ progress(4)
 # | the sum of a row | anything from 0 to $1/(1-p)$, on average 1 | 1 |
 # | two calls | each draws its own mask | agree |
 #
-# * Dropout comes **after** softmax. A row may vanish; do not renormalise it.
-# * A seed fixes a mask only together with the PyTorch version, the processor and the device.
-# * A tensor that belongs to a module but is not learned is a **buffer**: saved, moved, not trained.
-# * `CausalAttention` takes $(B, T, d_\mathrm{in})$ with $T$ up to `context_length`, and no token sees its future.
+# Dropout comes **after** softmax, and rows are not repaired. A head that looks one thing up needs others beside it that
+# do the same. The mask is a **buffer**: saved, moved, not trained.
 #
 # **Next.** This class has one view of the sentence: one set of weights per query. [Chapter
 # 5](05_multi_head_attention.ipynb) runs several side by side. All chapters: [the course's

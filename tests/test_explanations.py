@@ -57,11 +57,17 @@ def heard(id, code):
         ("1.3", LOOPS, "Line 3"),
         ("1.3", ENDLESS, "Line 3: with `k <= len(queries) - 1`"),
         (
-            "3.3",
-            "def my_masked_afterwards(weights):\n    kept = weights.tril_()\n    return kept / kept.sum(-1, True)\n",
+            "3.4",
+            "def my_mask(is_padding):\n    T = is_padding.shape[-1]\n"
+            "    hidden = torch.ones(T, T).triu(1).bool() | is_padding[:, :, None]\n"
+            "    return hidden & ~torch.eye(T).bool()\n",
+            "Line 3",
+        ),
+        (
+            "1.2",
+            "def my_softmax(scores):\n    scores -= scores.max()\n    return scores.exp() / scores.exp().sum()\n",
             "Line 2",
         ),
-        ("3.5", "def my_is_causal(influence):\n    return bool((influence.tril(-1) == 0).all())\n", "Line 2"),
     ],
 )
 def test_a_slip_is_found_with_its_line(id, code, words):

@@ -62,8 +62,10 @@ def test_names_cannot_break_out_of_the_page(x):
 
 @pytest.mark.parametrize("path", stored.PATHS, ids=stored.name)
 def test_every_stored_figure_has_its_still_and_is_small_enough(path):
-    figures = list(stored.live_figures(stored.read(path)))
-    assert figures, "every chapter has a live figure"
+    notebook = stored.read(path)
+    figures = list(stored.live_figures(notebook))
+    exercises = [cell for cell in notebook.cells if cell.id.startswith("exercise-")]
+    assert figures or not exercises, "every chapter with exercises has a live figure"
     for page, still in figures:
         assert still, "build again: the still picture is missing"
         assert len(re.search('alt="([^"]*)"', still)[1].split()) >= 6

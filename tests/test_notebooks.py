@@ -77,7 +77,7 @@ def exercises(notebook):
 def test_learners_get_a_stub_for_every_exercise_and_no_solution(source):
     solved, learners = chapter.notebooks(source, "").values()
     numbers = [number for number, *_ in exercises(solved)]
-    assert numbers == [f"{int(source.name[:2])}.{k + 1}" for k in range(len(numbers))] and numbers
+    assert numbers == [f"{int(source.name[:2])}.{k + 1}" for k in range(len(numbers))]
     assert numbers == [number for number, *_ in exercises(learners)]
     for (number, worked, tried, explained), (_, stub, check, _) in zip(exercises(solved), exercises(learners)):
         place = number.replace(".", "-")
@@ -229,7 +229,7 @@ def test_every_figure_has_alt_text_and_its_message_in_words(path):
             assert len(alt.split()) >= 10, f"{cell.id} needs alt text"
         if cell.id.endswith("-live") or cell.cell_type == "code" and list(stored.pictures(cell)):
             assert following["source"].startswith("The message:"), f"say after {cell.id} what its figure shows"
-    assert shown, "a chapter draws at least one figure"
+    assert shown or not list(exercises(notebook)), "a chapter with exercises draws at least one figure"
 
 
 @each_notebook

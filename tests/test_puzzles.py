@@ -90,6 +90,15 @@ def test_a_head_with_query_and_key_swapped_hears_so():
     assert "query and key swapped" in reply(20 * wanted.T, wanted=wanted)
 
 
+def test_what_is_hidden_is_never_part_of_a_cure():
+    visible = np.tril(np.ones((COUNT, COUNT))) > 0
+    wanted = np.eye(COUNT)
+    scores = np.where(visible, 20 * np.eye(COUNT)[[0, 0, 1, 2, 3, 4]], -np.inf)
+    assert "the token before it" in reply(scores, wanted=wanted)
+    scores = np.where(visible, -20 * np.eye(COUNT), -np.inf)
+    assert "other way round" in reply(scores, wanted=wanted)
+
+
 def test_a_head_that_does_it_hears_nothing_and_nan_rows_are_free():
     assert reply(pointing(-1)) is None
     other = pointing(-1)
@@ -115,7 +124,7 @@ def test_a_head_that_is_too_strict_for_an_average_hears_so():
     "handed, words",
     [
         (np.arange(COUNT)[:, None] * 1.0, "What it hands on is the place."),
-        (AGES[:, None] * 2, "What it hands on is 2.00 times that."),
+        (AGES[:, None] * 2, "What it hands on is 2.0 times that."),
         (np.array([[3.0], [-9], [40], [0], [7], [77]]), "wanted"),
     ],
 )

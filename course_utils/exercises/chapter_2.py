@@ -55,16 +55,7 @@ def sentences_with_pronouns():
 
 
 def head_of_matrices(value, reading):
-    if not isinstance(value, list) or len(value) != 3:
-        raise ValueError("Return three matrices: W_query, W_key, W_value.")
-    W_query, W_key, W_value = (
-        puzzles.numbers(matrix, name, 5, width)
-        for matrix, name, width in zip(value, ["W_query", "W_key", "W_value"], [None, None, 1])
-    )
-    if W_query.shape != W_key.shape:
-        raise ValueError(
-            f"W_query has shape {W_query.shape} and W_key {W_key.shape}: what is compared must have one width."
-        )
+    W_query, W_key, W_value = puzzles.three_matrices(value, len(AXES), 1)
     x = np.array([PEOPLE[word] for word in reading.words], dtype=float)
     scores = (x @ W_query) @ (x @ W_key).T / np.sqrt(W_key.shape[1])
     return puzzles.Head(scores, puzzles.softmax(scores) @ x @ W_value)

@@ -1,11 +1,13 @@
 """The exercises and questions of chapter 3, hiding the future."""
 
+import random
+
 import numpy as np
 import torch
 
-from course_utils.exercises import oracle
-from course_utils.exercises.exercise import Exercise, Question
-from course_utils.exercises.inputs import measured, non_contiguous, normal, uniform
+from course_utils.exercises import oracle, puzzles
+from course_utils.exercises.exercise import Exercise, FillIn, Question
+from course_utils.exercises.inputs import non_contiguous, normal, uniform
 from course_utils.judging.calls import FunctionCall
 
 # --- 3.1 running averages ---------------------------------------------------------------------------------------------
@@ -80,45 +82,61 @@ CAUSAL_WEIGHTS = Exercise(
     map=lambda weights: weights[0],
 )
 
-# --- 3.3 masking after softmax ----------------------------------------------------------------------------------------
+# --- 3.3 a head that remembers ----------------------------------------------------------------------------------------
+
+SENTENCES = 40  # that the head has to read
+START, LETTERS = "<s>", ("a", "b", "c", "d")
+TOKENS = (START, *LETTERS)
 
 
-def calls_on_weights():
-    return [
-        FunctionCall([torch.softmax(normal(2, 4, 4, seed=9), dim=-1)]),
-        FunctionCall([torch.softmax(normal(5, 5, seed=10) * 2, dim=-1)]),
-        FunctionCall([torch.softmax(normal(3, 2, 3, 3, seed=11), dim=-1)]),
-    ]
+def sequences_of_letters():
+    """Readings of random sequences: a letter should find its earlier copies, or else the start."""
+    draw = random.Random(301)
+    for _ in range(SENTENCES):
+        words = [START, *draw.choices(LETTERS, k=draw.randint(4, 8))]
+        copies = np.tril([[a == b for b in words] for a in words], k=-1)
+        again = copies.any(axis=1)
+        wanted = puzzles.shared(np.where(again[:, None], copies, np.eye(1, len(words)) > 0))
+        wanted[0] = np.nan
+        kinds = [START if word == START else "letters" for word in words]
+        handed = np.where(np.isnan(wanted[:, :1]), np.nan, again[:, None])
+        yield puzzles.Reading(words, wanted, kinds, context=handed)
 
 
-def masked_afterwards(call):
-    (weights,) = call.arguments
-    rows = oracle.rows(weights.reshape(-1, *weights.shape[-2:]))
-    kept = [
-        [[w / sum(row[: t + 1]) if s <= t else 0.0 for s, w in enumerate(row)] for t, row in enumerate(one)]
-        for one in rows
-    ]
-    return [np.array(kept).reshape(weights.shape)]
+def letters_before(words):
+    """(embeddings (T, 5), what each token may see (T, T)): all before it, and `<s>` itself."""
+    visible = np.tril(np.ones((len(words), len(words))), k=-1) > 0
+    visible[0, 0] = True
+    return np.eye(len(TOKENS))[[TOKENS.index(word) for word in words]], visible
 
 
-MASK_AFTERWARDS = Exercise(
+def head_that_remembers(value, reading):
+    W_query, W_key, W_value = puzzles.three_matrices(value, len(TOKENS), 1)
+    x, visible = letters_before(reading.words)
+    scores = np.where(visible, (x @ W_query) @ (x @ W_key).T / np.sqrt(W_key.shape[1]), -np.inf)
+    return puzzles.Head(scores, puzzles.softmax(scores) @ x @ W_value)
+
+
+MEMORY = Exercise(
     id="3.3",
-    title="Mask after softmax, and repair the rows",
-    name="my_masked_afterwards",
-    points=2,
+    title="Has it occurred before?",
+    name="my_memory",
+    points=3,
     difficulty=2,
     why=(
-        "Softmax divides by a sum, and dividing again by the sum of what is left cancels the first: both ways agree"
-        " exactly."
+        "Weights always sum to 1, so a head that finds nothing must look somewhere. Given a place for that, what it is"
+        " handed says whether it found something."
     ),
     hints=(
-        "First set the future to 0. What do the rows sum to then?",
-        "Divide each row by its own sum; keepdim=True keeps the sums as a column.",
-        "kept = torch.tril(weights), then kept / kept.sum(dim=-1, keepdim=True).",
+        "What should score highest with an a, what second, what lowest? Three levels are enough.",
+        "A unit matrix for both W_query and W_key finds earlier copies. Add to each row of W_query something that"
+        " scores with `<s>`, but less.",
+        "`W_query = 30 * torch.eye(5)`, then `W_query[:, 0] = 15`; W_key is a unit matrix; W_value is 0 for `<s>`.",
     ),
-    make_calls=calls_on_weights,
-    oracle=masked_afterwards,
-    map=lambda weights: weights.reshape(-1, *weights.shape[-2:])[0],
+    make_calls=lambda: [FunctionCall([], later=False)],
+    oracle=lambda call: [None],
+    properties=(puzzles.behaves(head_that_remembers, sequences_of_letters),),
+    free=True,
 )
 
 # --- 3.4 padding ------------------------------------------------------------------------------------------------------
@@ -156,54 +174,6 @@ PADDING = Exercise(
     oracle=padding_mask,
 )
 
-# --- 3.5 is it causal? ------------------------------------------------------------------------------------------------
-
-CAUSAL, NOT_CAUSAL = True, False
-
-
-def dependencies(size, *changes):
-    """A lower triangle of influences, (size, size), with some entries set: (row, column, value)."""
-    matrix = torch.tril(uniform(size, size, seed=12) + 0.1)
-    for row, column, value in changes:
-        matrix[row, column] = value
-    return matrix
-
-
-def calls_on_dependencies():
-    return [
-        measured([dependencies(4)]),
-        measured([dependencies(5, (0, 1, 0.3))]),  # one leak, to the next token
-        measured([dependencies(4, (0, 3, 0.2))]),  # one leak, far away
-        measured([dependencies(5, (4, 0, 0.0), (2, 2, 0.0))]),  # causal, though not all that is allowed is used
-        measured([dependencies(3, (0, 2, 1e-5))]),  # a small leak is a leak
-        measured([torch.rot90(dependencies(4), 2)]),  # everything sees the future and nothing the past
-        measured([torch.zeros(3, 3)]),  # depends on nothing: nothing leaks
-        measured([dependencies(5, (1, 3, 0.3))]),  # one leak, neither next to the diagonal nor in the corner
-        measured([dependencies(4, (1, 2, torch.nan))]),  # nan proves nothing
-    ]
-
-
-def is_causal(call):
-    (matrix,) = map(oracle.rows, call.arguments)
-    return [not any(value != 0 for t, row in enumerate(matrix) for value in row[t + 1 :])]
-
-
-IS_CAUSAL = Exercise(
-    id="3.5",
-    title="Does anything leak?",
-    name="my_is_causal",
-    points=1,
-    difficulty=1,
-    why="It needs no right numbers to compare with: one matrix of influences proves a mask right or wrong.",
-    hints=(
-        "Which entries of the matrix say that an output depends on a *later* input?",
-        "torch.triu(matrix, diagonal=1) keeps those above the diagonal.",
-        "bool((torch.triu(matrix, diagonal=1) == 0).all())",
-    ),
-    make_calls=calls_on_dependencies,
-    oracle=is_causal,
-)
-
 QUESTIONS = (
     Question(
         id="Q3.1",
@@ -216,6 +186,15 @@ QUESTIONS = (
     ),
     Question(
         id="Q3.2",
+        right="b",
+        said={
+            "a": "15 cells lie above the diagonal. Those are the ones that must say no.",
+            "b": "Yes: 1 + 2 + 3 + 4 + 5 + 6, the lower triangle with its diagonal.",
+            "c": "That would be the diagonal alone: every output would depend on its own input and on no earlier one.",
+        },
+    ),
+    Question(
+        id="Q3.3",
         right="c",
         said={
             "a": (
@@ -230,12 +209,59 @@ QUESTIONS = (
         },
     ),
     Question(
-        id="Q3.3",
+        id="Q3.4",
         right="b",
         said={
-            "a": "15 cells lie above the diagonal. Those are the ones that must say no.",
-            "b": "Yes: 1 + 2 + 3 + 4 + 5 + 6, the lower triangle with its diagonal.",
-            "c": "That would be the diagonal alone: every output would depend on its own input and on no earlier one.",
+            "a": "Then a token would score highest with those that resemble it. An average treats all alike.",
+            "b": "Yes: all scores are 0, all visible tokens share alike. (Keys of zeros do the same.)",
+            "c": "That hides keys. A query of minus infinity gives nan.",
         },
+    ),
+    Question(
+        id="Q3.5",
+        right="c",
+        said={
+            "a": "Masked after softmax, that is so, and yet the future changes the weights that are left.",
+            "b": "Rows that sum to 1 prove nothing: without any mask they do, too.",
+            "c": "Yes. The dependency matrix asks the outputs themselves.",
+        },
+    ),
+)
+
+FILL_INS = (
+    FillIn(
+        id="M3.1",
+        asks="A query and a key have 16 numbers each. By what is their score divided?",
+        right=r"(by )?(4|4\.0|four|√16|sqrt\(16\)|16 ?\*\* ?0?\.5|(square )?root of 16)",
+        said="By 4, the root of 16.",
+        back=(2, "Why divide by the square root of $d_k$?"),
+    ),
+    FillIn(
+        id="M3.2",
+        asks="Which of the three matrices decides what a token hands over?",
+        right="w_?value|w_?v|value( matrix)?|values|matrix (of|for) (the )?values?",
+        said="`W_value`. The other two decide who finds whom.",
+        back=(2, "One vector, three jobs"),
+    ),
+    FillIn(
+        id="M3.3",
+        asks="Scores of the shape (5, 7), a row per query: softmax along which `dim`?",
+        right=r"(dim ?= ?)?(-1|1)|last( one| dimension)?",
+        said="`dim=-1`, here also 1: the weights of each query sum to 1.",
+        back=(1, "All six tokens at once"),
+    ),
+    FillIn(
+        id="S3.1",
+        asks="The index that makes (B, T) fit columns of (B, T, T)",
+        right=r"(is_padding)?\[? ?(:|\.\.\.) ?, ?none ?(, ?: ?)?\]?",
+        said="`is_padding[:, None, :]`, of the shape (B, 1, T): the same row of keys for every query.",
+        back=(3, "A row with nothing left"),
+    ),
+    FillIn(
+        id="S3.2",
+        asks="What keeps every token visible to itself: hidden & ...",
+        right=r"(hidden & )?(~ ?torch\.eye\(.*\)\.(bool\(\)|to\(torch\.bool\))|~ ?torch\.eye\(.*dtype=torch\.bool\))",
+        said="`hidden & ~torch.eye(T).bool()`: hidden, except on the diagonal.",
+        back=(3, "A row with nothing left"),
     ),
 )

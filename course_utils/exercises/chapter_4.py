@@ -5,9 +5,9 @@ import functools
 import numpy as np
 import torch
 
-from course_utils.exercises import oracle, properties
-from course_utils.exercises.exercise import Exercise, Question
-from course_utils.exercises.inputs import non_contiguous, normal, uniform
+from course_utils.exercises import chapter_3, oracle, properties, puzzles
+from course_utils.exercises.exercise import Exercise, FillIn, Question
+from course_utils.exercises.inputs import non_contiguous, normal
 from course_utils.judging.calls import FunctionCall, LayerCall
 
 # --- 4.1 dropout from a given generator -------------------------------------------------------------------------------
@@ -72,114 +72,113 @@ DROPOUT = Exercise(
     ),
 )
 
-# --- 4.2 which tokens attend to nothing? ------------------------------------------------------------------------------
+# --- 4.2 heads that survive dropout -----------------------------------------------------------------------------------
+
+DROPPED = 0.5  # the share of weights
+DRAWS = 200  # of coins, for each sequence
+SURVIVES = 0.95  # the share of cases that must be right
+MOST_HEADS = 64
 
 
-def dropped_weights(*shape, p, seed):
-    """Causal weights (..., T, T) after dropout."""
-    scores = normal(*shape, seed=seed).masked_fill(torch.ones(shape[-2:]).triu(1).bool(), -torch.inf)
-    return torch.softmax(scores, dim=-1) * (uniform(*shape, seed=seed + 50) < 1 - p) / (1 - p)
+def stack_of(value):
+    """W_query, W_key (H, 5, d_k) and W_value (H, 5, 1) of an answer. ValueError, in words, for anything else."""
+    if not isinstance(value, list) or len(value) != 3:
+        raise ValueError("Return three stacks of matrices: W_query, W_key, W_value.")
+    stacks = [puzzles.numbers(each, name, None, 5, width) for each, name, width in zip(value, STACKS, (None, None, 1))]
+    if len({len(each) for each in stacks}) > 1 or stacks[0].shape != stacks[1].shape or len(stacks[0]) > MOST_HEADS:
+        shapes = ", ".join(f"{name} {each.shape}" for name, each in zip(STACKS, stacks))
+        raise ValueError(
+            f"All three need the same number of heads, up to {MOST_HEADS}, and W_query and W_key one width: {shapes}."
+        )
+    return stacks
 
 
-def calls_on_dropped():
-    full = torch.softmax(normal(3, 3, seed=5), dim=-1)
-    unseen_key, tiny = full.clone(), full.clone()
-    unseen_key[:, 1] = 0  # nobody attends to token 1; every token attends to something
-    tiny[2] = torch.tensor([0.0, 1e-5, 0.0])  # little is not nothing
-    undropped = dropped_weights(4, 4, p=0.0, seed=5)  # hidden weights are 0, and every row sums to 1
-    return [
-        FunctionCall([dropped_weights(5, 5, p=0.5, seed=6)]),
-        FunctionCall([dropped_weights(3, 4, 4, p=0.6, seed=7)]),
-        FunctionCall([dropped_weights(2, 3, 6, 6, p=0.5, seed=8)]),
-        FunctionCall([dropped_weights(1, 4, 4, p=0.6, seed=9)]),  # a batch of one
-        FunctionCall([unseen_key]),
-        FunctionCall([tiny]),
-        FunctionCall([undropped]),
-        FunctionCall([full * torch.tensor([[1.0], [2.0], [2.0]])]),  # two rows that have kept everything
-    ]
+STACKS = ("W_query", "W_key", "W_value")
 
 
-def empty_rows(call):
-    (weights,) = call.arguments
-    rows = oracle.rows(weights.reshape(-1, weights.shape[-1]))
-    return [np.array([not any(row) for row in rows]).reshape(weights.shape[:-1])]
+def read_by(heads, reading):
+    """(weights (H, T, T), the value of each token (H, T, 1)) of a stack of heads on a sequence."""
+    W_query, W_key, W_value = heads
+    x, visible = chapter_3.letters_before(reading.words)
+    scores = (x @ W_query) @ np.swapaxes(x @ W_key, -2, -1) / np.sqrt(W_key.shape[-1])
+    return puzzles.softmax(np.where(visible, scores, -np.inf)), x @ W_value
 
 
-VANISHED = Exercise(
+def survives(case):
+    """Whether the sum of all heads says which letters have occurred, without dropout and with it."""
+    try:
+        heads = stack_of(case.value)
+    except ValueError as refused:
+        return str(refused)
+    read = [(reading, *read_by(heads, reading)) for reading in chapter_3.sequences_of_letters()]
+    return wrong_without_dropout(read) or wrong_with_dropout(read)
+
+
+def wrong_without_dropout(read):
+    """A sentence on the first letter that all heads together misjudge, or None."""
+    for reading, weights, values in read:
+        handed = (weights @ values).sum(axis=0)[1:, 0]
+        again = reading.context[1:, 0] == 1
+        if (wrong := (handed > 0.5) != again).any():
+            row = int(np.argmax(wrong))
+            return (
+                f'Even without dropout: in "{" ".join(reading.words)}", "{reading.words[row + 1]}" in place {row + 2}'
+                f" is handed {handed[row]:.2f} by all heads together. It has {'' if again[row] else 'not '}occurred"
+                f" before, so that should be {'above' if again[row] else 'below'} 0.50."
+            )
+
+
+def wrong_with_dropout(read):
+    """A sentence on how often a sum is wrong when weights are dropped, or None."""
+    coins = np.random.default_rng(401)
+    right = {True: [], False: []}
+    for reading, weights, values in read:
+        kept = coins.random((DRAWS, *weights.shape)) < 1 - DROPPED
+        handed = (weights * kept / (1 - DROPPED) @ values).sum(axis=1)[:, 1:, 0]  # (DRAWS, T - 1)
+        for row, again in enumerate(reading.context[1:, 0] == 1):
+            right[bool(again)] += list((handed[:, row] > 0.5) == again)
+    for again, found in right.items():
+        if np.mean(found) < SURVIVES:
+            what = "have" if again else "have not"
+            needed = f" {left_for_a_yes(read)}" if again else ""
+            return (
+                f"With half of the weights dropped, letters that {what} occurred before are judged rightly in"
+                f" {np.mean(found):.2f} of all cases; wanted: {SURVIVES}.{needed}"
+            )
+
+
+def left_for_a_yes(read):
+    """A sentence on how many heads find a copy, and how many of them a yes needs."""
+    reading, weights, values = next(each for each in read if (each[0].context == 1).any())
+    row = int(np.argmax(reading.context[:, 0] == 1))
+    handed = np.sort((weights @ values)[:, row, 0])[::-1]
+    finding = int((handed > handed.max() / 2).sum())
+    needed = int(np.argmax(handed.cumsum() / (1 - DROPPED) > 0.5)) + 1
+    return f"Heads that find a copy: {finding} of {len(handed)}; how many must be left for a yes: {needed}."
+
+
+SURVIVING = Exercise(
     id="4.2",
-    title="Which tokens attend to nothing?",
-    name="my_vanished",
-    points=1,
-    difficulty=1,
-    why="A row that vanished is no fault of your code: it is one of the draws over which dropout is right on average.",
-    hints=(
-        "Which dimension do you go along, if you want a verdict on each query?",
-        "`dropped == 0` is True where a weight is 0. What must hold for all of a row?",
-        "`(dropped == 0).all(dim=-1)`",
-    ),
-    make_calls=calls_on_dropped,
-    oracle=empty_rows,
-)
-
-# --- 4.3 where dropout stands -----------------------------------------------------------------------------------------
-
-
-def calls_on_attention():
-    return [
-        attention_call(T=3, d_k=6, d_v=5, p=0.0, seed=20),
-        attention_call(2, T=4, d_k=3, d_v=6, p=0.0, seed=30),
-        attention_call(3, T=1, d_k=2, d_v=4, p=0.0, seed=40),  # one token: nothing is hidden
-        attention_call(2, T=5, d_k=3, d_v=7, p=0.2, seed=50),
-        attention_call(6, T=4, d_k=7, d_v=5, p=0.25, seed=60),
-    ]
-
-
-def attention_call(*batch, T, d_k, d_v, p, seed):
-    """Queries, keys, values, a mask of what to keep, and the rate p."""
-    queries, keys = (normal(*batch, T, d_k, seed=seed + k) * 1.5 for k in range(2))
-    kept = uniform(*batch, T, T, seed=seed + 3) < 1 - p
-    return FunctionCall([queries, keys, normal(*batch, T, d_v, seed=seed + 2), kept, p])
-
-
-def attention_weights(call):
-    """Causal weights before dropout, shaped like the mask of what to keep."""
-    queries, keys, values, kept, _ = call.arguments
-    found = [oracle.attend(*one, causal=True)[1] for one in oracle.sequences(queries, keys, values)]
-    return np.array(found).reshape(kept.shape)
-
-
-def attention_with_dropout(call):
-    queries, keys, values, kept, p = call.arguments
-    weights = torch.from_numpy(attention_weights(call))
-    contexts = []
-    for table, coins, vectors in oracle.sequences(weights, kept, values):
-        dropped = [[w / (1 - p) if coin else 0.0 for w, coin in zip(*pair)] for pair in zip(table, coins)]
-        contexts.append([oracle.mix(row, vectors) for row in dropped])
-    return [np.array(contexts).reshape(*queries.shape[:-1], values.shape[-1])]
-
-
-def given(place):
-    """The argument at a place, as float64: case -> array."""
-    return lambda case: case.arguments[place].double().numpy()
-
-
-DROPPED_ATTENTION = Exercise(
-    id="4.3",
-    title="Where dropout stands",
-    name="my_dropped_attention",
-    points=2,
+    title="Heads that survive",
+    name="my_heads",
+    points=3,
     difficulty=2,
-    why="Scores, hide, softmax, drop, mix: in this order the future stays at 0, and a dropped weight really is 0.",
-    hints=(
-        "Five steps: scores, hide the future, softmax, dropout, mix. Which comes just before the mix?",
-        "Until softmax it is chapter 3. Then: `weights * kept / (1 - p)`.",
-        "`keys.transpose(-2, -1)` turns the keys over with and without a batch.",
+    why=(
+        "A weight on one token hangs on one coin. Heads that do the same job have coins of their own, and all of them"
+        " seldom fall alike."
     ),
-    make_calls=calls_on_attention,
-    oracle=attention_with_dropout,
+    hints=(
+        "Begin with the head of exercise 3.3 as a stack of one, `W_query[None]`. How often is it left with nothing?",
+        "H heads are all blind with probability 0.5 to the power of H. How many do you need for one case in twenty?",
+        "`W_query.repeat(8, 1, 1)` stacks eight copies. What must one head's value be, so that it alone says yes?",
+    ),
+    make_calls=lambda: [FunctionCall([], later=False)],
+    oracle=lambda call: [None],
+    properties=(survives,),
+    free=True,
 )
 
-# --- 4.4 dropout as a layer -------------------------------------------------------------------------------------------
+# --- 4.3 dropout as a layer -------------------------------------------------------------------------------------------
 
 
 def calls_on_dropout_layers():
@@ -203,7 +202,7 @@ def dropped_in_training(case):
 
 
 DROPOUT_LAYER = Exercise(
-    id="4.4",
+    id="4.3",
     title="Dropout as a layer",
     name="MyDropout",
     points=2,
@@ -222,7 +221,7 @@ DROPOUT_LAYER = Exercise(
     ),
 )
 
-# --- 4.5 one matrix instead of three ----------------------------------------------------------------------------------
+# --- 4.4 one matrix instead of three ----------------------------------------------------------------------------------
 
 
 def calls_on_layers():
@@ -242,6 +241,11 @@ def fused(*batch, T, d_in, d_out, context_length, dropout, seed, calls=1, **more
     x, weight = normal(*batch, T, d_in, seed=seed), normal(3 * d_out, d_in, seed=seed + 1) * 0.5
     arguments = [d_in, d_out, context_length, dropout]
     return LayerCall(arguments, inputs=[[x]] * calls, weights={"W_qkv": weight}, seed=seed, **more)
+
+
+def given(place):
+    """The argument at a place, as float64: case -> array."""
+    return lambda case: case.arguments[place].double().numpy()
 
 
 def projections(call):
@@ -287,7 +291,7 @@ def dropped_layer_weights(case):
 
 
 FUSED = Exercise(
-    id="4.5",
+    id="4.4",
     title="One matrix instead of three",
     name="MyCausalAttention",
     points=4,
@@ -348,5 +352,70 @@ QUESTIONS = (
             "b": "A buffer is not trained. Only parameters are.",
             "c": "Yes: `.to()` moves parameters and buffers, and `parameters()` lists only what is learned.",
         },
+    ),
+    Question(
+        id="Q4.5",
+        right="b",
+        said={
+            "a": "One half is how often the weight is kept. In each single step it is there as a whole, or gone.",
+            "b": "Yes: one coin decides, and the kept weight is divided by one half.",
+            "c": "On average, yes. In each step it is one or the other.",
+        },
+    ),
+    Question(
+        id="Q4.6",
+        right="a",
+        said={
+            "a": "Yes: it still drops.",
+            "b": "That stops the bookkeeping for derivatives, and dropout goes on.",
+            "c": "A seed makes a run repeat itself. A model in use should not draw at all.",
+        },
+    ),
+    Question(
+        id="Q4.7",
+        right="b",
+        said={
+            "a": "Nobody changes a plain attribute in training.",
+            "b": "Yes. `.to()` moves parameters and buffers only.",
+            "c": "It is cut to the sentence, plain or not.",
+        },
+    ),
+)
+
+FILL_INS = (
+    FillIn(
+        id="M4.1",
+        asks="Which number does a score get so that softmax makes exactly 0 of it?",
+        right=r"(-|−|minus )(torch\.|float\([\"']?)?(inf|infinity|∞)[\"']?\)?",
+        said="Minus infinity: its exponential is exactly 0.",
+        back=(3, "Only what came before"),
+    ),
+    FillIn(
+        id="M4.2",
+        asks="A causal head with queries of zeros gives the fourth token what weight on the first?",
+        right=r"1 ?/ ?4|0?\.25|(one|a) (quarter|fourth)|25 ?%",
+        said="One quarter: equal scores, and four tokens to see.",
+        back=(3, "Only what came before"),
+    ),
+    FillIn(
+        id="M4.3",
+        asks="A head looks for an earlier copy and there is none. Its weights still sum to ...",
+        right=r"1|1\.0|one",
+        said="1. So it needs something to look at when it finds nothing.",
+        back=(3, "What is an average good for?"),
+    ),
+    FillIn(
+        id="S4.1",
+        asks="The lines a to e of a forward in their right order",
+        right="c ?,? ?e ?,? ?b ?,? ?a ?,? ?d",
+        said="c e b a d: project, score, hide, softmax and drop, mix.",
+        back=(4, "The causal class"),
+    ),
+    FillIn(
+        id="S4.2",
+        asks="How wide is the result of W_qkv, in terms of d_out?",
+        right=r"3 ?\*? ?d_out|d_out ?\* ?3|three times d_out",
+        said="`3 * d_out`: queries, keys and values side by side.",
+        back=(4, "The causal class"),
     ),
 )

@@ -1,16 +1,14 @@
 """The exercises and questions of chapter 5, multi-head attention."""
 
-import functools
+import random
 
 import numpy as np
 import torch
 
-from course_utils.exercises import oracle, properties
-from course_utils.exercises.exercise import Exercise, Question
+from course_utils.exercises import oracle, properties, puzzles
+from course_utils.exercises.exercise import Exercise, FillIn, Question
 from course_utils.exercises.inputs import non_contiguous, normal
 from course_utils.judging.calls import FunctionCall, LayerCall
-
-THE_CLASS = {"layer class": True}  # as an argument: a stand-in for the chapter's class, which notes its arguments
 
 
 def apart(vectors, num_heads):
@@ -23,145 +21,55 @@ def apart(vectors, num_heads):
     return heads
 
 
-# --- 5.1 heads side by side -------------------------------------------------------------------------------------------
+# --- 5.1 a head that looks back ---------------------------------------------------------------------------------------
+
+SENTENCES = 40  # that the head has to read
+LETTERS, PLACES = ("a", "b", "c", "d"), 8
 
 
-def calls_on_heads():
-    return [
-        heads_call(2, T=4, d_in=6, d_out=5, context_length=7, dropout=0.5, num_heads=3, seed=1),
-        heads_call(3, T=5, d_in=2, d_out=4, context_length=5, dropout=0.0, num_heads=2, seed=20),
-        heads_call(3, T=9, d_in=2, d_out=5, context_length=9, dropout=0.0, num_heads=1, seed=40),  # longer than wide
-        heads_call(8, T=4, d_in=6, d_out=5, context_length=4, dropout=0.25, num_heads=2, seed=60, training=True),
-    ]
+def sequences_of_places():
+    """Readings of random sequences: each token but the first should find the one before it, and get its letter."""
+    draw = random.Random(501)
+    for _ in range(SENTENCES):
+        words = draw.choices(LETTERS, k=draw.randint(4, PLACES))
+        wanted = np.eye(len(words), k=-1)
+        wanted[0] = np.nan
+        handed = wanted @ placed(words)[:, : len(LETTERS)]
+        yield puzzles.Reading(words, wanted, [f"place {place}" for place in range(1, len(words) + 1)], context=handed)
 
 
-def heads_call(B, T, d_in, d_out, context_length, dropout, num_heads, seed, **more):
-    """A call of a layer with heads of three matrices each, (d_out, d_in), given head by head."""
-    matrices = [normal(d_out, d_in, seed=seed + k) * 0.5 for k in range(3 * num_heads)]
-    arguments = [d_in, d_out, context_length, dropout, num_heads]
-    x = normal(B, T, d_in, seed=seed + 100)
-    return LayerCall(arguments, inputs=[[x]], weights=matrices, seed=seed, **more)
+def placed(words):
+    """Vectors (T, 12): the letter, then the place."""
+    return np.hstack([np.eye(len(LETTERS))[[LETTERS.index(word) for word in words]], np.eye(PLACES)[: len(words)]])
 
 
-def of_each_head(call, x):
-    """(context vectors (T, d_out), weights (T, T)) of each head, for one sequence x (T, d_in) as nested lists."""
-    matrices = [oracle.rows(matrix) for matrix in call.weights]
-    for h in range(call.arguments[4]):
-        vectors = [oracle.project(x, matrix) for matrix in matrices[3 * h : 3 * h + 3]]
-        yield oracle.attend(*vectors, causal=True)
+def head_that_looks_back(value, reading):
+    W_query, W_key, W_value = puzzles.three_matrices(value, len(LETTERS) + PLACES, len(LETTERS))
+    x = placed(reading.words)
+    visible = np.tril(np.ones((len(x), len(x)))) > 0
+    scores = np.where(visible, (x @ W_query) @ (x @ W_key).T / np.sqrt(W_key.shape[1]), -np.inf)
+    return puzzles.Head(scores, puzzles.softmax(scores) @ x @ W_value)
 
 
-def side_by_side(call):
-    if call.training:
-        return [None]
-    contexts = []
-    for (x,) in oracle.sequences(call.inputs[0][0]):
-        heads = [context for context, _ in of_each_head(call, x)]
-        contexts.append([sum(rows, []) for rows in zip(*heads)])
-    return [np.array(contexts)]
-
-
-@functools.cache
-def weights_before(heads, call):
-    """The weights before dropout of each head, (B, num_heads, T, T), for a call's first input."""
-    return np.array([[weights for _, weights in heads(call, x)] for (x,) in oracle.sequences(call.inputs[0][0])])
-
-
-def dropped_in_heads(case):
-    """(weights before dropout, weights behind the context vectors, p) of a call in training: (B, num_heads, T, T)."""
-    if not case.call.training:
-        return None
-    x = case.arguments[0].double().numpy()
-    values = np.stack([x @ matrix.double().numpy().T for matrix in case.call.weights[2::3]], axis=1)  # (B, H, T, d_out)
-    context = apart(case.got, case.call.arguments[4])
-    after = properties.recovered(lambda case: values, lambda case: context)(case)
-    return None if after is None else (weights_before(of_each_head, case.call), after, case.call.arguments[3])
-
-
-HEADS = Exercise(
+LOOK_BACK = Exercise(
     id="5.1",
-    title="Heads side by side",
-    name="MyHeads",
-    points=2,
+    title="One token back",
+    name="my_look_back",
+    points=3,
     difficulty=2,
-    why="Each head has its own weights per token, and concatenation keeps apart what each has heard.",
+    why="Where it looks depends on places alone, what it hands on on letters alone: three matrices, two questions.",
     hints=(
-        "The class needs no mathematics: it makes heads, calls them, and lays their results side by side.",
-        "`nn.ModuleList([CausalAttention(...) for _ in range(num_heads)])` keeps heads where PyTorch finds them.",
-        "`torch.cat([head(x) for head in self.heads], dim=-1)`",
+        "The query of place 5 must meet the key of place 4. Let keys be what they are; what must a query become?",
+        "A token is found by its place: `W_key[4:] = torch.eye(8)`. A query is the place, shifted by one axis.",
+        "`W_query[5:, :7] = 30 * torch.eye(7)` in zeros; `W_value = torch.eye(12)[:, :4]`, 0 for places.",
     ),
-    make_calls=calls_on_heads,
-    oracle=side_by_side,
-    properties=(
-        properties.dropped_rightly(
-            dropped_in_heads,
-            lambda case: (*case.arguments[0].shape[:-1], case.call.arguments[1] * case.call.arguments[4]),
-        ),
-    ),
+    make_calls=lambda: [FunctionCall([], later=False)],
+    oracle=lambda call: [None],
+    properties=(puzzles.behaves(head_that_looks_back, sequences_of_places),),
+    free=True,
 )
 
-# --- 5.2 Raschka's exercise: heads of one number ----------------------------------------------------------------------
-
-
-def calls_on_widths():
-    return [
-        FunctionCall([THE_CLASS, 3, 6, 2, 2]),  # as in the book: two heads, two numbers
-        FunctionCall([THE_CLASS, 5, 7, 4, 12]),
-        FunctionCall([THE_CLASS, 9, 4, 3, 6]),
-        FunctionCall([THE_CLASS, 4, 8, 1, 5]),
-    ]
-
-
-def judged_by_properties(call):
-    return [None]
-
-
-def asked(case):
-    """What the learner asked of the class, by name; {} if they made nothing with it."""
-    return case.value.get("layer", {}) if isinstance(case.value, dict) else {}
-
-
-def made_with(wanted):
-    """A property: a layer was made with these arguments. wanted: case -> {name: number}."""
-
-    def sentence(case):
-        if not asked(case):
-            return (
-                "Your function gave back no layer of the class that it is given. Call the class once, and return what"
-                " it makes."
-            )
-        for name, number in wanted(case).items():
-            found = asked(case).get(name)
-            if found != number:
-                return f"You made the layer with {name}={found}; expected {number}."
-
-    return sentence
-
-
-def narrow(case):
-    """The arguments that the wrapper should get."""
-    _, d_in, context_length, num_heads, width = case.arguments
-    d_out = width // num_heads
-    return {"num_heads": num_heads, "d_out": d_out, "d_in": d_in, "context_length": context_length, "dropout": 0}
-
-
-NARROW = Exercise(
-    id="5.2",
-    title="Two heads, two numbers",
-    name="my_narrow_wrapper",
-    points=1,
-    difficulty=1,
-    why="Heads cost no width: several narrow ones fill the same vector as a single wide one.",
-    hints=(
-        "Two heads of two numbers each make four. How wide may each head be?",
-        "`d_out` of the wrapper is the width of one head: `width // num_heads`.",
-    ),
-    make_calls=calls_on_widths,
-    oracle=judged_by_properties,
-    properties=(made_with(narrow),),
-)
-
-# --- 5.3 split --------------------------------------------------------------------------------------------------------
+# --- 5.2 split --------------------------------------------------------------------------------------------------------
 
 
 def calls_on_projected():
@@ -181,7 +89,7 @@ def split_heads(call):
 
 
 SPLIT = Exercise(
-    id="5.3",
+    id="5.2",
     title="Split into heads",
     name="my_split",
     points=2,
@@ -196,7 +104,7 @@ SPLIT = Exercise(
     oracle=split_heads,
 )
 
-# --- 5.4 merge --------------------------------------------------------------------------------------------------------
+# --- 5.3 merge --------------------------------------------------------------------------------------------------------
 
 
 def calls_on_contexts():
@@ -218,7 +126,7 @@ def merged_heads(call):
 
 
 MERGE = Exercise(
-    id="5.4",
+    id="5.3",
     title="Merge the heads",
     name="my_merge",
     points=2,
@@ -233,7 +141,7 @@ MERGE = Exercise(
     oracle=merged_heads,
 )
 
-# --- 5.5 multi-head attention from a blank page -----------------------------------------------------------------------
+# --- 5.4 multi-head attention from a blank page -----------------------------------------------------------------------
 
 
 def calls_on_layers():
@@ -327,6 +235,11 @@ def projected(name):
 behind_heads = properties.recovered(projected("W_value"), head_contexts)
 
 
+def weights_before(heads, call):
+    """The weights before dropout of each head, (B, num_heads, T, T), for a call's first input."""
+    return np.array([[weights for _, weights in heads(call, x)] for (x,) in oracle.sequences(call.inputs[0][0])])
+
+
 def dropped_weights(case):
     """(weights before dropout, weights behind the context vectors, p) of a call in training."""
     if not case.call.training:
@@ -336,7 +249,7 @@ def dropped_weights(case):
 
 
 MULTI_HEAD = Exercise(
-    id="5.5",
+    id="5.4",
     title="Multi-head attention from a blank page",
     name="MyMultiHeadAttention",
     points=5,
@@ -358,73 +271,6 @@ MULTI_HEAD = Exercise(
             dropped_weights, lambda case: (*case.arguments[0].shape[:-1], case.call.arguments[1])
         ),
     ),
-)
-
-# --- 5.6 counting parameters ------------------------------------------------------------------------------------------
-
-
-def calls_on_sizes():
-    return [
-        FunctionCall([2, 10, 5, True]),
-        FunctionCall([768, 768, 12, False]),
-        FunctionCall([7, 9, 3, False]),
-        FunctionCall([768, 768, 12, True]),
-        FunctionCall([6, 4, 1, False]),
-    ]
-
-
-def matrices(call):
-    """(rows, columns, has a bias) of W_query, W_key, W_value and out_proj."""
-    d_in, d_out, _, qkv_bias = call.arguments
-    return [(d_out, d_in, qkv_bias)] * 3 + [(d_out, d_out, True)]
-
-
-def parameters(call):
-    return [sum(rows * columns + (rows if bias else 0) for rows, columns, bias in matrices(call))]
-
-
-COUNT = Exercise(
-    id="5.6",
-    title="Count what the layer learns",
-    name="my_count",
-    points=1,
-    difficulty=1,
-    why="The number of heads does not appear in the count: heads share out a width and add nothing.",
-    hints=(
-        "Four linear layers. How many numbers has a linear layer from 3 to 8, without and with a bias?",
-        "Queries, keys and values: `d_in * d_out` each, and `d_out` more where `qkv_bias` is True.",
-        "`out_proj` goes from `d_out` to `d_out` and always has a bias.",
-    ),
-    make_calls=calls_on_sizes,
-    oracle=parameters,
-)
-
-# --- 5.7 the attention of GPT-2 small ---------------------------------------------------------------------------------
-
-GPT2_SMALL = {
-    "d_in": 768,
-    "d_out": 768,
-    "num_heads": 12,
-    "context_length": 1024,
-    "qkv_bias": True,
-    "dropout": 0.1,
-}
-
-
-GPT2 = Exercise(
-    id="5.7",
-    title="The attention of GPT-2 small",
-    name="my_gpt2_attention",
-    points=1,
-    difficulty=1,
-    why="With these six numbers the layer has 2,362,368 parameters, and GPT-2's trained weights fit into it.",
-    hints=(
-        "Width, heads and longest sequence stand at the beginning of this section. What about dropout and biases?",
-        "GPT-2 uses biases for queries, keys and values: `qkv_bias=True`.",
-    ),
-    make_calls=lambda: [FunctionCall([THE_CLASS])],
-    oracle=judged_by_properties,
-    properties=(made_with(lambda case: GPT2_SMALL),),
 )
 
 QUESTIONS = (
@@ -462,11 +308,67 @@ QUESTIONS = (
     ),
     Question(
         id="Q5.4",
+        right="b",
+        said={
+            "a": "Matrices change what a token says of itself. Its place is not among it.",
+            "b": "Yes. Two equal letters have equal keys, wherever they stand.",
+            "c": "A mask that leaves one cell open needs no scores at all, and no head.",
+        },
+    ),
+    Question(
+        id="Q5.5",
+        right="a",
+        said={
+            "a": "Yes: side by side, each keeps what it heard apart from the other.",
+            "b": "The mixture tells that, often enough: it is their average.",
+            "c": "Weights are shares. How many words there are shows in neither.",
+        },
+    ),
+    Question(
+        id="Q5.6",
         right="c",
         said={
             "a": "Each head would be half as wide, so twice as many of them have the same number of columns together.",
             "b": "Half the width per head, but twice the heads: the two cancel.",
             "c": "Yes. Heads share out the columns of matrices that stay as they are.",
         },
+    ),
+)
+
+FILL_INS = (
+    FillIn(
+        id="M5.1",
+        asks="After shuffling the words, what happens to a context vector of attention without a mask?",
+        right=r"nothing|it (stays|remains) the same|same|no change|it does not change|unchanged|stays the same",
+        said="Nothing. A sum does not care about the order of its terms.",
+        back=(1, "Does attention know the order of words?"),
+    ),
+    FillIn(
+        id="M5.2",
+        asks="In the dependency matrix of six tokens in a causal layer, how many cells say yes?",
+        right=r"21|twenty[- ]?one",
+        said="21: the lower triangle with its diagonal, 1 + 2 + 3 + 4 + 5 + 6.",
+        back=(3, "The proof that nothing leaks"),
+    ),
+    FillIn(
+        id="M5.3",
+        asks="In training, a weight that dropout keeps at the rate 0.5 is multiplied by ...",
+        right=r"2|2\.0|two|1 ?/ ?\(1 ?- ?p\)|1 ?/ ?0?\.5",
+        said="2, which is 1 divided by 1 - p. So the average stays what it was.",
+        back=(4, "Why divide by 1 − p?"),
+    ),
+    FillIn(
+        id="S5.1",
+        asks="The lines a to d of a forward in their right order",
+        right="b ?,? ?d ?,? ?a ?,? ?c",
+        said="b d a c: split, softmax, mix, merge.",
+        back=(5, "The class"),
+    ),
+    FillIn(
+        id="S5.2",
+        asks="The layer that mixes the heads at the end",
+        right=r"(self\.)?out_proj(\(context\))?",
+        said="`self.out_proj(context)`: it mixes what the heads found.",
+        back=(5, "The class"),
     ),
 )

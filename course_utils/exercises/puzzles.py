@@ -9,8 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 MISPLACED = 0.1  # the share of a row's weight that may lie elsewhere than wanted
-FAR = 10  # by how much scores are multiplied, or divided, to see whether only their distances are wrong
+FARTHER = (3, 10, 30)  # times: to see whether only the distances of the scores are wrong
 LARGEST = 1e4  # no number of a puzzle needs to be larger
+
+TOO_CLOSE = "The order is right, but the scores lie too close together for softmax to choose."
+TOO_FAR = "The order is right, but the scores lie too far apart: softmax leaves nothing for the others."
+OTHER_WAY = "The other way round it would be right: what should score highest scores lowest."
+SWAPPED = "With query and key swapped it would be right: those who should ask are asked."
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,18 @@ def numbers(value, name, *sizes):
     return found
 
 
+def three_matrices(value, d_in, d_out):
+    """W_query, W_key and W_value as arrays: (d_in, d) twice, for any d, and (d_in, d_out). ValueError, in words."""
+    if not isinstance(value, list) or len(value) != 3:
+        raise ValueError("Return three matrices: W_query, W_key, W_value.")
+    W_query, W_key = (numbers(each, name, d_in, None) for each, name in zip(value, ("W_query", "W_key")))
+    if W_query.shape != W_key.shape:
+        raise ValueError(
+            f"W_query has shape {W_query.shape} and W_key {W_key.shape}: what is compared must have one width."
+        )
+    return W_query, W_key, numbers(value[2], "W_value", d_in, d_out)
+
+
 def softmax(scores):
     """Weights, each row of which sums to 1."""
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
@@ -91,7 +108,7 @@ def softmax(scores):
 
 def misplaced(found, wanted):
     """For each row the share of its weight that lies elsewhere than wanted; 0 where anything goes."""
-    return np.nan_to_num(np.abs(found - wanted).sum(axis=-1) / 2)
+    return np.where(np.isnan(wanted).any(axis=-1), 0, np.abs(found - wanted).sum(axis=-1) / 2)
 
 
 def misread(tried):
@@ -101,7 +118,7 @@ def misread(tried):
         return None
     wrong = [rows > MISPLACED for rows in off]
     worst = max(range(len(off)), key=lambda number: off[number].max())
-    what = habit(tried, wrong) or cure(tried) or by_kind(tried, wrong)
+    what = habit(tried, wrong, habits) or cure(tried) or habit(tried, wrong, evenness) or by_kind(tried, wrong)
     return f"{example(*tried[worst], int(off[worst].argmax()))} {what}"
 
 
@@ -122,8 +139,11 @@ def by_name(names, weights):
 
 
 def quoted(reading, row):
-    """The name of a row: a word in quotes, or what an asker is called."""
-    return f'"{reading.words[row]}"' if reading.askers is None else reading.askers[row]
+    """The name of a row: a word in quotes, with its place where it repeats, or what an asker is called."""
+    if reading.askers is not None:
+        return reading.askers[row]
+    word = reading.words[row]
+    return f'"{word}"' + f" in place {row + 1}" * (reading.words.count(word) > 1)
 
 
 def habits(reading, head):
@@ -141,8 +161,12 @@ def habits(reading, head):
             "the token after it": np.eye(count, k=1),
             "the token two before it": np.eye(count, k=-2),
         }
-    everyone = {"everyone alike": shared(visible)}
-    return everyone | own | {name: np.broadcast_to(row, (rows, count)) for name, row in step.items()}
+    return own | {name: np.broadcast_to(row, (rows, count)) for name, row in step.items()}
+
+
+def evenness(reading, head):
+    """The same for a head that chooses nobody; asked last, since scores that lie close together come near to it."""
+    return {"everyone alike": shared(np.isfinite(head.scores))}
 
 
 def shared(visible):
@@ -150,9 +174,12 @@ def shared(visible):
     return visible / np.maximum(visible.sum(axis=-1, keepdims=True), 1)
 
 
-def habit(tried, wrong):
-    """A sentence on what all rows that go wrong do alike, or None. Rows for which a habit says nothing are left out."""
-    known = [(habits(reading, head), head.weights, rows) for (reading, head), rows in zip(tried, wrong) if rows.any()]
+def habit(tried, wrong, ways_of):
+    """A sentence on what all rows that go wrong do alike, or None. Rows for which a habit says nothing are left out.
+
+    ways_of: (Reading, Head) -> {what a head may do: its weights}.
+    """
+    known = [(ways_of(reading, head), head.weights, rows) for (reading, head), rows in zip(tried, wrong) if rows.any()]
     for name in known[0][0]:
         pairs = [(weights[rows], ways[name][rows]) for ways, weights, rows in known]
         stated = [(found[way.any(axis=-1)], way[way.any(axis=-1)]) for found, way in pairs]
@@ -165,21 +192,23 @@ def habit(tried, wrong):
 def cure(tried):
     """A sentence on the one change of the scores after which all would be right, or None."""
     square = all(head.scores.shape[0] == head.scores.shape[1] for _, head in tried)
-    changes = {
-        "The order is right, but the scores lie too close together for softmax to choose.": lambda scores: scores * FAR,
-        "The order is right, but the scores lie too far apart: softmax leaves nothing for the others.": lambda scores: (
-            scores / FAR
-        ),
-        "The other way round it would be right: what should score highest scores lowest.": np.negative,
-    }
-    if square:
-        changes["With query and key swapped it would be right: those who should ask are asked."] = turned
-    for words, change in changes.items():
+    changes = [
+        *[(TOO_CLOSE, lambda scores, times=times: scores * times) for times in FARTHER],
+        *[(TOO_FAR, lambda scores, times=times: scores / times) for times in FARTHER],
+        (OTHER_WAY, negated),
+        *[(SWAPPED, turned)] * square,
+    ]
+    for words, change in changes:
         if all(
             (misplaced(softmax(change(head.scores)), reading.weights) <= MISPLACED).all() for reading, head in tried
         ):
             return words
     return None
+
+
+def negated(scores):
+    """The scores with the other sign; what is hidden stays hidden."""
+    return np.where(np.isfinite(scores), -scores, -np.inf)
 
 
 def turned(scores):
@@ -205,9 +234,10 @@ def excess(tried, wrong, names):
     pairs = {}
     for (reading, head), rows in zip(tried, wrong):
         for row in np.flatnonzero(rows):
+            asker = reading.askers[row] if reading.askers else f'"{reading.words[row]}"'
             found, wanted = (by_name(names(reading), each.weights[row]) for each in (head, reading))
             for name in found:
-                pairs.setdefault((quoted(reading, row), name), []).append((found[name], wanted[name]))
+                pairs.setdefault((asker, name), []).append((found[name], wanted[name]))
     means = {pair: np.mean(each, axis=0) for pair, each in pairs.items()}
     return max(means.items(), key=lambda entry: entry[1][0] - entry[1][1])
 
@@ -247,7 +277,7 @@ def instead(pairs):
             return f" What it hands on is {name}."
     factor = found @ wanted / max(wanted @ wanted, 1e-9)
     close = np.abs(found - factor * wanted).max() <= MISPLACED * max(np.abs(factor * wanted).max(), 1e-9)
-    return f" What it hands on is {factor:.2f} times that." if close else ""
+    return f" What it hands on is {factor:.1f} times that." if close else ""
 
 
 def fits_thing(reading, head, name):
