@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     summary: padding, two sequences, one layer four ways, cost, half precision, a cache, 26 errors
+#     summary: padding, two sequences, one layer four ways, cost, a cache, 26 errors
 #     title: In practice
 # ---
 

@@ -817,13 +817,13 @@ for layer, head in [(5, 11), (4, 2), (4, 10)]:
     print(" " * 17, "mean ", torch.stack(by_mean))
 
 # %% [markdown]
-# Head 2 against head 10: replaced by zeros, it moves more in three sentences, and less in the other three. Replaced by
-# means, it is behind in the first sentence, too, 0.0471 against 0.0536. So which of the two matters more depends on the
-# sentence and on the replacement: we cannot say it.
+# Head 2 against head 10: replaced by zeros, it moves "it" more in the first three sentences and less in the others.
+# Replaced by means, it is behind in the first one, too, 0.0470 against 0.0542, and ahead in others. So which of the two
+# matters more depends on the sentence and on the replacement. We cannot say it.
 #
-# The head of nouns is clearer. Of the three it moves "it" most in every sentence, by zeros. But by its mean, 0.4532
-# becomes 0.0573. So it matters, and what matters is the part that it says to *every* token of the sentence. That is what
-# the map showed: the same two columns in all rows.
+# The head of nouns is clearer. Of the three it moves "it" most in every sentence, by zeros. But by its mean, 0.4534
+# becomes 0.0567. So it matters, and what matters is the part that it says to *every* token of the sentence. That is
+# what the map showed: the same two columns in all rows.
 
 # %% [markdown]
 # ### Exercise 8.4 · Hear one head only
