@@ -166,7 +166,7 @@ class MultiHeadAttention(nn.Module):
 
 
 def masked_softmax(scores, hidden):
-    """Weights (..., T, S): rows sum to 1, or to 0 where every key is hidden. hidden: True where; fits scores."""
+    """Weights (..., T, S) whose rows sum to 1, or to 0 where all keys are hidden. hidden: True for those."""
     lowest = torch.finfo(scores.dtype).min  # finite, since a row of -inf alone would be nan
     weights = torch.softmax(scores.masked_fill(hidden, lowest), dim=-1)
     return weights.masked_fill(hidden, 0.0)
@@ -209,7 +209,7 @@ class CrossAttention(nn.Module):
             return torch.softmax(scores, dim=-1)  # (B, num_heads, T, S)
 
         check_mask(mask, scores)
-        return masked_softmax(scores, mask.unsqueeze(-3))  # (B, T, S) -> (B, 1, T, S): the same for every head
+        return masked_softmax(scores, mask.unsqueeze(-3))  # (B, 1, T, S), the same for every head
 
     def forward(self, query_input, key_input, value_input, mask=None):
         weights = self.weights(query_input, key_input, mask)  # (B, num_heads, T, S)
@@ -224,7 +224,7 @@ class CrossAttention(nn.Module):
 class FusedMultiHeadAttention(MultiHeadAttention):
     """MultiHeadAttention by PyTorch's own kernels.
 
-    The fast ones store no (T, T) table of weights. On the CPU, dropout in training needs the slow one, which does.
+    The fast ones store no (T, T) table of weights. In training with dropout, a CPU takes the slow one.
     """
 
     def forward(self, x):

@@ -9,9 +9,10 @@
 # # Chapter 6 · In practice
 #
 # **Goal.** By the end you can use attention as it stands in real programs: between two sequences, with padding, by
-# PyTorch's own functions, fast, and one token at a time. And when it goes wrong, you know where to look.
+# PyTorch's own functions, fast, in half precision, and one token at a time. And when it goes wrong, you know where to
+# look.
 #
-# **Time.** About 125 minutes, exercises included; the error clinic at the end is for looking things up. **You need**
+# **Time.** About 130 minutes, exercises included; the error clinic at the end is for looking things up. **You need**
 # chapters 3 to 5: masks, dropout, `MultiHeadAttention`.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
@@ -28,6 +29,7 @@ if "COLAB_RELEASE_TAG" in os.environ:
     print("On Colab, File > Save a copy in Drive keeps what you write.")
 
 # %% name="imports"
+import warnings
 from contextlib import contextmanager
 from textwrap import shorten
 
@@ -36,6 +38,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.autograd.graph import saved_tensors_hooks
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -51,6 +54,8 @@ from course_utils.validation import (
 #
 # So far one sequence did both: its queries met its own keys. That is **self-attention**. A translator needs more. While
 # it writes a German sentence, every German word should look at the English one.
+#
+# (So it was in the paper that gave attention this form: Vaswani et al., 2017.)
 #
 # Let us write vectors by hand. There are four meanings, and each word points in the direction of its own.
 
@@ -76,7 +81,15 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 # ## A layer with four inputs
 #
 # An article on BERT among our sources writes its layer in this form. Queries, keys, values and a mask are given
-# separately. Ours has heads like chapter 5's, but no mask of its own: what is hidden depends on the sequences.
+# separately. Ours has heads like chapter 5's, but no mask of its own: what is hidden depends on the sequences. It hides
+# in a function of its own, to which we come back. (`finfo` knows the smallest number that a type can hold.)
+
+# %% name="masked-softmax"
+def masked_softmax(scores, hidden):
+    """Weights (..., T, S) whose rows sum to 1, or to 0 where all keys are hidden. hidden: True for those."""
+    lowest = torch.finfo(scores.dtype).min  # finite, since a row of -inf alone would be nan
+    weights = torch.softmax(scores.masked_fill(hidden, lowest), dim=-1)
+    return weights.masked_fill(hidden, 0.0)
 
 # %% name="cross-class"
 class CrossAttention(nn.Module):
@@ -116,9 +129,7 @@ class CrossAttention(nn.Module):
             return torch.softmax(scores, dim=-1)  # (B, num_heads, T, S)
 
         check_mask(mask, scores)
-        mask = mask.unsqueeze(-3)  # (B, T, S) -> (B, 1, T, S): the same for every head
-        weights = torch.softmax(scores.masked_fill(mask, -torch.inf), dim=-1)  # (B, num_heads, T, S)
-        return weights.masked_fill(mask, 0.0)  # where a row sees no key: 0 instead of nan
+        return masked_softmax(scores, mask.unsqueeze(-3))  # (B, 1, T, S), the same for every head
 
     def forward(self, query_input, key_input, value_input, mask=None):
         weights = self.weights(query_input, key_input, mask)  # (B, num_heads, T, S)
@@ -131,8 +142,8 @@ class CrossAttention(nn.Module):
 
 # %% [markdown]
 # `unflatten` cuts the last dimension in two, which is chapter 5's split. `flatten(-2)` joins the last two, and copies
-# where it must. The weights have a method of their own, so that you can look at them. (The functions from `validation` only
-# refuse impossible input.)
+# where it must. The weights have a method of their own, so that you can look at them. (The functions from `validation`
+# only refuse impossible input.)
 #
 # Now the two sentences. The four matrices do nothing, except that the queries are made eight times longer. That makes
 # the scores clearer. What will "Katze" read?
@@ -168,16 +179,8 @@ queries, keys, values = torch.randn(3, 64, 10, 512)
 print(mha(queries, keys, values).shape)
 
 # %% [markdown]
-# The shape is that of the article, `torch.Size([64, 10, 512])`. The article also shows how to do without dropout
-# altogether: with `dropout=None` the layer is never made.
-
-# %% name="dropout-none"
-for dropout in [0.1, 0.0, None]:
-    parts = [name for name, _ in CrossAttention(12, 3, dropout=dropout).named_children()]
-    print(dropout, parts)
-
-# %% [markdown]
-# A rate of 0.0 makes a layer that does nothing; `None` makes none. The result is the same.
+# The shape is that of the article, `torch.Size([64, 10, 512])`. (As there, `dropout=None` makes no dropout layer at
+# all.)
 #
 # And self-attention? It is the case in which all three inputs are one sequence. With chapter 5's mask and weights it
 # must give chapter 5's output.
@@ -191,8 +194,7 @@ x = torch.randn(2, 6, 12)
 print(torch.allclose(general(x, x, x, causal.mask), causal(x), atol=1e-6))
 
 # %% [markdown]
-# It does. (The weights could move over because the layers have the same names in both classes.) One class, two uses:
-# the inputs and the mask decide.
+# It does. One class, two uses: the inputs and the mask decide.
 
 # %% [markdown]
 # ## Sentences of unequal length
@@ -249,17 +251,8 @@ before, after = (layer(asks, tokens, tokens, mask) for tokens in [answers, chang
 print("same output:", torch.equal(before, after))
 
 # %% [markdown]
-# Not the last bit has changed. And if the middle dimension is forgotten?
-
-# %% name="forgotten-dimension"
-try:
-    layer(asks, answers, answers, padding)
-except ValueError as error:
-    print(error)
-
-# %% [markdown]
-# The layer refuses, since $(2, 5)$ is no table for 3 queries and 5 keys. Beware when $B = T$: then a mask $(B, S)$
-# looks like $(T, S)$, and no layer can tell.
+# Not the last bit has changed. And if the middle dimension is forgotten? The layer refuses, since $(2, 5)$ is no table
+# for 3 queries and 5 keys. But beware when $B = T$: then a mask $(B, S)$ looks like $(T, S)$, and no layer can tell.
 
 # %% [markdown]
 # ### Exercise 6.1 · A padding mask from lengths
@@ -297,41 +290,34 @@ scores = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 hidden = torch.tensor([True, True, True])
 by_infinity = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)
 by_billion = torch.softmax(scores.masked_fill(hidden, -1e9), dim=-1)
-safe = by_infinity.masked_fill(hidden, 0.0)  # once more, after softmax
-for weights in [by_infinity, by_billion, safe]:
+for weights in [by_infinity, by_billion, masked_softmax(scores, hidden)]:
     print(weights.detach())
 
 # %% [markdown]
 # With $-\infty$ the row is `nan`. With the article's $-10^9$ it is even, 0.3333 each, so the token reads padding as if
-# it were text. The third way hides twice: after softmax the hidden cells are set to 0. In all other rows they are 0
-# already. A token that may see nothing then reads nothing.
+# it were text. The third way is ours and hides twice: with a finite number before softmax, so that nothing is ever
+# `nan`, and with 0 after it. In all other rows the hidden cells are 0 already. A token that may see nothing then reads
+# nothing, and the output is the bias of `out_proj`, if it has one.
 #
-# But the `nan` was there for a moment. Does it come back in training, through the derivatives?
+# Could we fill with $-\infty$ and turn the `nan` into 0 afterwards? The result is the same, but PyTorch's search for
+# the origin of a `nan`, `set_detect_anomaly`, then stops at a `nan` that does no harm.
 
 # %% name="empty-row-gradient"
-safe.sum().backward()
-print(scores.grad)
-
-# %% [markdown]
-# It does not. `masked_fill` hands no derivative to a cell that it overwrites, and in this row it overwrites all of
-# them. So our class does it this way. Its output for an empty sentence is the bias of `out_proj`, if it has one, and
-# nothing else.
-
-# %% name="empty-sentence"
-torch.manual_seed(123)
-layer = CrossAttention(d_model=12, num_heads=3)
-nobody = torch.ones(1, 4, dtype=torch.bool)  # (1, S): all 4 keys are hidden
-output = layer(torch.rand(2, 12), torch.rand(4, 12), torch.rand(4, 12), nobody)
-print(torch.equal(output, layer.out_proj.bias.expand(2, 12)))
+for weights in [by_infinity.masked_fill(hidden, 0.0), masked_softmax(scores, hidden)]:
+    try:
+        with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it also says where, in many lines
+            print(torch.autograd.grad(weights.sum(), scores)[0])
+    except RuntimeError as error:
+        print(error)
 
 # %% [markdown]
 # All of this in one figure, for the German words and the English sentence. One slider says how many of the five places
-# still hold words; the rest is padding, whose scores are 0. The buttons say what hides it. (The layer made the queries
-# eight times longer and divided by $\sqrt{4}$, so its scores were four times those that we printed at first.) Which
-# button will you like at 2 words, and no longer at 0?
+# still hold words; the rest is padding, whose scores are 0. The buttons say what hides it. Which button will you like
+# at 2 words, and no longer at 0?
 
 # %% name="padding-live"
-live.show_padding(4 * asking @ answering.T, german, english)
+live.show_padding(4 * asking @ answering.T, german, english)  # 4 is 8, our longer queries, over √4
 
 # %% [markdown]
 # The message: as long as one word is left, three of the four buttons agree, and the padding is hatched. They part at 0
@@ -348,6 +334,8 @@ live.show_padding(4 * asking @ answering.T, german, english)
 # second of those is padded.
 
 # %% name="first-way"
+torch.manual_seed(123)
+layer = CrossAttention(d_model=12, num_heads=3)
 asks, answers = torch.randn(2, 3, 12), torch.randn(2, 5, 12)
 ours = layer(asks, answers, answers, padding[:, None, :])  # (2, 3, 12)
 print(ours.shape)
@@ -412,6 +400,19 @@ for name, output in [("function", by_function), ("class", by_class), ("loops", b
 # %% [markdown]
 # Three times `True`. So attention is one function with several spellings. What differs is what you have to hand it, and
 # above all what `True` means.
+#
+# One switch of PyTorch's class deserves a look. Unless you say `need_weights=False`, it returns the weights too,
+# averaged over the heads (the `_` above), and computes by another path. What does it make of a sequence that is all
+# padding?
+
+# %% name="need-weights"
+nobody = torch.tensor([[False] * 5, [True] * 5])  # (B, S): the second sequence is empty
+for need_weights in [True, False]:
+    output, _ = built_in(asks, answers, answers, key_padding_mask=nobody, need_weights=need_weights)
+    print("need_weights:", need_weights, "| nan:", output.isnan().any(dim=-1).any(dim=-1).tolist())
+
+# %% [markdown]
+# With the weights, `nan`; without, none. Two paths, two answers.
 
 # %% [markdown]
 # ### Masks side by side
@@ -423,6 +424,7 @@ for name, output in [("function", by_function), ("class", by_class), ("loops", b
 # | `nn.MultiheadAttention` | `key_padding_mask` | (B, S) | `True` |
 # | `nn.MultiheadAttention` | `attn_mask` | (T, S), for all sequences | `True` |
 # | `F.scaled_dot_product_attention` | `attn_mask` | (B, 1, 1, S) | `False` |
+# | `flex_attention` | `mask_mod`, `block_mask` | a function of sequence, head, query, key | `False` |
 # | the article's class | `mask` | (B, 1, 1, S) | 0 |
 # | tokenizers of Hugging Face | `attention_mask` | (B, S) | 0 |
 #
@@ -434,9 +436,18 @@ print(wrong.shape, "same:", torch.allclose(wrong, context))
 print("first sequence, largest number:", wrong[0].abs().max().item())
 
 # %% [markdown]
-# No error. The first sentence has no padding, so everything is hidden, and this function then returns zeros: its
-# largest number is 0.0. (So does our class, before `out_proj`.) The second attends to its padding only. Whenever you
-# change libraries, test the mask: change a token that should be hidden, and see whether the output moves.
+# No error. The first sentence has no padding, so everything is hidden, and this function gave zeros: its largest number
+# is 0.0. The second attends to its padding only. Whenever you change libraries, test the mask: change a token that
+# should be hidden, and see whether the output moves.
+#
+# Do not rely on those zeros. Before version 2.5 such rows were `nan` everywhere, and for some graphics cards they are
+# still reported. Safe everywhere is this: let an empty row see all keys, then put the zeros there yourself.
+
+# %% name="safe-everywhere"
+keep_wrong = ~keep
+empty = ~keep_wrong.any(dim=-1, keepdim=True)  # (2, 1, 1, 1): rows that may see no key
+safe = F.scaled_dot_product_attention(queries, keys, values, attn_mask=keep_wrong | empty)
+print(torch.allclose(safe.masked_fill(empty, 0.0), wrong, atol=1e-6))
 
 # %% [markdown]
 # ### Exercise 6.2 · One mask for the other camp
@@ -470,16 +481,9 @@ check("6.2", my_keep_mask)
 # %% [markdown]
 # ## How cost grows
 #
-# Every token asks every token: with $T$ tokens there are $T^2$ scores. Twice the tokens, four times the scores. How
-# much memory is that in GPT-2 small, with 12 heads, 1024 tokens, and 4 bytes per number?
-
-# %% name="bytes-of-weights"
-table = 12 * 1024**2 * 4  # heads, weights per head, bytes per number
-print(f"{table:,} bytes, {table / 2**20:.0f} MiB; with 8 times the tokens {64 * table / 2**30:.0f} GiB")
-
-# %% [markdown]
-# 48 MiB for one sequence in one layer, and 3 GiB for 8192 tokens. (1 MiB is $2^{20}$ bytes, 1 GiB is $2^{30}$.) Do we
-# need the whole table at once? A row of it is needed only until its values are mixed.
+# Every token asks every token: with $T$ tokens there are $T^2$ scores. In GPT-2 small, with 12 heads, 1024 tokens and 4
+# bytes per number, that is 48 MiB for one sequence in one layer, and 3 GiB for 8192 tokens. (1 MiB is $2^{20}$ bytes, 1
+# GiB is $2^{30}$.) Do we need the whole table at once? A row of it is needed only until its values are mixed.
 #
 # It need not even be a whole row. Softmax divides by a sum, and a sum can be taken in pieces. Take the first three
 # keys, then the last three, and keep for each piece the largest score, the sum and the mix of the values.
@@ -503,8 +507,9 @@ print(torch.softmax(scores, dim=-1) @ values)
 # Both lines are 0.1713 and 0.5159. The two factors bring both pieces to the same largest score.
 #
 # A **kernel** is a function that a processor runs in one go. A **fused** kernel does several steps in one: here scores,
-# softmax and mix. (The best known is called FlashAttention.) It goes through the keys block by block, as we did, and
-# never stores the table. `F.scaled_dot_product_attention` picks such a kernel when it can.
+# softmax and mix. It goes through the keys block by block, as we did, and never stores the table. The best known is
+# FlashAttention (Dao et al., 2022; softmax in pieces is from Milakov and Gimelshein, 2018).
+# `F.scaled_dot_product_attention` picks such a kernel when it can.
 
 # %% [markdown]
 # ### The fused class
@@ -514,10 +519,15 @@ print(torch.softmax(scores, dim=-1) @ values)
 
 # %% name="fused-class"
 class FusedMultiHeadAttention(MultiHeadAttention):
-    """MultiHeadAttention by PyTorch's own kernel, which never stores a whole (T, T) table of weights."""
+    """MultiHeadAttention by PyTorch's own kernels.
+
+    The fast ones store no (T, T) table of weights. In training with dropout, a CPU takes the slow one.
+    """
 
     def forward(self, x):
         check_input(x, self.W_query.in_features, self.W_query.weight, longest=len(self.mask))
+        if x.dim() == 2:  # the fast kernels want a batch
+            return self.forward(x[None])[0]  # (1, T, d_in) -> (T, d_out)
         queries = self.split(self.W_query(x))  # (B, num_heads, T, head_dim)
         keys = self.split(self.W_key(x))  # (B, num_heads, T, head_dim)
         values = self.split(self.W_value(x))  # (B, num_heads, T, head_dim)
@@ -542,17 +552,38 @@ with torch.no_grad():
     print("at most 1e-6 away:", bool((fused(x) - textbook(x)).abs().max() < 1e-6))
 
 # %% [markdown]
-# They are, up to rounding. Now what is it worth?
+# They are, up to rounding.
+#
+# When is a fast kernel picked? Left alone, the function takes the slow way without a word. With `sdpa_kernel` we *ask*
+# for FlashAttention, and where it cannot do what we want, there is an error.
+
+# %% name="fast-kernel"
+def fast(x, rate=0.0):
+    """Does FlashAttention take queries, keys and values like x, with this rate of dropout?"""
+    try:
+        with sdpa_kernel(SDPBackend.FLASH_ATTENTION), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the reasons, in many lines
+            F.scaled_dot_product_attention(x, x, x, dropout_p=rate, is_causal=True)
+    except RuntimeError:
+        return False
+    return True
+
+
+heads = torch.rand(1, 4, 6, 8)  # (B, num_heads, T, head_dim)
+print("batch:", fast(heads), "| with dropout:", fast(heads, 0.1), "| no batch:", fast(heads[0]))
+
+# %% [markdown]
+# On a CPU it wants a batch, so our class gives a single sequence one, and it knows no dropout. (On a graphics card it
+# does, but takes 16-bit numbers only.) Now what is it worth?
 
 # %% [markdown]
 # ### Memory
 #
-# In training, a layer must keep what its derivatives will need. PyTorch lets us listen in: `saved_tensors_hooks` calls
-# a function for every tensor that is put aside. We add up their bytes, each piece of memory once, without the
-# parameters and the mask.
+# In training, a layer must keep what its derivatives will need. `saved_tensors_hooks` calls a function for every tensor
+# that is put aside. We add up their bytes, each piece of memory once, without the parameters and the mask.
 
 # %% name="kept-bytes"
-def kept_mib(layer, x):
+def kept_mib(layer, *inputs, **options):
     """How many MiB a forward pass puts aside for the derivatives."""
     kept = {}
 
@@ -562,12 +593,9 @@ def kept_mib(layer, x):
         return tensor
 
     with saved_tensors_hooks(note, lambda tensor: tensor):
-        output = layer(x)  # as long as this lives, so does all that is kept
+        output = layer(*inputs, **options)  # as long as this lives, so does all that is kept
     own = {tensor.untyped_storage().data_ptr() for tensor in layer.state_dict().values()}
     return sum(size for address, size in kept.items() if address not in own) / 2**20
-
-# %% [markdown]
-# Three layers of width 256 with four heads: chapter 5's wrapper, its split class, and the fused class.
 
 # %% [markdown]
 # **Question 6.2.** From 1024 to 2048 tokens: by what factor do the tables of weights grow, four heads as before?
@@ -580,36 +608,30 @@ def kept_mib(layer, x):
 answer("Q6.2", "b")
 
 # %% [markdown]
-# Each layer keeps other things, too, such as queries and keys. So look at how fast the sum grows.
+# Each layer keeps other things, too, such as queries and keys. So look at 1024 tokens, at 2048, and at how fast the sum
+# grows: chapter 5's split class, the fused one, and PyTorch's own class, all of width 256 with four heads.
 
 # %% name="memory"
-def three_layers():
-    """The wrapper, the split class and the fused class, each 256 wide with four heads."""
-    return {
-        "wrapper": MultiHeadAttentionWrapper(256, 64, 2048, 0.0, num_heads=4),
-        "split": MultiHeadAttention(256, 256, 2048, 0.0, num_heads=4),
-        "fused": FusedMultiHeadAttention(256, 256, 2048, 0.0, num_heads=4),
-    }
-
-
-sizes = [128, 256, 512, 1024, 2048]
-memory = {name: [kept_mib(layer, torch.rand(1, T, 256)) for T in sizes]
-          for name, layer in three_layers().items()}
-for name, mib in memory.items():
-    print(f"{name:8}", [f"{number:.1f}" for number in mib], f"last doubling: x {mib[-1] / mib[-2]:.1f}")
-
-# %% name="memory-picture" shows="Four curves over the number of tokens, 128 to 2048, both axes logarithmic. Wrapper and split class start flatter and then run alongside the steep line of T squared. The fused class is a straight line half as steep and ends far below them."
-limit = [memory["split"][-1] * (T / 2048)**2 for T in sizes]
-pictures.show_curves(
-    memory | {"T²": limit}, x=sizes, x_label="tokens T", y_label="MiB kept", logarithmic=True, doublings=True,
-    title="Memory for one sequence, width 256, 4 heads",
-)
+sizes = {"d_in": 256, "d_out": 256, "context_length": 2048, "num_heads": 4}
+built_in = nn.MultiheadAttention(256, 4, batch_first=True)
+ways = {
+    "split": lambda x: kept_mib(MultiHeadAttention(**sizes, dropout=0.0), x),
+    "split, dropout 0.1": lambda x: kept_mib(MultiHeadAttention(**sizes, dropout=0.1), x),
+    "fused": lambda x: kept_mib(FusedMultiHeadAttention(**sizes, dropout=0.0), x),
+    "fused, one sequence": lambda x: kept_mib(FusedMultiHeadAttention(**sizes, dropout=0.0), x[0]),
+    "fused, dropout 0.1": lambda x: kept_mib(FusedMultiHeadAttention(**sizes, dropout=0.1), x),
+    "built in": lambda x: kept_mib(built_in, x, x, x),
+    "built in, need_weights=False": lambda x: kept_mib(built_in, x, x, x, need_weights=False),
+}
+for name, way in ways.items():
+    half, whole = (way(torch.rand(1, T, 256)) for T in [1024, 2048])
+    print(f"{name:30}{half:6.1f} MiB, {whole:6.1f} MiB, x {whole / half:.1f}")
 
 # %% [markdown]
-# The message: on these axes a power is a straight line, and its exponent is the slope. The fused class doubles with
-# $T$. In the last doubling the wrapper grows 3.6 times and the split class 3.5 times, nearly the 4 of their tables of
-# weights. At 2048 tokens the split class's four tables hold 64 MiB, most of the 74.0 MiB that it keeps; the fused class
-# keeps 10.0.
+# The split class grows 3.5 times, nearly the 4 of its tables: at 2048 tokens four of them hold 64 MiB of the 74.0 that
+# it keeps, and dropout adds two more for each head, 202.0. The fused class doubles, to 10.0. But with dropout in
+# training it is back at 202.0: the slow kernel. PyTorch's class keeps 76.0 MiB, unless you say that you do not need its
+# weights.
 
 # %% [markdown]
 # ### Time
@@ -630,23 +652,75 @@ def milliseconds(layer, x):
 
 # %% name="time-picture" shows="Four measured curves over the number of tokens, 128 to 2048, both axes logarithmic. Wrapper and split class rise to the line of T squared at the right end; the fused class stays below." tags=["nbval-ignore-output"]
 # the tag tells the course's tests to run this cell, but not to compare its picture: times differ
+lengths = [128, 256, 512, 1024, 2048]
 for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
-    times = {name: [milliseconds(layer.to(device), torch.rand(1, T, 256, device=device)) for T in sizes]
-             for name, layer in three_layers().items()}
-    limit = [times["split"][-1] * (T / 2048)**2 for T in sizes]
+    layers = {
+        "wrapper": MultiHeadAttentionWrapper(256, 64, 2048, 0.0, num_heads=4).to(device),
+        "split": MultiHeadAttention(**sizes, dropout=0.0).to(device),
+        "fused": FusedMultiHeadAttention(**sizes, dropout=0.0).to(device),
+    }
+    times = {name: [milliseconds(layer, torch.rand(1, T, 256, device=device)) for T in lengths]
+             for name, layer in layers.items()}
     pictures.show_curves(
-        times | {"T²": limit}, x=sizes, x_label="tokens T", y_label="ms per forward pass",
-        logarithmic=True, doublings=True, title=f"Time on {device}, width 256, 4 heads",
+        times | {"T²": [times["split"][-1] * (T / 2048)**2 for T in lengths]}, x=lengths,
+        x_label="tokens T", y_label="ms per forward pass", logarithmic=True, doublings=True,
+        title=f"Time on {device}, width 256, 4 heads",
     )
 
 # %% [markdown]
 # The message: with few tokens the three are alike, because the projections cost most, and they grow with $T$ only. With
-# many tokens the tables cost most, and time follows the $T^2$ line. The fused class leaves out blocks that lie wholly
-# in the future, so it computes about half of the scores, and it moves far less memory about. Yet for long sequences its
-# time, too, grows towards $T^2$.
+# many the tables cost most, and time follows the $T^2$ line. The fused class leaves out blocks that lie wholly in the
+# future and moves far less memory about. Yet its time, too, grows towards $T^2$.
 #
-# (At GPT-2 small's size: `python -m tests.benchmarks.fused_attention`, in a clone of the course, prints how much faster
-# the fused class is.)
+# (At GPT-2 small's size the fused class was about 3 times as fast as chapter 5's on two cores, and 6 to 8 times without
+# the four linear layers that both share: `python -m tests.benchmarks.fused_attention` in a clone of the course.)
+
+# %% [markdown]
+# ### Half the bits
+#
+# Large models compute with 16 bits per number instead of 32. That halves every memory above. There are two kinds:
+# **float16** has more digits, **bfloat16** the wider range. What do they make of four scores, and of a product?
+
+# %% name="half-scores"
+scores = torch.tensor([10.00, 10.02, 10.04, 12.00])
+dtypes = [torch.float32, torch.bfloat16, torch.float16]
+for dtype in dtypes:
+    rounded = scores.to(dtype)
+    product = torch.tensor(300.0, dtype=dtype)**2
+    print(f"{str(dtype):15}", rounded.float(), torch.softmax(rounded.float(), dim=-1), f"{product:.0f}")
+
+# %% [markdown]
+# bfloat16 cannot tell 10.02 from 10.00: both get the weight 0.0957, and the third gets 0.1018 in place of 0.0996.
+# float16 keeps them apart, but its largest number is 65504: 300 times 300, which long queries and keys soon reach, is
+# infinite. And the number that hides?
+
+# %% name="half-fill"
+for dtype in dtypes:
+    scores = torch.zeros(2, dtype=dtype)
+    try:
+        filled = scores.masked_fill(torch.tensor([False, True]), -1e9)
+        print(f"{str(dtype):15} stored as {filled[1]:.0f}")
+    except RuntimeError:
+        print(f"{str(dtype):15} refused; the smallest is {torch.finfo(dtype).min:.0f}")
+
+# %% [markdown]
+# In float16 there is no $-10^9$. So `masked_softmax` asks the type for its smallest number; $-\infty$ works in all
+# three.
+#
+# Training mixes both: under `torch.autocast`, matrix products are done in 16 bits, while the parameters stay at 32. So
+# the layers meet inputs of another type than theirs. Ours allow that there, and only there.
+
+# %% name="autocast"
+torch.manual_seed(123)
+layer, x = CrossAttention(d_model=12, num_heads=3), torch.rand(2, 6, 12)
+exact = layer(x, x, x)
+with torch.autocast("cpu", torch.bfloat16):
+    queries, output = layer.W_query(x), layer(x, x, x)
+print("parameters", layer.W_query.weight.dtype, "| queries", queries.dtype, "| output", output.dtype)
+print("at most 0.01 away:", bool((output.float() - exact).abs().max() < 0.01))
+
+# %% [markdown]
+# (Autocast brings softmax back to 32 bits on a graphics card. On a CPU it does not.)
 
 # %% [markdown]
 # ## Writing one token at a time
@@ -662,11 +736,12 @@ class CachedMultiHeadAttention(MultiHeadAttention):
     """MultiHeadAttention for generating: each call takes only the tokens that are new.
 
     x: the n newest tokens, (B, n, d_in). cache: None at first, then what the last call returned.
+    mask: hides more than the future does, as in CrossAttention; padding is (B, 1, T).
     Returns the output for the new tokens, (B, n, d_out), and the cache: keys and values of all T tokens
     so far, (B, num_heads, T, head_dim) each. T may be up to context_length.
     """
 
-    def forward(self, x, cache=None):
+    def forward(self, x, cache=None, mask=None):
         check_input(x, self.W_query.in_features, self.W_query.weight)
         queries = self.split(self.W_query(x))  # (B, num_heads, n, head_dim)
         keys = self.split(self.W_key(x))  # (B, num_heads, n, head_dim)
@@ -677,19 +752,20 @@ class CachedMultiHeadAttention(MultiHeadAttention):
         num_new, num_tokens = x.shape[-2], keys.shape[-2]
         check_room(num_new, num_tokens, len(self.mask))
 
-        scores = queries @ keys.transpose(-2, -1)  # (B, num_heads, n, T)
+        scores = queries @ keys.transpose(-2, -1) / self.head_dim**0.5  # (B, num_heads, n, T)
         hidden = self.mask[num_tokens - num_new : num_tokens, :num_tokens]  # the rows of the new tokens
-        scores = scores.masked_fill(hidden, -torch.inf)
-        weights = torch.softmax(scores / self.head_dim**0.5, dim=-1)  # (B, num_heads, n, T)
-        weights = self.dropout(weights)
+        if mask is not None:
+            check_mask(mask, scores)
+            hidden = hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)
+        weights = self.dropout(masked_softmax(scores, hidden))  # (B, num_heads, n, T)
         return self.out_proj(self.merge(weights @ values)), (keys, values)
 
 # %% [markdown]
-# Two things are new. `torch.cat` puts the old keys and values before the new ones, and the mask is cut to the rows of
-# the new tokens. With a single new token that is one row in which nothing is hidden.
+# Two things are new. `torch.cat` puts the old keys and values before the new ones, and the causal mask is cut to the
+# rows of the new tokens. With a single new token that is one row in which nothing is hidden. (The `mask` we need in a
+# moment.)
 #
 # For a test we need a model that writes. This one has two such layers and is not trained, so it will write nonsense.
-# (Each layer's result is added to what came in, as in GPT-2.)
 
 # %% name="tiny-model"
 class TinyModel(nn.Module):
@@ -704,14 +780,20 @@ class TinyModel(nn.Module):
         )
         self.to_scores = nn.Linear(width, vocabulary)
 
-    def forward(self, numbers, caches=(None, None)):
-        """Scores (n, vocabulary) for n new numbers, and the caches of both layers."""
+    def forward(self, numbers, caches=(None, None), padding=None):
+        """Scores (..., n, vocabulary) for n new numbers (..., n), and the caches of both layers.
+
+        padding: True where one of all T tokens so far is padding, (..., T).
+        """
         start = 0 if caches[0] is None else caches[0][0].shape[-2]  # tokens read so far
-        x = self.tokens(numbers) + self.positions.weight[start : start + len(numbers)]  # (n, width)
+        if padding is None:
+            padding = torch.zeros(start + numbers.shape[-1], dtype=torch.bool)  # (T,)
+        positions = (~padding).cumsum(dim=-1)[..., start:] - 1  # (..., n): the first real token is at 0
+        x = self.tokens(numbers) + self.positions(positions.clamp(min=0))  # (..., n, width)
         kept = []
         for layer, cache in zip(self.layers, caches):
-            change, cache = layer(x, cache)
-            x = x + change  # (n, width)
+            change, cache = layer(x, cache, padding.unsqueeze(-2))  # (..., 1, T)
+            x = x + change  # (..., n, width)
             kept.append(cache)
         return self.to_scores(x), kept
 
@@ -721,16 +803,17 @@ class TinyModel(nn.Module):
 
 # %% name="generate"
 @torch.no_grad()
-def generate(model, numbers, count, cached):
-    """The numbers (T,) and count more, each the model's favourite."""
+def generate(model, numbers, count, cached, padding=None):
+    """The numbers (..., T) and count more, each the model's favourite. padding: (..., T), as above."""
     caches, new = (None, None), numbers
     for _ in range(count):
         if cached:
-            scores, caches = model(new, caches)  # reads what is new
+            scores, caches = model(new, caches, padding)  # reads what is new
         else:
-            scores, _ = model(numbers)  # reads everything
-        new = scores[-1:].argmax(dim=-1)  # (1,)
-        numbers = torch.cat([numbers, new])  # (T + 1,)
+            scores, _ = model(numbers, padding=padding)  # reads everything
+        new = scores[..., -1:, :].argmax(dim=-1)  # (..., 1)
+        numbers = torch.cat([numbers, new], dim=-1)  # (..., T + 1)
+        padding = None if padding is None else F.pad(padding, (0, 1))  # what is new is no padding
     return numbers
 
 # %% [markdown]
@@ -748,6 +831,25 @@ for cached in [False, True]:
 
 # %% [markdown]
 # Nonsense, and twice the same. The cache changes nothing but the work.
+#
+# Now two prompts at once, of 35 and of 8 characters. New tokens are appended on the right, so the padding must go to
+# the **left**: the last place of every row is then its newest token. Three things must know of it: the mask, which
+# hides the padding at every step; the positions, which begin at the first real token; and the cache, which keeps the
+# padding's keys. So the cached class takes a mask, and the model counts its positions past the padding.
+
+# %% name="left-padding"
+prompts = torch.stack([start, F.pad(start[:8], (27, 0))])  # (2, 35): 27 places of padding before "But they"
+padding = torch.arange(35) < torch.tensor([[0], [27]])  # (2, 35)
+alone = [generate(model, prompt, 40, cached=True)[-40:] for prompt in [start, start[:8]]]
+for name, given in [("with padding=", padding), ("without it", None)]:
+    together = generate(model, prompts, 40, cached=True, padding=given)[:, 35:]  # (2, 40)
+    print(f"{name:13} as alone:", [torch.equal(*pair) for pair in zip(together, alone)])
+
+# %% [markdown]
+# Each prompt is continued as if it were alone, unless the padding is taken for text: then the short one goes another
+# way, and nothing complains.
+#
+# (In the padding's own rows everything is hidden. Clinic 10 is about them: nobody reads them, but `nan` would spread.)
 
 # %% [markdown]
 # **Question 6.3.** A new token arrives, and there is a cache. What must each layer compute anew?
@@ -760,8 +862,8 @@ for cached in [False, True]:
 answer("Q6.3", "a")
 
 # %% [markdown]
-# `FlopCounterMode` counts **FLOPs**, the additions and multiplications of all matrix products. These numbers do not
-# depend on the machine. We count what one more token costs when $T$ are there, the new one included.
+# `FlopCounterMode` counts **FLOPs**, the additions and multiplications of all matrix products, the same on any machine.
+# We count what one more token costs when $T$ are there, the new one included.
 
 # %% name="flops"
 def flops_of_next(model, T, cached):
@@ -782,20 +884,38 @@ for cached, flops in work.items():
     print("cached:", cached, f"{flops[-2]:,} {flops[-1]:,}", f"last doubling: x {flops[-1] / flops[-2]:.1f}")
 print("times less at 1024:", work[False][-1] / work[True][-1])
 
-# %% name="flops-picture" shows="Four curves over the number of tokens, 16 to 1024, both axes logarithmic. Without a cache the work for one more token rises towards the line of T squared. With a cache it is nearly flat at first and then bends towards the line of T; at the right end it is a thousand times lower."
-shape = {"T²": [work[False][-1] * (T / 1024)**2 for T in positions],
-         "T": [work[True][-1] * (T / 1024) for T in positions]}
+# %% [markdown]
+# Without a cache the work for one more token grows towards $T^2$, 3.6 times in the last doubling, and with a cache
+# towards $T$, 1.8 times. At 1024 tokens that is 592,256 FLOPs instead of 606,470,144: 1024 times less, since the model
+# reads one token instead of 1024. But is it 1024 times faster? The next cell measures on your machine.
+
+# %% name="time-cached-picture" shows="Two measured curves over the number of tokens, 16 to 1024, both axes logarithmic. Without a cache the time for one more token rises steeply at the right end. With a cache it stays nearly flat, at the right end some hundred times lower." tags=["nbval-ignore-output"]
+def milliseconds_of_next(T, cached):
+    """The time that the T-th token takes."""
+    numbers, caches = torch.zeros(T, dtype=torch.long), (None, None)
+    if cached:
+        with torch.no_grad():
+            _, caches = model(numbers[:-1])
+        numbers = numbers[-1:]
+    return milliseconds(lambda new: model(new, caches), numbers)
+
+
+times = {name: [milliseconds_of_next(T, cached) for T in positions]
+         for name, cached in [("without cache", False), ("with cache", True)]}
+ratio = times["without cache"][-1] / times["with cache"][-1]
 pictures.show_curves(
-    {"without cache": work[False], "with cache": work[True]} | shape, x=positions,
-    x_label="tokens T", y_label="FLOPs for one more token", logarithmic=True, doublings=True,
-    title="One more token, with and without a cache",
+    times, x=positions, x_label="tokens T", y_label="ms for one more token", logarithmic=True,
+    doublings=True, title=f"One more token: at 1024 tokens {ratio:.0f} times faster",
 )
 
 # %% [markdown]
-# The message: without a cache the work for one more token grows towards $T^2$, 3.6 times in the last doubling. With a
-# cache it grows towards $T$, 1.8 times. At 1024 tokens that is 592,256 FLOPs instead of 606,470,144, or 1024 times
-# less, since the model reads one token instead of 1024. The flat part on the left is the new token's own projections,
-# which cost the same at any $T$.
+# The message: it is much faster, but not 1024 times; the title says how much it was. With a cache the time hardly
+# depends on $T$: a step this small is mostly the fixed cost of calling each function.
+#
+# In a large model it is another cost. Reading the prompt at once, **prefill**, uses each parameter for all its tokens:
+# with 1024 of them, 512 FLOPs for each byte of a matrix. Writing, **decoding**, fetches every parameter from memory for
+# one token, half a FLOP per byte. A processor computes dozens of FLOPs in the time that it takes to fetch a byte. So
+# prefill waits for arithmetic, and decoding for memory: its limit is **memory bandwidth**.
 #
 # The cache is not free: it takes memory. How much in GPT-2 small, with 12 layers, 1024 tokens, width 768, and 4 bytes
 # per number?
@@ -803,9 +923,13 @@ pictures.show_curves(
 # %% name="cache-bytes"
 cache_bytes = 2 * 12 * 1024 * 768 * 4  # keys and values, layers, tokens, numbers, bytes
 print(f"{cache_bytes:,} bytes, {cache_bytes / 2**20:.0f} MiB for one sequence")
+copied = sum(cache_bytes * T // 1024 for T in range(1024))
+print(f"copied by torch.cat up to then: {copied / 2**30:.0f} GiB")
 
 # %% [markdown]
-# 72 MiB for each sequence that is being written. We come back to this after an exercise.
+# 72 MiB for each sequence that is being written. And `torch.cat` makes a new tensor, so each step copies the whole
+# cache to add one token: 36 GiB until the text has 1024. Programs in use allot the memory once and write each token
+# into its place.
 
 # %% [markdown]
 # ### Exercise 6.3 · One step with a cache
@@ -842,7 +966,8 @@ check("6.3", my_step)
 # ### Fewer keys than queries
 #
 # A model that writes long texts for many readers soon needs more memory for caches than for its parameters. Do all
-# heads need keys and values of their own? In **grouped-query attention** several query heads share one head of keys and
+# heads need keys and values of their own? In **multi-query attention** (Shazeer, 2019) all heads share one head of keys
+# and values, and in **grouped-query attention** (Ainslie et al., 2023) several query heads share one head of keys and
 # values. With 12 query heads and 4 of the other kind, three share.
 
 # %% name="grouped-queries"
@@ -864,8 +989,8 @@ print(torch.allclose(by_hand, grouped, atol=1e-6), f"{cache_bytes / 3 / 2**20:.0
 # ### Exercise 6.4 · Share the keys
 # 1 point · ★☆☆ · 5 minutes
 #
-# Repeat the heads of keys so that neighbours share: with 2 groups and 6 heads, heads 1 to 3 get the first group's keys
-# and heads 4 to 6 the second's.
+# Repeat the heads of keys so that neighbours share: with 2 groups and 6 heads, the first three heads get the first
+# group's keys and the last three the second's.
 
 # %% name="exercise-6-4"
 def my_shared(keys, num_heads):
@@ -887,9 +1012,8 @@ check("6.4", my_shared)
 # %% [markdown]
 # ## The error clinic
 #
-# Five common errors stand at the end of Pascal Burume's guide. Twenty-one more are what people most often report or ask
-# about. One of them is in both lists, and one is really two: that makes 26. Each comes as a broken cell that you can
-# run, with its symptom, the reason and the fix. Some you have met in earlier chapters; here they are all together.
+# Here are 26 errors: five from the end of Pascal Burume's guide, and what else people most often report or ask about.
+# Each comes as a broken cell that you can run, with its symptom, the reason and the fix.
 #
 # First the patients' file: a healthy attention with unequal sizes, and a helper that runs what should fail and prints
 # the end of its message.
@@ -915,8 +1039,7 @@ weights = torch.softmax(scores.masked_fill(future, -torch.inf) / head_dim**0.5, 
 print(weights.shape)
 
 # %% [markdown]
-# Sizes that differ are half of the diagnosis: with B = 2, T = 5, widths of 6 and 8, and heads of 4, no mistake can pass
-# for another size.
+# Sizes that differ are half of the diagnosis: no mistake can pass for another size.
 
 # %% [markdown]
 # ### It stops with a message
@@ -990,7 +1113,7 @@ print("fixed:", merged.shape)
 
 # %% [markdown]
 # After a transpose the numbers no longer lie in the order of the dimensions. **Fix:** `.contiguous()` before `.view`,
-# or `.flatten(-2)`. Both our guide and many questions on the net report this one.
+# or `.flatten(-2)`.
 
 # %% [markdown]
 # #### 5 · More tokens than the mask has
@@ -1019,8 +1142,7 @@ with fails():
 print("fixed:", scores.masked_fill(future_8[:T, :T], -torch.inf).shape)
 
 # %% [markdown]
-# The same message with the sizes exchanged. **Fix:** `mask[:T, :T]`. It goes unnoticed as long as all texts fill the
-# context.
+# The same message with the sizes exchanged. **Fix:** `mask[:T, :T]`.
 
 # %% [markdown]
 # #### 7 · Changing softmax's result in place
@@ -1093,7 +1215,7 @@ print("broken:", empty[0, 0, 0])
 print("fixed: ", empty.masked_fill(hidden, 0.0)[0, 0, 0])
 
 # %% [markdown]
-# 0 divided by 0. **Fix:** hide once more after softmax, as `CrossAttention` does, or pad at the end.
+# 0 divided by 0. **Fix:** hide once more after softmax, as `masked_softmax` does.
 
 # %% [markdown]
 # #### 11 · The triangle is off by one
@@ -1142,7 +1264,8 @@ for filler in [0.0, 1e-9, torch.inf, -torch.inf]:
 
 # %% [markdown]
 # A score of 0, or nearly 0, is a score like any other, and gives 0.2200 to each future token; with $+\infty$ the row is
-# `nan`. Only $-\infty$ hides. **Fix:** `-torch.inf`. A "very small number" is -1e9, not 1e-9.
+# `nan`. Only $-\infty$ hides. **Fix:** `-torch.inf`. A "very small number" is not 1e-9. It is -1e9,
+# except in float16, which has none: `torch.finfo(scores.dtype).min`.
 
 # %% [markdown]
 # #### 14 · Softmax over the wrong axis
@@ -1263,8 +1386,7 @@ print("same numbers:", torch.equal(piled.flatten().sort()[0], merged.flatten().s
 print("same places: ", torch.equal(piled, merged))
 
 # %% [markdown]
-# `reshape` never complains: it copies where it must. So it also hides this mistake, which `view` would not stop either,
-# since `context` is contiguous. **Fix:** `transpose(1, 2)` first.
+# `reshape` never complains: it copies where it must. So it also hides this mistake. **Fix:** `transpose(1, 2)` first.
 
 # %% [markdown]
 # #### 22 · Heads in a Python list
@@ -1323,8 +1445,7 @@ print("fixed: ", merged.shape)
 
 # %% [markdown]
 # The average has `head_dim` numbers, 4 instead of 8, and forgets which head said what. **Fix:** concatenate, so that
-# `out_proj` can tell heads apart. (Averages are fine for *looking* at weights: `nn.MultiheadAttention` returns them
-# averaged.)
+# `out_proj` can tell heads apart.
 
 # %% [markdown]
 # #### 26 · The result of `masked_fill` thrown away
@@ -1386,10 +1507,12 @@ progress(6)
 # * **Cross-attention** takes queries from one sequence, keys and values from another: the table is $T \times S$.
 # * A **padding mask** hides keys, so its new dimension stands in the middle: $(B, 1, S)$. Know whether `True` hides or
 #   keeps.
-# * A row that sees nothing should read nothing: hide before softmax *and* after.
-# * Weights cost memory as $T^2$. A **fused** kernel never stores them, and gives the same numbers.
+# * A row that sees nothing should read nothing: hide with a finite number before softmax, and with 0 after.
+# * Weights cost memory as $T^2$. A **fast** kernel never stores them, and gives the same numbers. Whether one is picked
+#   is not said: ask with `sdpa_kernel`.
+# * In 16 bits scores lose digits, and in float16 they overflow; $-10^9$ does not even exist there.
 # * A **key/value cache** makes one more token cost work that grows with $T$ instead of $T^2$, and costs memory itself;
-#   **grouped-query** heads make it smaller.
+#   **grouped-query** heads make it smaller. Prompts of unequal length are padded on the left.
 # * Most errors are silent. Ask of every attention that you write or borrow:
 #
 # | question | if not, see |

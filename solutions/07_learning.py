@@ -11,7 +11,7 @@
 # **Goal.** By the end you have trained a model that is nothing but attention, and found the two heads that do its work.
 # You have also seen two ways in which a low loss can lie.
 #
-# **Time.** About 80 minutes, exercises included; all trainings together take about a minute. **You need** chapters 1 to
+# **Time.** About 85 minutes, exercises included; all trainings together take about a minute. **You need** chapters 1 to
 # 5: the causal mask, dropout, and the class `MultiHeadAttention`.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
@@ -36,7 +36,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_utils import live, pictures
-from course_utils.attention import MultiHeadAttention
+from course_utils.attention import CrossAttention, MultiHeadAttention
 from course_utils.checking import answer, check, hint, progress, solution
 from course_utils.training_bar import with_bar
 
@@ -53,7 +53,7 @@ torch.set_num_threads(1)
 # ## A task that needs attention
 #
 # Our tokens are the numbers 0 to 99. A sequence starts with 12 of them, at random. Then 8 of these 12 come once more,
-# in the same order, from a random place on.
+# in the same order, from a random position on.
 
 # %% name="task"
 vocabulary, first, repeated = 100, 12, 8
@@ -74,22 +74,22 @@ def repeats(count):
 torch.manual_seed(123)
 sequences, start = repeats(3)
 print(sequences)
-print("copied from place", start.flatten().tolist())
+print("copied from position", start.flatten().tolist())
 
 # %% [markdown]
-# Places are counted from 0, so the first row's repeat begins with its second token, 89. Read the first row. Which of
+# Positions are counted from 0, so the first row's repeat begins with its second token, 89. Read the first row. Which of
 # its 20 tokens could you predict, if you see only what stands before them? Not the first 12: they are random. Not the
-# 13th, either, since the repeat may start in five places. But once you have seen *one* token of the repeat, you can
+# 13th, either, since the repeat may start at five positions. But once you have seen *one* token of the repeat, you can
 # look it up in the first part and read off the one that follows. The last 7 tokens can be known.
 #
-# How far back does the earlier copy lie? 12 places or 8 or anything between, and it differs from sequence to sequence.
-# So it is not enough to learn *where* to look; a model has to look for *what*.
+# How far back does the earlier copy lie? 12 positions or 8 or anything between, and it differs from sequence to
+# sequence. So it is not enough to learn *where* to look; a model has to look for *what*.
 
 # %% [markdown]
 # ## How wrong is a prediction?
 #
 # For each token a model gives 100 scores, one for every token that might come next. (They are often called **logits**.)
-# Softmax makes them probabilities. The **loss** at this place is $-\ln p$, where $p$ is the probability that the model
+# Softmax makes them probabilities. The **loss** at a position is $-\ln p$, where $p$ is the probability that the model
 # gave to the token that came ($-\ln p$ is the same as $\ln \frac{1}{p}$). `F.cross_entropy` computes both steps at
 # once.
 
@@ -128,8 +128,8 @@ print(f"{0.01 * right + 0.99 * wrong:.4f}")
 # 2 points · ★★☆ · 10 minutes
 #
 # Compute the losses of one sequence yourself; try it without `F.cross_entropy`. The scores in row $t$ speak about token
-# $t + 1$. So the last row has nothing to be compared with, and there are $T - 1$ losses. Scores may be large: the loss of
-# a hopeless token is a large number, and not infinite.
+# $t + 1$. So the last row has nothing to be compared with, and there are $T - 1$ losses. Scores may be large: the loss
+# of a hopeless token is a large number, and not infinite.
 
 # %% name="exercise-7-1"
 def my_next_token_losses(scores, tokens):
@@ -156,7 +156,7 @@ check("7.1", my_next_token_losses)
 # Tokens are numbers; attention wants vectors. `nn.Embedding` is a table with a vector for each token, its embedding,
 # and these vectors are learned. Attention alone does not know the order of its inputs (chapter 1's context vectors
 # would be the same for shuffled words), and a causal mask tells only little of it. So we add a second table with a
-# vector for each *place*, or **position**.
+# vector for each **position**.
 #
 # Then come layers of our `MultiHeadAttention`. Each *adds* its result to what is there, so that nothing gets lost on
 # the way. Last, a linear layer makes scores.
@@ -168,8 +168,8 @@ class AttentionOnly(nn.Module):
     def __init__(self, vocabulary, context_length, num_layers=2, num_heads=1, dropout=0.0, width=64):
         super().__init__()
         self.token_vectors = nn.Embedding(vocabulary, width)
-        self.place_vectors = nn.Embedding(context_length, width)
-        for table in [self.token_vectors, self.place_vectors]:
+        self.position_vectors = nn.Embedding(context_length, width)
+        for table in [self.token_vectors, self.position_vectors]:
             nn.init.normal_(table.weight, std=0.3)  # the usual 1.0 would drown what the layers add at first
         self.layers = nn.ModuleList(
             MultiHeadAttention(width, width, context_length, dropout, num_heads)
@@ -178,8 +178,8 @@ class AttentionOnly(nn.Module):
         self.to_scores = nn.Linear(width, vocabulary)
 
     def forward(self, tokens):
-        places = torch.arange(tokens.shape[-1])  # (T,)
-        x = self.token_vectors(tokens) + self.place_vectors(places)  # (B, T, width)
+        positions = torch.arange(tokens.shape[-1])  # (T,)
+        x = self.token_vectors(tokens) + self.position_vectors(positions)  # (B, T, width)
         for layer in self.layers:
             x = x + layer(x)  # (B, T, width)
         return self.to_scores(x)  # (B, T, vocabulary)
@@ -293,7 +293,7 @@ print(f"repeat {repeat:.1f}, below 0.3: {repeat < 0.3}")
 
 # %% [markdown]
 # It does: 4.7 and 0.2. Why 0.2 and not 0? "Look up the token that I have just seen" has two answers if that token
-# stands in the first part twice. Let us separate these places from the others.
+# stands in the first part twice. Let us separate these positions from the others.
 
 # %% name="twice"
 with torch.no_grad():
@@ -302,10 +302,10 @@ seen = fresh[:, first:-1]  # (512, 7), the tokens that are looked up
 count = (fresh[:, None, :first] == seen[:, :, None]).sum(dim=-1)  # (512, 7, 12) -> (512, 7)
 print("stands there once: below 0.1:", bool(losses[count == 1].mean() < 0.1))
 print("more than once:    above 1.0:", bool(losses[count > 1].mean() > 1.0))
-print(f"share of places with more than once: {(count > 1).float().mean():.2f}")
+print(f"share of positions with more than once: {(count > 1).float().mean():.2f}")
 
 # %% [markdown]
-# One place in nine, 0.11, is ambiguous for this model, and there it pays more than 1. Everywhere else it is almost
+# One position in nine, 0.11, is ambiguous for this model, and there it pays more than 1. Everywhere else it is almost
 # certain. But how does it do it?
 
 # %% [markdown]
@@ -331,7 +331,7 @@ def watch(model, tokens):
 # %% [markdown]
 # We watch both layers on the fresh sequences, and draw the maps of the first one, beginning with the first layer. (The
 # very last token is left out: nothing is predicted from it. Where a token occurs twice, the number behind it is its
-# place, for once counted from 1.) Where will the head look?
+# position, for once counted from 1.) Where will the head look?
 
 # %% name="first-layer" shows="Map of attention weights, 19 tokens by 19. In the rows of the random part the weight lies mostly just left of the diagonal, on the token before. In the rows of the repeat it is spread thinly over the random part."
 weights = watch(model, fresh[:, :-1])  # (2, 512, 1, 19, 19)
@@ -357,13 +357,13 @@ pictures.show_weights(
 # The message: in the rows of the repeat, a stripe of nearly full weights, far from the diagonal. Take any of its rows
 # and find the same number in the random part: the weight lies on the token *after* it. That is the token to predict.
 # (The rows above have nothing to look up. But their weights must sum to 1, so they put them out of the way, on the very
-# first token. Large models do that, too.)
+# first token. Such a token is called an **attention sink**; Xiao et al., 2023, found them in large models.)
 #
-# This is an **induction head**. Its query asks: which token had *me* before it? The keys can answer, because the first
-# layer has written into each token what came before. Two heads, one after the other, make the rule "A was followed by
-# B, here is A again, so B".
+# This is an **induction head** (Olsson et al., 2022). Its query asks: which token had *me* before it? The keys can
+# answer, because the first layer has written into each token what came before. Two heads, one after the other, make the
+# rule "A was followed by B, here is A again, so B".
 #
-# Follow one token through both. In the next figure, head 1 is the head of the first layer and head 2 that of the
+# Follow one token through both. The next figure calls them head 1, that of the first layer, and head 2, that of the
 # second. Choose a query in the repeat. Which key does head 2 give you, and which key did head 1 give to *that* token?
 
 # %% name="two-heads-live"
@@ -377,14 +377,14 @@ live.show_attention(weights[:, 0, 0], names, masked=future[:-1, :-1])
 # ### Is that so on all sequences?
 #
 # One picture is one sequence. So we measure, over all 512, how much weight lies where we say. For each query we name a
-# place and gather its weight.
+# position and gather its weight.
 
 # %% name="share"
-def share(weights, queries, places):
-    """Per head, the mean weight of queries (n,) on places (B, n), from weights (B, num_heads, T, T)."""
+def share(weights, queries, positions):
+    """Per head, the mean weight of queries (n,) on positions (B, n), from weights (B, num_heads, T, T)."""
     rows = weights[:, :, queries]  # (B, num_heads, n, T)
-    places = places[:, None, :, None].expand(-1, rows.shape[1], -1, -1)  # (B, num_heads, n, 1)
-    return rows.gather(-1, places).mean(dim=(0, 2, 3))  # (num_heads,)
+    positions = positions[:, None, :, None].expand(-1, rows.shape[1], -1, -1)  # (B, num_heads, n, 1)
+    return rows.gather(-1, positions).mean(dim=(0, 2, 3))  # (num_heads,)
 
 
 in_repeat = torch.arange(first, T - 1)
@@ -423,7 +423,7 @@ assert check("7.2", my_previous_token_share).status == "right"
 check("7.2", my_previous_token_share)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Rows are queries and columns are keys, so the weight on the token before stands one place to the
+# **Why it works.** Rows are queries and columns are keys, so the weight on the token before stands one column to the
 # left of the diagonal: offset -1. That line has $T - 1$ entries, one for every token but the first.
 
 # %% [markdown]
@@ -432,10 +432,10 @@ check("7.2", my_previous_token_share)
 # A map shows where a head looks, not whether it matters. So take one layer out, and see what is lost.
 
 # %% name="take-out"
-for gone in [0, 1]:
+for gone, name in enumerate(["first", "second"]):
     maimed = copy.deepcopy(model)
     del maimed.layers[gone]
-    print(f"without layer {gone + 1}: repeat above 3: {test(maimed)[1] > 3}")
+    print(f"without the {name} layer: repeat above 3: {test(maimed)[1] > 3}")
 
 # %% [markdown]
 # Without either of them the loss on the repeat is above 3 again. Each layer alone is worth nearly nothing: the second
@@ -447,14 +447,14 @@ for gone in [0, 1]:
 #
 # * **a** It can: with more training one layer will do.
 # * **b** The key of a token is made from that token alone. It does not say which token came before.
-# * **c** A head can only look at one place, and here it would have to look at two.
+# * **c** A head can only look at one position, and here it would have to look at two.
 
 # %% name="question-7-2"
 answer("Q7.2", "b")
 
 # %% [markdown]
-# Let us see. And then let us make the task easier: the repeat is always copied from place 0 on. So the earlier copy is
-# always 12 places back, and the answer, the token after it, 11.
+# Let us see. And then let us make the task easier: the repeat is always copied from position 0 on. So the earlier copy
+# is always 12 positions back, and the answer, the token after it, 11.
 
 # %% name="one-layer"
 torch.manual_seed(123)
@@ -471,8 +471,8 @@ train(one_layer, fixed[:200])
 print("start 0, one layer: repeat below 0.2:", test(one_layer, fresh_fixed)[1] < 0.2)
 
 # %% [markdown]
-# With a fixed start one layer is enough: "look 11 places back" is a question about places, and a query may ask it. With
-# any start it is not. So the random start is what makes the task need two heads in a row.
+# With a fixed start one layer is enough: "look 11 positions back" is a question about positions, and a query may ask
+# it. With any start it is not. So the random start is what makes the task need two heads in a row.
 
 # %% [markdown]
 # ## One head against two
@@ -503,9 +503,9 @@ print("first layer, previous token above 0.6:", (previous > 0.6).tolist())
 print("second layer, token after the earlier copy above 0.7:", (induction > 0.7).tolist())
 
 # %% [markdown]
-# In the first layer the heads divide the work: head 1 is a previous-token head, head 2 is not. In the second layer both
-# do the same, side by side. Nobody told them to. With another seed they may share differently: who does what is
-# decided by the random weights that training starts from.
+# In the first layer the heads divide the work: the first is a previous-token head, the second is not. In the second
+# layer both do the same, side by side. Nobody told them to. With another seed they may share differently: who does what
+# is decided by the random weights that training starts from.
 
 # %% [markdown]
 # ## Without the mask
@@ -561,7 +561,7 @@ print("with the mask back, random part above 6:", test(cheat)[0] > 6)
 
 # %% [markdown]
 # Where it cannot peek it knows little. With the mask back it does worse than a model that was never trained: it is
-# quite sure, and wrong. In real use the future is not there. All this model has learned is to look one place to the
+# quite sure, and wrong. In real use the future is not there. All this model has learned is to look one position to the
 # right.
 
 # %% [markdown]
@@ -590,6 +590,64 @@ check("7.3", my_floor)
 # **Why it works.** It is the loss $-\ln p_i$, averaged with the shares $p_i$ with which the tokens come. For 100
 # equally likely tokens that is 100 times $\frac{1}{100} \ln 100$, our floor. The filter is needed because
 # $0 \cdot \ln 0$ is 0 times $-\infty$, which is `nan`.
+
+# %% [markdown]
+# ## Two sequences that learn
+#
+# Chapter 6's German words asked English ones with vectors that we had written by hand. Can cross-attention find such
+# vectors itself? A small task with two sequences: eight letters come in, and the same letters go out, the last one
+# first.
+#
+# The output is what asks. It has no letters yet, so each of its positions has a learned vector, and that is its query's
+# input. The letters answer.
+
+# %% name="reverser"
+class Reverser(nn.Module):
+    """Scores for the letters of a sequence in reverse: (B, T, vocabulary) from (B, T)."""
+
+    def __init__(self, vocabulary=26, length=8, width=32):
+        super().__init__()
+        self.letter_vectors = nn.Embedding(vocabulary, width)
+        self.position_vectors = nn.Embedding(length, width)
+        self.asking_vectors = nn.Embedding(length, width)
+        self.attention = CrossAttention(width, num_heads=1)
+        self.to_scores = nn.Linear(width, vocabulary)
+
+    def both(self, letters):
+        """The sequence that asks, (B, T, width), and the one that answers, the same shape."""
+        answers = self.letter_vectors(letters) + self.position_vectors.weight
+        return self.asking_vectors.weight.expand_as(answers), answers
+
+    def forward(self, letters):
+        asks, answers = self.both(letters)
+        return self.to_scores(self.attention(asks, answers, answers))  # (B, T, vocabulary)
+
+# %% [markdown]
+# 300 steps with 32 random sequences each; no word of any language among them, except by accident.
+
+# %% name="train-reverser"
+torch.manual_seed(123)
+reverser = Reverser()
+optimizer = torch.optim.AdamW(reverser.parameters(), lr=0.01)
+for letters in with_bar(torch.randint(26, (300, 32, 8))):
+    loss = F.cross_entropy(reverser(letters).transpose(1, 2), letters.flip(1))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+word = torch.tensor([[ord(letter) - ord("a") for letter in "notebook"]])  # (1, 8)
+print("".join(chr(number + ord("a")) for number in reverser(word).argmax(dim=-1)[0].tolist()))
+
+# %% name="reverser-picture" shows="Map of attention weights with eight rows, the letters of koobeton, and eight columns, the letters of notebook. Each row has one cell near 1; together they form the diagonal from the top right to the bottom left."
+pictures.show_weights(
+    reverser.attention.weights(*reverser.both(word))[0], list("koobeton"), key_tokens=list("notebook"),
+    title="The output asks, the word answers",
+)
+
+# %% [markdown]
+# The message: the first letter that goes out asks the last one that came in, the second the last but one, and so on. It
+# is the table of chapter 6, and nobody wrote it. Both o's of "book" were told apart: these queries ask for a position,
+# not for a letter. (So it could not reverse nine letters: it has learned eight questions.) That two sequences are
+# aligned by attention, and that one can read it off, is older than the Transformer: Bahdanau et al., 2015.
 
 # %% [markdown]
 # ## A small data set, and dropout
@@ -652,7 +710,7 @@ print("This is " + verses[3])
 
 # %% [markdown]
 # The rhyme has 1,925 characters; its fourth verse is printed above. We use the tokens of chapter 3: one character is
-# one token, its number is its place in the sorted list.
+# one token, its number is its position in the sorted list.
 
 # %% name="encode"
 characters = sorted(set(text))
@@ -704,14 +762,14 @@ opening = "This is the house that Jack built.\n\nThis is"
 print(generate(writer, opening, 100))
 
 # %% [markdown]
-# It continues the opening with letters in no order. Now 400 steps with 16 windows each, cut from random places of the
-# rhyme. A window has 33 characters, since 32 predictions need one more to be compared with.
+# It continues the opening with letters in no order. Now 400 steps with 16 windows each, cut from random positions of
+# the rhyme. A window has 33 characters, since 32 predictions need one more to be compared with.
 
 # %% name="train-writer"
 numbers = torch.tensor(encode(text))
 torch.manual_seed(123)
-places = torch.randint(len(numbers) - context_length, (400, 16, 1))
-history = train(writer, numbers[places + torch.arange(context_length + 1)])  # (400, 16, 33)
+starts = torch.randint(len(numbers) - context_length, (400, 16, 1))
+history = train(writer, numbers[starts + torch.arange(context_length + 1)])  # (400, 16, 33)
 print(f"loss at first {history[0].mean():.0f}, at last below 0.3: {bool(history[-20:].mean() < 0.3)}")
 
 # %% name="after-training"

@@ -56,10 +56,10 @@ from course_utils.validation import check_numbers
 # %% [markdown]
 # ## A file from a stranger
 #
-# The model is called `all-MiniLM-L6-v2`. It is an **encoder**, a small relative of BERT: it reads a whole sentence, in
-# both directions, and returns a context vector for every token. The next cell downloads it and keeps it for the next
-# time. That takes a minute or so, depending on your network. If it cannot, it says so in one sentence, and the rest of
-# this chapter has to wait.
+# The model is called `all-MiniLM-L6-v2`. It is an **encoder**, a small relative of BERT (Devlin et al., 2019): it reads
+# a whole sentence, in both directions, and returns a context vector for every token. The next cell downloads it and
+# keeps it for the next time. That takes a minute or so, depending on your network. If it cannot, it says so in one
+# sentence, and the rest of this chapter has to wait.
 
 # %% name="download"
 folder = pretrained.download()
@@ -132,7 +132,7 @@ for name, tensor in tensors.items():
         print(name.removeprefix("encoder.layer.5."), tuple(tensor.shape))
 
 # %% [markdown]
-# Layers are counted from 0, so number 5 is the last of six. In this chapter we count heads from 0, too, as Python does.
+# Layers are counted from 0, so number 5 is the last of six. From here on we count heads from 0, too, as Python does.
 #
 # You know more of these names than it seems. `query`, `key` and `value` are 384 × 384 with a bias of 384, and
 # `attention.output.dense` is what we call `out_proj`. How much of the model is attention?
@@ -539,8 +539,8 @@ check("8.2", my_turning_heads)
 # ### Six sentences
 #
 # Perhaps we were unlucky with one word. So here are six sentences, each with the noun that "it" stands for, and the
-# other one. The fourth is the article's own second example. The last two are a classic: which of the two is too big,
-# and which is too small?
+# other one. The fourth is the article's own second example. The last two are a classic (Levesque et al.,
+# 2012): which of the two is too big, and which is too small?
 
 # %% name="six-sentences"
 trophy = "The trophy did not fit in the suitcase because it was too"
@@ -646,8 +646,8 @@ live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
 # story.
 
 # %% [markdown]
-# And your own sentence? Type one, press Enter, and the maps follow. (This takes the model, so it takes a kernel: run the
-# cell first.)
+# And your own sentence? Type one, press Enter, and the maps follow. (This takes the model, so it takes a kernel: run
+# the cell first.)
 
 # %% name="sentence-live"
 def heads_of(sentence):
@@ -691,7 +691,8 @@ for name in found[0]:
 # gives 0.841. In the other 38 none of the five patterns gets more than half.
 #
 # The article guesses that one head may look at neighbours, one at grammar, one at distant words. The neighbours are
-# there. But the most common pattern is one that few would have guessed: looking at a token that stands for nothing.
+# there. But the most common pattern is one that few would have guessed: looking at a token that stands for nothing. It
+# is the **attention sink** of chapter 7 again. Clark et al. (2019) describe it in BERT, where it is `[SEP]`.
 
 # %% [markdown]
 # ### What does [CLS] have to say?
@@ -723,7 +724,8 @@ for number, layer in enumerate(encoder.layers):
 # even when it has nothing to say. Then it can give it to `[CLS]`, where a large weight on nearly nothing adds nearly
 # nothing. In layer 0 the value of `[CLS]` is not yet so short, and there the column is rare.
 #
-# So a weight alone does not say how much a token contributes: weight *times value* enters the sum.
+# So a weight alone does not say how much a token contributes: weight *times value* enters the sum (Kobayashi et al.,
+# 2020).
 
 # %% [markdown]
 # ### Exercise 8.3 · How many tokens does a head look at?
@@ -755,38 +757,73 @@ check("8.3", my_breadth)
 # ## Does the head matter?
 #
 # Our head of nouns does not say what "it" stands for. Is it idle, then? Attention weights cannot answer that, but there
-# is an experiment that can: **remove** the head and see what changes.
+# is an experiment that can: **remove** the head and see what changes (as Michel et al. did, 2019).
 #
-# A head's 32 numbers leave it through 32 columns of `out_proj`. If these are 0, nobody hears it.
+# A head's 32 numbers leave it through 32 columns of `out_proj`. If these are 0, nobody hears it. Or we let it say one
+# thing to every token, `instead`: that is a constant, and belongs into the bias.
 
 # %% name="without-head"
-def without_head(encoder, layer, head):
-    """A copy of the encoder in which one head is not heard."""
-    silenced = copy.deepcopy(encoder)
-    attention = silenced.layers[layer].attention
+def without_head(encoder, layer, head, instead=torch.zeros(32)):
+    """A copy of the encoder in which one head says the same to every token: instead, (head_dim,)."""
+    changed = copy.deepcopy(encoder)
+    attention = changed.layers[layer].attention
     columns = slice(head * attention.head_dim, (head + 1) * attention.head_dim)
+    attention.out_proj.bias += attention.out_proj.weight[:, columns] @ instead  # (384, 32) @ (32,) -> (384,)
     attention.out_proj.weight[:, columns] = 0  # (384, 32)
-    return silenced
+    return changed
+
+
+def moved(sentence, layer, head, *instead):
+    """How far the final vector of "it" moves without a head, as a share of its length."""
+    encoded = tokenizer.encode(sentence)
+    numbers, it = torch.tensor(encoded.ids), encoded.tokens.index("it")
+    before, after = (model(numbers)[it] for model in [encoder, without_head(encoder, layer, head, *instead)])
+    return (after - before).norm() / before.norm()
 
 # %% [markdown]
-# How far does the final vector of "it" move, compared with its length? We try the head of nouns, and three heads of
-# layer 4 with more and with less attention to `[CLS]`. What would you expect?
+# We try the head of nouns, and three heads of layer 4 with more and with less attention to `[CLS]`. What would you
+# expect?
 
 # %% name="remove-heads"
-numbers = torch.tensor(encoded.ids)
-it = encoder(numbers)[place("it")]  # (384,)
 for layer, head in [(5, 11), (4, 5), (4, 2), (4, 10)]:
-    moved = without_head(encoder, layer, head)(numbers)[place("it")] - it
     to_cls = weights[layer, head, place("it"), 0]
-    print(f"layer {layer}, head {head}: gives [CLS] {to_cls:.3f}, moves it by {moved.norm() / it.norm():.3f}")
+    by = moved(hungry, layer, head)
+    print(f"layer {layer}, head {head}: gives [CLS] {to_cls:.3f}, moves it by {by:.3f}")
 
 # %% [markdown]
-# The head of nouns is not idle at all: without it, "it" moves by 0.453, nearly half its length. It matters. Only the
-# story about it was wrong.
+# Without the head of nouns "it" moves by 0.453, nearly half its length. In layer 4, head 5 gives `[CLS]` 0.833 and
+# matters little, 0.043. But head 2, which gives it 0.651, matters more (0.127) than head 10, which gives it 0.243
+# (0.110). It is tempting to write below: *head 2 matters more than head 10.*
 #
-# And in layer 4? Head 5 gives `[CLS]` 0.833 and matters little, 0.043. But head 2, which gives it 0.651, matters more
-# (0.127) than head 10, which gives it 0.243 (0.110). The little that goes to other tokens can weigh much. So not even
-# "it looks at nothing" can be read off the weights.
+# That is one sentence again, and no control. So take all six. And take something else than nothing in the head's place,
+# since 0 is a value that the later layers have never met: the **mean** of what the head says to the tokens of this
+# sentence.
+
+# %% name="mean-of-head"
+def mean_of_head(sentence, layer, head):
+    """What a head says to the tokens of a sentence, on average: (head_dim,)."""
+    x = encoder.embed(torch.tensor(tokenizer.encode(sentence).ids))  # (T, 384)
+    for earlier in encoder.layers[:layer]:
+        x = earlier(x)  # (T, 384)
+    attention = encoder.layers[layer].attention
+    values = attention.split(attention.W_value, x, "x")[head]  # (T, 32)
+    return (attention.weights(x, x)[head] @ values).mean(dim=0)  # (T, T) @ (T, 32) -> (32,)
+
+
+for layer, head in [(5, 11), (4, 2), (4, 10)]:
+    by_zero = [moved(text, layer, head) for text, _, _ in controls]
+    by_mean = [moved(text, layer, head, mean_of_head(text, layer, head)) for text, _, _ in controls]
+    print(f"layer {layer}, head {head}: zeros", torch.stack(by_zero))
+    print(" " * 17, "mean ", torch.stack(by_mean))
+
+# %% [markdown]
+# Head 2 against head 10: replaced by zeros, it moves "it" more in the first three sentences and less in the others.
+# Replaced by means, it is behind in the first one, too, 0.0470 against 0.0542, and ahead in others. So which of the two
+# matters more depends on the sentence and on the replacement. We cannot say it.
+#
+# The head of nouns is clearer. Of the three it moves "it" most in every sentence, by zeros. But by its mean, 0.4534
+# becomes 0.0567. So it matters, and what matters is the part that it says to *every* token of the sentence. That is
+# what the map showed: the same two columns in all rows.
 
 # %% [markdown]
 # ### Exercise 8.4 · Hear one head only
@@ -830,14 +867,16 @@ progress(8)
 #
 # * They say **where a layer took its mix from**. That is exact: it is how the layer computes. Layer 0, head 2 reads the
 #   token before, for every sentence we tried.
-# * They do not say **how much that mattered**. A weight on a short value contributes little. Remove the head to see.
+# * They do not say **how much that mattered**. A weight on a short value contributes little. Remove the head to see, in
+#   several sentences, and say what you put in its place.
 # * They do not say **why**. A head that collects nouns looks, from the row of "it", like a head that resolves pronouns.
 # * They do not say **what the model understood**. This one gives nearly the same vector to a chase and its reverse.
 #   Nothing in its training asked who was hungry.
 #
 # One sentence and one head make a story. What turns a story into a finding is a control: a word changed so that the
 # answer should change, all heads and not the one that agrees, other queries, a coin. (Other models may well have heads
-# that pass such controls. Then you will be able to show it.)
+# that pass such controls. Then you will be able to show it. The
+# debate among researchers began with Jain and Wallace, 2019, and Wiegreffe and Pinter, 2019.)
 
 # %% [markdown]
 # ## What to take with you
@@ -849,6 +888,7 @@ progress(8)
 # | does the best-looking head turn when it should? | no: cat for hungry, cat for slow |
 # | do the heads beat coins? | no: about half of all answers are right |
 # | is it special to "it"? | no: in that head every token looks at the nouns |
+# | does it matter? | yes, but by what it says to every token alike |
 # | do large weights on `[CLS]` carry much? | hardly: its values are short from layer 1 on |
 #
 # * Pretrained weights are names and tensors. Check the file's digest, translate the names, and let `load_state_dict`

@@ -8,6 +8,7 @@ import math
 import pytest
 import torch
 from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from course_utils.attention import (
     CausalAttention,
@@ -225,8 +226,27 @@ def test_the_fused_class_stores_no_table_of_weights(shape):
 
 DEVICES = [
     "cpu",
-    pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")),
+    pytest.param(
+        "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
+    ),
 ]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("pick", [slice(None), 0], ids=["batch", "one sequence"])
+def test_a_fast_kernel_takes_the_fused_class(device, pick):
+    torch.manual_seed(7)
+    fused = FusedMultiHeadAttention(D_IN, 64, LONGEST, 0.0, HEADS).to(device).bfloat16()  # a kernel wants head_dim 8 n
+    textbook = MultiHeadAttention(D_IN, 64, LONGEST, 0.0, HEADS).to(device).bfloat16()
+    textbook.load_state_dict(fused.state_dict())
+    x = torch.randn(B, T, D_IN, device=device, dtype=torch.bfloat16)[pick]
+    kernels = {
+        "cpu": [SDPBackend.FLASH_ATTENTION],
+        "cuda": [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION],
+    }
+    for kernel in kernels[device]:
+        with sdpa_kernel(kernel):  # there is an error where it cannot take it
+            assert torch.allclose(fused(x), textbook(x), rtol=0, atol=3e-2)
 
 
 @every_layer

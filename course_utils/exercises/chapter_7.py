@@ -173,18 +173,18 @@ QUESTIONS = (
         said={
             "a": "Training can only find what the layer can compute. Think of what a key is made from.",
             "b": (
-                "Yes. In one layer a key knows its own token and its place. Who came before must be written into it by"
+                "Yes. In one layer a key knows its own token and position. Who came before must be written into it by"
                 " a layer below."
             ),
-            "c": "A head may spread its weights over many places. And one place would do, if only the key said enough.",
+            "c": "A head may spread its weights over many positions. And one would do, if only the key said enough.",
         },
     ),
     Question(
         id="Q7.3",
         right="b",
         said={
-            "a": "Without the mask it *can* be known: the token to predict is one place to the right.",
-            "b": "Yes. The answer stands in the input, and looking one place to the right is easily learned.",
+            "a": "Without the mask it *can* be known: the token to predict is one position to the right.",
+            "b": "Yes. The answer stands in the input, and looking one position to the right is easily learned.",
             "c": "The future does not confuse it. It holds the answers.",
         },
     ),
