@@ -1,5 +1,6 @@
 """What gets installed, and that importing the helpers costs next to nothing."""
 
+import json
 import os
 import re
 import subprocess
@@ -36,6 +37,9 @@ def test_every_place_names_the_same_pythons():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     oldest, *_, newest = matrix["jobs"]["test"]["strategy"]["matrix"]["python"]
     assert f"python={oldest}" in listed
+    assert (ROOT / ".binder/runtime.txt").read_text() == f"python-{oldest}\n"
+    container = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text(encoding="utf-8"))
+    assert container["image"].endswith(f"python:{oldest}") and "-r requirements.txt" in container["postCreateCommand"]
     major, minor = newest.split(".")
     assert project["requires-python"] == f">={oldest},<{major}.{int(minor) + 1}"
     assert f"Python {oldest} to {newest}" in (ROOT / "README.md").read_text(encoding="utf-8")
