@@ -110,7 +110,14 @@ def test_from_a_folder_to_grades_and_a_second_run_grades_only_what_changed(hande
     assert sorted(path.name for path in tmp_path.iterdir()) == ["class", "gradebook.csv", "grades"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        signal.SIGKILL,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.every_setting("a run that is told to end")),
+    ],
+)
 def test_an_interrupted_run_goes_on_where_it_stopped_and_leaves_nothing_running(number, handed, tmp_path):
     out = tmp_path / "grades"
     (handed / "s4" / NAME).write_bytes(HANGS)
@@ -344,6 +351,7 @@ def test_another_chapter_in_somebodys_folder_changes_nobodys_points(handed, tmp_
 # --- one budget for each submission -----------------------------------------------------------------------------------
 
 
+HANGING = pytest.mark.every_setting("other ways to hang")
 SLEEPS = "import time\ntime.sleep(10**6)\n"
 CLOSES = "import os, time\nfor k in range(3, 64):\n    try: os.close(k)\n    except OSError: pass\ntime.sleep(10**6)\n"
 HOG = "x=1;" * 40_000  # seconds to read
@@ -356,7 +364,14 @@ def answering(**bodies):
     return notebook({names[key][0]: f"def {names[key][1]}(*given):\n    {body}" for key, body in indented.items()})
 
 
-@pytest.mark.parametrize("body", [SLEEPS, CLOSES, "while True: pass"], ids=["sleeps", "closes its socket", "computes"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(CLOSES, id="closes its socket"),
+        pytest.param(SLEEPS, id="sleeps", marks=HANGING),
+        pytest.param("while True: pass", id="computes", marks=HANGING),
+    ],
+)
 def test_answers_that_hang_leave_time_for_the_others(body, tmp_path):
     made = answering(a=body, c=body)
     for cell in made["cells"]:

@@ -24,7 +24,7 @@ DEFINED_TWICE = "`{}` is defined {} times in the notebook; the last definition c
 WITH_HELPERS = (
     "This answer uses {}, which is not right yet. With a right one in its place this answer is right, and that counts."
 )
-AS_CHECKED = "This answer is right where all your cells up to the check run, and that counts. Lines that it needs: {}."
+AS_CHECKED = "This answer is right where all your cells up to the check run, and that counts. Then these run, too: {}."
 MOST_LINES, LONGEST_LINE = 3, 60  # of a student's, in a remark
 WORD = re.compile(r"\w+")
 GPU = re.compile(r"cuda|mps|xpu")
