@@ -14,7 +14,7 @@ import pytest
 from course_utils.repository import ROOT
 from tests.support import bare_clone, browser, stored
 from tests.support.comparing import same_text
-from tests.support.page import LIVE, VALUES, by_keyboard, by_mouse, controls
+from tests.support.page import CHOSEN, LIVE, by_keyboard, by_mouse, controls
 
 pytestmark = browser.needs_chromium
 ONCE = "03_hiding_the_future"  # its figure has controls of several kinds
@@ -141,9 +141,9 @@ def see_alive(page, numbers):
         shown.locator(f"{LIVE} .said:not(:empty)").wait_for(timeout=SECONDS * 1000)
         for change in (by_keyboard, by_mouse):
             for kind, control in controls(shown):
-                before = shown.locator(LIVE).evaluate(VALUES)
+                before = shown.locator(LIVE).evaluate(CHOSEN)
                 change(page, kind, control)
-                after = shown.locator(LIVE).evaluate(VALUES)
+                after = shown.locator(LIVE).evaluate(CHOSEN)
                 assert change is by_mouse or after != before, f"cell {number}: {kind} does not hear {change.__name__}"
         assert shown.locator(f"{LIVE} svg text").count() > 10
         shown.get_by_role("button", name="put everything back").click()

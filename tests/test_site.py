@@ -15,7 +15,7 @@ from course_utils.site import folded, glossary
 from course_utils.site.build import build
 from tests.support import browser, page, stored
 from tests.support.ledger import VALUES
-from tests.support.page import LIVE, VALUES, by_keyboard, by_mouse, controls
+from tests.support.page import CHOSEN, LIVE, by_keyboard, by_mouse, controls
 
 LEARNERS = {path.stem: stored.read(path) for path in stored.PATHS if path.parent.name == "notebooks"}
 WORDS = {topic: stored.prose(notebook) for topic, notebook in LEARNERS.items()}
@@ -172,9 +172,9 @@ def test_every_figure_moves(name, shown):
     for figure in figures:
         for change in (by_keyboard, by_mouse):
             for kind, control in controls(figure):
-                before = figure.evaluate(VALUES)
+                before = figure.evaluate(CHOSEN)
                 change(opened, kind, control)
-                assert change is by_mouse or figure.evaluate(VALUES) != before, f"{kind} does not hear the keyboard"
+                assert change is by_mouse or figure.evaluate(CHOSEN) != before, f"{kind} does not hear the keyboard"
 
 
 @browser.needs_chromium

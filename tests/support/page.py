@@ -13,7 +13,7 @@ STATE = """() => Object.fromEntries([...document.querySelectorAll("[data-control
   return [control.dataset.control, radios.length ? radios.findIndex(radio => radio.checked)
     : input.type === "checkbox" ? input.checked : +input.value];
 }))"""
-VALUES = """live => [...live.querySelectorAll("select, input")]
+CHOSEN = """live => [...live.querySelectorAll("select, input")]
     .map(input => ["radio", "checkbox"].includes(input.type) ? input.checked : input.value).join()"""
 PICTURE = '() => [...document.querySelectorAll(".course-live svg text")].map(text => text.textContent).join(" | ")'
 
