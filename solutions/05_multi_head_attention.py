@@ -249,8 +249,8 @@ answer("Q5.1", "c")
 #
 # ## One matrix for all heads
 #
-# With many heads the wrapper calls many small layers. Can one large matrix do the work of many small ones? To tell the
-# dimensions apart we take 3 heads with 4 numbers each. `nn.Linear` stores one *row* per output, so we stack the heads'
+# With many heads the wrapper calls many small layers. Can one large matrix do the work of many small ones, and its result
+# be shared out among the heads? That is a **weight split**. To tell the dimensions apart we take 3 heads with 4 numbers each. `nn.Linear` stores one *row* per output, so we stack the heads'
 # matrices on top of each other and apply the tall one to the whole batch.
 
 # %% name="three-heads"

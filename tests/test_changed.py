@@ -110,7 +110,7 @@ def test_changed_code_runs_its_notebook_and_no_other(clone):
     notebooks, tests, options = chosen(clone)
     assert notebooks == {SOLVED} and options == ["--chapters=03"]
     assert {"test_notebooks.py", "test_ledger.py", "test_exercises.py", "test_browser.py", "test_grader.py"} <= tests
-    assert not {"test_attention.py", "test_pictures.py", "test_platforms.py"} & tests
+    assert not {"test_attention.py", "test_pictures.py", "test_comparing.py"} & tests
 
 
 def test_other_chapters_tests_are_left_out_only_where_nothing_else_changed(clone):

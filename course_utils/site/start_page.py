@@ -24,8 +24,9 @@ def live_figure(topic):
 
 def row(topic):
     """A chapter's row in the table."""
-    course = notebook(topic)["metadata"]["course"]
-    return f"| [{int(topic[:2])} · {course['title']}]({topic}.ipynb) | {course['summary']} | {course['minutes']} |"
+    about = notebook(topic)["metadata"]
+    course, minutes = about["course"], about["source"]["minutes"]
+    return f"| [{int(topic[:2])} · {course['title']}]({topic}.ipynb) | {course['summary']} | {minutes} |"
 
 
 def notebook(topic):
