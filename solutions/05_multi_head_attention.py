@@ -368,7 +368,7 @@ print("\nSecond head:\n", a[0, 1] @ a[0, 1].T)
 # %% name="question-5-3"
 answer("Q5.3", "a")
 
-# %% name="weights-per-head"
+# %% name="weights-per-head-live"
 keys = (batch @ stacked(three_heads, "W_key").T).view(2, 6, 3, 4).transpose(1, 2)
 values = (batch @ stacked(three_heads, "W_value").T).view(2, 6, 3, 4).transpose(1, 2)
 future = torch.triu(torch.ones(6, 6), diagonal=1).bool()  # True above the diagonal: hidden
@@ -377,7 +377,7 @@ weights = torch.softmax(scores / 4**0.5, dim=-1)  # (2, 3, 6, 6), every row sums
 live.show_attention(weights[0], tokens, scores=scores[0])
 
 # %% [markdown]
-# One sentence, three matrices of weights. They differ by little, since these heads are untrained. The (6, 6) mask fits
+# The message: one sentence, three matrices of weights. They differ by little, since these heads are untrained. The (6, 6) mask fits
 # all heads and sequences, since PyTorch repeats it.
 #
 # **Step 4: merge.** Mix the values head by head, then run backwards: transpose, and join the last two dimensions.

@@ -220,8 +220,8 @@ def test_forged_replies_with_the_right_numbers_would_be_right(sandbox):
         ("exit()", "SystemExit"),
     ],
 )
-def test_a_result_that_is_none_is_told_in_a_sentence(sandbox, value, words):
-    _, judged = result(sandbox, f"{IN_THE_FUNCTION}    return {value}")
+def test_a_result_that_is_none_is_told_in_a_sentence(best, value, words):
+    _, judged = result(best, f"{IN_THE_FUNCTION}    return {value}")
     assert judged.status == "not yet" and words in judged.message
 
 

@@ -182,7 +182,7 @@ def test_every_figure_moves(name, shown):
 def test_every_question_answers_and_every_exercise_keeps_its_answer_until_asked(name, shown):
     opened = shown(name)
     asked = [question for question in QUESTIONS.values() if f"Question {question.id[1:]}." in WORDS[name]]
-    assert asked
+    assert asked or "notes" in name
     for question in asked:
         for letter, said in question.said.items():
             choice = opened.locator(f"#{folded.place(question.id, letter)}")

@@ -25,6 +25,5 @@ def main(arguments):
             arguments = [*options, *reasons, *arguments]
             workers = 1 if len(reasons) <= FEW else workers
     parallel = ["-n", str(workers)] if workers > 1 else []
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # the workers take up the cores; more threads only get in their way
     os.chdir(ROOT)
     environment.take_over([python, "-m", "pytest", *parallel, *arguments])
