@@ -44,6 +44,7 @@ from tests.support.sandboxes import (
     SECONDS,
     WRONG,
     alive,
+    best,
     descendants,
     look,
     result,
@@ -52,7 +53,7 @@ from tests.support.sandboxes import (
 )
 from tests.support.walls import ALL, Weakened
 
-__all__ = ["sandbox"]  # a fixture; pytest finds it by its name
+__all__ = ["best", "sandbox"]  # fixtures; pytest finds them by their names
 
 
 @pytest.fixture(scope="module")
