@@ -40,7 +40,7 @@ def write_sources(folder):
     first = glossary.link({int(topic[:2]): page for topic, page in pages.items()})
     for topic, page in pages.items():
         nbformat.write(page, folder / f"{topic}.ipynb")
-        shutil.copy(ROOT / "notebooks" / f"{topic}.ipynb", folder / "downloads")
+        shutil.copy(chapter_page.place("notebooks", topic), folder / "downloads")
     texts = {
         "ways": links.link_page(address),
         "index": start_page.page(topics),

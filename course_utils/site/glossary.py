@@ -4,6 +4,7 @@ import re
 import tomllib
 
 from course_utils.repository import ROOT
+from course_utils.site import chapter_page
 
 # what no link may go into: headings, code, links, formulas, bold words
 CLOSED = r"^#.*$|`[^`]*`|!?\[[^\]]*\]\([^)]*\)|\$\$.+?\$\$|\$[^$]+\$|\*\*[^*]+\*\*"
@@ -77,7 +78,7 @@ def link_one(name, patterns, cells):
 
 def mark(number, cell):
     """Make a cell a place to link to, once, and return its name."""
-    place = f"chapter-{number}-{cell.id}"
+    place = chapter_page.anchor(number, cell.id)
     if "place" not in cell.metadata:
         cell.metadata.place = place
         cell.source = f"({place})=\n{cell.source}"

@@ -3,6 +3,7 @@
 import json
 
 from course_utils.repository import ROOT
+from course_utils.site import chapter_page
 
 FIGURE, CHAPTERS, TREE = "<!-- figure -->", "<!-- chapters -->", "<!-- contents -->"
 
@@ -31,4 +32,4 @@ def row(topic):
 
 def notebook(topic):
     """A learner's stored notebook."""
-    return json.loads((ROOT / "notebooks" / f"{topic}.ipynb").read_text(encoding="utf-8"))
+    return json.loads(chapter_page.place("notebooks", topic).read_text(encoding="utf-8"))
