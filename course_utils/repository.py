@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+NOTES = 99  # what stands in a chapter's place for the notes, which come last
 
 
 def sources():

@@ -18,6 +18,7 @@ PINNED = re.compile(r"""^(repository = )["'].*?["']""", re.MULTILINE)  # in pypr
 SETUP = re.compile(r'^REPOSITORY = ".*?"', re.MULTILINE)  # in a setup cell
 INSTALL = re.compile(r"(?<=%pip install -q --no-deps )\S+$", re.MULTILINE)  # there, too
 NEWEST = "git+https://github.com/{REPOSITORY}"
+TITLE = r"# (?:Chapter |Notes$).*\n"  # below it stands the button
 
 
 def set_everywhere(name):
@@ -67,7 +68,7 @@ def stamp(text, path, name, comment=""):
         text = INSTALL.sub(wheel(name), text)
     blank = comment.rstrip() + "\n"
     if name:
-        title = re.compile(rf"^{comment}# Chapter .*\n{blank}", re.MULTILINE)
+        title = re.compile(rf"^{comment}{TITLE}{blank}", re.MULTILINE)
         text = title.sub(lambda found: f"{found[0]}{comment}{badge(path, name)}\n{blank}", text, count=1)
     return text
 
@@ -143,14 +144,19 @@ def chapter_table(name):
     """The README's table of chapters, with links that work on GitHub and, once there is an address, on Colab."""
     lines = ["| chapter | what it is about | minutes | solved |", "| --- | --- | --- | --- |"]
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        about = json.loads(path.read_text(encoding="utf-8"))["metadata"]
-        course, minutes = about["course"], about["source"]["minutes"]
+        title, summary, minutes = about(path)
         place = f"notebooks/{path.name}"
-        title = f"[{int(path.name[:2])} · {course['title']}]({place})"
-        if name:
-            title += f" {badge(place, name)}"
-        lines.append(f"| {title} | {course['summary']} | {minutes} | [solved](solutions/{path.name}) |")
+        button = f" {badge(place, name)}" if name else ""
+        lines.append(f"| [{title}]({place}){button} | {summary} | {minutes} | [solved](solutions/{path.name}) |")
     return "\n".join(lines) + "\n"
+
+
+def about(path):
+    """(title with its number, summary, minutes) of the chapter in a stored notebook."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    heading = "".join(notebook["cells"][0]["source"]).partition("\n")[0]
+    summary, minutes = notebook["metadata"]["course"]["summary"], notebook["metadata"]["source"]["minutes"]
+    return heading.removeprefix("# ").removeprefix("Chapter "), summary, minutes
 
 
 HEAD = """\

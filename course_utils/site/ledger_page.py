@@ -39,8 +39,9 @@ def row(value):
 
 def where(value):
     """Which cell prints a value, or why none does."""
-    place = anchor(value.get("chapter"), value.get("cell"))
-    cell = f"[chapter {value['chapter']}](#{place})" if "cell" in value else ""
+    chapter = value.get("chapter")
+    name = "the notes" if chapter == repository.NOTES else f"chapter {chapter}"
+    cell = f"[{name}](#{anchor(chapter, value['cell'])})" if "cell" in value else ""
     if "cannot" not in value:
-        return cell or f"chapter {value['chapter']}"
+        return cell or name
     return f"not shown: {value['cannot']}; instead, {value['instead']}{f', {cell}' if cell else ''}"

@@ -2,6 +2,7 @@
 
 import json
 
+from course_utils.authoring import links
 from course_utils.repository import ROOT
 from course_utils.site import chapter_page
 
@@ -25,9 +26,8 @@ def live_figure(topic):
 
 def row(topic):
     """A chapter's row in the table."""
-    about = notebook(topic)["metadata"]
-    course, minutes = about["course"], about["source"]["minutes"]
-    return f"| [{int(topic[:2])} · {course['title']}]({topic}.ipynb) | {course['summary']} | {minutes} |"
+    title, summary, minutes = links.about(chapter_page.place("notebooks", topic))
+    return f"| [{title}]({topic}.ipynb) | {summary} | {minutes} |"
 
 
 def notebook(topic):

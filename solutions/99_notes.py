@@ -6,7 +6,7 @@
 # ---
 
 # %% [markdown]
-# # Chapter 9 · Notes
+# # Notes
 #
 # What serves for looking things up, rather than for learning in order: the sizes of GPT-2, counted part by part, the
 # messages of common errors, and two tables.
