@@ -19,7 +19,13 @@ def clone(tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
-@pytest.mark.parametrize("signals", [[signal.SIGTERM], [signal.SIGINT, signal.SIGINT]], ids=["kill", "Ctrl-C twice"])
+@pytest.mark.parametrize(
+    "signals",
+    [
+        pytest.param([signal.SIGTERM], id="kill"),
+        pytest.param([signal.SIGINT, signal.SIGINT], id="Ctrl-C twice", marks=pytest.mark.every_setting("another end")),
+    ],
+)
 def test_it_opens_the_first_chapter_and_stops_when_told_to(clone, signals):
     with server.lab(clone) as (process, address):
         first = sorted(path.name for path in stored.PATHS)[0]
@@ -39,13 +45,17 @@ def lab_command(clone, *options):
     return subprocess.run(command, cwd=clone, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("option", ["--nobrowser", "--ServerApp.prot=9000"])
+@pytest.mark.parametrize(
+    "option",
+    ["--nobrowser", pytest.param("--ServerApp.prot=9000", marks=pytest.mark.every_setting("other options of lab"))],
+)
 def test_an_option_that_does_not_exist_is_refused(option, clone):
     done = lab_command(clone, "--no-browser", option)
     assert done.returncode == 1 and f"no option {option.partition('=')[0]}." in done.stderr
     assert done.stderr.count("\n") == 1 and "http" not in done.stdout
 
 
+@pytest.mark.every_setting("other options of lab")
 def test_verbose_shows_what_jupyterlab_says(clone):
     with server.lab(clone, "--verbose"):
         assert "jupyterlab | extension was successfully loaded" in (clone / "lab.log").read_text()
@@ -56,10 +66,10 @@ def test_what_a_learner_changed_stays_and_new_chapters_appear(clone, monkeypatch
     monkeypatch.setattr(lab, "WORK", clone / "work")
     (first, *_) = lab.copy_chapters()
     (clone / "work" / first).write_text("mine")
-    (clone / "notebooks" / "99_new.ipynb").write_text("new")
-    assert lab.copy_chapters()[-1] == "99_new.ipynb"
+    (clone / "notebooks" / "99_zoo.ipynb").write_text("new")
+    assert lab.copy_chapters()[-1] == "99_zoo.ipynb"
     assert (clone / "work" / first).read_text() == "mine"
-    assert (clone / "work" / "99_new.ipynb").read_text() == "new"
+    assert (clone / "work" / "99_zoo.ipynb").read_text() == "new"
 
 
 def test_only_copies_that_nobody_changed_are_signed(clone, monkeypatch):

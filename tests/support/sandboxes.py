@@ -1,5 +1,7 @@
 """Sandboxes for the tests, one for each way of protection that this machine offers."""
 
+import contextlib
+import glob
 import os
 import sys
 
@@ -65,13 +67,12 @@ def look(sandbox, *cells):
 
 
 def descendants(process):
-    """Numbers of all processes below this one."""
-    try:
-        with open(f"/proc/{process}/task/{process}/children") as file:
-            children = [int(number) for number in file.read().split()]
-    except FileNotFoundError:
-        return []
-    return children + [further for child in children for further in descendants(child)]
+    """Numbers of all processes below this one, whichever of its threads has started them."""
+    found = []
+    for thread in glob.glob(f"/proc/{process}/task/*/children"):
+        with contextlib.suppress(OSError), open(thread) as file:
+            found += [int(number) for number in file.read().split()]
+    return found + [further for child in found for further in descendants(child)]
 
 
 def alive(process):
