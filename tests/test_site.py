@@ -19,11 +19,16 @@ from tests.support.page import CHOSEN, LIVE, by_keyboard, by_mouse, controls
 
 LEARNERS = {path.stem: stored.read(path) for path in stored.PATHS if path.parent.name == "notebooks"}
 WORDS = {topic: stored.prose(notebook) for topic, notebook in LEARNERS.items()}
-ONCE = {"index", "03_hiding_the_future"}
-PAGES = [
-    pytest.param(name, id=name, marks=() if name in ONCE else pytest.mark.every_setting("every page of the site"))
-    for name in ["index", *LEARNERS, "ways", "glossary", "ledger", "search"]
-]
+NAMES = ["index", *LEARNERS, "ways", "glossary", "ledger", "search"]
+
+
+def pages(*once):
+    """All pages, as parameters of a test; those that are not named in every setting only."""
+    other = pytest.mark.every_setting("every page of the site")
+    return [pytest.param(name, id=name, marks=() if name in once else other) for name in NAMES]
+
+
+PAGES = pages("index", "03_hiding_the_future")
 LARGEST = 2_000_000  # bytes of a chapter, beside what all pages share
 WIDTHS = [360, 820, 1440]
 
@@ -152,7 +157,7 @@ def test_every_word_and_symbol_of_the_glossary_is_linked_from_a_chapter_and_back
 
 
 @browser.needs_chromium
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", pages("index"))  # a chapter takes half a minute
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(name, shown):
     for width in WIDTHS:
         opened = shown(name, width)
