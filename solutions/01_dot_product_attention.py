@@ -14,7 +14,7 @@
 # * say when attention picks out one word, and when it averages over all of them;
 # * write attention in three lines of PyTorch, and embeddings with which a sentence is read as you want it.
 #
-# **Time.** About 80 minutes, exercises included. **You need** Python, and of PyTorch: making a tensor, reading its
+# **Time.** About 75 minutes, exercises included. **You need** Python, and of PyTorch: making a tensor, reading its
 # shape, picking rows, `@` and `.T`. Of mathematics: vectors, sums, the exponential function.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
@@ -426,18 +426,6 @@ print("Previous 2nd context vector:", context_2)
 
 # %% [markdown]
 # Row 2 is the context vector that the loop made. All six rows look alike, since all six rows of weights did.
-#
-# One of the texts behind this course quotes the weights of "journey" as 0.14, 0.24, 0.23, **0.13**, 0.11, 0.16, and
-# says that they sum to 1.
-
-# %% name="rounding"
-quoted = [0.14, 0.24, 0.23, 0.13, 0.11, 0.16]
-print(f"quoted:  sum {sum(quoted):.2f}")
-print("rounded:", [round(weight, 2) for weight in weights_2.tolist()])
-
-# %% [markdown]
-# They sum to 1.01. That could be rounding alone, but it tells us to look: the fourth weight is 0.1240, which rounds to
-# 0.12. Summing a row is the cheapest check there is.
 
 # %% [markdown]
 # ### Exercise 1.3 · Attention in one function

@@ -14,7 +14,7 @@
 # * design a head that reads only what came before: an average so far, a share, "has this occurred already?";
 # * prove, for a layer that you did not write, that nothing leaks.
 #
-# **Time.** About 90 minutes, exercises included. **You need** chapters 1 and 2: scores, softmax, queries, keys, values.
+# **Time.** About 85 minutes, exercises included. **You need** chapters 1 and 2: scores, softmax, queries, keys, values.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
 
@@ -79,12 +79,9 @@ number_of = {character: number for number, character in enumerate(characters)}
 numbers = [number_of[character] for character in text]
 print(numbers)
 print("".join(characters[number] for number in numbers))  # and back
-pieces = ["But", "they", "were", "all", "of", "them", "dece", "ived", "."]
-print(len(set(pieces)))
 
 # %% [markdown]
-# 35 characters, 19 different ones, the space first. Large models use words and pieces of words, as in the last lines.
-# (The post counts 8 different pieces; with the full stop there are 9.)
+# 35 characters, 19 different ones, the space first. Large models use words and pieces of words.
 #
 # What does a model learn from "But they"? After each token it has to say what comes next.
 
@@ -415,19 +412,6 @@ for hidden_score in [10.0, 80.0, 200.0]:
 # %% [markdown]
 # At 200 the visible weights are too small for a 32-bit float, become 0, and 0 divided by 0 is `nan`. Masking before
 # softmax never looks at the hidden score.
-#
-# A condensed notebook among our sources masks the scores of raw embeddings, and then divides by the root of the size of
-# its `keys`. We do the same.
-
-# %% name="raw-scores"
-raw_scores = (inputs @ inputs.T).masked_fill(future, -torch.inf)  # (6, 3) @ (3, 6) -> (6, 6)
-print(raw_scores)
-print(torch.softmax(raw_scores / keys.shape[-1]**0.5, dim=-1))
-
-# %% [markdown]
-# What have `keys` to do with these scores? Nothing: they are left over from another section and have two numbers each;
-# the vectors compared here have three. In a notebook every name lives on. Take the size from the tensor that entered
-# the product.
 #
 # ## When True means keep
 #
