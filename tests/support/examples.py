@@ -72,7 +72,7 @@ def of_figures():
             f'Key "cat": score {scores[0, 1]:.4f}, divided {scores[0, 1] / 2:.4f}, '
             f"weight {torch.softmax(scores[0] / 2, dim=-1)[1]:.4f}",
         ),
-        "show_shape_walk": ((x, 2, TOKENS), "with transpose, block 2", 1, 0, f'"cat", head 2: {x[1, 2]:.4f}'),
+        "show_shape_walk": ((x, 2, TOKENS), "with transpose, block 1", 1, 0, f'"cat", head 1: {x[1, 2]:.4f}'),
     }
 
 
