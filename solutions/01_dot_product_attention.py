@@ -14,7 +14,7 @@
 # * say when attention picks out one word, and when it averages over all of them;
 # * write attention in three lines of PyTorch, and embeddings with which a sentence is read as you want it.
 #
-# **Time.** About 75 minutes, exercises included. **You need** Python, and of PyTorch: making a tensor, reading its
+# **Time.** About 80 minutes, exercises included. **You need** Python, and of PyTorch: making a tensor, reading its
 # shape, picking rows, `@` and `.T`. Of mathematics: vectors, sums, the exponential function.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
@@ -36,6 +36,7 @@ from torch.autograd.functional import jacobian
 
 from course_utils import live, pictures
 from course_utils.checking import answer, check, hint, progress, solution
+from course_utils.layer_drawing import show_layer
 
 # %% [markdown]
 # ## A word that cannot be understood alone
@@ -426,6 +427,13 @@ print("Previous 2nd context vector:", context_2)
 
 # %% [markdown]
 # Row 2 is the context vector that the loop made. All six rows look alike, since all six rows of weights did.
+
+# %% name="layer-drawing" shows="Drawing of the data flow, from top to bottom. The inputs, T tokens of d_in numbers, serve as queries, keys and values. Queries times keys are scores, T by T; softmax makes weights of them, T by T; a weighted sum of the values gives the context, T by d_in."
+show_layer("scores")
+
+# %% [markdown]
+# The message: scores say who fits whom, softmax makes shares of them, and the shares mix the values. This drawing
+# grows: each chapter up to the fifth adds the part that it makes.
 
 # %% [markdown]
 # ### Exercise 1.3 · Attention in one function

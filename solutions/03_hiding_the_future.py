@@ -14,7 +14,7 @@
 # * design a head that reads only what came before: an average so far, a share, "has this occurred already?";
 # * prove, for a layer that you did not write, that nothing leaks.
 #
-# **Time.** About 85 minutes, exercises included. **You need** chapters 1 and 2: scores, softmax, queries, keys, values.
+# **Time.** About 90 minutes, exercises included. **You need** chapters 1 and 2: scores, softmax, queries, keys, values.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
 
@@ -38,6 +38,7 @@ from torch.autograd.functional import jacobian
 from course_utils import live, pictures
 from course_utils.attention import SelfAttention_v2
 from course_utils.checking import answer, check, hint, progress, review, solution
+from course_utils.layer_drawing import show_layer
 
 # %% [markdown]
 # ## From memory
@@ -91,7 +92,7 @@ for t in range(8):
 
 # %% [markdown]
 # One row of eight tokens holds eight exercises, and all can be done at once. The trouble: the answer to the first, "u",
-# stands in the same row, one place to the right. A model that may look there learns to copy, not to predict.
+# stands in the same row, one position to the right. A model that may look there learns to copy, not to predict.
 #
 # ## The plainest mix: an average
 #
@@ -149,8 +150,11 @@ print(running)
 
 # %% [markdown]
 # The first row is the first token unchanged, 0.2961. The second, 0.5070, lies halfway between 0.2961 and 0.7179. The
-# last row is the average of all eight, 0.6291 as before. A head with equal scores and a mask computes the **average so
-# far**.
+# last row is the average of all eight, 0.6291 as before.
+#
+# Attention with one set of queries, keys and values is called a **head**. So a head with equal scores and a mask
+# computes the **average so far**. (The mask is there for learning. When a finished model writes, its last token
+# has no future to hide.)
 
 # %% [markdown]
 # ### Exercise 3.1 · Running averages by a matrix product
@@ -276,8 +280,8 @@ live.try_head(my_strict_weights, "<s> a b a c b a")
 # %% [markdown]
 # ## A head on a batch
 #
-# A set of query, key and value layers is called a **head**, and the size of its vectors `head_dim`. Here is one with
-# random layers, from 32 numbers per token to 16. In a batch, only the last two dimensions of the keys are swapped.
+# Here is a head with random layers, from 32 numbers per token to 16; the size of its vectors is called `head_dim`. In a
+# batch, only the last two dimensions of the keys are swapped.
 
 # %% name="head"
 torch.manual_seed(123)
@@ -391,7 +395,14 @@ pictures.show_weights(
 
 # %% [markdown]
 # The message: a hatched cell is not a small weight, it is no weight. Each row spreads the same total, 1.00, over one
-# word more than the row above.
+# word more than the row above. And where the mask stands in the whole layer:
+
+# %% name="layer-drawing" shows="The drawing of chapter 2, now for a batch of B sequences, with one new box: between the scores and the division, hide the future by minus infinity. No shape changes."
+show_layer("mask")
+
+# %% [markdown]
+# The message: it stands between the scores and softmax, and changes no shape. The $B$ in front says that each sequence
+# of a batch goes through the same steps.
 #
 # The two ways agree, and they are one formula. With $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax divides every
 # $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and renormalising cancels it:

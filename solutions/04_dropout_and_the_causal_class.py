@@ -38,6 +38,7 @@ from torch import nn
 from course_utils import live, pictures
 from course_utils.attention import SelfAttention_v2
 from course_utils.checking import answer, check, hint, progress, review, solution
+from course_utils.layer_drawing import show_layer
 from course_utils.validation import check_dropout, check_input
 from course_utils.influence import influences
 
@@ -71,8 +72,8 @@ review()
 #
 # A model with many parameters may learn its training text by heart and do worse on new text: **overfitting**.
 # **Dropout** is a remedy that is often tried: at every training step, set randomly chosen numbers inside the model to
-# zero, so that nothing can rely on one of them always being there. Whether it helps depends on model and data. This
-# chapter shows what it does to attention, which is easier to get wrong than it looks.
+# zero, so that nothing can rely on one of them always being there. Whether it helps depends on model and data (chapter
+# 7 tries it). This chapter shows what it does to attention, which is easier to get wrong than it looks.
 #
 # We start from the causal weights of chapter 3: the same six words, the layers of chapter 2 with seed 789.
 
@@ -311,8 +312,13 @@ dropped_scores = dropped_scores.masked_fill(future, -torch.inf)
 print(torch.softmax(dropped_scores / keys.shape[-1]**0.5, dim=-1)[1])
 
 # %% [markdown]
-# "journey" still attends to both. A score of 0 is not a weight of 0: its exponential is 1. Dropout belongs after
-# softmax.
+# "journey" still attends to both. A score of 0 is not a weight of 0: its exponential is 1.
+
+# %% name="layer-drawing" shows="The drawing of chapter 3 with one new box: dropout in training, between softmax and the weighted sum of the values. No shape changes."
+show_layer("dropout")
+
+# %% [markdown]
+# The message: dropout belongs after softmax, just before the weights mix the values.
 #
 # ## In training, and afterwards
 #
@@ -374,8 +380,8 @@ check("4.3", MyDropout)
 # Two of the texts behind this course drop at a rate of 0.5 after `torch.manual_seed(123)` and print different masks: a
 # seed fixes where a generator starts, not how its numbers become coins, and that changed with PyTorch 2.7 (the
 # [notes](99_notes.ipynb) show how). Whatever a reader should see again is best drawn on the CPU. Both masks, rate, seed
-# and the switch between training and evaluation in one figure: which row sums can never be anything but 0 or 2 at a rate
-# of 0.5?
+# and the switch between training and evaluation in one figure: which row sums can never be anything but 0 or 2 at a
+# rate of 0.5?
 
 # %% name="dropout-live"
 live.show_dropout(weights, tokens, masked=future)

@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     summary: 26 errors to look up, masks side by side, GPT-2 counted, slips of the sources
+#     summary: 26 errors to look up, masks side by side, GPT-2 counted part by part
 #     title: Notes
 # ---
 
@@ -40,8 +40,8 @@ from course_utils.randomness import keep_mask_a
 # ## The error clinic
 #
 # Here are 26 errors: five from the end of Pascal Burume's guide, and what else people most often report or ask about.
-# Each is a broken cell that you can run, with its symptom, the reason and the fix. First a healthy attention with unequal
-# sizes, so that no mistake can pass for another size, and a helper that prints the end of an error's message.
+# Each is a broken cell that you can run, with its symptom, the reason and the fix. First a healthy attention with
+# unequal sizes, so that no mistake can pass for another size, and a helper that prints the end of an error's message.
 
 # %% name="clinic"
 @contextmanager
@@ -80,8 +80,8 @@ with fails():
 print("fixed:", torch.rand(2, 5, 768).view(2, 5, 12, 768 // 12).shape)
 
 # %% [markdown]
-# `768 // 7` is 109, and 7 × 109 is 763. **Fix:** a number of heads that divides the width. A class should say so itself, as
-# in the second message.
+# `768 // 7` is 109, and 7 × 109 is 763. **Fix:** a number of heads that divides the width. A class should say so
+# itself, as in the second message.
 
 # %% [markdown]
 # #### 2 · `super().__init__()` forgotten
@@ -145,13 +145,13 @@ print("fixed:", merged.shape)
 
 # %% name="clinic-5"
 with fails():
-    torch.rand(1024, 1024).masked_fill(torch.ones(512, 512).triu(1).bool()[:1024, :1024], -torch.inf)
+    torch.rand(1024, 1024).masked_fill_(torch.ones(512, 512).triu(1).bool()[:1024, :1024], -torch.inf)
 with fails():
     MultiHeadAttention(d_in, d_out, 512, 0.0, num_heads)(torch.rand(B, 1024, d_in))
 
 # %% [markdown]
-# A RuntimeError, not the guide's IndexError: a slice that reaches beyond the end is no error in Python. Our class says it
-# in words. **Fix:** a larger `context_length`, or a shorter text.
+# A RuntimeError, not the guide's IndexError: a slice that reaches beyond the end is no error in Python. Our class says
+# it in words. **Fix:** a larger `context_length`, or a shorter text.
 
 # %% [markdown]
 # #### 6 · The mask is not cut to the sentence
@@ -237,8 +237,8 @@ print("broken:", empty[0, 0, 0])
 print("fixed: ", empty.masked_fill(hidden, 0.0)[0, 0, 0])
 
 # %% [markdown]
-# 0 divided by 0. **Fix:** hide once more after softmax. Chapter 6's `masked_softmax` also fills with a finite number before
-# it, so that `set_detect_anomaly`, PyTorch's search for the origin of a `nan`, does not stop here.
+# 0 divided by 0. **Fix:** hide once more after softmax. Chapter 6's `masked_softmax` also fills with a finite number
+# before it, so that `set_detect_anomaly`, PyTorch's search for the origin of a `nan`, does not stop here.
 #
 # In `F.scaled_dot_product_attention` such a row is 0 on some devices and versions, `nan` on others (before 2.5 on all).
 # Safe everywhere: let an empty row see all keys, then put the zeros there yourself.
@@ -294,16 +294,15 @@ for filler in [0.0, 1e-9, torch.inf, -torch.inf]:
 
 # %% [markdown]
 # A score of 0, or nearly 0, is a score like any other, and gives 0.2200 to each future token; with $+\infty$ the row is
-# `nan`. **Fix:** `-torch.inf`, or the smallest number of the type. A "very small number" is not 1e-9, and not always -1e9:
+# `nan`. **Fix:** `-torch.inf`, or the smallest number of the type. A "very small number" is not 1e-9, and not always
+# -1e9:
 
 # %% name="smallest-numbers"
 for dtype in [torch.float32, torch.bfloat16, torch.float16]:
-    with fails():
-        filled = torch.zeros(2, dtype=dtype).masked_fill(torch.tensor([False, True]), -1e9)
-        print(f"{dtype}: stored as {filled[1]:.0f}, smallest {torch.finfo(dtype).min:.4g}")
-
-# %% [markdown]
-# float16 refuses.
+    try:
+        print(f"{dtype}: stored as {torch.zeros(1, dtype=dtype).masked_fill(future[0, 1], -1e9)[0]:.0f}")
+    except RuntimeError:
+        print(f"{dtype}: refused; the smallest is {torch.finfo(dtype).min:.0f}")
 
 # %% [markdown]
 # #### 14 · Softmax over the wrong axis
@@ -347,7 +346,7 @@ for name, factor in [("none", 1), ("times", 64**0.5), ("divided", 64**-0.5)]:
     print(f"{name:8}{torch.softmax(long_scores * factor, dim=-1).amax(dim=-1).mean():.3f}")
 
 # %% [markdown]
-# Without the division one key takes most of a row, 0.773; with a product nearly all, 0.983; with the division 0.081.
+# Without the division one key takes most of a row, 0.767; with a product nearly all, 0.969; with the division 0.080.
 # Where one key takes all, softmax hardly learns (chapter 2). **Fix:** divide, once. (`F.scaled_dot_product_attention`
 # divides by itself: do not do it twice.)
 
@@ -639,7 +638,7 @@ print(f"{biases:,} of {count_gpt2(12, 768):,}, which leaves {count_gpt2(12, 768)
 # %% [markdown]
 # ## Slips of the sources
 #
-# Every number that the five sources print is reproduced by the course, or it says why not. Four slips stand here, since
+# Every number that the five sources print is reproduced by the course, or it says why not. Some slips stand here, since
 # they teach nothing that the chapters need. The words and weights are those of chapters 1 and 3.
 
 # %% name="inputs"
@@ -670,8 +669,15 @@ print("rounded:", [round(weight, 2) for weight in weights_of_journey.tolist()])
 print(len({"But", "they", "were", "all", "of", "them", "dece", "ived", "."}))
 
 # %% [markdown]
-# With the full stop there are 9. A condensed notebook masks the scores of raw embeddings, then divides by the root of the
-# size of its `keys`:
+# With the full stop there are 9. A condensed notebook sets no seed before it draws its matrices, so its scores cannot
+# be drawn again. But its weights follow from them.
+
+# %% name="unseeded"
+print(torch.softmax(torch.tensor([1.2005, 1.6979, 1.6871, 0.9065, 1.0177, 1.0741]) / 2**0.5, dim=-1))
+
+# %% [markdown]
+# Digit for digit what it prints. Further on it masks the scores of raw embeddings, then divides by the root of
+# the size of its `keys`:
 
 # %% name="raw-scores"
 raw_scores = (inputs @ inputs.T).masked_fill(future_6, -torch.inf)  # (6, 3) @ (3, 6) -> (6, 6)
@@ -684,8 +690,8 @@ print(raw_weights)
 # notebook every name lives on: take the size from the tensor that entered the product.
 #
 # That notebook and Yu's page drop at the rate 0.5 after `torch.manual_seed(123)`, and print different masks. Neither is
-# wrong. The seed fixes where a generator starts, not how its numbers become coins. PyTorch 2.7 and later draw as chapter
-# 4 does; PyTorch 2.6 and earlier, on Intel CPUs, took one number as the start of another generator.
+# wrong. The seed fixes where a generator starts, not how its numbers become coins. PyTorch 2.7 and later draw as
+# chapter 4 does; PyTorch 2.6 and earlier, on Intel CPUs, took one number as the start of another generator.
 
 # %% name="keep-mask-b"
 MODULUS = 2**31 - 1  # of the generator MCG31m1 in Intel's MKL
