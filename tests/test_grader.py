@@ -6,6 +6,7 @@ import math
 import random
 import re
 import statistics
+from collections import Counter
 
 import pytest
 
@@ -87,14 +88,21 @@ def rounds(every):
             yield chapter, {answer.exercise: answer for answer in row if answer}
 
 
+more_answers = pytest.mark.every_setting("more answers, graded and checked")
+
+
 def agreements():
-    """(protection, chapter, {exercise: Answer}): many answers with the best protection, a row a chapter with others."""
-    seen = set()
-    for k, (chapter, row) in enumerate(rounds(every=10)):
-        yield pytest.param(BEST, chapter, row, id=f"{chapter}-{k}")
-        for way in OTHERS if chapter not in seen else []:
-            yield pytest.param(way, chapter, row, id=f"{chapter}-{k}-{way.name.lower()}", marks=other_way)
-        seen.add(chapter)
+    """(protection, chapter, {exercise: Answer}): a right row and a wrong one a chapter, and in every setting many more.
+
+    With another protection, a row a chapter.
+    """
+    seen = Counter()
+    for chapter, row in rounds(every=10):
+        place = seen[chapter]
+        yield pytest.param(BEST, chapter, row, id=f"{chapter}-{place}", marks=more_answers if place > 1 else ())
+        for way in OTHERS if not place else []:
+            yield pytest.param(way, chapter, row, id=f"{chapter}-{place}-{way.name.lower()}", marks=other_way)
+        seen[chapter] += 1
 
 
 @pytest.mark.parametrize("sandbox, chapter, row", list(agreements()), indirect=["sandbox"], scope="module")

@@ -53,12 +53,12 @@ class Asked:
     value: object
 
 
-def reply(scores, context=None, kinds=WORDS, wanted=BACK):
-    """What is said to a head with these scores on one sentence; context: as in Head."""
-    handed = wanted @ AGES[:, None]
-    reading = puzzles.Reading(WORDS, wanted, kinds, context=None if context is None else handed)
+def reply(scores, value=None, kinds=WORDS, wanted=BACK, visible=True):
+    """What is said to a head with these scores on one sentence; value: as in Head."""
+    head = puzzles.Head(scores, np.broadcast_to(visible, scores.shape), value)
+    reading = puzzles.Reading(WORDS, wanted, kinds, context=None if value is None else wanted @ AGES[:, None])
     reading.things["the age"], reading.things["the place"] = AGES, np.arange(COUNT) * 1.0
-    sentence = puzzles.behaves(lambda value, reading: puzzles.Head(scores, context), lambda: [reading])
+    sentence = puzzles.behaves(lambda value, reading: head, lambda: [reading])
     return sentence(Asked(None))
 
 
@@ -93,10 +93,14 @@ def test_a_head_with_query_and_key_swapped_hears_so():
 def test_what_is_hidden_is_never_part_of_a_cure():
     visible = np.tril(np.ones((COUNT, COUNT))) > 0
     wanted = np.eye(COUNT)
-    scores = np.where(visible, 20 * np.eye(COUNT)[[0, 0, 1, 2, 3, 4]], -np.inf)
-    assert "the token before it" in reply(scores, wanted=wanted)
-    scores = np.where(visible, -20 * np.eye(COUNT), -np.inf)
-    assert "other way round" in reply(scores, wanted=wanted)
+    scores = 20 * np.eye(COUNT)[[0, 0, 1, 2, 3, 4]]
+    assert "the token before it" in reply(scores, wanted=wanted, visible=visible)
+    assert "other way round" in reply(-20 * np.eye(COUNT), wanted=wanted, visible=visible)
+
+
+def test_a_question_to_the_hidden_future_that_is_right_when_turned_hears_so():
+    visible = np.tril(np.ones((COUNT, COUNT))) > 0
+    assert "query and key swapped" in reply(pointing(1), visible=visible)
 
 
 def test_a_head_that_does_it_hears_nothing_and_nan_rows_are_free():
@@ -129,9 +133,9 @@ def test_a_head_that_is_too_strict_for_an_average_hears_so():
     ],
 )
 def test_what_is_handed_on_instead_is_named(handed, words):
-    found = reply(pointing(-1), puzzles.softmax(pointing(-1)) @ handed)
+    found = reply(pointing(-1), handed)
     assert found.startswith("It looks where it should") and found.endswith(words) or words == "wanted" in found
-    assert reply(pointing(-1), puzzles.softmax(pointing(-1)) @ AGES[:, None]) is None
+    assert reply(pointing(-1), AGES[:, None]) is None
 
 
 @pytest.mark.parametrize(

@@ -56,9 +56,9 @@ FOREIGN = {
     "a complex tensor": torch.ones(2, dtype=torch.complex64),
     "a tensor of an unknown kind": torch.ones(2, dtype=torch.uint16),
     "a tensor too large": torch.zeros(1).expand(LARGEST_TENSOR + 1),
-    "a layer with a tensor": {"layer": {"d_in": torch.ones(2, 2)}},
     "a dict that is none": {"dict": [1, 2]},
     "a dict of nothing": {"dict": None},
+    "a dict of an unknown kind": {"layer": {}},
     "a dict of another form": {"dict": [], "other": ""},
     "a key that is no name": {1: 2},
 }
@@ -81,8 +81,6 @@ PLAIN = {
     "a scalar": torch.tensor(torch.inf),
     "a dict": {"dict": [["weights", None], [1, []], ["x", {"other": ""}]]},
     "a dict with numbers": {"dict": [["weights", torch.ones(2)], [None, 1.0]]},
-    "a layer": {"layer": {}},
-    "another layer": {"layer": {"num_heads": "two", "d_out": None}},
     "another thing": {"other": ""},
 }
 

@@ -55,10 +55,9 @@ def sentences_with_pronouns():
 
 
 def head_of_matrices(value, reading):
-    W_query, W_key, W_value = puzzles.three_matrices(value, len(AXES), 1)
+    matrices = puzzles.three_matrices(value, len(AXES), 1)
     x = np.array([PEOPLE[word] for word in reading.words], dtype=float)
-    scores = (x @ W_query) @ (x @ W_key).T / np.sqrt(W_key.shape[1])
-    return puzzles.Head(scores, puzzles.softmax(scores) @ x @ W_value)
+    return puzzles.head_of(x, *matrices, visible=True)
 
 
 LOOKUP = Exercise(

@@ -111,10 +111,9 @@ def letters_before(words):
 
 
 def head_that_remembers(value, reading):
-    W_query, W_key, W_value = puzzles.three_matrices(value, len(TOKENS), 1)
+    matrices = puzzles.three_matrices(value, len(TOKENS), 1)
     x, visible = letters_before(reading.words)
-    scores = np.where(visible, (x @ W_query) @ (x @ W_key).T / np.sqrt(W_key.shape[1]), -np.inf)
-    return puzzles.Head(scores, puzzles.softmax(scores) @ x @ W_value)
+    return puzzles.head_of(x, *matrices, visible)
 
 
 MEMORY = Exercise(

@@ -97,11 +97,9 @@ STACKS = ("W_query", "W_key", "W_value")
 
 
 def read_by(heads, reading):
-    """(weights (H, T, T), the value of each token (H, T, 1)) of a stack of heads on a sequence."""
-    W_query, W_key, W_value = heads
+    """What each of a stack of heads does with a sequence: a puzzles.Head each."""
     x, visible = chapter_3.letters_before(reading.words)
-    scores = (x @ W_query) @ np.swapaxes(x @ W_key, -2, -1) / np.sqrt(W_key.shape[-1])
-    return puzzles.softmax(np.where(visible, scores, -np.inf)), x @ W_value
+    return [puzzles.head_of(x, *matrices, visible) for matrices in zip(*heads)]
 
 
 def survives(case):
@@ -110,14 +108,29 @@ def survives(case):
         heads = stack_of(case.value)
     except ValueError as refused:
         return str(refused)
-    read = [(reading, *read_by(heads, reading)) for reading in chapter_3.sequences_of_letters()]
-    return wrong_without_dropout(read) or wrong_with_dropout(read)
+    tried = [(reading, read_by(heads, reading)) for reading in chapter_3.sequences_of_letters()]
+    if wrong := wrong_without_dropout(tried):
+        return wrong + misread_by_one(tried)
+    return wrong_with_dropout([(reading, *stacked(stack)) for reading, stack in tried])
 
 
-def wrong_without_dropout(read):
+def stacked(heads):
+    """(weights (H, T, T), the value of each token (H, T, 1)) of all heads."""
+    return np.stack([head.weights for head in heads]), np.stack([head.value for head in heads])
+
+
+def misread_by_one(tried):
+    """A sentence on where the first head that does not find copies looks instead, or ""."""
+    for number in range(len(tried[0][1])):
+        if wrong := puzzles.misread([(reading, heads[number]) for reading, heads in tried]):
+            return f" Head {number} alone: {wrong[0].lower()}{wrong[1:]}"
+    return ""
+
+
+def wrong_without_dropout(tried):
     """A sentence on the first letter that all heads together misjudge, or None."""
-    for reading, weights, values in read:
-        handed = (weights @ values).sum(axis=0)[1:, 0]
+    for reading, heads in tried:
+        handed = sum(head.context for head in heads)[1:, 0]
         again = reading.context[1:, 0] == 1
         if (wrong := (handed > 0.5) != again).any():
             row = int(np.argmax(wrong))

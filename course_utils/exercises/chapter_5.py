@@ -44,11 +44,9 @@ def placed(words):
 
 
 def head_that_looks_back(value, reading):
-    W_query, W_key, W_value = puzzles.three_matrices(value, len(LETTERS) + POSITIONS, len(LETTERS))
+    matrices = puzzles.three_matrices(value, len(LETTERS) + POSITIONS, len(LETTERS))
     x = placed(reading.words)
-    visible = np.tril(np.ones((len(x), len(x)))) > 0
-    scores = np.where(visible, (x @ W_query) @ (x @ W_key).T / np.sqrt(W_key.shape[1]), -np.inf)
-    return puzzles.Head(scores, puzzles.softmax(scores) @ x @ W_value)
+    return puzzles.head_of(x, *matrices, visible=np.tril(np.ones((len(x), len(x)))) > 0)
 
 
 LOOK_BACK = Exercise(

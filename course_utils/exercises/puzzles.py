@@ -42,15 +42,31 @@ class Reading:
 
 @dataclass(frozen=True)
 class Head:
-    """What a head does with a sentence. scores: (rows, T), -inf where hidden. context: (rows, d), or None."""
+    """What a head does with a sentence. scores, visible: (rows, T). value: what each word hands on, (T, d), or None."""
 
     scores: np.ndarray
-    context: np.ndarray | None = None
+    visible: np.ndarray
+    value: np.ndarray | None = None
 
     @property
     def weights(self):
         """(rows, T)."""
-        return softmax(self.scores)
+        return self.weights_with(self.scores)
+
+    @property
+    def context(self):
+        """(rows, d), or None."""
+        return None if self.value is None else self.weights @ self.value
+
+    def weights_with(self, scores):
+        """The weights that it would have with these scores."""
+        return softmax(np.where(self.visible, scores, -np.inf))
+
+
+def head_of(x, W_query, W_key, W_value, visible):
+    """The Head that three matrices make of the embeddings x (T, d_in). visible: (T, T), or True."""
+    scores = (x @ W_query) @ (x @ W_key).T / np.sqrt(W_key.shape[-1])  # (T, T)
+    return Head(scores, np.broadcast_to(visible, scores.shape), x @ W_value)
 
 
 def behaves(head, readings):
@@ -148,15 +164,14 @@ def quoted(reading, row):
 
 def habits(reading, head):
     """{what a head may do, whatever it reads: its weights}."""
-    visible = np.isfinite(head.scores)
-    rows, count = visible.shape
+    rows, count = head.visible.shape
     step = {"the first token alone": np.eye(1, count), "the last token alone": np.eye(1, count, count - 1)}
     own = {}
     if reading.askers is None:
         same = np.array([[a == b for b in reading.words] for a in reading.words])
         own = {
             "itself alone": np.eye(count),
-            "its own word alone": shared(same & visible),
+            "its own word alone": shared(same & head.visible),
             "the token before it": np.eye(count, k=-1),
             "the token after it": np.eye(count, k=1),
             "the token two before it": np.eye(count, k=-2),
@@ -166,7 +181,7 @@ def habits(reading, head):
 
 def evenness(reading, head):
     """The same for a head that chooses nobody; asked last, since scores that lie close together come near to it."""
-    return {"everyone alike": shared(np.isfinite(head.scores))}
+    return {"everyone alike": shared(head.visible)}
 
 
 def shared(visible):
@@ -195,25 +210,16 @@ def cure(tried):
     changes = [
         *[(TOO_CLOSE, lambda scores, times=times: scores * times) for times in FARTHER],
         *[(TOO_FAR, lambda scores, times=times: scores / times) for times in FARTHER],
-        (OTHER_WAY, negated),
-        *[(SWAPPED, turned)] * square,
+        (OTHER_WAY, np.negative),
+        *[(SWAPPED, np.transpose)] * square,
     ]
     for words, change in changes:
         if all(
-            (misplaced(softmax(change(head.scores)), reading.weights) <= MISPLACED).all() for reading, head in tried
+            (misplaced(head.weights_with(change(head.scores)), reading.weights) <= MISPLACED).all()
+            for reading, head in tried
         ):
             return words
     return None
-
-
-def negated(scores):
-    """The scores with the other sign; what is hidden stays hidden."""
-    return np.where(np.isfinite(scores), -scores, -np.inf)
-
-
-def turned(scores):
-    """The scores with query and key swapped; what is hidden stays hidden."""
-    return np.where(np.isfinite(scores), np.where(np.isfinite(scores.T), scores.T, 0), -np.inf)
 
 
 def by_kind(tried, wrong):

@@ -15,6 +15,7 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 
 from course_utils.grading.records import from_plain
+from course_utils.grading.sandbox import forked
 from course_utils.grading.sandbox.protection import Unprotected, environment
 from course_utils.repository import ROOT
 
@@ -106,11 +107,8 @@ class Process:
 
     def start(self):
         """Start the process and wait until it is ready. Raises Unprotected."""
-        options = {} if os.name == "nt" else {"start_new_session": True}  # Ctrl-C is for the main process to hear
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         words = "unsandboxed" if self.limits.unsandboxed else ""
-        command = [sys.executable, "-P", "-c", COMMAND, str(ROOT), words]
-        self.child = subprocess.Popen(command, env=os.environ | environment(), **pipes, **options)
+        self.child = as_fork(words) if sys.platform == "linux" else as_subprocess(words)
         ready = json.loads(self.child.stdout.readline() or "null")
         if self.ended:
             raise CancelledError
@@ -131,3 +129,27 @@ class Process:
                 with contextlib.suppress(OSError):
                     child.stdin.close()
                 self.child = None
+
+
+def as_fork(words):
+    """A process that grades and has torch loaded from the start."""
+    (tasks, to_it), (from_it, reports) = os.pipe(), os.pipe()
+    try:
+        child = forked.fork("course_utils.grading.serving", "serve_as_fork", [tasks, reports], forks=True, words=words)
+    except RuntimeError:
+        os.close(to_it)
+        os.close(from_it)
+        raise
+    finally:
+        os.close(tasks)
+        os.close(reports)
+    child.stdin, child.stdout = os.fdopen(to_it, "wb"), os.fdopen(from_it, "rb")
+    return child
+
+
+def as_subprocess(words):
+    """A process that grades, where there is no such thing as a fork with torch loaded."""
+    options = {} if os.name == "nt" else {"start_new_session": True}  # Ctrl-C is for the main process to hear
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    command = [sys.executable, "-P", "-c", COMMAND, str(ROOT), words]
+    return subprocess.Popen(command, env=os.environ | environment(), **pipes, **options)

@@ -111,7 +111,7 @@ def plain_difference(expected, got):
 def called(value):
     """What kind of value this is, in words."""
     if isinstance(value, dict):
-        return str(value.get("other") or ("a layer" if "layer" in value else "a dict"))
+        return str(value.get("other", "a dict"))
     if isinstance(value, torch.Tensor):
         return f"a tensor of shape {tuple(value.shape)}"
     if isinstance(value, list):  # replies hold tuples as lists
@@ -144,7 +144,7 @@ def described(arguments):
     few = sum(tensor.numel() for tensor in tensors) <= MOST_SHOWN
     words = {"generator": "a generator", "linear": "a linear layer"}
     return ", ".join(
-        words.get(next(iter(argument)), "the class")
+        words[next(iter(argument))]
         if isinstance(argument, dict)
         else f"shape {tuple(argument.shape)}"
         if isinstance(argument, torch.Tensor) and not few

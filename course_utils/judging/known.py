@@ -25,12 +25,9 @@ class Known:
                 rows.setdefault(block.shape[1], []).append(np.sort(block, axis=1))
                 owners.setdefault(block.shape[1], []).append(np.full(len(block), number))
                 tables.setdefault(shape, []).append(block)
-        self.rows = {
-            size: np.concatenate(found) for size, found in rows.items()
-        }  # (n, size), each in the order of size
-        self.owners = {
-            size: np.concatenate(found) for size, found in owners.items()
-        }  # (n,): which value each row is of
+        # (n, size), each in the order of size; (n,): which value each row is of
+        self.rows = {size: np.concatenate(found) for size, found in rows.items()}
+        self.owners = {size: np.concatenate(found) for size, found in owners.items()}
         self.unique = {size: np.unique(found, axis=0) for size, found in self.rows.items()}
         self.tables = {shape: np.concatenate(found) for shape, found in tables.items()}  # (n, size), as they are
         self.entries = np.unique(np.concatenate([[0.0], *(table.ravel() for table in self.unique.values())]))

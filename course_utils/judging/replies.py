@@ -1,8 +1,8 @@
 """Replies from a stranger's process, read once into what the judge knows: nothing in them is trusted before that.
 
 `read` gives a `Reply` for each call. Its values are None, truth values, numbers, texts, tensors, lists of these, and
-dicts as `calls.noted` makes them: {"dict": pairs}, {"layer": numbers} and {"other": words}. Anything else, wherever it
-stands, is Unreadable.
+dicts as `calls.noted` makes them: {"dict": pairs} and {"other": words}. Anything else, wherever it stands, is
+Unreadable.
 """
 
 from dataclasses import dataclass, field
@@ -115,8 +115,6 @@ def value(data, depth=0):
         pairs = value(data["dict"], depth + 1)
         demand(type(pairs) is list and all(type(pair) is list and len(pair) == 2 for pair in pairs))
         return {"dict": pairs}
-    if is_record(data, {"layer"}):
-        return {"layer": table(data["layer"], plain)}
     demand(is_record(data, {"other"}))
     return {"other": text(data["other"])}
 

@@ -25,5 +25,7 @@ def main(arguments):
             arguments = [*options, *reasons, *arguments]
             workers = 1 if len(reasons) <= FEW else workers
     parallel = ["-n", str(workers)] if workers > 1 else []
+    if parallel:  # workers that share the cores would wait for one another's threads
+        os.environ["OMP_NUM_THREADS"] = "1"
     os.chdir(ROOT)
     environment.take_over([python, "-m", "pytest", *parallel, *arguments])

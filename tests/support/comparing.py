@@ -43,13 +43,13 @@ def readable(page):
 
 
 def unpacked(letters):
-    """The numbers that `base.packed` packed, in words."""
+    """The numbers that `base.packed` packed, as figures print them: their last packed digit may move by two."""
     found, number = [], 0
     for letter in letters:
         bits = LETTERS.index(letter)
         number = 32 * number + bits % 32
         if bits < 32:
-            found.append(f"{number / 10000:.4f}")
+            found.append(f"{number / 10000:.3f}")
             number = 0
     return " ".join(found)
 

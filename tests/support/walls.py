@@ -4,9 +4,8 @@ The server of a `Weakened` sandbox first calls `take_down` here, in its own proc
 """
 
 import sys
-from unittest import mock
 
-from course_utils.grading.sandbox import protection
+from course_utils.grading.sandbox.inside import server
 from course_utils.grading.sandbox.protection import Protection
 from course_utils.grading.sandbox.sandbox import Sandbox
 
@@ -16,18 +15,20 @@ ALL = ("folders", "calls", "capabilities", "limits", "secrecy")
 class Weakened(Sandbox):
     """A sandbox whose server takes these walls down. Attacks on it must be harmless by themselves."""
 
+    SERVER = ("tests.support.walls", "serve")
+
     def __init__(self, *walls, way=Protection.LANDLOCK):
         super().__init__(way)
         self.walls = walls
 
-    def start(self):
-        with mock.patch.object(protection, "inside", self.inside):
-            super().start()
+    def arguments(self):
+        return super().arguments() | {"walls": self.walls}
 
-    def inside(self, function, whole=protection.inside, **arguments):
-        """The command that starts the server, with one step more."""
-        step = f"from tests.support import walls; walls.take_down(server, {self.walls}); getattr("
-        return [part.replace("getattr(", step, 1) for part in whole(function, **arguments)]
+
+def serve(walls, **arguments):
+    """Inside: take these walls down, then be the server."""
+    take_down(server, walls)
+    server.serve(**arguments)
 
 
 def take_down(server, walls):

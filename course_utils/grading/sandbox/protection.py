@@ -41,17 +41,20 @@ def protection():
 
 def works(way):
     """Whether a process can wall itself in here in this way."""
-    command = inside("probe", course=str(ROOT), protection=way.name, **sights())
+    command = inside("server", "probe", course=str(ROOT), protection=way.name, **sights())
     return subprocess.run(command, env=environment(), capture_output=True, timeout=60).returncode == 0
 
 
-def inside(function, **arguments):
-    """The command that starts a process with a function of `server`. Isolated: no user settings, no current folder."""
+def inside(module, function, **arguments):
+    """The command that starts a process with a function of a module in `inside`.
+
+    Isolated: no user settings, no current folder.
+    """
     code = (
-        "import json, sys; sys.path.insert(0, sys.argv[1]); from course_utils.grading.sandbox.inside import server; "
-        "getattr(server, sys.argv[2])(**json.loads(sys.argv[3]))"
+        f"import json, sys; sys.path.insert(0, sys.argv[1]); from course_utils.grading.sandbox.inside import {module}; "
+        f"{module}.{function}(**json.loads(sys.argv[2]))"
     )
-    return [sys.executable, "-I", "-B", "-c", code, str(ROOT), function, json.dumps(arguments)]
+    return [sys.executable, "-I", "-B", "-c", code, str(ROOT), json.dumps(arguments)]
 
 
 def environment():

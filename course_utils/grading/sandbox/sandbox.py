@@ -9,8 +9,8 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-from course_utils.grading.sandbox import importable, protection
-from course_utils.grading.sandbox.inside import server
+from course_utils.grading.sandbox import forked, importable, protection
+from course_utils.grading.sandbox.inside import forking, server
 from course_utils.grading.sandbox.protection import Protection, Unprotected
 from course_utils.judging import calls as asking
 from course_utils.judging import errors, serialize
@@ -20,7 +20,7 @@ LARGEST = 64_000_000  # bytes of an answer
 IDLING = 3  # times the seconds of computing, by the clock on the wall
 LEAST = 0.1  # seconds by the clock that every answer has
 LINGERING = 5  # seconds for a child that has closed its socket to end
-PATIENCE = 60  # seconds for the server to load torch, or to say how a child ended
+PATIENCE = 60  # seconds for the server to be ready, or to say how a child ended
 REFUSAL = (
     "This machine offers no protection against the code in submissions (it needs Linux, 5.12 or newer with user "
     "namespaces or 5.13 with Landlock, on x86-64 or arm64). Grade on one that does, or say that these answers may run "
@@ -54,6 +54,8 @@ class Sandbox:
     seconds: of computing for one exercise, so that a busy machine costs nobody a point; code that only waits is stopped
     after IDLING times that. memory: bytes for one exercise, beside torch itself.
     """
+
+    SERVER = ("course_utils.grading.sandbox.inside.server", "serve")
 
     def __init__(self, chosen=None, seconds=10, memory=2**30):
         self.protection = chosen or protection.protection()
@@ -184,7 +186,9 @@ class Sandbox:
 
     def ask_alone(self, request, patience):
         """`ask`, of a process that is not isolated from anything."""
-        command = protection.inside("alone", course=str(ROOT), packages=protection.packages(), seconds=self.seconds)
+        command = protection.inside(
+            "server", "alone", course=str(ROOT), packages=protection.packages(), seconds=self.seconds
+        )
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         with subprocess.Popen(command, env=protection.environment(), start_new_session=True, **pipes) as process:
             try:
@@ -212,23 +216,7 @@ class Sandbox:
         """Start the server and wait until it is ready."""
         self.control, theirs = socket.socketpair()
         with theirs:
-            command = protection.inside(
-                "serve",
-                control=theirs.fileno(),
-                course=str(ROOT),
-                packages=protection.packages(),
-                protection=self.protection.name,
-                memory=self.memory,
-                seconds=self.seconds,
-                **protection.sights(),
-            )
-            self.process = subprocess.Popen(
-                command,
-                env=protection.environment(),
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            self.process = forked.fork(*self.SERVER, [theirs.fileno()], **self.arguments())
         self.control.settimeout(PATIENCE)
         try:
             ready = self.control.recv(1)
@@ -238,11 +226,23 @@ class Sandbox:
             self.stop()
             raise RuntimeError(f"The sandbox did not start ({self.protection.name}). What it printed above says why.")
 
+    def arguments(self):
+        """What the server is told."""
+        return {
+            "control": forking.FIRST,
+            "course": str(ROOT),
+            "packages": protection.packages(),
+            "protection": self.protection.name,
+            "memory": self.memory,
+            "seconds": self.seconds,
+            **protection.sights(),
+        }
+
     def stop(self):
         """End the server, and with it every child."""
         if self.process:
             self.control.close()
-            end_group(self.process)
+            self.process.kill()
             self.process.wait()
             self.process = None
 

@@ -1,4 +1,4 @@
-"""Inside: the process that loads torch once, walls itself in, and forks a child for each exercise.
+"""Inside: the process that walls itself in, with torch loaded, and forks a child for each exercise.
 
 It never sees a submission: the grader hands it the end of a socket, and only the child reads what comes through. So no
 child finds in its memory what another student wrote. It speaks with the grader in single bytes and exit statuses.
@@ -60,7 +60,7 @@ def serve(control, course, packages, protection, folders, hidden, memory, second
 
 
 def withdraw(protection):
-    """The part of a protection that must come before torch, while this process is small."""
+    """The part of a protection that needs /proc, and that the rest is done in."""
     if protection == "NAMESPACES":
         isolation.new_namespaces()
 
@@ -135,8 +135,10 @@ def alone(course, packages, seconds):
     reply(replies, answer, request)
 
 
-def load(course, packages):
-    """Load torch and what runs an exercise, and forget where the course is. Returns `answering.answer`."""
+def ready(packages):
+    """Load torch and what runs an exercise, unless the process that this one was forked from has."""
+    if "torch" in sys.modules:
+        return
     sys.path += [folder for folder in packages if folder not in sys.path]
     import torch  # here: before, it could not be found
 
@@ -145,6 +147,13 @@ def load(course, packages):
     from course_utils.grading.sandbox.inside import answering  # here: it needs torch as it is set now
 
     answering.warm_up()
+
+
+def load(course, packages):
+    """Load torch and what runs an exercise, and forget where the course is. Returns `answering.answer`."""
+    ready(packages)
+    from course_utils.grading.sandbox.inside import answering  # here: it needs torch as it is set now
+
     sys.path.remove(course)
     for name in [name for name in sys.modules if name.partition(".")[0] == "course_utils"]:
         del sys.modules[name]
