@@ -377,9 +377,8 @@ check("4.3", MyDropout)
 # %% [markdown]
 # ### Every draw is another
 #
-# Two of the texts behind this course drop at a rate of 0.5 after `torch.manual_seed(123)` and print different masks: a
-# seed fixes where a generator starts, not how its numbers become coins, and that changed with PyTorch 2.7 (the
-# [notes](99_notes.ipynb) show how). Whatever a reader should see again is best drawn on the CPU. Both masks, rate, seed
+# A seed fixes where a generator starts, and so the mask. (Two of the texts behind this course print different masks for
+# one seed, since PyTorch 2.7 draws otherwise than before; the [notes](99_notes.ipynb) show both.) Both masks, rate, seed
 # and the switch between training and evaluation in one figure: which row sums can never be anything but 0 or 2 at a
 # rate of 0.5?
 
