@@ -195,12 +195,12 @@ def draw_maps(maps, tokens, title, *, keys, unit, colours, lowest, highest, mask
     all_axes = figure.subplots(1, count, squeeze=False)[0]
     names, key_names = numbered(tokens), numbered(keys)
     hidden = np.zeros(maps.shape[1:], dtype=bool) if masked is None else masked
-    for place, (axes, values) in enumerate(zip(all_axes, maps), start=1):
+    for head, (axes, values) in enumerate(zip(all_axes, maps)):
         image = axes.imshow(np.ma.masked_where(hidden, values), cmap=colours, vmin=lowest, vmax=highest)
         axes.patch.set(facecolor=HIDDEN, edgecolor=HATCH, hatch="///")
         axes.set_xticks(range(len(key_names)), key_names, rotation=35, ha="right", rotation_mode="anchor")
         axes.set_yticks(range(len(names)), names)
-        axes.set(xlabel="key (attended to)", ylabel="query (attends)", title=f"head {place}" if count > 1 else title)
+        axes.set(xlabel="key (attended to)", ylabel="query (attends)", title=f"head {head}" if count > 1 else title)
         if max(len(names), len(key_names)) <= LARGEST_WITH_NUMBERS:
             for (row, column), value in np.ndenumerate(values):
                 if not hidden[row, column]:
@@ -228,9 +228,7 @@ def luminance(colour):
 def numbered(tokens):
     """Token names, with their position behind those that occur more than once."""
     tokens = list(tokens)
-    return [
-        f"{token} ({place})" if tokens.count(token) > 1 else str(token) for place, token in enumerate(tokens, start=1)
-    ]
+    return [f"{token} ({position})" if tokens.count(token) > 1 else str(token) for position, token in enumerate(tokens)]
 
 
 def show(figure):

@@ -36,6 +36,7 @@ from torch.autograd.functional import jacobian
 
 from course_utils import live, pictures
 from course_utils.checking import answer, check, hint, progress, solution
+from course_utils.layer_drawing import show_layer
 
 # %% [markdown]
 # ## A word that cannot be understood alone
@@ -426,18 +427,13 @@ print("Previous 2nd context vector:", context_2)
 
 # %% [markdown]
 # Row 2 is the context vector that the loop made. All six rows look alike, since all six rows of weights did.
-#
-# One of the texts behind this course quotes the weights of "journey" as 0.14, 0.24, 0.23, **0.13**, 0.11, 0.16, and
-# says that they sum to 1.
 
-# %% name="rounding"
-quoted = [0.14, 0.24, 0.23, 0.13, 0.11, 0.16]
-print(f"quoted:  sum {sum(quoted):.2f}")
-print("rounded:", [round(weight, 2) for weight in weights_2.tolist()])
+# %% name="layer-drawing" shows="Drawing of the data flow, from top to bottom. The inputs, T tokens of d_in numbers, serve as queries, keys and values. Queries times keys are scores, T by T; softmax makes weights of them, T by T; a weighted sum of the values gives the context, T by d_in."
+show_layer("scores")
 
 # %% [markdown]
-# They sum to 1.01. That could be rounding alone, but it tells us to look: the fourth weight is 0.1240, which rounds to
-# 0.12. Summing a row is the cheapest check there is.
+# The message: scores say who fits whom, softmax makes shares of them, and the shares mix the values. This drawing
+# grows: each chapter up to the fifth adds the part that it makes.
 
 # %% [markdown]
 # ### Exercise 1.3 · Attention in one function

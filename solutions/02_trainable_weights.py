@@ -36,6 +36,7 @@ from torch import nn
 
 from course_utils import live, pictures
 from course_utils.checking import answer, check, hint, progress, review, solution
+from course_utils.layer_drawing import show_layer
 from course_utils.validation import check_input
 
 # %% [markdown]
@@ -97,7 +98,8 @@ for word, weight in zip(story, raw[story.index("she")].tolist()):
 # in finding her.
 #
 # The answer is a matrix per job. A vector times a matrix is a new vector, and the numbers in the matrix decide what
-# comes out. This is called a **projection**.
+# comes out. This is called a **projection**. (Numbers that are learned are called weights, too, as in this chapter's
+# title. Softmax makes *attention* weights.)
 #
 # $$q^{(i)} = x^{(i)}\,W_q, \qquad k^{(i)} = x^{(i)}\,W_k, \qquad v^{(i)} = x^{(i)}\,W_v$$
 #
@@ -253,17 +255,15 @@ print(context_2)
 #
 # Project, score, weigh with scaling, mix: this is **scaled dot-product attention**. When queries, keys and values all
 # come from the same sequence, it is called **self-attention**.
-#
-# A condensed notebook on the same steps prints other scores, since it sets no seed before it draws its matrices. They
-# cannot be drawn again. But its weights follow from its scores, and that we can check.
 
-# %% name="unseeded"
-given_scores = torch.tensor([1.2005, 1.6979, 1.6871, 0.9065, 1.0177, 1.0741])
-print(torch.softmax(given_scores / 2**0.5, dim=-1))
+# %% name="layer-drawing" shows="The drawing of chapter 1 with four new boxes. Three matrices, W_query, W_key and W_value, make queries and keys of d_k numbers and values of d_out numbers from the inputs. Between scores and softmax a box divides by the square root of d_k. The context is T by d_out."
+show_layer("projections")
 
 # %% [markdown]
-# Digit for digit the weights that it prints.
-#
+# The message: three matrices at the top, one division in the middle; the rest is chapter 1. Queries and keys must have
+# the same width, the values need not.
+
+# %% [markdown]
 # ## All queries at once, and a broken symmetry
 #
 # In chapter 1 "journey" scored against "one" exactly as "one" did against "journey". And now?

@@ -38,6 +38,7 @@ from torch.autograd.functional import jacobian
 from course_utils import live, pictures
 from course_utils.attention import SelfAttention_v2
 from course_utils.checking import answer, check, hint, progress, review, solution
+from course_utils.layer_drawing import show_layer
 
 # %% [markdown]
 # ## From memory
@@ -79,12 +80,9 @@ number_of = {character: number for number, character in enumerate(characters)}
 numbers = [number_of[character] for character in text]
 print(numbers)
 print("".join(characters[number] for number in numbers))  # and back
-pieces = ["But", "they", "were", "all", "of", "them", "dece", "ived", "."]
-print(len(set(pieces)))
 
 # %% [markdown]
-# 35 characters, 19 different ones, the space first. Large models use words and pieces of words, as in the last lines.
-# (The post counts 8 different pieces; with the full stop there are 9.)
+# 35 characters, 19 different ones, the space first. Large models use words and pieces of words.
 #
 # What does a model learn from "But they"? After each token it has to say what comes next.
 
@@ -94,7 +92,7 @@ for t in range(8):
 
 # %% [markdown]
 # One row of eight tokens holds eight exercises, and all can be done at once. The trouble: the answer to the first, "u",
-# stands in the same row, one place to the right. A model that may look there learns to copy, not to predict.
+# stands in the same row, one position to the right. A model that may look there learns to copy, not to predict.
 #
 # ## The plainest mix: an average
 #
@@ -152,8 +150,11 @@ print(running)
 
 # %% [markdown]
 # The first row is the first token unchanged, 0.2961. The second, 0.5070, lies halfway between 0.2961 and 0.7179. The
-# last row is the average of all eight, 0.6291 as before. A head with equal scores and a mask computes the **average so
-# far**.
+# last row is the average of all eight, 0.6291 as before.
+#
+# Attention with one set of queries, keys and values is called a **head**. So a head with equal scores and a mask
+# computes the **average so far**. (The mask is there for learning. When a finished model writes, its last token
+# has no future to hide.)
 
 # %% [markdown]
 # ### Exercise 3.1 · Running averages by a matrix product
@@ -279,8 +280,8 @@ live.try_head(my_strict_weights, "<s> a b a c b a")
 # %% [markdown]
 # ## A head on a batch
 #
-# A set of query, key and value layers is called a **head**, and the size of its vectors `head_dim`. Here is one with
-# random layers, from 32 numbers per token to 16. In a batch, only the last two dimensions of the keys are swapped.
+# Here is a head with random layers, from 32 numbers per token to 16; the size of its vectors is called `head_dim`. In a
+# batch, only the last two dimensions of the keys are swapped.
 
 # %% name="head"
 torch.manual_seed(123)
@@ -394,7 +395,14 @@ pictures.show_weights(
 
 # %% [markdown]
 # The message: a hatched cell is not a small weight, it is no weight. Each row spreads the same total, 1.00, over one
-# word more than the row above.
+# word more than the row above. And where the mask stands in the whole layer:
+
+# %% name="layer-drawing" shows="The drawing of chapter 2, now for a batch of B sequences, with one new box: between the scores and the division, hide the future by minus infinity. No shape changes."
+show_layer("mask")
+
+# %% [markdown]
+# The message: it stands between the scores and softmax, and changes no shape. The $B$ in front says that each sequence
+# of a batch goes through the same steps.
 #
 # The two ways agree, and they are one formula. With $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax divides every
 # $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and renormalising cancels it:
@@ -415,19 +423,6 @@ for hidden_score in [10.0, 80.0, 200.0]:
 # %% [markdown]
 # At 200 the visible weights are too small for a 32-bit float, become 0, and 0 divided by 0 is `nan`. Masking before
 # softmax never looks at the hidden score.
-#
-# A condensed notebook among our sources masks the scores of raw embeddings, and then divides by the root of the size of
-# its `keys`. We do the same.
-
-# %% name="raw-scores"
-raw_scores = (inputs @ inputs.T).masked_fill(future, -torch.inf)  # (6, 3) @ (3, 6) -> (6, 6)
-print(raw_scores)
-print(torch.softmax(raw_scores / keys.shape[-1]**0.5, dim=-1))
-
-# %% [markdown]
-# What have `keys` to do with these scores? Nothing: they are left over from another section and have two numbers each;
-# the vectors compared here have three. In a notebook every name lives on. Take the size from the tensor that entered
-# the product.
 #
 # ## When True means keep
 #

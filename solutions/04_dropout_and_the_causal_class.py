@@ -32,13 +32,13 @@ if "COLAB_RELEASE_TAG" in os.environ:
     print("On Colab, File > Save a copy in Drive keeps what you write.")
 
 # %% name="imports"
-import numpy as np
 import torch
 from torch import nn
 
 from course_utils import live, pictures
 from course_utils.attention import SelfAttention_v2
 from course_utils.checking import answer, check, hint, progress, review, solution
+from course_utils.layer_drawing import show_layer
 from course_utils.validation import check_dropout, check_input
 from course_utils.influence import influences
 
@@ -72,8 +72,8 @@ review()
 #
 # A model with many parameters may learn its training text by heart and do worse on new text: **overfitting**.
 # **Dropout** is a remedy that is often tried: at every training step, set randomly chosen numbers inside the model to
-# zero, so that nothing can rely on one of them always being there. Whether it helps depends on model and data. This
-# chapter shows what it does to attention, which is easier to get wrong than it looks.
+# zero, so that nothing can rely on one of them always being there. Whether it helps depends on model and data (chapter
+# 7 tries it). This chapter shows what it does to attention, which is easier to get wrong than it looks.
 #
 # We start from the causal weights of chapter 3: the same six words, the layers of chapter 2 with seed 789.
 
@@ -312,8 +312,13 @@ dropped_scores = dropped_scores.masked_fill(future, -torch.inf)
 print(torch.softmax(dropped_scores / keys.shape[-1]**0.5, dim=-1)[1])
 
 # %% [markdown]
-# "journey" still attends to both. A score of 0 is not a weight of 0: its exponential is 1. Dropout belongs after
-# softmax.
+# "journey" still attends to both. A score of 0 is not a weight of 0: its exponential is 1.
+
+# %% name="layer-drawing" shows="The drawing of chapter 3 with one new box: dropout in training, between softmax and the weighted sum of the values. No shape changes."
+show_layer("dropout")
+
+# %% [markdown]
+# The message: dropout belongs after softmax, just before the weights mix the values.
 #
 # ## In training, and afterwards
 #
@@ -370,39 +375,12 @@ check("4.3", MyDropout)
 # also works on a GPU.
 
 # %% [markdown]
-# ### One seed, two masks
+# ### Every draw is another
 #
-# Two of the texts behind this course drop at a rate of 0.5 after `torch.manual_seed(123)` and print different masks.
-# Neither is wrong. The seed fixes where a generator starts, not how its numbers become coins: PyTorch 2.7 and later
-# draw as `keep_mask_a` does, PyTorch 2.6 and earlier, on Intel CPUs, took one number from it as the start of another
-# generator.
-
-# %% name="keep-mask-b"
-MODULUS = 2**31 - 1  # of the generator MCG31m1 in Intel's MKL
-MULTIPLIER = 1132489760
-
-
-def keep_mask_b(shape, p, seed):
-    """The same as torch 2.6 and earlier drew it on Intel CPUs."""
-    mt19937 = np.random.RandomState(seed)  # torch seeds its generator in the same way
-    first = int(mt19937.randint(2**32, dtype=np.uint32))
-    x = first % MODULUS or 1
-    kept = []
-    for _ in range(torch.Size(shape).numel()):
-        kept.append(x / MODULUS < 1 - p)
-        x = MULTIPLIER * x % MODULUS
-    return torch.tensor(kept).view(shape)
-
-# %% name="dropout-raw-weights"
-mask_b = keep_mask_b((6, 6), p, seed=123)
-raw_scores = (inputs @ inputs.T).masked_fill(future, -torch.inf)  # (T, T), as in chapter 3
-raw_weights = torch.softmax(raw_scores / 2**0.5, dim=-1)  # (T, T)
-print(raw_weights * mask_b / (1 - p))
-
-# %% [markdown]
-# Entry by entry what the condensed notebook prints, 1.1888 in row 2, where mask A leaves nothing. Whatever a reader
-# should see again is best drawn on the CPU. Both masks, rate, seed and the switch between training and evaluation in
-# one figure: which row sums can never be anything but 0 or 2 at a rate of 0.5?
+# A seed fixes where a generator starts, and so the mask. (Two of the texts behind this course print different masks for
+# one seed, since PyTorch 2.7 draws otherwise than before; the [notes](99_notes.ipynb) show both.) Both masks, rate, seed
+# and the switch between training and evaluation in one figure: which row sums can never be anything but 0 or 2 at a
+# rate of 0.5?
 
 # %% name="dropout-live"
 live.show_dropout(weights, tokens, masked=future)
@@ -512,26 +490,15 @@ print("four words, first four rows:", torch.allclose(causal(inputs[:4]), context
 # Sentences keep to themselves. The order counts, since each word sees only those before it. And words that come later
 # change nothing for those before them.
 #
-# With *more* tokens than `context_length`, Pascal Burume's guide says, an `IndexError` comes. The lines without our
-# guard, and our class:
+# With *more* tokens than `context_length` the mask is too small, and our class says so.
 
-# %% name="too-long-unguarded"
-x_long = torch.rand(2, 1024, 768)  # (B, T, d_in)
-mask = torch.triu(torch.ones(512, 512), diagonal=1).bool()
-small = CausalAttention(d_in=768, d_out=64, context_length=512, dropout=0.0)
-for attempt in [
-    lambda: (x_long @ x_long.transpose(-2, -1)).masked_fill_(mask[:1024, :1024], -torch.inf),
-    lambda: small(x_long),
-]:
-    try:
-        attempt()
-    except (IndexError, RuntimeError, ValueError) as error:
-        print(f"{type(error).__name__}: {error}")
+# %% name="too-long"
+try:
+    causal(torch.rand(2, 8, 3))  # (B, T, d_in)
+except ValueError as error:
+    print(f"{type(error).__name__}: {error}")
 
 # %% [markdown]
-# It is a `RuntimeError`: a slice that reaches beyond the end is no error in Python, and the clash comes one step later.
-# Our class speaks of tokens and says what to do.
-#
 # Does the class leak? We ask as in chapter 3, and the layer of chapter 2 beside it.
 
 # %% name="count-dependencies"

@@ -37,6 +37,7 @@ from torch import nn
 from course_utils import live, pictures
 from course_utils.attention import CausalAttention
 from course_utils.checking import answer, check, hint, progress, review, solution
+from course_utils.layer_drawing import show_layer
 from course_utils.validation import check_dropout, check_heads, check_input
 from course_utils.influence import influences
 
@@ -70,11 +71,11 @@ review()
 #
 # All heads so far asked *what* a token is. None could ask *where* it stands: to them a sentence is a bag of words, cut
 # off by the mask. So we give each token its position. Here a token's vector is two blocks side by side: four numbers
-# for the letter, eight for the place, each with a single 1.
+# for the letter, eight for the position, each with a single 1.
 
 # %% name="positions"
 def placed(words):
-    """The vectors (T, 12) of up to 8 letters from a to d: which letter, then which place."""
+    """The vectors (T, 12) of up to 8 letters from a to d: which letter, then which position."""
     letters = torch.eye(4)[["abcd".index(word) for word in words]]  # (T, 4)
     return torch.cat([letters, torch.eye(8)[:len(words)]], dim=-1)  # (T, 4 + 8)
 
@@ -82,11 +83,11 @@ def placed(words):
 print(placed("ba"))
 
 # %% [markdown]
-# (Here place and letter have numbers of their own, which is easy to read. GPT-2 adds a learned vector per place to that
-# of the token; other models turn queries and keys by an angle that depends on the place.)
+# (Here position and letter have numbers of their own, which is easy to read. GPT-2 adds a learned vector per position
+# to that of the token; other models turn queries and keys by an angle that depends on the position.)
 #
-# With places a head can look **one token back**, and fetch the letter that stands there. Such heads exist in real
-# language models; chapter 7 needs one.
+# Positions count from 0, and so do heads and layers. With positions a head can look **one token back**, and fetch the
+# letter that stands there. Such heads exist in real language models; chapter 7 needs one.
 
 # %% [markdown]
 # ### Exercise 5.1 · One token back
@@ -98,12 +99,12 @@ print(placed("ba"))
 
 # %% name="exercise-5-1"
 def my_look_back():
-    """W_query (12, d_k), W_key (12, d_k) and W_value (12, 4). Rows: a, b, c, d, then places 1 to 8."""
+    """W_query (12, d_k), W_key (12, d_k) and W_value (12, 4). Rows: a, b, c, d, then positions 0 to 7."""
     ### BEGIN SOLUTION
     W_query = torch.zeros(12, 8)
-    W_query[5:, :7] = 30.0 * torch.eye(7)  # place 2 asks for place 1, place 3 for place 2, ...
+    W_query[5:, :7] = 30.0 * torch.eye(7)  # position 1 asks for 0, position 2 for 1, ...
     W_key = torch.zeros(12, 8)
-    W_key[4:] = torch.eye(8)  # a token is found by its place
+    W_key[4:] = torch.eye(8)  # a token is found by its position
     W_value = torch.eye(12)[:, :4]  # and hands over its letter
     return W_query, W_key, W_value
     ### END SOLUTION
@@ -115,7 +116,7 @@ assert check("5.1", my_look_back).status == "right"
 check("5.1", my_look_back)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Key $t$ points along axis $t$, query $t$ along axis $t-1$: they meet one place apart. The rows of
+# **Why it works.** Key $t$ points along axis $t$, query $t$ along axis $t-1$: they meet one position apart. The rows of
 # the letters are zero in both, so letters have no say in where the head looks, and only they are handed over.
 
 # %% name="try-5-1"
@@ -168,13 +169,13 @@ pictures.show_weights(
 # matrices?
 
 # %% name="learned-matrices"
-print(W_query[5:8].detach().round(decimals=1))  # of places 2, 3, 4: yours?
-together = (W_query @ W_key.T)[4:, 4:].detach()  # (8, 8): query of a place against key of a place
-print("best key for places 2 to 8:", [int(row[:t + 1].argmax()) + 1 for t, row in enumerate(together)][1:])
+print(W_query[5:8].detach().round(decimals=1))  # of positions 1, 2, 3: yours?
+together = (W_query @ W_key.T)[4:, 4:].detach()  # (8, 8): query of a position against key of a position
+print("best key for positions 1 to 7:", [int(row[:t + 1].argmax()) for t, row in enumerate(together)][1:])
 
 # %% [markdown]
 # The numbers look like nothing. Training found other axes than ours, turned and mixed. What it has in common with the
-# head made by hand is what *acts*: the product $W_q W_k^\top$, in which the best key of each place is the one before
+# head made by hand is what *acts*: the product $W_q W_k^\top$, in which the best key of each position is the one before
 # it. So read what a head does, not its matrices.
 
 # %% [markdown]
@@ -230,7 +231,7 @@ print(context_vecs)
 print("context_vecs.shape:", context_vecs.shape)
 
 # %% [markdown]
-# In row 1, the first head contributes -0.4519 and 0.2216, the second 0.4772 and 0.1063: 2 heads of 2 numbers make 4.
+# In the row of "Your", head 0 contributes -0.4519 and 0.2216, head 1 0.4772 and 0.1063: 2 heads of 2 numbers make 4.
 # The heads stand in an `nn.ModuleList`. A plain list is easier to type.
 
 # %% [markdown]
@@ -249,9 +250,10 @@ answer("Q5.1", "c")
 #
 # ## One matrix for all heads
 #
-# With many heads the wrapper calls many small layers. Can one large matrix do the work of many small ones, and its result
-# be shared out among the heads? That is a **weight split**. To tell the dimensions apart we take 3 heads with 4 numbers each. `nn.Linear` stores one *row* per output, so we stack the heads'
-# matrices on top of each other and apply the tall one to the whole batch.
+# With many heads the wrapper calls many small layers. Can one large matrix do the work of many small ones, and its
+# result be shared out among the heads? That is a **weight split**. To tell the dimensions apart we take 3 heads with 4
+# numbers each. `nn.Linear` stores one *row* per output, so we stack the heads' matrices on top of each other and apply
+# the tall one to the whole batch.
 
 # %% name="three-heads"
 torch.manual_seed(123)
@@ -270,7 +272,7 @@ print(queries.shape)
 print(queries[0, 1])
 
 # %% [markdown]
-# The same twelve numbers, in one row: the first head's four, then the second's, then the third's. The number of columns
+# The same twelve numbers, in one row: head 0's four, then head 1's, then head 2's. The number of columns
 # that belong to one head, here 4, is called **head_dim**. What remains is to take them apart again: the **weight
 # split**.
 #
@@ -298,17 +300,17 @@ print(queries[0, :, 1])  # "journey" in each head
 answer("Q5.2", "b")
 
 # %% [markdown]
-# To see who goes where, we replace every number by the position of its token, 1 to 6, and split both ways.
+# To see who goes where, we replace every number by the position of its token, 0 to 5, and split both ways.
 
 # %% name="whose-number"
-positions = torch.arange(1, 7).view(1, 6, 1).expand(1, 6, 12)  # (1, 6, 12), row t holds t
+positions = torch.arange(6).view(1, 6, 1).expand(1, 6, 12)  # (1, 6, 12), row t holds t
 right = positions.reshape(1, 6, 3, 4).transpose(1, 2)  # (1, 3, 6, 4)
 wrong = positions.reshape(1, 3, 6, 4)  # the same shape
 print(right[0, :, :, 0])  # (3, 6): in each head's row t, whose numbers?
 print(wrong[0, :, :, 0])
 
 # %% [markdown]
-# Viewed straight to the final shape, the first head has three pieces of "Your" and three of "journey", and no other
+# Viewed straight to the final shape, head 0 has three pieces of "Your" and three of "journey", and no other
 # word. The shape is right and the contents are wrong, so no error will tell you.
 
 # %% [markdown]
@@ -336,8 +338,7 @@ check("5.2", my_split)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** `view` cuts only the last dimension, so each token keeps its own numbers, and the transpose brings
-# the heads before the tokens. With three heads of 2 numbers, the second head gets the third and fourth number of each
-# token.
+# the heads before the tokens. With three heads of 2 numbers, head 1 gets the third and fourth number of each token.
 
 # %% [markdown]
 # **Step 3: scores, head by head.** Does `@` really keep the heads apart? A small tensor from Chung-En Johnny Yu's
@@ -377,8 +378,8 @@ weights = torch.softmax(scores / 4**0.5, dim=-1)  # (2, 3, 6, 6), every row sums
 live.show_attention(weights[0], tokens, scores=scores[0])
 
 # %% [markdown]
-# The message: one sentence, three matrices of weights. They differ by little, since these heads are untrained. The (6, 6) mask fits
-# all heads and sequences, since PyTorch repeats it.
+# The message: one sentence, three matrices of weights. They differ by little, since these heads are untrained. The (6,
+# 6) mask fits all heads and sequences, since PyTorch repeats it.
 #
 # **Step 4: merge.** Mix the values head by head, then run backwards: transpose, and join the last two dimensions.
 
@@ -392,7 +393,7 @@ except RuntimeError as error:
 
 # %% [markdown]
 # Why does `view` refuse? In memory a tensor is one long line of numbers. `transpose` moves none of them, it only
-# changes how far apart neighbours lie. A token's 12 numbers now lie in three places, and a `view` cannot join them.
+# changes how far apart neighbours lie. A token's 12 numbers now lie in three pieces, and a `view` cannot join them.
 # `contiguous()` copies them into the new order.
 
 # %% name="merge"
@@ -495,7 +496,13 @@ class MultiHeadAttention(nn.Module):
         weights = self.dropout(weights)
         return self.out_proj(self.merge(weights @ values))  # (B, T, d_out)
 
+# %% name="layer-drawing" shows="The whole layer, with three new boxes. After the three matrices, split into heads makes the shape B, num_heads, T, head_dim. Scores and weights are B, num_heads, T, T. After the weighted sum, merge the heads gives B, T, d_out again, and out_proj follows."
+show_layer("heads")
+
 # %% [markdown]
+# The message: between split and merge everything is as before, once for each head. The division is by
+# $\sqrt{\mathrm{head\_dim}}$ now.
+#
 # The numbers of Yu's page and of a condensed notebook: width 2, two heads, a single number per head.
 
 # %% name="split-class-output"
@@ -665,11 +672,12 @@ progress(5)
 # %% [markdown]
 # ## What to take with you
 #
-# There are $n$ = num_heads heads. Head $h$ has queries $Q_h$, keys $K_h$ and values $V_h$ of its own, with $d_k$ =
-# head_dim columns each. ($W_\mathrm{out}$ is `out_proj.weight.T`, and $b_\mathrm{out}$ is `out_proj.bias`.)
+# There are $n$ = num_heads heads, counted from 0. Head $h$ has queries $Q_h$, keys $K_h$ and values $V_h$ of its own,
+# with $d_k$ = head_dim columns each. ($W_\mathrm{out}$ is `out_proj.weight.T`, and $b_\mathrm{out}$ is
+# `out_proj.bias`.)
 #
 # $$Z_h = \mathrm{softmax}\left(\frac{Q_h K_h^\top}{\sqrt{d_k}}\right) V_h, \qquad
-# \mathrm{output} = \mathrm{concat}(Z_1, \dots, Z_n)\, W_\mathrm{out} + b_\mathrm{out}$$
+# \mathrm{output} = \mathrm{concat}(Z_0, \dots, Z_{n-1})\, W_\mathrm{out} + b_\mathrm{out}$$
 #
 # | step | code | shape |
 # | --- | --- | --- |

@@ -1,19 +1,20 @@
 # ---
 # jupyter:
 #   course:
-#     summary: padding, two sequences, one layer four ways, cost, a cache, 26 errors
+#     summary: padding, two sequences, one layer three ways, cost, a cache
 #     title: In practice
 # ---
 
 # %% [markdown]
 # # Chapter 6 · In practice
 #
-# **Goal.** By the end you can use attention as it stands in real programs: between two sequences, with padding, by
-# PyTorch's own functions, fast, in half precision, and one token at a time. And when it goes wrong, you know where to
-# look.
+# **After this chapter you can**
 #
-# **Time.** About 130 minutes, exercises included; the error clinic at the end is for looking things up. **You need**
-# chapters 3 to 5: masks, dropout, `MultiHeadAttention`.
+# * use attention between two sequences, with padding, through your own class or PyTorch's;
+# * say what a layer costs in memory and time, and when a fast kernel is picked;
+# * write one token at a time with a cache, and examine an attention that somebody else wrote.
+#
+# **Time.** About 90 minutes, exercises included. **You need** chapters 3 to 5: masks, dropout, `MultiHeadAttention`.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
 
@@ -30,10 +31,7 @@ if "COLAB_RELEASE_TAG" in os.environ:
 
 # %% name="imports"
 import warnings
-from contextlib import contextmanager
-from textwrap import shorten
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -52,10 +50,9 @@ from course_utils.validation import (
 # %% [markdown]
 # ## Who asks, and who answers?
 #
-# So far one sequence did both: its queries met its own keys. That is **self-attention**. A translator needs more. While
-# it writes a German sentence, every German word should look at the English one.
-#
-# (So it was in the paper that gave attention this form: Vaswani et al., 2017.)
+# So far one sequence did both: its queries met its own keys. That is **self-attention**. A translator needs more: while
+# it writes a German sentence, every German word should look at the English one. (So it was in the paper that gave
+# attention this form: Vaswani et al., 2017.)
 #
 # Let us write vectors by hand. There are four meanings, and each word points in the direction of its own.
 
@@ -68,8 +65,8 @@ answering = meaning[[3, 0, 1, 3, 2]]  # (5, 4), the English words
 print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 
 # %% [markdown]
-# Row 1 is "Katze": it scores 1 with "cat" and 0 with the others. The table need not be square. We write $T$ for the
-# number of tokens that ask, here 3, and $S$ for the number of those that answer, here 5. Attention between two
+# The first row is "Katze": it scores 1 with "cat" and 0 with the others. The table need not be square. We write $T$ for
+# the number of tokens that ask, here 3, and $S$ for the number of those that answer, here 5. Attention between two
 # sequences is called **cross-attention**.
 #
 # The formula stays. Only the sources differ: queries come from the first sequence, keys and values from the second.
@@ -80,9 +77,9 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 # %% [markdown]
 # ## A layer with four inputs
 #
-# An article on BERT among our sources writes its layer in this form. Queries, keys, values and a mask are given
-# separately. Ours has heads like chapter 5's, but no mask of its own: what is hidden depends on the sequences. It hides
-# in a function of its own, to which we come back. (`finfo` knows the smallest number that a type can hold.)
+# An article on BERT writes its layer in this form: queries, keys, values and a mask are given separately. Ours has
+# heads like chapter 5's, but no mask of its own, since what is hidden depends on the sequences. How it hides is a
+# function, to which we come back. (`finfo` knows the smallest number that a type can hold.)
 
 # %% name="masked-softmax"
 def masked_softmax(scores, hidden):
@@ -169,8 +166,7 @@ pictures.show_weights(
 # The message: a row is one asking word and sums to 1, and there are as many columns as words that answer. We wrote
 # these vectors so that it works out. A trained model has to learn them.
 #
-# Does the class do what the article's does? Its example sends 64 sequences of 10 tokens through 8 heads, without
-# biases.
+# The article's example sends 64 sequences of 10 tokens through 8 heads, without biases.
 
 # %% name="article-shape"
 torch.manual_seed(123)
@@ -179,8 +175,7 @@ queries, keys, values = torch.randn(3, 64, 10, 512)
 print(mha(queries, keys, values).shape)
 
 # %% [markdown]
-# The shape is that of the article, `torch.Size([64, 10, 512])`. (As there, `dropout=None` makes no dropout layer at
-# all.)
+# The same shape comes out here, `torch.Size([64, 10, 512])`.
 #
 # And self-attention? It is the case in which all three inputs are one sequence. With chapter 5's mask and weights it
 # must give chapter 5's output.
@@ -220,7 +215,7 @@ print(layer.weights(asks, answers)[1, 0].detach())  # the second sentence, (3, 5
 
 # %% [markdown]
 # "Katze" finds nothing in "the mouse", so all five scores are 0. It shares evenly: 0.2000 each, and three fifths of it
-# go to padding. Even "Maus", which finds its word, leaves 0.0171 to each empty place.
+# go to padding. Even "Maus", which finds its word, leaves 0.0171 to each of them.
 
 # %% [markdown]
 # **Question 6.1.** The mask must hide *keys*, the columns of every table of scores $(B, T, S)$. Our `padding` has the
@@ -286,52 +281,35 @@ check("6.1", my_padding_mask)
 # its weights be? Here are three ways to write them.
 
 # %% name="empty-row"
-scores = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+scores = torch.tensor([1.0, 2.0, 3.0])
 hidden = torch.tensor([True, True, True])
 by_infinity = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)
 by_billion = torch.softmax(scores.masked_fill(hidden, -1e9), dim=-1)
 for weights in [by_infinity, by_billion, masked_softmax(scores, hidden)]:
-    print(weights.detach())
+    print(weights)
 
 # %% [markdown]
-# With $-\infty$ the row is `nan`. With the article's $-10^9$ it is even, 0.3333 each, so the token reads padding as if
-# it were text. The third way is ours and hides twice: with a finite number before softmax, so that nothing is ever
-# `nan`, and with 0 after it. In all other rows the hidden cells are 0 already. A token that may see nothing then reads
-# nothing, and the output is the bias of `out_proj`, if it has one.
+# With $-\infty$ the row is `nan`. With the article's $-10^9$ it is even, 0.3333 each: the token reads padding as if it
+# were text. The third way is ours and hides twice, with a finite number before softmax, so that nothing is ever `nan`,
+# and with 0 after it. A token that may see nothing then reads nothing.
 #
-# Could we fill with $-\infty$ and turn the `nan` into 0 afterwards? The result is the same, but PyTorch's search for
-# the origin of a `nan`, `set_detect_anomaly`, then stops at a `nan` that does no harm.
-
-# %% name="empty-row-gradient"
-for weights in [by_infinity.masked_fill(hidden, 0.0), masked_softmax(scores, hidden)]:
-    try:
-        with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it also says where, in many lines
-            print(torch.autograd.grad(weights.sum(), scores)[0])
-    except RuntimeError as error:
-        print(error)
-
-# %% [markdown]
-# All of this in one figure, for the German words and the English sentence. One slider says how many of the five places
-# still hold words; the rest is padding, whose scores are 0. The buttons say what hides it. Which button will you like
-# at 2 words, and no longer at 0?
+# All of this in one figure, for the German words and the English sentence. One slider says how many of the five
+# positions still hold words; the rest is padding, whose scores are 0. The buttons say what hides it. Which button will
+# you like at 2 words, and no longer at 0?
 
 # %% name="padding-live"
 live.show_padding(4 * asking @ answering.T, german, english)  # 4 is 8, our longer queries, over √4
 
 # %% [markdown]
 # The message: as long as one word is left, three of the four buttons agree, and the padding is hatched. They part at 0
-# words. Then $-\infty$ alone gives `nan`, $-10^9$ gives 0.20 to every empty place, and only the last one reads nothing.
-#
-# One thing to try: no mask, and fewer words, one by one. At how many words does somebody first read more padding than
-# words?
+# words. Then $-\infty$ alone gives `nan`, $-10^9$ gives 0.20 to every position, and only the last one reads nothing.
 
 # %% [markdown]
-# ## The same layer four ways
+# ## The same layer three ways
 #
-# Who wrote the layer should not matter. We compute one result in four ways, with one set of weights: our class,
-# PyTorch's function, PyTorch's class, and plain loops. Two sequences of three tokens ask, two of five answer, and the
-# second of those is padded.
+# Who wrote the layer should not matter. We compute one result in three ways, with one set of weights: our class,
+# PyTorch's function, and PyTorch's class. Two sequences of three tokens ask, two of five answer, and the second of
+# those is padded.
 
 # %% name="first-way"
 torch.manual_seed(123)
@@ -366,69 +344,14 @@ with torch.no_grad():
 built_in.out_proj.load_state_dict(layer.out_proj.state_dict())
 by_class, _ = built_in(asks, answers, answers, key_padding_mask=padding)
 
-# %% [markdown]
-# **The loop** takes one sequence at a time, one head at a time, one query at a time. It is in NumPy and knows nothing
-# of softmax, $-\infty$ or heads as a dimension.
-
-# %% name="fourth-way"
-def by_loop(layer, asks, answers, hidden):
-    """One sequence (T, d_model) asks another (S, d_model), in 64-bit NumPy. hidden: (S,)."""
-    def project(linear, tokens):
-        return tokens @ linear.weight.detach().double().numpy().T + linear.bias.detach().numpy()
-
-    queries, context = project(layer.W_query, asks), np.zeros(asks.shape)
-    keys, values = project(layer.W_key, answers), project(layer.W_value, answers)
-    for start in range(0, 12, 4):  # a head begins at column 0, 4 and 8
-        head = slice(start, start + 4)
-        for t in range(len(asks)):
-            scores = keys[:, head] @ queries[t, head] / 4**0.5  # (S, 4) @ (4,) -> (S,)
-            shares = np.where(hidden, 0, np.exp(scores))  # (S,)
-            context[t, head] = shares @ values[:, head] / shares.sum()  # (S,) @ (S, 4) -> (4,)
-    return project(layer.out_proj, context)  # (T, d_model)
-
-# %% [markdown]
-# Do all four agree?
-
-# %% name="four-ways-agree"
-by_loops = torch.tensor(np.stack([
-    by_loop(layer, asks[b].double().numpy(), answers[b].double().numpy(), padding[b].numpy())
-    for b in range(2)
-]))
-for name, output in [("function", by_function), ("class", by_class), ("loops", by_loops)]:
+for name, output in [("function", by_function), ("class", by_class)]:
     print(f"{name:8} at most 1e-6 away:", bool((output - ours).abs().max() < 1e-6))
 
 # %% [markdown]
-# Three times `True`. So attention is one function with several spellings. What differs is what you have to hand it, and
-# above all what `True` means.
-#
-# One switch of PyTorch's class deserves a look. Unless you say `need_weights=False`, it returns the weights too,
-# averaged over the heads (the `_` above), and computes by another path. What does it make of a sequence that is all
-# padding?
-
-# %% name="need-weights"
-nobody = torch.tensor([[False] * 5, [True] * 5])  # (B, S): the second sequence is empty
-for need_weights in [True, False]:
-    output, _ = built_in(asks, answers, answers, key_padding_mask=nobody, need_weights=need_weights)
-    print("need_weights:", need_weights, "| nan:", output.isnan().any(dim=-1).any(dim=-1).tolist())
-
-# %% [markdown]
-# With the weights, `nan`; without, none. Two paths, two answers.
-
-# %% [markdown]
-# ### Masks side by side
-#
-# | who | argument | shape for padding | it hides where |
-# | --- | --- | --- | --- |
-# | this course | `mask` | (B, 1, S) | `True` |
-# | `tensor.masked_fill` | `mask` | any that fits | `True` |
-# | `nn.MultiheadAttention` | `key_padding_mask` | (B, S) | `True` |
-# | `nn.MultiheadAttention` | `attn_mask` | (T, S), for all sequences | `True` |
-# | `F.scaled_dot_product_attention` | `attn_mask` | (B, 1, 1, S) | `False` |
-# | `flex_attention` | `mask_mod`, `block_mask` | a function of sequence, head, query, key | `False` |
-# | the article's class | `mask` | (B, 1, 1, S) | 0 |
-# | tokenizers of Hugging Face | `attention_mask` | (B, S) | 0 |
-#
-# Two camps, in one library. What if we hand one camp's mask to the other?
+# Attention is one function with several spellings. (PyTorch's class also returns the weights, the `_` above, unless you
+# say `need_weights=False`. That costs memory, as you will see.) What differs is what you have to hand over, and above
+# all what `True` means: `~padding` for the function, `padding` for the class, in one library. What if we hand one
+# camp's mask to the other?
 
 # %% name="wrong-camp"
 wrong = F.scaled_dot_product_attention(queries, keys, values, attn_mask=~keep)
@@ -437,17 +360,9 @@ print("first sequence, largest number:", wrong[0].abs().max().item())
 
 # %% [markdown]
 # No error. The first sentence has no padding, so everything is hidden, and this function gave zeros: its largest number
-# is 0.0. The second attends to its padding only. Whenever you change libraries, test the mask: change a token that
-# should be hidden, and see whether the output moves.
-#
-# Do not rely on those zeros. Before version 2.5 such rows were `nan` everywhere, and for some graphics cards they are
-# still reported. Safe everywhere is this: let an empty row see all keys, then put the zeros there yourself.
-
-# %% name="safe-everywhere"
-keep_wrong = ~keep
-empty = ~keep_wrong.any(dim=-1, keepdim=True)  # (2, 1, 1, 1): rows that may see no key
-safe = F.scaled_dot_product_attention(queries, keys, values, attn_mask=keep_wrong | empty)
-print(torch.allclose(safe.masked_fill(empty, 0.0), wrong, atol=1e-6))
+# is 0.0. (On some devices and versions it is `nan`. The [notes](99_notes.ipynb) have all masks side by side, and what
+# is safe everywhere.) The second sentence attends to its padding only. So when you change libraries, test the mask:
+# change a token that should be hidden, and see whether the output moves.
 
 # %% [markdown]
 # ### Exercise 6.2 · One mask for the other camp
@@ -485,37 +400,16 @@ check("6.2", my_keep_mask)
 # bytes per number, that is 48 MiB for one sequence in one layer, and 3 GiB for 8192 tokens. (1 MiB is $2^{20}$ bytes, 1
 # GiB is $2^{30}$.) Do we need the whole table at once? A row of it is needed only until its values are mixed.
 #
-# It need not even be a whole row. Softmax divides by a sum, and a sum can be taken in pieces. Take the first three
-# keys, then the last three, and keep for each piece the largest score, the sum and the mix of the values.
-
-# %% name="in-pieces"
-def piece(scores, values):
-    """The largest score, the sum of exponentials and the mix of some keys, not yet divided."""
-    top = scores.max()
-    shares = torch.exp(scores - top)  # (S,)
-    return top, shares.sum(), shares @ values  # (S,) @ (S, d) -> (d,)
-
-
-torch.manual_seed(123)
-scores, values = torch.rand(6), torch.rand(6, 2)
-(top_1, sum_1, mix_1), (top_2, sum_2, mix_2) = piece(scores[:3], values[:3]), piece(scores[3:], values[3:])
-first, second = torch.exp(top_1 - max(top_1, top_2)), torch.exp(top_2 - max(top_1, top_2))
-print((first * mix_1 + second * mix_2) / (first * sum_1 + second * sum_2))
-print(torch.softmax(scores, dim=-1) @ values)
-
-# %% [markdown]
-# Both lines are 0.1713 and 0.5159. The two factors bring both pieces to the same largest score.
-#
-# A **kernel** is a function that a processor runs in one go. A **fused** kernel does several steps in one: here scores,
-# softmax and mix. It goes through the keys block by block, as we did, and never stores the table. The best known is
-# FlashAttention (Dao et al., 2022; softmax in pieces is from Milakov and Gimelshein, 2018).
-# `F.scaled_dot_product_attention` picks such a kernel when it can.
+# It need not even be a whole row: softmax divides by a sum, and a sum can be taken in pieces (chapter 10 does). A
+# **kernel** is a function that a processor runs in one go. A **fused** kernel does several steps in one: here scores,
+# softmax and mix. It goes through the keys block by block and never stores the table. The best known is FlashAttention
+# (Dao et al., 2022). `F.scaled_dot_product_attention` picks such a kernel when it can.
 
 # %% [markdown]
 # ### The fused class
 #
-# We inherit everything from chapter 5's class and rewrite the middle of `forward`: scores, mask, softmax, dropout and
-# mix become one call.
+# We inherit chapter 5's class and rewrite the middle of `forward`: scores, mask, softmax, dropout and mix become one
+# call.
 
 # %% name="fused-class"
 class FusedMultiHeadAttention(MultiHeadAttention):
@@ -537,10 +431,8 @@ class FusedMultiHeadAttention(MultiHeadAttention):
         return self.out_proj(self.merge(context))  # (B, T, d_out)
 
 # %% [markdown]
-# Beware of the rate: the function has no switch for training, so we hand it 0.0 when we do not train. And we no longer
-# can look at the weights: nobody has ever stored them.
-#
-# Are the numbers the same? The classes have the same parameters, so one can load the other's.
+# Beware of the rate: the function has no switch for training, so we hand it 0.0 when we do not train. Are the numbers
+# the same? The classes have the same parameters, so one can load the other's.
 
 # %% name="fused-agrees"
 torch.manual_seed(123)
@@ -552,10 +444,10 @@ with torch.no_grad():
     print("at most 1e-6 away:", bool((fused(x) - textbook(x)).abs().max() < 1e-6))
 
 # %% [markdown]
-# They are, up to rounding.
+# They are, up to rounding. But nobody stores the weights any more, so we cannot look at them.
 #
-# When is a fast kernel picked? Left alone, the function takes the slow way without a word. With `sdpa_kernel` we *ask*
-# for FlashAttention, and where it cannot do what we want, there is an error.
+# When is a fast kernel picked? Where none fits, the function takes the slow way without a word. With `sdpa_kernel` we
+# *ask* for FlashAttention, and where it cannot do what we want, there is an error.
 
 # %% name="fast-kernel"
 def fast(x, rate=0.0):
@@ -608,8 +500,8 @@ def kept_mib(layer, *inputs, **options):
 answer("Q6.2", "b")
 
 # %% [markdown]
-# Each layer keeps other things, too, such as queries and keys. So look at 1024 tokens, at 2048, and at how fast the sum
-# grows: chapter 5's split class, the fused one, and PyTorch's own class, all of width 256 with four heads.
+# Each layer keeps other things, too, such as queries and keys. So look at how fast the sum grows: chapter 5's split
+# class, the fused one, and PyTorch's own, all of width 256 with four heads.
 
 # %% name="memory"
 sizes = {"d_in": 256, "d_out": 256, "context_length": 2048, "num_heads": 4}
@@ -628,16 +520,15 @@ for name, way in ways.items():
     print(f"{name:30}{half:6.1f} MiB, {whole:6.1f} MiB, x {whole / half:.1f}")
 
 # %% [markdown]
-# The split class grows 3.5 times, nearly the 4 of its tables: at 2048 tokens four of them hold 64 MiB of the 74.0 that
-# it keeps, and dropout adds two more for each head, 202.0. The fused class doubles, to 10.0. But with dropout in
-# training it is back at 202.0: the slow kernel. PyTorch's class keeps 76.0 MiB, unless you say that you do not need its
-# weights.
+# The split class grows 3.5 times, nearly the 4 of its tables: at 2048 tokens these hold 64 MiB of the 74.0 that it
+# keeps, and dropout adds two more for each head, 202.0. The fused class doubles, to 10.0. But with dropout in training
+# it is back at 202.0: the slow kernel. PyTorch's class keeps 76.0, unless you say that you do not need its weights.
 
 # %% [markdown]
 # ### Time
 #
-# How long does a forward pass take? PyTorch's `Timer` warms up, repeats, waits for a GPU to finish, and uses one CPU
-# core. Of its times we take the shortest: in the longer ones the machine was busy with something else, too.
+# PyTorch's `Timer` warms up, repeats, waits for a GPU to finish, and uses one CPU core. Of its times we take the
+# shortest: in the longer ones the machine was busy with something else, too.
 
 # %% name="milliseconds"
 def milliseconds(layer, x):
@@ -647,8 +538,7 @@ def milliseconds(layer, x):
         return min(timer.blocked_autorange(min_run_time=0.2).times) * 1000
 
 # %% [markdown]
-# The next cell measures on *your* machine, on the CPU and on a GPU if there is one. So your picture will not be quite
-# the one stored here.
+# The next cell measures on *your* machine, on the CPU and on a GPU if there is one.
 
 # %% name="time-picture" shows="Four measured curves over the number of tokens, 128 to 2048, both axes logarithmic. Wrapper and split class rise to the line of T squared at the right end; the fused class stays below." tags=["nbval-ignore-output"]
 # the tag tells the course's tests to run this cell, but not to compare its picture: times differ
@@ -670,10 +560,8 @@ for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
 # %% [markdown]
 # The message: with few tokens the three are alike, because the projections cost most, and they grow with $T$ only. With
 # many the tables cost most, and time follows the $T^2$ line. The fused class leaves out blocks that lie wholly in the
-# future and moves far less memory about. Yet its time, too, grows towards $T^2$.
-#
-# (At GPT-2 small's size the fused class was about 3 times as fast as chapter 5's on two cores, and 6 to 8 times without
-# the four linear layers that both share: `python -m tests.benchmarks.fused_attention` in a clone of the course.)
+# future and moves far less memory about. Yet its time, too, grows towards $T^2$. (At GPT-2 small's size it was about 3
+# times as fast as chapter 5's class on two cores, and 6 to 8 times without the linear layers that both share.)
 
 # %% [markdown]
 # ### Half the bits
@@ -692,23 +580,9 @@ for dtype in dtypes:
 # %% [markdown]
 # bfloat16 cannot tell 10.02 from 10.00: both get the weight 0.0957, and the third gets 0.1018 in place of 0.0996.
 # float16 keeps them apart, but its largest number is 65504: 300 times 300, which long queries and keys soon reach, is
-# infinite. And the number that hides?
-
-# %% name="half-fill"
-for dtype in dtypes:
-    scores = torch.zeros(2, dtype=dtype)
-    try:
-        filled = scores.masked_fill(torch.tensor([False, True]), -1e9)
-        print(f"{str(dtype):15} stored as {filled[1]:.0f}")
-    except RuntimeError:
-        print(f"{str(dtype):15} refused; the smallest is {torch.finfo(dtype).min:.0f}")
-
-# %% [markdown]
-# In float16 there is no $-10^9$. So `masked_softmax` asks the type for its smallest number; $-\infty$ works in all
-# three.
+# infinite. Nor is there a $-10^9$ in float16: that is why `masked_softmax` asks the type for its smallest number.
 #
-# Training mixes both: under `torch.autocast`, matrix products are done in 16 bits, while the parameters stay at 32. So
-# the layers meet inputs of another type than theirs. Ours allow that there, and only there.
+# Training mixes both: under `torch.autocast`, matrix products are done in 16 bits, while the parameters stay at 32.
 
 # %% name="autocast"
 torch.manual_seed(123)
@@ -726,10 +600,8 @@ print("at most 0.01 away:", bool((output.float() - exact).abs().max() < 0.01))
 # ## Writing one token at a time
 #
 # A model that writes appends a token, reads everything again, appends the next one, and so on. Must it read everything
-# again? In causal attention an old token never looks at a new one. So its keys and values stay as they are.
-#
-# We keep them. Such a store is called a **key/value cache**. The new token brings one query, and adds one key and one
-# value.
+# again? In causal attention an old token never looks at a new one, so its keys and values stay as they are. We keep
+# them in a **key/value cache**. The new token brings one query, and adds one key and one value.
 
 # %% name="cached-class"
 class CachedMultiHeadAttention(MultiHeadAttention):
@@ -762,10 +634,8 @@ class CachedMultiHeadAttention(MultiHeadAttention):
 
 # %% [markdown]
 # Two things are new. `torch.cat` puts the old keys and values before the new ones, and the causal mask is cut to the
-# rows of the new tokens. With a single new token that is one row in which nothing is hidden. (The `mask` we need in a
-# moment.)
-#
-# For a test we need a model that writes. This one has two such layers and is not trained, so it will write nonsense.
+# rows of the new tokens. (The `mask` we need in a moment.) For a test we need a model that writes. This one has two
+# such layers and is not trained, so it will write nonsense.
 
 # %% name="tiny-model"
 class TinyModel(nn.Module):
@@ -817,7 +687,7 @@ def generate(model, numbers, count, cached, padding=None):
     return numbers
 
 # %% [markdown]
-# We begin with chapter 3's sentence. Its vocabulary has 19 characters.
+# We begin with chapter 3's sentence of 19 different characters.
 
 # %% name="same-tokens"
 text = "But they were all of them deceived."
@@ -833,12 +703,11 @@ for cached in [False, True]:
 # Nonsense, and twice the same. The cache changes nothing but the work.
 #
 # Now two prompts at once, of 35 and of 8 characters. New tokens are appended on the right, so the padding must go to
-# the **left**: the last place of every row is then its newest token. Three things must know of it: the mask, which
-# hides the padding at every step; the positions, which begin at the first real token; and the cache, which keeps the
-# padding's keys. So the cached class takes a mask, and the model counts its positions past the padding.
+# the **left**: the last position of every row is then its newest token. Two things must know of it, at every step: the
+# mask, which hides the padding's keys, and the positions, which begin at the first real token.
 
 # %% name="left-padding"
-prompts = torch.stack([start, F.pad(start[:8], (27, 0))])  # (2, 35): 27 places of padding before "But they"
+prompts = torch.stack([start, F.pad(start[:8], (27, 0))])  # (2, 35): 27 times padding before "But they"
 padding = torch.arange(35) < torch.tensor([[0], [27]])  # (2, 35)
 alone = [generate(model, prompt, 40, cached=True)[-40:] for prompt in [start, start[:8]]]
 for name, given in [("with padding=", padding), ("without it", None)]:
@@ -848,8 +717,6 @@ for name, given in [("with padding=", padding), ("without it", None)]:
 # %% [markdown]
 # Each prompt is continued as if it were alone, unless the padding is taken for text: then the short one goes another
 # way, and nothing complains.
-#
-# (In the padding's own rows everything is hidden. Clinic 10 is about them: nobody reads them, but `nan` would spread.)
 
 # %% [markdown]
 # **Question 6.3.** A new token arrives, and there is a cache. What must each layer compute anew?
@@ -862,8 +729,8 @@ for name, given in [("with padding=", padding), ("without it", None)]:
 answer("Q6.3", "a")
 
 # %% [markdown]
-# `FlopCounterMode` counts **FLOPs**, the additions and multiplications of all matrix products, the same on any machine.
-# We count what one more token costs when $T$ are there, the new one included.
+# `FlopCounterMode` counts **FLOPs**, the additions and multiplications of all matrix products. What does the $T$-th
+# token cost?
 
 # %% name="flops"
 def flops_of_next(model, T, cached):
@@ -886,8 +753,7 @@ print("times less at 1024:", work[False][-1] / work[True][-1])
 
 # %% [markdown]
 # Without a cache the work for one more token grows towards $T^2$, 3.6 times in the last doubling, and with a cache
-# towards $T$, 1.8 times. At 1024 tokens that is 592,256 FLOPs instead of 606,470,144: 1024 times less, since the model
-# reads one token instead of 1024. But is it 1024 times faster? The next cell measures on your machine.
+# towards $T$, 1.8 times. At 1024 tokens it is 1024 times less. But is it 1024 times faster?
 
 # %% name="time-cached-picture" shows="Two measured curves over the number of tokens, 16 to 1024, both axes logarithmic. Without a cache the time for one more token rises steeply at the right end. With a cache it stays nearly flat, at the right end some hundred times lower." tags=["nbval-ignore-output"]
 def milliseconds_of_next(T, cached):
@@ -912,13 +778,11 @@ pictures.show_curves(
 # The message: it is much faster, but not 1024 times; the title says how much it was. With a cache the time hardly
 # depends on $T$: a step this small is mostly the fixed cost of calling each function.
 #
-# In a large model it is another cost. Reading the prompt at once, **prefill**, uses each parameter for all its tokens:
-# with 1024 of them, 512 FLOPs for each byte of a matrix. Writing, **decoding**, fetches every parameter from memory for
-# one token, half a FLOP per byte. A processor computes dozens of FLOPs in the time that it takes to fetch a byte. So
-# prefill waits for arithmetic, and decoding for memory: its limit is **memory bandwidth**.
+# In a large model it is another cost. Reading the prompt at once, **prefill**, uses each parameter for all its tokens.
+# Writing, **decoding**, fetches every parameter from memory for a single one. So prefill waits for arithmetic, and
+# decoding for memory: its limit is **memory bandwidth**.
 #
-# The cache is not free: it takes memory. How much in GPT-2 small, with 12 layers, 1024 tokens, width 768, and 4 bytes
-# per number?
+# The cache is not free. How much memory in GPT-2 small, with 12 layers, 1024 tokens, width 768, and 4 bytes per number?
 
 # %% name="cache-bytes"
 cache_bytes = 2 * 12 * 1024 * 768 * 4  # keys and values, layers, tokens, numbers, bytes
@@ -928,8 +792,7 @@ print(f"copied by torch.cat up to then: {copied / 2**30:.0f} GiB")
 
 # %% [markdown]
 # 72 MiB for each sequence that is being written. And `torch.cat` makes a new tensor, so each step copies the whole
-# cache to add one token: 36 GiB until the text has 1024. Programs in use allot the memory once and write each token
-# into its place.
+# cache to add one token: 36 GiB until the text has 1024. Programs in use allot the memory once.
 
 # %% [markdown]
 # ### Exercise 6.3 · One step with a cache
@@ -966,9 +829,8 @@ check("6.3", my_step)
 # ### Fewer keys than queries
 #
 # A model that writes long texts for many readers soon needs more memory for caches than for its parameters. Do all
-# heads need keys and values of their own? In **multi-query attention** (Shazeer, 2019) all heads share one head of keys
-# and values, and in **grouped-query attention** (Ainslie et al., 2023) several query heads share one head of keys and
-# values. With 12 query heads and 4 of the other kind, three share.
+# heads need keys and values of their own? In **grouped-query attention** (Ainslie et al., 2023) several query heads
+# share one head of keys and values. With 12 query heads and 4 of the other kind, three share.
 
 # %% name="grouped-queries"
 torch.manual_seed(123)
@@ -982,8 +844,7 @@ print(torch.allclose(by_hand, grouped, atol=1e-6), f"{cache_bytes / 3 / 2**20:.0
 
 # %% [markdown]
 # PyTorch's function has a switch for it, `enable_gqa`, and gives what repeating by hand gives. The cache shrinks to a
-# third, 24 MiB. LLaMA 3, which the BERT article mentions for its 32 heads and its cache, does this: in its size of 8
-# billion numbers, 32 query heads share 8 heads of keys and values.
+# third, 24 MiB. (In the Llama 3 of 8 billion numbers, 32 query heads share 8 heads of keys and values.)
 
 # %% [markdown]
 # ### Exercise 6.4 · Share the keys
@@ -1006,470 +867,38 @@ assert check("6.4", my_shared).status == "right"
 check("6.4", my_shared)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** `repeat_interleave` repeats each head in its place. `keys.repeat(1, 3, 1, 1)` would give 1, 2, 1, 2,
-# 1, 2: the shape is right, and most queries meet keys that belong to others. Trained weights would not survive that.
+# **Why it works.** `repeat_interleave` repeats each head in its place. `keys.repeat(1, 3, 1, 1)` would give 0, 1, 0, 1,
+# 0, 1: the shape is right, and most queries meet keys that belong to others. Trained weights would not survive that.
 
 # %% [markdown]
-# ## The error clinic
+# ## When it goes wrong
 #
-# Here are 26 errors: five from the end of Pascal Burume's guide, and what else people most often report or ask about.
-# Each comes as a broken cell that you can run, with its symptom, the reason and the fix.
+# Some errors stop with a message. Most are silent: shapes fit, nothing complains, and training even works somewhat. So
+# ask of every attention that you write or borrow:
 #
-# First the patients' file: a healthy attention with unequal sizes, and a helper that runs what should fail and prints
-# the end of its message.
-
-# %% name="clinic"
-@contextmanager
-def fails():
-    """Run lines that should fail; print the error as a traceback's last line does."""
-    try:
-        yield
-    except Exception as error:
-        print(shorten(f"{type(error).__name__}: {error}", width=170))
-    else:
-        print("no error")
-
-
-torch.manual_seed(123)
-B, T, d_in, d_out, num_heads, head_dim = 2, 5, 6, 8, 2, 4
-queries, keys, values = torch.randn(3, B, num_heads, T, head_dim)
-future = torch.ones(T, T).triu(diagonal=1).bool()
-scores = queries @ keys.transpose(-2, -1)  # (B, num_heads, T, T)
-weights = torch.softmax(scores.masked_fill(future, -torch.inf) / head_dim**0.5, dim=-1)
-print(weights.shape)
-
-# %% [markdown]
-# Sizes that differ are half of the diagnosis: no mistake can pass for another size.
-
-# %% [markdown]
-# ### It stops with a message
+# | question | if not, see in the notes |
+# | --- | --- |
+# | do rows sum to 1? | 14, 23; in training also 18 |
+# | is the weight on the future 0? | 11, 12, 13, 26 |
+# | is anything `nan`? | 10, 11, 13 |
+# | is the divisor $\sqrt{\mathrm{head\_dim}}$? | 15, 16 |
+# | do two calls in `eval` agree? | 17 |
+# | is a weight's average the same with dropout as without? | 19 |
+# | does output $t$ depend on inputs 0 to $t$, and on all of them? | 20, 21, 24 |
+# | does it learn as many numbers as you expect? | 22 |
+# | does it still work with unequal sizes, on another device? | 1, 5, 6, 8, 9, 24, 25 |
 #
-# The kind ones. Read the last line first: it names what did not fit.
-
-# %% [markdown]
-# #### 1 · Heads that do not divide the width
-#
-# 768 numbers, cut into 7 heads.
-
-# %% name="clinic-1"
-with fails():
-    torch.rand(2, 5, 768).view(2, 5, 7, 768 // 7)
-print("fixed:", torch.rand(2, 5, 768).view(2, 5, 12, 768 // 12).shape)
-
-# %% [markdown]
-# `768 // 7` is 109, and 7 × 109 is 763. **Fix:** a number of heads that divides the width. A class should say so
-# itself; ours do.
-
-# %% [markdown]
-# #### 2 · `super().__init__()` forgotten
-#
-# A module that sets a layer before `nn.Module` is ready.
-
-# %% name="clinic-2"
-class Hasty(nn.Module):
-    def __init__(self):
-        self.W_query = nn.Linear(6, 8)
-
-
-class Patient(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.W_query = nn.Linear(6, 8)
-
-
-with fails():
-    Hasty()
-print("fixed:", Patient())
-
-# %% [markdown]
-# An AttributeError (the guide that lists it expects a RuntimeError). **Fix:** `super().__init__()` as the first line of
-# `__init__`.
-
-# %% [markdown]
-# #### 3 · Tokens of the wrong width
-#
-# A layer made for 768 numbers gets 512.
-
-# %% name="clinic-3"
-with fails():
-    nn.Linear(768, 8)(torch.rand(2, 100, 512))
-print("fixed:", nn.Linear(512, 8)(torch.rand(2, 100, 512)).shape)
-
-# %% [markdown]
-# 200 is 2 × 100, the batch laid flat. The inner numbers, 512 and 768, must be equal. **Fix:** make the layer with
-# `d_in` = `x.shape[-1]`.
-
-# %% [markdown]
-# #### 4 · `view` after `transpose`
-#
-# The heads are to be merged.
-
-# %% name="clinic-4"
-context = weights @ values  # (B, num_heads, T, T) @ (B, num_heads, T, head_dim)
-with fails():
-    context.transpose(1, 2).view(B, T, d_out)
-merged = context.transpose(1, 2).contiguous().view(B, T, d_out)
-print("fixed:", merged.shape)
-
-# %% [markdown]
-# After a transpose the numbers no longer lie in the order of the dimensions. **Fix:** `.contiguous()` before `.view`,
-# or `.flatten(-2)`.
-
-# %% [markdown]
-# #### 5 · More tokens than the mask has
-#
-# The mask is made for 5 tokens, the sentence has 6.
-
-# %% name="clinic-5"
-with fails():
-    torch.rand(6, 6).masked_fill(future, -torch.inf)
-with fails():
-    MultiHeadAttention(d_in, d_out, 5, 0.0, num_heads)(torch.rand(B, 6, d_in))
-
-# %% [markdown]
-# A RuntimeError, not the guide's IndexError. Our class says it in words. **Fix:** a larger `context_length`, or a
-# shorter text.
-
-# %% [markdown]
-# #### 6 · The mask is not cut to the sentence
-#
-# Now the mask is too large: made for 8, used for 5.
-
-# %% name="clinic-6"
-future_8 = torch.ones(8, 8).triu(diagonal=1).bool()
-with fails():
-    scores.masked_fill(future_8, -torch.inf)
-print("fixed:", scores.masked_fill(future_8[:T, :T], -torch.inf).shape)
-
-# %% [markdown]
-# The same message with the sizes exchanged. **Fix:** `mask[:T, :T]`.
-
-# %% [markdown]
-# #### 7 · Changing softmax's result in place
-#
-# It runs forward and fails in `backward`.
-
-# %% name="clinic-7"
-learned = scores.clone().requires_grad_()
-with fails():
-    torch.softmax(learned, dim=-1).mul_(~future).sum().backward()
-(torch.softmax(learned, dim=-1) * ~future).sum().backward()
-print("fixed:", learned.grad.shape)
-
-# %% [markdown]
-# Softmax's derivative needs softmax's result, and `mul_` has overwritten it. **Fix:** no underscore, so that a new
-# tensor is made.
-
-# %% [markdown]
-# #### 8 · A mask that does not move with the layer
-#
-# The mask is a plain attribute. The device `meta` stands for a GPU.
-
-# %% name="clinic-8"
-class Plain(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.mask = future
-
-
-moved = Plain().to("meta")
-with fails():
-    scores.to("meta").masked_fill(moved.mask, -torch.inf)
-print("fixed:", MultiHeadAttention(d_in, d_out, T, 0.0, num_heads).to("meta").mask.device)
-
-# %% [markdown]
-# `.to` moves parameters and buffers, nothing else, and the message names both devices. **Fix:**
-# `register_buffer("mask", ...)`. With it the mask is also stored in the `state_dict`.
-
-# %% [markdown]
-# #### 9 · A matrix copied untransposed
-#
-# `nn.Linear` stores (d_out, d_in), and computes `x @ weight.T`.
-
-# %% name="clinic-9"
-with fails(), torch.no_grad():
-    nn.Linear(d_in, d_out).weight.copy_(torch.rand(d_in, d_out))
-square, tokens = torch.rand(8, 8), torch.rand(T, 8)
-for name, matrix in [("as it is", square), ("fixed", square.T)]:
-    print(f"{name}:", torch.allclose(F.linear(tokens, matrix), tokens @ square))
-
-# %% [markdown]
-# With unequal sizes it fails; a square matrix is copied in silence and is wrong. **Fix:** `.T`. Test with `d_in` other
-# than `d_out`.
-
-# %% [markdown]
-# ### It becomes nan
-#
-# One `nan` spreads to everything that it meets. Look for the *first* tensor with `isnan().any()`.
-
-# %% [markdown]
-# #### 10 · A row in which everything is hidden
-#
-# Causal mask, and padding at the start: the first row is empty.
-
-# %% name="clinic-10"
-hidden = future.clone()
-hidden[:, 0] = True  # the first token is padding
-empty = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)
-print("broken:", empty[0, 0, 0])
-print("fixed: ", empty.masked_fill(hidden, 0.0)[0, 0, 0])
-
-# %% [markdown]
-# 0 divided by 0. **Fix:** hide once more after softmax, as `masked_softmax` does.
-
-# %% [markdown]
-# #### 11 · The triangle is off by one
-#
-# `triu` with `diagonal` 0, 1 and 2.
-
-# %% name="clinic-11"
-for diagonal in [0, 1, 2]:
-    hidden = torch.ones(T, T).triu(diagonal).bool()
-    tried = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)
-    print(diagonal, "nan:", bool(tried.isnan().any()), "| sees the future:", bool((tried.triu(1) > 0).any()))
-
-# %% [markdown]
-# 0 hides the token itself, and row 1 is `nan`. 2 lets every token see its successor, which nothing reports. **Fix:** 1.
-# If only row 1 is `nan`, look here first.
-
-# %% [markdown]
-# ### It runs, and is wrong
-#
-# The dangerous ones: shapes fit, nothing complains, and training even works somewhat. Each is betrayed by one question.
-
-# %% [markdown]
-# #### 12 · The mask means the opposite
-#
-# Ask: how much weight lies on the future? A unit matrix as values shows the weights.
-
-# %% name="clinic-12"
-unit = torch.eye(T).expand(B, num_heads, T, T)
-for name, mask in [("broken", future), ("fixed", ~future)]:
-    shown = F.scaled_dot_product_attention(queries, keys, unit, attn_mask=mask)
-    print(f"{name}: {shown.triu(1).sum():.1f} of {shown.sum():.1f}")
-
-# %% [markdown]
-# All of it, against nothing. In this function `True` means keep. (16 and not 20: the last row of each head has no
-# future, and becomes 0.) **Fix:** `~`.
-
-# %% [markdown]
-# #### 13 · Hidden cells filled with the wrong number
-#
-# Ask: what is row 1? It must be 1, 0, 0, 0, 0.
-
-# %% name="clinic-13"
-for filler in [0.0, 1e-9, torch.inf, -torch.inf]:
-    filled = torch.softmax(scores.masked_fill(future, filler), dim=-1)
-    print(filler, filled[0, 0, 0])
-
-# %% [markdown]
-# A score of 0, or nearly 0, is a score like any other, and gives 0.2200 to each future token; with $+\infty$ the row is
-# `nan`. Only $-\infty$ hides. **Fix:** `-torch.inf`. A "very small number" is not 1e-9. It is -1e9,
-# except in float16, which has none: `torch.finfo(scores.dtype).min`.
-
-# %% [markdown]
-# #### 14 · Softmax over the wrong axis
-#
-# Ask: do rows sum to 1?
-
-# %% name="clinic-14"
-for name, dim in [("broken", -2), ("fixed", -1)]:
-    tried = torch.softmax(scores, dim=dim)
-    print(f"{name}: rows   ", tried.sum(dim=-1)[0, 0])
-    print(f"{name}: columns", tried.sum(dim=-2)[0, 0])
-
-# %% [markdown]
-# The broken one's columns sum to 1: each key is shared out among the queries. **Fix:** `dim=-1`, the keys. Write it
-# counted from the end, so that a batch or heads in front change nothing.
-
-# %% [markdown]
-# #### 15 · √d_out instead of √head_dim
-#
-# Ask: what were the scores divided by? A ratio of weights tells.
-
-# %% name="clinic-15"
-for name, size in [("broken", d_out), ("fixed", head_dim)]:
-    tried = torch.softmax(scores / size**0.5, dim=-1)[0, 0, 0]  # a row, (T,)
-    divisor = (scores[0, 0, 0, 0] - scores[0, 0, 0, 1]) / (tried[0] / tried[1]).log()
-    print(f"{name}: {divisor:.3f}")
-
-# %% [markdown]
-# Softmax's sum cancels in a ratio of two weights, so its logarithm is the difference of the scaled scores. 2.828 is the
-# root of 8; each head has 4 numbers, whose root is 2.000. **Fix:** `head_dim**0.5`.
-
-# %% [markdown]
-# #### 16 · No division, or a product instead
-#
-# Ask: how large is the largest weight of a row, on average? Here with 64 numbers.
-
-# %% name="clinic-16"
-long_scores = torch.randn(100, 64) @ torch.randn(64, 100)
-for name, factor in [("none", 1), ("times", 64**0.5), ("divided", 64**-0.5)]:
-    print(f"{name:8}{torch.softmax(long_scores * factor, dim=-1).amax(dim=-1).mean():.3f}")
-
-# %% [markdown]
-# Without the division one key takes most of a row, 0.773; with a product nearly all, 0.983; with the division 0.081.
-# Where one key takes all, softmax hardly learns (chapter 2). **Fix:** divide, once. (`F.scaled_dot_product_attention`
-# divides by itself: do not do it twice.)
-
-# %% [markdown]
-# #### 17 · Dropout that never stops
-#
-# Ask: do two calls in `eval` agree?
-
-# %% name="clinic-17"
-dropout = nn.Dropout(0.5).eval()
-print("broken:", torch.equal(F.dropout(weights, 0.5), F.dropout(weights, 0.5)))
-print("fixed: ", torch.equal(dropout(weights), dropout(weights)))
-
-# %% [markdown]
-# `F.dropout` does not know the layer's switch, nor does `dropout_p` of PyTorch's attention. **Fix:** `nn.Dropout`, or
-# `training=self.training`, and `model.eval()` before you use the model.
-
-# %% [markdown]
-# #### 18 · Dropout in the wrong place
-#
-# Ask: is any open cell exactly 0? And are row sums 1 on average, not always?
-
-# %% name="clinic-18"
-def dropped_cells(tried):
-    return int((tried[..., ~future] == 0).sum()) > 0
-
-
-on_scores = torch.softmax(F.dropout(scores, 0.5).masked_fill(future, -torch.inf), dim=-1)
-print("broken, on scores: ", dropped_cells(on_scores))
-print("fixed, on weights: ", dropped_cells(F.dropout(weights, 0.5)))
-
-# %% [markdown]
-# A dropped score is 0 and still gets a share. Forcing rows to sum to 1 afterwards is the same mistake in another form
-# (chapter 4). **Fix:** drop weights, after softmax, and leave them.
-
-# %% [markdown]
-# #### 19 · Dropout with the wrong factor
-#
-# Ask: does the average stay? A weight of 1, dropped with $p$ = 0.2.
-
-# %% name="clinic-19"
-kept = torch.rand(100_000) < 0.8
-for name, factor in [("none", 1), ("1 / p", 1 / 0.2), ("1 / (1 - p)", 1 / 0.8)]:
-    print(f"{name:12} {(kept * factor).double().mean():.1f}")
-
-# %% [markdown]
-# Only the last leaves 1.0; the others make it 0.8 and 4.0. **Fix:** divide by $1-p$, in training. At $p$ = 0.5 the
-# second looks right, so test with another rate.
-
-# %% [markdown]
-# #### 20 · Heads split by `view` alone
-#
-# Ask: which rows move when the second token changes? Here are two heads with five rows each.
-
-# %% name="clinic-20"
-def moved_rows(split):
-    return (split(tokens) != split(tokens + torch.eye(T)[:, [1]])).any(dim=-1).int().tolist()
-
-
-print("broken:", moved_rows(lambda x: x.view(2, T, 4)))
-print("fixed: ", moved_rows(lambda x: x.view(T, 2, 4).transpose(0, 1)))
-
-# %% [markdown]
-# It must be the second row of each head. In the broken split the token sits in rows 3 and 4 of the first head. **Fix:**
-# `view`, then `transpose`.
-
-# %% [markdown]
-# #### 21 · Heads merged without transpose
-#
-# Ask: are the numbers in the right *places*?
-
-# %% name="clinic-21"
-piled = context.reshape(B, T, d_out)
-print("same numbers:", torch.equal(piled.flatten().sort()[0], merged.flatten().sort()[0]))
-print("same places: ", torch.equal(piled, merged))
-
-# %% [markdown]
-# `reshape` never complains: it copies where it must. So it also hides this mistake. **Fix:** `transpose(1, 2)` first.
-
-# %% [markdown]
-# #### 22 · Heads in a Python list
-#
-# Ask: how many numbers does the module learn?
-
-# %% name="clinic-22"
-heads = [nn.Linear(d_in, head_dim) for _ in range(num_heads)]
-holder = nn.Module()
-holder.heads = heads
-print("broken:", sum(parameter.numel() for parameter in holder.parameters()))
-holder.heads = nn.ModuleList(heads)
-print("fixed: ", sum(parameter.numel() for parameter in holder.parameters()))
-
-# %% [markdown]
-# 0 instead of 56: a plain list is invisible to PyTorch. Its layers are neither trained nor moved nor stored. **Fix:**
-# `nn.ModuleList`.
-
-# %% [markdown]
-# #### 23 · Masked after softmax, and left at that
-#
-# Ask: do rows still sum to 1?
-
-# %% name="clinic-23"
-after = torch.softmax(scores / head_dim**0.5, dim=-1) * ~future
-print("broken:", after.sum(dim=-1)[0, 0])
-print("fixed: ", torch.allclose(after / after.sum(dim=-1, keepdim=True), weights))
-
-# %% [markdown]
-# Only the last one does, which has no future. And the future leaks through the sum (chapter 3). **Fix:** $-\infty$
-# before softmax. Dividing by the new sum is correct, too, while scores are moderate.
-
-# %% [markdown]
-# #### 24 · Queries and keys exchanged
-#
-# Ask with unequal sizes: two tokens ask, five answer.
-
-# %% name="clinic-24"
-swapped = keys @ queries.transpose(-2, -1)
-print("square:", swapped.shape, torch.allclose(swapped, scores.transpose(-2, -1)))
-print("broken:", (keys @ queries[:, :, :2].transpose(-2, -1)).shape)
-print("fixed: ", (queries[:, :, :2] @ keys.transpose(-2, -1)).shape)
-
-# %% [markdown]
-# In self-attention both tables are square, and one is the other transposed: rows are keys now, but mask and softmax
-# treat them as queries. Unequal lengths show it. **Fix:** `queries @ keys.transpose(-2, -1)`.
-
-# %% [markdown]
-# #### 25 · Heads averaged instead of concatenated
-#
-# Ask: how wide is the result?
-
-# %% name="clinic-25"
-print("broken:", context.mean(dim=1).shape)
-print("fixed: ", merged.shape)
-
-# %% [markdown]
-# The average has `head_dim` numbers, 4 instead of 8, and forgets which head said what. **Fix:** concatenate, so that
-# `out_proj` can tell heads apart.
-
-# %% [markdown]
-# #### 26 · The result of `masked_fill` thrown away
-#
-# Ask: is anything hidden?
-
-# %% name="clinic-26"
-broken = scores.clone()
-broken.masked_fill(future, -torch.inf)
-print("broken:", bool(broken.isinf().any()))
-fixed = scores.masked_fill(future, -torch.inf)
-print("fixed: ", bool(fixed.isinf().any()))
-
-# %% [markdown]
-# Without an underscore PyTorch's functions return a new tensor and leave the old one alone. **Fix:** `scores =
-# scores.masked_fill(...)`.
+# The [notes](99_notes.ipynb) hold a clinic of 26 errors: each is a broken cell that you can run, with its symptom, the
+# reason and the fix.
 
 # %% [markdown]
 # ### Exercise 6.5 · Three readings
-# 3 points · ★★★ · 20 minutes
+# 3 points · ★★☆ · 10 minutes
 #
 # Write the first examination of an attention head. From its scores and weights say whether all rows sum to 1 (within
-# 1e-4), whether all weights on the future are 0, and what the scores were divided by. Take the last row for the
-# divisor: its first two cells are always open. There are at least two tokens.
+# 1e-4), whether all weights on the future are 0, and what the scores were divided by. For the divisor take the first
+# two cells of the last row, which are always open (there are at least two tokens). In the ratio of their weights
+# softmax's sum cancels: what is left?
 
 # %% name="exercise-6-5"
 def my_readings(scores, weights):
@@ -1493,10 +922,7 @@ check("6.5", my_readings)
 # the silent errors: a head with the wrong divisor, a wrong mask, or a mask after softmax fails one of them.
 
 # %% [markdown]
-# ## Your exercises
-#
-# `hint("6.2")` gives a hint, the next one each time. `solution("6.2")` shows a worked answer once you have tried. And
-# here is how far you are:
+# Your exercises so far:
 
 # %% name="progress"
 progress(6)
@@ -1508,24 +934,12 @@ progress(6)
 # * A **padding mask** hides keys, so its new dimension stands in the middle: $(B, 1, S)$. Know whether `True` hides or
 #   keeps.
 # * A row that sees nothing should read nothing: hide with a finite number before softmax, and with 0 after.
-# * Weights cost memory as $T^2$. A **fast** kernel never stores them, and gives the same numbers. Whether one is picked
-#   is not said: ask with `sdpa_kernel`.
-# * In 16 bits scores lose digits, and in float16 they overflow; $-10^9$ does not even exist there.
+# * Weights cost memory as $T^2$. A **fast** kernel never stores them. Whether one is picked is not said: ask with
+#   `sdpa_kernel`.
+# * In 16 bits scores lose digits, and in float16 they overflow.
 # * A **key/value cache** makes one more token cost work that grows with $T$ instead of $T^2$, and costs memory itself;
 #   **grouped-query** heads make it smaller. Prompts of unequal length are padded on the left.
-# * Most errors are silent. Ask of every attention that you write or borrow:
+# * Most errors are silent: sums of rows, the weight on the future, the divisor tell.
 #
-# | question | if not, see |
-# | --- | --- |
-# | do rows sum to 1? | 14, 23; in training also 18 |
-# | is the weight on the future 0? | 11, 12, 13, 26 |
-# | is anything `nan`? | 10, 11, 13 |
-# | is the divisor $\sqrt{\mathrm{head\_dim}}$? | 15, 16 |
-# | do two calls in `eval` agree? | 17 |
-# | is a weight's average the same with dropout as without? | 19 |
-# | does output $t$ depend on tokens 1 to $t$, and on all of them? | 20, 21, 24 |
-# | does it learn as many numbers as you expect? | 22 |
-# | does it still work with unequal sizes, on another device? | 1, 5, 6, 8, 9, 24, 25 |
-#
-# **Next.** So far all matrices were random or written by hand. In [chapter 7](07_learning.ipynb) they learn something.
-# All chapters: [the course's contents](../README.md#chapters).
+# **Next.** So far nearly all matrices were random or written by hand. In [chapter 7](07_learning.ipynb) they learn
+# something. All chapters: [the course's contents](../README.md#chapters).

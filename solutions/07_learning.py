@@ -8,8 +8,10 @@
 # %% [markdown]
 # # Chapter 7 · Learning
 #
-# **Goal.** By the end you have trained a model that is nothing but attention, and found the two heads that do its work.
-# You have also seen two ways in which a low loss can lie.
+# **After this chapter you can**
+#
+# * train a model that is nothing but attention, and find the two heads that do its work;
+# * say what a loss can and cannot fall to, and see through two ways in which a low loss lies.
 #
 # **Time.** About 85 minutes, exercises included; all trainings together take about a minute. **You need** chapters 1 to
 # 5: the causal mask, dropout, and the class `MultiHeadAttention`.
@@ -41,10 +43,10 @@ from course_utils.checking import answer, check, hint, progress, solution
 from course_utils.training_bar import with_bar
 
 # %% [markdown]
-# So far the matrices in this course were random or written by hand, and so was what the heads looked at. What makes a
-# head look at something *useful*? Training. We shall train small models, and small matrices are fastest on one thread:
-# waking a second one costs more than it saves. It also makes the results the same, however many cores your machine has.
-# For the same reason everything stays on the CPU: a graphics card would mostly wait.
+# So far nearly all matrices in this course were random or written by hand, and so was what the heads looked at. What
+# makes a head look at something *useful*? Training. We shall train small models, and small matrices are fastest on one
+# thread: waking a second one costs more than it saves. It also makes the results the same, however many cores your
+# machine has. For the same reason everything stays on the CPU: a graphics card would mostly wait.
 
 # %% name="one-thread"
 torch.set_num_threads(1)
@@ -79,8 +81,8 @@ print("copied from position", start.flatten().tolist())
 # %% [markdown]
 # Positions are counted from 0, so the first row's repeat begins with its second token, 89. Read the first row. Which of
 # its 20 tokens could you predict, if you see only what stands before them? Not the first 12: they are random. Not the
-# 13th, either, since the repeat may start at five positions. But once you have seen *one* token of the repeat, you can
-# look it up in the first part and read off the one that follows. The last 7 tokens can be known.
+# next one, either, since the repeat may start at five positions. But once you have seen *one* token of the repeat, you
+# can look it up in the first part and read off the one that follows. The last 7 tokens can be known.
 #
 # How far back does the earlier copy lie? 12 positions or 8 or anything between, and it differs from sequence to
 # sequence. So it is not enough to learn *where* to look; a model has to look for *what*.
@@ -329,16 +331,16 @@ def watch(model, tokens):
     return torch.stack(heard)
 
 # %% [markdown]
-# We watch both layers on the fresh sequences, and draw the maps of the first one, beginning with the first layer. (The
+# We watch both layers on the fresh sequences, and draw the maps of the first sequence, beginning with layer 0. (The
 # very last token is left out: nothing is predicted from it. Where a token occurs twice, the number behind it is its
-# position, for once counted from 1.) Where will the head look?
+# position.) Where will the head look?
 
 # %% name="first-layer" shows="Map of attention weights, 19 tokens by 19. In the rows of the random part the weight lies mostly just left of the diagonal, on the token before. In the rows of the repeat it is spread thinly over the random part."
 weights = watch(model, fresh[:, :-1])  # (2, 512, 1, 19, 19)
 names = [str(token) for token in fresh[0, :-1].tolist()]
 future = torch.ones(T, T).triu(diagonal=1).bool()
 pictures.show_weights(
-    weights[0, 0, 0], names, masked=future[:-1, :-1], title="First layer",
+    weights[0, 0, 0], names, masked=future[:-1, :-1], title="Layer 0",
 )
 
 # %% [markdown]
@@ -346,11 +348,11 @@ pictures.show_weights(
 # Such a head is called a **previous-token head**. It writes into each token which token came before. (In the rows of
 # the repeat it does something else, and nobody asks those rows for it.)
 #
-# What can the second layer do with that?
+# What can layer 1 do with that?
 
 # %% name="second-layer" shows="Map of attention weights, 19 tokens by 19. In the rows of the repeat there is a stripe of weights near 1: each token looks into the random part, at the token that followed its own earlier copy. All other rows put their weight on the very first token."
 pictures.show_weights(
-    weights[1, 0, 0], names, masked=future[:-1, :-1], title="Second layer",
+    weights[1, 0, 0], names, masked=future[:-1, :-1], title="Layer 1",
 )
 
 # %% [markdown]
@@ -360,18 +362,18 @@ pictures.show_weights(
 # first token. Such a token is called an **attention sink**; Xiao et al., 2023, found them in large models.)
 #
 # This is an **induction head** (Olsson et al., 2022). Its query asks: which token had *me* before it? The keys can
-# answer, because the first layer has written into each token what came before. Two heads, one after the other, make the
+# answer, because layer 0 has written into each token what came before. Two heads, one after the other, make the
 # rule "A was followed by B, here is A again, so B".
 #
-# Follow one token through both. The next figure calls them head 1, that of the first layer, and head 2, that of the
-# second. Choose a query in the repeat. Which key does head 2 give you, and which key did head 1 give to *that* token?
+# Follow one token through both. In the next figure head 0 is that of layer 0, and head 1 that of layer 1. Choose a
+# query in the repeat. Which key does head 1 give you, and which key did head 0 give to *that* token?
 
 # %% name="two-heads-live"
 live.show_attention(weights[:, 0, 0], names, masked=future[:-1, :-1])
 
 # %% [markdown]
-# The message: head 2 takes you from a token of the repeat to the token after its earlier copy. Choose that one as the
-# query, and head 1 takes you one step back, to the copy itself.
+# The message: head 1 takes you from a token of the repeat to the token after its earlier copy. Choose that one as the
+# query, and head 0 takes you one step back, to the copy itself.
 
 # %% [markdown]
 # ### Is that so on all sequences?
@@ -395,12 +397,12 @@ before = (in_random - 1).expand(len(fresh), -1)  # (512, 11), the previous token
 # %% name="shares"
 previous = share(weights[0], in_random, before).item()
 induction = share(weights[1], in_repeat, follower).item()
-print(f"first layer, previous token: {previous:.1f}, above 0.5: {previous > 0.5}")
-print(f"second layer, token after the earlier copy: {induction:.1f}, above 0.8: {induction > 0.8}")
+print(f"layer 0, previous token: {previous:.1f}, above 0.5: {previous > 0.5}")
+print(f"layer 1, token after the earlier copy: {induction:.1f}, above 0.8: {induction > 0.8}")
 
 # %% [markdown]
-# Both hold. In the random part the first layer gives 0.7 of its weight to the token before. In the repeat the second
-# gives nearly all of it, 0.9, to the one token that is useful.
+# Both hold. In the random part layer 0 gives 0.7 of its weight to the token before. In the repeat layer 1 gives nearly
+# all of it, 0.9, to the one token that is useful.
 
 # %% [markdown]
 # ### Exercise 7.2 · Find a previous-token head
@@ -432,14 +434,14 @@ check("7.2", my_previous_token_share)
 # A map shows where a head looks, not whether it matters. So take one layer out, and see what is lost.
 
 # %% name="take-out"
-for gone, name in enumerate(["first", "second"]):
+for gone in [0, 1]:
     maimed = copy.deepcopy(model)
     del maimed.layers[gone]
-    print(f"without the {name} layer: repeat above 3: {test(maimed)[1] > 3}")
+    print(f"without layer {gone}: repeat above 3: {test(maimed)[1] > 3}")
 
 # %% [markdown]
-# Without either of them the loss on the repeat is above 3 again. Each layer alone is worth nearly nothing: the second
-# reads what the first has written.
+# Without either of them the loss on the repeat is above 3 again. Each layer alone is worth nearly nothing: layer 1
+# reads what layer 0 has written.
 
 # %% [markdown]
 # **Question 7.2.** We train a model with *one* layer on the same task. Why can its head not find the token after the
@@ -492,20 +494,20 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# The message: two heads fall off the same cliff, a little later, and end at the same place. More heads are not simply
+# The message: two heads fall off the same cliff, a little later, and end at the same loss. More heads are not simply
 # better. What do they look at?
 
 # %% name="two-heads-shares"
 weights = watch(two_heads, fresh[:, :-1])  # (2, 512, 2, 19, 19)
 previous = share(weights[0], in_random, before)  # (2,), one number per head
 induction = share(weights[1], in_repeat, follower)
-print("first layer, previous token above 0.6:", (previous > 0.6).tolist())
-print("second layer, token after the earlier copy above 0.7:", (induction > 0.7).tolist())
+print("layer 0, previous token above 0.6:", (previous > 0.6).tolist())
+print("layer 1, token after the earlier copy above 0.7:", (induction > 0.7).tolist())
 
 # %% [markdown]
-# In the first layer the heads divide the work: the first is a previous-token head, the second is not. In the second
-# layer both do the same, side by side. Nobody told them to. With another seed they may share differently: who does what
-# is decided by the random weights that training starts from.
+# In layer 0 the heads divide the work: head 0 is a previous-token head, head 1 is not. In layer 1 both do the same,
+# side by side. Nobody told them to. With another seed they may share differently: who does what is decided by the
+# random weights that training starts from.
 
 # %% [markdown]
 # ## Without the mask
@@ -825,10 +827,7 @@ check("7.4", my_probabilities)
 # tokens become equally likely.
 
 # %% [markdown]
-# ## Your exercises
-#
-# `hint("7.1")` gives a hint, the next one each time. `solution("7.1")` shows a worked answer once you have tried. And
-# here is how far you are:
+# Your exercises so far:
 
 # %% name="progress"
 progress(7)

@@ -8,11 +8,13 @@
 # %% [markdown]
 # # Chapter 8 · A real model
 #
-# **Goal.** By the end you have put the attention class of chapter 6 inside a model that others have trained, and looked
-# at all of its 72 heads. Then you test the story that such pictures tell, by changing one word. You can say what
-# attention weights explain and what they do not.
+# **After this chapter you can**
 #
-# **Time.** About 100 minutes, exercises included. **You need** chapters 1 to 6, above all `CrossAttention`, and once a
+# * put your own attention class inside a model that others have trained, and test that it is loaded rightly;
+# * look at all 72 heads of a model, and test the story that a picture of one of them tells;
+# * say what attention weights explain, and what they do not.
+#
+# **Time.** About 90 minutes, exercises included. **You need** chapters 1 to 6, above all `CrossAttention`, and once a
 # network, to download 87 MiB. No other chapter needs that download.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
@@ -39,7 +41,6 @@ if not all(map(importlib.util.find_spec, ["safetensors", "tokenizers"])):
 
 # %% name="imports"
 import copy
-import hashlib
 import math
 
 import torch
@@ -57,9 +58,8 @@ from course_utils.validation import check_numbers
 # ## A file from a stranger
 #
 # The model is called `all-MiniLM-L6-v2`. It is an **encoder**, a small relative of BERT (Devlin et al., 2019): it reads
-# a whole sentence, in both directions, and returns a context vector for every token. The next cell downloads it and
-# keeps it for the next time. That takes a minute or so, depending on your network. If it cannot, it says so in one
-# sentence, and the rest of this chapter has to wait.
+# a whole sentence, in both directions, and returns a context vector for every token. The next cell downloads it once,
+# which may take a minute. If it cannot, it says so, and the rest of this chapter has to wait.
 
 # %% name="download"
 folder = pretrained.download()
@@ -67,24 +67,13 @@ for name in pretrained.FILES:
     print(f"{name}: {(folder / name).stat().st_size / 2**20:.1f} MiB")
 
 # %% [markdown]
-# 86.7 MiB of weights and a vocabulary of 0.2 MiB. They come from the hub where models are published. Where that cannot
-# be reached they come out of a Python package, and that package was uploaded by somebody we do not know.
+# 86.7 MiB of weights and a vocabulary of 0.2 MiB, from the hub where models are published. Where that cannot be reached
+# they come out of a Python package that somebody uploaded whom we do not know.
 #
-# Can we use a stranger's file? Not by trust, but there is a way to check it. A **digest** boils a file down to 64
-# characters. What happens to the digest if one character is added to the file?
-
-# %% name="digest"
-content = (folder / "vocab.txt").read_bytes()
-print(hashlib.sha256(content).hexdigest())
-print(hashlib.sha256(content + b"!").hexdigest())
-
-# %% [markdown]
-# Nothing of it remains: 07eced37 at the beginning becomes ec18da26. Nobody knows how to make a second file with the
-# same digest. The course knows the digests of the originals, and `download` keeps no file that has another.
-#
-# The package's own code is never run: `download` opens the package as the archive that it is and takes out these two
-# files. Both are harmless to read. One is text, the other is in the safetensors format, which holds names and numbers
-# and no code.
+# Can we use a stranger's file? Not by trust. But a **digest** boils a file down to 64 characters, and nobody knows how
+# to make a second file with the same ones. The course knows the digests of the originals, and `download` keeps no file
+# that has another. Nor does it run any code: one file is text, the other, in the safetensors format, holds names and
+# numbers.
 
 # %% [markdown]
 # ## Words become numbers
@@ -101,16 +90,7 @@ print(len(encoded.tokens), encoded.tokens)
 # %% [markdown]
 # 11 tokens, as in the article: this model has the vocabulary of the article's BERT. The tokenizer has made capital
 # letters small and added `[CLS]` at the start and `[SEP]` at the end. They mark where a text begins and ends. Keep an
-# eye on them.
-#
-# As in chapter 3, a token's number is its place in the vocabulary.
-
-# %% name="token-numbers"
-print("vocabulary:", tokenizer.get_vocab_size())
-print(encoded.ids)
-
-# %% [markdown]
-# 30522 tokens, and "the", number 1996, stands twice in the list. What becomes of a word that is not among the 30522?
+# eye on them. Each token has a number, as in chapter 3. What becomes of a word that is not in the vocabulary?
 
 # %% name="pieces"
 print(tokenizer.encode("attention, transformers and tokenization").tokens)
@@ -132,30 +112,16 @@ for name, tensor in tensors.items():
         print(name.removeprefix("encoder.layer.5."), tuple(tensor.shape))
 
 # %% [markdown]
-# Layers are counted from 0, so number 5 is the last of six. From here on we count heads from 0, too, as Python does.
-#
-# You know more of these names than it seems. `query`, `key` and `value` are 384 × 384 with a bias of 384, and
-# `attention.output.dense` is what we call `out_proj`. How much of the model is attention?
-
-# %% name="parameter-shares"
-total = sum(tensor.numel() for tensor in tensors.values())
-words = tensors["embeddings.word_embeddings.weight"].numel()
-attention = sum(
-    tensor.numel() for name, tensor in tensors.items() if "attention" in name and "LayerNorm" not in name
-)
-print(f"{total:,} numbers: {words:,} in word vectors, {attention:,} in attention")
-
-# %% [markdown]
-# Of 22,713,728 numbers, about half are the table of word vectors, and only 3,548,160 belong to attention. The rest is
-# mostly the two large matrices per layer, 1536 × 384 and 384 × 1536.
+# Number 5 is the last of six layers. You know more of these names than it seems: `query`, `key` and `value` are 384 ×
+# 384 with a bias of 384, and `attention.output.dense` is what we call `out_proj`.
 
 # %% [markdown]
 # ## Around attention
 #
 # What does a layer do besides attention? Two things. First, a small **network**, usually called the *feed-forward
-# network*, treats each token alone: it widens the vector to 1536 numbers, bends it, and brings it back to 384. (The
-# bend is `GELU`, a curve that lets positive numbers through and nearly stops negative ones.) Attention moves
-# information between tokens, the network works on what arrived.
+# network*, treats each token alone: it widens the vector to 1536 numbers, bends it (`GELU` lets positive numbers
+# through and nearly stops negative ones), and brings it back to 384. Attention moves information between tokens, the
+# network works on what arrived.
 #
 # Second, neither result replaces its input: it is *added* to it. After each sum, `LayerNorm` brings the vector back to
 # a standard size. With $x$ for the vectors of all tokens, a layer computes
@@ -189,8 +155,8 @@ class EncoderLayer(nn.Module):
 # Two lines of `forward`, two formulas. There is no causal mask: an encoder does not predict the next token, so it may
 # read all of them.
 #
-# The encoder itself looks up each token's vector, adds a vector for its position, and applies six layers. (BERT reads
-# pairs of texts, too, and marks them as segments 0 and 1. We always have one text, segment 0.)
+# The encoder looks up each token's vector, adds a vector for its position, and applies six layers. (BERT reads pairs of
+# texts, too, and marks them as segments 0 and 1. Ours is always segment 0.)
 
 # %% name="encoder-class"
 class Encoder(nn.Module):
@@ -223,8 +189,7 @@ class Encoder(nn.Module):
         return x
 
 # %% [markdown]
-# `check_numbers` computes nothing; it refuses what cannot be token numbers. What remains is to bring the file's 104
-# tensors to their places. The file has other names than we have, so we translate.
+# What remains is to bring the file's tensors to their places. The file has other names than we have, so we translate.
 
 # %% name="our-name"
 def our_name(name):
@@ -249,14 +214,8 @@ def our_name(name):
     return name
 
 # %% [markdown]
-# Try it on one of the names from above.
-
-# %% name="one-name"
-print(our_name("encoder.layer.5.attention.self.query.weight"))
-
-# %% [markdown]
-# So this one goes to `layers.5.attention.W_query.weight`. No matrix is transposed: the file comes from `nn.Linear`
-# layers, and ours are of the same kind.
+# So the `query.weight` from above goes to `layers.5.attention.W_query.weight`. No matrix is transposed: the file comes
+# from `nn.Linear` layers, and ours are of the same kind.
 
 # %% name="load-encoder"
 def load_encoder(path):
@@ -272,19 +231,16 @@ encoder = load_encoder(folder / "model.safetensors")
 print(f"{sum(parameter.numel() for parameter in encoder.parameters()):,}")
 
 # %% [markdown]
-# 22,565,376 numbers have found their place. (`eval` and `requires_grad_(False)`: we use the model and do not train it.)
-# Three tensors stayed outside: a list of positions, and one layer that this model does not use. `load_state_dict` would
-# have refused a missing name, a superfluous one, or a wrong shape.
-#
-# That is a real model, in about 80 lines around the attention, and the attention is yours.
+# 22,565,376 numbers have found their place. Three tensors stayed outside: a list of positions, and one layer that this
+# model does not use. `load_state_dict` would have refused a missing name, a superfluous one, or a wrong shape. That is
+# a real model, in about 80 lines around the attention, and the attention is yours.
 
 # %% [markdown]
 # ## Does it work?
 #
 # The model was trained for one task: sentences that mean the same should get vectors that point the same way. The
 # vector of a sentence is the mean over its tokens. How alike two vectors are is measured by the **cosine** of the angle
-# between them: 1 for the same direction, 0 for no relation. It is the dot product of chapter 1, with both vectors
-# brought to length 1.
+# between them, the dot product of both brought to length 1: 1 for the same direction, 0 for no relation.
 
 # %% name="similar"
 def sentence_vector(sentence, encoder=encoder):
@@ -299,9 +255,8 @@ for other in ["A kitten ran after a rodent", "The bank raised its interest rates
 
 # %% [markdown]
 # 0.645 for the kitten and 0.021 for the bank. The first sentence shares its meaning with ours and not one word, the
-# second a word, "the", and no meaning. So the model reads meaning, and your class carries it. (Another check stands in
-# the course's tests: on every layer, weights and context vectors agree to 1e-5 with those of `transformers`, the
-# library that such models come from.)
+# second a word, "the", and no meaning. So the model reads meaning, and your class carries it. (In the course's tests
+# every layer agrees to 1e-5 with `transformers`, the library that such models come from.)
 #
 # One more pair. Who chases whom?
 
@@ -310,7 +265,7 @@ swapped = sentence_vector("The mouse chased the cat")
 print(f"{F.cosine_similarity(cat, swapped, dim=0):.3f}")
 
 # %% [markdown]
-# 0.983, nearly the same vector. For this model, cat and mouse may change places. Keep that in mind, too.
+# 0.983, nearly the same vector. For this model, cat and mouse may be exchanged. Keep that in mind, too.
 
 # %% [markdown]
 # ### A mistake that no one reports
@@ -328,9 +283,8 @@ print(f"kitten {F.cosine_similarity(cat, kitten, dim=0):.3f}")
 print(f"bank {F.cosine_similarity(cat, bank, dim=0):.3f}")
 
 # %% [markdown]
-# No error, and the result does not even look absurd: 0.503 for the kitten is still more than 0.189 for the bank. A
-# model that is loaded wrongly can look half right. So "looks plausible" is no test of loading; comparing every layer
-# with the original is.
+# No error, and the result does not even look absurd: 0.503 for the kitten is still more than 0.189 for the bank. So
+# "looks plausible" is no test of loading; comparing every layer with the original is.
 
 # %% [markdown]
 # ### Several sentences at once
@@ -480,36 +434,16 @@ print(f"cat {cat_slow[5, 11]:.3f}, mouse {mouse_slow[5, 11]:.3f}")
 # %% name="turned"
 before, after = cat > mouse, cat_slow > mouse_slow  # (6, 12) each: does the head prefer the cat?
 print("same answer:", int((before == after).sum()))
-print("from cat to mouse:", (before & ~after).nonzero().tolist())
 print("from mouse to cat:", (~before & after).nonzero().tolist())
-
-# %% [markdown]
-# 66 of 72 heads give the same answer to both sentences. Four turn as they should, two turn the wrong way. (The pairs
-# are layer and head.) How far do the four turn?
-
-# %% name="how-far"
 for layer, head in (before & ~after).nonzero().tolist():
     numbers = [table[layer, head].item() for table in (cat, mouse, cat_slow, mouse_slow)]
-    print(layer, head, "hungry: {:.4f} {:.4f}  slow: {:.4f} {:.4f}".format(*numbers))
+    print("from cat to mouse:", [layer, head], "{:.4f} {:.4f}, then {:.4f} {:.4f}".format(*numbers))
 
 # %% [markdown]
-# By a hair. For head 0 of layer 1 the turn is a tie in the printed digits, 0.0068 and 0.0068. Head 5 of layer 3 now
-# gives hardly anything to either, 0.0022 and 0.0035. Head 3 of layer 4 comes closest: it clearly preferred the cat,
-# 0.2124 against 0.1442, but now the mouse leads by only 0.1609 to 0.1562. Head 11 of layer 4 gives the mouse 0.0378 and
-# the cat 0.0338.
-#
-# No head of layer 0 turns, and we could have known. There, "it" and "cat" are only looked-up vectors: they know their
-# own word and position and have not heard of any other word. So "hungry" cannot matter for which of two words a head
-# prefers, only for how much is left for both.
-
-# %% name="layer-0"
-same = torch.allclose(cat[0] / mouse[0], cat_slow[0] / mouse_slow[0], rtol=1e-3)
-print("layer 0, cat : mouse as before:", same)
-same = torch.allclose(cat[1] / mouse[1], cat_slow[1] / mouse_slow[1], rtol=1e-3)
-print("layer 1, cat : mouse as before:", same)
-
-# %% [markdown]
-# In layer 0 the proportion of cat to mouse is the same for both sentences, in all twelve heads. In layer 1 it is not.
+# 66 of 72 heads give the same answer to both sentences. Two turn the wrong way (the pairs are layer and head), four as
+# they should, but by a hair. For head 0 of layer 1 it is a tie in the printed digits. Head 3 of layer 4 comes closest:
+# it clearly preferred the cat, 0.2124 against 0.1442, but now the mouse leads by only 0.1609 to 0.1562. (None is in
+# layer 0, and none could be: there "it" and "cat" are looked-up vectors that have not heard of any other word.)
 
 # %% [markdown]
 # ### Exercise 8.2 · Heads that turn
@@ -539,8 +473,7 @@ check("8.2", my_turning_heads)
 # ### Six sentences
 #
 # Perhaps we were unlucky with one word. So here are six sentences, each with the noun that "it" stands for, and the
-# other one. The fourth is the article's own second example. The last two are a classic (Levesque et al.,
-# 2012): which of the two is too big, and which is too small?
+# other one. The last two are a classic (Levesque et al., 2012).
 
 # %% name="six-sentences"
 trophy = "The trophy did not fit in the suitcase because it was too"
@@ -554,8 +487,8 @@ controls = [  # sentence, what "it" stands for, the other noun
 ]
 
 # %% [markdown]
-# For each we print what head 11 of the last layer gives to the right and the wrong noun, and how many of the 72 heads
-# prefer the right one.
+# For each: what head 11 of the last layer gives to the right and the wrong noun, and how many heads prefer the right
+# one.
 
 # %% name="six-answers"
 answers = []  # one (6, 12) table per sentence: does the head prefer the right noun?
@@ -565,12 +498,9 @@ for sentence, right, wrong in controls:
     print(f"{right} {to_right[5, 11]:.3f}, {wrong} {to_wrong[5, 11]:.3f}, heads: {int(answers[-1].sum())}")
 
 # %% [markdown]
-# Head 11 of the last layer is right for hungry, scared and big, and wrong for slow, small and the rat: three of six. In
-# the article's second sentence it prefers the rat, 0.503 against 0.363. Too big or too small, it gives the same answer:
-# the trophy.
-#
-# Of all heads, 31, 43, 43, 33, 38 and 35 are right, each time about half of 72. Is there one among them that is always
-# right?
+# Head 11 is right for hungry, scared and big, and wrong for slow, small and the rat: three of six. Too big or too
+# small, it gives the same answer: the trophy. Of all heads, 31, 43, 43, 33, 38 and 35 are right, each time about half
+# of 72. Is there one among them that is always right?
 #
 # **Question 8.2.** Suppose that all 72 heads were coins, tossed once for each of the six sentences. How many coins
 # would you expect to be right six times?
@@ -603,9 +533,8 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# The message: the heads are no better than coins. They crowd around three even more than coins do. Why? Most heads do
-# not react to the changed word. Of two sentences that differ in one word only, such a head gets one right whatever it
-# prefers.
+# The message: the heads are no better than coins. They crowd around three even more than coins do, since most heads do
+# not react to the changed word: of two sentences that differ in it, such a head gets one right whatever it prefers.
 
 # %% [markdown]
 # ### Is it about "it" at all?
@@ -620,8 +549,8 @@ for token, row in zip(encoded.tokens, weights[5, 11]):
 
 # %% [markdown]
 # Everybody. The `[SEP]` at the end, which stands for nothing at all, gives 0.478 to "cat" and 0.302 to "mouse", almost
-# the numbers of "it". The first "the" gives even more, 0.508. This head collects nouns, whoever asks, and that fits
-# what the model was trained for: to say what a sentence is about.
+# the numbers of "it". This head collects nouns, whoever asks, and that fits what the model was trained for: to say what
+# a sentence is about.
 #
 # So the row of "it" was true, every number of it. The sentence that we put under the picture was not. We had read one
 # row of eleven, in one head of 72, for one sentence.
@@ -629,9 +558,8 @@ for token, row in zip(encoded.tokens, weights[5, 11]):
 # %% [markdown]
 # ## All 72 heads
 #
-# What do the heads do, then? Here are all of them, for the first sentence, as small maps. Each is read like the large
-# ones: row 0 on top, a row is a query. Choose a layer and a head to see it large. Before you do: which pattern do you
-# see most often?
+# What do the heads do, then? Here are all of them, for the first sentence, as small maps. Choose a layer and a head to
+# see it large. Before you do: which pattern do you see most often?
 
 # %% name="all-heads-live"
 live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
@@ -639,15 +567,12 @@ live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
 # %% [markdown]
 # The message: a few patterns come again and again, and one above all: a bright column on the left, that of `[CLS]`. The
 # head that is large now, layer 0, head 2, looks at the token before, and needs nothing but the positions for that.
-# (`[CLS]` has none before it and looks at itself.)
 #
-# Three things to try. Find the head that looks at the token *after*; it is in layer 1. Go to layer 5, head 11, our head
-# of nouns, and to its neighbours: is it alone? And take the query "it" through some heads: most would give you another
-# story.
+# To try: find the head that looks at the token *after*; it is in layer 1. Then go to layer 5, head 11, our head of
+# nouns, and to its neighbours: is it alone?
 
 # %% [markdown]
-# And your own sentence? Type one, press Enter, and the maps follow. (This takes the model, so it takes a kernel: run
-# the cell first.)
+# And your own sentence? Type one, press Enter, and the maps follow. (This takes the model, so run the cell first.)
 
 # %% name="sentence-live"
 def heads_of(sentence):
@@ -686,13 +611,11 @@ for name in found[0]:
 
 # %% [markdown]
 # One head looks at the token before, in layer 0, head 2; its 1.000 is nearly all there is. One looks at the token
-# after, in layer 1, head 8, with 0.572. No head gives more than 0.231 to the token itself, or more than 0.255 to
-# `[SEP]`. But 32 of the 72 heads give more than half of their attention to `[CLS]`; the strongest, head 5 of layer 4,
-# gives 0.841. In the other 38 none of the five patterns gets more than half.
+# after, in layer 1, head 8, with 0.572. But 32 of the 72 heads give more than half of their attention to `[CLS]`; the
+# strongest, head 5 of layer 4, gives 0.841.
 #
-# The article guesses that one head may look at neighbours, one at grammar, one at distant words. The neighbours are
-# there. But the most common pattern is one that few would have guessed: looking at a token that stands for nothing. It
-# is the **attention sink** of chapter 7 again. Clark et al. (2019) describe it in BERT, where it is `[SEP]`.
+# So the most common pattern is one that few would have guessed, a token that stands for nothing: the **attention sink**
+# of chapter 7 again. (Clark et al., 2019, describe it in BERT, where it is `[SEP]`.)
 
 # %% [markdown]
 # ### What does [CLS] have to say?
@@ -719,13 +642,10 @@ for number, layer in enumerate(encoder.layers):
     x = layer(x)  # (T, 384)
 
 # %% [markdown]
-# Short: in layer 1, 0.689 against 13.288, in layers 2 and 4 less than a twentieth of the others, in layer 3 about a
-# fifth, in layer 5 about an eighth. That fits the bright columns. Softmax forces a head to give away all its attention,
-# even when it has nothing to say. Then it can give it to `[CLS]`, where a large weight on nearly nothing adds nearly
-# nothing. In layer 0 the value of `[CLS]` is not yet so short, and there the column is rare.
-#
-# So a weight alone does not say how much a token contributes: weight *times value* enters the sum (Kobayashi et al.,
-# 2020).
+# Short: in layer 1, 0.689 against 13.288. That fits the bright columns. Softmax forces a head to give away all its
+# attention, even when it has nothing to say. Then it can give it to `[CLS]`, where a large weight on nearly nothing
+# adds nearly nothing. In layer 0 the value of `[CLS]` is not yet so short, and there the column is rare. So a weight
+# alone does not say how much a token contributes: weight *times value* enters the sum (Kobayashi et al., 2020).
 
 # %% [markdown]
 # ### Exercise 8.3 · How many tokens does a head look at?
@@ -756,8 +676,8 @@ check("8.3", my_breadth)
 # %% [markdown]
 # ## Does the head matter?
 #
-# Our head of nouns does not say what "it" stands for. Is it idle, then? Attention weights cannot answer that, but there
-# is an experiment that can: **remove** the head and see what changes (as Michel et al. did, 2019).
+# Our head of nouns does not say what "it" stands for. Is it idle, then? Weights cannot answer that, but an experiment
+# can: **remove** the head and see what changes (Michel et al., 2019).
 #
 # A head's 32 numbers leave it through 32 columns of `out_proj`. If these are 0, nobody hears it. Or we let it say one
 # thing to every token, `instead`: that is a constant, and belongs into the bias.
@@ -791,9 +711,8 @@ for layer, head in [(5, 11), (4, 5), (4, 2), (4, 10)]:
     print(f"layer {layer}, head {head}: gives [CLS] {to_cls:.3f}, moves it by {by:.3f}")
 
 # %% [markdown]
-# Without the head of nouns "it" moves by 0.453, nearly half its length. In layer 4, head 5 gives `[CLS]` 0.833 and
-# matters little, 0.043. But head 2, which gives it 0.651, matters more (0.127) than head 10, which gives it 0.243
-# (0.110). It is tempting to write below: *head 2 matters more than head 10.*
+# Without the head of nouns "it" moves by 0.453, nearly half its length. In layer 4, head 2 moves it more (0.127) than
+# head 10 does (0.110). It is tempting to write below: *head 2 matters more than head 10.*
 #
 # That is one sentence again, and no control. So take all six. And take something else than nothing in the head's place,
 # since 0 is a value that the later layers have never met: the **mean** of what the head says to the tokens of this
@@ -817,13 +736,12 @@ for layer, head in [(5, 11), (4, 2), (4, 10)]:
     print(" " * 17, "mean ", torch.stack(by_mean))
 
 # %% [markdown]
-# Head 2 against head 10: replaced by zeros, it moves "it" more in the first three sentences and less in the others.
-# Replaced by means, it is behind in the first one, too, 0.0470 against 0.0542, and ahead in others. So which of the two
-# matters more depends on the sentence and on the replacement. We cannot say it.
+# Head 2 against head 10: by zeros, it moves "it" more in the first three sentences and less in the others. By means, it
+# is behind in the first one, too, 0.0470 against 0.0542, and ahead in others. So which of the two matters more depends
+# on the sentence and on the replacement. We cannot say it.
 #
-# The head of nouns is clearer. Of the three it moves "it" most in every sentence, by zeros. But by its mean, 0.4534
-# becomes 0.0567. So it matters, and what matters is the part that it says to *every* token of the sentence. That is
-# what the map showed: the same two columns in all rows.
+# The head of nouns is clearer. By zeros it moves "it" most in every sentence. But by its mean, 0.4534 becomes 0.0567.
+# So what matters is the part that it says to *every* token, as the map showed: the same two columns in all rows.
 
 # %% [markdown]
 # ### Exercise 8.4 · Hear one head only
@@ -854,16 +772,15 @@ check("8.4", my_only_head)
 # of a new one changes the model, for every cell that comes after.
 
 # %% [markdown]
-# ## Your exercises
-#
-# `hint("8.2")` gives a hint, the next one each time. `solution("8.2")` shows a worked answer once you have tried. And
-# here is how far you are:
+# Your exercises so far:
 
 # %% name="progress"
 progress(8)
 
 # %% [markdown]
-# ## What attention weights explain
+# ## What to take with you
+#
+# What attention weights explain:
 #
 # * They say **where a layer took its mix from**. That is exact: it is how the layer computes. Layer 0, head 2 reads the
 #   token before, for every sentence we tried.
@@ -873,28 +790,9 @@ progress(8)
 # * They do not say **what the model understood**. This one gives nearly the same vector to a chase and its reverse.
 #   Nothing in its training asked who was hungry.
 #
-# One sentence and one head make a story. What turns a story into a finding is a control: a word changed so that the
+# A picture of attention is a measurement. Its caption is a claim, and needs a control: a word changed so that the
 # answer should change, all heads and not the one that agrees, other queries, a coin. (Other models may well have heads
-# that pass such controls. Then you will be able to show it. The
-# debate among researchers began with Jain and Wallace, 2019, and Wiegreffe and Pinter, 2019.)
-
-# %% [markdown]
-# ## What to take with you
-#
-# | question | what we saw |
-# | --- | --- |
-# | does the class fit a real model? | yes: 22.6 million pretrained numbers, in about 80 lines |
-# | does "it" look more at the cat than at the mouse? | in 31 of 72 heads |
-# | does the best-looking head turn when it should? | no: cat for hungry, cat for slow |
-# | do the heads beat coins? | no: about half of all answers are right |
-# | is it special to "it"? | no: in that head every token looks at the nouns |
-# | does it matter? | yes, but by what it says to every token alike |
-# | do large weights on `[CLS]` carry much? | hardly: its values are short from layer 1 on |
-#
-# * Pretrained weights are names and tensors. Check the file's digest, translate the names, and let `load_state_dict`
-#   refuse what does not fit. A transposed square matrix fits.
-# * Padding needs the mask twice: in attention, and in the mean over tokens.
-# * A picture of attention is a measurement. Its caption is a claim, and needs a control.
+# that pass. The debate among researchers began with Jain and Wallace, 2019, and Wiegreffe and Pinter, 2019.)
 #
 # **Next.** This is the last chapter. You have gone from the dot product of two vectors to the inside of a real model,
 # and you know what to ask of the next picture of attention that you see. All chapters: [the course's

@@ -1,17 +1,17 @@
 # ---
 # jupyter:
 #   course:
-#     summary: GPT-2 counted part by part, messages of errors, two tables
+#     summary: 26 errors to look up, masks side by side, GPT-2 counted part by part
 #     title: Notes
 # ---
 
 # %% [markdown]
 # # Notes
 #
-# What serves for looking things up, rather than for learning in order: the sizes of GPT-2, counted part by part, the
-# messages of common errors, and two tables.
+# What serves for looking things up, rather than for learning in order: a clinic of 26 errors, everybody's masks side by
+# side, GPT-2 counted part by part, slips of the sources, and a table of operations.
 #
-# **Time.** About 15 minutes, if you read all of it. **You need** chapter 5.
+# **Time.** About 40 minutes, if you read all of it. **You need** chapters 5 and 6.
 
 # %% name="setup"
 import importlib.util, os, sys
@@ -25,15 +25,508 @@ if "COLAB_RELEASE_TAG" in os.environ:
     print("On Colab, File > Save a copy in Drive keeps what you write.")
 
 # %% name="imports"
+from contextlib import contextmanager
+from textwrap import shorten
+
+import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from course_utils.attention import MultiHeadAttention
+from course_utils.randomness import keep_mask_a
 
-# %% name="count"
-def count(module):
-    """How many numbers a module learns."""
-    return sum(parameter.numel() for parameter in module.parameters())
+# %% [markdown]
+# ## The error clinic
+#
+# Here are 26 errors: five from the end of Pascal Burume's guide, and what else people most often report or ask about.
+# Each is a broken cell that you can run, with its symptom, the reason and the fix. First a healthy attention with
+# unequal sizes, so that no mistake can pass for another size, and a helper that prints the end of an error's message.
+
+# %% name="clinic"
+@contextmanager
+def fails():
+    """Run lines that should fail; print the error as a traceback's last line does."""
+    try:
+        yield
+    except Exception as error:
+        print(shorten(f"{type(error).__name__}: {error}", width=170))
+    else:
+        print("no error")
+
+
+torch.manual_seed(123)
+B, T, d_in, d_out, num_heads, head_dim = 2, 5, 6, 8, 2, 4
+queries, keys, values = torch.randn(3, B, num_heads, T, head_dim)
+future = torch.ones(T, T).triu(diagonal=1).bool()
+scores = queries @ keys.transpose(-2, -1)  # (B, num_heads, T, T)
+weights = torch.softmax(scores.masked_fill(future, -torch.inf) / head_dim**0.5, dim=-1)
+print(weights.shape)
+
+# %% [markdown]
+# ### It stops with a message
+#
+# Read the last line first: it names what did not fit.
+#
+# #### 1 · Heads that do not divide the width
+#
+# 768 numbers, cut into 7 heads.
+
+# %% name="clinic-1"
+with fails():
+    torch.rand(2, 5, 768).view(2, 5, 7, 768 // 7)
+with fails():
+    assert 768 % 7 == 0, f"d_out ({768}) must be divisible by num_heads ({7})"
+print("fixed:", torch.rand(2, 5, 768).view(2, 5, 12, 768 // 12).shape)
+
+# %% [markdown]
+# `768 // 7` is 109, and 7 × 109 is 763. **Fix:** a number of heads that divides the width. A class should say so
+# itself, as in the second message.
+
+# %% [markdown]
+# #### 2 · `super().__init__()` forgotten
+#
+# A module that sets a layer before `nn.Module` is ready.
+
+# %% name="clinic-2"
+class Hasty(nn.Module):
+    def __init__(self):
+        self.W_query = nn.Linear(6, 8)
+
+
+class Patient(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.W_query = nn.Linear(6, 8)
+
+
+with fails():
+    Hasty()
+print("fixed:", Patient())
+
+# %% [markdown]
+# An AttributeError (the guide that lists it expects a RuntimeError). **Fix:** `super().__init__()` as the first line of
+# `__init__`.
+
+# %% [markdown]
+# #### 3 · Tokens of the wrong width
+#
+# A layer made for 768 numbers gets 512.
+
+# %% name="clinic-3"
+with fails():
+    nn.Linear(768, 768)(torch.rand(2, 100, 512))
+print("fixed:", nn.Linear(512, 768)(torch.rand(2, 100, 512)).shape)
+
+# %% [markdown]
+# 200 is 2 × 100, the batch laid flat. The inner numbers, 512 and 768, must be equal. **Fix:** make the layer with
+# `d_in` = `x.shape[-1]`.
+
+# %% [markdown]
+# #### 4 · `view` after `transpose`
+#
+# The heads are to be merged.
+
+# %% name="clinic-4"
+context = weights @ values  # (B, num_heads, T, T) @ (B, num_heads, T, head_dim)
+with fails():
+    context.transpose(1, 2).view(B, T, d_out)
+merged = context.transpose(1, 2).contiguous().view(B, T, d_out)
+print("fixed:", merged.shape)
+
+# %% [markdown]
+# After a transpose the numbers no longer lie in the order of the dimensions. **Fix:** `.contiguous()` before `.view`,
+# or `.flatten(-2)`.
+
+# %% [markdown]
+# #### 5 · More tokens than the mask has
+#
+# The mask is made for 512 tokens, the text has 1024.
+
+# %% name="clinic-5"
+with fails():
+    torch.rand(1024, 1024).masked_fill_(torch.ones(512, 512).triu(1).bool()[:1024, :1024], -torch.inf)
+with fails():
+    MultiHeadAttention(d_in, d_out, 512, 0.0, num_heads)(torch.rand(B, 1024, d_in))
+
+# %% [markdown]
+# A RuntimeError, not the guide's IndexError: a slice that reaches beyond the end is no error in Python. Our class says
+# it in words. **Fix:** a larger `context_length`, or a shorter text.
+
+# %% [markdown]
+# #### 6 · The mask is not cut to the sentence
+#
+# Now the mask is too large: made for 8, used for 5.
+
+# %% name="clinic-6"
+future_8 = torch.ones(8, 8).triu(diagonal=1).bool()
+with fails():
+    scores.masked_fill(future_8, -torch.inf)
+print("fixed:", scores.masked_fill(future_8[:T, :T], -torch.inf).shape)
+
+# %% [markdown]
+# The same message with the sizes exchanged. **Fix:** `mask[:T, :T]`.
+
+# %% [markdown]
+# #### 7 · Changing softmax's result in place
+#
+# It runs forward and fails in `backward`.
+
+# %% name="clinic-7"
+learned = scores.clone().requires_grad_()
+with fails():
+    torch.softmax(learned, dim=-1).mul_(~future).sum().backward()
+(torch.softmax(learned, dim=-1) * ~future).sum().backward()
+print("fixed:", learned.grad.shape)
+
+# %% [markdown]
+# Softmax's derivative needs softmax's result, and `mul_` has overwritten it. **Fix:** no underscore, so that a new
+# tensor is made.
+
+# %% [markdown]
+# #### 8 · A mask that does not move with the layer
+#
+# The mask is a plain attribute. The device `meta` stands for a GPU.
+
+# %% name="clinic-8"
+class Plain(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mask = future
+
+
+moved = Plain().to("meta")
+with fails():
+    scores.to("meta").masked_fill(moved.mask, -torch.inf)
+print("fixed:", MultiHeadAttention(d_in, d_out, T, 0.0, num_heads).to("meta").mask.device)
+
+# %% [markdown]
+# `.to` moves parameters and buffers, nothing else, and the message names both devices. **Fix:**
+# `register_buffer("mask", ...)`. With it the mask is also stored in the `state_dict`.
+
+# %% [markdown]
+# #### 9 · A matrix copied untransposed
+#
+# `nn.Linear` stores (d_out, d_in), and computes `x @ weight.T`.
+
+# %% name="clinic-9"
+with fails(), torch.no_grad():
+    nn.Linear(d_in, d_out).weight.copy_(torch.rand(d_in, d_out))
+square, tokens = torch.rand(8, 8), torch.rand(T, 8)
+for name, matrix in [("as it is", square), ("fixed", square.T)]:
+    print(f"{name}:", torch.allclose(F.linear(tokens, matrix), tokens @ square))
+
+# %% [markdown]
+# With unequal sizes it fails; a square matrix is copied in silence and is wrong. **Fix:** `.T`. Test with `d_in` other
+# than `d_out`.
+
+# %% [markdown]
+# ### It becomes nan
+#
+# One `nan` spreads to everything that it meets. Look for the *first* tensor with `isnan().any()`.
+#
+# #### 10 · A row in which everything is hidden
+#
+# Causal mask, and padding at the start: the first row is empty.
+
+# %% name="clinic-10"
+hidden = future.clone()
+hidden[:, 0] = True  # the first token is padding
+empty = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)
+print("broken:", empty[0, 0, 0])
+print("fixed: ", empty.masked_fill(hidden, 0.0)[0, 0, 0])
+
+# %% [markdown]
+# 0 divided by 0. **Fix:** hide once more after softmax. Chapter 6's `masked_softmax` also fills with a finite number
+# before it, so that `set_detect_anomaly`, PyTorch's search for the origin of a `nan`, does not stop here.
+#
+# In `F.scaled_dot_product_attention` such a row is 0 on some devices and versions, `nan` on others (before 2.5 on all).
+# Safe everywhere: let an empty row see all keys, then put the zeros there yourself.
+
+# %% name="safe-everywhere"
+empty_row = hidden.all(dim=-1, keepdim=True)  # (T, 1)
+safe = F.scaled_dot_product_attention(queries, keys, values, attn_mask=~hidden | empty_row)
+print(safe.masked_fill(empty_row, 0.0)[0, 0, :2])
+
+# %% [markdown]
+# #### 11 · The triangle is off by one
+#
+# `triu` with `diagonal` 0, 1 and 2.
+
+# %% name="clinic-11"
+for diagonal in [0, 1, 2]:
+    hidden = torch.ones(T, T).triu(diagonal).bool()
+    tried = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)
+    print(diagonal, "nan:", bool(tried.isnan().any()), "| sees the future:", bool((tried.triu(1) > 0).any()))
+
+# %% [markdown]
+# 0 hides the token itself, and row 0 is `nan`. 2 lets every token see its successor, which nothing reports. **Fix:** 1.
+# If only row 0 is `nan`, look here first.
+
+# %% [markdown]
+# ### It runs, and is wrong
+#
+# Shapes fit and nothing complains. Each is betrayed by one question.
+#
+# #### 12 · The mask means the opposite
+#
+# Ask: how much weight lies on the future? A unit matrix as values shows the weights.
+
+# %% name="clinic-12"
+unit = torch.eye(T).expand(B, num_heads, T, T)
+for name, mask in [("broken", future), ("fixed", ~future)]:
+    shown = F.scaled_dot_product_attention(queries, keys, unit, attn_mask=mask)
+    print(f"{name}: {shown.triu(1).sum():.1f} of {shown.sum():.1f}")
+
+# %% [markdown]
+# All of it, against nothing. In this function `True` means keep. (16 and not 20: the last row of each head has no
+# future, and becomes 0.) **Fix:** `~`.
+
+# %% [markdown]
+# #### 13 · Hidden cells filled with the wrong number
+#
+# Ask: what is row 0? It must be 1, 0, 0, 0, 0.
+
+# %% name="clinic-13"
+for filler in [0.0, 1e-9, torch.inf, -torch.inf]:
+    filled = torch.softmax(scores.masked_fill(future, filler), dim=-1)
+    print(filler, filled[0, 0, 0])
+
+# %% [markdown]
+# A score of 0, or nearly 0, is a score like any other, and gives 0.2200 to each future token; with $+\infty$ the row is
+# `nan`. **Fix:** `-torch.inf`, or the smallest number of the type. A "very small number" is not 1e-9, and not always
+# -1e9:
+
+# %% name="smallest-numbers"
+for dtype in [torch.float32, torch.bfloat16, torch.float16]:
+    try:
+        print(f"{dtype}: stored as {torch.zeros(1, dtype=dtype).masked_fill(future[0, 1], -1e9)[0]:.0f}")
+    except RuntimeError:
+        print(f"{dtype}: refused; the smallest is {torch.finfo(dtype).min:.0f}")
+
+# %% [markdown]
+# #### 14 · Softmax over the wrong axis
+#
+# Ask: do rows sum to 1?
+
+# %% name="clinic-14"
+for name, dim in [("broken", -2), ("fixed", -1)]:
+    tried = torch.softmax(scores, dim=dim)
+    print(f"{name}: rows   ", tried.sum(dim=-1)[0, 0])
+    print(f"{name}: columns", tried.sum(dim=-2)[0, 0])
+
+# %% [markdown]
+# The broken one's columns sum to 1: each key is shared out among the queries. **Fix:** `dim=-1`, the keys. Write it
+# counted from the end, so that a batch or heads in front change nothing.
+
+# %% [markdown]
+# #### 15 · √d_out instead of √head_dim
+#
+# Ask: what were the scores divided by? A ratio of weights tells.
+
+# %% name="clinic-15"
+for name, size in [("broken", d_out), ("fixed", head_dim)]:
+    tried = torch.softmax(scores / size**0.5, dim=-1)[0, 0, 0]  # a row, (T,)
+    divisor = (scores[0, 0, 0, 0] - scores[0, 0, 0, 1]) / (tried[0] / tried[1]).log()
+    print(f"{name}: {divisor:.3f}")
+
+# %% [markdown]
+# Softmax's sum cancels in a ratio of two weights, so its logarithm is the difference of the scaled scores. 2.828 is the
+# root of 8; each head has 4 numbers, whose root is 2.000. **Fix:** `head_dim**0.5`.
+
+# %% [markdown]
+# #### 16 · No division, or a product instead
+#
+# Ask: how large is the largest weight of a row, on average? Here with 64 numbers.
+
+# %% name="clinic-16"
+torch.manual_seed(123)
+long_scores = torch.randn(100, 64) @ torch.randn(64, 100)
+for name, factor in [("none", 1), ("times", 64**0.5), ("divided", 64**-0.5)]:
+    print(f"{name:8}{torch.softmax(long_scores * factor, dim=-1).amax(dim=-1).mean():.3f}")
+
+# %% [markdown]
+# Without the division one key takes most of a row, 0.767; with a product nearly all, 0.969; with the division 0.080.
+# Where one key takes all, softmax hardly learns (chapter 2). **Fix:** divide, once. (`F.scaled_dot_product_attention`
+# divides by itself: do not do it twice.)
+
+# %% [markdown]
+# #### 17 · Dropout that never stops
+#
+# Ask: do two calls in `eval` agree?
+
+# %% name="clinic-17"
+dropout = nn.Dropout(0.5).eval()
+print("broken:", torch.equal(F.dropout(weights, 0.5), F.dropout(weights, 0.5)))
+print("fixed: ", torch.equal(dropout(weights), dropout(weights)))
+
+# %% [markdown]
+# `F.dropout` does not know the layer's switch, nor does `dropout_p` of PyTorch's attention. **Fix:** `nn.Dropout`, or
+# `training=self.training`, and `model.eval()` before you use the model.
+
+# %% [markdown]
+# #### 18 · Dropout in the wrong place
+#
+# Ask: is any open cell exactly 0? And are row sums 1 on average, not always?
+
+# %% name="clinic-18"
+def dropped_cells(tried):
+    return int((tried[..., ~future] == 0).sum()) > 0
+
+
+on_scores = torch.softmax(F.dropout(scores, 0.5).masked_fill(future, -torch.inf), dim=-1)
+print("broken, on scores: ", dropped_cells(on_scores))
+print("fixed, on weights: ", dropped_cells(F.dropout(weights, 0.5)))
+
+# %% [markdown]
+# A dropped score is 0 and still gets a share. Forcing rows to sum to 1 afterwards is the same mistake in another form
+# (chapter 4). **Fix:** drop weights, after softmax, and leave them.
+
+# %% [markdown]
+# #### 19 · Dropout with the wrong factor
+#
+# Ask: does the average stay? A weight of 1, dropped with $p$ = 0.2.
+
+# %% name="clinic-19"
+kept = torch.rand(100_000) < 0.8
+for name, factor in [("none", 1), ("1 / p", 1 / 0.2), ("1 / (1 - p)", 1 / 0.8)]:
+    print(f"{name:12} {(kept * factor).double().mean():.1f}")
+
+# %% [markdown]
+# Only the last leaves 1.0; the others make it 0.8 and 4.0. **Fix:** divide by $1-p$, in training. At $p$ = 0.5 the
+# second looks right, so test with another rate.
+
+# %% [markdown]
+# #### 20 · Heads split by `view` alone
+#
+# Ask: which rows move when token 1 changes? Here are two heads with five rows each.
+
+# %% name="clinic-20"
+def moved_rows(split):
+    return (split(tokens) != split(tokens + torch.eye(T)[:, [1]])).any(dim=-1).int().tolist()
+
+
+print("broken:", moved_rows(lambda x: x.view(2, T, 4)))
+print("fixed: ", moved_rows(lambda x: x.view(T, 2, 4).transpose(0, 1)))
+
+# %% [markdown]
+# It must be row 1 of each head. In the broken split the token sits in rows 2 and 3 of head 0. **Fix:** `view`, then
+# `transpose`.
+
+# %% [markdown]
+# #### 21 · Heads merged without transpose
+#
+# Ask: do the numbers stand where they should?
+
+# %% name="clinic-21"
+piled = context.reshape(B, T, d_out)
+print("same numbers:", torch.equal(piled.flatten().sort()[0], merged.flatten().sort()[0]))
+print("same order:  ", torch.equal(piled, merged))
+
+# %% [markdown]
+# `reshape` never complains: it copies where it must. So it also hides this mistake. **Fix:** `transpose(1, 2)` first.
+
+# %% [markdown]
+# #### 22 · Heads in a Python list
+#
+# Ask: how many numbers does the module learn?
+
+# %% name="clinic-22"
+heads = [nn.Linear(d_in, head_dim) for _ in range(num_heads)]
+holder = nn.Module()
+holder.heads = heads
+print("broken:", sum(parameter.numel() for parameter in holder.parameters()))
+holder.heads = nn.ModuleList(heads)
+print("fixed: ", sum(parameter.numel() for parameter in holder.parameters()))
+
+# %% [markdown]
+# 0 instead of 56: a plain list is invisible to PyTorch. Its layers are neither trained nor moved nor stored. **Fix:**
+# `nn.ModuleList`.
+
+# %% [markdown]
+# #### 23 · Masked after softmax, and left at that
+#
+# Ask: do rows still sum to 1?
+
+# %% name="clinic-23"
+after = torch.softmax(scores / head_dim**0.5, dim=-1) * ~future
+print("broken:", after.sum(dim=-1)[0, 0])
+print("fixed: ", torch.allclose(after / after.sum(dim=-1, keepdim=True), weights))
+
+# %% [markdown]
+# Only the last one does, which has no future. And the future leaks through the sum (chapter 3). **Fix:** $-\infty$
+# before softmax. Dividing by the new sum is correct, too, while scores are moderate.
+
+# %% [markdown]
+# #### 24 · Queries and keys exchanged
+#
+# Ask with unequal sizes: two tokens ask, five answer.
+
+# %% name="clinic-24"
+swapped = keys @ queries.transpose(-2, -1)
+print("square:", swapped.shape, torch.allclose(swapped, scores.transpose(-2, -1)))
+print("broken:", (keys @ queries[:, :, :2].transpose(-2, -1)).shape)
+print("fixed: ", (queries[:, :, :2] @ keys.transpose(-2, -1)).shape)
+
+# %% [markdown]
+# In self-attention both tables are square, and one is the other transposed: rows are keys now, but mask and softmax
+# treat them as queries. Unequal lengths show it. **Fix:** `queries @ keys.transpose(-2, -1)`.
+
+# %% [markdown]
+# #### 25 · Heads averaged instead of concatenated
+#
+# Ask: how wide is the result?
+
+# %% name="clinic-25"
+print("broken:", context.mean(dim=1).shape)
+print("fixed: ", merged.shape)
+
+# %% [markdown]
+# The average has `head_dim` numbers, 4 instead of 8, and forgets which head said what. **Fix:** concatenate, so that
+# `out_proj` can tell heads apart.
+
+# %% [markdown]
+# #### 26 · The result of `masked_fill` thrown away
+#
+# Ask: is anything hidden?
+
+# %% name="clinic-26"
+broken = scores.clone()
+broken.masked_fill(future, -torch.inf)
+print("broken:", bool(broken.isinf().any()))
+fixed = scores.masked_fill(future, -torch.inf)
+print("fixed: ", bool(fixed.isinf().any()))
+
+# %% [markdown]
+# Without an underscore PyTorch's functions return a new tensor and leave the old one alone. **Fix:** `scores =
+# scores.masked_fill(...)`.
+
+# %% [markdown]
+# ## Masks side by side
+#
+# | who | argument | shape for padding | it hides where |
+# | --- | --- | --- | --- |
+# | this course | `mask` | (B, 1, S) | `True` |
+# | `tensor.masked_fill` | `mask` | any that fits | `True` |
+# | `nn.MultiheadAttention` | `key_padding_mask` | (B, S) | `True` |
+# | `nn.MultiheadAttention` | `attn_mask` | (T, S), for all sequences | `True` |
+# | `F.scaled_dot_product_attention` | `attn_mask` | (B, 1, 1, S) | `False` |
+# | `flex_attention` | `mask_mod`, `block_mask` | a function of sequence, head, query, key | `False` |
+# | the article's class | `mask` | (B, 1, 1, S) | 0 |
+# | tokenizers of Hugging Face | `attention_mask` | (B, S) | 0 |
+#
+# And `nn.MultiheadAttention` computes by another path when it returns its weights. What does it make of a sequence that
+# is all padding?
+
+# %% name="need-weights"
+built_in, x = nn.MultiheadAttention(12, 3, batch_first=True), torch.randn(2, 5, 12)
+nobody = torch.tensor([[False] * 5, [True] * 5])  # (B, S): the second sequence is empty
+for need_weights in [True, False]:
+    output, _ = built_in(x, x, x, key_padding_mask=nobody, need_weights=need_weights)
+    print("need_weights:", need_weights, "| nan:", output.isnan().any(dim=-1).any(dim=-1).tolist())
+
+# %% [markdown]
+# With the weights, `nan`; without, none.
 
 # %% [markdown]
 # ## At the size of GPT-2
@@ -55,6 +548,11 @@ print("head_dim:", layer.head_dim, "and for a width of 512 with 8 heads:", 512 /
 # in total.
 
 # %% name="parameters"
+def count(module):
+    """How many numbers a module learns."""
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
 for name, parameter in layer.named_parameters():
     print(f"{name:15} {parameter.numel():>9,}")
 print(f"{'total':15} {count(layer):>9,}")
@@ -136,63 +634,91 @@ print(f"{biases:,} of {count_gpt2(12, 768):,}, which leaves {count_gpt2(12, 768)
 # %% [markdown]
 # 27,648 numbers, few among 124,439,808. But whoever loads GPT-2's trained weights into a model without these biases has
 # no place for them, and computes something else.
+
+# %% [markdown]
+# ## Slips of the sources
 #
-# ## Messages you will meet
+# Every number that the five sources print is reproduced by the course, or it says why not. Some slips stand here, since
+# they teach nothing that the chapters need. The words and weights are those of chapters 1 and 3.
+
+# %% name="inputs"
+inputs = torch.tensor([
+    [0.43, 0.15, 0.89],  # Your
+    [0.55, 0.87, 0.66],  # journey
+    [0.57, 0.85, 0.64],  # starts
+    [0.22, 0.58, 0.33],  # with
+    [0.77, 0.25, 0.10],  # one
+    [0.05, 0.80, 0.55],  # step
+])
+future_6 = torch.ones(6, 6).triu(diagonal=1).bool()
+
+# %% [markdown]
+# Burume's guide gives the weights of "journey" as 0.14, 0.24, 0.23, **0.13**, 0.11, 0.16, with the sum 1.
+
+# %% name="rounding"
+weights_of_journey = torch.softmax(inputs @ inputs[1], dim=0)  # (6, 3) @ (3,) -> (6,)
+print(f"quoted:  sum {sum([0.14, 0.24, 0.23, 0.13, 0.11, 0.16]):.2f}")
+print("rounded:", [round(weight, 2) for weight in weights_of_journey.tolist()])
+
+# %% [markdown]
+# They sum to 1.01, since the fourth rounds to 0.12. Summing a row is the cheapest check there is.
 #
-# Burume's guide ends with five common errors. The sequence that is too long was in chapter 4, `view` after `transpose`
-# in chapter 5. Here are the other three. First: a width of 768 and 7 heads.
+# Trent's post cuts its sentence into pieces and counts 8 different ones.
 
-# %% name="seven-heads-checked"
-d_out, num_heads = 768, 7
-try:
-    message = f"d_out ({d_out}) must be divisible by num_heads ({num_heads})"
-    assert d_out % num_heads == 0, message
-except AssertionError as error:
-    print(type(error).__name__, error)
-try:
-    MultiHeadAttention(d_in=768, d_out=768, context_length=1024, dropout=0.1, num_heads=7)
-except ValueError as error:
-    print(type(error).__name__, error)
+# %% name="pieces"
+print(len({"But", "they", "were", "all", "of", "them", "dece", "ived", "."}))
 
 # %% [markdown]
-# Both name the two numbers that do not fit. Next: forget `super().__init__()`. The guide expects a RuntimeError.
+# With the full stop there are 9. A condensed notebook sets no seed before it draws its matrices, so its scores cannot
+# be drawn again. But its weights follow from them.
 
-# %% name="forgotten-super"
-class Forgetful(nn.Module):
-    """A module that does not let nn.Module set itself up."""
-
-    def __init__(self):
-        self.W_query = nn.Linear(3, 2)
-
-
-try:
-    Forgetful()
-except AttributeError as error:
-    print(type(error).__name__, error)
+# %% name="unseeded"
+print(torch.softmax(torch.tensor([1.2005, 1.6979, 1.6871, 0.9065, 1.0177, 1.0741]) / 2**0.5, dim=-1))
 
 # %% [markdown]
-# It is an AttributeError, and its words are clear. Third: tokens of 512 numbers for a layer made for 768. A bare
-# `nn.Linear` first, then the class.
+# Digit for digit what it prints. Further on it masks the scores of raw embeddings, then divides by the root of
+# the size of its `keys`:
 
-# %% name="wrong-width"
-tokens_of_512 = torch.rand(2, 100, 512)
-try:
-    nn.Linear(768, 768)(tokens_of_512)
-except RuntimeError as error:
-    print(type(error).__name__, error)
-try:
-    MultiHeadAttention(768, 768, 1024, dropout=0.1, num_heads=12)(tokens_of_512)
-except ValueError as error:
-    print(type(error).__name__, error)
+# %% name="raw-scores"
+raw_scores = (inputs @ inputs.T).masked_fill(future_6, -torch.inf)  # (6, 3) @ (3, 6) -> (6, 6)
+print(raw_scores)
+raw_weights = torch.softmax(raw_scores / 2**0.5, dim=-1)  # (6, 6)
+print(raw_weights)
 
 # %% [markdown]
-# "mat1 and mat2" are the two factors of a matrix product. Their inner sizes, 512 and 768, should be equal. The 200 is
-# the batch laid flat, 2 × 100 tokens.
+# Its `keys` are left over from another section and have two numbers each; the vectors compared here have three. In a
+# notebook every name lives on: take the size from the tensor that entered the product.
+#
+# That notebook and Yu's page drop at the rate 0.5 after `torch.manual_seed(123)`, and print different masks. Neither is
+# wrong. The seed fixes where a generator starts, not how its numbers become coins. PyTorch 2.7 and later draw as
+# chapter 4 does; PyTorch 2.6 and earlier, on Intel CPUs, took one number as the start of another generator.
+
+# %% name="keep-mask-b"
+MODULUS = 2**31 - 1  # of the generator MCG31m1 in Intel's MKL
+MULTIPLIER = 1132489760
+
+
+def keep_mask_b(shape, p, seed):
+    """The same as torch 2.6 and earlier drew it on Intel CPUs."""
+    mt19937 = np.random.RandomState(seed)  # torch seeds its generator in the same way
+    first = int(mt19937.randint(2**32, dtype=np.uint32))
+    x = first % MODULUS or 1
+    kept = []
+    for _ in range(torch.Size(shape).numel()):
+        kept.append(x / MODULUS < 1 - p)
+        x = MULTIPLIER * x % MODULUS
+    return torch.tensor(kept).view(shape)
+
+# %% name="dropout-raw-weights"
+for keep_mask in [keep_mask_a, keep_mask_b]:
+    print(raw_weights * keep_mask((6, 6), p=0.5, seed=123) / (1 - 0.5))
 
 # %% [markdown]
-# ## Tables
+# The second is what the condensed notebook prints, 1.1888 in the row of "journey", where the first leaves nothing.
 
 # %% [markdown]
+# ## Operations
+#
 # | operation | what it does |
 # | --- | --- |
 # | `a @ b` | matrix product over the last two dimensions, repeated for all others |
@@ -202,19 +728,5 @@ except ValueError as error:
 # | `a.masked_fill(mask, v)` | `v` wherever `mask` is True; a new tensor |
 # | `register_buffer(name, a)` | a tensor that moves and is stored with the layer, not learned |
 # | `nn.ModuleList(layers)` | a list whose layers are found, moved and trained |
-#
-# | mistake | how it shows |
-# | --- | --- |
-# | view straight to (B, num_heads, T, head_dim) | no error; outputs depend on later tokens |
-# | merge without transpose | no error; the right numbers in the wrong places |
-# | `view` after `transpose` without `contiguous` | RuntimeError, view size is not compatible |
-# | dividing by √d_out | no error; weights flatter than they should be |
-# | heads in a plain list | optimizer: empty parameter list; beside other layers no error, and they stay untrained |
-# | more tokens than `context_length` | size of tensor a must match; our class says it in a sentence |
-# | `d_out` not divisible by `num_heads` | refused, with both numbers |
-# | layers taken for heads | GPT-2 medium would need 24 heads of 42⅔ numbers |
-# | `super().__init__()` forgotten | AttributeError, before Module.__init__() call |
-# | tokens of the wrong width | mat1 and mat2 shapes cannot be multiplied |
-# | mask as a plain attribute | it stays on the CPU when the layer moves |
 #
 # All chapters: [the course's contents](../README.md#chapters).

@@ -1,12 +1,16 @@
 """The lab command: JupyterLab on copies that belong to the learner, and that stop when told to."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
+import nbformat
 import pytest
 
+from course_utils.authoring import chapter
 from course_utils.launch import lab
 from course_utils.repository import ROOT
 from tests.support import bare_clone, server, stored
@@ -70,6 +74,73 @@ def test_what_a_learner_changed_stays_and_new_chapters_appear(clone, monkeypatch
     assert lab.copy_chapters()[-1] == "99_zoo.ipynb"
     assert (clone / "work" / first).read_text() == "mine"
     assert (clone / "work" / "99_zoo.ipynb").read_text() == "new"
+
+
+@pytest.fixture
+def learner(clone, monkeypatch):
+    """A clone of a learner who has a copy of each chapter, and an answer in the first; the name of that notebook."""
+    monkeypatch.setattr(lab, "ROOT", clone)
+    monkeypatch.setattr(lab, "WORK", clone / "work")
+    first, *_ = lab.copy_chapters()
+    answer_in(clone / "work" / first, "an answer")
+    return first
+
+
+def answer_in(path, words):
+    """Write into a notebook as a learner does, and save it as JupyterLab does: with its metadata, in another layout."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    notebook["cells"][-1]["source"] = words
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def change_chapter(clone, name, words):
+    """Change a sentence in a chapter's source, and make its notebook anew, as an update of the course does."""
+    source = clone / "solutions" / f"{Path(name).stem}.py"
+    text = source.read_text(encoding="utf-8")
+    source.write_text(text.replace("# **Time.**", f"# {words}\n#\n# **Time.**"), encoding="utf-8")
+    _, made = chapter.notebooks(source, "").values()
+    (clone / "notebooks" / name).write_text(nbformat.writes(made), encoding="utf-8")
+
+
+def test_a_newer_version_is_named_and_lies_beside_what_the_learner_wrote(clone, learner):
+    mine = (clone / "work" / learner).read_bytes()
+    assert lab.copy_newer(lab.copy_chapters()) == {}, "an answer alone makes no version"
+
+    change_chapter(clone, learner, "A better sentence.")
+    beside = learner.replace(".ipynb", ".v2.ipynb")
+    assert lab.copy_newer(lab.copy_chapters()) == {learner: beside}
+    assert (clone / "work" / learner).read_bytes() == mine
+    assert (clone / "work" / beside).read_bytes() == (clone / "notebooks" / learner).read_bytes()
+    assert lab.copy_newer(lab.copy_chapters()) == {learner: beside}, "no second copy of the same"
+
+
+def test_a_newer_version_never_overwrites_one_that_the_learner_went_on_with(clone, learner):
+    change_chapter(clone, learner, "A better sentence.")
+    (beside,) = lab.copy_newer(lab.copy_chapters()).values()
+    answer_in(clone / "work" / beside, "another answer")
+    change_chapter(clone, learner, "A still better one.")
+    third = learner.replace(".ipynb", ".v3.ipynb")
+    assert lab.copy_newer(lab.copy_chapters()) == {learner: third}
+    assert "another answer" in (clone / "work" / beside).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("content", ["no notebook", "[]", '{"metadata": {}}'])
+def test_a_notebook_that_does_not_say_what_it_was_made_from_is_left_alone(content, clone, learner):
+    change_chapter(clone, learner, "A better sentence.")
+    (clone / "work" / learner).write_text(content)
+    assert lab.copy_newer(lab.copy_chapters()) == {}
+
+
+def test_lab_says_so_in_one_line(clone, learner, monkeypatch, capsys):
+    change_chapter(clone, learner, "A better sentence.")
+    monkeypatch.setattr(lab.environment, "python_with", lambda *files, verbose: "python")
+    monkeypatch.setattr(lab.environment, "take_over", lambda command: None)
+    monkeypatch.setattr(lab, "sign", lambda python: None)
+    monkeypatch.chdir(clone)
+    monkeypatch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "")
+    lab.main([])
+    said, starting = capsys.readouterr().out.splitlines()
+    assert learner in said and learner.replace(".ipynb", ".v2.ipynb") in said and starting.startswith("Starting")
 
 
 def test_only_copies_that_nobody_changed_are_signed(clone, monkeypatch):

@@ -1,6 +1,11 @@
-"""The one rule behind the minutes that chapters name, on a notebook small enough to count by hand."""
+"""The one rule behind the minutes that chapters name, on a notebook small enough to count by hand; and its bounds."""
+
+import pytest
 
 from course_utils.authoring.minutes import minutes
+from tests.support import stored
+
+LEARNERS = [path for path in stored.PATHS if path.parent.name == "notebooks"]
 
 EXERCISE = "### Exercise 1.1 · One\n2 points · ★★☆ · 10 minutes\n\n"
 
@@ -10,3 +15,13 @@ def test_words_cells_and_exercises_add_up_to_the_next_five():
     code = {"cell_type": "code", "source": "1 point · ★☆☆ · 90 minutes"}
     assert minutes([words, *[code] * 20]) == 30
     assert minutes([words, *[code] * 22]) == 30 and minutes([words, *[code] * 30]) == 35
+
+
+@pytest.mark.parametrize("path", LEARNERS, ids=stored.name)
+def test_no_chapter_takes_more_than_an_hour_and_a_half(path):
+    assert stored.read(path).metadata.source.minutes <= 90, "what serves for looking up belongs into the notes"
+
+
+def test_the_notes_can_be_looked_through():
+    (notes,) = [path for path in LEARNERS if path.stem == "99_notes"]
+    assert len(stored.prose(stored.read(notes)).split()) <= 2500

@@ -123,7 +123,7 @@ def test_every_head_gets_a_panel_on_one_scale(monkeypatch):
     monkeypatch.setattr(pictures, "show", lambda figure: figures.append(figure))
     pictures.show_weights([[[1.0, 0.0], [1.0, 0.0]], [[0.2, 0.8], [0.5, 0.5]]], ["a", "b"])
     maps = [axes for axes in figures[0].axes if axes.images]
-    assert [axes.get_title() for axes in maps] == ["head 1", "head 2"]
+    assert [axes.get_title() for axes in maps] == ["head 0", "head 1"]
     assert [axes.images[0].get_clim() for axes in maps] == [(0, 1), (0, 1)]
 
 
@@ -142,4 +142,4 @@ def test_numbers_in_cells_are_readable_on_every_colour(colours):
 
 
 def test_repeated_tokens_are_told_apart():
-    assert pictures.numbered(["the", "cat", "the"]) == ["the (1)", "cat", "the (3)"]
+    assert pictures.numbered(["the", "cat", "the"]) == ["the (0)", "cat", "the (2)"]

@@ -68,7 +68,7 @@ def test_controls_have_names_and_the_output_follows_them(shown, controls):
     controls["length"].value = 2
     assert (
         shown[-1]["text/html"]
-        == layer_figure(causal, inputs(), ["the (1)", "cat", "the (3)", "dog"], 2, True, 0.0, 123).html()
+        == layer_figure(causal, inputs(), ["the (0)", "cat", "the (2)", "dog"], 2, True, 0.0, 123).html()
     )
 
 

@@ -135,9 +135,10 @@ def wrong_without_dropout(tried):
         if (wrong := (handed > 0.5) != again).any():
             row = int(np.argmax(wrong))
             return (
-                f'Even without dropout: in "{" ".join(reading.words)}", "{reading.words[row + 1]}" in place {row + 2}'
-                f" is handed {handed[row]:.2f} by all heads together. It has {'' if again[row] else 'not '}occurred"
-                f" before, so that should be {'above' if again[row] else 'below'} 0.50."
+                f'Even without dropout: in "{" ".join(reading.words)}", "{reading.words[row + 1]}"'
+                f" at position {row + 1} is handed {handed[row]:.2f} by all heads together. It has"
+                f" {'' if again[row] else 'not '}occurred before, so that should be"
+                f" {'above' if again[row] else 'below'} 0.50."
             )
 
 

@@ -24,27 +24,27 @@ def apart(vectors, num_heads):
 # --- 5.1 a head that looks back ---------------------------------------------------------------------------------------
 
 SENTENCES = 40  # that the head has to read
-LETTERS, PLACES = ("a", "b", "c", "d"), 8
+LETTERS, POSITIONS = ("a", "b", "c", "d"), 8
 
 
 def sequences_of_places():
     """Readings of random sequences: each token but the first should find the one before it, and get its letter."""
     draw = random.Random(501)
     for _ in range(SENTENCES):
-        words = draw.choices(LETTERS, k=draw.randint(4, PLACES))
+        words = draw.choices(LETTERS, k=draw.randint(4, POSITIONS))
         wanted = np.eye(len(words), k=-1)
         wanted[0] = np.nan
         handed = wanted @ placed(words)[:, : len(LETTERS)]
-        yield puzzles.Reading(words, wanted, [f"place {place}" for place in range(1, len(words) + 1)], context=handed)
+        yield puzzles.Reading(words, wanted, [f"position {position}" for position in range(len(words))], context=handed)
 
 
 def placed(words):
-    """Vectors (T, 12): the letter, then the place."""
-    return np.hstack([np.eye(len(LETTERS))[[LETTERS.index(word) for word in words]], np.eye(PLACES)[: len(words)]])
+    """Vectors (T, 12): the letter, then the position."""
+    return np.hstack([np.eye(len(LETTERS))[[LETTERS.index(word) for word in words]], np.eye(POSITIONS)[: len(words)]])
 
 
 def head_that_looks_back(value, reading):
-    matrices = puzzles.three_matrices(value, len(LETTERS) + PLACES, len(LETTERS))
+    matrices = puzzles.three_matrices(value, len(LETTERS) + POSITIONS, len(LETTERS))
     x = placed(reading.words)
     return puzzles.head_of(x, *matrices, visible=np.tril(np.ones((len(x), len(x)))) > 0)
 
@@ -55,11 +55,11 @@ LOOK_BACK = Exercise(
     name="my_look_back",
     points=3,
     difficulty=2,
-    why="Where it looks depends on places alone, what it hands on on letters alone: three matrices, two questions.",
+    why="Where it looks depends on positions alone, what it hands on on letters alone: three matrices, two questions.",
     hints=(
-        "The query of place 5 must meet the key of place 4. Let keys be what they are; what must a query become?",
-        "A token is found by its place: `W_key[4:] = torch.eye(8)`. A query is the place, shifted by one axis.",
-        "`W_query[5:, :7] = 30 * torch.eye(7)` in zeros; `W_value = torch.eye(12)[:, :4]`, 0 for places.",
+        "The query of position 5 must meet the key of position 4. Let keys be what they are; what must a query become?",
+        "A token is found by its position: `W_key[4:] = torch.eye(8)`. A query is the position, shifted by one axis.",
+        "`W_query[5:, :7] = 30 * torch.eye(7)` in zeros; `W_value = torch.eye(12)[:, :4]`, 0 for positions.",
     ),
     make_calls=lambda: [FunctionCall([], later=False)],
     oracle=lambda call: [None],
@@ -308,7 +308,7 @@ QUESTIONS = (
         id="Q5.4",
         right="b",
         said={
-            "a": "Matrices change what a token says of itself. Its place is not among it.",
+            "a": "Matrices change what a token says of itself. Its position is not among it.",
             "b": "Yes. Two equal letters have equal keys, wherever they stand.",
             "c": "A mask that leaves one cell open needs no scores at all, and no head.",
         },

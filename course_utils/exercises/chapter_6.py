@@ -207,7 +207,7 @@ READINGS = Exercise(
     title="Three readings",
     name="my_readings",
     points=3,
-    difficulty=3,
+    difficulty=2,
     why="Three questions, and no right numbers to compare with: most silent errors fail one of them.",
     hints=(
         "The first two readings are sums along a row, and weights above the diagonal.",

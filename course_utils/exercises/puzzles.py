@@ -155,11 +155,11 @@ def by_name(names, weights):
 
 
 def quoted(reading, row):
-    """The name of a row: a word in quotes, with its place where it repeats, or what an asker is called."""
+    """The name of a row: a word in quotes, with its position where it repeats, or what an asker is called."""
     if reading.askers is not None:
         return reading.askers[row]
     word = reading.words[row]
-    return f'"{word}"' + f" in place {row + 1}" * (reading.words.count(word) > 1)
+    return f'"{word}"' + f" at position {row}" * (reading.words.count(word) > 1)
 
 
 def habits(reading, head):

@@ -4,6 +4,8 @@
 `--no-browser`, `--port 9000`, ...
 """
 
+import itertools
+import json
 import os
 import subprocess
 import sys
@@ -18,11 +20,13 @@ QUIET = ["--Application.log_level=ERROR", "--LabApp.news_url=None"]
 
 
 def main(arguments):
-    """Copy new chapters to work/, then become JupyterLab."""
+    """Copy new chapters and newer versions to work/, then become JupyterLab."""
     verbose = "--verbose" in arguments
     others = [argument for argument in arguments if argument != "--verbose"]
     python = environment.python_with("requirements.txt", verbose=verbose)
-    first, *_ = copy_chapters()
+    first, *_ = names = copy_chapters()
+    if newer := copy_newer(names):
+        print(f"Newer in the course: {', '.join(newer)}. Beside yours, which stay: {', '.join(newer.values())}.")
     print("Starting JupyterLab ...", flush=True)
     options = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/work/{first}"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
@@ -37,7 +41,7 @@ def main(arguments):
 def sign(python):
     """Let Jupyter trust the copies that nobody has changed, so that their live figures move before anything is run."""
     originals = (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")
-    pairs = [(WORK / path.name, path) for path in originals if (WORK / path.name).is_file()]
+    pairs = [(copy, path) for path in originals for copy in copies_of(path.name)]
     untouched = [str(copy) for copy, original in pairs if copy.read_bytes() == original.read_bytes()]
     if untouched:  # whoever's signatures cannot be kept runs the cells instead
         subprocess.run([python, "-m", "nbformat.sign", *untouched], capture_output=True)
@@ -56,3 +60,44 @@ def copy_chapters():
     except OSError as error:
         sys.exit(f"Your copy of the chapters could not be made: {error.filename}: {error.strerror}.")
     return names
+
+
+def copy_newer(names):
+    """{notebook: name of the newer version beside it} for a learner's notebooks that were made from an older source.
+
+    What a notebook was made from stands in its metadata; where that is lost, nothing can be said of it.
+    """
+    newer = {}
+    for name in names:
+        original = ROOT / "notebooks" / name
+        copies, current = copies_of(name), version(original)
+        if not copies or version(copies[0]) in (None, current):
+            continue
+        same = [copy for copy in copies if version(copy) == current]
+        newer[name] = same[0].name if same else put_beside(original)
+    return newer
+
+
+def put_beside(original):
+    """Copy a notebook to work/ under a name of its own, since a learner may have written into older ones. Its name."""
+    names = (f"{original.stem}.v{number}.ipynb" for number in itertools.count(2))
+    name = next(name for name in names if not os.path.lexists(WORK / name))
+    try:
+        files.replace(WORK / name, original.read_bytes())
+    except OSError as error:
+        sys.exit(f"The newer version of {original.name} could not be copied: {error.filename}: {error.strerror}.")
+    return name
+
+
+def copies_of(name):
+    """A learner's files of a chapter: the first copy, then newer versions."""
+    stem = name.removesuffix(".ipynb")
+    return [path for path in [WORK / name, *sorted(WORK.glob(f"{stem}.v*.ipynb"))] if path.is_file()]
+
+
+def version(path):
+    """What identifies the source that a notebook was made from, or None."""
+    try:
+        return json.loads(path.read_bytes())["metadata"]["source"]["sha256"]
+    except (ValueError, KeyError, TypeError):
+        return None

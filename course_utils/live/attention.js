@@ -6,7 +6,7 @@ export function render({model, el}) {
   const heads = exact ? given : unpacked(given), digits = exact ? 4 : 3;
   const scores = model.get("scores"), masked = model.get("masked");
   const hidden = (row, column) => Boolean(masked && masked[row][column]);
-  const title = head => heads.length > 1 ? `head ${head + 1}` : "";
+  const title = head => heads.length > 1 ? `head ${head}` : "";
 
   function draw(page, {query, head = -1}, at) {
     const chosen = head < 0 ? heads.map((_, place) => place) : [head], room = roomy(page.width);
@@ -24,7 +24,7 @@ export function render({model, el}) {
     const head = +map.slice(5);
     const score = scores ? `score ${fixed(scores[head][row][column] ?? NaN, 4)}, ` : "";
     const what = hidden(row, column) ? "masked" : `${score}weight ${fixed(heads[head][row][column], digits)}`;
-    return `${heads.length > 1 ? `Head ${head + 1}, query` : "Query"} "${names[row]}", key "${keys[column]}": ${what}.`;
+    return `${heads.length > 1 ? `Head ${head}, query` : "Query"} "${names[row]}", key "${keys[column]}": ${what}.`;
   }
 
   function say(chosen, query) {
@@ -34,7 +34,7 @@ export function render({model, el}) {
   }
 
   const controls = {query: ["select", "query", places(names, "all")]};
-  if (heads.length > 1) controls.head = ["select", "head", places(heads.map((_, head) => `${head + 1}`), "all")];
+  if (heads.length > 1) controls.head = ["select", "head", places(heads.map((_, head) => `${head}`), "all")];
   figure(el, {controls, state: {query: -1, head: -1}, draw, letters: heads.length > 1 ? 260 : 130});
 }
 

@@ -42,7 +42,7 @@ def attention_figure(weights, tokens, scores=None, masked=None, key_tokens=None)
 
     count = f"{len(heads)} heads" if len(heads) > 1 else "one head"
     size = f"{len(names)} tokens" if keys == names else f"{len(names)} tokens that ask {len(keys)}"
-    about = f"Maps of attention weights, {count}, {size}: a row per query{', head 1:' if len(heads) > 1 else ':'}"
+    about = f"Maps of attention weights, {count}, {size}: a row per query{', head 0:' if len(heads) > 1 else ':'}"
     return Figure(
         "attention",
         about,

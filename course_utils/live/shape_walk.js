@@ -72,9 +72,9 @@ export function render({model, el}) {
   function add(page, key, block, {way, b, left, top, cell, room, step, head, at, stage, moved}) {
     const {wide, across} = grid(step, cell, room), rows = block.length, columns = block[0].length, split = step > 0 && step < 4;
     const x0 = left + b % across * wide + label, y0 = top + Math.floor(b / across) * (TITLE + rows * ROW + 6) + TITLE;
-    if (split) page.words(`block ${key}`, x0, y0 - TITLE / 2, step === 1 && !way ? names[b] : `head ${b + 1}`, {bold: true, size: 11});
+    if (split) page.words(`block ${key}`, x0, y0 - TITLE / 2, step === 1 && !way ? names[b] : `head ${b}`, {bold: true, size: 11});
     block.forEach((row, r) => {
-      page.words(`row ${key} ${r}`, x0 - 5, y0 + (r + 0.5) * ROW, split ? `${short(names[row[0].token])} · ${row[0].head + 1}` : short(names[r]), {anchor: "end", size: 11});
+      page.words(`row ${key} ${r}`, x0 - 5, y0 + (r + 0.5) * ROW, split ? `${short(names[row[0].token])} · ${row[0].head}` : short(names[r]), {anchor: "end", size: 11});
       row.forEach((entry, c) => {
         if (head >= 0 && entry.head !== head) return;
         const [px, py] = [x0 + c * cell, y0 + r * ROW], masked = entry.value === -Infinity, text = fixed(entry.value, step === SCORES || cell < 32 ? 1 : 2);
@@ -85,7 +85,7 @@ export function render({model, el}) {
         if (lit) page.mark(`lit ${key} ${r} ${c}`, px, py, cell - 1, ROW - 1, "#111");
       });
     });
-    page.board(`board ${key}`, x0, y0, cell, ROW, rows, columns, `${way ? "with view alone" : "with transpose"}, ${split ? `block ${b + 1}` : "all numbers"}`,
+    page.board(`board ${key}`, x0, y0, cell, ROW, rows, columns, `${way ? "with view alone" : "with transpose"}, ${split ? `block ${b}` : "all numbers"}`,
       (r, c) => block[r]?.[c] && {way, b, r, c, token: block[r][c].token, head: block[r][c].head},
       step === 0 ? (r, c) => page.change({token: r, number: c + 1}) : null);
   }
@@ -93,10 +93,10 @@ export function render({model, el}) {
   function tell(ways, step, {way, b, r, c}) {
     const block = ways[way].stage[b], entry = block?.[r]?.[c];
     if (!entry) return "";
-    const {value, token, head} = entry, whose = `"${names[token]}", head ${head + 1}`;
+    const {value, token, head} = entry, whose = `"${names[token]}", head ${head}`;
     if (step !== SCORES) return `${whose[0]}${whose.slice(1)}: ${fixed(value, 4)}.`;
     const key = block[c][0];
-    return `Query ${whose}, key "${names[key.token]}", head ${key.head + 1}: ${value === -Infinity ? "masked" : `score ${fixed(value, 4)}`}.`;
+    return `Query ${whose}, key "${names[key.token]}", head ${key.head}: ${value === -Infinity ? "masked" : `score ${fixed(value, 4)}`}.`;
   }
 
   function say(ways, step, token, number) {
@@ -112,7 +112,7 @@ export function render({model, el}) {
   figure(el, {
     controls: {
       step: ["radio", "step", STEPS], token: ["select", "follow a number of", places(names)], number: ["slide", "which number", [1, width, 1]],
-      head: ["select", "head", places(range(heads).map(place => `${place + 1}`), "all")],
+      head: ["select", "head", places(range(heads).map(place => `${place}`), "all")],
     },
     state: {step: 2, token: Math.min(2, size - 1), number: 1, head: -1}, draw, letters: 240,
   });

@@ -30,7 +30,7 @@ def of_figures():
     padded = torch.softmax(torch.cat([scores[1, :2], torch.zeros(2)]), dim=-1)  # two keys are padding at first
     kept = keep_mask_a((4, 4), 0.5, 123)
     row, column = kept.nonzero()[-1].tolist()
-    names = ["the (1)", "cat", "the (3)", "dog"]
+    names = ["the (0)", "cat", "the (2)", "dog"]
     cat_dog = 'uery "cat", key "dog": weight '
     return {
         "show_all_heads": (
@@ -40,7 +40,7 @@ def of_figures():
             3,
             f"{cat_dog}{weights[1, 3]:.3f}",
         ),
-        "show_attention": ((weights.expand(3, 4, 4), TOKENS), "head 1", 1, 3, f"{cat_dog}{weights[1, 3]:.4f}"),
+        "show_attention": ((weights.expand(3, 4, 4), TOKENS), "head 1", 1, 3, f"Head 1, q{cat_dog}{weights[1, 3]:.4f}"),
         "show_dropout": (
             (weights, TOKENS),
             "weights, p = 0.50",
@@ -55,7 +55,7 @@ def of_figures():
             "weights",
             1,
             0,
-            f'Query "cat", key "the (1)": weight {padded[0]:.4f}',
+            f'Query "cat", key "the (0)": weight {padded[0]:.4f}',
         ),
         "show_query_steps": (
             (x, TOKENS),
@@ -72,7 +72,7 @@ def of_figures():
             f'Key "cat": score {scores[0, 1]:.4f}, divided {scores[0, 1] / 2:.4f}, '
             f"weight {torch.softmax(scores[0] / 2, dim=-1)[1]:.4f}",
         ),
-        "show_shape_walk": ((x, 2, TOKENS), "with transpose, block 2", 1, 0, f'"cat", head 2: {x[1, 2]:.4f}'),
+        "show_shape_walk": ((x, 2, TOKENS), "with transpose, block 1", 1, 0, f'"cat", head 1: {x[1, 2]:.4f}'),
     }
 
 

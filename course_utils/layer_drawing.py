@@ -1,0 +1,142 @@
+"""The attention layer as a drawing of its data flow, which grows from chapter to chapter: `show_layer`.
+
+Chapter 1 has scores and the weighted sum; each later chapter adds the part that it makes. Boxes are steps, in the order
+of `forward`; arrows carry names and shapes. Narrow enough for a phone.
+"""
+
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from course_utils.pictures import COLOURS, DOTS_PER_INCH, show
+
+__all__ = ["show_layer"]
+
+PARTS = ("scores", "projections", "mask", "dropout", "heads")  # what chapters 1 to 5 add
+QUERIES, KEYS, VALUES = COLUMNS = range(3)
+ALL = QUERIES, VALUES  # the columns from ... to
+SCORED = QUERIES, KEYS
+
+LEFT, COLUMN, APART = 8, 118, 6  # pixels: the margin, a column's width, the space between two
+HEIGHT, LINE, GAP = 23, 13, 10  # of a box, of a line of text on an arrow, of an arrow without text
+FOOT = 14  # how far from its column's left edge an arrow leaves, so that its text has room beside it
+TEXT = 8.5  # points
+OLD, NEW = ("#f4f4f4", "#8a8f98"), ("#fbe3d3", COLOURS[1])  # what fills a box, and its frame
+
+
+@dataclass(frozen=True)
+class Step:
+    """A box. columns: from which to which. out: {column: what its arrow carries}, text for those that say something."""
+
+    part: str
+    words: str
+    columns: tuple
+    out: dict
+
+
+def show_layer(upto: str) -> None:
+    """Show the layer with all parts up to this one, which is marked as new: a name out of PARTS."""
+    if upto not in PARTS:
+        raise ValueError(f"The parts of the layer are {', '.join(PARTS)}, not {upto!r}.")
+    show(drawing(rows_of(PARTS[: PARTS.index(upto) + 1]), upto))
+
+
+# --- what is drawn ----------------------------------------------------------------------------------------------------
+
+
+def rows_of(parts):
+    """The steps from top to bottom, those side by side in one list."""
+    batch = "B, " if "mask" in parts else ""
+    heads = "num_heads, " if "heads" in parts else ""
+    width = dict.fromkeys(COLUMNS, "d_in" if "projections" not in parts else "d_out")
+    if "projections" in parts and not heads:
+        width |= {QUERIES: "d_k", KEYS: "d_k"}
+    names = {QUERIES: "queries", KEYS: "keys", VALUES: "values"}
+    named = {column: f"{name}\n({batch}T, {width[column]})" for column, name in names.items()}
+    table, output = f"({batch}{heads}T, T)", f"({batch}T, {width[VALUES]})"
+    mixed = "(B, num_heads, T, head_dim)" if heads else output
+    divisor = "head_dim" if heads else "d_k"
+
+    first = {} if "projections" in parts else named
+    steps = [
+        [Step("scores", f"inputs ({batch}T, d_in)", ALL, dict.fromkeys(COLUMNS, "") | first)],
+        [
+            Step("projections", f"times W_{name}", (c, c), {c: named[c]})
+            for c, name in enumerate(["query", "key", "value"])
+        ],
+        [Step("heads", "split into heads", ALL, dict.fromkeys(COLUMNS, "(B, num_heads,\nT, head_dim)"))],
+        [Step("scores", "queries times keys", SCORED, {QUERIES: f"scores {table}"})],
+        [Step("mask", "hide the future: −∞", SCORED, {QUERIES: ""})],
+        [Step("projections", f"divide by √{divisor}", SCORED, {QUERIES: ""})],
+        [Step("scores", "softmax", SCORED, {QUERIES: f"weights {table}"})],
+        [Step("dropout", "dropout (in training)", SCORED, {QUERIES: ""})],
+        [Step("scores", "weighted sum of the values", ALL, {QUERIES: f"context {mixed}"})],
+        [Step("heads", "merge the heads", ALL, {QUERIES: output})],
+        [Step("heads", "out_proj", ALL, {QUERIES: output})],
+    ]
+    return [row for row in steps if row[0].part in parts]
+
+
+# --- how it is drawn --------------------------------------------------------------------------------------------------
+
+
+def edges(columns):
+    """The left and the right edge of a box, in pixels."""
+    first, last = columns
+    return LEFT + first * (COLUMN + APART), LEFT + last * (COLUMN + APART) + COLUMN
+
+
+def drawing(rows, new):
+    """The Figure of these rows of steps, with those of the new part marked."""
+    gaps = [GAP + LINE * max(lines(text) for step in row for text in step.out.values()) for row in rows]
+    wide, high = edges(ALL)[1] + LEFT, HEIGHT * len(rows) + sum(gaps) + 2 * LEFT + 4
+    figure = Figure(figsize=(wide / DOTS_PER_INCH, high / DOTS_PER_INCH), dpi=DOTS_PER_INCH, facecolor="white")
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, wide), ylim=(high, 0))
+    axes.axis("off")
+    tops = [LEFT + HEIGHT * k + sum(gaps[:k]) for k in range(len(rows))]
+    for k, row in enumerate(rows):
+        for step in row:
+            box(axes, step, tops[k], step.part == new)
+            for column, text in step.out.items():
+                below = [top for top, later in zip(tops[k + 1 :], rows[k + 1 :]) if covers(later, column)]
+                end = below[0] if below else tops[k] + HEIGHT + gaps[k]  # the last one leaves the drawing
+                arrow(axes, edges((column, column))[0] + FOOT, tops[k] + HEIGHT, end, text)
+    box(axes, Step(new, f"new in chapter {1 + PARTS.index(new)}", (VALUES, VALUES), {}), high - HEIGHT - 4, True)
+    return figure
+
+
+def lines(text):
+    """How many lines a text has."""
+    return len(text.splitlines())
+
+
+def covers(row, column):
+    """Whether a box of this row stands in a column."""
+    return any(first <= column <= last for first, last in (step.columns for step in row))
+
+
+def box(axes, step, top, new):
+    """A step as a box with its words inside."""
+    left, right = edges(step.columns)
+    fill, frame = NEW if new else OLD
+    rectangle = Rectangle((left, top), right - left, HEIGHT, facecolor=fill, edgecolor=frame, linewidth=2 if new else 1)
+    axes.add_patch(rectangle)
+    axes.text(
+        (left + right) / 2,
+        top + HEIGHT / 2,
+        step.words,
+        size=TEXT,
+        ha="center",
+        va="center_baseline",
+        weight="bold" if new else "normal",
+    )
+
+
+def arrow(axes, x, start, end, text):
+    """An arrow downwards, with its text to the right of it."""
+    axes.annotate(
+        "", (x, end), (x, start), arrowprops={"arrowstyle": "-|>", "color": "#444", "shrinkA": 0, "shrinkB": 0}
+    )
+    for number, line in enumerate(text.splitlines(), start=1):
+        axes.text(x + 7, start + LINE * number, line, size=TEXT, va="baseline")
