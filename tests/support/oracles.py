@@ -103,3 +103,31 @@ def shape_walk(x, num_heads, tokens, *, step, token, number, head):
 
 def all_heads(weights, tokens, *, layer, head, query):
     return printed(weights[layer, head]) + printed(weights[layer, head].double().sum(dim=-1))
+
+
+def tiles(scores, values, tokens, size, *, tile, length, forgotten):
+    scores, values = scores.double(), values.double()
+    pieces = list(zip(scores.split(length), values.split(length)))[:tile]
+    read = torch.cat([some for some, _ in pieces])
+    units = torch.cat([(some if forgotten else read).max().expand(len(some)) for some, _ in pieces])
+    shares = torch.exp(read - units)  # of all keys that were read
+
+    def three(first, last):
+        """Largest, total and output of the keys from first to last, in the units that are shown after the tile."""
+        total = shares[first:last].sum()
+        return printed(read[first:last].max()), total, printed(shares[first:last] @ values[first:last] / total)
+
+    old = len(read) - len(pieces[-1][0])
+    own = torch.exp(pieces[-1][0] - pieces[-1][0].max())
+    now = printed(pieces[-1][0].max()) + printed(own.sum()) + printed(own @ pieces[-1][1] / own.sum())
+    top, total, output = three(0, len(read))
+    told = printed(scores) + printed(shares) + now + top + printed(total) + output
+    factors = [1.0, 1.0] if forgotten else torch.stack([read[:old].max() if old else read[0] - torch.inf, read[old:].max()])
+    told += printed(factors if forgotten else torch.exp(factors - read.max()))
+    if old:
+        top, total, output = three(0, old)
+        shrink = 1.0 if forgotten else torch.exp(read[:old].max() - read.max())
+        told += top + printed(total / shrink) + output
+    else:
+        told += ["0.00"]
+    return told + printed(torch.softmax(scores, dim=0) @ values)
