@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     summary: softmax in pieces, windows, sinks, the bytes of a cache, a state of fixed size
+#     summary: softmax in pieces, windows, sinks, caches, a state of fixed size
 #     title: What a long text costs
 # ---
 
@@ -86,7 +86,7 @@ for T in [1_000, 10_000, 100_000]:
 
 # %% name="whole-row"
 scores = torch.tensor([1.0, 3.0, 2.0, 5.0, 0.0, 4.0], dtype=torch.float64)  # (6,)
-values = torch.tensor([[1, 0], [0, 1], [1, 1], [2, 0], [0, 2], [1, 2]], dtype=torch.float64)  # (6, 2)
+values = torch.tensor([[1, 0], [0, 1], [1, 1], [2, 0], [0, 2], [1, 2]]).double()  # (6, 2)
 print(torch.softmax(scores, dim=-1) @ values)
 
 # %% [markdown]
@@ -140,19 +140,19 @@ answer("Q10.1", "c")
 # A half may be hidden altogether: then its largest is $-\infty$, and its total and mixed are 0. Both never are.
 
 # %% name="exercise-10-1"
-def my_merge(largest, total, mixed):
-    """Of two halves, largest (2, T), total (2, T), mixed (2, T, d): of both (T,), (T,), (T, d)."""
+def my_joined(largest, total, mixed):
+    """largest (2, T), total (2, T), mixed (2, T, d) of two halves: those of both, without the 2."""
     ### BEGIN SOLUTION
     larger = largest.amax(dim=0)  # (2, T) -> (T,)
-    shrink = torch.exp(largest - larger)  # (2, T), 1 for the half that has the largest score
+    shrink = torch.exp(largest - larger)  # (2, T), 1 where the largest score is
     return larger, (shrink * total).sum(dim=0), (shrink[..., None] * mixed).sum(dim=0)
     ### END SOLUTION
 
 # %% name="check-10-1"
 ### BEGIN HIDDEN TESTS
-assert check("10.1", my_merge).status == "right"
+assert check("10.1", my_joined).status == "right"
 ### END HIDDEN TESTS
-check("10.1", my_merge)
+check("10.1", my_joined)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** $e^{\omega - m}$ times $e^{m - m'}$ is $e^{\omega - m'}$: one factor per half moves all of its
@@ -204,8 +204,9 @@ def whole(queries, keys, values):
 torch.manual_seed(123)
 queries, keys, some_values = torch.randn(3, 50, 8, dtype=torch.float64)
 for size in [1, 7, 50]:
-    difference = in_tiles(queries, keys, some_values, size, window=50) - whole(queries, keys, some_values)
-    print(f"tiles of {size:2}: at most 1e-12 away: {bool(difference.abs().max() < 1e-12)}")
+    tiled = in_tiles(queries, keys, some_values, size, window=50)
+    away = (tiled - whole(queries, keys, some_values)).abs().max()
+    print(f"tiles of {size:2}: at most 1e-12 away: {bool(away < 1e-12)}")
 
 # %% [markdown]
 # The same, in tiles of 1, of 7 and of all 50. Nothing here is an approximation.
@@ -244,7 +245,7 @@ class Again(torch.autograd.Function):
         inputs = [each.detach().requires_grad_() for each in ctx.saved_tensors]
         with torch.enable_grad():
             context = in_tiles(*inputs, *ctx.sizes)
-        return *torch.autograd.grad(context, inputs, gradient), None, None  # none for the sizes
+        return *torch.autograd.grad(context, inputs, gradient), None, None
 
 # %% [markdown]
 # How much is kept from the way forward to the way back? We count as in chapter 6.
@@ -296,7 +297,8 @@ sees = (age >= 0) & (age < window)  # (T, T), True = sees
 reaches = torch.eye(T)
 for layer in range(3):
     reaches = sees.float() @ reaches  # how many ways lead there
-pictures.show_dependencies(reaches > 0, [str(t) for t in range(T)], title="Window 3, after 3 layers")
+names = [str(t) for t in range(T)]
+pictures.show_dependencies(reaches > 0, names, title="Window 3, after 3 layers")
 
 # %% [markdown]
 # The message: after one layer the band would be 3 wide, after three it is 7: token 11 depends on tokens 5 to 11. Each
@@ -365,10 +367,10 @@ print("rows with nan:", int(context.isnan().any(dim=-1).sum()), "of 50")
 
 # %% name="exercise-10-3"
 def my_next_tile(largest, total, mixed, scores, values):
-    """So far (T,), (T,) and (T, d); scores (T, size), values (size, d). Returns the three afterwards."""
+    """(T,), (T,) and (T, d) so far; scores (T, size), values (size, d): the three afterwards."""
     ### BEGIN SOLUTION
     larger = torch.maximum(largest, scores.amax(dim=-1))  # (T,)
-    base = larger.masked_fill(larger == -torch.inf, 0.0)  # finite, so that no difference is nan
+    base = larger.masked_fill(larger == -torch.inf, 0.0)  # finite in every row
     shrink = torch.exp(largest - base)  # (T,)
     shares = torch.exp(scores - base[:, None])  # (T, size)
     total = shrink * total + shares.sum(dim=-1)  # (T,)
@@ -398,14 +400,14 @@ vocabulary, first, repeated = 100, 12, 8
 
 
 def repeats(count):
-    """Sequences (count, 20): 12 random tokens, then 8 of them once more, from a random position on."""
+    """Sequences (count, 20): 12 random tokens, then 8 of them again, from a random one on."""
     tokens = torch.randint(vocabulary, (count, first))
     start = torch.randint(first - repeated + 1, (count, 1))
     return torch.cat([tokens, tokens.gather(1, start + torch.arange(repeated))], dim=1)
 
 # %% name="chapter-7-model"
 class AttentionOnly(nn.Module):
-    """Chapter 7's model: scores for the next token, (B, T, vocabulary), from tokens (B, T)."""
+    """Chapter 7's model: scores (B, T, vocabulary) for the next token from tokens (B, T)."""
 
     def __init__(self, context_length, width=64):
         super().__init__()
@@ -430,7 +432,7 @@ class AttentionOnly(nn.Module):
 def next_token_losses(model, tokens):
     """The loss of each next token: (B, T - 1) for tokens (B, T)."""
     scores = model(tokens[:, :-1])  # (B, T - 1, vocabulary)
-    return F.cross_entropy(scores.transpose(1, 2), tokens[:, 1:], reduction="none")  # (B, T - 1)
+    return F.cross_entropy(scores.transpose(1, 2), tokens[:, 1:], reduction="none")
 
 # %% name="chapter-7-training"
 torch.manual_seed(123)
@@ -489,8 +491,8 @@ models = {  # layers, numbers per token and layer, bytes per token as published
 for name, (layers, numbers, published) in models.items():
     size = layers * numbers * 2
     book = size * 100_000 / 1e9
-    print(f"{name:14} {layers:3} layers of {numbers:6,}: {size:7,} bytes a token, book {book:4.1f} GB,",
-          "as published" if size == published else "not as published")
+    print(f"{name:14} {layers:3} layers of {numbers:6,}: {size:7,} bytes, a book {book:4.1f} GB,"
+          f" as published: {size == published}")
 
 # %% [markdown]
 # As published, all four: the first by Kwon et al. (2023, section 3), the others by Zhao et al. (2025, Table 1). The
@@ -551,7 +553,7 @@ print("tables:", tables, "lengths:", lengths, "free:", free)
 
 # %% name="exercise-10-4"
 def my_lookup(pages, table, positions):
-    """Keys (n, d) at positions (n,), from pages (num_pages, size, d) and a table (pages of the text,)."""
+    """Keys (n, d) at positions (n,); pages (num_pages, size, d), table (pages of this text,)."""
     ### BEGIN SOLUTION
     size = pages.shape[1]
     return pages[table[positions // size], positions % size]  # (n, d)
@@ -580,7 +582,7 @@ torch.manual_seed(123)
 x = torch.randn(6, 32, dtype=torch.float64)  # (T, width)
 W_latent = torch.randn(32, 12, dtype=torch.float64)
 W_query = torch.randn(4, 32, 8, dtype=torch.float64)  # per head: (width, head_dim)
-W_key, W_value = torch.randn(2, 4, 12, 8, dtype=torch.float64)  # per head: (latent, head_dim)
+W_key, W_value = torch.randn(2, 4, 12, 8, dtype=torch.float64)  # per head: (12, head_dim)
 
 latent = x @ W_latent  # (6, 32) @ (32, 12) -> (6, 12), all that the cache keeps
 queries = x @ W_query  # (4, 6, 8)
@@ -598,7 +600,7 @@ print("kept per token:", 2 * 4 * 8, "->", latent.shape[-1])
 # %% name="absorbed"
 moved = queries @ W_key.transpose(1, 2)  # (4, 6, 8) @ (4, 8, 12) -> (4, 6, 12)
 weights = torch.softmax(moved @ latent.T / 8**0.5, dim=-1)  # (4, 6, 6), no key was made
-absorbed = weights @ latent @ W_value  # (4, 6, 12) @ (4, 12, 8) -> (4, 6, 8), no value either
+absorbed = weights @ latent @ W_value  # (4, 6, 12) @ (4, 12, 8) -> (4, 6, 8), no value
 print("absorbed equals explicit:", torch.allclose(absorbed, explicit))
 
 # %% [markdown]
@@ -620,7 +622,7 @@ print("absorbed equals explicit:", torch.allclose(absorbed, explicit))
 
 # %% name="state"
 def written(keys, values, delta):
-    """A state (d, d) after pairs of keys (n, d), each of length 1, and values (n, d) were written into it."""
+    """A state (d, d) into which keys (n, d), each of length 1, and values (n, d) were written."""
     state = keys.new_zeros(keys.shape[-1], keys.shape[-1])
     for key, value in zip(keys, values):
         known = state @ key if delta else 0.0  # what it would answer so far
@@ -634,7 +636,7 @@ def written(keys, values, delta):
 
 # %% name="recall"
 def recall(n, times, way, draws=5):
-    """The share of n keys of 64 numbers, each written so many times, whose newest value is found."""
+    """The share of n keys, each written so many times, whose newest value is found."""
     found = 0.0
     for _ in range(draws):
         keys = F.normalize(torch.randn(n, 64, dtype=torch.float64), dim=-1)
@@ -662,7 +664,8 @@ print("cache, numbers kept ", *(f"{2 * 64 * n:5}" for n in pairs), "(state: 4096
 pictures.show_curves(
     {"written once: softmax": shares[1, "softmax"], "linear": shares[1, "linear"],
      "delta": shares[1, "delta"], "written twice: delta": shares[2, "delta"]},
-    x=pairs, x_label="keys", y_label="share found", title="What a state of 64 x 64 remembers", doublings=True,
+    x=pairs, x_label="keys", y_label="share found", doublings=True,
+    title="What a state of 64 x 64 remembers",
 )
 
 # %% [markdown]

@@ -84,7 +84,7 @@ def half(call, k):
 MERGE = Exercise(
     id="10.1",
     title="Merge two halves",
-    name="my_merge",
+    name="my_joined",
     points=2,
     difficulty=2,
     why="Both halves now count in the same unit, so their totals and their mixed values may be added.",
