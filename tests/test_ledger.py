@@ -70,7 +70,7 @@ def test_every_value_is_shown_or_announced_or_explained(value):
         assert value["chapter"] not in CHAPTERS, "its chapter is here: name the cell"
 
 
-# --- figures from papers and configurations -----------------------------------------------------------------------------
+# --- figures from papers and configurations ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("value", PUBLISHED, ids=lambda value: f"{value['paper']}:{value['text']}")

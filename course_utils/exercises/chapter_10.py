@@ -101,7 +101,13 @@ MERGE = Exercise(
 
 
 def calls_on_windows():
-    return [FunctionCall([7, 3]), FunctionCall([5, 1]), FunctionCall([4, 9]), FunctionCall([6, 5]), FunctionCall([1, 2])]
+    return [
+        FunctionCall([7, 3]),
+        FunctionCall([5, 1]),
+        FunctionCall([4, 9]),
+        FunctionCall([6, 5]),
+        FunctionCall([1, 2]),
+    ]
 
 
 def window_mask(call):
@@ -259,7 +265,7 @@ FILL_INS = (
     FillIn(
         id="M10.2",
         asks="What does softmax subtract from its scores first, so that no exponential overflows?",
-        right=r"((row'?s?|their|its) )?(largest|maximum|max|highest|biggest)( score| one| of them| value)?|scores\.max\(\)",
+        right=r"((row'?s?|their|its) )?(largest|maximum|max|highest|biggest)( score| one| of them| value)?",
         said="The largest score. The weights stay the same, and no exponential is larger than 1.",
         back=(1, "Very large scores"),
     ),

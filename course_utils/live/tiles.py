@@ -16,8 +16,8 @@ MOST_NUMBERS = 2  # of a value, side by side in a column
 def show_tiles(scores: ArrayLike, values: ArrayLike, tokens: Sequence[str], size: int = 2) -> None:
     """Show online softmax of one query, with controls for the tile, its size, and a factor that is forgotten.
 
-    scores: (S,), already divided by √d_k; values: (S, d), d up to 2. tokens: S names of the keys, up to 12. size: keys in
-    a tile at first. Raises ValueError for other input.
+    scores: (S,), already divided by √d_k; values: (S, d), d up to 2. tokens: S names of the keys, up to 12.
+    size: keys in a tile at first. Raises ValueError for other input.
     """
     tiles_figure(scores, values, tokens, size).show()
 

@@ -106,28 +106,24 @@ def all_heads(weights, tokens, *, layer, head, query):
 
 
 def tiles(scores, values, tokens, size, *, tile, length, forgotten):
-    scores, values = scores.double(), values.double()
-    pieces = list(zip(scores.split(length), values.split(length)))[:tile]
-    read = torch.cat([some for some, _ in pieces])
-    units = torch.cat([(some if forgotten else read).max().expand(len(some)) for some, _ in pieces])
-    shares = torch.exp(read - units)  # of all keys that were read
+    pieces = list(zip(scores.double().split(length), values.double().split(length)))[:tile]
+    *old, new = pieces
+    m = torch.cat([some for some, _ in pieces]).max()
+    units = [some.max() if forgotten else m for some, _ in pieces]  # in which each tile's shares are counted at last
+    shares = [torch.exp(some - unit) for (some, _), unit in zip(pieces, units)]
+    now = torch.exp(new[0] - new[0].max())
+    told = printed(scores) + printed(torch.cat(shares)) + printed(new[0].max()) + told_of([now], [new])
+    told += printed(m) + told_of(shares, pieces) + printed(torch.softmax(scores.double(), dim=0) @ values.double())
+    if not old:
+        return told + ["0.00"] + printed([1.0 if forgotten else 0.0, 1.0])
+    before = torch.cat([some for some, _ in old]).max()
+    factor = 1.0 if forgotten else torch.exp(before - m).item()
+    told += printed([factor, 1.0 if forgotten else torch.exp(new[0].max() - m).item()])
+    return told + printed(before) + told_of([share / factor for share in shares[:-1]], old)
 
-    def three(first, last):
-        """Largest, total and output of the keys from first to last, in the units that are shown after the tile."""
-        total = shares[first:last].sum()
-        return printed(read[first:last].max()), total, printed(shares[first:last] @ values[first:last] / total)
 
-    old = len(read) - len(pieces[-1][0])
-    own = torch.exp(pieces[-1][0] - pieces[-1][0].max())
-    now = printed(pieces[-1][0].max()) + printed(own.sum()) + printed(own @ pieces[-1][1] / own.sum())
-    top, total, output = three(0, len(read))
-    told = printed(scores) + printed(shares) + now + top + printed(total) + output
-    factors = [1.0, 1.0] if forgotten else torch.stack([read[:old].max() if old else read[0] - torch.inf, read[old:].max()])
-    told += printed(factors if forgotten else torch.exp(factors - read.max()))
-    if old:
-        top, total, output = three(0, old)
-        shrink = 1.0 if forgotten else torch.exp(read[:old].max() - read.max())
-        told += top + printed(total / shrink) + output
-    else:
-        told += ["0.00"]
-    return told + printed(torch.softmax(scores, dim=0) @ values)
+def told_of(shares, pieces):
+    """The total of some tiles' shares, and the output that they give."""
+    total = sum(share.sum() for share in shares)
+    mixed = sum(share @ values for share, (_, values) in zip(shares, pieces))
+    return printed(total) + printed(mixed / total)
