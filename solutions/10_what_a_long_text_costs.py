@@ -290,7 +290,7 @@ for T in [512, 1024]:
 # $w$ keys, its own among them. (Some texts leave the own key out of the count: read how a model counts before you copy
 # its number.) Twelve tokens, a window of 3, and three layers, one after the other: whose input can reach token 11?
 
-# %% name="window-layers" shows="Twelve by twelve map of which output depends on which input, after three layers with a window of 3. Each row says yes at its own token and at up to six before it: a band seven cells wide along the diagonal. All other cells hold a dot."
+# %% name="window-layers" shows="Map of which output depends on which input, twelve tokens by twelve, after three layers with a window of 3. In each row the cell of its own token and those of up to six tokens before it are dark: a band seven cells wide along the diagonal. All other cells are light."
 T, window = 12, 3
 age = torch.arange(T)[:, None] - torch.arange(T)  # (T, T)
 sees = (age >= 0) & (age < window)  # (T, T), True = sees
@@ -302,7 +302,8 @@ pictures.show_dependencies(reaches > 0, names, title="Window 3, after 3 layers")
 
 # %% [markdown]
 # The message: after one layer the band would be 3 wide, after three it is 7: token 11 depends on tokens 5 to 11. Each
-# layer reaches $w - 1$ further back. What a token handed on, the next layer passes along.
+# layer reaches $w - 1$ further back. What a token handed on, the next layer passes along. And while a text is written, keys
+# older than $w$ may be thrown away.
 
 # %% [markdown]
 # **Question 10.2.** Mistral 7B (Jiang et al., 2023) has 32 layers and a window of 4,096, counted as here.
@@ -391,8 +392,8 @@ check("10.3", my_next_tile)
 # %% [markdown]
 # ## The first token holds what nobody needs
 #
-# With a window the first token falls out of sight. Does anybody miss it? In chapter 7 the second layer put its weight on
-# token 0 wherever it had nothing to look up. We train that model again, a little shorter.
+# With a window the first token falls out of sight. Does anybody miss it? In chapter 7, layer 1 put its weight on token 0
+# wherever it had nothing to look up. We train that model again, a little shorter.
 
 # %% name="chapter-7-task"
 torch.set_num_threads(1)  # as there: the same results on any number of cores
@@ -447,7 +448,7 @@ for batch in with_bar(repeats(300 * 64).view(300, 64, -1)):
     shrinking.step()
 
 # %% [markdown]
-# Now hide one key from all later queries of the second layer: key 0, and for comparison key 1. What will become of the
+# Now hide one key from all later queries of layer 1: key 0, and for comparison key 1. What will become of the
 # loss on the random part, and of that on the repeat?
 
 # %% name="hide-a-key"
@@ -613,9 +614,9 @@ print("absorbed equals explicit:", torch.allclose(absorbed, explicit))
 #
 # All this makes the cache smaller, and still it grows with every token. Could a model keep the same amount whatever the
 # length? **Linear attention** (Katharopoulos et al., 2020) leaves softmax out. Then the sums can be taken in another
-# order, and the past fits into one table, the state $S$:
+# order, and the past fits into one table, the state $M$:
 #
-# $$z = \sum_j (q \cdot k_j)\, v_j = S\, q, \qquad S = \sum_j v_j\, k_j^\top$$
+# $$z = \sum_j (q \cdot k_j)\, v_j = M\, q, \qquad M = \sum_j v_j\, k_j^\top$$
 #
 # The **delta rule** (Schlag et al., 2021) adds only what is new: before it writes a value, it asks the state what it would
 # answer, and writes the difference. Both in one function:
@@ -660,10 +661,9 @@ for (times, way), values in shares.items():
     print(f"written {times} x, {way:8}", *(f"{share:5.2f}" for share in values))
 print("cache, numbers kept ", *(f"{2 * 64 * n:5}" for n in pairs), "(state: 4096)")
 
-# %% name="recall-picture" shows="Four curves over the number of keys, 8 to 512: the share of values found. Softmax stays at 1. Linear attention leaves 1 after 128 keys and falls to 0.33 at 512. The delta rule falls from 1 after 32 keys to 0.12 at 512, and runs the same way where every key was written twice."
+# %% name="recall-picture" shows="Four curves over the number of keys, 8 to 512: the share of values found. Linear attention, each key written once, stays at 1 until 128 keys and falls to 0.33 at 512. The delta rule leaves 1 after 32 keys and falls to 0.12. Where every key was written twice, linear attention starts at about a half and falls to 0.08, while the delta rule runs nearly as before."
 pictures.show_curves(
-    {"written once: softmax": shares[1, "softmax"], "linear": shares[1, "linear"],
-     "delta": shares[1, "delta"], "written twice: delta": shares[2, "delta"]},
+    {f"{way}, written {times} x": shares[times, way] for times in [1, 2] for way in ["linear", "delta"]},
     x=pairs, x_label="keys", y_label="share found", doublings=True,
     title="What a state of 64 x 64 remembers",
 )
@@ -703,8 +703,8 @@ progress(10)
 # | what grows | what helps | what it costs |
 # | --- | --- | --- |
 # | the table of weights, $T^2$ | tiles: keep $m$, $\ell$ and $o$ | in training, scores are computed again |
-# | the work, $T^2$ | a window: $T \cdot w$ | far tokens are reached through layers only; keep the sink |
-# | the cache, layers × heads × numbers | fewer heads of keys; a latent | heads share what they read; more arithmetic |
+# | the work, $T^2$ | a window: $T \cdot w$ | far tokens count only through layers; keep the sink |
+# | the cache, layers × heads × numbers | fewer heads of keys; a latent; a window | heads share what they read; more arithmetic |
 # | what is reserved of it | pages and their table | a lookup |
 # | all of it | a state of fixed size | it forgets |
 #
