@@ -14,8 +14,8 @@
 # * say who sees whom through a sliding window, and why models lean on their first token;
 # * work out the bytes of a model's cache from its configuration, and name four ways to make it smaller.
 #
-# **Time.** About 80 minutes, exercises included. **You need** chapters 5 to 7; what turned positions are is told in
-# chapter 9, and needed in one sentence only.
+# **Time.** About 85 minutes, exercises included. **You need** chapters 5 to 7. Chapter 9's turned
+# positions are needed in one sentence only.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
 
@@ -79,8 +79,9 @@ for T in [1_000, 10_000, 100_000]:
     print(f"{T:>7,} tokens: {2 * T * T / 1e9:>6.3f} GB")
 
 # %% [markdown]
-# 20 GB, for one head of one layer. Nobody can store that, and nobody has to: what we want are context vectors, and the
-# table is only a step on the way. Could we go through the keys a few at a time?
+# 20 GB, for one head of one layer, and large models have thousands of heads. Nobody stores that, and nobody has to:
+# what we want are context vectors, and the table is only a step on the way. Could we go through the keys a few at a
+# time?
 #
 # One query, six keys. Here are its scores, and what attention makes of them.
 
@@ -98,9 +99,9 @@ contexts = [torch.softmax(some, dim=-1) @ theirs for some, theirs in halves]  # 
 print((contexts[0] + contexts[1]) / 2)
 
 # %% [markdown]
-# Wrong: 1.0287 where 1.5437 should be. Each softmax divides by the sum of *its* half, and then nobody knows any more that
-# the second half has far larger scores. So do not divide yet. Keep three things of each half: its largest score $m$, its
-# total $\ell$, and its mixed values $o$:
+# Wrong: 1.0287 where 1.5437 should be. Each softmax divides by the sum of *its* half, and then nobody knows any more
+# that the second half has far larger scores. So do not divide yet. Keep three things of each half: its largest score
+# $m$, its total $\ell$, and its mixed values $o$:
 #
 # $$m = \max_j \omega_j, \qquad \ell = \sum_j e^{\omega_j - m}, \qquad o = \sum_j e^{\omega_j - m}\, v_j$$
 #
@@ -137,7 +138,8 @@ answer("Q10.1", "c")
 # 2 points · ★★☆ · 10 minutes
 #
 # Join what is kept of two halves, for T queries at once. Return the same three of both together: largest, total, mixed.
-# A half may be hidden altogether: then its largest is $-\infty$, and its total and mixed are 0. Both never are.
+# A half may be hidden altogether: then its largest is $-\infty$, and its total and mixed are 0. That is never so for
+# both.
 
 # %% name="exercise-10-1"
 def my_joined(largest, total, mixed):
@@ -157,15 +159,16 @@ check("10.1", my_joined)
 # %% [markdown] tags=["solution"]
 # **Why it works.** $e^{\omega - m}$ times $e^{m - m'}$ is $e^{\omega - m'}$: one factor per half moves all of its
 # exponentials from its own largest score to the common one. The half that holds the largest score keeps what it has. A
-# hidden half has the factor $e^{-\infty} = 0$. Without the factor every shape is right, and small scores count like large
-# ones.
+# hidden half has the factor $e^{-\infty} = 0$. Without the factor every shape is right, and small scores count like
+# large ones.
 
 # %% [markdown]
 # ## Tile by tile
 #
-# If two pieces can be merged, so can any number, one after the other. A piece is called a **tile**, and softmax computed
-# so is called **online softmax** (Milakov and Gimelshein, 2018). Below, `largest`, `total` and `mixed` are those of all
-# keys so far; before the first tile that is nothing. A score is made when its tile is reached and forgotten after it.
+# If two pieces can be merged, so can any number, one after the other. A piece is called a **tile**, and softmax
+# computed so is called **online softmax** (Milakov and Gimelshein, 2018). Below, `largest`, `total` and `mixed` are
+# those of all keys so far; before the first tile that is nothing. A score is made when its tile is reached and
+# forgotten after it.
 #
 # For the future there is no stored mask: each tile compares positions.
 
@@ -219,16 +222,16 @@ words = "Your journey starts with one step".split()
 live.show_tiles(scores, values, words, size=2)
 
 # %% [markdown]
-# The message: when the largest score rises from 3 to 5, all shares so far shrink to a seventh, $e^{3-5}$, and with
-# them the total and what is mixed. To try: go to the last tile and tick "forget to rescale". Every number on the way looks fine, and the
-# output is wrong.
+# The message: when the largest score rises from 3 to 5, all shares so far shrink to a seventh, $e^{3-5}$, and with them
+# the total and what is mixed. To try: go to the last tile and tick "forget to rescale". Every number on the way looks
+# fine, and the output is wrong.
 
 # %% [markdown]
 # ## What that saves, and what it costs
 #
-# A pass forward now needs tables of T × size. But training? For the derivatives PyTorch keeps what each step has made, and
-# that is every tile. The way out: keep only queries, keys and values, and make the rest *again* when the derivatives are
-# due. In PyTorch that is a function with a way back of its own.
+# A pass forward now needs tables of T × size. But training? For the derivatives PyTorch keeps what each step has made,
+# and that is every tile. The way out: keep only queries, keys and values, and make the rest *again* when the
+# derivatives are due. In PyTorch that is a function with a way back of its own.
 
 # %% name="again"
 class Again(torch.autograd.Function):
@@ -247,8 +250,14 @@ class Again(torch.autograd.Function):
             context = in_tiles(*inputs, *ctx.sizes)
         return *torch.autograd.grad(context, inputs, gradient), None, None
 
+# %% name="same-derivatives"
+inputs = [torch.randn(50, 8, dtype=torch.float64, requires_grad=True) for _ in range(3)]
+contexts = [whole(*inputs), Again.apply(*inputs, 7, 50)]
+gradients = [torch.autograd.grad(context.square().sum(), inputs) for context in contexts]
+print("same derivatives:", all(torch.allclose(a, b) for a, b in zip(*gradients)))
+
 # %% [markdown]
-# How much is kept from the way forward to the way back? We count as in chapter 6.
+# The derivatives are the same. How much is kept from the way forward to the way back? We count as in chapter 6.
 
 # %% name="kept-bytes"
 def kept_mib(attend, *inputs):
@@ -272,23 +281,24 @@ for T in [512, 1024]:
           f" computed again {kept_mib(Again.apply, *inputs, 64, T):.2f}")
 
 # %% [markdown]
-# The whole table: memory times 3.5 for twice the tokens. Tiles alone are *worse*, since everything in every tile is kept.
-# Computed again, 0.75 MiB are left, the queries, keys and values themselves, and twice the tokens need twice the memory.
+# The whole table: memory times 3.5 for twice the tokens. Tiles alone are *worse*, since everything in every tile is
+# kept. Computed again, 0.75 MiB are left, the queries, keys and values themselves, and twice the tokens need twice the
+# memory.
 #
-# The price is counted quickly. Forwards there are two products of matrices, `queries @ keys.T` and `shares @ values`; the
-# derivatives of each take two more. That makes 6, and with the way forward done again 8.
+# The price is counted quickly. Forwards there are two products of matrices, `queries @ keys.T` and `shares @ values`;
+# the derivatives of each take two more. That makes 6, and with the way forward done again 8.
 #
 # That is what **FlashAttention** does (Dao et al., 2022), for queries in tiles as well, inside the fast memory of a
-# graphics card. It keeps $m + \ln \ell$ of each query (Dao, 2023), so that on the way back only the scores are made again: 7
-# products. It also goes back tile by tile, where ours for a moment holds all tiles. More arithmetic, less
+# graphics card. It keeps $m + \ln \ell$ of each query (Dao, 2023), so that on the way back only the scores are made
+# again: 7 products. It also goes back tile by tile, where ours for a moment holds all tiles. More arithmetic, less
 # traffic; and it is faster, since the traffic is what takes the time.
 
 # %% [markdown]
 # ## Windows
 #
-# The work is still $T^2$. Must every token look at *all* before it? In a **sliding window** of $w$ a token sees the last
-# $w$ keys, its own among them. (Some texts leave the own key out of the count: read how a model counts before you copy
-# its number.) Twelve tokens, a window of 3, and three layers, one after the other: whose input can reach token 11?
+# The work is still $T^2$. Must every token look at *all* before it? In a **sliding window** of $w$ a token sees the
+# last $w$ keys, its own among them. (Some texts leave the own key out of the count: read how a model counts before you
+# copy its number.) Twelve tokens, a window of 3, and three layers, one after the other: whose input can reach token 11?
 
 # %% name="window-layers" shows="Map of which output depends on which input, twelve tokens by twelve, after three layers with a window of 3. In each row the cell of its own token and those of up to six tokens before it are dark: a band seven cells wide along the diagonal. All other cells are light."
 T, window = 12, 3
@@ -302,8 +312,8 @@ pictures.show_dependencies(reaches > 0, names, title="Window 3, after 3 layers")
 
 # %% [markdown]
 # The message: after one layer the band would be 3 wide, after three it is 7: token 11 depends on tokens 5 to 11. Each
-# layer reaches $w - 1$ further back. What a token handed on, the next layer passes along. And while a text is written, keys
-# older than $w$ may be thrown away.
+# layer reaches $w - 1$ further back. What a token handed on, the next layer passes along. And while a text is written,
+# what is $w$ steps old may leave the cache.
 
 # %% [markdown]
 # **Question 10.2.** Mistral 7B (Jiang et al., 2023) has 32 layers and a window of 4,096, counted as here.
@@ -317,18 +327,19 @@ pictures.show_dependencies(reaches > 0, names, title="Window 3, after 3 layers")
 answer("Q10.2", "b")
 
 # %% [markdown]
-# ### Exercise 10.2 · A sliding window
-# 1 point · ★☆☆ · 5 minutes
+# ### Exercise 10.2 · A window with a cache
+# 2 points · ★★☆ · 10 minutes
 #
-# Write the mask of a causal window as chapters 3 to 5 write masks: True where a key is *hidden*. Query $t$ sees `window`
-# keys, its own among them, and fewer only where the text begins.
+# While a text is written, only the newest tokens ask, and all tokens answer. Write the mask for that, as chapters 3 to
+# 6 write masks: True where a key is *hidden*. Each of the `num_new` newest tokens sees `window` keys, its own among
+# them, and fewer only where the text begins.
 
 # %% name="exercise-10-2"
-def my_window_mask(num_tokens, window):
-    """True where a key is hidden, (num_tokens, num_tokens)."""
+def my_window_mask(num_new, num_tokens, window):
+    """True where a key is hidden from one of the newest tokens, (num_new, num_tokens)."""
     ### BEGIN SOLUTION
     positions = torch.arange(num_tokens)
-    age = positions[:, None] - positions  # (T, T)
+    age = positions[num_tokens - num_new :, None] - positions  # (num_new, num_tokens)
     return (age < 0) | (age >= window)
     ### END SOLUTION
 
@@ -339,9 +350,9 @@ assert check("10.2", my_window_mask).status == "right"
 check("10.2", my_window_mask)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** A key is hidden for two reasons: it lies ahead, or it is `window` steps old or older. The keys that
-# are 0 to `window - 1` steps old are `window` keys. With `>` instead of `>=` each query sees one too many, nothing
-# complains, and a model trained with the other count is slightly off in every row.
+# **Why it works.** The newest tokens are not the first: of 7 tokens the newest 3 stand at positions 4, 5 and 6. A key
+# is hidden for two reasons, it lies ahead, or it is `window` steps old or older. With `>` instead of `>=` each query
+# sees one too many. With positions that start again at 0 it looks at the beginning. Neither raises an error.
 
 # %% [markdown]
 # ### A first tile with nothing in it
@@ -355,16 +366,16 @@ print("rows with nan:", int(context.isnan().any(dim=-1).sum()), "of 50")
 
 # %% [markdown]
 # Rows 0 to 10 are fine. The window of row 11 begins at key 7, so its first tile, keys 0 to 6, is hidden altogether. The
-# largest score is then $-\infty$, and $-\infty - (-\infty)$ is `nan`. One `nan` in a total is never made good. Without a
-# window it could not happen: in a causal mask every row sees key 0.
+# largest score is then $-\infty$, and $-\infty - (-\infty)$ is `nan`. One `nan` in a total is never made good. Without
+# a window it could not happen: in a causal mask every row sees key 0.
 
 # %% [markdown]
 # ### Exercise 10.3 · One more tile
 # 3 points · ★★☆ · 10 minutes
 #
 # Write the step so that it survives. It gets what is known of all tiles before (at first: $-\infty$, 0 and 0) and the
-# scores of the next tile, with $-\infty$ where hidden. It returns what is known then. Where a query has seen nothing yet,
-# that still is $-\infty$, 0 and 0.
+# scores of the next tile, with $-\infty$ where hidden. It returns what is known then. Where a query has seen nothing
+# yet, that still is $-\infty$, 0 and 0.
 
 # %% name="exercise-10-3"
 def my_next_tile(largest, total, mixed, scores, values):
@@ -386,14 +397,14 @@ check("10.3", my_next_tile)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** What is subtracted need not be the largest score: any finite number gives the same weights in the
-# end. So where nothing has been seen it is 0. Then $e^{-\infty - 0}$ is 0, twice: nothing is added, and nothing was there
-# to shrink. As soon as a tile shows a score, the true maximum takes over.
+# end, as long as nothing overflows. So where nothing has been seen it is 0. Then $e^{-\infty - 0}$ is 0, twice: nothing
+# is added, and nothing was there to shrink. As soon as a tile shows a score, the true maximum takes over.
 
 # %% [markdown]
 # ## The first token holds what nobody needs
 #
-# With a window the first token falls out of sight. Does anybody miss it? In chapter 7, layer 1 put its weight on token 0
-# wherever it had nothing to look up. We train that model again, a little shorter.
+# With a window the first token falls out of sight. Does anybody miss it? In chapter 7, layer 1 put its weight on token
+# 0 wherever it had nothing to look up. We train that model again, a little shorter.
 
 # %% name="chapter-7-task"
 torch.set_num_threads(1)  # as there: the same results on any number of cores
@@ -471,9 +482,9 @@ for key in [None, 0, 1]:
 # The repeat keeps its 0.3: those queries have something to look up. And key 1 is no sink. Hiding it leaves the random
 # part at 4.7, and costs the repeat a little where key 1 was the one to find.
 #
-# So a model in use with a window is a model without its sink. Keep the first few tokens in sight beside the newest ones,
-# and it goes on writing (Xiao et al., 2023). Or train a sink that is no token: a number for each head that joins the
-# total of softmax and has no value, as in gpt-oss.
+# So a model in use with a window is a model without its sink. Keep the first few tokens in sight beside the newest
+# ones, and it goes on writing (Xiao et al., 2023). Or train a sink that is no token: a number for each head that joins
+# the total of softmax and has no value, as in gpt-oss.
 
 # %% [markdown]
 # ## The bytes of a cache
@@ -497,11 +508,11 @@ for name, (layers, numbers, published) in models.items():
 
 # %% [markdown]
 # As published, all four: the first by Kwon et al. (2023, section 3), the others by Zhao et al. (2025, Table 1). The
-# first text says KB for 1,024 bytes, the second for 1,000: ask, wherever you read it. (The course's ledger names page or
-# file for each number, and says what of it we have not read.)
+# first text says KB for 1,024 bytes, the second for 1,000: ask, wherever you read it. (The course's ledger names page
+# or file for each number, and says what of it we have not read.)
 #
-# One book in OPT-13B fills a graphics card of 80 GB, before a single parameter is in it. DeepSeek-V3, fifty times as
-# large, needs 7.0 GB. What it keeps are no keys and values at all; we come to that.
+# One book in OPT-13B is more than a graphics card of 80 GB holds, before a single parameter is in it. DeepSeek-V3,
+# fifty times as large, needs 7.0 GB. What it keeps are no keys and values at all; we come to that.
 
 # %% [markdown]
 # **Question 10.3.** Llama-3.1-405B is thirty times as large as OPT-13B, and needs less cache. Both have heads of 128
@@ -541,8 +552,8 @@ for name in "ABABABABABA":  # whose turn it is to get a token
 print("tables:", tables, "lengths:", lengths, "free:", free)
 
 # %% [markdown]
-# A has pages 0 and 2, B has 1 and 3. So token 5 of A, its second on its second page, lies in page 2, slot 1. When a text
-# is finished its pages are free again; texts that begin alike can share the pages of their beginning. This is
+# A has pages 0 and 2, B has 1 and 3. So token 5 of A, its second on its second page, lies in page 2, slot 1. When a
+# text is finished its pages are free again; texts that begin alike can share the pages of their beginning. This is
 # PagedAttention (Kwon et al., 2023).
 
 # %% [markdown]
@@ -574,9 +585,9 @@ check("10.4", my_lookup)
 # %% [markdown]
 # ## Keep something smaller
 #
-# Grouped queries keep fewer heads. **Latent attention** (DeepSeek-AI, 2024) keeps *none*: of each token it keeps one short
-# vector, the **latent**, and makes all heads' keys and values from it. Four heads of 8 numbers would keep 64 numbers a
-# token. Here they keep 12.
+# Grouped queries keep fewer heads. **Latent attention** (DeepSeek-AI, 2024) keeps *none*: of each token it keeps one
+# short vector, the **latent**, and makes all heads' keys and values from it. Four heads of 8 numbers would keep 64
+# numbers a token. Here they keep 12.
 
 # %% name="latent"
 torch.manual_seed(123)
@@ -593,10 +604,10 @@ explicit = weights @ values  # (4, 6, 8)
 print("kept per token:", 2 * 4 * 8, "->", latent.shape[-1])
 
 # %% [markdown]
-# But if all keys must be made anew from the latents at each step, the long text costs time instead of memory. Must they?
-# A score is $q\,(c W_k)^\top$, with $c$ for a token's latent. That is the same as $(q W_k^\top)\,c^\top$. So move $W_k$ to the
-# *query*, of which there is only one at each step, and compare it with the latents themselves. The values wait likewise:
-# mix latents first, and apply $W_v$ to the mixture.
+# But if all keys must be made anew from the latents at each step, the long text costs time instead of memory. Must
+# they? A score is $q\,(c W_k)^\top$, with $c$ for a token's latent. That is the same as $(q W_k^\top)\,c^\top$. So move
+# $W_k$ to the *query*, of which there is only one at each step, and compare it with the latents themselves. The values
+# wait likewise: mix latents first, and apply $W_v$ to the mixture.
 
 # %% name="absorbed"
 moved = queries @ W_key.transpose(1, 2)  # (4, 6, 8) @ (4, 8, 12) -> (4, 6, 12)
@@ -618,8 +629,8 @@ print("absorbed equals explicit:", torch.allclose(absorbed, explicit))
 #
 # $$z = \sum_j (q \cdot k_j)\, v_j = M\, q, \qquad M = \sum_j v_j\, k_j^\top$$
 #
-# The **delta rule** (Schlag et al., 2021) adds only what is new: before it writes a value, it asks the state what it would
-# answer, and writes the difference. Both in one function:
+# The **delta rule** (Schlag et al., 2021) adds only what is new: before it writes a value, it asks the state what it
+# would answer, and writes the difference. Both in one function:
 
 # %% name="state"
 def written(keys, values, delta):
@@ -632,8 +643,8 @@ def written(keys, values, delta):
 
 # %% [markdown]
 # A test of memory: write n random pairs, then ask for each key. An answer is right if the value that belongs to it is
-# the nearest one. In a second test every key is written twice, with two values, and only the *newer* one is right. (Softmax
-# is left out there: two equal keys get equal weights, so it needs positions to tell old from new.)
+# the nearest one. In a second test every key is written twice, with two values, and only the *newer* one is right.
+# (Softmax is left out there: two equal keys get equal weights, so it needs positions to tell old from new.)
 
 # %% name="recall"
 def recall(n, times, way, draws=5):
@@ -672,11 +683,12 @@ pictures.show_curves(
 # The message: a state of fixed size is full at some point. Linear attention finds nearly all of 128 keys, 0.99, and a
 # third of 512. It cannot replace, though: of two values for one key it gives back the sum, and finds the newer one by
 # chance, about half the time. The delta rule replaces: 0.99 of 32 keys that were written twice. For that it pays
-# elsewhere: each correction disturbs what lies near, and of 64 keys it has lost a tenth, though each was written only once.
+# elsewhere: each correction disturbs what lies near, and of 64 keys it has lost a tenth, though each was written only
+# once.
 #
 # Softmax finds everything and keeps everything, 65,536 numbers for 512 keys, where the state has 4,096. No way keeps
-# little and loses nothing. Models of today mix them: a few layers with a cache, many with a window or a state. This story
-# is not over.
+# little and loses nothing. Models of today mix them: a few layers with a cache, many with a window or a state. This
+# story is not over.
 
 # %% [markdown]
 # **Question 10.4.** A model with a state of fixed size reads a book. Which of these can it not do?
@@ -715,8 +727,8 @@ progress(10)
 #
 # * A maximum that is forgotten in a merge changes no shape and raises no error. Compare with the whole, once.
 # * A row that has seen nothing yet has $m = -\infty$: subtract something finite.
-# * A window of $w$ holds $w$ keys. Say whether the own one counts.
+# * A window of $w$ holds $w$ keys. Say whether the own one counts, and at which position the newest token stands.
 #
-# **Next.** This was the last chapter to learn from. The [notes](09_notes.ipynb) count the parts of GPT-2 and collect the
-# messages of errors. How to keep little and forget little is an open question, and you can now read those who work on
-# it. All chapters: [the course's contents](../README.md#chapters).
+# **Next.** This was the last chapter to learn from. The [notes](09_notes.ipynb) count the parts of GPT-2 and collect
+# the messages of errors. How to keep little and forget little is an open question, and you can now read those who work
+# on it. All chapters: [the course's contents](../README.md#chapters).

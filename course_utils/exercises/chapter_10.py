@@ -97,35 +97,31 @@ MERGE = Exercise(
     oracle=merged_halves,
 )
 
-# --- 10.2 a sliding window --------------------------------------------------------------------------------------------
+# --- 10.2 a window with a cache ---------------------------------------------------------------------------------------
 
 
 def calls_on_windows():
-    return [
-        FunctionCall([7, 3]),
-        FunctionCall([5, 1]),
-        FunctionCall([4, 9]),
-        FunctionCall([6, 5]),
-        FunctionCall([1, 2]),
-    ]
+    sizes = [(3, 7, 2), (5, 5, 3), (1, 6, 4), (2, 9, 1), (4, 6, 8)]
+    return [FunctionCall(list(each)) for each in sizes]
 
 
 def window_mask(call):
-    num_tokens, window = call.arguments
-    return [np.array([[s > t or s <= t - window for s in range(num_tokens)] for t in range(num_tokens)])]
+    num_new, num_tokens, window = call.arguments
+    asking = range(num_tokens - num_new, num_tokens)
+    return [np.array([[s > t or s <= t - window for s in range(num_tokens)] for t in asking])]
 
 
 WINDOW = Exercise(
     id="10.2",
-    title="A sliding window",
+    title="A window with a cache",
     name="my_window_mask",
-    points=1,
-    difficulty=1,
-    why="A row never sees more than `window` keys, however long the text: count the open cells of a late row.",
+    points=2,
+    difficulty=2,
+    why="A row never sees more than `window` keys, however long the text, and it ends at its own key.",
     hints=(
-        "How many steps old is key s when query t looks at it? Which ages may be seen?",
-        "`age = positions[:, None] - positions`: below 0 lies the future, and the last age that is seen is window - 1.",
-        "`(age < 0) | (age >= window)`",
+        "At which positions do the newest tokens stand? Not at 0, unless all tokens are new.",
+        "How many steps old is key s when query t looks at it? Below 0 lies the future; window - 1 is the last seen.",
+        "`age = positions[num_tokens - num_new:, None] - positions`, hidden where `(age < 0) | (age >= window)`.",
     ),
     make_calls=calls_on_windows,
     oracle=window_mask,
