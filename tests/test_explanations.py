@@ -20,6 +20,13 @@ LOOPS = """def my_attention(queries, keys, values):
         rows.append(weights @ values)
     return torch.stack(rows)
 """
+JOINED = "def my_joined(largest, total, mixed):\n    top = largest.amax(dim=0)\n"
+NEXT_TILE = """def my_next_tile(largest, total, mixed, scores, values):
+    larger = torch.maximum(largest, scores.amax(dim=-1))
+    shrink = torch.exp(largest - larger)
+    shares = torch.exp(scores - larger[:, None])
+    return larger, shrink * total + shares.sum(dim=-1), shrink[:, None] * mixed + shares @ values
+"""
 ENDLESS = """def my_attention(queries, keys, values):
     k, rows = 0, []
     while k < len(queries) - 1:
@@ -68,6 +75,15 @@ def heard(id, code):
             "def my_softmax(scores):\n    scores -= scores.max()\n    return scores.exp() / scores.exp().sum()\n",
             "Line 2",
         ),
+        ("10.1", JOINED + "    return top, total.sum(dim=0), mixed.sum(dim=0)\n", "Line 3, `total.sum(dim=0)`"),
+        (
+            "10.2",
+            "def my_window_mask(num_new, num_tokens, window):\n    t = torch.arange(num_tokens)\n"
+            "    age = t[-num_new:, None] - t\n    return (age < 0) | (age > window)\n",
+            "Line 4: with `(age < 0) | (age >= window)`",
+        ),
+        ("10.3", NEXT_TILE, "at [1] you have nan"),
+        ("10.3", NEXT_TILE, "Line 3, `largest - larger`"),
     ],
 )
 def test_a_slip_is_found_with_its_line(id, code, words):

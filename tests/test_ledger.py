@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.support import stored
-from tests.support.ledger import VALUES, tensor, text
+from tests.support.ledger import PAPERS, PUBLISHED, VALUES, tensor, text
 
 QUOTED = "74363aecba72f55d06579880f6a3ff740c6a1f0efb80e3e3b4b9998dfadda1cf"  # of all that the ledger quotes
 CHAPTERS = {int(path.name[:2]) for path in stored.PATHS}
@@ -68,6 +68,26 @@ def test_every_value_is_shown_or_announced_or_explained(value):
         assert "shows" in value or "cell" not in value, "say what the cell shows instead"
     elif "cell" not in value:
         assert value["chapter"] not in CHAPTERS, "its chapter is here: name the cell"
+
+
+# --- figures from papers and configurations ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", PUBLISHED, ids=lambda value: f"{value['paper']}:{value['text']}")
+def test_a_cell_computes_what_a_paper_or_a_configuration_says(value):
+    """In the ledger stands where; the cell compares the number with what it has computed, and prints it."""
+    assert value["place"] and PAPERS[value["paper"]].keys() == {"author", "title", "read"}
+    (path,) = [
+        path for path in stored.PATHS if path.parent.name == "solutions" and int(path.name[:2]) == value["chapter"]
+    ]
+    (cell,) = [cell for cell in stored.code_cells(stored.read(path)) if cell.id == value["cell"]]
+    output = stored.printed(cell)
+    assert re.search(rf"(?<![\d.,]){re.escape(value['shows'])}(?![\d]|[.,]\d)", output), output
+    assert "False" not in output
+
+
+def test_every_paper_has_a_figure_in_the_ledger():
+    assert {value["paper"] for value in PUBLISHED} == PAPERS.keys()
 
 
 # --- what is checked of the tensors that cannot be reproduced -------------------------------------------------------

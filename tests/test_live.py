@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from course_utils.attention import SelfAttention_v2
-from course_utils.live import attention, base, dropping, masking, padding, query_steps, scaling, shape_walk
+from course_utils.live import attention, base, dropping, masking, padding, query_steps, scaling, shape_walk, tiles
 from course_utils.randomness import keep_mask_a, keep_mask_b
 from tests.support import comparing, examples, stored
 from tests.support.examples import TOKENS
@@ -129,6 +129,10 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         (lambda x, w: padding.padding_figure(torch.ones(4, 41), TOKENS, ["a"] * 41), "room for 40 tokens, not 41"),
         (lambda x, w: shape_walk.shape_walk_figure(x, 3, TOKENS), "cannot be split into num_heads=3"),
         (lambda x, w: shape_walk.shape_walk_figure(torch.ones(9, 4), 2, list("abcdefghi")), "room for 8 tokens"),
+        (lambda x, w: tiles.tiles_figure(x, x[:, :2], TOKENS), "scores must be those of one query"),
+        (lambda x, w: tiles.tiles_figure(NAN[0], x[:, :2], TOKENS), "scores holds nan"),
+        (lambda x, w: tiles.tiles_figure(x[0], x, TOKENS), "room for 2 numbers per token"),
+        (lambda x, w: tiles.tiles_figure(x[0], x[:, :2], TOKENS, 5), "size is how many of the 4 keys"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_one_sentence(make, sentence, x, weights):

@@ -59,7 +59,7 @@ def test_the_reply_leads_back_to_a_heading_that_is_there(fill_in):
     assert re.search(rf"^# ##+ {re.escape(heading)}$", solutions.source_of(number), re.MULTILINE)
 
 
-@pytest.mark.parametrize("chapter", sorted({int(fill_in.id[1]) for fill_in in FILL_INS.values()}))
+@pytest.mark.parametrize("chapter", sorted({int(re.findall(r"\d+", id)[0]) for id in FILL_INS}))
 def test_a_chapter_opens_with_three_from_memory(chapter):
     assert sum(id.startswith(f"M{chapter}.") for id in FILL_INS) == 3
 

@@ -14,7 +14,7 @@ from course_utils.exercises import EXERCISES, QUESTIONS
 from course_utils.site import folded, glossary
 from course_utils.site.build import build
 from tests.support import browser, page, stored
-from tests.support.ledger import VALUES
+from tests.support.ledger import PAPERS, PUBLISHED, VALUES
 from tests.support.page import CHOSEN, LIVE, by_keyboard, by_mouse, controls
 
 LEARNERS = {path.stem: stored.read(path) for path in stored.PATHS if path.parent.name == "notebooks"}
@@ -140,9 +140,9 @@ def test_every_exercise_has_its_hints_and_a_worked_answer(parts):
 
 def test_the_ledger_page_has_every_value_and_links_every_cell(parts, site):
     links = [link for link in parts["ledger.html"].links if "#chapter-" in link]
-    assert len(links) == sum("cell" in value for value in VALUES)
+    assert len(links) == sum("cell" in value for value in VALUES) + len(PUBLISHED)
     rows = (site / "ledger.html").read_text(encoding="utf-8").count("<tr")
-    assert rows == len(VALUES) + len({value["source"] for value in VALUES})
+    assert rows == len(VALUES) + len({value["source"] for value in VALUES}) + len(PUBLISHED) + len(PAPERS)
 
 
 def test_every_word_and_symbol_of_the_glossary_is_linked_from_a_chapter_and_back(parts):

@@ -11,6 +11,7 @@ from course_utils.live.padding import show_padding
 from course_utils.live.query_steps import show_query_steps
 from course_utils.live.scaling import show_scaling
 from course_utils.live.shape_walk import show_shape_walk
+from course_utils.live.tiles import show_tiles
 from course_utils.live.try_head import try_head
 from course_utils.live.try_layer import try_layer
 from course_utils.live.try_sentence import try_sentence
@@ -24,6 +25,7 @@ __all__ = [
     "show_query_steps",
     "show_scaling",
     "show_shape_walk",
+    "show_tiles",
     "try_head",
     "try_layer",
     "try_sentence",

@@ -12,6 +12,7 @@ def page():
     """The page in MyST's Markdown."""
     ledger = tomllib.loads((repository.ROOT / "tests/ledger.toml").read_text(encoding="utf-8"))
     parts = [section(name, source, ledger["value"]) for name, source in ledger["sources"].items()]
+    parts += [paper(name, each, ledger["published"]) for name, each in ledger["papers"].items()]
     return "\n".join([HEAD, *parts])
 
 
@@ -19,7 +20,8 @@ HEAD = """\
 # The ledger
 
 Five texts stand behind this course. Here is every number that they print, in their order, with the cell that prints it
-here, digit for digit, or the reason why none can. A test compares the two whenever anything changes.
+here, digit for digit, or the reason why none can. Figures from papers and configurations that chapters compute anew
+follow at the end. A test compares the two whenever anything changes.
 """
 
 
@@ -35,6 +37,16 @@ def row(value):
     text = " ".join(value["text"].split()).replace("|", "\\|")
     short = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
     return f"| {value['line']} | `{short}` | {where(value)} |"
+
+
+def paper(name, source, published):
+    """A paper or a configuration with a table of its figures."""
+    rows = [
+        f"| {value['place']} | `{value['text']}` | {where(value)} |" for value in published if value["paper"] == name
+    ]
+    read = f"Read: {source['read']}." if source["read"] else "Not read."
+    head = f"## {source['author']}\n\n{source['title']}. {read}\n\n| place | it says | here |\n| --- | --- | --- |"
+    return "\n".join([head, *rows, ""])
 
 
 def where(value):

@@ -8,7 +8,8 @@ import torch
 
 from course_utils.repository import ROOT
 
-VALUES = tomllib.loads((ROOT / "tests/ledger.toml").read_text(encoding="utf-8"))["value"]
+LEDGER = tomllib.loads((ROOT / "tests/ledger.toml").read_text(encoding="utf-8"))
+VALUES, PUBLISHED, PAPERS = (LEDGER[part] for part in ("value", "published", "papers"))
 
 
 def text(source, line):

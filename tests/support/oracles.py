@@ -103,3 +103,27 @@ def shape_walk(x, num_heads, tokens, *, step, token, number, head):
 
 def all_heads(weights, tokens, *, layer, head, query):
     return printed(weights[layer, head]) + printed(weights[layer, head].double().sum(dim=-1))
+
+
+def tiles(scores, values, tokens, size, *, tile, length, forgotten):
+    pieces = list(zip(scores.double().split(length), values.double().split(length)))[:tile]
+    *old, new = pieces
+    m = torch.cat([some for some, _ in pieces]).max()
+    units = [some.max() if forgotten else m for some, _ in pieces]  # in which each tile's shares are counted at last
+    shares = [torch.exp(some - unit) for (some, _), unit in zip(pieces, units)]
+    now = torch.exp(new[0] - new[0].max())
+    told = printed(scores) + printed(torch.cat(shares)) + printed(new[0].max()) + told_of([now], [new])
+    told += printed(m) + told_of(shares, pieces) + printed(torch.softmax(scores.double(), dim=0) @ values.double())
+    if not old:
+        return told + ["0.00"] + printed([1.0 if forgotten else 0.0, 1.0])
+    before = torch.cat([some for some, _ in old]).max()
+    factor = 1.0 if forgotten else torch.exp(before - m).item()
+    told += printed([factor, 1.0 if forgotten else torch.exp(new[0].max() - m).item()])
+    return told + printed(before) + told_of([share / factor for share in shares[:-1]], old)
+
+
+def told_of(shares, pieces):
+    """The total of some tiles' shares, and the output that they give."""
+    total = sum(share.sum() for share in shares)
+    mixed = sum(share @ values for share, (_, values) in zip(shares, pieces))
+    return printed(total) + printed(mixed / total)

@@ -1,0 +1,275 @@
+"""The exercises and questions of chapter 10, what a long text costs."""
+
+import math
+
+import numpy as np
+import torch
+
+from course_utils.exercises import oracle
+from course_utils.exercises.exercise import Exercise, FillIn, Question
+from course_utils.exercises.inputs import measured, normal
+from course_utils.judging.calls import FunctionCall
+
+# --- softmax in pieces, by loops --------------------------------------------------------------------------------------
+
+
+def piece(scores, values):
+    """(largest, total, mixed) of one query: a list of scores, -inf where hidden, and a list of values."""
+    largest = max(scores)
+    shares = [math.exp(score - largest) if score > -math.inf else 0.0 for score in scores]
+    return largest, math.fsum(shares), oracle.mix(shares, values)
+
+
+def merged(first, second):
+    """The same three of two pieces of one query together."""
+    (m, total, mixed), (n, other, others) = first, second
+    top = max(m, n)
+    one, two = (math.exp(each - top) if each > -math.inf else 0.0 for each in (m, n))
+    return top, one * total + two * other, [one * a + two * b for a, b in zip(mixed, others)]
+
+
+def stacked(pieces):
+    """Pieces, one a query, as arrays (T,), (T,) and (T, d)."""
+    return [np.array(each) for each in zip(*pieces)]
+
+
+def tensors(pieces):
+    """The same as tensors."""
+    return [torch.tensor(each, dtype=torch.float32) for each in zip(*pieces)]
+
+
+def pieces_of(scores, values):
+    """A piece for each row of scores (T, S), values (S, d)."""
+    return [piece(row, oracle.rows(values)) for row in oracle.rows(scores)]
+
+
+def hiding(scores, *cells):
+    """The scores with these cells hidden; a cell is (row, column), or (row, slice)."""
+    for row, column in cells:
+        scores[row, column] = -torch.inf
+    return scores
+
+
+ALL = slice(None)
+
+# --- 10.1 merge two halves --------------------------------------------------------------------------------------------
+
+
+def halves(*scores, d, seed):
+    """A call with two halves of some scores (T, S) each."""
+    pairs = [tensors(pieces_of(some, normal(some.shape[1], d, seed=seed + k))) for k, some in enumerate(scores)]
+    return measured([torch.stack(each) for each in zip(*pairs)])
+
+
+def calls_on_halves():
+    return [
+        halves(normal(4, 3, seed=1) * 3, normal(4, 3, seed=2) * 3, d=5, seed=3),
+        halves(normal(3, 2, seed=5) - 4, normal(3, 5, seed=6) + 4, d=2, seed=7),
+        halves(normal(5, 4, seed=9) * 90, normal(5, 4, seed=10) * 90, d=3, seed=11),  # no exponential may overflow
+        halves(hiding(normal(4, 3, seed=13), (1, ALL)), hiding(normal(4, 2, seed=14), (3, ALL)), d=6, seed=15),
+        halves(normal(1, 3, seed=17), normal(1, 3, seed=18), d=4, seed=19),
+    ]
+
+
+def merged_halves(call):
+    rows = zip(*[half(call, k) for k in range(2)])
+    return [stacked([merged(first, second) for first, second in rows])]
+
+
+def half(call, k):
+    """The pieces, one a query, of half k of a call."""
+    return list(zip(*[oracle.rows(each[k]) for each in call.arguments]))
+
+
+MERGE = Exercise(
+    id="10.1",
+    title="Merge two halves",
+    name="my_joined",
+    points=2,
+    difficulty=2,
+    why="Both halves now count in the same unit, so their totals and their mixed values may be added.",
+    hints=(
+        "The largest of both is easy. In which unit does each half count its total, and in which should it?",
+        "`shrink = torch.exp(largest - larger)` is a factor for each half and query: 1 for the half with the largest.",
+        "Add `shrink * total` over dimension 0; for mixed the factor needs one dimension more: `shrink[..., None]`.",
+    ),
+    make_calls=calls_on_halves,
+    oracle=merged_halves,
+)
+
+# --- 10.2 a window with a cache ---------------------------------------------------------------------------------------
+
+
+def calls_on_windows():
+    sizes = [(3, 7, 2), (5, 5, 3), (1, 6, 4), (2, 9, 1), (4, 6, 8)]
+    return [FunctionCall(list(each)) for each in sizes]
+
+
+def window_mask(call):
+    num_new, num_tokens, window = call.arguments
+    asking = range(num_tokens - num_new, num_tokens)
+    return [np.array([[s > t or s <= t - window for s in range(num_tokens)] for t in asking])]
+
+
+WINDOW = Exercise(
+    id="10.2",
+    title="A window with a cache",
+    name="my_window_mask",
+    points=2,
+    difficulty=2,
+    why="A row never sees more than `window` keys, however long the text, and it ends at its own key.",
+    hints=(
+        "At which positions do the newest tokens stand? Not at 0, unless all tokens are new.",
+        "How many steps old is key s when query t looks at it? Below 0 lies the future; window - 1 is the last seen.",
+        "`age = positions[num_tokens - num_new:, None] - positions`, hidden where `(age < 0) | (age >= window)`.",
+    ),
+    make_calls=calls_on_windows,
+    oracle=window_mask,
+)
+
+# --- 10.3 one more tile -----------------------------------------------------------------------------------------------
+
+
+def next_tile(before, scores, d, seed):
+    """A call with what is known after some scores (T, S), or None at first, and with the scores of the next tile."""
+    if before is None:
+        T = len(scores)
+        known = [torch.full((T,), -torch.inf), torch.zeros(T), torch.zeros(T, d)]
+    else:
+        known = tensors(pieces_of(before, normal(before.shape[1], d, seed=seed)))
+    return measured([*known, scores, normal(scores.shape[1], d, seed=seed + 1)])
+
+
+def calls_on_tiles():
+    return [
+        next_tile(normal(4, 6, seed=31) * 2, normal(4, 3, seed=32) * 2, d=5, seed=33),
+        next_tile(None, hiding(normal(5, 3, seed=35), (0, 1), (2, 2)), d=2, seed=36),
+        next_tile(None, hiding(normal(4, 3, seed=38), (1, ALL), (3, ALL)), d=6, seed=39),  # nothing seen yet
+        next_tile(
+            hiding(normal(5, 4, seed=41), (0, ALL), (1, ALL)),
+            hiding(normal(5, 2, seed=42), (1, ALL), (2, ALL)),
+            d=3,
+            seed=43,
+        ),
+        next_tile(normal(3, 2, seed=45) * 90, normal(3, 4, seed=46) * 90, d=2, seed=47),
+    ]
+
+
+def after_the_tile(call):
+    *known, scores, values = call.arguments
+    pieces = zip(*map(oracle.rows, known))
+    return [stacked([merged(old, new) for old, new in zip(pieces, pieces_of(scores, values))])]
+
+
+NEXT_TILE = Exercise(
+    id="10.3",
+    title="One more tile",
+    name="my_next_tile",
+    points=3,
+    difficulty=2,
+    why="This step, tile after tile, is the heart of FlashAttention, and no row of a window can spoil it.",
+    hints=(
+        "It is the loop of `in_tiles` without the loop. Where does it become nan, and what was subtracted there?",
+        "Any finite number may be subtracted. `larger.masked_fill(larger == -torch.inf, 0.0)` is finite in every row.",
+        "Subtract it in both places, in shrink and in shares, and still return the true largest.",
+    ),
+    make_calls=calls_on_tiles,
+    oracle=after_the_tile,
+)
+
+# --- 10.4 look up in pages --------------------------------------------------------------------------------------------
+
+
+def calls_on_pages():
+    return [
+        measured([normal(6, 4, 3, seed=51), torch.tensor([5, 0, 3]), torch.tensor([0, 9, 4, 3, 11])]),
+        measured([normal(5, 2, 7, seed=52), torch.tensor([2, 4, 1, 0]), torch.tensor([7, 0, 2, 5, 1, 6])]),
+        measured([normal(3, 8, 2, seed=53), torch.tensor([2]), torch.tensor([6])]),
+        measured([normal(7, 3, 4, seed=54), torch.tensor([6, 1, 4, 2, 0]), torch.tensor([14, 13, 12])]),
+    ]
+
+
+def looked_up(call):
+    pages, table, positions = (argument.tolist() for argument in call.arguments)
+    size = len(pages[0])
+    return [np.array([pages[table[position // size]][position % size] for position in positions])]
+
+
+LOOKUP = Exercise(
+    id="10.4",
+    title="Look up in pages",
+    name="my_lookup",
+    points=2,
+    difficulty=2,
+    why="Attention never notices where a key lies: it gets the same keys in the same order.",
+    hints=(
+        "With pages of 4, token 9 lies on the text's page 2 (counted from 0), in slot 1. How do 2 and 1 come from 9?",
+        "`positions // size` says which of the text's pages, `positions % size` which slot.",
+        "Page 2 of the text is `table[2]` in memory. Two lists of indices at once: `pages[table[...], ...]`.",
+    ),
+    make_calls=calls_on_pages,
+    oracle=looked_up,
+)
+
+QUESTIONS = (
+    Question(
+        id="Q10.1",
+        right="c",
+        said={
+            "a": "It is a total in units of e³. Added as it is, small scores would count like large ones.",
+            "b": "That is the other way round: it would make the smaller half the larger one.",
+            "c": "Yes. A larger unit makes smaller numbers: 1.5032 becomes 0.2034.",
+        },
+    ),
+    Question(
+        id="Q10.2",
+        right="b",
+        said={
+            "a": "That is the reach of one layer. What a token heard there, it hands on in the next.",
+            "b": "Yes, 131,040 tokens: each layer adds 4,095. How much arrives from there is another question.",
+            "c": "Windows add up. They would multiply if each token saw tokens that lie 4,095 apart.",
+        },
+    ),
+    Question(
+        id="Q10.3",
+        right="b",
+        said={
+            "a": "It has more: 126 against 40.",
+            "b": "Yes: 8 heads of keys and values a layer, where OPT-13B has 40.",
+            "c": "Both are counted with 2 bytes a number.",
+        },
+    ),
+    Question(
+        id="Q10.4",
+        right="b",
+        said={
+            "a": "That it can: each token costs the same work, since the state does not grow.",
+            "b": "Yes. 4,096 numbers cannot hold 100,000 pairs; a cache keeps each of them apart.",
+            "c": "With the delta rule it can, while it is not overfull: the newer value takes the older one's place.",
+        },
+    ),
+)
+
+FILL_INS = (
+    FillIn(
+        id="M10.1",
+        asks="Twice as many tokens: by what factor does the table of attention weights grow?",
+        right=r"(by )?(a factor of )?(4|four)( times)?",
+        said="4: twice as many rows, each twice as long.",
+        back=(6, "How cost grows"),
+    ),
+    FillIn(
+        id="M10.2",
+        asks="What does softmax subtract from its scores first, so that no exponential overflows?",
+        right=r"((row'?s?|their|its) )?(largest|maximum|max|highest|biggest)( score| one| of them| value)?",
+        said="The largest score. The weights stay the same, and no exponential is larger than 1.",
+        back=(1, "Very large scores"),
+    ),
+    FillIn(
+        id="M10.3",
+        asks="While a text is written token by token, what is kept of each old token beside its key?",
+        right=r"(its |the )?values?( vector)?|v",
+        said="Its value. Key and value are all that later queries need; the query has done its work.",
+        back=(6, "Writing one token at a time"),
+    ),
+)
