@@ -165,10 +165,10 @@ print(weights @ embedded(story))
 # ### Exercise 1.1 · A query that finds the hunted
 # 1 point · ★☆☆ · 5 minutes
 #
-# *The cat chased the hen because it was afraid.* Now "it" must find the hen. Write a query that gives nine tenths of
-# the weight to the hunted animals, in every sentence of these twelve words that has one. There are many right ones.
-# Replace the dots, run the cell, then run the check. The cell below it shows what your query does, with any sentence
-# that you type.
+# *The cat chased the hen because it was afraid.* Now "it" must find the hen. Write a query that gives at least nine
+# tenths of the weight to the hunted animals together, in every sentence of up to ten of these twelve words that has one.
+# There are many right ones. Replace the dots, run the cell, then run the check. The cell below it shows what your query
+# does, with any sentence that you type.
 
 # %% name="exercise-1-1"
 def my_query():
@@ -466,7 +466,7 @@ check("1.3", my_attention)
 # 2 points · ★★☆ · 10 minutes
 #
 # Now every word asks, with its embedding as query, key and value: `table @ table.T`, as for the six words. Design a
-# table with a row for each of six words. In every sentence of these words that has both groups
+# table with a row for each of six words. In every sentence of up to eight of these words that has both groups
 #
 # * an animal shares its attention evenly among the animals, and gives the rest at most a tenth;
 # * a food does the same among the foods;

@@ -124,10 +124,11 @@ for name, matrix in [("Query:", for_query), ("Key:", for_key), ("Value:", for_va
 # ### Exercise 2.1 · How old is she?
 # 3 points · ★★☆ · 10 minutes
 #
-# Write three matrices. In every sentence of the thirteen words, "she" should give nine tenths of her weight to the
-# girls, evenly if there are several, "he" to the boys, "it" to the things, and each should be handed their age, and
-# nothing else. Pronouns do not count as girls, boys or things. What the other words do does not matter. Scores are
-# divided by $\sqrt{d_k}$, for a width $d_k$ of your choice; why, comes below.
+# Write three matrices. In every sentence of up to twelve of the thirteen words, "she" should give at least nine tenths
+# of her weight to the girls, evenly if there are several, "he" to the boys, "it" to the things, and each should be
+# handed their age, as near as the weights allow, and nothing else. Pronouns do not count as girls, boys or things. What
+# the other words do does not matter, nor what "she" does where there is no girl. Scores are divided by $\sqrt{d_k}$,
+# for a width $d_k$ of your choice; why, comes below.
 
 # %% name="exercise-2-1"
 def my_matrices():

@@ -252,8 +252,8 @@ for letter, share in zip("<s> a b a c b".split(), (handed > 0.5).double().mean(d
 #
 # Several heads may do the same job, each with coins of its own, and what they are handed is added up. (Chapter 5 is
 # about several heads.) Write a stack of heads, as many as you need, so that the *sum* says whether a letter has
-# occurred: above one half if so, below if not. With half of all weights dropped it must still be right in 95 of 100
-# cases, for every letter of every sequence, and without dropout always.
+# occurred: above one half if so, below if not. Without dropout it must always be right; with half of all weights
+# dropped (and the others doubled) in 95 of 100 cases, counted over all letters that have occurred, and over all others.
 
 # %% name="exercise-4-2"
 def my_heads():

@@ -93,9 +93,9 @@ print(placed("ba"))
 # ### Exercise 5.1 · One token back
 # 3 points · ★★☆ · 10 minutes
 #
-# Write three matrices for a causal head in which every token but the first gives nine tenths of its weight to the token
-# before it, and is handed that token's letter: four numbers, with a 1 for the letter. Letters must not matter for where
-# it looks. Scores are divided by $\sqrt{d_k}$, for a width $d_k$ of your choice.
+# Write three matrices for a causal head in which, among up to eight letters, every token but the first gives at least
+# nine tenths of its weight to the token before it, and is handed that token's letter: four numbers, with a 1 for the
+# letter. Which letters there are must not matter for where it looks. Scores are divided by $\sqrt{d_k}$, for a width $d_k$ of your choice.
 
 # %% name="exercise-5-1"
 def my_look_back():
