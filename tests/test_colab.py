@@ -1,7 +1,8 @@
 """A chapter opened alone, as Colab would: no course beside it, and it installs the wheel that it was published with.
 
-Once with the versions that the course pins; in every setting, each chapter with those that Colab has, and one whose
-address was set by hand and which installs from (a clone that stands for) GitHub.
+Once with the versions that the course pins; in every setting, each chapter with those that Colab has, all threads and
+no vector instructions (the run of all notebooks is the other extreme), and one whose address was set by hand and which
+installs from (a clone that stands for) GitHub.
 """
 
 import json
@@ -10,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import venv
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -17,7 +19,8 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from course_utils import repository
-from course_utils.authoring import links
+from course_utils.authoring import code_digest, imports, links
+from course_utils.exercises import CHAPTERS
 from course_utils.repository import ROOT
 from tests.support import bare_clone, colab_versions, stored
 from tests.support.comparing import same_picture_in_the_large, same_text
@@ -26,6 +29,11 @@ LEARNERS = [path for path in stored.PATHS if path.parent.name == "notebooks"]
 OURS, COLABS = "our versions", "Colab's versions"
 BY_HAND = "an address set by hand"
 NAME = "ada/attention-course"
+LOADED = """
+import sys
+files = {getattr(module, "__file__", None) for name, module in sys.modules.items() if name.startswith("course_utils")}
+print(*(file for file in files - {None} if "chapter_" not in file), sep="\\n")
+"""  # the course's files that a chapter has loaded in the end; of the exercises it needs its own only
 
 
 @pytest.fixture(scope="module", params=[OURS])
@@ -65,6 +73,8 @@ def colab(request, tmp_path_factory):
         "GIT_CONFIG_KEY_0": f"url.file://{course.as_posix()}.insteadOf",
         "GIT_CONFIG_VALUE_0": f"https://github.com/{NAME}",
     }
+    if request.param == COLABS:
+        environment |= {"OMP_NUM_THREADS": str(os.cpu_count()), "ATEN_CPU_CAPABILITY": "default"}
     return folder, environment
 
 
@@ -118,11 +128,15 @@ def test_a_chapter_alone_installs_its_helpers_and_prints_what_is_stored(colab, p
     folder, _ = colab
     packages = [sorted(os.listdir(place)) for place in sys.path if place.endswith("site-packages")]
     client = opened_alone(path, folder, NAME, next(folder.glob("*.whl")) if published else None)
+    client.nb.cells.append(nbformat.v4.new_code_cell(LOADED))
     client.execute()
+    loaded = stored.printed(client.nb.cells.pop()).split()
     (site,) = packages_in(folder / "env")
     assert modules(site) == modules(ROOT), "the helpers were installed"
     assert next(site.glob("course_utils/solutions/*.py")), "and what solution() shows"
     assert packages == [sorted(os.listdir(place)) for place in sys.path if place.endswith("site-packages")]
+
+    assert inside_package(loaded) <= noticed(path), "a build would not notice that these changed"
 
     setup, *cells = zip(stored.code_cells(client.nb), stored.code_cells(stored.read(path)), strict=True)
     assert "save a copy in drive" in stored.printed(setup[0]).lower()
@@ -130,6 +144,21 @@ def test_a_chapter_alone_installs_its_helpers_and_prints_what_is_stored(colab, p
         assert same_text(stored.printed(fresh), stored.printed(old)), old.id
         for (picture, _), (before, _) in zip(stored.pictures(fresh), stored.pictures(old), strict=True):
             assert old.id.startswith("time-") or same_picture_in_the_large(picture, before), old.id
+
+
+def inside_package(files):
+    """The names of files within the course's package."""
+    return {Path(file).as_posix().rpartition("course_utils/")[2] for file in files}
+
+
+def noticed(path):
+    """The files, as `inside_package` names them, of which a change makes a build run the notebook again.
+
+    And those of other chapters' exercises, such as a piece that two share.
+    """
+    all_exercises = imports.behind(" ".join(f"course_utils.exercises.chapter_{chapter}" for chapter in CHAPTERS))
+    of_others = {file for file in all_exercises if file.parent.name == "exercises"}
+    return inside_package([*code_digest.files(stored.read(path).cells, int(path.name[:2])), *of_others])
 
 
 def test_without_an_address_the_setup_cell_says_what_to_do(colab):
