@@ -622,7 +622,7 @@ live.try_layer(
 # ## What you can do now
 #
 # GPT-2, a language model of 2019, is a stack of this layer and others: in its smallest version 12 heads of 64 numbers
-# share a width of 768. The [notes](09_notes.ipynb) count all that it learns, and collect the messages of common errors.
+# share a width of 768. The [notes](99_notes.ipynb) count all that it learns, and collect the messages of common errors.
 #
 # Three last questions, without looking back.
 
