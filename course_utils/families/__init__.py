@@ -1,7 +1,8 @@
 """What the library `transformers` computes in tiny models of seven families: numbers that chapters compare with.
 
-The models have random weights and come from a configuration alone; nobody has to install the library. What may come in:
-numbers that a test holds to the library, and the way to them. Not: code of the library, weights of trained models.
+The models have random weights and come from a configuration alone; nobody has to install the library.
+
+What may come in: numbers that a test holds to the library, and the way to them. Not: its code, trained weights.
 """
 
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-__all__ = ["FAMILIES", "AttentionModule", "load"]
+__all__ = ["FAMILIES", "load"]
 
 NUMBERS = Path(__file__).with_name("numbers.pt")  # written by python -m tests.support.families
 FAMILIES = ["GPT-2", "Llama", "Mistral", "Qwen3", "Gemma 3", "gpt-oss", "DeepSeek-V3"]
