@@ -896,6 +896,6 @@ progress(8)
 # * Padding needs the mask twice: in attention, and in the mean over tokens.
 # * A picture of attention is a measurement. Its caption is a claim, and needs a control.
 #
-# **Next.** This is the last chapter. You have gone from the dot product of two vectors to the inside of a real model,
-# and you know what to ask of the next picture of attention that you see. All chapters: [the course's
-# contents](../README.md#chapters).
+# **Next.** You have gone from the dot product of two vectors to the inside of a real model, and you know what to ask of
+# the next picture of attention that you see. This model is of 2019's kind: [chapter 9](09_positions_that_turn.ipynb)
+# turns to what attention has become since. All chapters: [the course's contents](../README.md#chapters).

@@ -138,7 +138,7 @@ for m, n in [(7, 3), (14, 10), (1004, 1000), (7, 4)]:
 
 # %% name="frequencies"
 def rotary_frequencies(head_dim, base=10_000.0):
-    """The angle, in radians, by which each pair turns from one position to the next: (head_dim / 2,)."""
+    """By how many radians each pair turns from one position to the next: (head_dim / 2,)."""
     pairs = torch.arange(head_dim // 2, dtype=torch.float64)
     return base ** (-2 * pairs / head_dim)
 
@@ -215,7 +215,10 @@ check("9.1", my_rotate)
 
 # %% name="rotate"
 def rotate(x, positions, frequencies):
-    """Turn each pair of numbers of x (..., T, head_dim) by position times frequency. Pair k: number k of each half."""
+    """x (..., T, head_dim) with each pair turned by position times frequency.
+
+    Pair k is number k of each half. positions: (T,). frequencies: (head_dim / 2,).
+    """
     angles = positions[:, None] * frequencies  # (T, head_dim / 2)
     cos, sin = angles.cos().to(x), angles.sin().to(x)  # in 64 bits until here, whatever x has
     first, second = x.chunk(2, dim=-1)  # (..., T, head_dim / 2) each
@@ -326,8 +329,8 @@ check("9.2", my_to_halves)
 def rescaled(frequencies, factor, length, low=1.0, high=4.0):
     """Frequencies for texts `factor` times as long as `length`, as Llama 3.1 has them.
 
-    A pair with fewer than `low` turns in `length` positions becomes `factor` times slower, one with more than `high`
-    stays, and between the two the change is gradual.
+    A pair with fewer than `low` turns in `length` positions becomes `factor` times slower, one with
+    more than `high` stays, and between the two the change is gradual.
     """
     turns = length * frequencies / (2 * math.pi)  # (head_dim / 2,)
     kept = ((turns - low) / (high - low)).clamp(0, 1)  # 1: stays, 0: becomes slower
@@ -389,7 +392,7 @@ print("repeat:           ", heads_of_keys.repeat(3).tolist())
 
 # %% name="exercise-9-3"
 def my_grouped(queries, keys, values, hidden):
-    """Queries (B, num_heads, T, head_dim), keys and values (B, num_kv_heads, S, head_dim).
+    """Queries (B, num_heads, T, head_dim); keys, values (B, num_kv_heads, S, head_dim).
 
     Returns context (B, num_heads, T, head_dim) and weights (B, num_heads, T, S).
     """
@@ -514,13 +517,17 @@ check("9.5", my_cached)
 
 # %% name="shared-steps"
 def repeat_groups(heads, num_heads):
-    """Each head of keys or values (..., num_kv_heads, T, head_dim) as often as query heads share it, side by side."""
-    return heads.repeat_interleave(num_heads // heads.shape[-3], dim=-3)
+    """Keys or values (..., num_kv_heads, T, head_dim), each head repeated for its query heads."""
+    shared = num_heads // heads.shape[-3]
+    return heads.repeat_interleave(shared, dim=-3)
 
 
 def hidden_keys(num_new, num_tokens, window=None):
-    """True where a key is hidden from one of the newest tokens, (num_new, num_tokens): ahead, or out of the window."""
-    behind = torch.arange(num_tokens - num_new, num_tokens)[:, None] - torch.arange(num_tokens)
+    """Which keys the newest tokens must not see, (num_new, num_tokens): True for those ahead of a token,
+    and for those out of its window.
+    """
+    places = torch.arange(num_tokens)
+    behind = places[num_tokens - num_new:, None] - places  # how far back each key lies
     return (behind < 0) if window is None else (behind < 0) | (behind >= window)
 
 
@@ -533,13 +540,14 @@ print(hidden_keys(5, 5, window=3).int())
 
 # %% name="attention-class"
 class Attention(nn.Module):
-    """The attention of GPT-2, Llama, Mistral, Qwen, Gemma and gpt-oss: (B, n, d_model) to (B, n, d_model).
+    """The attention of GPT-2, Llama, Mistral, Qwen, Gemma and gpt-oss, by its arguments.
 
     num_kv_heads: heads of keys and values, each shared by equally many query heads; None: one for each.
-    head_dim: None for d_model / num_heads. frequencies: (head_dim / 2,) of rotary positions, or None where tokens bring
-    their positions. bias: of all four linear layers. norm_eps: RMSNorm with this eps for the queries and keys of each
-    head, or None. window: how many tokens a token sees, itself among them; None: all so far. sinks: a learned score for
-    each head that takes part in softmax and hands on nothing. scale: of the scores; None: 1 / sqrt(head_dim).
+    head_dim: None for d_model / num_heads. frequencies: (head_dim / 2,) of rotary positions; None: the
+    tokens bring their positions. bias: of all four linear layers. norm_eps: RMSNorm with this eps for
+    the queries and keys of each head; None: no norm. window: how many tokens a token sees, itself among
+    them; None: all so far. sinks: a learned score for each head that takes part in softmax and hands on
+    nothing. scale: of the scores; None: 1 / sqrt(head_dim).
     """
 
     def __init__(
@@ -578,7 +586,7 @@ class Attention(nn.Module):
             hidden = hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)
         if self.sinks is None:
             return masked_softmax(scores, hidden)
-        sinks = self.sinks[:, None, None].expand(*scores.shape[:-1], 1).to(scores)  # (B, num_heads, n, 1)
+        sinks = self.sinks[:, None, None].to(scores).expand(*scores.shape[:-1], 1)  # one more key
         weights = masked_softmax(torch.cat([sinks, scores], dim=-1), F.pad(hidden, (1, 0)))
         return weights[..., 1:]  # the sink's share is gone: rows sum to less than 1
 
@@ -593,7 +601,7 @@ class Attention(nn.Module):
             past = 0 if cache is None else cache[0].shape[-2]
             positions = torch.arange(past, past + x.shape[-2])  # they go on where the cache ends
             queries = rotate(queries, positions, self.frequencies)
-            keys = rotate(keys, positions, self.frequencies)  # before they are kept: each turns once
+            keys = rotate(keys, positions, self.frequencies)  # then kept: each key turns once
         if cache is not None:
             keys = torch.cat([cache[0], keys], dim=-2)  # (B, num_kv_heads, T, head_dim)
             values = torch.cat([cache[1], values], dim=-2)  # (B, num_kv_heads, T, head_dim)
@@ -604,10 +612,10 @@ class Attention(nn.Module):
         return self.out_proj(context), weights, (keys, values)
 
     def forward(self, x, cache=None, mask=None):
-        """The output for the n newest tokens x, and the cache: keys and values of all T, for the next call.
+        """The output (B, n, d_model) for the n newest tokens x (B, n, d_model), and the cache.
 
-        cache: None at first, then what the last call returned. mask: hides more keys, as in CachedMultiHeadAttention;
-        padding is (B, 1, T). It may stand on the left: rotary scores depend on distances alone.
+        cache: None at first, then what the last call returned: keys and values of all T tokens so far.
+        mask: hides more keys, as in CachedMultiHeadAttention; padding is (B, 1, T), on either side.
         """
         output, _, cache = self.attend(x, cache, mask)
         return output, cache
@@ -655,7 +663,11 @@ def groups_in_the_wrong_order(given):
     return {"W_query.weight": queries[order].view(48, 24), "out_proj.weight": out[:, order].view(24, 48)}
 
 # %% name="how-far-off"
-for slip in [lambda given: {}, layouts_mixed, groups_in_the_wrong_order]:
+def no_slip(given):
+    return {}
+
+
+for slip in [no_slip, layouts_mixed, groups_in_the_wrong_order]:
     print(f"{slip.__name__:26} off by {off_by(slip):.2f}")
 
 # %% [markdown]
@@ -664,9 +676,9 @@ for slip in [lambda given: {}, layouts_mixed, groups_in_the_wrong_order]:
 # %% [markdown]
 # ## Counting a real model
 #
-# Real models are this layer many times, with a network after each. Their sizes stand in the file `config.json` beside
-# the weights. A **gated** network has three matrices in place of two; every norm has a scale and no shift; the last
-# step uses the token table again.
+# Real models are this layer many times, with a network after each. Their sizes stand in the file `config.json` that is
+# published beside the weights, here of `meta-llama/Llama-3.2-1B` and `Qwen/Qwen3-0.6B`. A **gated** network has three
+# matrices in place of two; every norm has a scale and no shift; the last step uses the token table again.
 
 # %% name="count-model"
 def count_model(layers, width, heads, kv_heads, head_dim, inner, vocabulary, qk_norm=False):

@@ -5,10 +5,12 @@ import functools
 
 import pytest
 import torch
+import transformers
 
 from course_utils.attention import Attention, LatentAttention
+from course_utils.exercises import EXERCISES, solutions
 from course_utils.families import NUMBERS, load
-from tests.support import families
+from tests.support import families, stored
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
 each_family = pytest.mark.parametrize("family", families.FAMILIES)
@@ -44,7 +46,7 @@ def run(family, pieces, device="cpu", attention_mask=None):
 
 
 @torch.no_grad()
-def agree(family, pieces, device="cpu", side=None, absorbed=False):
+def agree(family, pieces, device="cpu", side=None, attend=lambda layer, *given: layer.attend(*given)):
     """Our layers, fed piece by piece with what entered the library's, give what left those: outputs and weights."""
     attention_mask = kept(side) if side else None
     made, records = run(family, pieces, device, attention_mask=attention_mask)
@@ -55,8 +57,7 @@ def agree(family, pieces, device="cpu", side=None, absorbed=False):
             x, wanted, wanted_weights = heard[number]
             place += piece
             mask = None if side is None else attention_mask[:, None, :place].to(device) == 0  # (B, 1, T)
-            more = {"absorbed": True} if absorbed else {}
-            output, weights, cache = layer.attend(x, cache, mask, **more)
+            output, weights, cache = attend(layer, x, cache, mask)
             real = torch.ones(B, piece).bool() if side is None else attention_mask[:, place - piece : place].bool()
             seen = wanted_weights.shape[-1]  # with a window, the library's cache forgets what is out of it
             close(output[real], wanted[real])
@@ -91,7 +92,7 @@ def test_nor_do_both_together(family):
 
 @pytest.mark.parametrize("pieces", [[T], [6, 2, 1, 1, 1]])
 def test_latent_attention_absorbed_is_the_same(pieces):
-    agree("DeepSeek-V3", pieces, absorbed=True)
+    agree("DeepSeek-V3", pieces, attend=lambda layer, *given: layer.attend(*given, absorbed=True))
 
 
 @on_each_device
@@ -107,6 +108,84 @@ def test_half_precision_loses_no_more_than_the_librarys(family, device):
         assert output.dtype == theirs.dtype == torch.bfloat16
         lost, lost_there = ((each - exact).abs().mean() for each in (output, theirs))
         assert 0 < lost < 1.2 * lost_there < 0.01 * exact.abs().mean()
+
+
+# --- the worked exercises of chapter 9, put together as a learner would -----------------------------------------------
+
+
+@functools.cache
+def worked(id):
+    """The worked answer to an exercise."""
+    return solutions.defined(EXERCISES[id], solutions.answer_to(id)[0])
+
+
+def assembled(layer, x, cache, mask):
+    """(output, weights, cache) of attention made of the worked exercises, with the parameters of our layer."""
+    split, size = worked("5.2"), layer.head_dim
+    queries, keys, values = (
+        split(linear(x), linear.out_features // size) for linear in (layer.W_query, layer.W_key, layer.W_value)
+    )
+    if isinstance(layer.query_norm, torch.nn.RMSNorm):
+        queries, keys = (
+            worked("9.4")(vectors, norm.weight, norm.eps)
+            for vectors, norm in [(queries, layer.query_norm), (keys, layer.key_norm)]
+        )
+    frequencies = torch.zeros(size // 2) if layer.frequencies is None else layer.frequencies  # 0: nothing turns
+    queries, keys, values = worked("9.5")(queries, keys, values, cache, frequencies)
+    T, S = queries.shape[2], keys.shape[2]
+    hidden = torch.ones(T, S).triu(1 + S - T).bool()
+    if mask is not None:
+        hidden = hidden | mask.unsqueeze(1)
+        hidden = hidden & ~hidden.all(dim=-1, keepdim=True)  # rows of padding see all, and nobody reads them
+    context, weights = worked("9.3")(queries, keys, values, hidden)
+    return layer.out_proj(worked("5.3")(context)), weights, [keys, values]
+
+
+@pytest.mark.parametrize("family", ["GPT-2", "Llama", "Qwen3"])
+@pytest.mark.parametrize(
+    "pieces, side",
+    [([T], None), ([T], "left"), ([T], "right"), ([6, 5], None), ([6, 2, 1, 1, 1], "left"), ([1] * T, None)],
+)
+def test_the_worked_exercises_together_give_what_the_librarys_layers_give(family, pieces, side):
+    agree(family, pieces, side=side, attend=assembled)
+
+
+def test_pairs_become_halves_and_a_layer_gives_what_it_gave():
+    layer = families.ours(families.model("Llama"), 0)
+    x = torch.randn(2, 5, 24, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    queries, keys = (worked("5.2")(linear(x), linear.out_features // 8) for linear in (layer.W_query, layer.W_key))
+    halves = [
+        worked("5.2")(x @ worked("9.2")(linear.weight, linear.out_features // 8).T, linear.out_features // 8)
+        for linear in (layer.W_query, layer.W_key)
+    ]
+    positions, base = torch.arange(5), 500.0
+    turned = [worked("9.1")(vectors, positions, base) for vectors in halves]
+    for vectors, pairs in zip([queries, keys], turned):  # neighbours as complex numbers, turned by another formula
+        arrows = torch.view_as_complex(vectors.unflatten(-1, (-1, 2)).contiguous())
+        angles = positions[:, None].double() * base ** (-torch.arange(0, 8, 2).double() / 8)
+        wanted = torch.view_as_real(arrows * torch.polar(torch.ones_like(angles), angles))
+        close(pairs, torch.cat([wanted[..., 0], wanted[..., 1]], dim=-1))
+
+
+# --- the sizes that chapter 9 counts ----------------------------------------------------------------------------------
+
+
+def test_the_library_counts_what_the_chapter_counts():
+    shared = {"tie_word_embeddings": True}
+    llama = transformers.LlamaConfig(
+        hidden_size=2048, num_hidden_layers=16, num_attention_heads=32, num_key_value_heads=8, head_dim=64,
+        intermediate_size=8192, vocab_size=128_256, **shared,
+    )  # fmt: skip
+    qwen = transformers.Qwen3Config(
+        hidden_size=1024, num_hidden_layers=28, num_attention_heads=16, num_key_value_heads=8, head_dim=128,
+        intermediate_size=3072, vocab_size=151_936, **shared,
+    )  # fmt: skip
+    (path,) = [path for path in stored.PATHS if path.parent.name == "solutions" and path.name.startswith("09_")]
+    (cell,) = [cell for cell in stored.code_cells(stored.read(path)) if cell.id == "count-model"]
+    for config in (llama, qwen):
+        with torch.device("meta"):  # sizes only
+            made = transformers.AutoModelForCausalLM.from_config(config)
+        assert f"{made.num_parameters():,}" in stored.printed(cell)
 
 
 # --- the numbers that chapters compare with ---------------------------------------------------------------------------

@@ -1,6 +1,7 @@
-"""The layer for use: the attention of today's decoders, each by its arguments, and the steps that it is made of.
+"""The layer for use: the attention of today's decoders, each by its arguments, and its steps.
 
-Shapes as in `teaching`: B sequences, n new tokens in each, T with those in the cache. A batch or a single sequence.
+Chapter 9 shows it as it stands here. Shapes as in `teaching`: B sequences, n new tokens in each, T with
+those in the cache. It takes a batch, (B, n, d_model), or a single sequence, (n, d_model).
 """
 
 import math
@@ -16,7 +17,7 @@ __all__ = ["Attention", "hidden_keys", "repeat_groups", "rescaled", "rotary_freq
 
 
 def rotary_frequencies(head_dim, base=10_000.0):
-    """The angle, in radians, by which each pair turns from one position to the next: (head_dim / 2,)."""
+    """By how many radians each pair turns from one position to the next: (head_dim / 2,)."""
     pairs = torch.arange(head_dim // 2, dtype=torch.float64)
     return base ** (-2 * pairs / head_dim)
 
@@ -24,8 +25,8 @@ def rotary_frequencies(head_dim, base=10_000.0):
 def rescaled(frequencies, factor, length, low=1.0, high=4.0):
     """Frequencies for texts `factor` times as long as `length`, as Llama 3.1 has them.
 
-    A pair with fewer than `low` turns in `length` positions becomes `factor` times slower, one with more than `high`
-    stays, and between the two the change is gradual.
+    A pair with fewer than `low` turns in `length` positions becomes `factor` times slower, one with
+    more than `high` stays, and between the two the change is gradual.
     """
     turns = length * frequencies / (2 * math.pi)  # (head_dim / 2,)
     kept = ((turns - low) / (high - low)).clamp(0, 1)  # 1: stays, 0: becomes slower
@@ -33,7 +34,10 @@ def rescaled(frequencies, factor, length, low=1.0, high=4.0):
 
 
 def rotate(x, positions, frequencies):
-    """Turn each pair of numbers of x (..., T, head_dim) by position times frequency. Pair k: number k of each half."""
+    """x (..., T, head_dim) with each pair turned by position times frequency.
+
+    Pair k is number k of each half. positions: (T,). frequencies: (head_dim / 2,).
+    """
     angles = positions[:, None] * frequencies  # (T, head_dim / 2)
     cos, sin = angles.cos().to(x), angles.sin().to(x)  # in 64 bits until here, whatever x has
     first, second = x.chunk(2, dim=-1)  # (..., T, head_dim / 2) each
@@ -41,24 +45,29 @@ def rotate(x, positions, frequencies):
 
 
 def repeat_groups(heads, num_heads):
-    """Each head of keys or values (..., num_kv_heads, T, head_dim) as often as query heads share it, side by side."""
-    return heads.repeat_interleave(num_heads // heads.shape[-3], dim=-3)  # (..., num_heads, T, head_dim)
+    """Keys or values (..., num_kv_heads, T, head_dim), each head repeated for its query heads."""
+    shared = num_heads // heads.shape[-3]
+    return heads.repeat_interleave(shared, dim=-3)  # (..., num_heads, T, head_dim)
 
 
 def hidden_keys(num_new, num_tokens, window=None):
-    """True where a key is hidden from one of the newest tokens, (num_new, num_tokens): ahead, or out of the window."""
-    behind = torch.arange(num_tokens - num_new, num_tokens)[:, None] - torch.arange(num_tokens)
+    """Which keys the newest tokens must not see, (num_new, num_tokens): True for those ahead of a token,
+    and for those out of its window.
+    """
+    places = torch.arange(num_tokens)
+    behind = places[num_tokens - num_new:, None] - places  # how far back each key lies
     return (behind < 0) if window is None else (behind < 0) | (behind >= window)
 
 
 class Attention(nn.Module):
-    """The attention of GPT-2, Llama, Mistral, Qwen, Gemma and gpt-oss: (B, n, d_model) to (B, n, d_model).
+    """The attention of GPT-2, Llama, Mistral, Qwen, Gemma and gpt-oss, by its arguments.
 
     num_kv_heads: heads of keys and values, each shared by equally many query heads; None: one for each.
-    head_dim: None for d_model / num_heads. frequencies: (head_dim / 2,) of rotary positions, or None where tokens bring
-    their positions. bias: of all four linear layers. norm_eps: RMSNorm with this eps for the queries and keys of each
-    head, or None. window: how many tokens a token sees, itself among them; None: all so far. sinks: a learned score for
-    each head that takes part in softmax and hands on nothing. scale: of the scores; None: 1 / sqrt(head_dim).
+    head_dim: None for d_model / num_heads. frequencies: (head_dim / 2,) of rotary positions; None: the
+    tokens bring their positions. bias: of all four linear layers. norm_eps: RMSNorm with this eps for
+    the queries and keys of each head; None: no norm. window: how many tokens a token sees, itself among
+    them; None: all so far. sinks: a learned score for each head that takes part in softmax and hands on
+    nothing. scale: of the scores; None: 1 / sqrt(head_dim).
     """
 
     def __init__(
@@ -97,7 +106,7 @@ class Attention(nn.Module):
             hidden = hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)
         if self.sinks is None:
             return masked_softmax(scores, hidden)
-        sinks = self.sinks[:, None, None].expand(*scores.shape[:-1], 1).to(scores)  # (B, num_heads, n, 1)
+        sinks = self.sinks[:, None, None].to(scores).expand(*scores.shape[:-1], 1)  # one more key
         weights = masked_softmax(torch.cat([sinks, scores], dim=-1), F.pad(hidden, (1, 0)))
         return weights[..., 1:]  # the sink's share is gone: rows sum to less than 1
 
@@ -112,7 +121,7 @@ class Attention(nn.Module):
             past = 0 if cache is None else cache[0].shape[-2]
             positions = torch.arange(past, past + x.shape[-2])  # they go on where the cache ends
             queries = rotate(queries, positions, self.frequencies)
-            keys = rotate(keys, positions, self.frequencies)  # before they are kept: each turns once
+            keys = rotate(keys, positions, self.frequencies)  # then kept: each key turns once
         if cache is not None:
             keys = torch.cat([cache[0], keys], dim=-2)  # (B, num_kv_heads, T, head_dim)
             values = torch.cat([cache[1], values], dim=-2)  # (B, num_kv_heads, T, head_dim)
@@ -123,10 +132,10 @@ class Attention(nn.Module):
         return self.out_proj(context), weights, (keys, values)
 
     def forward(self, x, cache=None, mask=None):
-        """The output for the n newest tokens x, and the cache: keys and values of all T, for the next call.
+        """The output (B, n, d_model) for the n newest tokens x (B, n, d_model), and the cache.
 
-        cache: None at first, then what the last call returned. mask: hides more keys, as in CachedMultiHeadAttention;
-        padding is (B, 1, T). It may stand on the left: rotary scores depend on distances alone.
+        cache: None at first, then what the last call returned: keys and values of all T tokens so far.
+        mask: hides more keys, as in CachedMultiHeadAttention; padding is (B, 1, T), on either side.
         """
         output, _, cache = self.attend(x, cache, mask)
         return output, cache
