@@ -15,7 +15,7 @@
 #   repeated in the wrong order;
 # * make one layer that is GPT-2's, Llama's, Qwen's or Gemma's, by its arguments, and prove it.
 #
-# **Time.** About 90 minutes, exercises included; the trainings near the end take ten seconds or so. **You need**
+# **Time.** About 85 minutes, exercises included; the trainings near the end take ten seconds or so. **You need**
 # chapters 5 to 7: the split into heads, the cache, the model that copies.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
@@ -486,7 +486,6 @@ def my_cached(queries, keys, values, cache, frequencies):
     past = 0 if cache is None else cache[0].shape[-2]
     angles = torch.arange(past, past + keys.shape[-2])[:, None] * frequencies  # (n, head_dim / 2)
     cos, sin = angles.cos().to(keys.dtype), angles.sin().to(keys.dtype)
-
     def turned(x):  # or rotate(x, positions, frequencies)
         first, second = x.chunk(2, dim=-1)
         return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
