@@ -4,7 +4,7 @@ The rooms, from the ground up; each may import the ones above it here, and none 
 
     repository, files: where everything lies, and how it is written
     validation, randomness, influence: what layers refuse; masks for every machine; what depends on what
-    attention, encoder, pretrained, training_bar: what chapters build, and what they run it with
+    attention, encoder, families, pretrained, training_bar: what chapters build, what they run it with and hold it to
     pictures, layer_drawing, live: figures
     judging: the calls put to an answer, and what is said of its replies
     grading.sandbox.inside: where a stranger's code runs

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 __all__ = [
     "check_dropout",
+    "check_groups",
     "check_heads",
     "check_input",
     "check_mask",
@@ -71,6 +72,15 @@ def check_heads(d_out: int, num_heads: int, width: str = "d_out") -> None:
         raise ValueError(
             f"{width}={d_out} cannot be split into num_heads={num_heads} heads of equal size: "
             f"{width} must be divisible by num_heads."
+        )
+
+
+def check_groups(num_heads: int, num_kv_heads: int) -> None:
+    """Refuse heads of keys and values that cannot be shared evenly by the query heads. Raises ValueError."""
+    if num_kv_heads < 1 or num_heads % num_kv_heads != 0:
+        raise ValueError(
+            f"num_heads={num_heads} query heads cannot share num_kv_heads={num_kv_heads} heads of keys evenly: "
+            "num_heads must be divisible by num_kv_heads."
         )
 
 

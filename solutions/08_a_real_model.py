@@ -794,6 +794,6 @@ progress(8)
 # answer should change, all heads and not the one that agrees, other queries, a coin. (Other models may well have heads
 # that pass. The debate among researchers began with Jain and Wallace, 2019, and Wiegreffe and Pinter, 2019.)
 #
-# **Next.** This is the last chapter. You have gone from the dot product of two vectors to the inside of a real model,
-# and you know what to ask of the next picture of attention that you see. All chapters: [the course's
-# contents](../README.md#chapters).
+# **Next.** You have gone from the dot product of two vectors to the inside of a real model, and you know what to ask of
+# the next picture of attention that you see. This model is of 2019's kind: [chapter 9](09_positions_that_turn.ipynb)
+# turns to what attention has become since. All chapters: [the course's contents](../README.md#chapters).

@@ -160,7 +160,7 @@ def shown(path):
 
 SHOWN = {name for path in stored.PATHS for name, _ in shown(path)}
 SHARED = {}  # what chapters build and later ones import: all of a file that holds one such thing
-for path in (ROOT / "course_utils").glob("*.py"):
+for path in [*(ROOT / "course_utils").glob("*.py"), *(ROOT / "course_utils/attention").glob("*.py")]:
     there = definitions(path.read_text(encoding="utf-8"))
     SHARED |= there if there.keys() & SHOWN else {}
 

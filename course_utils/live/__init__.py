@@ -9,6 +9,7 @@ from course_utils.live.dropping import show_dropout
 from course_utils.live.masking import show_masking
 from course_utils.live.padding import show_padding
 from course_utils.live.query_steps import show_query_steps
+from course_utils.live.rotary import show_rotary
 from course_utils.live.scaling import show_scaling
 from course_utils.live.shape_walk import show_shape_walk
 from course_utils.live.tiles import show_tiles
@@ -23,6 +24,7 @@ __all__ = [
     "show_masking",
     "show_padding",
     "show_query_steps",
+    "show_rotary",
     "show_scaling",
     "show_shape_walk",
     "show_tiles",

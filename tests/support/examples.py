@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from course_utils import live
-from course_utils.attention import SelfAttention_v2
+from course_utils.attention import SelfAttention_v2, rotary_frequencies, rotate
 from course_utils.randomness import keep_mask_a
 
 TOKENS = ["the", "cat", "the", "dog"]
@@ -30,6 +30,9 @@ def of_figures():
     padded = torch.softmax(torch.cat([scores[1, :2], torch.zeros(2)]), dim=-1)  # two keys are padding at first
     kept = keep_mask_a((4, 4), 0.5, 123)
     row, column = kept.nonzero()[-1].tolist()
+    frequencies = rotary_frequencies(4, base=100.0)  # 1 and 0.1
+    one, other = (rotate(x[row], torch.tensor([place]), frequencies)[0] for row, place in [(0, 7), (1, 3)])
+    of_pair = one[1::2] @ other[1::2]  # pair 1 is the last number of each half
     names = ["the (0)", "cat", "the (2)", "dog"]
     cat_dog = 'uery "cat", key "dog": weight '
     return {
@@ -63,6 +66,13 @@ def of_figures():
             4,
             0,
             f"Context vector, number 1: {(weights[1] @ x)[0]:.4f}",
+        ),
+        "show_rotary": (
+            (x[0], x[1], frequencies),
+            "pairs",
+            0,
+            1,
+            f"Pair 1: the query is turned by 0.7000, the key by 0.3000; their product is {of_pair:.4f}",
         ),
         "show_scaling": (
             (x[0], x, TOKENS),

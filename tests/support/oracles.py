@@ -48,6 +48,16 @@ def scaling(q, keys, tokens, *, d_k, scaled, temperature, opened):
     return told + printed(products[opened]) + (printed([temperature], 1) if temperature != 1 else [])
 
 
+def rotary(query, key, frequencies, *, m, n):
+    def complex_pairs(vector):  # a turn is a product with a number of length 1
+        first, second = vector.double().chunk(2)
+        return torch.complex(first, second)
+
+    turned = torch.polar(torch.ones(len(frequencies), dtype=torch.float64), (m - n) * frequencies.double())
+    products = (complex_pairs(query) * turned * complex_pairs(key).conj()).real
+    return printed(frequencies, 3) + printed(products) + printed([products.sum()])
+
+
 def causal_weights(layer, x, mask, when, renormalised):
     """Weights (T, T) of a sequence (T, d_in): masked or not, before (0) or after (1) softmax, renormalised or not."""
     queries, keys = layer.W_query(x), layer.W_key(x)

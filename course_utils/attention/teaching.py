@@ -1,4 +1,4 @@
-"""The modules that the chapters build, one each, in chapter order.
+"""The layers for teaching: those that chapters 1 to 6 build, one each, in chapter order.
 
 A chapter that builds a class shows it exactly as it stands here (a test compares them); later chapters
 import it. Shapes: B sequences in a batch, T tokens in a sequence. Every layer takes a batch, (B, T, d_in),

@@ -1,0 +1,48 @@
+"""The attention layers: those that chapters 1 to 8 teach, one idea each, and one for use.
+
+For use is `Attention`: the layer of GPT-2, Llama, Mistral, Qwen, Gemma and gpt-oss, by its arguments. What DeepSeek
+does instead, with a cache of its own, is `LatentAttention`. Both are held to the library `transformers`, family by
+family. All others are for teaching: each adds one idea to the one before, and stays as its chapter shows it.
+
+What may come in: layers, the steps that they share, and the numbers that they are held to. Not: whole models, training.
+"""
+
+from course_utils.attention.latent import LatentAttention
+from course_utils.attention.layer import (
+    Attention,
+    hidden_keys,
+    repeat_groups,
+    rescaled,
+    rotary_frequencies,
+    rotate,
+)
+from course_utils.attention.teaching import (
+    CachedMultiHeadAttention,
+    CausalAttention,
+    CrossAttention,
+    FusedMultiHeadAttention,
+    MultiHeadAttention,
+    MultiHeadAttentionWrapper,
+    SelfAttention_v1,
+    SelfAttention_v2,
+    masked_softmax,
+)
+
+__all__ = [
+    "Attention",
+    "CachedMultiHeadAttention",
+    "CausalAttention",
+    "CrossAttention",
+    "FusedMultiHeadAttention",
+    "LatentAttention",
+    "MultiHeadAttention",
+    "MultiHeadAttentionWrapper",
+    "SelfAttention_v1",
+    "SelfAttention_v2",
+    "hidden_keys",
+    "masked_softmax",
+    "repeat_groups",
+    "rescaled",
+    "rotary_frequencies",
+    "rotate",
+]

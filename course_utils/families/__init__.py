@@ -1,0 +1,38 @@
+"""What the library `transformers` computes in tiny models of seven families: numbers that chapters compare with.
+
+The models have random weights and come from a configuration alone; nobody has to install the library.
+
+What may come in: numbers that a test holds to the library, and the way to them. Not: its code, trained weights.
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+__all__ = ["FAMILIES", "load"]
+
+NUMBERS = Path(__file__).with_name("numbers.pt")  # written by python -m tests.support.families
+FAMILIES = ["GPT-2", "Llama", "Mistral", "Qwen3", "Gemma 3", "gpt-oss", "DeepSeek-V3"]
+
+
+class AttentionModule(NamedTuple):
+    """An attention module of the library and what it did with two sequences of 11 tokens, in 64 bits.
+
+    arguments: of our layer that does the same; Attention, and LatentAttention for DeepSeek-V3. parameters: by our
+    names. x: what entered, (2, 11, d_model). output: what left. weights: (2, num_heads, 11, 11).
+    """
+
+    arguments: dict[str, Any]
+    parameters: dict[str, Tensor]
+    x: Tensor
+    output: Tensor
+    weights: Tensor
+
+
+def load(family: str) -> AttentionModule:
+    """The first attention module of the tiny model of a family. Raises ValueError for another family."""
+    if family not in FAMILIES:
+        raise ValueError(f"There are numbers of {', '.join(FAMILIES)}, not of {family!r}.")
+    return AttentionModule(**torch.load(NUMBERS, weights_only=True)[family])

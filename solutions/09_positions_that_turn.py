@@ -1,0 +1,808 @@
+# ---
+# jupyter:
+#   course:
+#     summary: rotary positions, keys shared in groups, one layer for six families
+#     title: Positions that turn, and fewer keys
+# ---
+
+# %% [markdown]
+# # Chapter 9 · Positions that turn, and fewer keys
+#
+# **After this chapter you can**
+#
+# * turn queries and keys so that a score knows how far apart two tokens stand, and nothing else about where;
+# * name four slips that no error reports: layouts mixed, keys turned twice, positions that start again at 0, groups
+#   repeated in the wrong order;
+# * make one layer that is GPT-2's, Llama's, Qwen's or Gemma's, by its arguments, and prove it.
+#
+# **Time.** About 85 minutes, exercises included; the trainings near the end take ten seconds or so. **You need**
+# chapters 5 to 7: the split into heads, the cache, the model that copies.
+#
+# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
+
+# %% name="setup"
+import importlib.util, os, sys
+
+REPOSITORY = ""  # OWNER/REPO, written here by: python3 -m course_utils links OWNER/REPO
+sys.path.insert(0, os.path.abspath(".."))  # in a clone, the helpers lie next door
+if importlib.util.find_spec("course_utils") is None:
+    assert REPOSITORY, "course_utils is not here: open this notebook inside a clone of the course."
+    # %pip install -q --no-deps git+https://github.com/{REPOSITORY}
+if "COLAB_RELEASE_TAG" in os.environ:
+    print("On Colab, File > Save a copy in Drive keeps what you write.")
+
+# %% name="imports"
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_utils import families, live, pictures
+from course_utils.attention import masked_softmax
+from course_utils.checking import answer, check, hint, progress, review, solution
+from course_utils.training_bar import with_bar
+from course_utils.validation import check_groups, check_heads, check_input, check_mask
+
+# %% [markdown]
+# ## From memory
+#
+# Write a word or a number in place of each question mark, without looking back.
+#
+# **From memory 9.1.** The heads of a layer share a width of 768 and number 12. By what is a score divided?
+
+# %% name="memory-9-1"
+answer("M9.1", "8")
+
+# %% [markdown]
+# **From memory 9.2.** When a model writes, which two tensors does it keep of every token that it has seen?
+
+# %% name="memory-9-2"
+answer("M9.2", "keys and values")
+
+# %% [markdown]
+# **From memory 9.3.** In chapter 7's model, what is added to the vector of a token so that attention knows their order?
+
+# %% name="memory-9-3"
+answer("M9.3", "a position vector")
+
+# %% name="review"
+review()
+
+# %% [markdown]
+# ## What a learned position says
+#
+# Without positions attention sees a bag of words. GPT-2, and our model in chapter 7, *add* a learned vector to each
+# token: its row in a table of positions. What does a score then know? A query and a key become sums, of *what* a token
+# is and *where* it stands, and their product falls into four.
+
+# %% name="four-parts"
+torch.manual_seed(123)
+what_q, where_q, what_k, where_k = torch.randn(4, 8, dtype=torch.float64)
+print(f"{(what_q + where_q) @ (what_k + where_k):.4f}")
+parts = [what_q @ what_k, what_q @ where_k, where_q @ what_k, where_q @ where_k]
+print(" ".join(f"{part:.4f}" for part in parts), f"together {sum(parts):.4f}")
+
+# %% [markdown]
+# Only the last part is about places alone. It has a number for every *pair* of places: that 7 and 3 are as far apart as
+# 14 and 10 has to be learned pair by pair. And a table that ends at row 1023 says nothing about place 1024.
+#
+# Much of what matters in a text is "the word before" or "three words back". Can a score depend on the **distance** by
+# construction, for every pair of places at once?
+
+# %% [markdown]
+# ## Two numbers are an arrow
+#
+# Take a query and a key of two numbers each: two arrows in a plane. **Turn** each by an angle that grows with its
+# position, say 0.3 radians a position.
+
+# %% [markdown]
+# **Question 9.1.** Two arrows are turned by the same angle. What stays as it was?
+#
+# * **a** Nothing: both point elsewhere.
+# * **b** Their lengths, and nothing more.
+# * **c** Their lengths, and their dot product.
+
+# %% name="question-9-1"
+answer("Q9.1", "c")
+
+# %% name="turn-one-pair"
+def turn(arrow, angle):
+    """An arrow (2,), turned by an angle in radians."""
+    first, second = arrow
+    cos, sin = math.cos(angle), math.sin(angle)
+    return torch.stack([first * cos - second * sin, second * cos + first * sin])
+
+
+query, key = torch.tensor([[1.0, 0.5], [0.2, 1.5]], dtype=torch.float64)
+for m, n in [(7, 3), (14, 10), (1004, 1000), (7, 4)]:
+    print(f"query at {m:4}, key at {n:4}: score {turn(query, 0.3 * m) @ turn(key, 0.3 * n):.10f}")
+
+# %% [markdown]
+# Three pairs of positions that are 4 apart, three times the same score, to the last digit printed. Another distance,
+# another score. Turning both arrows further changes nothing, so only the difference of the two turns is left. Write
+# $R_m$ for the turn at position $m$:
+#
+# $$(R_m q) \cdot (R_n k) = q \cdot (R_{n-m} k)$$
+#
+# That is the whole idea of **rotary positions** (Su et al., 2021): nothing is added to a token; its query and its key
+# are turned. Values are not, since they are handed on and not compared.
+
+# %% [markdown]
+# ## Many pairs, many speeds
+#
+# An arrow that turns by 0.3 points the same way again after 21 positions. One hand does not make a clock. A head has
+# head_dim numbers, so head_dim / 2 pairs, and each pair $k$ turns at a **frequency** of its own, from fast to slow:
+#
+# $$\theta_k = \mathrm{base}^{-2k / \mathrm{head\_dim}}$$
+
+# %% name="frequencies"
+def rotary_frequencies(head_dim, base=10_000.0):
+    """By how many radians each pair turns from one position to the next: (head_dim / 2,)."""
+    pairs = torch.arange(head_dim // 2, dtype=torch.float64)
+    return base ** (-2 * pairs / head_dim)
+
+
+print(rotary_frequencies(8))
+
+# %% [markdown]
+# Pair 0 turns by 1 radian a position, pair 3 by a thousandth. How far must one go until a pair points the same way
+# again? That is its **wavelength**, $2\pi / \theta_k$.
+
+# %% name="wavelengths"
+for base in [10_000.0, 500_000.0]:
+    wavelengths = 2 * math.pi / rotary_frequencies(128, base)
+    print(f"base {base:>9,.0f}: from {wavelengths[0]:.2f} to {wavelengths[-1]:>9,.0f} positions")
+
+# %% [markdown]
+# With 128 numbers a head the slowest pair needs 54,410 positions for a turn at the usual base, and 2,559,196 at the base
+# of Llama 3. A larger base leaves the fast hands nearly alone and slows the slow ones down: more room for long texts.
+
+# %% name="hands-picture" shows="Four curves over 40 positions. That of pair 0 swings up and down every six positions. That of pair 1 swings once in 63. Those of pairs 2 and 3 fall slowly or stay near 1."
+positions = torch.arange(41)
+hands = (positions[:, None] * rotary_frequencies(8)).cos()  # (41, 4)
+pictures.show_curves(
+    {f"pair {k}": hands[:, k] for k in range(4)}, x_label="distance", y_label="cosine of the turn",
+    title="Four pairs, base 10,000",
+)
+
+# %% [markdown]
+# The message: a fast pair tells neighbours apart and repeats itself soon. A slow pair hardly changes over a sentence, so
+# it leaves room for *what*, at any distance.
+
+# %% [markdown]
+# **Question 9.2.** A head wants to look exactly one token back. Which pairs can tell distance 1 from distance 2 best?
+#
+# * **a** The last, which turn most slowly.
+# * **b** The first, which turn fastest.
+# * **c** All alike.
+
+# %% name="question-9-2"
+answer("Q9.2", "b")
+
+# %% [markdown]
+# ### Exercise 9.1 · Turn by position
+# 3 points · ★★☆ · 10 minutes
+#
+# Turn every vector of `x`. Pair $k$ is made of number $k$ of the first half and number $k$ of the second half. Positions
+# are given; they need not start at 0, nor stand in order.
+
+# %% name="exercise-9-1"
+def my_rotate(x, positions, base):
+    """x (..., T, head_dim), turned by positions (T,): the same shape."""
+    ### BEGIN SOLUTION
+    head_dim = x.shape[-1]
+    frequencies = base ** (-2 * torch.arange(head_dim // 2) / head_dim)  # (head_dim / 2,)
+    angles = positions[:, None] * frequencies  # (T, head_dim / 2)
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    first, second = x.chunk(2, dim=-1)  # (..., T, head_dim / 2) each
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+    ### END SOLUTION
+
+# %% name="check-9-1"
+### BEGIN HIDDEN TESTS
+assert check("9.1", my_rotate).status == "right"
+### END HIDDEN TESTS
+check("9.1", my_rotate)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** Each pair is an arrow of its own, with an angle of its own: position times frequency. The angles have
+# shape (T, head_dim / 2), so they fit behind any batch and heads. Together the turned halves have the length that the
+# vector had.
+
+# %% [markdown]
+# The course's own version takes frequencies in place of a base, so that we can change them later.
+
+# %% name="rotate"
+def rotate(x, positions, frequencies):
+    """x (..., T, head_dim) with each pair turned by position times frequency.
+
+    Pair k is number k of each half. positions: (T,). frequencies: (head_dim / 2,).
+    """
+    angles = positions[:, None] * frequencies  # (T, head_dim / 2)
+    cos, sin = angles.cos().to(x), angles.sin().to(x)  # in 64 bits until here, whatever x has
+    first, second = x.chunk(2, dim=-1)  # (..., T, head_dim / 2) each
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+# %% name="three-pairs"
+torch.manual_seed(123)
+query, key = torch.randn(2, 1, 8, dtype=torch.float64)  # one token each
+frequencies = rotary_frequencies(8)
+
+
+def score(m, n, turned=rotate):
+    """The score of the query at position m and the key at position n."""
+    q, k = turned(query, torch.tensor([m]), frequencies), turned(key, torch.tensor([n]), frequencies)
+    return (q @ k.T).item()
+
+
+print([f"{score(m, n):.10f}" for m, n in [(7, 3), (14, 10), (1004, 1000)]], f"{score(7, 4):.4f}")
+
+# %% name="rotary-live"
+live.show_rotary(query[0], key[0], frequencies)
+
+# %% [markdown]
+# The message: move both sliders by the same amount and every arrow turns, but no product changes, and so no score does.
+# Move one of them, and pair 0 reacts at once, while pair 3 hardly moves.
+
+# %% [markdown]
+# ## Two layouts
+#
+# Which two numbers make a pair? We took number $k$ of each half: **halves**, as in the library `transformers`. The
+# paper, and Llama's first code, take neighbours: **interleaved** pairs, 0 and 1, then 2 and 3. Neither is better.
+
+# %% name="interleaved"
+def rotate_interleaved(x, positions, frequencies):
+    """The same turn for pairs of neighbours: numbers 0 and 1, 2 and 3, ..."""
+    angles = positions[:, None] * frequencies  # (T, head_dim / 2)
+    first, second = x[..., 0::2], x[..., 1::2]  # (..., T, head_dim / 2) each
+    turned = [first * angles.cos() - second * angles.sin(), second * angles.cos() + first * angles.sin()]
+    return torch.stack(turned, dim=-1).flatten(-2)  # (..., T, head_dim / 2, 2) -> (..., T, head_dim)
+
+
+print(f"halves {score(7, 3):.4f}, interleaved {score(7, 3, rotate_interleaved):.4f}")
+
+# %% [markdown]
+# The same query and key, two scores. Both depend on the distance only; they are two different heads.
+
+# %% [markdown]
+# **Question 9.3.** You load weights that were trained with interleaved pairs into a layer that turns halves. What
+# happens?
+#
+# * **a** It loads, runs, and writes nonsense.
+# * **b** `load_state_dict` refuses.
+# * **c** Nothing: the order of a query's numbers does not matter.
+
+# %% name="question-9-3"
+answer("Q9.3", "a")
+
+# %% [markdown]
+# That is the first silent slip, **layouts mixed**, and the most common. The cure costs nothing: put the numbers of
+# queries *and* keys into the other order, all first ones of the pairs before all second ones.
+
+# %% name="permuted"
+order = torch.cat([torch.arange(0, 8, 2), torch.arange(1, 8, 2)])
+print(order.tolist())
+query, key = query[:, order], key[:, order]
+print(f"halves, after the permutation {score(7, 3):.4f}")
+
+# %% [markdown]
+# The interleaved score, now by halves. Numbers of a query come from rows of `W_query`, so files are converted once and
+# for all, row by row, head by head.
+
+# %% [markdown]
+# ### Exercise 9.2 · From pairs to halves
+# 2 points · ★★☆ · 10 minutes
+#
+# Reorder the rows of a weight that was trained with interleaved pairs, so that a layer with halves gives the same
+# scores. Each head has its own block of rows; no row may leave its head.
+
+# %% name="exercise-9-2"
+def my_to_halves(weight, num_heads):
+    """weight (num_heads * head_dim, d_in), its rows in the order of halves in each head."""
+    ### BEGIN SOLUTION
+    heads = weight.unflatten(0, (num_heads, -1))  # (num_heads, head_dim, d_in)
+    halves = torch.cat([heads[:, 0::2], heads[:, 1::2]], dim=1)  # (num_heads, head_dim, d_in)
+    return halves.flatten(0, 1)
+    ### END SOLUTION
+
+# %% name="check-9-2"
+### BEGIN HIDDEN TESTS
+assert check("9.2", my_to_halves).status == "right"
+### END HIDDEN TESTS
+check("9.2", my_to_halves)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** A dot product does not care about the order of its terms, as long as queries and keys agree on it. So
+# the order is ours to choose, and we choose the one in which the pairs lie where `rotate` looks for them. `W_value`
+# stays: values are not turned.
+
+# %% [markdown]
+# ## Longer texts
+#
+# A model that has read texts of 8,192 tokens meets one of 100,000. Its slow pairs have never turned that far. Divide
+# all positions by 32, and every angle is one that it knows, but neighbours are now 32 times closer than they ever were
+# (position interpolation, Chen et al., 2023). Llama 3.1 divides only what needs it: pairs that had made less than one
+# turn.
+
+# %% name="rescaled"
+def rescaled(frequencies, factor, length, low=1.0, high=4.0):
+    """Frequencies for texts `factor` times as long as `length`, as Llama 3.1 has them.
+
+    A pair with fewer than `low` turns in `length` positions becomes `factor` times slower, one with
+    more than `high` stays, and between the two the change is gradual.
+    """
+    turns = length * frequencies / (2 * math.pi)  # (head_dim / 2,)
+    kept = ((turns - low) / (high - low)).clamp(0, 1)  # 1: stays, 0: becomes slower
+    return frequencies * (kept + (1 - kept) / factor)
+
+# %% name="llama-wavelengths"
+before = rotary_frequencies(64, base=500_000.0)
+after = rescaled(before, factor=32, length=8192)  # as in Llama-3.2-1B
+for k in [0, 12, 16, 18, 20, 31]:
+    turns = 8192 * before[k] / (2 * math.pi)
+    print(f"pair {k:2}: {turns:8.2f} turns in 8192, then {before[k] / after[k]:5.2f} times slower")
+
+# %% [markdown]
+# The fast pairs, which tell neighbours apart, are as they were. The slow ones are 32 times slower, and between them the
+# change is gradual. (YaRN, Peng et al., 2023, draws the border a little otherwise; gpt-oss uses it.) Whether a model
+# *reads* such texts well is another matter: it is trained on some of them afterwards.
+
+# %% [markdown]
+# ## Fewer keys
+#
+# A long text costs memory in another way: the cache. Llama-3.2-1B has 16 layers with 32 query heads of 64 numbers. In
+# chapter 6 we saw query heads share keys and values: **grouped-query attention**. This model has 8 heads of keys and
+# values, so four query heads share one. (If all share a single one, it is **multi-query attention**, Shazeer, 2019.)
+
+# %% name="cache-bytes"
+def cache_bytes(num_layers, num_kv_heads, head_dim, bytes_each=2):
+    """Bytes that a cache keeps of each token: a key and a value for each head of keys, in each layer."""
+    return 2 * num_layers * num_kv_heads * head_dim * bytes_each
+
+
+for num_kv_heads in [32, 8, 1]:
+    print(f"{num_kv_heads:2} heads of keys: {cache_bytes(16, num_kv_heads, 64):>7,} bytes a token")
+
+# %% [markdown]
+# **Question 9.4.** 32 query heads, 8 heads of keys and values. What is a quarter of what it was?
+#
+# * **a** The time for scores and mixing.
+# * **b** The cache, and the rows of `W_key` and `W_value`.
+# * **c** The number of weight tables.
+
+# %% name="question-9-4"
+answer("Q9.4", "b")
+
+# %% [markdown]
+# Who shares with whom? **Neighbours**: of six query heads and two of keys, 0, 1 and 2 share the first. The second
+# silent slip is **groups repeated in the wrong order**: `repeat` lays whole copies one after the other.
+
+# %% name="group-order"
+heads_of_keys = torch.tensor([0, 1])
+print("repeat_interleave:", heads_of_keys.repeat_interleave(3).tolist())
+print("repeat:           ", heads_of_keys.repeat(3).tolist())
+
+# %% [markdown]
+# ### Exercise 9.3 · Grouped attention
+# 3 points · ★★☆ · 10 minutes
+#
+# Write attention for any number of heads of keys that divides the number of query heads. `hidden` is True where a key
+# must not be seen; it has shape (T, S) or (B, 1, T, S). Every token sees at least one key.
+
+# %% name="exercise-9-3"
+def my_grouped(queries, keys, values, hidden):
+    """Queries (B, num_heads, T, head_dim); keys, values (B, num_kv_heads, S, head_dim).
+
+    Returns context (B, num_heads, T, head_dim) and weights (B, num_heads, T, S).
+    """
+    ### BEGIN SOLUTION
+    shared = queries.shape[1] // keys.shape[1]
+    keys = keys.repeat_interleave(shared, dim=1)  # (B, num_heads, S, head_dim)
+    values = values.repeat_interleave(shared, dim=1)  # (B, num_heads, S, head_dim)
+    scores = queries @ keys.transpose(-2, -1) / queries.shape[-1] ** 0.5  # (B, num_heads, T, S)
+    weights = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)
+    return weights @ values, weights
+    ### END SOLUTION
+
+# %% name="check-9-3"
+### BEGIN HIDDEN TESTS
+assert check("9.3", my_grouped).status == "right"
+### END HIDDEN TESTS
+check("9.3", my_grouped)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** `repeat_interleave` repeats each head in its place, so that query head $h$ meets head $h$ divided by
+# the number that share, rounded down. From there on it is the attention of chapter 5. Only the cache has fewer heads;
+# the repetition lives for one product.
+
+# %% [markdown]
+# ## Queries and keys of one length
+#
+# A score is a product of two lengths and a cosine. In training lengths can grow, scores with them, until softmax
+# saturates (chapter 2). Qwen3 and Gemma 3 take the lengths out: each query and each key, head by head, is divided by
+# its root mean square, then weighed by learned numbers. That is **QK-norm** (Henry et al., 2020, with another norm).
+
+# %% [markdown]
+# ### Exercise 9.4 · The norm of queries and keys
+# 1 point · ★☆☆ · 5 minutes
+#
+# Divide each vector by the root of the mean of its squares, and multiply by `scale`. A small `eps` is added to the mean,
+# so that nothing is divided by 0.
+
+# %% name="exercise-9-4"
+def my_norm(x, scale, eps):
+    """x (..., head_dim) with a root mean square of 1, times scale (head_dim,)."""
+    ### BEGIN SOLUTION
+    mean_square = x.pow(2).mean(dim=-1, keepdim=True)  # (..., 1)
+    return x / (mean_square + eps).sqrt() * scale
+    ### END SOLUTION
+
+# %% name="check-9-4"
+### BEGIN HIDDEN TESTS
+assert check("9.4", my_norm).status == "right"
+### END HIDDEN TESTS
+check("9.4", my_norm)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** A root mean square of 1 is a length of $\sqrt{d_k}$. Two such vectors have a dot product of at most
+# $d_k$, so a score of at most $\sqrt{d_k}$ after the division, times what `scale` allows. The norm comes *before* the
+# turn, which changes no length.
+
+# %% [markdown]
+# ## Positions and a cache
+#
+# A model writes: 1000 tokens lie in the cache, one is new. Inside its call the new token is number 0. The third silent
+# slip is **positions that start again at 0**.
+
+# %% [markdown]
+# **Question 9.5.** With that slip, what is wrong from the second call on?
+#
+# * **a** Nothing, until the text gets too long.
+# * **b** Nothing: distances between new tokens are right.
+# * **c** Distances from new tokens to those in the cache.
+
+# %% name="question-9-5"
+answer("Q9.5", "c")
+
+# %% [markdown]
+# The fourth is **keys turned twice**: keys are put into the cache as they are or as they were turned, and either is
+# fine, but who turns the *whole* cache at every step turns old keys again and again. We keep them turned.
+
+# %% [markdown]
+# ### Exercise 9.5 · Positions that go on
+# 3 points · ★★☆ · 10 minutes
+#
+# Turn new queries and keys by where they really stand, and make the cache longer. You may call `rotate` from above.
+
+# %% name="exercise-9-5"
+def my_cached(queries, keys, values, cache, frequencies):
+    """New queries (B, num_heads, n, head_dim), keys and values (B, num_kv_heads, n, head_dim).
+
+    cache: None, or [keys, values] of all tokens before, these keys turned already.
+    Returns queries, turned, and keys and values of all tokens so far.
+    """
+    ### BEGIN SOLUTION
+    past = 0 if cache is None else cache[0].shape[-2]
+    angles = torch.arange(past, past + keys.shape[-2])[:, None] * frequencies  # (n, head_dim / 2)
+    cos, sin = angles.cos().to(keys.dtype), angles.sin().to(keys.dtype)
+    def turned(x):  # or rotate(x, positions, frequencies)
+        first, second = x.chunk(2, dim=-1)
+        return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+    queries, keys = turned(queries), turned(keys)
+    if cache is not None:
+        keys = torch.cat([cache[0], keys], dim=-2)  # (B, num_kv_heads, T, head_dim)
+        values = torch.cat([cache[1], values], dim=-2)  # (B, num_kv_heads, T, head_dim)
+    return queries, keys, values
+    ### END SOLUTION
+
+# %% name="check-9-5"
+### BEGIN HIDDEN TESTS
+assert check("9.5", my_cached).status == "right"
+### END HIDDEN TESTS
+check("9.5", my_cached)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** A key's angle is fixed by where its token stands, and that never changes; so it can be turned once
+# and kept. Queries are not kept. With padding on the left all positions of a text are shifted by as much, and no score
+# notices: with learned positions they would all be wrong.
+
+# %% [markdown]
+# ## One layer
+#
+# You now have all parts of the attention in today's models. Two steps still lack a name. The second also knows a
+# **sliding window**: a token sees the last few only, itself among them. (Chapter 10 says why.)
+
+# %% name="shared-steps"
+def repeat_groups(heads, num_heads):
+    """Keys or values (..., num_kv_heads, T, head_dim), each head repeated for its query heads."""
+    shared = num_heads // heads.shape[-3]
+    return heads.repeat_interleave(shared, dim=-3)
+
+
+def hidden_keys(num_new, num_tokens, window=None):
+    """Which keys the newest tokens must not see, (num_new, num_tokens): True for those ahead of a token,
+    and for those out of its window.
+    """
+    places = torch.arange(num_tokens)
+    behind = places[num_tokens - num_new:, None] - places  # how far back each key lies
+    return (behind < 0) if window is None else (behind < 0) | (behind >= window)
+
+
+print(hidden_keys(5, 5, window=3).int())
+
+# %% [markdown]
+# Row 4 sees keys 2, 3 and 4. Now the class. Its other steps are those of chapters 5 and 6. One is new: gpt-oss gives
+# each head a **sink**, a learned score that takes part in softmax and hands on nothing, so that a head can look at
+# nothing at all.
+
+# %% name="attention-class"
+class Attention(nn.Module):
+    """The attention of GPT-2, Llama, Mistral, Qwen, Gemma and gpt-oss, by its arguments.
+
+    num_kv_heads: heads of keys and values, each shared by equally many query heads; None: one for each.
+    head_dim: None for d_model / num_heads. frequencies: (head_dim / 2,) of rotary positions; None: the
+    tokens bring their positions. bias: of all four linear layers. norm_eps: RMSNorm with this eps for
+    the queries and keys of each head; None: no norm. window: how many tokens a token sees, itself among
+    them; None: all so far. sinks: a learned score for each head that takes part in softmax and hands on
+    nothing. scale: of the scores; None: 1 / sqrt(head_dim).
+    """
+
+    def __init__(
+        self, d_model, num_heads, num_kv_heads=None, head_dim=None, frequencies=None,
+        bias=False, norm_eps=None, window=None, sinks=False, scale=None,
+    ):
+        super().__init__()
+        num_kv_heads = num_kv_heads or num_heads
+        check_groups(num_heads, num_kv_heads)
+        if head_dim is None:
+            check_heads(d_model, num_heads, width="d_model")
+            head_dim = d_model // num_heads
+        self.num_heads, self.head_dim, self.window = num_heads, head_dim, window
+        self.frequencies = frequencies  # no buffer: layer.to(torch.bfloat16) would round it
+        self.scale = head_dim**-0.5 if scale is None else scale
+        self.W_query = nn.Linear(d_model, num_heads * head_dim, bias=bias)
+        self.W_key = nn.Linear(d_model, num_kv_heads * head_dim, bias=bias)
+        self.W_value = nn.Linear(d_model, num_kv_heads * head_dim, bias=bias)
+        self.out_proj = nn.Linear(num_heads * head_dim, d_model, bias=bias)
+        normed = norm_eps is not None
+        self.query_norm = nn.RMSNorm(head_dim, eps=norm_eps) if normed else nn.Identity()
+        self.key_norm = nn.RMSNorm(head_dim, eps=norm_eps) if normed else nn.Identity()
+        self.sinks = nn.Parameter(torch.zeros(num_heads)) if sinks else None
+
+    def split(self, projected):
+        """(B, n, heads * head_dim) becomes (B, heads, n, head_dim)."""
+        return projected.unflatten(-1, (-1, self.head_dim)).transpose(-3, -2)
+
+    def weights(self, queries, keys, mask=None):
+        """Weights (B, num_heads, n, T): the newest n tokens' queries against all keys."""
+        keys = repeat_groups(keys, self.num_heads)  # (B, num_heads, T, head_dim)
+        scores = queries @ keys.transpose(-2, -1) * self.scale  # (B, num_heads, n, T)
+        hidden = hidden_keys(*scores.shape[-2:], self.window).to(scores.device)  # (n, T)
+        if mask is not None:
+            check_mask(mask, scores)
+            hidden = hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)
+        if self.sinks is None:
+            return masked_softmax(scores, hidden)
+        sinks = self.sinks[:, None, None].to(scores).expand(*scores.shape[:-1], 1)  # one more key
+        weights = masked_softmax(torch.cat([sinks, scores], dim=-1), F.pad(hidden, (1, 0)))
+        return weights[..., 1:]  # the sink's share is gone: rows sum to less than 1
+
+    def attend(self, x, cache=None, mask=None):
+        """What forward returns, with the weights (B, num_heads, n, T) in the middle."""
+        check_input(x, self.W_query.in_features, self.W_query.weight, width="d_model")
+        queries = self.query_norm(self.split(self.W_query(x)))  # (B, num_heads, n, head_dim)
+        keys = self.key_norm(self.split(self.W_key(x)))  # (B, num_kv_heads, n, head_dim)
+        values = self.split(self.W_value(x))  # (B, num_kv_heads, n, head_dim)
+
+        if self.frequencies is not None:
+            past = 0 if cache is None else cache[0].shape[-2]
+            positions = torch.arange(past, past + x.shape[-2])  # they go on where the cache ends
+            queries = rotate(queries, positions, self.frequencies)
+            keys = rotate(keys, positions, self.frequencies)  # then kept: each key turns once
+        if cache is not None:
+            keys = torch.cat([cache[0], keys], dim=-2)  # (B, num_kv_heads, T, head_dim)
+            values = torch.cat([cache[1], values], dim=-2)  # (B, num_kv_heads, T, head_dim)
+
+        weights = self.weights(queries, keys, mask)  # (B, num_heads, n, T)
+        context = weights @ repeat_groups(values, self.num_heads)  # (B, num_heads, n, head_dim)
+        context = context.transpose(-3, -2).flatten(-2)  # (B, n, num_heads * head_dim)
+        return self.out_proj(context), weights, (keys, values)
+
+    def forward(self, x, cache=None, mask=None):
+        """The output (B, n, d_model) for the n newest tokens x (B, n, d_model), and the cache.
+
+        cache: None at first, then what the last call returned: keys and values of all T tokens so far.
+        mask: hides more keys, as in CachedMultiHeadAttention; padding is (B, 1, T), on either side.
+        """
+        output, _, cache = self.attend(x, cache, mask)
+        return output, cache
+
+# %% [markdown]
+# Is it what the models compute? The library `transformers` made a tiny model of each family, with random weights. We
+# stored what entered and what left its first attention module, its weights, and which arguments make it ours.
+
+# %% name="same-as-the-library"
+for family in families.FAMILIES[:-1]:
+    theirs = families.load(family)
+    layer = Attention(**theirs.arguments).double()
+    layer.load_state_dict(theirs.parameters)
+    with torch.no_grad():
+        output, weights, _ = layer.attend(theirs.x)
+    far = max((output - theirs.output).abs().max(), (weights - theirs.weights).abs().max())
+    named = [name for name, value in theirs.arguments.items() if name not in ("d_model", "num_heads")]
+    print(f"{family:8} within 1e-5: {bool(far < 1e-5)}   {', '.join(named)}")
+
+# %% [markdown]
+# Six families, one class. Their files differ in more than arguments: GPT-2 stores its matrices transposed, and queries,
+# keys and values in one; Gemma stores the norm's scale minus 1. Each is a line where weights are loaded, and a silent
+# error if forgotten. The seventh family, DeepSeek-V3, waits in chapter 10.
+#
+# And slips show. We put the numbers of Llama's queries and keys into another order of pairs, as a file that was converted
+# once too often would have them; then its query heads into the order of `repeat`.
+
+# %% name="slips-show"
+def off_by(change):
+    """How far Llama's layer is off after a change to its parameters."""
+    theirs = families.load("Llama")  # 6 query heads of 8 numbers, 2 heads of keys
+    layer = Attention(**theirs.arguments).double()
+    layer.load_state_dict(theirs.parameters | change(theirs.parameters))
+    return (layer(theirs.x)[0] - theirs.output).abs().max().item()
+
+
+def layouts_mixed(given):
+    names = ["W_query.weight", "W_key.weight"]
+    return {name: given[name].unflatten(0, (-1, 4, 2)).transpose(1, 2).flatten(0, 2) for name in names}
+
+
+def groups_in_the_wrong_order(given):
+    queries, out = given["W_query.weight"].view(6, 8, 24), given["out_proj.weight"].view(24, 6, 8)
+    order = [0, 2, 4, 1, 3, 5]  # the first three slots share the first head of keys
+    return {"W_query.weight": queries[order].view(48, 24), "out_proj.weight": out[:, order].view(24, 48)}
+
+# %% name="how-far-off"
+def no_slip(given):
+    return {}
+
+
+for slip in [no_slip, layouts_mixed, groups_in_the_wrong_order]:
+    print(f"{slip.__name__:26} off by {off_by(slip):.2f}")
+
+# %% [markdown]
+# Nothing complained. Without a slip the layer is off by 0.00; the slips show in the numbers alone.
+
+# %% [markdown]
+# ## Counting a real model
+#
+# Real models are this layer many times, with a network after each. Their sizes stand in the file `config.json` that is
+# published beside the weights, here of `meta-llama/Llama-3.2-1B` and `Qwen/Qwen3-0.6B`. A **gated** network has three
+# matrices in place of two; every norm has a scale and no shift; the last step uses the token table again.
+
+# %% name="count-model"
+def count_model(layers, width, heads, kv_heads, head_dim, inner, vocabulary, qk_norm=False):
+    """How many numbers a Llama or a Qwen3 of these sizes learns."""
+    attention = 2 * width * heads * head_dim + 2 * width * kv_heads * head_dim  # query, out; key, value
+    attention += 2 * head_dim * qk_norm
+    network, norms = 3 * width * inner, 2 * width
+    return vocabulary * width + layers * (attention + network + norms) + width
+
+
+print(f"Llama-3.2-1B {count_model(16, 2048, 32, 8, 64, 8192, 128_256):>13,}")
+print(f"Qwen3-0.6B   {count_model(28, 1024, 16, 8, 128, 3072, 151_936, qk_norm=True):>13,}")
+
+# %% [markdown]
+# 1,235,814,400 and 596,049,920: what the library counts in models that it makes from the published files. Positions have
+# no part in it. Turning learns nothing.
+
+# %% [markdown]
+# ## Is length free?
+#
+# Rotary scores exist at every distance. Does a model then read texts longer than any it was trained on? We train
+# chapter 7's model on its task, 12 tokens of which 8 come again, with each kind of position, and test it on 24 tokens of
+# which 16 come again. (No token stands in the first part twice, so that the repeat can be known.)
+
+# %% name="long-task"
+def repeats(count, first, repeated):
+    """Random sequences (count, first + repeated) of numbers below 32 that end with a repeat."""
+    tokens = torch.rand(count, 32).argsort(dim=-1)[:, :first]  # (count, first), no number twice
+    start = torch.randint(first - repeated + 1, (count, 1))
+    return torch.cat([tokens, tokens.gather(1, start + torch.arange(repeated))], dim=-1)
+
+# %% name="long-model"
+class TinyModel(nn.Module):
+    """Chapter 7's two layers, with positions of a kind: tokens (B, T) to scores (B, T, 32)."""
+
+    def __init__(self, kind, width=32):
+        super().__init__()
+        self.tokens, self.to_scores = nn.Embedding(32, width), nn.Linear(width, 32)
+        self.positions = nn.Embedding(40, width) if kind == "learned" else None
+        nn.init.normal_(self.tokens.weight, std=0.3)
+        if self.positions is not None:
+            nn.init.normal_(self.positions.weight, std=0.3)
+        frequencies = rotary_frequencies(width) if kind == "rotary" else None
+        self.layers = nn.ModuleList(
+            Attention(width, 1, frequencies=frequencies, bias=True) for _ in range(2)
+        )
+
+    def forward(self, tokens):
+        x = self.tokens(tokens)  # (B, T, width)
+        if self.positions is not None:
+            x = x + self.positions.weight[:tokens.shape[-1]]  # rows from 20 on are never trained
+        for layer in self.layers:
+            x = x + layer(x)[0]
+        return self.to_scores(x)
+
+# %% name="long-training"
+def losses(model, tokens):
+    """The losses (B, T - 1) of each next token."""
+    return F.cross_entropy(model(tokens[:, :-1]).transpose(1, 2), tokens[:, 1:], reduction="none")
+
+
+def trained(kind, steps=300):
+    """A model with this kind of positions, trained on 20 tokens."""
+    torch.manual_seed(123)
+    model, batches = TinyModel(kind), repeats(steps * 64, 12, 8).view(steps, 64, 20)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
+    shrink = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=steps)
+    for batch in with_bar(batches):
+        optimizer.zero_grad()
+        losses(model, batch).mean().backward()
+        optimizer.step()
+        shrink.step()
+    return model
+
+# %% name="long-losses"
+torch.set_num_threads(1)  # small matrices are fastest on one thread
+torch.set_default_dtype(torch.float64)
+with_each = {kind: trained(kind) for kind in ["none", "learned", "rotary"]}
+torch.manual_seed(1)
+short, long = repeats(512, 12, 8), repeats(512, 24, 16)
+for kind, model in with_each.items():
+    with torch.no_grad():
+        at_20, at_40 = losses(model, short)[:, 12:].mean(), losses(model, long)[:, 24:].mean()
+    print(f"{kind:7} repeat in 20 tokens {at_20:.1f}, in 40 tokens {at_40:.1f}")
+
+# %% [markdown]
+# Without positions the model does not even learn the task: 3.4 is what guessing costs. With learned ones it has learned a
+# little in these 300 steps, 2.4, and with rotary ones most of it. (Which is first depends on the sizes: at twice the
+# width it was the learned ones.) But at 40 tokens both do no better than a guess, and the learned table there has rows
+# that were never trained.
+#
+# So length does not come for free with any of them. "Exists at every distance" is not "was trained at every distance":
+# the heads of the rotary model have met no distance above 18. What real models do about it is the rescaling above, and
+# training on long texts.
+#
+# Your exercises so far:
+
+# %% name="progress"
+progress(9)
+
+# %% [markdown]
+# ## What to take with you
+#
+# $$(R_m q) \cdot (R_n k) = q \cdot (R_{n-m} k), \qquad \theta_k = \mathrm{base}^{-2k / \mathrm{head\_dim}}$$
+#
+# | family | its attention |
+# | --- | --- |
+# | GPT-2 | positions are learned and added outside; biases |
+# | all others | rotary positions by halves, grouped keys |
+# | Llama 3 | ... and rescaled frequencies |
+# | Mistral | ... and a window, in its first version |
+# | Qwen3 | ... and QK-norm |
+# | Gemma 3 | ... and QK-norm, a scale of its own, windows in most layers |
+# | gpt-oss | ... and biases, rescaled frequencies, windows in every other layer, sinks |
+#
+# | silent slip | how to see it |
+# | --- | --- |
+# | layouts mixed | compare one layer with the original, in numbers |
+# | keys turned twice | with a cache and without: the same? |
+# | positions that start again at 0 | the same test, from the second call on |
+# | groups repeated in the wrong order | again numbers; shapes never tell |
+#
+# * Order of steps: project, split, norm, turn, then into the cache. Values are only projected and split.
+# * Query heads share keys to make the cache small, not to save time in scores.
+#
+# **Next.** [Chapter 10](10_what_a_long_text_costs.ipynb) asks what a long text costs, and what one can do about it:
+# windows, softmax in pieces, and a cache without heads. All chapters: [the course's
+# contents](../README.md#chapters).

@@ -1,0 +1,213 @@
+"""Tiny models of seven families with random weights, made by the library from configurations, and our layers in them.
+
+The library is the oracle: nothing is downloaded. `heard` says what entered and left each of its attention modules.
+"""
+
+import functools
+
+import torch
+import transformers
+
+from course_utils.attention import Attention, LatentAttention, rescaled, rotary_frequencies
+from course_utils.families import FAMILIES, NUMBERS
+
+SIZES = {
+    "vocab_size": 50,
+    "hidden_size": 24,
+    "intermediate_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 6,
+    "num_key_value_heads": 2,
+    "head_dim": 8,
+    "max_position_embeddings": 64,
+    "pad_token_id": None,
+    "bos_token_id": None,
+    "eos_token_id": None,
+}
+MIXED = {"layer_types": ["sliding_attention", "full_attention"], "sliding_window": 4}
+LLAMA_3 = {"rope_type": "llama3", "rope_theta": 500_000.0, "factor": 8.0, "original_max_position_embeddings": 32}
+LLAMA_3 |= {"low_freq_factor": 1.0, "high_freq_factor": 4.0}
+YARN = {"rope_type": "yarn", "rope_theta": 150_000.0, "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0}
+YARN |= {"truncate": False, "original_max_position_embeddings": 2}
+PLAIN = {"rope_type": "default", "rope_theta": 10_000.0}
+LOWEST = torch.finfo(torch.bfloat16).min  # finite in each kind of numbers
+EXPERTS = {"num_experts_per_tok": 2, "attention_dropout": 0.0}
+
+
+def configurations():
+    """{family: its configuration}."""
+    lib = transformers
+    return {
+        "GPT-2": lib.GPT2Config(
+            vocab_size=50, n_embd=24, n_layer=2, n_head=6, n_positions=64, bos_token_id=None, eos_token_id=None
+        ),
+        "Llama": lib.LlamaConfig(**SIZES, rope_parameters=LLAMA_3),
+        "Mistral": lib.MistralConfig(**SIZES, sliding_window=4),
+        "Qwen3": lib.Qwen3Config(**SIZES, rope_parameters=PLAIN | {"rope_theta": 1_000_000.0}),
+        "Gemma 3": lib.Gemma3TextConfig(**SIZES, **MIXED, query_pre_attn_scalar=12),
+        "gpt-oss": lib.GptOssConfig(**SIZES, **MIXED, **EXPERTS, num_local_experts=4, rope_parameters=YARN),
+        "DeepSeek-V3": lib.DeepseekV3Config(
+            **SIZES
+            | {"num_key_value_heads": 6, "head_dim": 4}
+            | {"q_lora_rank": 10, "kv_lora_rank": 8, "qk_nope_head_dim": 6, "qk_rope_head_dim": 4, "v_head_dim": 5},
+            first_k_dense_replace=2,
+            num_local_experts=4,
+        ),
+    }
+
+
+@functools.cache
+def model(family):
+    """The library's model of a family, in 64 bits, every number of it random."""
+    torch.manual_seed(FAMILIES.index(family))
+    made = transformers.AutoModelForCausalLM.from_config(
+        configurations()[family], attn_implementation="eager", experts_implementation="eager"
+    )
+    for parameter in made.parameters():  # those that start at 0 or 1 would hide what is forgotten
+        torch.nn.init.normal_(parameter, std=0.3)
+    return made.double().eval()
+
+
+def attention_modules(made):
+    """The attention modules of a model of the library, layer by layer."""
+    return [module for name, module in made.named_modules() if name.endswith((".attn", ".self_attn"))]
+
+
+@torch.no_grad()
+def heard(made, numbers, **more):
+    """(what the model returns, [(input, output, weights) of each attention module]) for token numbers (B, T)."""
+    records = []
+
+    def listen(module, positional, named, returned):
+        x = positional[0] if positional else named["hidden_states"]
+        records.append((x, *returned[:2]))
+
+    def soften(module, positional, named):
+        mask = named.get("attention_mask")  # filled with the lowest of 64 bits, which is -inf in its softmax of 32
+        more = {} if mask is None else {"attention_mask": mask.clamp(min=LOWEST)}
+        return positional, named | more
+
+    modules = attention_modules(made)
+    hooks = [module.register_forward_hook(listen, with_kwargs=True) for module in modules]
+    hooks += [module.register_forward_pre_hook(soften, with_kwargs=True) for module in modules]
+    returned = made(numbers, **more)
+    for hook in hooks:
+        hook.remove()
+    return returned, records
+
+
+# --- our layers with the library's numbers ----------------------------------------------------------------------------
+
+
+def ours(made, number):
+    """Our layer with the arguments and the weights of the library's attention module in layer `number`."""
+    theirs = attention_modules(made)[number]
+    arguments, weights = parts(made.config, theirs, made)
+    layer = (LatentAttention if "latent_dim" in arguments else Attention)(**arguments)
+    layer.load_state_dict(weights)
+    return layer.to(next(theirs.parameters())).eval()
+
+
+def parts(config, theirs, made):
+    """(arguments, weights under our names) of one of the library's attention modules."""
+    weights = {name: tensor.detach() for name, tensor in theirs.state_dict().items()}
+    if config.model_type == "gpt2":
+        arguments = {"d_model": config.n_embd, "num_heads": config.n_head, "bias": True}
+        return arguments, of_gpt2(weights)
+    if config.model_type == "deepseek_v3":
+        return of_deepseek(config, weights)
+    arguments = {
+        "d_model": config.hidden_size,
+        "num_heads": config.num_attention_heads,
+        "num_kv_heads": config.num_key_value_heads,
+        "head_dim": config.head_dim,
+        "frequencies": frequencies(config, theirs, made),
+    }
+    window = config.sliding_window if config.model_type == "mistral" else getattr(theirs, "sliding_window", None)
+    if window is not None:
+        arguments["window"] = window
+    if config.model_type == "gpt_oss":
+        factor = made.model.rotary_emb.attention_scaling  # on queries and on keys, so squared on scores
+        arguments |= {"bias": True, "sinks": True, "scale": config.head_dim**-0.5 * factor**2}
+    if "q_norm.weight" in weights:
+        arguments["norm_eps"] = config.rms_norm_eps
+    if config.model_type == "gemma3_text":
+        arguments["scale"] = config.query_pre_attn_scalar**-0.5
+        for name in ("q_norm.weight", "k_norm.weight"):
+            weights[name] = weights[name] + 1  # its RMSNorm multiplies by 1 + weight
+    return arguments, {our_name(name): tensor for name, tensor in weights.items()}
+
+
+def our_name(name):
+    """What Attention calls the tensor that the library calls `name`."""
+    names = {"q_proj": "W_query", "k_proj": "W_key", "v_proj": "W_value", "o_proj": "out_proj"}
+    names |= {"q_norm": "query_norm", "k_norm": "key_norm"}
+    first, _, last = name.partition(".")
+    return ".".join(filter(None, [names.get(first, first), last]))
+
+
+def frequencies(config, theirs, made):
+    """The rotary frequencies of a layer; those of gpt-oss (YaRN) as the library has them."""
+    rope = config.rope_parameters
+    rope = rope.get(getattr(theirs, "layer_type", None), rope)
+    plain = rotary_frequencies(config.head_dim, rope["rope_theta"])
+    if rope["rope_type"] == "llama3":
+        return rescaled(plain, rope["factor"], rope["original_max_position_embeddings"])
+    return made.model.rotary_emb.inv_freq.double() if rope["rope_type"] == "yarn" else plain
+
+
+def of_gpt2(weights):
+    """GPT-2's weights: one matrix for queries, keys and values, and all of them stored transposed."""
+    found = {}
+    for name, theirs in {"weight": weights["c_attn.weight"].T, "bias": weights["c_attn.bias"]}.items():
+        for ours, part in zip(["W_query", "W_key", "W_value"], theirs.chunk(3)):
+            found[f"{ours}.{name}"] = part
+    return found | {"out_proj.weight": weights["c_proj.weight"].T, "out_proj.bias": weights["c_proj.bias"]}
+
+
+def of_deepseek(config, weights):
+    """DeepSeek-V3's arguments and weights: rotary pairs lie side by side there, and in halves here."""
+    heads, content, rotary = config.num_attention_heads, config.qk_nope_head_dim, config.qk_rope_head_dim
+    halves = torch.cat([torch.arange(0, rotary, 2), torch.arange(1, rotary, 2)])
+    queries = weights["q_b_proj.weight"].unflatten(0, (heads, -1))  # (heads, content + rotary, rank)
+    queries = torch.cat([queries[:, :content], queries[:, content:][:, halves]], dim=1)
+    latent, rotary_key = weights["kv_a_proj_with_mqa.weight"].split([config.kv_lora_rank, rotary])
+    both = weights["kv_b_proj.weight"].unflatten(0, (heads, -1))  # (heads, content + value, latent)
+    arguments = {
+        "d_model": config.hidden_size,
+        "num_heads": heads,
+        "content_dim": content,
+        "rotary_dim": rotary,
+        "value_dim": config.v_head_dim,
+        "query_rank": config.q_lora_rank,
+        "latent_dim": config.kv_lora_rank,
+        "frequencies": rotary_frequencies(rotary, config.rope_parameters["rope_theta"]),
+    }
+    return arguments, {
+        "to_query_latent.weight": weights["q_a_proj.weight"],
+        "query_norm.weight": weights["q_a_layernorm.weight"],
+        "W_query.weight": queries.flatten(0, 1),
+        "to_latent.weight": latent,
+        "latent_norm.weight": weights["kv_a_layernorm.weight"],
+        "to_rotary_key.weight": rotary_key[halves],
+        "W_key.weight": both[:, :content].flatten(0, 1),
+        "W_value.weight": both[:, content:].flatten(0, 1),
+        "out_proj.weight": weights["o_proj.weight"],
+    }
+
+
+# --- what the course stores of this -----------------------------------------------------------------------------------
+
+
+def stored(family):
+    """What `course_utils.families` keeps of a family: its first attention module, fed with two sequences."""
+    made = model(family)
+    numbers = torch.randint(50, (2, 11), generator=torch.Generator().manual_seed(0))
+    x, output, weights = heard(made, numbers)[1][0]
+    arguments, parameters = parts(made.config, attention_modules(made)[0], made)
+    parameters = {name: tensor.contiguous().clone() for name, tensor in parameters.items()}
+    return {"arguments": arguments, "parameters": parameters, "x": x, "output": output, "weights": weights}
+
+
+if __name__ == "__main__":
+    torch.save({family: stored(family) for family in FAMILIES}, NUMBERS)

@@ -1,0 +1,305 @@
+"""Our layers beside the library's: seven families of models, every attention module of each, on the same numbers."""
+
+import copy
+import functools
+
+import pytest
+import torch
+import transformers
+
+from course_utils.attention import Attention, LatentAttention
+from course_utils.exercises import EXERCISES, solutions
+from course_utils.families import NUMBERS, load
+from tests.support import families, stored
+
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
+each_family = pytest.mark.parametrize("family", families.FAMILIES)
+on_each_device = pytest.mark.parametrize("device", DEVICES)
+B, T, LAYERS = 3, 11, 2
+LENGTHS = [T, 7, 4]  # of the sequences that are padded
+close = functools.partial(torch.testing.assert_close, rtol=0, atol=1e-5)
+
+
+def numbers(device="cpu"):
+    """Random token numbers (B, T)."""
+    return torch.randint(50, (B, T), generator=torch.Generator().manual_seed(0)).to(device)
+
+
+def kept(side):
+    """(B, T): 1 for tokens, 0 for padding on one side, as the library's models take it."""
+    tokens = (torch.arange(T) < torch.tensor(LENGTHS)[:, None]).long()
+    return tokens.flip(1) if side == "left" else tokens
+
+
+def run(family, pieces, device="cpu", attention_mask=None):
+    """The library's model on tokens in pieces: for each piece, [(input, output, weights)] of its attention modules."""
+    made = families.model(family).to(device)
+    past, all_numbers, records, place = None, numbers(device), [], 0
+    for piece in pieces:
+        more = {} if attention_mask is None else {"attention_mask": attention_mask[:, : place + piece].to(device)}
+        new = all_numbers[:, place : place + piece]
+        returned, heard = families.heard(made, new, past_key_values=past, use_cache=True, **more)
+        past = returned.past_key_values
+        records.append(heard)
+        place += piece
+    return made, records
+
+
+@torch.no_grad()
+def agree(family, pieces, device="cpu", side=None, attend=lambda layer, *given: layer.attend(*given)):
+    """Our layers, fed piece by piece with what entered the library's, give what left those: outputs and weights."""
+    attention_mask = kept(side) if side else None
+    made, records = run(family, pieces, device, attention_mask=attention_mask)
+    assert len(families.attention_modules(made)) == LAYERS
+    for number in range(LAYERS):
+        layer, cache, place = families.ours(made, number), None, 0
+        for piece, heard in zip(pieces, records):
+            x, wanted, wanted_weights = heard[number]
+            place += piece
+            mask = None if side is None else attention_mask[:, None, :place].to(device) == 0  # (B, 1, T)
+            output, weights, cache = attend(layer, x, cache, mask)
+            real = torch.ones(B, piece).bool() if side is None else attention_mask[:, place - piece : place].bool()
+            seen = wanted_weights.shape[-1]  # with a window, the library's cache forgets what is out of it
+            close(output[real], wanted[real])
+            close(weights[..., -seen:].transpose(1, 2)[real], wanted_weights.transpose(1, 2)[real])
+            assert weights[..., :-seen].transpose(1, 2)[real].eq(0).all()
+
+
+@on_each_device
+@each_family
+def test_a_layer_gives_what_the_librarys_gives(family, device):
+    agree(family, [T], device)
+
+
+@on_each_device
+@each_family
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_padding_changes_nothing_about_that_wherever_it_stands(family, side, device):
+    agree(family, [T], device, side)
+
+
+@on_each_device
+@each_family
+@pytest.mark.parametrize("pieces", [[6, 5], [6] + [1] * 5, [1] * T], ids=["two", "prompt and steps", "steps"])
+def test_nor_does_a_cache_in_one_step_or_in_many(family, pieces, device):
+    agree(family, pieces, device)
+
+
+@each_family
+def test_nor_do_both_together(family):
+    agree(family, [6, 2, 1, 1, 1], side="left")
+
+
+@pytest.mark.parametrize("pieces", [[T], [6, 2, 1, 1, 1]])
+def test_latent_attention_absorbed_is_the_same(pieces):
+    agree("DeepSeek-V3", pieces, attend=lambda layer, *given: layer.attend(*given, absorbed=True))
+
+
+@on_each_device
+@each_family
+@torch.no_grad()
+def test_half_precision_loses_no_more_than_the_librarys(family, device):
+    made = copy.deepcopy(families.model(family)).to(device, torch.bfloat16)
+    _, heard = families.heard(made, numbers(device))
+    for number, (x, theirs, _) in enumerate(heard):
+        layer = families.ours(made, number)
+        output, _ = layer(x)
+        exact, _ = layer.double()(x.double())
+        assert output.dtype == theirs.dtype == torch.bfloat16
+        lost, lost_there = ((each - exact).abs().mean() for each in (output, theirs))
+        assert 0 < lost < 1.2 * lost_there < 0.01 * exact.abs().mean()
+
+
+# --- the worked exercises of chapter 9, put together as a learner would -----------------------------------------------
+
+
+@functools.cache
+def worked(id):
+    """The worked answer to an exercise."""
+    return solutions.defined(EXERCISES[id], solutions.answer_to(id)[0])
+
+
+def assembled(layer, x, cache, mask):
+    """(output, weights, cache) of attention made of the worked exercises, with the parameters of our layer."""
+    split, size = worked("5.2"), layer.head_dim
+    queries, keys, values = (
+        split(linear(x), linear.out_features // size) for linear in (layer.W_query, layer.W_key, layer.W_value)
+    )
+    if isinstance(layer.query_norm, torch.nn.RMSNorm):
+        queries, keys = (
+            worked("9.4")(vectors, norm.weight, norm.eps)
+            for vectors, norm in [(queries, layer.query_norm), (keys, layer.key_norm)]
+        )
+    frequencies = torch.zeros(size // 2) if layer.frequencies is None else layer.frequencies  # 0: nothing turns
+    queries, keys, values = worked("9.5")(queries, keys, values, cache, frequencies)
+    T, S = queries.shape[2], keys.shape[2]
+    hidden = torch.ones(T, S).triu(1 + S - T).bool()
+    if mask is not None:
+        hidden = hidden | mask.unsqueeze(1)
+        hidden = hidden & ~hidden.all(dim=-1, keepdim=True)  # rows of padding see all, and nobody reads them
+    context, weights = worked("9.3")(queries, keys, values, hidden)
+    return layer.out_proj(worked("5.3")(context)), weights, [keys, values]
+
+
+@pytest.mark.parametrize("family", ["GPT-2", "Llama", "Qwen3"])
+@pytest.mark.parametrize(
+    "pieces, side",
+    [([T], None), ([T], "left"), ([T], "right"), ([6, 5], None), ([6, 2, 1, 1, 1], "left"), ([1] * T, None)],
+)
+def test_the_worked_exercises_together_give_what_the_librarys_layers_give(family, pieces, side):
+    agree(family, pieces, side=side, attend=assembled)
+
+
+def test_pairs_become_halves_and_a_layer_gives_what_it_gave():
+    layer = families.ours(families.model("Llama"), 0)
+    x = torch.randn(2, 5, 24, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    queries, keys = (worked("5.2")(linear(x), linear.out_features // 8) for linear in (layer.W_query, layer.W_key))
+    halves = [
+        worked("5.2")(x @ worked("9.2")(linear.weight, linear.out_features // 8).T, linear.out_features // 8)
+        for linear in (layer.W_query, layer.W_key)
+    ]
+    positions, base = torch.arange(5), 500.0
+    turned = [worked("9.1")(vectors, positions, base) for vectors in halves]
+    for vectors, pairs in zip([queries, keys], turned):  # neighbours as complex numbers, turned by another formula
+        arrows = torch.view_as_complex(vectors.unflatten(-1, (-1, 2)).contiguous())
+        angles = positions[:, None].double() * base ** (-torch.arange(0, 8, 2).double() / 8)
+        wanted = torch.view_as_real(arrows * torch.polar(torch.ones_like(angles), angles))
+        close(pairs, torch.cat([wanted[..., 0], wanted[..., 1]], dim=-1))
+
+
+# --- the sizes that chapter 9 counts ----------------------------------------------------------------------------------
+
+
+def test_the_library_counts_what_the_chapter_counts():
+    shared = {"tie_word_embeddings": True}
+    llama = transformers.LlamaConfig(
+        hidden_size=2048, num_hidden_layers=16, num_attention_heads=32, num_key_value_heads=8, head_dim=64,
+        intermediate_size=8192, vocab_size=128_256, **shared,
+    )  # fmt: skip
+    qwen = transformers.Qwen3Config(
+        hidden_size=1024, num_hidden_layers=28, num_attention_heads=16, num_key_value_heads=8, head_dim=128,
+        intermediate_size=3072, vocab_size=151_936, **shared,
+    )  # fmt: skip
+    (path,) = [path for path in stored.PATHS if path.parent.name == "solutions" and path.name.startswith("09_")]
+    (cell,) = [cell for cell in stored.code_cells(stored.read(path)) if cell.id == "count-model"]
+    for config in (llama, qwen):
+        with torch.device("meta"):  # sizes only
+            made = transformers.AutoModelForCausalLM.from_config(config)
+        assert f"{made.num_parameters():,}" in stored.printed(cell)
+
+
+# --- the numbers that chapters compare with ---------------------------------------------------------------------------
+
+
+@each_family
+def test_what_is_stored_of_a_family_is_what_the_library_computes(family):
+    kept, computed = load(family), families.stored(family)
+    assert kept.arguments.keys() == computed["arguments"].keys()
+    for name, value in computed["arguments"].items():
+        close(torch.as_tensor(kept.arguments[name]), torch.as_tensor(value))
+    assert kept.parameters.keys() == computed["parameters"].keys()
+    for name, parameter in computed["parameters"].items():
+        close(kept.parameters[name], parameter)
+    for name in ("x", "output", "weights"):
+        close(getattr(kept, name), computed[name])
+
+
+def test_it_is_small_and_another_family_is_refused():
+    assert NUMBERS.stat().st_size < 1_000_000
+    with pytest.raises(ValueError, match="not of 'llama'"):
+        load("llama")
+
+
+# --- what the comparison would miss if the tiny models were too tame --------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "family, change",
+    [
+        ("Llama", {"frequencies": None}),
+        ("Mistral", {"window": None}),
+        ("Mistral", {"window": 5}),
+        ("Qwen3", {"norm_eps": None}),
+        ("Gemma 3", {"scale": None}),
+        ("gpt-oss", {"sinks": False}),
+        ("gpt-oss", {"window": None}),
+        ("gpt-oss", {"scale": None}),
+    ],
+)
+@torch.no_grad()
+def test_without_any_one_of_its_arguments_a_family_is_another(family, change):
+    made, (heard,) = run(family, [T])
+    arguments, weights = families.parts(made.config, families.attention_modules(made)[0], made)
+    assert change.keys() <= arguments.keys()
+    other = Attention(**arguments | change).double()
+    other.load_state_dict(weights, strict=False)
+    x, wanted, _ = heard[0]
+    assert (other(x)[0] - wanted).abs().max() > 1e-2
+
+
+# --- what the layers promise by themselves ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def layer():
+    """A layer with everything that a layer can have."""
+    torch.manual_seed(1)
+    frequencies = torch.tensor([1.0, 0.1, 0.01], dtype=torch.float64)
+    return Attention(10, 4, 2, 6, frequencies, bias=True, norm_eps=1e-6, window=5, sinks=True).double()
+
+
+@pytest.fixture
+def x():
+    """Two sequences of seven tokens."""
+    return torch.randn(2, 7, 10, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+
+
+def test_a_single_sequence_is_a_batch_of_one(layer, x):
+    output, (keys, values) = layer(x[0])
+    close(output, layer(x)[0][0])
+    assert keys.shape == values.shape == (2, 7, 6)
+
+
+def test_a_sequence_padded_on_the_left_comes_out_as_alone(layer, x):
+    padded = torch.cat([torch.full((2, 3, 10), 9.0, dtype=torch.float64), x], dim=1)  # (2, 10, 10)
+    mask = (torch.arange(10) < 3).expand(2, 1, 10)
+    close(layer(padded, mask=mask)[0][:, 3:], layer(x)[0])
+
+
+def test_a_row_without_a_visible_key_gives_zeros_and_gradients_without_nan(x):
+    layer = Attention(10, 5).double()
+    mask = (torch.arange(7) < 3).expand(2, 1, 7)
+    output, weights, _ = layer.attend(x.requires_grad_(), mask=mask)
+    assert weights[:, :, :3].eq(0).all() and weights[:, :, 3:].sum(-1).allclose(torch.ones(1).double())
+    output.sum().backward()
+    assert x.grad.isfinite().all()
+
+
+def test_rounding_a_layer_leaves_its_frequencies_exact(layer):
+    exact = layer.frequencies.clone()
+    assert layer.to(torch.bfloat16).frequencies.equal(exact)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_layer_works_under_autocast(layer, x, dtype):
+    layer = layer.float()
+    with torch.autocast("cpu", dtype):
+        output, _ = layer(torch.nn.Linear(10, 10)(x.float()))
+    assert output.dtype == dtype and output.isfinite().all()
+
+
+def test_what_cannot_be_is_refused_in_words():
+    with pytest.raises(ValueError, match="num_heads must be divisible by num_kv_heads"):
+        Attention(12, 6, num_kv_heads=4)
+    with pytest.raises(ValueError, match="d_model must be divisible by num_heads"):
+        Attention(10, 4)
+    with pytest.raises(ValueError, match="d_model=8"):
+        Attention(8, 4)(torch.zeros(1, 3, 9))
+
+
+def test_the_cache_of_latent_attention_has_no_heads():
+    made = families.model("DeepSeek-V3")
+    layer = families.ours(made, 0)
+    assert isinstance(layer, LatentAttention)
+    _, (latents, rotary_keys) = layer(torch.zeros(2, 5, 24).double())
+    assert latents.shape == (2, 5, 8) and rotary_keys.shape == (2, 5, 4)
