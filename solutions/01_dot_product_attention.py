@@ -217,7 +217,8 @@ print(inputs.shape)
 # "journey" is $x^{(2)}$. Python counts from 0, so the same vector is `inputs[1]`.
 #
 # And who asks? In **self-attention** the sentence asks itself: the query of "journey" is the embedding of "journey".
-# The score of query $i$ against key $j$ is written $\omega_{ij}$ (omega). First with a loop, then at once.
+# (The zeros of "it" would ask for nothing; chapter 2 mends that.) The score of query $i$ against key $j$ is written
+# $\omega_{ij}$ (omega). First with a loop, then at once.
 #
 # $$\omega_{2j} = q \cdot x^{(j)}, \qquad q = x^{(2)}$$
 
@@ -231,7 +232,7 @@ print(inputs @ query)  # (6, 3) @ (3,) -> (6,)
 
 # %% [markdown]
 # "journey" scores highest with itself, 1.4950, closely followed by "starts", 1.4754: whoever made up these numbers gave
-# the two nearly the same vector. "one" points elsewhere and scores lowest, 0.7070.
+# the two nearly the same vector. "one" has small numbers where "journey" has large ones, and scores lowest, 0.7070.
 #
 # ### From scores to shares
 #
@@ -506,7 +507,7 @@ def my_weights(sentence):
 live.try_head(my_weights, "the cat and the mouse bread and cheese")
 
 # %% [markdown]
-# One thing no table can do here: let "it" look for "cat" without "cat" looking for "it" just as much. The scores are a
+# One thing no table can do here: let "it" look for "cat" without "cat" scoring "it" just as high. The scores are a
 # mirror image. Chapter 2 breaks it.
 #
 # ## Does attention know the order of words?

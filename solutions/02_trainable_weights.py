@@ -103,8 +103,8 @@ for word, weight in zip(story, raw[story.index("she")].tolist()):
 #
 # $$q^{(i)} = x^{(i)}\,W_q, \qquad k^{(i)} = x^{(i)}\,W_k, \qquad v^{(i)} = x^{(i)}\,W_v$$
 #
-# One that you can check in your head: an article on BERT gives the word "cat" the embedding [1, 0.5], and prints its
-# query, key and value. (The matrices are our own choice; many others give the same.)
+# One that you can check in your head: an article on BERT (a language model) gives the word "cat" the embedding [1,
+# 0.5], and prints its query, key and value. (The matrices are our own choice; many others give the same.)
 
 # %% name="cat"
 cat = torch.tensor([1.0, 0.5])
@@ -156,7 +156,7 @@ check("2.1", my_matrices)
 
 # %% name="try-2-1"
 def my_weights(words):
-    """Weights (T, T) of the head that your three matrices make."""
+    """Attention weights (T, T) that your three matrices make."""
     W_query, W_key, _ = my_matrices()
     scores = (embedded(words) @ W_query) @ (embedded(words) @ W_key).T  # (T, T)
     return torch.softmax(scores / W_key.shape[-1] ** 0.5, dim=-1)
@@ -384,8 +384,8 @@ pictures.show_curves(
 
 # %% [markdown]
 # The message: without the division softmax saturates as $d_k$ grows, and the typical favourite, chosen by chance alone,
-# hardly reacts any more. With it the curve stays flat near the quarter. (These are random vectors, as at the start of
-# training. Our six words with $d_k = 2$ hardly need it.)
+# hardly reacts any more. With it the curve stays flat near the quarter. (These are random vectors of variance 1. Our
+# six words with $d_k = 2$ hardly need it.)
 #
 # Now move it yourself. Before you start: with all 64 numbers and without the division, how much will the favourite get?
 
@@ -438,8 +438,8 @@ print(sa_v1(inputs))
 
 # %% [markdown]
 # Row 2 is our context vector of "journey", 0.3061 and 0.8210. New at the end is `grad_fn`: PyTorch has noted how this
-# result was made, so that it can compute derivatives later. That is what `nn.Parameter` asks for; and it puts the
-# matrix on the module's list of parameters, which training asks for.
+# result was made, so that it can compute derivatives later. `nn.Parameter` switches that on, and puts the matrix on the
+# module's list of parameters, which training changes.
 
 # %% name="parameters"
 class WithoutParameter(nn.Module):
@@ -721,7 +721,7 @@ print(f"loss after:  {(trainable(inputs)[1] - wanted).pow(2).sum():.4f}")
 answer("Q2.4", "c")
 
 # %% [markdown]
-# **Question 2.5.** Somebody forgets the division, with $d_k = 64$. What happens at the start of training?
+# **Question 2.5.** Somebody forgets the division. Queries and keys hold 64 random numbers of variance 1. What happens?
 #
 # * **a** Most queries give nearly all their weight to one key, and hardly learn.
 # * **b** All weights come out nearly even.

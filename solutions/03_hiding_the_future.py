@@ -153,8 +153,8 @@ print(running)
 # last row is the average of all eight, 0.6291 as before.
 #
 # Attention with one set of queries, keys and values is called a **head**. So a head with equal scores and a mask
-# computes the **average so far**. (The mask is there for learning. When a finished model writes, its last token
-# has no future to hide.)
+# computes the **average so far**. (A finished model keeps its mask: each token goes on seeing what it saw in training.
+# Only its last token has no future to hide.)
 
 # %% [markdown]
 # ### Exercise 3.1 · Running averages by a matrix product
@@ -235,13 +235,13 @@ check("3.2", my_causal_weights)
 # ### Exercise 3.3 · Has it occurred before?
 # 3 points · ★★☆ · 10 minutes
 #
-# Tokens are `<s>`, a, b, c, d, and their embeddings are the rows of a unit matrix: each has an axis of its own. Write
-# three matrices for a head in which a token sees only what comes *before* it, not itself. (`<s>`, which is always the
-# first, sees itself.) In every sequence of up to eight of these letters
+# Tokens are `<s>`, a, b, c, d, and their embeddings are the rows of a unit matrix (ones on the diagonal, else zeros):
+# each has an axis of its own. Write three matrices for a head in which a token sees only what comes *before* it, not
+# itself. (`<s>`, which is always the first, sees itself.) In every sequence of up to eight of these letters
 #
 # * a letter that has occurred gives at least nine tenths of its weight to its earlier copies, evenly, and is handed a 1,
 #   as near as the weights allow;
-# * a letter that has not gives them to `<s>`, and is handed a 0.
+# * a letter that has not gives nine tenths to `<s>`, and is handed a 0.
 
 # %% name="exercise-3-3"
 def my_memory():
@@ -410,20 +410,20 @@ show_layer("mask")
 #
 # $$\frac{\exp(s_{ij}) / Z_i}{\sum_{m \le i} \exp(s_{im}) / Z_i} = \frac{\exp(s_{ij})}{\sum_{m \le i} \exp(s_{im})}$$
 #
-# But it is not always safe. Softmax subtracts the largest score of the row, and that may be a hidden one. A row with
-# the visible scores 0 and 1, and a hidden one that grows:
+# But masking after softmax is not always safe. Softmax subtracts the largest score of the row, and that may be a hidden
+# one. A row with the visible scores 0 and 1, and a hidden one that grows:
 
 # %% name="large-hidden-score"
 last = torch.tensor([False, False, True])
-for hidden_score in [10.0, 80.0, 200.0]:
+for hidden_score in [10.0, 80.0, 103.0, 200.0]:
     row = torch.tensor([0.0, 1.0, hidden_score])
     kept = torch.softmax(row, dim=-1).masked_fill(last, 0)
     before = torch.softmax(row.masked_fill(last, -torch.inf), dim=-1)
     print(f"{hidden_score:5} after: {kept / kept.sum()}   before: {before}")
 
 # %% [markdown]
-# At 200 the visible weights are too small for a 32-bit float, become 0, and 0 divided by 0 is `nan`. Masking before
-# softmax never looks at the hidden score.
+# At 103 the visible weights are so small that a 32-bit float rounds them: the result is wrong, and nothing says so. At
+# 200 they become 0, and 0 divided by 0 is `nan`. Masking before softmax never looks at the hidden score.
 #
 # ## When True means keep
 #
@@ -463,7 +463,7 @@ def causal_context(sequence, diagonal=1):
     return weights @ attention.W_value(sequence)  # (T, T) @ (T, d_out) -> (T, d_out)
 
 # %% [markdown]
-# **Question 3.2.** We ask of each of the 36 cells whether it is zero. In how many does an output depend on an input?
+# **Question 3.2.** In how many of the 36 cells does the output depend on the input?
 #
 # * **a** 15
 # * **b** 21
@@ -633,8 +633,8 @@ progress(3)
 #
 # | way | rows sum to 1 | future | large hidden score |
 # | --- | --- | --- | --- |
-# | mask after softmax | no | leaks through the sum | rows vanish |
-# | the same, renormalised | yes | hidden, up to rounding | `nan`, or silently wrong |
+# | mask after softmax | no | leaks through the sum | rows become 0 |
+# | the same, renormalised | yes | hidden, up to rounding errors of 1e-10 | `nan`, or wrong without a word |
 # | $-\infty$ before softmax | yes | hidden, exactly | no effect |
 #
 # One row of $T$ tokens is $T$ exercises at once; the **causal mask** hides the answers. Behind it, a head can average,

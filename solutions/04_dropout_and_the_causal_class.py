@@ -113,8 +113,8 @@ def keep_mask_a(shape, p, seed):
     return torch.rand(shape, dtype=torch.float64, generator=generator) < 1 - p
 
 # %% [markdown]
-# Mind the meaning: here True says *keep*, while in `future` True says *hide*. Now drop half of 36 ones. Dropout also
-# divides what is left by $1-p$; why, comes below.
+# Mind the meaning: here True says *keep*, while in `future` True says *hide*. Now drop each of 36 ones with a chance of
+# one half. Dropout also divides what is left by $1-p$; why, comes below.
 
 # %% name="dropout-ones"
 p = 0.5  # the share to drop
@@ -225,8 +225,8 @@ check("4.1", my_dropout)
 # ## What dropout does to a head with a job
 #
 # Take the head of chapter 3 that tells whether a letter has occurred before. Without dropout it is handed a 1 if so,
-# and a 0 if not. How often is it still right when its weights are dropped, half of them in each draw? We say "yes" if
-# it is handed more than one half.
+# and a 0 if not. How often is it still right when each weight is dropped with a chance of one half? We say "yes" if it
+# is handed more than one half.
 
 # %% name="one-head"
 x = torch.eye(5)[[0, 1, 2, 1, 3, 2]]  # <s> a b a c b
@@ -243,8 +243,8 @@ for letter, share in zip("<s> a b a c b".split(), (handed > 0.5).double().mean(d
 
 # %% [markdown]
 # The second "a" and the second "b" should say yes always, and do so half of the time: all their weight lies on one
-# token, and one coin decides. A head that averages over many tokens hardly notices dropout; a head that looks one thing
-# up goes blind. What helps?
+# token, and one coin decides. A head that averages over many tokens loses a few of them; a head that looks one thing up
+# goes blind. What helps?
 
 # %% [markdown]
 # ### Exercise 4.2 · Heads that survive
@@ -487,8 +487,8 @@ print("order makes no difference:", torch.allclose(turned_back, context[0], atol
 print("four words, first four rows:", torch.allclose(causal(inputs[:4]), context[0, :4], atol=1e-6))
 
 # %% [markdown]
-# Sentences keep to themselves. The order counts, since each word sees only those before it. And words that come later
-# change nothing for those before them.
+# Sentences keep to themselves. The order counts so far: it says which words a word sees. Among those it still plays no
+# part. And words that come later change nothing for those before them.
 #
 # With *more* tokens than `context_length` the mask is too small, and our class says so.
 
@@ -556,7 +556,8 @@ answer("S4.2", "3 * d_out")
 #
 # Many models compute queries, keys and values with a single linear layer, three times as wide, and cut the result into
 # three. Write such a causal class: the layer is called `W_qkv` and has no bias, dropout works on the weights, and the
-# mask is where this chapter put it. T may be smaller than `context_length`, and one sequence without a batch must do.
+# mask is where this chapter put it. T may be smaller than `context_length`, and must work for one sequence without a
+# batch, too.
 
 # %% name="exercise-4-4"
 class MyCausalAttention(nn.Module):
@@ -650,10 +651,10 @@ progress(4)
 # | --- | --- | --- |
 # | a weight $\alpha_{ij}$ | 0 with probability $p$, else $\alpha_{ij}/(1-p)$ | $\alpha_{ij}$ |
 # | the sum of a row | anything from 0 to $1/(1-p)$, on average 1 | 1 |
-# | two calls | each draws its own mask | agree |
+# | two calls | each tosses its own coins | agree |
 #
 # Dropout comes **after** softmax, and rows are not repaired. A head that looks one thing up needs others beside it that
-# do the same. The mask is a **buffer**: saved, moved, not trained.
+# do the same. The causal mask is a **buffer**: saved, moved, not trained.
 #
 # **Next.** This class has one view of the sentence: one set of weights per query. [Chapter
 # 5](05_multi_head_attention.ipynb) runs several side by side. All chapters: [the course's

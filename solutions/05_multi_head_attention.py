@@ -135,8 +135,8 @@ live.try_head(my_weights_back, "c a d a b")
 # ## A head that learned it
 #
 # Nobody tells a model which matrices to have. Can a head *find* this job? We show it random letters, and ask only for
-# the result: hand on the letter of the token before. Where to look, we do not say. Guess first: will it find your
-# matrices?
+# the result: hand on the letter of the token before. Where to look, we do not say. (Adam repeats the step of chapter
+# 2.) Guess first: will it find your matrices?
 
 # %% name="learned-head"
 torch.manual_seed(123)
@@ -175,8 +175,8 @@ print("best key for positions 1 to 7:", [int(row[:t + 1].argmax()) for t, row in
 
 # %% [markdown]
 # The numbers look like nothing. Training found other axes than ours, turned and mixed. What it has in common with the
-# head made by hand is what *acts*: the product $W_q W_k^\top$, in which the best key of each position is the one before
-# it. So read what a head does, not its matrices.
+# head made by hand is what *acts*. A score is $x^{(i)} W_q W_k^\top x^{(j)\top}$, so only the product $W_q W_k^\top$
+# counts, in which the best key of each position is the one before it. So read what a head does, not its matrices.
 
 # %% [markdown]
 # ## One head, one set of weights
@@ -203,8 +203,15 @@ print(one_set @ exchanged)
 
 # %% [markdown]
 # Twice the same numbers: "step" heard both, but not which of them said what. Two heads with one word each, laid side by
-# side, would tell. And they need not be wider: two heads that each hand on half as many numbers cost as much as one.
-# That is **multi-head attention**.
+# side, would tell:
+
+# %% name="two-heads-tell"
+print(torch.cat([inputs[0], inputs[3]]))
+print(torch.cat([exchanged[0], exchanged[3]]))
+
+# %% [markdown]
+# The halves have changed places. And two heads need not be wider: if each hands on half as many numbers, they cost as
+# much as one. That is **multi-head attention**.
 #
 # The simplest way to have several heads is to make several, and to **concatenate** their context vectors along the last
 # dimension.
@@ -246,7 +253,7 @@ print("context_vecs.shape:", context_vecs.shape)
 answer("Q5.1", "c")
 
 # %% [markdown]
-# Beside another layer nothing would fail, and the heads would never be trained.
+# If the model has any other layer, nothing fails, and the heads are never trained.
 #
 # ## One matrix for all heads
 #

@@ -79,7 +79,7 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 #
 # An article on BERT writes its layer in this form: queries, keys, values and a mask are given separately. Ours has
 # heads like chapter 5's, but no mask of its own, since what is hidden depends on the sequences. How it hides is a
-# function, to which we come back. (`finfo` knows the smallest number that a type can hold.)
+# function, to which we come back. (`finfo` knows the lowest number that a type can hold.)
 
 # %% name="masked-softmax"
 def masked_softmax(scores, hidden):
@@ -277,8 +277,8 @@ check("6.1", my_padding_mask)
 # %% [markdown]
 # ## A row with nothing left, again
 #
-# Chapter 3 met a row in which everything was hidden. With padding that happens when a sentence is empty. What should
-# its weights be? Here are three ways to write them.
+# Chapter 3 met a row in which everything was hidden. With padding that happens when a sentence is empty, and in a
+# causal layer when padding stands in front. What should its weights be? Here are three ways to write them.
 
 # %% name="empty-row"
 scores = torch.tensor([1.0, 2.0, 3.0])
@@ -369,9 +369,9 @@ print("first sequence, largest number:", wrong[0].abs().max().item())
 # 2 points · ★★☆ · 10 minutes
 #
 # A tokenizer returns `attention_mask` with a 1 for every real token and a 0 for padding. Make of it the mask that
-# `F.scaled_dot_product_attention` needs in a model that writes: a key takes part if it is real *and* not in the future.
-# The shape is $(B, 1, S, S)$, with a 1 for the heads. You may assume that padding stands at the end. The rows of
-# padding need no exception: there, too, the query sees only keys that are real.
+# `F.scaled_dot_product_attention` needs to train a model that writes: a key takes part if it is real *and* not in the
+# future. The shape is $(B, 1, S, S)$, with a 1 for the heads. You may assume that padding stands at the end. No row is
+# empty: a padding query still sees the real tokens before it.
 
 # %% name="exercise-6-2"
 def my_keep_mask(attention_mask):
@@ -580,7 +580,7 @@ for dtype in dtypes:
 # %% [markdown]
 # bfloat16 cannot tell 10.02 from 10.00: both get the weight 0.0957, and the third gets 0.1018 in place of 0.0996.
 # float16 keeps them apart, but its largest number is 65504: 300 times 300, which long queries and keys soon reach, is
-# infinite. Nor is there a $-10^9$ in float16: that is why `masked_softmax` asks the type for its smallest number.
+# infinite. Nor is there a $-10^9$ in float16: that is why `masked_softmax` asks the type for its lowest number.
 #
 # Training mixes both: under `torch.autocast`, matrix products are done in 16 bits, while the parameters stay at 32.
 
@@ -634,8 +634,9 @@ class CachedMultiHeadAttention(MultiHeadAttention):
 
 # %% [markdown]
 # Two things are new. `torch.cat` puts the old keys and values before the new ones, and the causal mask is cut to the
-# rows of the new tokens. (The `mask` we need in a moment.) For a test we need a model that writes. This one has two
-# such layers and is not trained, so it will write nonsense.
+# rows of the new tokens. (PyTorch's `is_causal=True` is no substitute: with one query and T keys it shows key 0 only,
+# without an error.) (The `mask` we need in a moment.) For a test we need a model that writes. This one has two such
+# layers and is not trained, so it will write nonsense.
 
 # %% name="tiny-model"
 class TinyModel(nn.Module):
@@ -778,9 +779,9 @@ pictures.show_curves(
 # The message: it is much faster, but not 1024 times; the title says how much it was. With a cache the time hardly
 # depends on $T$: a step this small is mostly the fixed cost of calling each function.
 #
-# In a large model it is another cost. Reading the prompt at once, **prefill**, uses each parameter for all its tokens.
-# Writing, **decoding**, fetches every parameter from memory for a single one. So prefill waits for arithmetic, and
-# decoding for memory: its limit is **memory bandwidth**.
+# In a large model the time goes elsewhere. Reading the prompt at once, **prefill**, uses each parameter for all its
+# tokens. Writing, **decoding**, fetches every parameter from memory for a single one. So prefill waits for arithmetic,
+# and decoding for memory: its limit is **memory bandwidth**.
 #
 # The cache is not free. How much memory in GPT-2 small, with 12 layers, 1024 tokens, width 768, and 4 bytes per number?
 
@@ -792,7 +793,7 @@ print(f"copied by torch.cat up to then: {copied / 2**30:.0f} GiB")
 
 # %% [markdown]
 # 72 MiB for each sequence that is being written. And `torch.cat` makes a new tensor, so each step copies the whole
-# cache to add one token: 36 GiB until the text has 1024. Programs in use allot the memory once.
+# cache to add one token: 36 GiB until the text has 1024. Real programs reserve the memory once (chapter 10).
 
 # %% [markdown]
 # ### Exercise 6.3 · One step with a cache
@@ -880,11 +881,11 @@ check("6.4", my_shared)
 # | --- | --- |
 # | do rows sum to 1? | 14, 23; in training also 18 |
 # | is the weight on the future 0? | 11, 12, 13, 26 |
-# | is anything `nan`? | 10, 11, 13 |
+# | is every number a number, none `nan`? | 10, 11, 13 |
 # | is the divisor $\sqrt{\mathrm{head\_dim}}$? | 15, 16 |
 # | do two calls in `eval` agree? | 17 |
 # | is a weight's average the same with dropout as without? | 19 |
-# | does output $t$ depend on inputs 0 to $t$, and on all of them? | 20, 21, 24 |
+# | does output $t$ depend on all inputs 0 to $t$, and no others? | 20, 21, 24 |
 # | does it learn as many numbers as you expect? | 22 |
 # | does it still work with unequal sizes, on another device? | 1, 5, 6, 8, 9, 24, 25 |
 #

@@ -282,16 +282,15 @@ for T in [512, 1024]:
 
 # %% [markdown]
 # The whole table: memory times 3.5 for twice the tokens. Tiles alone are *worse*, since everything in every tile is
-# kept. Computed again, 0.75 MiB are left, the queries, keys and values themselves, and twice the tokens need twice the
-# memory.
+# kept. Computed again, 0.75 MiB are left, the queries, keys and values themselves, and that doubles with the tokens.
+# (On the way back ours holds all tiles for a moment; FlashAttention does not.)
 #
 # The price is counted quickly. Forwards there are two products of matrices, `queries @ keys.T` and `shares @ values`;
 # the derivatives of each take two more. That makes 6, and with the way forward done again 8.
 #
 # That is what **FlashAttention** does (Dao et al., 2022), for queries in tiles as well, inside the fast memory of a
 # graphics card. It keeps $m + \ln \ell$ of each query (Dao, 2023), so that on the way back only the scores are made
-# again: 7 products. It also goes back tile by tile, where ours for a moment holds all tiles. More arithmetic, less
-# traffic; and it is faster, since the traffic is what takes the time.
+# again: 7 products. More arithmetic, less traffic; and it is faster, since the traffic is what takes the time.
 
 # %% [markdown]
 # ## Windows
@@ -357,7 +356,8 @@ check("10.2", my_window_mask)
 # %% [markdown]
 # ### A first tile with nothing in it
 #
-# Our function takes a window. Fifty tokens, tiles of 7, a window of 5:
+# Our function takes a window. (It still computes the hidden tiles; a real kernel skips them.) Fifty tokens, tiles of 7,
+# a window of 5:
 
 # %% name="window-in-tiles"
 context = in_tiles(queries, keys, some_values, 7, window=5)
@@ -475,16 +475,17 @@ for key in [None, 0, 1]:
     print(f"hidden: {key}, random part {random_part:.1f}, repeat {repeat:.1f}")
 
 # %% [markdown]
-# Without key 0 the random part rises from 4.7 to 8.0, far above the floor of 4.6. Nothing random can be looked up, so
-# the best this layer can do there is to stay silent. But its weights must sum to 1. It has learned to lay them on token
-# 0, where they do no harm: an **attention sink**. Take the sink away, and the weights go to tokens that speak up.
+# Without key 0 the random part rises from 4.7 to 8.0, far above 4.6, which is $\ln 100$: pure guessing. Nothing random
+# can be looked up, so the best this layer can do there is to stay silent. But its weights must sum to 1. It has learned
+# to lay them on token 0, where they do no harm: an **attention sink**. Take the sink away, and the weights go to tokens
+# that speak up.
 #
 # The repeat keeps its 0.3: those queries have something to look up. And key 1 is no sink. Hiding it leaves the random
 # part at 4.7, and costs the repeat a little where key 1 was the one to find.
 #
-# So a model in use with a window is a model without its sink. Keep the first few tokens in sight beside the newest
-# ones, and it goes on writing (Xiao et al., 2023). Or train a sink that is no token: a number for each head that joins
-# the total of softmax and has no value, as in gpt-oss.
+# So a model that gets its window after training loses its sink once the text is longer than that. Keep the first few
+# tokens in sight beside the newest ones, and it goes on writing (Xiao et al., 2023). Or train a sink that is no token:
+# a number for each head that joins the total of softmax and has no value, as in gpt-oss.
 
 # %% [markdown]
 # ## The bytes of a cache
@@ -508,8 +509,7 @@ for name, (layers, numbers, published) in models.items():
 
 # %% [markdown]
 # As published, all four: the first by Kwon et al. (2023, section 3), the others by Zhao et al. (2025, Table 1). The
-# first text says KB for 1,024 bytes, the second for 1,000: ask, wherever you read it. (The course's ledger names page
-# or file for each number, and says what of it we have not read.)
+# first text says KB for 1,024 bytes, the second for 1,000: ask, wherever you read it.
 #
 # One book in OPT-13B is more than a graphics card of 80 GB holds, before a single parameter is in it. DeepSeek-V3,
 # fifty times as large, needs 7.0 GB. What it keeps are no keys and values at all; we come to that.
@@ -686,9 +686,9 @@ pictures.show_curves(
 # elsewhere: each correction disturbs what lies near, and of 64 keys it has lost a tenth, though each was written only
 # once.
 #
-# Softmax finds everything and keeps everything, 65,536 numbers for 512 keys, where the state has 4,096. No way keeps
-# little and loses nothing. Models of today mix them: a few layers with a cache, many with a window or a state. This
-# story is not over.
+# Softmax, with queries made 32 times longer, finds everything and keeps everything, 65,536 numbers for 512 keys, where
+# the state has 4,096. No way keeps little and loses nothing. Models of today mix them: a few layers with a cache, many
+# with a window or a state. This story is not over.
 
 # %% [markdown]
 # **Question 10.4.** A model with a state of fixed size reads a book. Which of these can it not do?
