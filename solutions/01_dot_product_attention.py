@@ -2,7 +2,6 @@
 # jupyter:
 #   course:
 #     summary: a word that needs the others; queries, keys, values and softmax
-#     title: Dot-product attention
 # ---
 
 # %% [markdown]

@@ -2,7 +2,6 @@
 # jupyter:
 #   course:
 #     summary: queries, keys and values by matrices; why scores are divided
-#     title: Trainable weights
 # ---
 
 # %% [markdown]

@@ -2,7 +2,6 @@
 # jupyter:
 #   course:
 #     summary: the causal mask, heads that count, a proof that nothing leaks
-#     title: Hiding the future
 # ---
 
 # %% [markdown]

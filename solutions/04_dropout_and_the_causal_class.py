@@ -2,7 +2,6 @@
 # jupyter:
 #   course:
 #     summary: dropout and what survives it; a causal class for batches
-#     title: Dropout and the causal class
 # ---
 
 # %% [markdown]

@@ -2,7 +2,6 @@
 # jupyter:
 #   course:
 #     summary: a head with positions, a head that learned, several heads in one matrix
-#     title: Multi-head attention
 # ---
 
 # %% [markdown]

@@ -2,7 +2,6 @@
 # jupyter:
 #   course:
 #     summary: padding, two sequences, one layer three ways, cost, a cache
-#     title: In practice
 # ---
 
 # %% [markdown]

@@ -2,7 +2,6 @@
 # jupyter:
 #   course:
 #     summary: a model that trains in seconds, the heads that copy, losses that lie
-#     title: Learning
 # ---
 
 # %% [markdown]

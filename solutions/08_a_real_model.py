@@ -2,7 +2,6 @@
 # jupyter:
 #   course:
 #     summary: pretrained weights in your class; what attention does not say
-#     title: A real model
 # ---
 
 # %% [markdown]

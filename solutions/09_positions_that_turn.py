@@ -2,7 +2,6 @@
 # jupyter:
 #   course:
 #     summary: rotary positions, keys shared in groups, one layer for six families
-#     title: Positions that turn, and fewer keys
 # ---
 
 # %% [markdown]

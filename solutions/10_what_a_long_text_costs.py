@@ -2,7 +2,6 @@
 # jupyter:
 #   course:
 #     summary: softmax in pieces, windows, sinks, caches, a state of fixed size
-#     title: What a long text costs
 # ---
 
 # %% [markdown]

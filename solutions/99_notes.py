@@ -2,7 +2,6 @@
 # jupyter:
 #   course:
 #     summary: 26 errors to look up, masks side by side, GPT-2 counted part by part
-#     title: Notes
 # ---
 
 # %% [markdown]

@@ -15,7 +15,6 @@ CHAPTER = """# ---
 # jupyter:
 #   course:
 #     summary: nothing
-#     title: A tiny one
 # ---
 
 # %% [markdown]
@@ -161,7 +160,7 @@ CHECK = '# %% name="check-9-1"\ncheck("9.1", my_sum)\n'
 @pytest.mark.parametrize(
     "old, new, sentence",
     [
-        ("#     summary: nothing\n", "", "must begin with a header that sets summary, title"),
+        ("#     summary: nothing\n", "", "must begin with a header that sets summary"),
         ('name="first"', 'name="the first"', "may hold only small letters"),
         ('name="first"', 'name="exercise-9-1"', "Give one of them another name"),
         ("    ### END SOLUTION\n", "", "a mark without its partner"),

@@ -27,7 +27,7 @@ HIDDEN_TESTS = re.compile(r"^### BEGIN HIDDEN TESTS\n.*?^### END HIDDEN TESTS\n"
 ANSWERED = re.compile(r'(answer\("[QMS][\d.]+", )"[^"\n]*"\)')
 SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION$", re.MULTILINE | re.DOTALL)
 
-HEADER = {"title", "summary"}
+HEADER = {"summary"}
 NAME = re.compile(r"[a-z0-9-]{1,64}")
 HEADING = re.compile(r"^### Exercise (\S+) · .*\n(\d+) points? ·", re.MULTILINE)
 METADATA = {
