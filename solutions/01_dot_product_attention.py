@@ -165,9 +165,9 @@ print(weights @ embedded(story))
 # 1 point · ★☆☆ · 5 minutes
 #
 # *The cat chased the hen because it was afraid.* Now "it" must find the hen. Write a query that gives at least nine
-# tenths of the weight to the hunted animals together, in every sentence of up to ten of these twelve words that has one.
-# There are many right ones. Replace the dots, run the cell, then run the check. The cell below it shows what your query
-# does, with any sentence that you type.
+# tenths of the weight to the hunted animals together, in every sentence of up to ten words, all from these twelve, that
+# has one. There are many right ones. Replace the dots, run the cell, then run the check. The cell below it shows what
+# your query does, with any sentence that you type.
 
 # %% name="exercise-1-1"
 def my_query():
@@ -468,7 +468,7 @@ check("1.3", my_attention)
 # Now every word asks, with its embedding as query, key and value: `table @ table.T`, as for the six words. Design a
 # table with a row for each of six words. In every sentence of up to eight of these words that has both groups
 #
-# * an animal shares its attention evenly among the animals, and gives the rest at most a tenth;
+# * an animal shares its attention evenly among the animals, and gives all others together at most a tenth;
 # * a food does the same among the foods;
 # * "the" and "and" attend to everyone alike.
 #

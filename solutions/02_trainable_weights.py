@@ -164,7 +164,8 @@ def my_weights(words):
 live.try_head(my_weights, "Tom gave Anna the bike because she liked it")
 
 # %% [markdown]
-# Once it is right, read the rows "she" and "it": each finds its own, and is not found in return.
+# Once it is right, read the rows "she" and "it", then their columns: each finds its own, and its own does not look
+# back.
 #
 # Nobody writes such matrices by hand, in a model of many thousand words. There they are found by training; chapter 5
 # trains one and compares.
@@ -253,8 +254,8 @@ print(context_2)
 # The context vector of "journey" is 0.3061 and 0.8210. It is an average of the rows above it, so its first number must
 # lie between 0.1492 and 0.3951. Checks like this one catch many mistakes.
 #
-# Project, score, weigh with scaling, mix: this is **scaled dot-product attention**. When queries, keys and values all
-# come from the same sequence, it is called **self-attention**.
+# Score, scale, softmax, mix: this is **scaled dot-product attention**; projecting comes before it. When queries, keys
+# and values all come from the same sequence, it is called **self-attention**.
 
 # %% name="layer-drawing" shows="The drawing of chapter 1 with four new boxes. Three matrices, W_query, W_key and W_value, make queries and keys of d_k numbers and values of d_out numbers from the inputs. Between scores and softmax a box divides by the square root of d_k. The context is T by d_out."
 show_layer("projections")
@@ -620,21 +621,21 @@ check("2.3", my_self_attention)
 #
 # The last exercise is the hardest. If you like, come to it in two steps; if you do not need them, go on to 2.4.
 #
-# **Step 2.1.** Bring these lines of a `forward` into their right order. Write the letters, as in `"a b c d e"`.
+# **Step 2.1.** Bring these lines of a `forward` into a right order (there are several). Write the letters, as in `"a b c d e"`.
 #
 # ```
 # a   scores = queries @ keys.transpose(-2, -1)
 # b   queries, keys = self.W_query(x), self.W_key(x)
 # c   return weights @ values
 # d   values = self.W_value(x)
-# e   weights = torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
+# e   weights = torch.softmax(scores / ..., dim=-1)
 # ```
 
 # %% name="step-2-1"
 answer("S2.1", "b d a e c")
 
 # %% [markdown]
-# **Step 2.2.** Fill in the divisor, for keys of the shape (B, T, d_k), as a line of Python.
+# **Step 2.2.** Fill in the divisor of line e, for keys of the shape (B, T, d_k).
 
 # %% name="step-2-2"
 answer("S2.2", "keys.shape[-1] ** 0.5")

@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     summary: the causal mask, heads that count, a proof that nothing leaks
+#     summary: the causal mask, heads that count, a test for leaks
 # ---
 
 # %% [markdown]
@@ -11,7 +11,7 @@
 #
 # * hide the future from every token, for one sentence and for a batch, and say why $-\infty$ goes in before softmax;
 # * design a head that reads only what came before: an average so far, a share, "has this occurred already?";
-# * prove, for a layer that you did not write, that nothing leaks.
+# * test whether a layer that you did not write leaks.
 #
 # **Time.** About 90 minutes, exercises included. **You need** chapters 1 and 2: scores, softmax, queries, keys, values.
 #
@@ -440,7 +440,7 @@ print(F.scaled_dot_product_attention(queries, keys, unit, is_causal=True)[1])
 # means keep. `masked_fill` asks which to overwrite. `~` turns a mask round, and gives our 0.5517 and 0.4483. The first
 # call raised no error, though. How can we test a mask without knowing the right numbers?
 #
-# ## The proof that nothing leaks
+# ## A test for leaks
 #
 # A mask is a promise about *outputs*: output $t$ must not depend on input $s$ if $s$ comes later. So test the promise.
 # The function below gives a $T \times T$ table: in row $t$ and column $s$ the largest derivative of any number of
@@ -602,7 +602,7 @@ live.try_layer(
 answer("Q3.3", "c")
 
 # %% [markdown]
-# **Question 3.4.** A causal head gives each token the average of the values so far. What are its queries?
+# **Question 3.4.** Which queries make a causal head average the values so far, whatever its keys are?
 #
 # * **a** All the same as its keys.
 # * **b** All zeros.

@@ -101,9 +101,9 @@ weights = torch.softmax(scores / keys.shape[-1]**0.5, dim=-1)  # (T, T), every r
 print(weights)
 
 # %% [markdown]
-# The **rate** $p$ is the share to drop. `torch.nn.Dropout` is one line, but what it draws depends on the PyTorch
-# version and on the processor, even with the same seed. To show you the same numbers everywhere, we draw one number
-# between 0 and 1 for each entry, and keep the entry if its number lies below $1-p$.
+# The **rate** $p$ is the probability that a number is dropped. `torch.nn.Dropout` is one line, but what it draws
+# depends on the PyTorch version and on the processor, even with the same seed. To show you the same numbers everywhere,
+# we draw one number between 0 and 1 for each entry, and keep the entry if its number lies below $1-p$.
 
 # %% name="keep-mask-a"
 def keep_mask_a(shape, p, seed):
@@ -187,11 +187,11 @@ draws = uneven * keep_mask_a((100_000, 3), p, seed=123) / (1 - p)  # (100000, 3)
 print("as they are:       ", [round(number, 2) for number in draws.mean(dim=0).tolist()])
 draws = draws[draws.sum(dim=-1) > 0]  # without the empty rows
 forced = draws / draws.sum(dim=-1, keepdim=True)
-print("forced to sum to 1:", [round(number, 1) for number in forced.mean(dim=0).tolist()])
+print("forced to sum to 1:", [round(number, 2) for number in forced.mean(dim=0).tolist()])
 
 # %% [markdown]
-# Left as they are, the weights are right on average. Forced to sum to 1, the large weight falls to 0.5 and the small
-# ones rise to 0.2. So do not repair the rows.
+# Left as they are, the weights are right on average. Forced to sum to 1, the large weight falls to 0.54 and the small
+# ones rise to 0.23. So do not repair the rows.
 
 # %% [markdown]
 # ### Exercise 4.1 · Dropout from a given generator
@@ -203,7 +203,7 @@ print("forced to sum to 1:", [round(number, 1) for number in forced.mean(dim=0).
 
 # %% name="exercise-4-1"
 def my_dropout(x, p, generator):
-    """x with a share p of its numbers dropped and the others divided by 1 - p; shape as x."""
+    """x with each number dropped with probability p and the others divided by 1 - p; shape as x."""
     ### BEGIN SOLUTION
     kept = torch.rand(x.shape, generator=generator) < 1 - p
     return x * kept / (1 - p)
@@ -528,7 +528,8 @@ with torch.no_grad():
 # In training every call drops other weights, and every sentence of a batch has a mask of its own. After `.eval()` the
 # class repeats itself and agrees with `causal`. `no_grad` stops the bookkeeping for derivatives, not the dropping.
 #
-# The last exercise puts a class together. If you like, come to it in two steps.
+# The last exercise puts a class together. One layer, `W_qkv`, makes queries, keys and values at once; `chunk` cuts them
+# apart. If you like, come to it in two steps.
 #
 # **Step 4.1.** Bring these lines of a `forward` into their right order. Write the letters, as in `"a b c d e"`.
 #
@@ -596,8 +597,8 @@ check("4.4", MyCausalAttention)
 # before it, the width would be three times as large.
 
 # %% [markdown]
-# Your own class at work: which output depends on which input? Let dropout draw with other seeds. Which cells does it
-# empty, and which never?
+# Your own class at work: which output depends on which input? Let dropout draw with other seeds. When does it empty a
+# whole row, and why never a single cell?
 
 # %% name="try-layer"
 live.try_layer(lambda length, dropout: MyCausalAttention(3, 2, length, dropout), inputs, tokens)

@@ -558,17 +558,18 @@ pictures.show_dependencies(
 #
 # The last exercise is the whole layer. If you like, come to it in two steps.
 #
-# **Step 5.1.** Bring the lines of a `forward` into their right order. Write the letters, as in `"a b c d"`.
+# **Step 5.1.** Bring the lines of a `forward` into their right order. Write the letters, as in `"a b c d e"`.
 #
 # ```
 # a   context = self.dropout(weights) @ values
 # b   queries, keys, values = (each.view(B, T, heads, head_dim).transpose(1, 2) for each in projected)
 # c   context = context.transpose(1, 2).contiguous().view(B, T, -1)
 # d   weights = torch.softmax(scores.masked_fill(hidden, -torch.inf) / head_dim**0.5, dim=-1)
+# e   scores = queries @ keys.transpose(-2, -1)
 # ```
 
 # %% name="step-5-1"
-answer("S5.1", "b d a c")
+answer("S5.1", "b e d a c")
 
 # %% [markdown]
 # **Step 5.2.** What does line `c` still lack at its end before the result is returned? Fill in the name of the layer.
@@ -640,11 +641,11 @@ live.try_layer(
 # Three last questions, without looking back.
 
 # %% [markdown]
-# **Question 5.4.** A head without positions shall look one token back. Can it?
+# **Question 5.4.** A head without positions is to look one token back. Can it?
 #
 # * **a** Yes, with the right matrices.
 # * **b** No: its scores depend on what two tokens are, and not on where they stand.
-# * **c** Yes, if the mask hides everything else.
+# * **c** Yes, if the mask hides the future.
 
 # %% name="question-5-4"
 answer("Q5.4", "b")

@@ -291,9 +291,9 @@ FILL_INS = (
     ),
     FillIn(
         id="S2.1",
-        asks="The lines a to e of a forward in their right order",
-        right="[bd] ?,? ?[db] ?,? ?a ?,? ?e ?,? ?c",
-        said="b d a e c, or d b a e c: project, score, divide and softmax, mix.",
+        asks="The lines a to e of a forward in a right order",
+        right="|".join(" ?,? ?".join(order) for order in ("dbaec", "bdaec", "badec", "baedc")),
+        said="b d a e c: project, score, divide and softmax, mix. Line d may stand anywhere before c.",
         back=(2, 'The four steps for "journey"'),
     ),
     FillIn(

@@ -346,7 +346,7 @@ FILL_INS = (
         asks="In the dependency matrix of six tokens in a causal layer, how many cells say yes?",
         right=r"21|twenty[- ]?one",
         said="21: the lower triangle with its diagonal, 1 + 2 + 3 + 4 + 5 + 6.",
-        back=(3, "The proof that nothing leaks"),
+        back=(3, "A test for leaks"),
     ),
     FillIn(
         id="M5.3",
@@ -357,9 +357,9 @@ FILL_INS = (
     ),
     FillIn(
         id="S5.1",
-        asks="The lines a to d of a forward in their right order",
-        right="b ?,? ?d ?,? ?a ?,? ?c",
-        said="b d a c: split, softmax, mix, merge.",
+        asks="The lines a to e of a forward in their right order",
+        right="b ?,? ?e ?,? ?d ?,? ?a ?,? ?c",
+        said="b e d a c: split, score, softmax, mix, merge.",
         back=(5, "The class"),
     ),
     FillIn(
