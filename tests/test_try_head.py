@@ -17,7 +17,7 @@ def weights_of(words):
 
 def test_it_hands_over_what_torch_computes():
     figure = head_figure(weights_of, WORDS)
-    assert figure.data["names"] == ["cat (1)", "dog", "cat (3)"]
+    assert figure.data["names"] == ["cat (0)", "dog", "cat (2)"]
     assert torch.allclose(torch.tensor(figure.data["weights"][0]).float(), weights_of(WORDS))
 
 

@@ -52,7 +52,7 @@ def notebooks(source: Path, address: str):
     Ends the program with one sentence when the source has a mistake in its marks.
     """
     solved = jupytext.reads(without_address(source), fmt="py:percent")
-    course = solved.metadata.pop("course", {})
+    course = solved.metadata.pop("course", None) or {}
     if set(course) != HEADER:
         wanted = ", ".join(sorted(HEADER))
         raise SystemExit(f"{source.name} must begin with a header that sets {wanted} under `course`.")

@@ -20,7 +20,8 @@ def imported():
     files, rooms = set(), set()
     for source in repository.sources():
         for room, names in IMPORT.findall(source.read_text(encoding="utf-8")):
-            if room in BUILT or (repository.ROOT / f"course_utils/{room}.py").is_file():
+            file = repository.ROOT / f"course_utils/{room}.py"
+            if room in BUILT or file.is_file() and "matplotlib" not in file.read_text(encoding="utf-8"):
                 files.add(room)
             else:
                 rooms |= {room} if room else set(names.split(", "))
