@@ -83,11 +83,11 @@ parts = [what_q @ what_k, what_q @ where_k, where_q @ what_k, where_q @ where_k]
 print(" ".join(f"{part:.4f}" for part in parts), f"together {sum(parts):.4f}")
 
 # %% [markdown]
-# Only the last part is about places alone. It has a number for every *pair* of places: that 7 and 3 are as far apart as
-# 14 and 10 has to be learned pair by pair. And a table that ends at row 1023 says nothing about place 1024.
+# Only the last part is about positions alone. It has a number for every *pair* of positions: that 7 and 3 are as far
+# apart as 14 and 10 has to be learned pair by pair. And a table that ends at row 1023 says nothing about position 1024.
 #
 # Much of what matters in a text is "the word before" or "three words back". Can a score depend on the **distance** by
-# construction, for every pair of places at once?
+# construction, for every pair of positions at once?
 
 # %% [markdown]
 # ## Two numbers are an arrow
