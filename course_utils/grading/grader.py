@@ -9,6 +9,7 @@ import re
 import time
 
 from course_utils.exercises import EXERCISES
+from course_utils.grading import alike
 from course_utils.grading import notebook as reading
 from course_utils.grading.records import Graded, Report
 from course_utils.grading.unpacking import unpacked
@@ -32,6 +33,7 @@ NOT_FOUND = "This exercise was not found in what was handed in."
 NOT_REACHED = "Grading stopped before it came to this exercise."
 OWN = "{} was passed over: it is the course's own."
 MOST_REMARKS = 10  # on one submission
+SEVERAL_LINES = 3  # a shorter answer is often the same without a copy
 SHARE = 4  # of the time that is left, one answer gets this part: so those after many that hang still get their turn
 explanations: dict[tuple, Result] = {}  # (id of an exercise, texts of its cells) -> Result
 
@@ -65,7 +67,7 @@ class Grading:
         self.task, self.protection = task, str(sandbox.protection)
         self.sandbox = Own(sandbox, task.seconds)
         self.remarks = list(task.remarks)
-        self.notebooks, self.found, self.unexplained = [], [], []
+        self.notebooks, self.found, self.unexplained, self.lines = [], [], [], {}
 
     def steps(self):
         """Grade; what is yielded says nothing but that there is more to report. Points come first, then words."""
@@ -103,6 +105,7 @@ class Grading:
         self.found.append(found)
         for exercise in EXERCISES.values():
             if places := notebook.defining(exercise):
+                self.lines[exercise.id] = own_lines(notebook.cells[places[-1]].source)
                 graded, told = grade_answer(exercise, notebook, places, found, self.sandbox)
                 if told:
                     self.unexplained.append((len(self.found) - 1, exercise, *told))
@@ -127,6 +130,8 @@ class Grading:
             protection=self.protection,
             digest=self.task.digest,
             late=self.task.late,
+            lines=self.lines,
+            published=[id for id, lines in self.lines.items() if is_published(EXERCISES[id], lines)],
         )
 
 
@@ -202,6 +207,30 @@ def handed_out():
     """The texts of all code cells that the course hands out."""
     read = (json.loads(path.read_bytes())["cells"] for path in (ROOT / "notebooks").glob("*.ipynb"))
     return {reading.text_of(cell).strip() for cells in read for cell in cells if cell["cell_type"] == "code"}
+
+
+@functools.cache
+def lines_handed_out():
+    """Every line of them."""
+    return {" ".join(line.split()) for text in handed_out() for line in text.split("\n")}
+
+
+def own_lines(text):
+    """The lines of an answer's cell that are the student's own."""
+    return alike.own_lines(text, lines_handed_out())
+
+
+@functools.cache
+def published_lines(exercise):
+    """The lines of an exercise's published answer."""
+    (path,) = (ROOT / "solutions").glob(f"{exercise.chapter:02}_*.ipynb")
+    notebook = reading.read(path.name, path.read_bytes())
+    return set(own_lines(notebook.cells[notebook.defining(exercise)[-1]].source))
+
+
+def is_published(exercise, lines):
+    """Whether all that is a student's own in an answer of several lines is the published answer's."""
+    return len(lines) >= SEVERAL_LINES and set(lines) == published_lines(exercise)
 
 
 def explained_once(exercise, texts, sandbox, data, result):

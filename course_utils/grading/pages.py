@@ -12,6 +12,7 @@ from itertools import count
 import jinja2
 
 from course_utils import files
+from course_utils.grading import alike
 from course_utils.grading.assignment import DECISIONS
 from course_utils.grading.records import KEPT
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
@@ -150,6 +151,8 @@ class Class:
         self.shares_of = {}  # {id: each student's share of its points, in the order of the students}
         self.rest_of = {}  # {id: each student's points in all else}
         self.mistakes = Counter()  # of (id, name)
+        self.lines_of = {}  # {student: {id: own lines}}
+        self.published = []  # (student, ids of answers)
 
     def add(self, marked, report):
         """Count one more report."""
@@ -158,6 +161,11 @@ class Class:
         if marked.excused:
             self.excused.add(report.student)
         self.protections[report.protection] += 1
+        self.lines_of[report.student] = {
+            entry.result.id: report.lines.get(entry.result.id, []) for entry in marked.graded
+        }
+        if ids := [entry.result.id for entry in marked.graded if entry.result.id in report.published]:
+            self.published.append((report.student, ids))
         for entry in marked.graded:
             result = entry.result
             self.titles[result.id] = result.title
@@ -166,6 +174,11 @@ class Class:
             self.statuses.setdefault(result.id, Counter())[result.status] += 1
             if result.mistake:
                 self.mistakes[result.id, result.mistake] += 1
+
+    @property
+    def alike(self):
+        """What `alike.pairs` finds in the class."""
+        return alike.pairs(self.lines_of)
 
     @property
     def shares(self):

@@ -81,7 +81,8 @@ class Report:
 
     graded: one for each exercise of the course. chapters: the numbers of those that were handed in. remarks: sentences
     on the whole submission. protection: what the answers ran under. digest: of the submission and of the grader.
-    late: whether the platform says so.
+    late: whether the platform says so. lines: {id: the lines of an answer that are the student's own}. published: the
+    ids of the answers that are the course's published ones, line by line.
     """
 
     student: Student
@@ -91,6 +92,8 @@ class Report:
     protection: str
     digest: str
     late: bool = False
+    lines: dict[str, list[str]] = field(default_factory=dict)
+    published: list[str] = field(default_factory=list)
 
     def of(self, chapters):
         """The graded exercises of some chapters."""
@@ -111,7 +114,8 @@ def from_plain(data):
     """The Report that `plain` took apart, with texts that steer no terminal, whatever a student's code has said."""
     student = Student(**data["student"] | {"ids": tuple(data["student"]["ids"])})
     graded = [Graded(**entry | {"result": Result(**entry["result"])}) for entry in printable(data["graded"])]
-    return Report(**data | {"student": student, "graded": graded, "remarks": printable(data["remarks"])})
+    words = {name: printable(data[name]) for name in ("remarks", "lines", "published")}
+    return Report(**data | words | {"student": student, "graded": graded})
 
 
 def printable(data):

@@ -1,0 +1,65 @@
+"""Who shares more than an exercise dictates is named for a person to judge; who wrote alike by chance is not."""
+
+import pytest
+
+from course_utils.exercises import EXERCISES
+from course_utils.grading import alike, grader, pages, records
+from course_utils.grading.assignment import Assignment
+from course_utils.grading.records import Student
+from tests.support import answers as collected
+
+OF_CHAPTER = [id for id in EXERCISES if id.startswith("3.")]
+
+
+def honest(number):
+    """The answers of one student to chapter 3: {id: own lines}, by people who had not seen each other's."""
+    given = {id: [*collected.right(id)[1:], *collected.wrong(id)] for id in OF_CHAPTER}
+    return {id: grader.own_lines(given[id][number % len(given[id])].code) for id in OF_CHAPTER}
+
+
+CLASS = {f"student {number}": honest(number) for number in range(12)}
+
+
+def test_answers_of_people_who_wrote_alone_are_no_pairs():
+    assert alike.pairs(CLASS) == []
+
+
+@pytest.mark.parametrize("others", [0, 200], ids=["a small class", "a large class"])
+def test_a_copy_with_some_changed_lines_is_a_pair_with_what_both_share(others):
+    copied = {id: lines[: max(1, len(lines) - 1)] for id, lines in CLASS["student 3"].items()}
+    more = {f"other {number}": {"3.1": [f"own = {number}", "line()"]} for number in range(others)}
+    ((one, other, ids, number, lines),) = alike.pairs(CLASS | more | {"copy": copied})
+    assert (one, other) == ("student 3", "copy") and set(ids) <= set(OF_CHAPTER)
+    assert number >= alike.ENOUGH and set(lines) <= {line for own in copied.values() for line in own}
+
+
+def test_what_many_of_a_class_wrote_tells_nothing():
+    same = {id: [f"line {k} of {id}" for k in range(4)] for id in OF_CHAPTER}
+    assert alike.pairs({f"student {number}": same for number in range(4)}) == []
+    assert len(alike.pairs({f"student {number}": same for number in range(3)})) == 3
+
+
+def test_what_was_handed_out_is_nobodys_own():
+    (stub,) = [text for text in grader.handed_out() if text.startswith("def my_causal_weights")]
+    assert grader.own_lines(stub) == []
+    assert grader.own_lines(stub + "\n    # my own words\n    )") == ["# my own words"]
+
+
+def test_the_published_answer_is_named_and_another_one_is_not():
+    exercise = EXERCISES["3.4"]
+    assert grader.is_published(exercise, sorted(grader.published_lines(exercise)))
+    for answer in collected.right("3.4")[1:]:
+        assert not grader.is_published(exercise, grader.own_lines(answer.code)), answer
+
+
+def test_the_summary_names_both_and_runs_nothing_of_it(tmp_path):
+    book = pages.Book(tmp_path, Assignment([3]))
+    lines = {"3.4": [f"<b>{k}</b> = hidden" for k in range(alike.ENOUGH)]}
+    for name in ("ada", "bo"):
+        graded = [records.Graded(grader.plain_result(EXERCISES[id], "right", "")) for id in EXERCISES]
+        report = records.Report(Student(name, name), graded, [3], [], "", "a b", lines=lines, published=["3.4"])
+        book.add(records.from_plain(records.plain(report)))
+    book.close()
+    page = (tmp_path / "summary.html").read_text(encoding="utf-8")
+    assert "<td>ada</td><td>bo</td><td>3.4</td>" in page and "<td>ada</td><td>the published answers</td>" in page
+    assert "&lt;b&gt;0&lt;/b&gt; = hidden" in page and "<b>0" not in page
