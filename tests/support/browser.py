@@ -37,7 +37,7 @@ def open_notebook(browser, address, name):
 def open_in(page, address, name):
     """The same in a page that is there already."""
     page.goto(re.sub(r"work/.*\?", f"work/{name}?reset&", address))
-    page.get_by_role("heading", name="Chapter").first.wait_for(timeout=SECONDS * 1000)
+    page.locator(".jp-Notebook h1").first.wait_for(timeout=SECONDS * 1000)
     return page
 
 
