@@ -29,6 +29,7 @@ from tests.support.handed_in import NAME, lay, notebook, packed, zipped
 from tests.support.sandboxes import BEST, descendants, skip_without
 
 RIGHT, WRONG = (packed(notebook({"3.2": code})) for code in (handed_in.RIGHT, handed_in.WRONG))
+CHAPTER = ["--chapters", "3"]
 SAYS_NO_LETTER = 'def my_causal_weights(scores):\n    raise ValueError("\\ud800")\n'
 HANGS = packed(notebook({"3.1": "def my_running_average(s):\n    while True: pass", "3.2": handed_in.RIGHT}))
 
@@ -48,19 +49,19 @@ def handed(tmp_path):
 
 def go(*arguments, **more):
     """The command, in a process of its own."""
-    command = [sys.executable, "-m", "course_utils", "grade", *map(str, arguments), "--chapters", "3"]
+    command = [sys.executable, "-m", "course_utils", "grade", *map(str, arguments), *CHAPTER]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
 
 
 @pytest.fixture
 def here(capsys, monkeypatch):
-    """Run the command in this process: (whether it succeeded, what it printed)."""
+    """Run the command in this process: (whether it succeeded, what it said)."""
     monkeypatch.setattr(grade.environment, "become", lambda *arguments: None)
 
     def run(*arguments):
         with pytest.raises(SystemExit) as end:
-            grade.main([*map(str, arguments), "--chapters", "3"])
-        return not end.value.code, "".join([*capsys.readouterr(), str(end.value.code)])
+            grade.main(list(map(str, arguments)))
+        return not end.value.code, "".join([*capsys.readouterr(), str(end.value)])
 
     return run
 
@@ -108,15 +109,15 @@ def test_from_a_folder_to_grades_and_a_second_run_grades_only_what_changed(hande
 
     before = reports(out)
     (handed / "s3" / NAME).write_bytes(RIGHT)
-    assert here(*arguments, "--workers", 1)[0]
+    assert here(*arguments, *CHAPTER, "--workers", 1)[0]
     changed = {name for name, kept in reports(out).items() if kept != before[name]}
     assert changed == {"s3.json"} and scores(out)["s3"]["3.2"] == 2
     (handed / "s5").rename(handed / "s9")
     (out / "feedback" / "mine.html").write_text("not the grader's")
-    done, said = here(*arguments)
+    done, said = here(*arguments, *CHAPTER)
     assert not done and "no submission here: s5." in said and "--fewer" in said
     assert scores(out)["s5"]["3.2"] == 0
-    assert here(*arguments, "--fewer", "--workers", 1)[0]
+    assert here(*arguments, *CHAPTER, "--fewer", "--workers", 1)[0]
     assert "s5" not in scores(out) and (out / "feedback" / "mine.html").unlink() is None
     assert {page.stem for page in (out / "feedback").iterdir()} == {"s0", "s1", "s2", "s3", "s4", "s9"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["class", "gradebook.csv", "grades"]
@@ -151,7 +152,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped_and_leaves_nothing_running(
         time.sleep(0.1)
 
     (handed / "s4" / NAME).write_bytes(RIGHT)  # it has hung long enough
-    assert here(handed, "--out", out, "--workers", 1)[0]
+    assert here(handed, "--out", out, *CHAPTER, "--workers", 1)[0]
     assert {name: reports(out)[name] for name in before} == before
     assert scores(out) == EXPECTED
 
@@ -285,7 +286,7 @@ def test_broken_and_hostile_submissions_cost_no_other_student(tmp_path, here):
         },
     )
     out = tmp_path / "grades"
-    done, said = here(handed, "--out", out, "--workers", 2)
+    done, said = here(handed, "--out", out, *CHAPTER, "--workers", 2)
     assert done, said
     assert "exported.csv" in said
     full = ["alice", "hangs", "zoe", "Ünïcode", *(["M�ller"] if sys.platform == "linux" else [])]
@@ -310,17 +311,10 @@ def at_once(task, limits):
 
 
 @pytest.fixture
-def said(tmp_path, capsys, monkeypatch):
+def said(tmp_path, here, monkeypatch):
     """Run the command here, on tmp_path / "class" into tmp_path / "grades", and give what it says."""
-    monkeypatch.setattr(grade.environment, "become", lambda *arguments: None)
     monkeypatch.setattr(batch, "grade_in_own_process", at_once)
-
-    def run(*more):
-        with pytest.raises(SystemExit) as end:
-            grade.main([str(tmp_path / "class"), "--out", str(tmp_path / "grades"), "--workers", "2", *more])
-        return "".join([*capsys.readouterr(), str(end.value)])
-
-    return run
+    return lambda *more: here(tmp_path / "class", "--out", tmp_path / "grades", "--workers", 2, *more)[1]
 
 
 def test_what_would_change_is_shown_with_who_from_to_and_why_before_anything_is_written(handed, tmp_path, said):
@@ -421,10 +415,8 @@ ANY_FILE = pytest.mark.every_setting("submissions of every kind on Gradescope")
 @pytest.mark.parametrize(
     "kind", [pytest.param(each, marks=() if each == "two" else ANY_FILE) for each in TO_GRADESCOPE]
 )
-def test_gradescopes_autograder_always_leaves_results(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr(grade.environment, "become", lambda *arguments: None)
-    with pytest.raises(SystemExit):
-        grade.main(["--autograder", str(tmp_path / "autograder.zip"), "--chapters", "3"])
+def test_gradescopes_autograder_always_leaves_results(kind, tmp_path, here):
+    here("--autograder", tmp_path / "autograder.zip", *CHAPTER)
     source = tmp_path / "source"
     with zipfile.ZipFile(tmp_path / "autograder.zip") as made:
         assert {"setup.sh", "run_autograder", "requirements.txt"} <= set(made.namelist())

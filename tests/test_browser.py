@@ -22,8 +22,7 @@ CHAPTERS = [
     pytest.param(
         path, id=path.stem, marks=() if path.stem == ONCE else pytest.mark.every_setting("every chapter in the browser")
     )
-    for path in stored.PATHS
-    if path.parent.name == "notebooks"
+    for path in stored.LEARNERS
 ]
 SCREENSHOTS = ROOT / "tests/screenshots"
 SECONDS = 20  # for a picture to follow its control on a busy machine

@@ -25,7 +25,6 @@ from course_utils.repository import ROOT
 from tests.support import bare_clone, colab_versions, stored
 from tests.support.comparing import same_picture_in_the_large, same_text
 
-LEARNERS = [path for path in stored.PATHS if path.parent.name == "notebooks"]
 OURS, COLABS = "our versions", "Colab's versions"
 BY_HAND = "an address set by hand"
 NAME = "ada/attention-course"
@@ -114,11 +113,11 @@ def as_on_colab(colab, monkeypatch):
 
 
 CASES = [
-    pytest.param(OURS, LEARNERS[0], True, id=f"{stored.name(LEARNERS[0])}-{OURS}"),
-    pytest.param(OURS, LEARNERS[0], False, id=BY_HAND, marks=pytest.mark.every_setting(BY_HAND)),
+    pytest.param(OURS, stored.LEARNERS[0], True, id=f"{stored.name(stored.LEARNERS[0])}-{OURS}"),
+    pytest.param(OURS, stored.LEARNERS[0], False, id=BY_HAND, marks=pytest.mark.every_setting(BY_HAND)),
     *[
         pytest.param(COLABS, path, True, id=f"{stored.name(path)}-{COLABS}", marks=pytest.mark.every_setting(COLABS))
-        for path in LEARNERS
+        for path in stored.LEARNERS
     ],
 ]
 

@@ -33,9 +33,9 @@ def shows(output, value):
 
 
 @pytest.mark.parametrize("value", [value for value in VALUES if "cell" in value], ids=place)
-@pytest.mark.parametrize("folder", ["notebooks", "solutions"])
-def test_the_stored_output_shows_what_the_source_prints(value, folder):
-    (path,) = [path for path in stored.PATHS if path.parent.name == folder and int(path.name[:2]) == value["chapter"]]
+@pytest.mark.parametrize("paths", [stored.LEARNERS, stored.SOLVED], ids=["notebooks", "solutions"])
+def test_the_stored_output_shows_what_the_source_prints(value, paths):
+    path = stored.of_chapter(value["chapter"], paths)
     cells = {cell.id: cell for cell in stored.code_cells(stored.read(path))}
     assert value["cell"] in cells, f"{stored.name(path)} has no cell {value['cell']!r}"
     output = stored.printed(cells[value["cell"]])
@@ -77,11 +77,7 @@ def test_every_value_is_shown_or_announced_or_explained(value):
 def test_a_cell_computes_what_a_paper_or_a_configuration_says(value):
     """In the ledger stands where; the cell compares the number with what it has computed, and prints it."""
     assert value["place"] and PAPERS[value["paper"]].keys() == {"author", "title", "read"}
-    (path,) = [
-        path for path in stored.PATHS if path.parent.name == "solutions" and int(path.name[:2]) == value["chapter"]
-    ]
-    (cell,) = [cell for cell in stored.code_cells(stored.read(path)) if cell.id == value["cell"]]
-    output = stored.printed(cell)
+    output = stored.printed(stored.cell(stored.of_chapter(value["chapter"]), value["cell"]))
     assert re.search(rf"(?<![\d.,]){re.escape(value['shows'])}(?![\d]|[.,]\d)", output), output
     assert "False" not in output
 

@@ -36,7 +36,7 @@ def days_ago(file, days):
 
 def cells_of(chapter):
     """The cells of a chapter's solved notebook."""
-    (path,) = [path for path in stored.PATHS if path.parent.name == "solutions" and int(path.name[:2]) == chapter]
+    path = stored.of_chapter(chapter)
     return stored.read(path).cells
 
 

@@ -5,8 +5,6 @@ import pytest
 from course_utils.authoring.minutes import minutes
 from tests.support import stored
 
-LEARNERS = [path for path in stored.PATHS if path.parent.name == "notebooks"]
-
 EXERCISE = "### Exercise 1.1 · One\n2 points · ★★☆ · 10 minutes\n\n"
 
 
@@ -17,11 +15,11 @@ def test_words_cells_and_exercises_add_up_to_the_next_five():
     assert minutes([words, *[code] * 22]) == 30 and minutes([words, *[code] * 30]) == 35
 
 
-@pytest.mark.parametrize("path", LEARNERS, ids=stored.name)
+@pytest.mark.parametrize("path", stored.LEARNERS, ids=stored.name)
 def test_no_chapter_takes_more_than_an_hour_and_a_half(path):
     assert stored.read(path).metadata.source.minutes <= 90, "what serves for looking up belongs into the notes"
 
 
 def test_the_notes_can_be_looked_through():
-    (notes,) = [path for path in LEARNERS if path.stem == "99_notes"]
+    (notes,) = [path for path in stored.LEARNERS if path.stem == "99_notes"]
     assert len(stored.prose(stored.read(notes)).split()) <= 2500

@@ -11,10 +11,9 @@ pytestmark = [
     pytest.mark.every_setting("with a graphics card hidden"),
     pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine"),
 ]
-SOLVED = [path for path in stored.PATHS if path.parent.name == "solutions"]
 
 
-@pytest.mark.parametrize("path", SOLVED, ids=stored.name)
+@pytest.mark.parametrize("path", stored.SOLVED, ids=stored.name)
 def test_a_chapter_prints_the_same_with_the_card_hidden(path, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     notebook = stored.read(path)

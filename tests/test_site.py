@@ -17,7 +17,7 @@ from tests.support import browser, page, stored
 from tests.support.ledger import PAPERS, PUBLISHED, VALUES
 from tests.support.page import CHOSEN, LIVE, by_keyboard, by_mouse, controls
 
-LEARNERS = {path.stem: stored.read(path) for path in stored.PATHS if path.parent.name == "notebooks"}
+LEARNERS = {path.stem: stored.read(path) for path in stored.LEARNERS}
 WORDS = {topic: stored.prose(notebook) for topic, notebook in LEARNERS.items()}
 NAMES = ["index", *LEARNERS, "ways", "glossary", "ledger", "search"]
 

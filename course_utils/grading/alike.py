@@ -34,15 +34,10 @@ def pairs(answers):
         if len(students) <= max(3, FEW * len(answers)):
             for two in itertools.combinations(students, 2):
                 shared.setdefault(two, []).append(place)
-    least = {two: max(ENOUGH, SHARE * min(count(answers[student]) for student in two)) for two in shared}
+    written = {student: sum(len(set(lines)) for lines in lines_of.values()) for student, lines_of in answers.items()}
     found = [
         (*two, sorted({id for id, _ in places}), len(places), [line for _, line in places][:SHOWN])
         for two, places in shared.items()
-        if len(places) >= least[two]
+        if len(places) >= max(ENOUGH, SHARE * min(written[student] for student in two))
     ]
     return sorted(found, key=lambda row: -row[3])
-
-
-def count(lines_of):
-    """How many different lines somebody has written."""
-    return sum(len(set(lines)) for lines in lines_of.values())

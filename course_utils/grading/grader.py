@@ -67,7 +67,8 @@ class Grading:
         self.task, self.protection = task, str(sandbox.protection)
         self.sandbox = Own(sandbox, task.seconds)
         self.remarks = list(task.remarks)
-        self.notebooks, self.found, self.unexplained, self.lines = [], [], [], {}
+        self.notebooks, self.found, self.unexplained = [], [], []
+        self.lines, self.published = {}, {}  # of each answer: the student's own lines; whether they are the published
 
     def steps(self):
         """Grade; what is yielded says nothing but that there is more to report. Points come first, then words."""
@@ -105,7 +106,8 @@ class Grading:
         self.found.append(found)
         for exercise in EXERCISES.values():
             if places := notebook.defining(exercise):
-                self.lines[exercise.id] = own_lines(notebook.cells[places[-1]].source)
+                self.lines[exercise.id] = lines = own_lines(notebook.cells[places[-1]].source)
+                self.published[exercise.id] = is_published(exercise, lines)
                 graded, told = grade_answer(exercise, notebook, places, found, self.sandbox)
                 if told:
                     self.unexplained.append((len(self.found) - 1, exercise, *told))
@@ -131,7 +133,7 @@ class Grading:
             digest=self.task.digest,
             late=self.task.late,
             lines=self.lines,
-            published=[id for id, lines in self.lines.items() if is_published(EXERCISES[id], lines)],
+            published=[id for id, published in self.published.items() if published],
         )
 
 
@@ -223,8 +225,7 @@ def own_lines(text):
 @functools.cache
 def published_lines(exercise):
     """The lines of an exercise's published answer."""
-    (path,) = (ROOT / "solutions").glob(f"{exercise.chapter:02}_*.ipynb")
-    notebook = reading.read(path.name, path.read_bytes())
+    notebook = solved(exercise.chapter)
     return set(own_lines(notebook.cells[notebook.defining(exercise)[-1]].source))
 
 
@@ -301,9 +302,15 @@ def plain_result(exercise, status, message):
 
 
 @functools.cache
+def solved(chapter):
+    """The Notebook of a solved chapter."""
+    (path,) = (ROOT / "solutions").glob(f"{chapter:02}_*.ipynb")
+    return reading.read(path.name, path.read_bytes())
+
+
+@functools.cache
 def worked(exercise):
     """Python that defines an exercise's worked answer, with the imports and definitions that it uses."""
-    (path,) = (ROOT / "solutions").glob(f"{exercise.chapter:02}_*.ipynb")
-    notebook = reading.read(path.name, path.read_bytes())
+    notebook = solved(exercise.chapter)
     texts, _ = notebook.needed(notebook.defining(exercise)[-1], exercise.name)
     return "\n".join(texts)

@@ -8,6 +8,7 @@ from course_utils import repository
 from course_utils.authoring import stills
 
 PATHS = repository.stored()
+LEARNERS, SOLVED = ([path for path in PATHS if path.parent.name == folder] for folder in ("notebooks", "solutions"))
 
 
 def name(path):
@@ -18,6 +19,18 @@ def name(path):
 def read(path):
     """A stored notebook."""
     return nbformat.read(path, as_version=4)
+
+
+def of_chapter(number, paths=SOLVED):
+    """The path of a chapter among these."""
+    (path,) = [path for path in paths if int(path.name[:2]) == number]
+    return path
+
+
+def cell(path, id):
+    """The code cell of a stored notebook with this id."""
+    (found,) = [cell for cell in code_cells(read(path)) if cell.id == id]
+    return found
 
 
 def code_cells(notebook):
