@@ -2,3 +2,9 @@
 
 What may come in: the standard library, and the rest only once the environment is there. Not: the work itself.
 """
+
+import sys
+
+# Whatever reads a notebook loads jsonschema, which compiles a grammar of international addresses: 1.4 s a process.
+# Without the grammar it leaves them unchecked, and no notebook holds one.
+sys.modules.setdefault("rfc3987_syntax", None)

@@ -243,11 +243,15 @@ def become(python, command, arguments):
 
 
 def take_over(command):
-    """Replace this process by `command`, so that Ctrl-C and kill reach it.
+    """Replace this process by `command`, so that Ctrl-C and kill reach it; from now on compiled modules are kept.
+
+    pip was told not to compile (see install), and where a container forbids Python to keep what it compiles on import,
+    every process would compile torch anew.
 
     Windows cannot replace a process: there this one waits and passes the status on. Ctrl-C reaches both, a kill does
     not.
     """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if sys.stdout:
         sys.stdout.flush()
     if os.name == "nt":

@@ -23,8 +23,10 @@ def python_with(name, *requirements):
     with locked(f"{folder}.lock"):
         if not (folder / "complete").exists():
             venv.create(folder, with_pip=True, clear=True)
-            command = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *requirements]
-            installed = subprocess.run(command, capture_output=True, text=True)
+            quick = ["-q", "--disable-pip-version-check", "--no-compile"]
+            installed = subprocess.run(
+                [python, "-m", "pip", "install", *quick, *requirements], capture_output=True, text=True
+            )
             if installed.returncode:
                 reason = f"{name} cannot be installed: {installed.stderr.strip().splitlines()[-1]}"
                 pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
