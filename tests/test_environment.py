@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+import venv
 from types import SimpleNamespace
 
 import pytest
@@ -38,6 +39,21 @@ def clone(tmp_path):
     (tmp_path / "clone/requirements.txt").write_text("# what this clone needs\ntiny==1.0\n")
     bare_clone.tiny_wheel(tmp_path)
     return tmp_path / "clone"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """An environment with nothing in it but pip."""
+    folder = tmp_path_factory.mktemp("made") / ".venv"
+    venv.create(folder, with_pip=True)
+    return folder
+
+
+@pytest.fixture
+def clone_with_pip(clone, made):
+    """The same clone, its environment made before."""
+    shutil.copytree(made, clone / ".venv", symlinks=True)
+    return clone
 
 
 def test_an_environment_that_satisfies_the_pins_is_used_as_it_is(clone):
@@ -75,8 +91,10 @@ def test_two_starts_at_once_do_not_disturb_each_other(clone):
     assert [start.wait() for start in starts] == [0, 0]
 
 
-def test_pip_settings_that_lead_elsewhere_are_left_out(clone):
-    assert ask(clone, PIP_FIND_LINKS=str(clone.parent), PIP_TARGET=str(clone / "x"), PIP_USER="1").returncode == 0
+def test_pip_settings_that_lead_elsewhere_are_left_out(clone_with_pip):
+    folder = clone_with_pip.parent
+    assert ask(clone_with_pip, PIP_FIND_LINKS=str(folder), PIP_TARGET=str(folder / "x"), PIP_USER="1").returncode == 0
+    assert not (folder / "x").exists()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM")
@@ -123,15 +141,15 @@ def test_a_folder_that_is_no_environment_is_left_alone(clone):
     assert (clone / ".venv/notes.txt").read_text() == "mine"
 
 
-def test_no_network_is_one_sentence(clone):
-    unreachable = ask(clone, PIP_NO_INDEX="0", PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_RETRIES="1")
+def test_no_network_is_one_sentence(clone_with_pip):
+    unreachable = ask(clone_with_pip, PIP_NO_INDEX="0", PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_RETRIES="1")
     assert unreachable.returncode == 1
     assert unreachable.stderr.count("\n") == 1 and "check the network" in unreachable.stderr
 
 
-def test_a_package_that_does_not_exist_for_this_python_is_one_sentence(clone):
-    (clone / "requirements.txt").write_text("tiny==9.9\n")
-    answer = ask(clone, PIP_FIND_LINKS=str(clone.parent))
+def test_a_package_that_does_not_exist_for_this_python_is_one_sentence(clone_with_pip):
+    (clone_with_pip / "requirements.txt").write_text("tiny==9.9\n")
+    answer = ask(clone_with_pip, PIP_FIND_LINKS=str(clone_with_pip.parent))
     assert answer.returncode == 1
     assert answer.stderr.count("\n") == 1 and "pip found no tiny==9.9 for Python 3" in answer.stderr
 

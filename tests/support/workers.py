@@ -5,7 +5,14 @@ from pathlib import PurePath
 import pytest
 
 # what is set up once for each of these files takes longer than its tests
-WHOLE = {"test_nbgrader.py", "test_colab.py", "test_colab_versions.py", "test_publish.py", "test_site.py"}
+WHOLE = {
+    "test_colab.py",
+    "test_colab_versions.py",
+    "test_environment.py",
+    "test_nbgrader.py",
+    "test_publish.py",
+    "test_site.py",
+}
 
 
 @pytest.hookimpl(optionalhook=True)
