@@ -142,7 +142,7 @@ def self_attention(call):
 
 SELF_ATTENTION = Exercise(
     id="2.3",
-    title="Scaled dot-product attention in one function",
+    title="Self-attention in one function",
     name="my_self_attention",
     points=2,
     difficulty=2,
