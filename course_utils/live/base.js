@@ -356,10 +356,10 @@ export function margins(names, keys, cell) {
 
 // How many maps stand side by side, and the size of a cell, so that they fill a width and a height as well as they can.
 export function fit(maps, names, keys, width, height, largest) {
-  for (let cell = largest; cell > 1; cell--) {
+  for (let cell = largest; ; cell -= cell > 2 ? 1 : 0.25) {
     const [left, top] = margins(names, keys, cell), wide = left + keys.length * cell + (cell < NAMED ? 8 : SUMS), high = TITLE + top + names.length * cell + 8;
     const across = Math.min(maps, Math.floor(width / wide));
-    if (across && Math.ceil(maps / across) * high <= height || cell === 2) return {cell, across: Math.max(across, 1), left, top, wide, high};
+    if (across && Math.ceil(maps / across) * high <= height || cell === 1) return {cell, across: Math.max(across, 1), left, top, wide, high};
   }
 }
 export const roomy = width => width < 700 ? 4000 : 420;  // a narrow screen scrolls anyway
