@@ -57,7 +57,7 @@ def sentences_with_a_hunted():
 def head_of_query(value, reading):
     query = puzzles.numbers(value, "Your query", 4)
     scores = (np.array([MEANING[word] for word in reading.words]) @ query)[None]
-    return puzzles.Head(scores, np.ones_like(scores, dtype=bool))
+    return puzzles.Head(scores)
 
 
 QUERY = Exercise(
@@ -180,7 +180,7 @@ def sentences_of_two_groups():
 def head_of_embeddings(value, reading):
     table = puzzles.numbers(value, "Your table of embeddings", len(GROUPS), None)
     inputs = table[[list(GROUPS).index(word) for word in reading.words]]
-    return puzzles.Head(inputs @ inputs.T, np.ones((len(inputs), len(inputs)), dtype=bool))
+    return puzzles.Head(inputs @ inputs.T)
 
 
 EMBEDDINGS = Exercise(

@@ -57,7 +57,7 @@ def sentences_with_pronouns():
 def head_of_matrices(value, reading):
     matrices = puzzles.three_matrices(value, len(AXES), 1)
     x = np.array([PEOPLE[word] for word in reading.words], dtype=float)
-    return puzzles.head_of(x, *matrices, visible=True)
+    return puzzles.head_of(x, *matrices)
 
 
 LOOKUP = Exercise(
