@@ -204,6 +204,15 @@ def habit(tried, wrong, ways_of):
 
 def cure(tried):
     """A sentence on the one change of the scores after which all would be right, or None."""
+
+    def cures(change):
+        return all(
+            (misplaced(head.weights_with(change(head.scores)), reading.weights) <= MISPLACED).all()
+            for reading, head in tried
+        )
+
+    if cures(np.zeros_like):
+        return None  # where all alike are wanted, no order of scores is right
     square = all(head.scores.shape[0] == head.scores.shape[1] for _, head in tried)
     changes = [
         *[(TOO_CLOSE, lambda scores, times=times: scores * times) for times in FARTHER],
@@ -211,13 +220,7 @@ def cure(tried):
         (OTHER_WAY, np.negative),
         *[(SWAPPED, np.transpose)] * square,
     ]
-    for words, change in changes:
-        if all(
-            (misplaced(head.weights_with(change(head.scores)), reading.weights) <= MISPLACED).all()
-            for reading, head in tried
-        ):
-            return words
-    return None
+    return next((words for words, change in changes if cures(change)), None)
 
 
 def by_kind(tried, wrong):
