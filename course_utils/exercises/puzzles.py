@@ -14,7 +14,7 @@ FARTHER = (3, 10, 30)  # times: to see whether only the distances of the scores 
 LARGEST = 1e4  # no number of a puzzle needs to be larger
 
 TOO_CLOSE = "The order is right, but the scores lie too close together for softmax to choose."
-TOO_FAR = "The order is right, but the scores lie too far apart: softmax leaves nothing for the others."
+TOO_FAR = "The scores lie too far apart: softmax leaves nothing for the others."
 OTHER_WAY = "The other way round it would be right: what should score highest scores lowest."
 SWAPPED = "With query and key swapped it would be right: those who should ask are asked."
 
@@ -204,15 +204,6 @@ def habit(tried, wrong, ways_of):
 
 def cure(tried):
     """A sentence on the one change of the scores after which all would be right, or None."""
-
-    def cures(change):
-        return all(
-            (misplaced(head.weights_with(change(head.scores)), reading.weights) <= MISPLACED).all()
-            for reading, head in tried
-        )
-
-    if cures(np.zeros_like):
-        return None  # where all alike are wanted, no order of scores is right
     square = all(head.scores.shape[0] == head.scores.shape[1] for _, head in tried)
     changes = [
         *[(TOO_CLOSE, lambda scores, times=times: scores * times) for times in FARTHER],
@@ -220,7 +211,13 @@ def cure(tried):
         (OTHER_WAY, np.negative),
         *[(SWAPPED, np.transpose)] * square,
     ]
-    return next((words for words, change in changes if cures(change)), None)
+    for words, change in changes:
+        if all(
+            (misplaced(head.weights_with(change(head.scores)), reading.weights) <= MISPLACED).all()
+            for reading, head in tried
+        ):
+            return words
+    return None
 
 
 def by_kind(tried, wrong):
