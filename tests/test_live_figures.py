@@ -213,6 +213,11 @@ def test_several_figures_on_a_page_move_each_for_itself(chromium, tmp_path):
     assert "Masked after softmax" in first.inner_text() and "Masked before softmax" in twin.inner_text()
 
 
+def test_a_group_of_buttons_is_its_figures_own_though_another_has_one_of_the_same_name(chromium, tmp_path):
+    shown = page.opened(chromium, tmp_path, html("show_query_steps"), html("show_shape_walk"), html("show_query_steps"))
+    assert [len(group.locator(":checked").all()) for group in shown.get_by_role("group").all()] == [1, 1, 1]
+
+
 @each_figure
 def test_without_scripts_there_is_a_still_with_its_words_and_a_table(name, chromium, tmp_path):
     figure = examples.figure(name)

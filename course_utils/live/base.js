@@ -105,7 +105,8 @@ const KINDS = {
     return {element: make("label", {}, label, list), input: list, read: () => +list.value, show: value => { list.value = value; }};
   },
   radio(label, options) {  // the value is a place
-    const inputs = options.map(() => make("input", {type: "radio"}));
+    const group = `course-live-${Math.random()}`;  // the buttons of all figures in a page, whose scripts know of no other
+    const inputs = options.map(() => make("input", {type: "radio", name: group}));
     const labels = options.map((text, place) => make("label", {}, inputs[place], text));
     return {
       element: make("fieldset", {}, make("legend", {}, label), ...labels), input: inputs,
@@ -129,8 +130,6 @@ const KINDS = {
 };
 export const places = (names, all) => [...all ? [[-1, all]] : [], ...names.map((name, place) => [place, name])];
 
-let frames = 0;  // radio buttons of one group share a name that no other figure has
-
 /* What a module exports. describe({...}) takes the figure's numbers by their names and gives
    controls: {name: [kind, label, first value, options]}. more: what else the figure's own parts change, plain data.
    draw(page, state, at) draws a state, the values of controls and more, and gives its sentence; `at` is what the reader
@@ -140,7 +139,7 @@ export const figure = describe => ({
 });
 
 function show(el, {controls = {}, more = {}, draw, letters}) {
-  const state = {...more}, number = ++frames;
+  const state = {...more};
   let at = null, focused = null, width = 0;
   const root = make("div", {class: "course-live"}, make("style", {}, STYLE));
   const bar = make("div", {class: "controls"}), said = make("p", {class: "said", "aria-live": "polite"});
@@ -152,7 +151,6 @@ function show(el, {controls = {}, more = {}, draw, letters}) {
     const control = KINDS[kind](label, options);
     state[name] = first;
     for (const input of [control.input].flat()) {
-      if (kind === "radio") input.name = `course-live-${number}-${name}`;
       input.addEventListener("input", () => change({[name]: control.read()}));
     }
     control.element.dataset.control = name;
