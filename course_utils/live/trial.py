@@ -10,7 +10,7 @@ WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 WORDS = {"style": {"description_width": "initial"}, "layout": {"width": "auto"}}
 
 
-def show_sentence(sentence, figure_of):
+def ask_for_sentence(sentence, figure_of):
     """Show what figure_of(sentence) makes, as `show` does, with a box to type another sentence."""
     box = widgets.Text(sentence, description="your sentence", continuous_update=False, **WORDS)
 

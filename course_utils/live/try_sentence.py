@@ -19,4 +19,4 @@ def try_sentence(heads_of: Callable, sentence: str) -> None:
             raise ValueError(f"The model stopped with {type(error).__name__}: {error}") from error
         return all_heads_figure(weights, tokens)
 
-    trial.show_sentence(sentence, figure)
+    trial.ask_for_sentence(sentence, figure)
