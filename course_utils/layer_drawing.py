@@ -39,14 +39,15 @@ def show_layer(upto: str) -> None:
     """Show the layer with all parts up to this one, which is marked as new: a name out of PARTS."""
     if upto not in PARTS:
         raise ValueError(f"The parts of the layer are {', '.join(PARTS)}, not {upto!r}.")
-    show(drawing(rows_of(PARTS[: PARTS.index(upto) + 1]), upto))
+    show(drawing(upto))
 
 
 # --- what is drawn ----------------------------------------------------------------------------------------------------
 
 
-def rows_of(parts):
-    """The steps from top to bottom, those side by side in one list."""
+def rows_upto(part):
+    """The steps up to a part from top to bottom, those side by side in one list."""
+    parts = PARTS[: PARTS.index(part) + 1]
     batch = "B, " if "mask" in parts else ""
     heads = "num_heads, " if "heads" in parts else ""
     width = dict.fromkeys(COLUMNS, "d_in" if "projections" not in parts else "d_out")
@@ -87,8 +88,9 @@ def edges(columns):
     return LEFT + first * (COLUMN + APART), LEFT + last * (COLUMN + APART) + COLUMN
 
 
-def drawing(rows, new):
-    """The Figure of these rows of steps, with those of the new part marked."""
+def drawing(new):
+    """The Figure of the layer up to a part, with the steps of this part marked as new."""
+    rows = rows_upto(new)
     gaps = [GAP + LINE * max(lines(text) for step in row for text in step.out.values()) for row in rows]
     wide, high = edges(ALL)[1] + LEFT, HEIGHT * len(rows) + sum(gaps) + 2 * LEFT + 4
     figure = Figure(figsize=(wide / DOTS_PER_INCH, high / DOTS_PER_INCH), dpi=DOTS_PER_INCH, facecolor="white")

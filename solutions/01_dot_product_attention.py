@@ -436,11 +436,33 @@ show_layer("scores")
 # grows: each chapter up to the fifth adds the part that it makes.
 
 # %% [markdown]
+# Now put the three steps into one function. If you like, come to it in two steps; if you do not need them, go on to 1.3.
+#
+# **Step 1.1.** Three of these five lines do it. Write their letters in the right order, as in `"a b c"`.
+#
+# ```
+# a   weights = torch.softmax(scores, dim=-1)
+# b   return values @ weights
+# c   scores = queries @ ...
+# d   return weights @ values
+# e   weights = torch.softmax(scores, dim=0)
+# ```
+
+# %% name="step-1-1"
+answer("S1.1", "c a d")
+
+# %% [markdown]
+# **Step 1.2.** Fill in what line c multiplies the queries by, for `queries` (T_q, d) and `keys` (T_k, d).
+
+# %% name="step-1-2"
+answer("S1.2", "keys.T")
+
+# %% [markdown]
 # ### Exercise 1.3 · Attention in one function
 # 2 points · ★★☆ · 10 minutes
 #
-# Put the three steps together. This time the queries come from one sentence, keys and values from another, of another
-# length, and the values have a width of their own. Scores may be of any size.
+# Write all of it. The queries come from one sentence, keys and values from another, of another length, and the values
+# have a width of their own. Scores may be of any size.
 
 # %% name="exercise-1-3"
 def my_attention(queries, keys, values):

@@ -586,7 +586,7 @@ print("same numbers:", torch.allclose(sa_v2(batch)[0], sa_v2(inputs)))
 # It does, because it swaps the *last two* dimensions of the keys, and leaves the batch in front where it is.
 
 # %% [markdown]
-# ### Exercise 2.3 · Scaled dot-product attention in one function
+# ### Exercise 2.3 · Self-attention in one function
 # 2 points · ★★☆ · 10 minutes
 #
 # Write the four steps as one function of `x` and three matrices. The check tries it on sizes of which no two are equal,

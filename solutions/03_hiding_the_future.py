@@ -156,50 +156,44 @@ print(running)
 # Only its last token has no future to hide.)
 
 # %% [markdown]
-# ### Exercise 3.1 · Running averages by a matrix product
+# ## What is an average good for?
+#
+# An average of what? That is for the values to say. Tokens are now `<s>`, a, b, c, d, and their embeddings are the rows
+# of a unit matrix (ones on the diagonal, else zeros): each has an axis of its own. Every sequence begins with the start
+# token `<s>`, which comes nowhere else.
+
+# %% [markdown]
+# ### Exercise 3.1 · A share and a count
 # 1 point · ★☆☆ · 5 minutes
 #
-# Compute the running averages of one sequence with a single matrix product, from `torch.tril`. Try it without softmax,
-# infinity or a loop.
+# Write three matrices for a causal head. Of all tokens so far, itself and `<s>` included, it hands each token two
+# numbers:
+#
+# * the **share** of "a" among them;
+# * 1 divided by how many they are, which is as good as a **count**.
 
 # %% name="exercise-3-1"
-def my_running_average(sequence):
-    """Row t is the mean of tokens 0 to t: (T, d) from a sequence (T, d)."""
+def my_average():
+    """W_query (5, d_k), W_key (5, d_k) and W_value (5, 2). Rows: <s>, a, b, c, d."""
     ### BEGIN SOLUTION
-    visible = torch.tril(torch.ones(len(sequence), len(sequence)))  # (T, T)
-    weights = visible / visible.sum(dim=-1, keepdim=True)  # (T, T), every row sums to 1
-    return weights @ sequence  # (T, T) @ (T, d) -> (T, d)
+    W_query = torch.zeros(5, 1)  # ask for nothing: all scores are 0
+    W_key = torch.zeros(5, 1)
+    W_value = torch.tensor([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
+    return W_query, W_key, W_value
     ### END SOLUTION
 
 # %% name="check-3-1"
 ### BEGIN HIDDEN TESTS
-assert check("3.1", my_running_average).status == "right"
+assert check("3.1", my_average).status == "right"
 ### END HIDDEN TESTS
-check("3.1", my_running_average)
+check("3.1", my_average)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Row $t$ of the triangle has $t$ ones, so dividing it by its sum gives each visible token the weight
-# $1/t$. Multiplying by the sequence then mixes its rows with these weights. `keepdim=True` keeps the sums as a column,
-# so that each row is divided by its own sum.
+# **Why it works.** Equal scores and the mask average all that came so far. The first value is 1 for "a" and 0 for all
+# others, so its average is a share. The second is 1 for `<s>` alone. There is always exactly one of those, so its
+# average is 1 divided by the number of tokens.
 
 # %% [markdown]
-# ## What is an average good for?
-#
-# If the value of "a" is 1 and that of all other letters 0, the average so far is the **share** of "a" so far. And if a
-# start token in front has the value 1 and all others 0, the average is 1 divided by how many tokens there are: a
-# **count**.
-
-# %% name="share"
-letters = ["<s>", "a", "b", "a", "a", "c"]
-causal = torch.tril(torch.ones(6, 6)) / torch.arange(1, 7).view(6, 1)  # (6, 6): equal scores, masked
-is_a = torch.tensor([float(letter == "a") for letter in letters])
-is_start = torch.tensor([float(letter == "<s>") for letter in letters])
-for letter, share, count in zip(letters, causal @ is_a, 1 / (causal @ is_start)):
-    print(f"{letter:3} share of a: {share:.2f}   tokens so far: {count:.0f}")
-
-# %% [markdown]
-# At the last letter, three of six tokens were an "a": 0.50.
-#
 # With queries and keys a head can ask for more: *has this letter occurred before?* It must look for an earlier copy of
 # itself. But weights sum to 1: where does a letter look that has *not* occurred? It needs something else to look at,
 # and the start token serves. (In trained models, too, many heads that find nothing look at the first token.)
@@ -234,9 +228,8 @@ check("3.2", my_causal_weights)
 # ### Exercise 3.3 · Has it occurred before?
 # 3 points · ★★☆ · 10 minutes
 #
-# Tokens are `<s>`, a, b, c, d, and their embeddings are the rows of a unit matrix (ones on the diagonal, else zeros):
-# each has an axis of its own. Write three matrices for a head in which a token sees only what comes *before* it, not
-# itself. (`<s>`, which is always the first, sees itself.) In every sequence of up to eight of these letters
+# With the tokens of exercise 3.1, write three matrices for a head in which a token sees only what comes *before* it, not
+# itself. (`<s>` sees itself.) In every sequence of `<s>` and up to eight letters
 #
 # * a letter that has occurred gives at least nine tenths of its weight to its earlier copies, evenly, and is handed a 1,
 #   as near as the weights allow;

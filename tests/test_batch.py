@@ -31,7 +31,7 @@ from tests.support.sandboxes import BEST, descendants, skip_without
 RIGHT, WRONG = (packed(notebook({"3.2": code})) for code in (handed_in.RIGHT, handed_in.WRONG))
 CHAPTER = ["--chapters", "3"]
 SAYS_NO_LETTER = 'def my_causal_weights(scores):\n    raise ValueError("\\ud800")\n'
-HANGS = packed(notebook({"3.1": "def my_running_average(s):\n    while True: pass", "3.2": handed_in.RIGHT}))
+HANGS = packed(notebook({"3.1": "def my_average():\n    while True: pass", "3.2": handed_in.RIGHT}))
 
 
 @pytest.fixture(autouse=True)
@@ -365,7 +365,7 @@ HOG = "x=1;" * 40_000  # seconds to read
 
 def answering(**bodies):
     """A notebook of chapter 3 whose answers run these lines."""
-    names = {"a": ("3.1", "my_running_average"), "b": ("3.2", "my_causal_weights"), "c": ("3.4", "my_mask")}
+    names = {"a": ("3.1", "my_average"), "b": ("3.2", "my_causal_weights"), "c": ("3.4", "my_mask")}
     indented = {key: body.replace("\n", "\n    ") for key, body in bodies.items()}
     return notebook({names[key][0]: f"def {names[key][1]}(*given):\n    {body}" for key, body in indented.items()})
 

@@ -158,7 +158,7 @@ def test_another_name_is_said_to_be_another(graded):
 
 def test_an_answer_that_hangs_or_dies_costs_its_own_points_only(graded):
     for body, words in [("while True: pass", "was stopped"), ("import os; os._exit(0)", "Your code")]:
-        code = f"def my_running_average(sequence):\n    {body}"
+        code = f"def my_average():\n    {body}"
         found, _ = graded(packed(notebook({"3.1": code, "3.2": handed_in.RIGHT})))
         assert answers(found) == only("3.2", RIGHT) | {"3.1": NOT_YET}
         assert words in found["3.1"].result.message
@@ -167,18 +167,17 @@ def test_an_answer_that_hangs_or_dies_costs_its_own_points_only(graded):
 def test_a_wrong_helper_of_an_earlier_exercise_does_not_cost_twice(graded):
     """A later answer that is right with the reference helper counts as right, with a remark."""
     uses = """def my_causal_weights(scores):
-    seen = my_running_average(torch.eye(scores.shape[-1])) > 0
-    return scores.masked_fill(~seen, -torch.inf).softmax(-1)
+    W_query, _, _ = my_average()  # zeros
+    hidden = torch.ones(scores.shape[-2:]).triu(1).bool()
+    return (scores + scores * W_query.sum()).masked_fill(hidden, -torch.inf).softmax(-1)
 """
-    found, _ = graded(
-        packed(notebook({"3.1": "def my_running_average(sequence):\n    return sequence * 0 + 1", "3.2": uses}))
-    )
+    found, _ = graded(packed(notebook({"3.1": "def my_average():\n    return torch.ones(3, 5, 2)", "3.2": uses})))
     assert answers(found) == only("3.2", RIGHT) | {"3.1": NOT_YET}
     (remark,) = found["3.2"].remarks
-    assert "`my_running_average` (exercise 3.1)" in remark
+    assert "`my_average` (exercise 3.1)" in remark
 
     found, _ = graded(
-        packed(notebook({"3.1": "def my_running_average(sequence):\n    return sequence", "3.2": handed_in.WRONG}))
+        packed(notebook({"3.1": "def my_average():\n    return torch.ones(3, 5, 2)", "3.2": handed_in.WRONG}))
     )
     assert answers(found) == only("3.1", NOT_YET) | {"3.2": NOT_YET} and not found["3.2"].remarks
 
@@ -232,9 +231,7 @@ def written_for(out, *made):
 @pytest.fixture
 def written(graded, tmp_path):
     """The folder with the pages of a class of one whose names and code are hostile."""
-    _, made = graded(
-        packed(notebook({"3.1": "def my_running_average(s):\n    raise ValueError('<script>alert(1)</script>')"}))
-    )
+    _, made = graded(packed(notebook({"3.1": "def my_average():\n    raise ValueError('<script>alert(1)</script>')"})))
     made = records.Report(
         Student("jane", "=cmd|<script>x</script>"), made.graded, [3], ["<img src=//x>"], made.protection, ""
     )

@@ -15,19 +15,9 @@ SIZES = {"B": 2, "T": 5, "d_in": 3, "d_k": 8, "d_out": 8, "num_heads": 2, "head_
 each_part = pytest.mark.parametrize("part", PARTS)
 
 
-def rows(part):
-    """The rows of steps up to a part."""
-    return layer_drawing.rows_of(PARTS[: PARTS.index(part) + 1])
-
-
 def steps(part):
     """The steps of the drawing up to a part, from top to bottom."""
-    return list(itertools.chain(*rows(part)))
-
-
-def figure_upto(part):
-    """The drawing up to a part."""
-    return layer_drawing.drawing(rows(part), part)
+    return list(itertools.chain(*layer_drawing.rows_upto(part)))
 
 
 def sizes_in(words):
@@ -46,7 +36,7 @@ def test_each_chapter_adds_its_part_and_keeps_all_before():
 
 @each_part
 def test_the_new_part_is_marked_and_nothing_else(part):
-    figure = figure_upto(part)
+    figure = layer_drawing.drawing(part)
     *boxes, key = figure.axes[0].patches
     marked = [box.get_facecolor() == key.get_facecolor() for box in boxes]
     assert marked == [step.part == part for step in steps(part)]
@@ -110,7 +100,7 @@ def test_the_shapes_of_the_heads_are_those_of_the_class():
 
 @each_part
 def test_no_words_leave_their_box_or_run_into_others(part):
-    figure = figure_upto(part)
+    figure = layer_drawing.drawing(part)
     figure.draw_without_rendering()
     texts = [text for text in figure.axes[0].texts if text.get_text()]
     places = {text: text.get_window_extent().padded(-0.5) for text in texts}  # they may touch
@@ -125,7 +115,7 @@ def test_no_words_leave_their_box_or_run_into_others(part):
 
 @each_part
 def test_it_is_as_narrow_as_a_phone_with_letters_that_can_be_read_there(part):
-    figure = figure_upto(part)
+    figure = layer_drawing.drawing(part)
     wide, high = figure.get_size_inches() * pictures.DOTS_PER_INCH
     assert wide <= 400 and high <= 520
     assert figure.get_facecolor() == (1, 1, 1, 1), "in a dark theme, too"

@@ -1,10 +1,13 @@
 """Every live figure in Chromium, from a file and without a network: its numbers are torch's, whatever is touched."""
 
 import pytest
+import torch
 from axe_playwright_python.sync_playwright import Axe
 
 from course_utils.authoring import stills
 from course_utils.influence import influences
+from course_utils.live.all_heads import all_heads_figure
+from course_utils.live.attention import attention_figure
 from course_utils.live.query_steps import query_steps_figure
 from tests.support import browser, comparing, examples, oracles, page
 from tests.support.page import LIVE, by_keyboard, by_mouse, controls
@@ -168,6 +171,13 @@ def test_it_fits_every_width_with_text_that_can_be_read_and_one_height_in_every_
             assert shown.locator(LIVE).bounding_box()["height"] == height, f"{name} {kind} at {width}"
 
 
+@pytest.mark.parametrize("kind, sizes", [(attention_figure, [12, 64, 64]), (all_heads_figure, [24, 16, 44, 44])])
+def test_the_largest_figures_fit_a_laptops_screen(kind, sizes, chromium, tmp_path):
+    figure = kind(torch.full(sizes, 1 / sizes[-1]), [str(place) for place in range(sizes[-1])])
+    shown = page.opened(chromium, tmp_path, figure.html(), width=1280)
+    assert shown.locator(LIVE).bounding_box()["height"] <= 640
+
+
 @each_figure
 def test_axe_finds_nothing_in_light_dark_and_forced_colours(name, chromium, tmp_path):
     shown = page.opened(chromium, tmp_path, html(name))
@@ -201,6 +211,11 @@ def test_several_figures_on_a_page_move_each_for_itself(chromium, tmp_path):
     first, _, twin = shown.locator(f"{LIVE} .said").all()
     shown.get_by_label("after softmax").first.check()
     assert "Masked after softmax" in first.inner_text() and "Masked before softmax" in twin.inner_text()
+
+
+def test_a_group_of_buttons_is_its_figures_own_though_another_has_one_of_the_same_name(chromium, tmp_path):
+    shown = page.opened(chromium, tmp_path, html("show_query_steps"), html("show_shape_walk"), html("show_query_steps"))
+    assert [len(group.locator(":checked").all()) for group in shown.get_by_role("group").all()] == [1, 1, 1]
 
 
 @each_figure

@@ -59,7 +59,7 @@ def test_the_reply_leads_back_to_a_heading_that_is_there(fill_in):
     assert re.search(rf"^# ##+ {re.escape(heading)}$", solutions.source_of(number), re.MULTILINE)
 
 
-@pytest.mark.parametrize("chapter", sorted({int(re.findall(r"\d+", id)[0]) for id in FILL_INS}))
+@pytest.mark.parametrize("chapter", sorted({int(id[1:].partition(".")[0]) for id in FILL_INS if id.startswith("M")}))
 def test_a_chapter_opens_with_three_from_memory(chapter):
     assert sum(id.startswith(f"M{chapter}.") for id in FILL_INS) == 3
 
@@ -77,6 +77,8 @@ def test_a_chapter_opens_with_three_from_memory(chapter):
         ("M2.3", "0", True),
         ("M2.3", "not at all", True),
         ("M2.3", "10", False),
+        ("S1.2", "queries @ keys.transpose(0, 1)", True),
+        ("S1.2", "keys", False),
         ("S2.1", "b, d, a, e, c", True),
         ("S2.1", "d b a e c", True),
         ("S2.1", "a b d e c", False),

@@ -88,7 +88,12 @@ def execute(notebook, path: Path):
 
 
 def describe(notebook):
-    """Give every picture the words that its cell has for it, in place."""
+    """Give every picture the words that its cell has for it, in place.
+
+    The site reads them aloud. JupyterLab 4 does not: it makes a picture without them, whatever the metadata. An `<img>`
+    with `alt` in HTML it would keep. But a run knows no words of its cell, and viewers take HTML before a picture: one
+    that removes pictures given as data would show none. So a picture's message also stands below it, in words.
+    """
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             if "image/png" in output.get("data", {}) and "shows" in cell.metadata:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from course_utils.exercises import oracle, puzzles
-from course_utils.exercises.exercise import Exercise, Question
+from course_utils.exercises.exercise import Exercise, FillIn, Question
 from course_utils.exercises.inputs import measured, non_contiguous, normal
 from course_utils.judging.calls import FunctionCall
 
@@ -57,7 +57,7 @@ def sentences_with_a_hunted():
 def head_of_query(value, reading):
     query = puzzles.numbers(value, "Your query", 4)
     scores = (np.array([MEANING[word] for word in reading.words]) @ query)[None]
-    return puzzles.Head(scores, np.ones_like(scores, dtype=bool))
+    return puzzles.Head(scores)
 
 
 QUERY = Exercise(
@@ -180,7 +180,7 @@ def sentences_of_two_groups():
 def head_of_embeddings(value, reading):
     table = puzzles.numbers(value, "Your table of embeddings", len(GROUPS), None)
     inputs = table[[list(GROUPS).index(word) for word in reading.words]]
-    return puzzles.Head(inputs @ inputs.T, np.ones((len(inputs), len(inputs)), dtype=bool))
+    return puzzles.Head(inputs @ inputs.T)
 
 
 EMBEDDINGS = Exercise(
@@ -264,5 +264,22 @@ QUESTIONS = (
             "b": "A key has nothing to share out. It may be wanted by all queries, or by none.",
             "c": "Then the queries would compete with each other. Each has a whole attention of its own.",
         },
+    ),
+)
+
+FILL_INS = (
+    FillIn(
+        id="S1.1",
+        asks="Three of the lines a to e, in the order in which they make attention",
+        right="c ?,? ?a ?,? ?d",
+        said="c a d: score, weigh, mix. In e a key's weights sum to 1; in b the values are mixed the wrong way round.",
+        back=(1, "All six tokens at once"),
+    ),
+    FillIn(
+        id="S1.2",
+        asks="What line c multiplies the queries by",
+        right=r"((scores ?= ?)?queries ?@ ?)?keys\.(m?t|t\(\)|transpose\((0, ?1|1, ?0|-2, ?-1|-1, ?-2)\))",
+        said="`queries @ keys.T`, (T_q, d) @ (d, T_k): a row for each query, a column for each key.",
+        back=(1, "All six tokens at once"),
     ),
 )

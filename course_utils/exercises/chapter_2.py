@@ -57,7 +57,7 @@ def sentences_with_pronouns():
 def head_of_matrices(value, reading):
     matrices = puzzles.three_matrices(value, len(AXES), 1)
     x = np.array([PEOPLE[word] for word in reading.words], dtype=float)
-    return puzzles.head_of(x, *matrices, visible=True)
+    return puzzles.head_of(x, *matrices)
 
 
 LOOKUP = Exercise(
@@ -142,7 +142,7 @@ def self_attention(call):
 
 SELF_ATTENTION = Exercise(
     id="2.3",
-    title="Scaled dot-product attention in one function",
+    title="Self-attention in one function",
     name="my_self_attention",
     points=2,
     difficulty=2,

@@ -10,36 +10,54 @@ from course_utils.exercises.exercise import Exercise, FillIn, Question
 from course_utils.exercises.inputs import non_contiguous, normal, uniform
 from course_utils.judging.calls import FunctionCall
 
-# --- 3.1 running averages ---------------------------------------------------------------------------------------------
+# --- 3.1 a share and a count ------------------------------------------------------------------------------------------
+
+SENTENCES = 40  # that a head has to read
+START, LETTERS = "<s>", ("a", "b", "c", "d")
+TOKENS = (START, *LETTERS)
 
 
-def calls_on_sequences():
-    return [
-        FunctionCall([normal(3, 5, seed=1)]),
-        FunctionCall([non_contiguous(normal(6, 2, seed=2))]),
-        FunctionCall([normal(1, 4, seed=3)]),
-    ]
+def sequences(seed):
+    """Random sequences of four to eight letters behind a start token."""
+    draw = random.Random(seed)
+    return [[START, *draw.choices(LETTERS, k=draw.randint(4, 8))] for _ in range(SENTENCES)]
 
 
-def running_averages(call):
-    (sequence,) = map(oracle.rows, call.arguments)
-    return [np.array([oracle.mix([1 / (t + 1)] * (t + 1), sequence[: t + 1]) for t in range(len(sequence))])]
+def embedded(words):
+    """Embeddings (T, 5), an axis for each token."""
+    return np.eye(len(TOKENS))[[TOKENS.index(word) for word in words]]
 
 
-RUNNING_AVERAGE = Exercise(
+def sequences_with_an_average():
+    """Readings of random sequences: each token should look at all so far, and get the share of a, and 1 / how many."""
+    for words in sequences(seed=302):
+        weights = puzzles.shared(np.tril(np.ones((len(words), len(words)))))
+        named = np.array([[word == "a", word == START] for word in words])
+        yield puzzles.Reading(words, weights, words, context=weights @ named)
+
+
+def head_that_averages(value, reading):
+    matrices = puzzles.three_matrices(value, len(TOKENS), 2)
+    x = embedded(reading.words)
+    return puzzles.head_of(x, *matrices, visible=np.tril(np.ones((len(x), len(x)))) > 0)
+
+
+AVERAGE = Exercise(
     id="3.1",
-    title="Running averages by a matrix product",
-    name="my_running_average",
+    title="A share and a count",
+    name="my_average",
     points=1,
     difficulty=1,
-    why="Every causal attention is such a product: a lower triangle of weights whose rows sum to 1, times the tokens.",
+    why="Equal scores and a mask average all that came so far. What is averaged is for the values to say.",
     hints=(
-        "Row t of the result mixes the rows 0 to t of the sequence. Which matrix holds the weights?",
-        "Start from torch.tril(torch.ones(T, T)), and make each row sum to 1.",
-        "weights = visible / visible.sum(dim=-1, keepdim=True), then weights @ sequence.",
+        "An average treats all tokens alike. With which queries are all scores equal?",
+        "W_value has a row for each token: what it hands over to the share, and what to the count.",
+        "W_query and W_key can be zeros. In W_value the row of a is `[1, 0]`, that of `<s>` `[0, 1]`.",
     ),
-    make_calls=calls_on_sequences,
-    oracle=running_averages,
+    make_calls=lambda: [FunctionCall([], later=False)],
+    oracle=lambda call: [None],
+    properties=(puzzles.behaves(head_that_averages, sequences_with_an_average),),
+    free=True,
 )
 
 # --- 3.2 causal weights -----------------------------------------------------------------------------------------------
@@ -84,16 +102,10 @@ CAUSAL_WEIGHTS = Exercise(
 
 # --- 3.3 a head that remembers ----------------------------------------------------------------------------------------
 
-SENTENCES = 40  # that the head has to read
-START, LETTERS = "<s>", ("a", "b", "c", "d")
-TOKENS = (START, *LETTERS)
-
 
 def sequences_of_letters():
     """Readings of random sequences: a letter should find its earlier copies, or else the start."""
-    draw = random.Random(301)
-    for _ in range(SENTENCES):
-        words = [START, *draw.choices(LETTERS, k=draw.randint(4, 8))]
+    for words in sequences(seed=301):
         copies = np.tril([[a == b for b in words] for a in words], k=-1)
         again = copies.any(axis=1)
         wanted = puzzles.shared(np.where(again[:, None], copies, np.eye(1, len(words)) > 0))
@@ -107,7 +119,7 @@ def letters_before(words):
     """(embeddings (T, 5), what each token may see (T, T)): all before it, and `<s>` itself."""
     visible = np.tril(np.ones((len(words), len(words))), k=-1) > 0
     visible[0, 0] = True
-    return np.eye(len(TOKENS))[[TOKENS.index(word) for word in words]], visible
+    return embedded(words), visible
 
 
 def head_that_remembers(value, reading):

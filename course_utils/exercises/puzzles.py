@@ -7,13 +7,14 @@ it fails, its own weights and scores are asked what it does instead; nothing her
 from dataclasses import dataclass, field
 
 import numpy as np
+import torch
 
 MISPLACED = 0.1  # the share of a row's weight that may lie elsewhere than wanted
 FARTHER = (3, 10, 30)  # times: to see whether only the distances of the scores are wrong
 LARGEST = 1e4  # no number of a puzzle needs to be larger
 
 TOO_CLOSE = "The order is right, but the scores lie too close together for softmax to choose."
-TOO_FAR = "The order is right, but the scores lie too far apart: softmax leaves nothing for the others."
+TOO_FAR = "The scores lie too far apart: softmax leaves nothing for the others."
 OTHER_WAY = "The other way round it would be right: what should score highest scores lowest."
 SWAPPED = "With query and key swapped it would be right: those who should ask are asked."
 
@@ -42,10 +43,13 @@ class Reading:
 
 @dataclass(frozen=True)
 class Head:
-    """What a head does with a sentence. scores, visible: (rows, T). value: what each word hands on, (T, d), or None."""
+    """What a head does with a sentence. scores: (rows, T). value: what each word hands on, (T, d), or None.
+
+    visible: whom each row may look at, (rows, T), or True for everyone.
+    """
 
     scores: np.ndarray
-    visible: np.ndarray
+    visible: np.ndarray | bool = True
     value: np.ndarray | None = None
 
     @property
@@ -60,13 +64,13 @@ class Head:
 
     def weights_with(self, scores):
         """The weights that it would have with these scores."""
-        return softmax(np.where(self.visible, scores, -np.inf))
+        return torch.from_numpy(np.where(self.visible, scores, -np.inf)).softmax(dim=-1).numpy()
 
 
-def head_of(x, W_query, W_key, W_value, visible):
-    """The Head that three matrices make of the embeddings x (T, d_in). visible: (T, T), or True."""
+def head_of(x, W_query, W_key, W_value, visible=True):
+    """The Head that three matrices make of the embeddings x (T, d_in). visible: as in Head."""
     scores = (x @ W_query) @ (x @ W_key).T / np.sqrt(W_key.shape[-1])  # (T, T)
-    return Head(scores, np.broadcast_to(visible, scores.shape), x @ W_value)
+    return Head(scores, visible, x @ W_value)
 
 
 def behaves(head, readings):
@@ -111,12 +115,6 @@ def three_matrices(value, d_in, d_out):
             f"W_query has shape {W_query.shape} and W_key {W_key.shape}: what is compared must have one width."
         )
     return W_query, W_key, numbers(value[2], "W_value", d_in, d_out)
-
-
-def softmax(scores):
-    """Weights, each row of which sums to 1."""
-    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
 # --- where a head looks -----------------------------------------------------------------------------------------------
@@ -164,7 +162,7 @@ def quoted(reading, row):
 
 def habits(reading, head):
     """{what a head may do, whatever it reads: its weights}."""
-    rows, count = head.visible.shape
+    rows, count = head.scores.shape
     step = {"the first token alone": np.eye(1, count), "the last token alone": np.eye(1, count, count - 1)}
     own = {}
     if reading.askers is None:
@@ -181,7 +179,7 @@ def habits(reading, head):
 
 def evenness(reading, head):
     """The same for a head that chooses nobody; asked last, since scores that lie close together come near to it."""
-    return {"everyone alike": shared(head.visible)}
+    return {"everyone alike": head.weights_with(np.zeros_like(head.scores))}
 
 
 def shared(visible):

@@ -3,9 +3,8 @@ import {corner, favourites, figure, fit, fixed, limit, places, range, roomy, sum
 
 const GAP = 4, LABELS = 48, TOP = 22;
 
-export function render({model, el}) {
-  const names = model.get("names"), layers = unpacked(model.get("weights")), first = model.get("first"), size = names.length;
-  const heads = layers[0].length;
+export default figure(({names, weights, first}) => {
+  const layers = unpacked(weights), size = names.length, heads = layers[0].length;
 
   function draw(page, {layer, head, query}, at) {
     const room = page.width < 700 ? page.width : page.width * 0.46;
@@ -41,10 +40,11 @@ export function render({model, el}) {
     return `an average token gives ${along(-1)} to the one before it, ${along(0)} to itself, ${along(1)} to the one after it, ${column(0)} to ${names[0]} and ${column(size - 1)} to ${names[size - 1]}`;
   }
 
-  figure(el, {
-    controls: {layer: ["slide", "layer", [0, layers.length - 1, 1]], head: ["slide", "head", [0, heads - 1, 1]], query: ["select", "query", places(names, "all")]},
-    state: {...first, query: -1}, draw, letters: 210,
-  });
-}
-
-export default {render};
+  return {
+    controls: {
+      layer: ["slide", "layer", first.layer, [0, layers.length - 1, 1]], head: ["slide", "head", first.head, [0, heads - 1, 1]],
+      query: ["select", "query", -1, places(names, "all")],
+    },
+    draw, letters: 210,
+  };
+});

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from course_utils import pictures
 from course_utils.live.base import Figure, packed
+from course_utils.live.inputs import check_count
 
 MOST_TOKENS = 44  # one pixel each in a small map
 
@@ -28,8 +29,7 @@ def all_heads_figure(weights, tokens, layer=0, head=0):
             f"All heads of a model are (num_layers, num_heads, T, T); this has shape {weights.shape}. "
             "For the heads of one layer take show_attention."
         )
-    if len(tokens) > MOST_TOKENS:
-        raise ValueError(f"This figure has room for {MOST_TOKENS} tokens, not {len(tokens)}: take a shorter sentence.")
+    check_count(len(tokens), MOST_TOKENS)
     num_layers, num_heads = weights.shape[:2]
     if not (0 <= layer < num_layers and 0 <= head < num_heads):
         raise ValueError(

@@ -1,22 +1,16 @@
 // Attention weights that you can walk through: one map per head, any number of heads.
-import {corner, favourites, figure, fit, fixed, places, roomy, SAID, unpacked} from "./base.js";
+import {favourites, figure, fixed, places, SAID, unpacked} from "./base.js";
 
-export function render({model, el}) {
-  const names = model.get("names"), keys = model.get("keys"), given = model.get("weights"), exact = Array.isArray(given);
-  const heads = exact ? given : unpacked(given), digits = exact ? 4 : 3;
-  const scores = model.get("scores"), masked = model.get("masked");
+export default figure(({names, keys, weights, scores, masked}) => {
+  const exact = Array.isArray(weights), heads = exact ? weights : unpacked(weights), digits = exact ? 4 : 3;
   const hidden = (row, column) => Boolean(masked && masked[row][column]);
   const title = head => heads.length > 1 ? `head ${head}` : "";
 
   function draw(page, {query, head = -1}, at) {
-    const chosen = head < 0 ? heads.map((_, place) => place) : [head], room = roomy(page.width);
-    const whole = fit(heads.length, names, keys, page.width, room, 44), tall = Math.ceil(heads.length / whole.across) * whole.high;
-    const layout = head < 0 ? whole : fit(1, names, keys, page.width, tall, 44);
-    chosen.forEach((number, place) => page.map(`head ${number}`, ...corner(layout, place), layout.cell, heads[number], {
-      names, keys, hidden, title: title(number), row: query, at, press: row => page.change({query: row === query ? -1 : row}),
-    }));
-    page.height = tall;
-    page.scale(24, page.height + 4);
+    const chosen = head < 0 ? heads.map((_, place) => place) : [head];
+    page.maps(chosen.map(number => ({key: `head ${number}`, values: heads[number], title: title(number)})), {
+      names, keys, hidden, row: query, at, press: row => page.change({query: row === query ? -1 : row}), spots: heads.length,
+    });
     return at ? tell(at) : say(chosen, query);
   }
 
@@ -33,9 +27,7 @@ export function render({model, el}) {
     return said[0].toUpperCase() + said.slice(1) + "." + (chosen.length > SAID ? " Pick a head to read the others." : "");
   }
 
-  const controls = {query: ["select", "query", places(names, "all")]};
-  if (heads.length > 1) controls.head = ["select", "head", places(heads.map((_, head) => `${head}`), "all")];
-  figure(el, {controls, state: {query: -1, head: -1}, draw, letters: heads.length > 1 ? 260 : 130});
-}
-
-export default {render};
+  const controls = {query: ["select", "query", -1, places(names, "all")]};
+  if (heads.length > 1) controls.head = ["select", "head", -1, places(heads.map((_, head) => `${head}`), "all")];
+  return {controls, draw, letters: heads.length > 1 ? 260 : 130};
+});

@@ -5,12 +5,14 @@ const NS = "http://www.w3.org/2000/svg";
 const WIDEST = 860, PADDING = 8;
 const LETTER = 7.1, LONGEST = 12;  // width of a letter; letters of a name that are shown
 const NAMED = 13, NUMBERED = 30;  // cells of at least this size have names beside them (else the sentence names them), and numbers in them
+const LARGEST = 44;  // a cell of a map
 const MANY = 16;  // a map with more rows or columns is one image
 export const SUMS = 46, TITLE = 20;  // room for row sums, and for the title above a map
 
 const VIRIDIS = ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"];
 const PURPLE_ORANGE = ["#2d004b", "#542788", "#8073ac", "#b2abd2", "#d8daeb", "#f7f7f7", "#fee0b6", "#fdb863", "#e08214", "#b35806", "#7f3b08"];
 export const DEPENDS = yes => yes ? [8, 81, 156] : [247, 251, 255];
+export const DEPENDENCIES = {title: "dependency matrix", axes: ["output of", "input of"], sums: false};
 export const MARK = "#c2410c";  // what is picked, inside a white line
 
 const STYLE = `
@@ -103,7 +105,8 @@ const KINDS = {
     return {element: make("label", {}, label, list), input: list, read: () => +list.value, show: value => { list.value = value; }};
   },
   radio(label, options) {  // the value is a place
-    const inputs = options.map(() => make("input", {type: "radio"}));
+    const group = `course-live-${Math.random()}`;  // the buttons of all figures in a page, whose scripts know of no other
+    const inputs = options.map(() => make("input", {type: "radio", name: group}));
     const labels = options.map((text, place) => make("label", {}, inputs[place], text));
     return {
       element: make("fieldset", {}, make("legend", {}, label), ...labels), input: inputs,
@@ -127,13 +130,16 @@ const KINDS = {
 };
 export const places = (names, all) => [...all ? [[-1, all]] : [], ...names.map((name, place) => [place, name])];
 
-let frames = 0;  // radio buttons of one group share a name that no other figure has
+/* What a module exports. describe({...}) takes the figure's numbers by their names and gives
+   controls: {name: [kind, label, first value, options]}. more: what else the figure's own parts change, plain data.
+   draw(page, state, at) draws a state, the values of controls and more, and gives its sentence; `at` is what the reader
+   points at, or null. letters: of the longest sentence, so that the height stays the same. */
+export const figure = describe => ({
+  render: ({model, el}) => show(el, describe(new Proxy({}, {get: (_, name) => model.get(name)}))),
+});
 
-/* Show a figure in `el`. controls: {name: [kind, label, options]}. state: what the controls and the figure's own parts
-   change, plain data. draw(page, state, at) draws it and gives its sentence; `at` is what the reader points at, or null.
-   letters: of the longest sentence, so that the height stays the same. */
-export function figure(el, {controls, state, draw, letters}) {
-  const start = JSON.stringify(state), number = ++frames;
+function show(el, {controls = {}, more = {}, draw, letters}) {
+  const state = {...more};
   let at = null, focused = null, width = 0;
   const root = make("div", {class: "course-live"}, make("style", {}, STYLE));
   const bar = make("div", {class: "controls"}), said = make("p", {class: "said", "aria-live": "polite"});
@@ -141,17 +147,17 @@ export function figure(el, {controls, state, draw, letters}) {
   const page = new Page(svg, {change, point, settle});
   root.append(bar, svg, said);
 
-  const made = Object.entries(controls).map(([name, [kind, label, options]]) => {
+  const made = Object.entries(controls).map(([name, [kind, label, first, options]]) => {
     const control = KINDS[kind](label, options);
+    state[name] = first;
     for (const input of [control.input].flat()) {
-      if (kind === "radio") input.name = `course-live-${number}-${name}`;
       input.addEventListener("input", () => change({[name]: control.read()}));
     }
     control.element.dataset.control = name;
     bar.append(control.element);
     return [name, control];
   });
-  const back = make("button", {type: "button"}, "put everything back");
+  const start = JSON.stringify(state), back = make("button", {type: "button"}, "put everything back");
   back.addEventListener("click", () => change(JSON.parse(start)));
   if (made.length) bar.append(back);
 
@@ -242,6 +248,18 @@ class Page {
     this.part(key, layer, "path", {
       d: `path("${path}")`, stroke: colour, strokeWidth: width, fill: "none", strokeDasharray: dash, pointerEvents: "none",
     }, {d: path});
+  }
+
+  // A title, and more about it below.
+  heading(x, y, title, below, look = {}) {
+    this.words(`title ${title}`, x, y + 9, title, {bold: true, ...look});
+    this.words(`below ${title}`, x, y + 26, below, {size: 11, ...look});
+  }
+
+  arrow(key, [x, y], [toX, toY], look = {}) {
+    const length = Math.hypot(toX - x, toY - y), head = Math.min(7, length / 2), [u, v] = [(toX - x) / (length || 1), (toY - y) / (length || 1)];
+    const corner = side => `${toX - head * u + side * head * 0.5 * v} ${toY - head * v - side * head * 0.5 * u}`;
+    this.line(key, `M${x} ${y}L${toX} ${toY}M${corner(1)}L${toX} ${toY}L${corner(-1)}`, look);
   }
 
   // A frame that stands out on every colour: dark in a white line.
@@ -336,6 +354,18 @@ class Page {
     this.height = Math.max(this.height, y + high + 6);
   }
 
+  /* Maps side by side, as large as the page has room for, and what their colours mean. maps: [{key, values, ...}].
+     spots: for how many maps the height is, that it stays the same when some are hidden. widest: keys with the longest
+     names that may come. */
+  maps(maps, {names, keys = names, spots = maps.length, widest = keys, ...all}) {
+    const place = (count, height) => fit(count, names, widest, this.width, height, LARGEST);
+    const whole = place(spots, roomy(this.width)), tall = Math.ceil(spots / whole.across) * whole.high;
+    const layout = maps.length === spots ? whole : place(maps.length, tall);
+    maps.forEach(({key, values, ...own}, spot) => this.map(key, ...corner(layout, spot), layout.cell, values, {names, keys, ...all, ...own}));
+    this.height = tall;
+    if (maps.some(({colour}) => !colour)) this.scale(24, tall + 4);
+  }
+
   // What colours of weights mean.
   scale(x, y, width = 120) {
     range(40).forEach(step => this.box(`scale step ${step}`, x + step * width / 40, y, width / 40 + 0.5, 10, weightColour(step / 39)));
@@ -356,10 +386,10 @@ export function margins(names, keys, cell) {
 
 // How many maps stand side by side, and the size of a cell, so that they fill a width and a height as well as they can.
 export function fit(maps, names, keys, width, height, largest) {
-  for (let cell = largest; cell > 1; cell--) {
+  for (let cell = largest; ; cell -= cell > 2 ? 1 : 0.25) {
     const [left, top] = margins(names, keys, cell), wide = left + keys.length * cell + (cell < NAMED ? 8 : SUMS), high = TITLE + top + names.length * cell + 8;
     const across = Math.min(maps, Math.floor(width / wide));
-    if (across && Math.ceil(maps / across) * high <= height || cell === 2) return {cell, across: Math.max(across, 1), left, top, wide, high};
+    if (across && Math.ceil(maps / across) * high <= height || cell === 1) return {cell, across: Math.max(across, 1), left, top, wide, high};
   }
 }
 export const roomy = width => width < 700 ? 4000 : 420;  // a narrow screen scrolls anyway
@@ -368,7 +398,7 @@ export const corner = ({across, wide, high, left, top}, place) => [place % acros
 // --- the page around it -----------------------------------------------------------------------------------------------
 
 /* Start every figure of this kind that stands in the page and was not started. Each root holds its data. */
-export function start(render, kind) {
+export function start({render}, kind) {
   for (const root of document.querySelectorAll(`.course-figure[data-figure="${kind}"]:not([data-started])`)) {
     root.dataset.started = "";
     const data = JSON.parse(root.querySelector("script").textContent);

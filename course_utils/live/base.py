@@ -67,13 +67,13 @@ def code(kind):
     """What all figures share, and in a block of its own a figure's module and its start; a page knows no imports."""
     shared, own = (
         re.sub(
-            r"(?m)^import .*\n|^export default .*\n|^export |^ *//.*\n|^/\*[^*]*\*/\n|^ +",
+            r"(?m)^import .*\n|^export |^ *//.*\n|^/\*[^*]*\*/\n|^ +",
             "",
-            (HERE / f"{name}.js").read_text(encoding="utf-8"),
+            (HERE / f"{name}.js").read_text(encoding="utf-8").replace("export default", "const module ="),
         )
         for name in ("base", kind)
     )
-    return f'(() => {{\n{shared}{{\n{own}start(render, "{kind}");\n}}\n}})();'
+    return f'(() => {{\n{shared}{{\n{own}start(module, "{kind}");\n}}\n}})();'
 
 
 def as_json(value):

@@ -1,10 +1,9 @@
 // Chapter 4: dropout on attention weights: its rate, its seed, two samplers, training and evaluation.
-import {corner, figure, fit, fixed, roomy, sum} from "./base.js";
+import {figure, fixed, sum} from "./base.js";
 
 const TRAIN = 0, STEPS = 20;  // rates are twentieths
 
-export function render({model, el}) {
-  const names = model.get("names"), weights = model.get("weights"), masked = model.get("masked"), draws = model.get("draws"), seeds = model.get("seeds");
+export default figure(({names, weights, masked, draws, seeds}) => {
   const hidden = (row, column) => Boolean(masked[row][column]);
 
   function draw(page, {mode, rate, seed, sampler}, at) {
@@ -12,9 +11,7 @@ export function render({model, el}) {
     // a letter says at how many of the rates, from 0 upwards, an entry is kept
     const kept = (row, column) => letters.charCodeAt(row * size + column) - 97 > Math.round(p * STEPS);
     const dropped = weights.map((row, r) => row.map((weight, c) => kept(r, c) || mode !== TRAIN ? weight / (1 - p) : 0));
-    const layout = fit(1, names, names, page.width, roomy(page.width), 46);
-    page.map("weights", ...corner(layout, 0), layout.cell, dropped, {names, keys: names, title: `weights, p = ${fixed(p)}`, hidden, at});
-    page.scale(24, page.height + 4);
+    page.maps([{key: "weights", values: dropped, title: `weights, p = ${fixed(p)}`}], {names, hidden, at});
     if (!at) return say(dropped, (row, column) => kept(row, column) || mode !== TRAIN);
     const {row, column} = at, pair = `Query "${names[row]}", key "${names[column]}": weight ${fixed(weights[row][column], 4)}`;
     if (hidden(row, column)) return `${pair}, masked.`;
@@ -30,13 +27,11 @@ export function render({model, el}) {
       + `on average ${fixed(sum(sums) / sums.length)}.${nothing}`;
   }
 
-  figure(el, {
+  return {
     controls: {
-      mode: ["radio", "mode", ["train", "eval"]], rate: ["slide", "rate p", [0, 0.95, 0.05]], seed: ["slide", "seed", [...seeds, 1]],
-      sampler: ["radio", "sampler", ["mask A", "mask B"]],
+      mode: ["radio", "mode", TRAIN, ["train", "eval"]], rate: ["slide", "rate p", 0.5, [0, 0.95, 0.05]],
+      seed: ["slide", "seed", seeds[0], [...seeds, 1]], sampler: ["radio", "sampler", 0, ["mask A", "mask B"]],
     },
-    state: {mode: TRAIN, rate: 0.5, seed: 123, sampler: 0}, draw, letters: 190,
-  });
-}
-
-export default {render};
+    draw, letters: 190,
+  };
+});

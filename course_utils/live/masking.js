@@ -1,5 +1,5 @@
 // Chapter 3: a causal mask, on or off, before or after softmax, renormalised or not, and what it lets through.
-import {corner, DEPENDS, dot, figure, fit, fixed, range, roomy, softmax, sum} from "./base.js";
+import {DEPENDENCIES, DEPENDS, dot, figure, fixed, range, softmax, sum} from "./base.js";
 
 const ROUNDING = 1e-12, NUDGE = 1.01;
 const BEFORE = 0, AFTER = 1;
@@ -26,18 +26,14 @@ export function dependencies({queries, keys, values}, settings) {
   return range(queries.length).map(output => columns.map(column => column[output]));
 }
 
-export function render({model, el}) {
-  const names = model.get("names"), projected = {queries: model.get("queries"), keys: model.get("keys"), values: model.get("values")};
-
+export default figure(({names, queries, keys, values}) => {
   function draw(page, state, at) {
-    const weights = causal(projected.queries, projected.keys, state), depends = dependencies(projected, state);
+    const weights = causal(queries, keys, state), depends = dependencies({queries, keys, values}, state);
     const hidden = (row, column) => state.mask && column > row;
-    const layout = fit(2, names, names, page.width, roomy(page.width), 44);
-    page.map("weights", ...corner(layout, 0), layout.cell, weights, {names, keys: names, title: "weights", hidden, at});
-    page.map("depends", ...corner(layout, 1), layout.cell, depends, {
-      names, keys: names, title: "dependency matrix", colour: DEPENDS, text: value => value ? "yes" : "·", sums: false, at, axes: ["output of", "input of"],
-    });
-    page.scale(24, page.height + 4);
+    page.maps([
+      {key: "weights", values: weights, title: "weights", hidden},
+      {key: "depends", values: depends, colour: DEPENDS, text: value => value ? "yes" : "·", ...DEPENDENCIES},
+    ], {names, at});
     if (!at) return say(weights, depends, state);
     const {map, row, column} = at;
     if (map === "weights") return `Query "${names[row]}", key "${names[column]}": ${hidden(row, column) ? "masked, " : ""}weight ${fixed(weights[row][column], 4)}.`;
@@ -45,11 +41,14 @@ export function render({model, el}) {
     return `Output of "${names[row]}" ${depends[row][column] ? "depends" : "does not depend"} on input "${names[column]}"${leak}.`;
   }
 
-  figure(el, {
-    controls: {mask: ["check", "mask on"], when: ["radio", "masked", ["before softmax", "after softmax"]], renormalised: ["check", "renormalise"]},
-    state: {mask: true, when: BEFORE, renormalised: false}, draw, letters: 160,
-  });
-}
+  return {
+    controls: {
+      mask: ["check", "mask on", true], when: ["radio", "masked", BEFORE, ["before softmax", "after softmax"]],
+      renormalised: ["check", "renormalise", false],
+    },
+    draw, letters: 160,
+  };
+});
 
 function say(weights, depends, {mask, when}) {
   const sums = weights.map(sum), whole = sums.every(total => Math.abs(total - 1) < 1e-6);
@@ -58,5 +57,3 @@ function say(weights, depends, {mask, when}) {
     + (whole ? "Every row sums to 1" : `The rows sum to ${fixed(Math.min(...sums))} to ${fixed(Math.max(...sums))}`)
     + (leaks ? `; ${leaks} cells above the diagonal say yes: outputs depend on later tokens.` : "; no output depends on a later token.");
 }
-
-export default {render};

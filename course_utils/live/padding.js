@@ -1,5 +1,5 @@
 // Chapter 6: padding among the keys, hidden from every query in three ways or in none, until no key is left.
-import {corner, figure, fit, fixed, most, roomy, softmax, sum} from "./base.js";
+import {figure, fixed, most, softmax, sum} from "./base.js";
 
 const [NONE, BILLION, INFINITY, SAFE] = [0, 1, 2, 3], WAYS = ["no mask", "−10⁹", "−∞", "−∞, then 0"];
 const PADDING = "(padding)";
@@ -12,16 +12,11 @@ export function padded(scores, length, mask) {
   });
 }
 
-export function render({model, el}) {
-  const names = model.get("names"), words = model.get("keys"), scores = model.get("scores");
-
+export default figure(({names, keys: words, scores}) => {
   function draw(page, {length, mask}, at) {
     const weights = padded(scores, length, mask), keys = words.map((word, key) => key < length ? word : PADDING);
     const hidden = (row, column) => column >= length && weights[row][column] === 0;
-    const layout = fit(1, names, [...words.slice(1), PADDING], page.width, roomy(page.width), 46);
-    page.map("weights", ...corner(layout, 0), layout.cell, weights, {names, keys, title: "weights", hidden, at});
-    page.height = layout.high;
-    page.scale(24, page.height + 4);
+    page.maps([{key: "weights", values: weights, title: "weights"}], {names, keys, widest: [...words.slice(1), PADDING], hidden, at});
     if (!at) return say(weights, length, mask);
     const {row, column} = at, masked = column >= length && mask !== NONE ? "masked, " : "";
     return `Query "${names[row]}", key "${keys[column]}": ${masked}weight ${fixed(weights[row][column], 4)}.`;
@@ -38,10 +33,10 @@ export function render({model, el}) {
     return mask === INFINITY ? "No word is left: softmax of nothing but −∞ is nan." : "No word is left: all weights are 0, so nothing is read.";
   }
 
-  figure(el, {
-    controls: {length: ["slide", "words that answer", [0, words.length, 1]], mask: ["radio", "hidden by", WAYS]},
-    state: {length: Math.max(1, words.length - 2), mask: NONE}, draw, letters: 110,
-  });
-}
-
-export default {render};
+  return {
+    controls: {
+      length: ["slide", "words that answer", Math.max(1, words.length - 2), [0, words.length, 1]], mask: ["radio", "hidden by", NONE, WAYS],
+    },
+    draw, letters: 110,
+  };
+});

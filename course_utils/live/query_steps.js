@@ -11,8 +11,8 @@ export function attend(query, inputs) {
   return {scores, weights, mixed, context: query.map((_, number) => sum(mixed.map(row => row[number])))};
 }
 
-export function render({model, el}) {
-  const names = model.get("names"), original = model.get("inputs"), size = names.length, width = original[0].length;
+export default figure(({names, inputs: original}) => {
+  const size = names.length, width = original[0].length;
   const reach = 2 * Math.max(1, reachOf(original)), left = longest(names) + 10, tall = TOP + ROW * (size + 1) + 8;
 
   // Three blocks side by side; one that does not fit goes below, with the names again.
@@ -33,15 +33,11 @@ export function render({model, el}) {
     const {bar, spots, below, place} = layout(page.width), [input, score, mix] = spots, after = score.x + bar;
     const pick = row => page.change({query: row});
     const edit = (row, column, value) => page.change({inputs: inputs.map((line, r) => line.map((old, c) => r === row && c === column ? value : old))});
-    const heading = ({y}, x, title, more) => {
-      page.words(title, x, y + 9, title, {bold: true});
-      page.words(`${title} below`, x, y + 26, more, {size: 11});
-    };
     for (const {x, top} of spots.slice(0, step + 1)) {
       if (x === left) names.forEach((name, row) => page.words(`name ${top} ${row}`, left - 6, top + ROW * (row + 0.5), short(name), {anchor: "end", bold: row === query, press: () => pick(row)}));
     }
-    heading(input, left, "embedding", "drag a number");
-    heading(score, score.x, "score ω", bar === BARS ? `with “${short(names[query])}”` : "");
+    page.heading(left, input.y, "embedding", "drag a number");
+    page.heading(score.x, score.y, "score ω", bar === BARS ? `with “${short(names[query])}”` : "");
     const colour = signedColour(reachOf(inputs)), mixedColour = signedColour(reachOf(mixed)), largest = Math.max(...scores.map(Math.abs));
     inputs.forEach((vector, row) => {
       vector.forEach((value, column) => {
@@ -56,12 +52,12 @@ export function render({model, el}) {
     page.mark("asks", left - 1, TOP + ROW * query - 1, width * CELL, ROW);
     page.board("scores", score.x, score.top, bar, ROW, size, 1, "scores", row => ({part: "score", row}), pick);
     if (step > 0) {
-      heading(score, after, "weight α", "softmax");
+      page.heading(after, score.y, "weight α", "softmax");
       page.words("total", after, score.top + ROW * (size + 0.6), `sum ${fixed(sum(weights))}`, {bold: true});
       page.board("weights", after, score.top, bar, ROW, size, 1, "weights", row => ({part: "weight", row}), pick);
     }
     if (step > 1) {
-      heading(mix, mix.x, "weight · value", "added up: z");
+      page.heading(mix.x, mix.y, "weight · value", "added up: z");
       mixed.forEach((values, row) => values.forEach((value, column) => page.cell(`mixed ${row} ${column}`, mix.x + column * CELL, mix.top + row * ROW, CELL, ROW, mixedColour(value), fixed(value))));
       page.line("added", `M${mix.x} ${mix.top + ROW * size + 3}h${width * CELL}`);
       context.forEach((value, column) => page.words(`context ${column}`, mix.x + (column + 0.5) * CELL, mix.top + ROW * (size + 0.6), fixed(value), {anchor: "middle", bold: true}));
@@ -86,11 +82,11 @@ export function render({model, el}) {
   }
 
   const steps = ["1 scores", "2 weights", "3 context vector"];
-  figure(el, {
-    controls: {query: ["select", "query", places(names)], step: ["radio", "show", steps]},
-    state: {query: Math.min(1, size - 1), step: 2, inputs: original}, draw, letters: 240,
-  });
-}
+  return {
+    controls: {query: ["select", "query", Math.min(1, size - 1), places(names)], step: ["radio", "show", 2, steps]},
+    more: {inputs: original}, draw, letters: 240,
+  };
+});
 
 // A number that is dragged up and down, or changed with arrow keys.
 function slider(page, key, x, y, width, height, name, value, [low, high], change, at) {
@@ -120,12 +116,6 @@ function slider(page, key, x, y, width, height, name, value, [low, high], change
   });
 }
 
-function arrow(page, key, [x, y], [toX, toY], look = {}) {
-  const length = Math.hypot(toX - x, toY - y), head = Math.min(7, length / 2), [u, v] = [(toX - x) / (length || 1), (toY - y) / (length || 1)];
-  const corner = side => `${toX - head * u + side * head * 0.5 * v} ${toY - head * v - side * head * 0.5 * u}`;
-  page.line(key, `M${x} ${y}L${toX} ${toY}M${corner(1)}L${toX} ${toY}L${corner(-1)}`, look);
-}
-
 function bars(page, key, x, y, value, longestValue, room, colour) {
   const length = Math.max(1, Math.abs(value) / (longestValue || 1) * (room - 52));
   page.box(key, x, y + 5, length, ROW - 10, value < 0 ? "transparent" : colour, "currentColor");
@@ -138,11 +128,10 @@ function angles(page, {x, y, wide, high}, inputs, query, {scores}, shown, names)
   const aside = inputs.map((vector, row) => Math.sqrt(Math.max(0, dot(vector, vector) - along[row] ** 2)));
   const low = Math.min(0, ...along), scale = Math.min((wide - 20) / (Math.max(...along, length) - low || 1), (high - 96) / (Math.max(...aside) || 1));
   const at = (a, b) => [x + 6 + (a - low) * scale, y + high - 44 - b * scale];
-  page.words("arrows", x, y + 9, "as arrows", {bold: true});
-  page.words("arrows below", x, y + 26, "true lengths and angles to the query", {size: 11});
+  page.heading(x, y, "as arrows", "true lengths and angles to the query");
   inputs.forEach((_, row) => {
     const look = row === query ? {width: 3, colour: MARK} : row === shown ? {width: 2.5} : {width: 1.2, colour: "#8a8f98"};
-    arrow(page, `arrow ${row}`, at(0, 0), at(along[row], aside[row]), look);
+    page.arrow(`arrow ${row}`, at(0, 0), at(along[row], aside[row]), look);
   });
   page.line("shadow", `M${at(along[shown], aside[shown]).join(" ")}L${at(along[shown], 0).join(" ")}`, {dash: "4 3"});
   const [from] = at(0, 0), [to, ground] = at(along[shown], 0);
@@ -158,10 +147,9 @@ function tips(page, {x, y, wide, high}, inputs, query, {mixed, context}, shown, 
   const [lows, highs] = [Math.min, Math.max].map(end => [0, 1].map(k => end(0, ...ends.map(point => point[k]))));
   const scale = Math.min((wide - 20) / (highs[0] - lows[0] || 1), (high - 92) / (highs[1] - lows[1] || 1));
   const at = ([a, b]) => [x + 6 + (a - lows[0]) * scale, y + high - 40 - (b - lows[1]) * scale];
-  page.words("arrows", x, y + 9, "as arrows, tip to tail", {bold: true});
-  page.words("arrows below", x, y + 26, "→ number 1, ↑ number 2", {size: 11});
-  mixed.forEach((_, row) => arrow(page, `arrow ${row}`, at(ends[row]), at(ends[row + 1]), row === shown ? {width: 3} : {width: 1.5, colour: "#8a8f98"}));
-  arrow(page, "context arrow", at([0, 0]), at(ends.at(-1)), {width: 3, colour: MARK});
+  page.heading(x, y, "as arrows, tip to tail", "→ number 1, ↑ number 2");
+  mixed.forEach((_, row) => page.arrow(`arrow ${row}`, at(ends[row]), at(ends[row + 1]), row === shown ? {width: 3} : {width: 1.5, colour: "#8a8f98"}));
+  page.arrow("context arrow", at([0, 0]), at(ends.at(-1)), {width: 3, colour: MARK});
   page.words("shadow text", x, y + high - 22, `bold: weight · “${short(names[shown])}”`, {size: 11});
   page.words("shadow times", x, y + high - 7, `long: the context vector, ${list(context.slice(0, 2))}`, {size: 11});
 }
@@ -182,5 +170,3 @@ function say(names, query, step, {scores, weights, context}) {
   if (step > 1) said += ` The context vector is ${list(context)}.`;
   return said;
 }
-
-export default {render};

@@ -4,19 +4,16 @@ import {figure, fixed, MARK, range, sum} from "./base.js";
 const FIELD = 160, TOP = 40, BELOW = 24, FARTHEST = 40;
 const QUERY = MARK, KEY = "#0072b2";
 
-export function render({model, el}) {
-  const query = model.get("query"), key = model.get("key"), frequencies = model.get("frequencies"), pairs = frequencies.length;
-  const pairOf = (vector, k) => [vector[k], vector[k + pairs]];
+export default figure(({query, key, frequencies}) => {
+  const pairs = frequencies.length, pairOf = (vector, k) => [vector[k], vector[k + pairs]];
   const turned = ([first, second], angle) => [first * Math.cos(angle) - second * Math.sin(angle), second * Math.cos(angle) + first * Math.sin(angle)];
   const longestArrow = Math.max(...range(pairs).flatMap(k => [Math.hypot(...pairOf(query, k)), Math.hypot(...pairOf(key, k))])) || 1;
 
   // An arrow from the middle of a field, and its letter behind the tip.
   function arrow(page, name, letter, [first, second], x, y, radius, colour) {
-    const scale = radius / longestArrow, [dx, dy] = [first * scale, -second * scale], length = Math.hypot(dx, dy) || 1;
-    const [ux, uy] = [dx / length, dy / length], head = Math.min(7, length / 2), tip = [x + dx, y + dy];
-    const barb = side => `M${tip[0]} ${tip[1]}L${tip[0] - head * (ux - side * uy / 2)} ${tip[1] - head * (uy + side * ux / 2)}`;
-    page.line(name, `M${x} ${y}L${tip[0]} ${tip[1]}${barb(1)}${barb(-1)}`, {width: 2.5, colour});
-    page.words(`${name} letter`, tip[0] + 8 * ux, tip[1] + 8 * uy, letter, {anchor: "middle", size: 11, bold: true});
+    const scale = radius / longestArrow, [dx, dy] = [first * scale, -second * scale], behind = 1 + 8 / (Math.hypot(dx, dy) || 1);
+    page.arrow(name, [x, y], [x + dx, y + dy], {width: 2.5, colour});
+    page.words(`${name} letter`, x + behind * dx, y + behind * dy, letter, {anchor: "middle", size: 11, bold: true});
   }
 
   function draw(page, {m, n}, at) {
@@ -25,8 +22,7 @@ export function render({model, el}) {
     const across = Math.max(1, Math.min(pairs, Math.floor(page.width / FIELD))), lines = Math.ceil(pairs / across), high = TOP + FIELD + BELOW, radius = FIELD / 2 - 14;
     range(pairs).forEach(k => {
       const x = k % across * FIELD + FIELD / 2, top = Math.floor(k / across) * high, y = top + TOP + FIELD / 2;
-      page.words(`pair ${k}`, x, top + 10, `pair ${k}`, {anchor: "middle", bold: true});
-      page.words(`speed ${k}`, x, top + 27, `${fixed(frequencies[k], 3)} a position`, {anchor: "middle", size: 11});
+      page.heading(x, top, `pair ${k}`, `${fixed(frequencies[k], 3)} a position`, {anchor: "middle"});
       page.line(`circle ${k}`, `M${x - radius} ${y}a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0 ${-2 * radius} 0`, {colour: "#8a8f98", layer: 0});
       arrow(page, `query ${k}`, "q", queries[k], x, y, radius, QUERY);
       arrow(page, `key ${k}`, "k", keys[k], x, y, radius, KEY);
@@ -41,8 +37,6 @@ export function render({model, el}) {
     return `Query at ${m}, key at ${n}: distance ${m - n}, score ${fixed(score, 4)}. Any other two positions at this distance give the same.`;
   }
 
-  const slide = label => ["slide", label, [0, FARTHEST, 1]];
-  figure(el, {controls: {m: slide("position of the query"), n: slide("position of the key")}, state: {m: 7, n: 3}, draw, letters: 110});
-}
-
-export default {render};
+  const slide = (label, first) => ["slide", label, first, [0, FARTHEST, 1]];
+  return {controls: {m: slide("position of the query", 7), n: slide("position of the key", 3)}, draw, letters: 110};
+});

@@ -4,8 +4,8 @@ import {dot, figure, fixed, longest, most, places, range, reachOf, short, signed
 const CELL = 36, ROW = 22, TOP = 36, NUMBER = 52;
 const GREY = [138, 143, 152];
 
-export function render({model, el}) {
-  const names = model.get("names"), query = model.get("query"), keys = model.get("keys"), most_d = query.length, size = names.length;
+export default figure(({names, query, keys}) => {
+  const most_d = query.length, size = names.length;
   const products = keys.map(key => key.map((value, place) => value * query[place]));
   const subtotals = products.map(row => { let total = 0; return row.map(value => total += value); });
   const reach = reachOf(subtotals) || 1, left = longest(names) + 10;
@@ -15,10 +15,7 @@ export function render({model, el}) {
     const weights = softmax(divided), column = Math.floor((page.width - left) / 3), bar = column - NUMBER - 4;
     const by = [scaled ? "√d_k" : "", temperature !== 1 ? fixed(temperature, 1) : ""].filter(Boolean).join(" and ");
     const headings = [["score q · k", `d_k = ${d_k}`], ["to softmax", by ? `divided by ${by}` : "the score"], ["weight", `sum ${fixed(sum(weights))}`]];
-    headings.forEach(([title, below], place) => {
-      page.words(title, left + place * column, 9, title, {bold: true});
-      page.words(`${title} below`, left + place * column, 25, below, {size: 11});
-    });
+    headings.forEach(([title, below], place) => page.heading(left + place * column, 0, title, below));
     names.forEach((name, row) => {
       const y = TOP + ROW * row, middle = y + ROW / 2;
       page.words(`name ${row}`, left - 6, middle, short(name), {anchor: "end", bold: row === opened, press: () => page.change({opened: row})});
@@ -51,13 +48,11 @@ export function render({model, el}) {
       + `The score of "${names[opened]}" is the sum of ${d_k} products, ${fixed(scores[opened])}.`;
   }
 
-  figure(el, {
+  return {
     controls: {
-      d_k: ["slide", "d_k", [1, most_d, 1]], scaled: ["check", "divide by √d_k"], temperature: ["slide", "temperature", [0.1, 4, 0.1]],
-      opened: ["select", "open the score of", places(names)],
+      d_k: ["slide", "d_k", most_d, [1, most_d, 1]], scaled: ["check", "divide by √d_k", true],
+      temperature: ["slide", "temperature", 1, [0.1, 4, 0.1]], opened: ["select", "open the score of", 0, places(names)],
     },
-    state: {d_k: most_d, scaled: true, temperature: 1, opened: 0}, draw, letters: 230,
-  });
-}
-
-export default {render};
+    draw, letters: 230,
+  };
+});

@@ -34,9 +34,8 @@ export function walk(x, heads, right) {
   return [[start], viewed, split, scores, merged(context)];
 }
 
-export function render({model, el}) {
-  const names = model.get("names"), x = model.get("x"), heads = model.get("heads"), size = x.length, width = x[0].length;
-  const label = longest(names) + 26;
+export default figure(({names, x, heads}) => {
+  const size = x.length, width = x[0].length, label = longest(names) + 26;
 
   function draw(page, {step, token, number, head}, at) {
     const changed = x.map((row, t) => row.map((value, place) => t === token && place === number - 1 ? value + CHANGE : value));
@@ -48,8 +47,7 @@ export function render({model, el}) {
     const tall = Math.max(...STEPS.map((_, place) => height(place, cell, room)));
     ways.forEach(({stage, moved}, way) => {
       const [left, top] = beside ? [way * (room + 20), 0] : [0, way * (tall + 8)];
-      page.words(`title ${way}`, left, top + 9, way ? "with view alone: the mistake" : "with view and transpose", {bold: true});
-      page.words(`call ${way}`, left, top + 27, CALLS[step][way], {size: 11});
+      page.heading(left, top, way ? "with view alone: the mistake" : "with view and transpose", CALLS[step][way]);
       stage.forEach((block, b) => add(page, `${way} ${b}`, block, {way, b, left, top: top + TOP, cell, room, step, head, at, stage, moved}));
     });
     page.height = beside ? tall : 2 * tall + 8;
@@ -109,13 +107,12 @@ export function render({model, el}) {
     return `${what}: ${counts[0]} numbers with transpose, ${counts[1]} without.${early}`;
   }
 
-  figure(el, {
+  return {
     controls: {
-      step: ["radio", "step", STEPS], token: ["select", "follow a number of", places(names)], number: ["slide", "which number", [1, width, 1]],
-      head: ["select", "head", places(range(heads).map(place => `${place}`), "all")],
+      step: ["radio", "step", 2, STEPS], token: ["select", "follow a number of", Math.min(2, size - 1), places(names)],
+      number: ["slide", "which number", 1, [1, width, 1]],
+      head: ["select", "head", -1, places(range(heads).map(place => `${place}`), "all")],
     },
-    state: {step: 2, token: Math.min(2, size - 1), number: 1, head: -1}, draw, letters: 240,
-  });
-}
-
-export default {render};
+    draw, letters: 240,
+  };
+});

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from course_utils import pictures
 from course_utils.live.base import Figure
-from course_utils.live.inputs import check_vectors
+from course_utils.live.inputs import check_count, check_vectors
 from course_utils.validation import check_heads
 
 MOST_TOKENS, MOST_NUMBERS, MOST_HEADS = 8, 16, 8  # heads have a colour each
@@ -27,10 +27,7 @@ def show_shape_walk(x: ArrayLike, num_heads: int, tokens: Sequence[str]) -> None
 def shape_walk_figure(x, num_heads, tokens):
     """The Figure that show_shape_walk shows."""
     x = check_vectors("x", x, tokens, MOST_NUMBERS)
-    if len(x) > MOST_TOKENS:
-        raise ValueError(
-            f"This figure has room for {MOST_TOKENS} tokens, not {len(x)}: pass x[:{MOST_TOKENS}] and their names."
-        )
+    check_count(len(tokens), MOST_TOKENS)
     check_heads(x.shape[1], num_heads)
     if num_heads > MOST_HEADS:
         raise ValueError(

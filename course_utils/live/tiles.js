@@ -20,9 +20,8 @@ function merged(before, tile, forgotten) {
   return {largest, factors, total: both(before.total, tile.total), mixed: before.mixed.map((number, k) => both(number, tile.mixed[k]))};
 }
 
-export function render({model, el}) {
-  const names = model.get("names"), scores = model.get("scores"), values = model.get("values"), size = names.length;
-  const left = longest([...names, ...LINES]) + 10, whole = list(output(piece(scores, values)));
+export default figure(({names, scores, values, size: atFirst}) => {
+  const size = names.length, left = longest([...names, ...LINES]) + 10, whole = list(output(piece(scores, values)));
 
   function draw(page, {tile, length, forgotten}, at) {
     const count = Math.ceil(size / length), last = Math.min(tile, count) - 1;
@@ -61,12 +60,11 @@ export function render({model, el}) {
     return `Tile ${last + 1} of ${count}: what was before counts ${fixed(after.factors[0])} times, the tile ${fixed(after.factors[1])} times.${done}`;
   }
 
-  figure(el, {
+  return {
     controls: {
-      tile: ["slide", "tile", [1, size, 1]], length: ["slide", "keys in a tile", [1, size, 1]], forgotten: ["check", "forget to rescale"],
+      tile: ["slide", "tile", 1, [1, size, 1]], length: ["slide", "keys in a tile", atFirst, [1, size, 1]],
+      forgotten: ["check", "forget to rescale", false],
     },
-    state: {tile: 1, length: model.get("size"), forgotten: false}, draw, letters: 160,
-  });
-}
-
-export default {render};
+    draw, letters: 160,
+  };
+});

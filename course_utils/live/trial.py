@@ -10,6 +10,18 @@ WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 WORDS = {"style": {"description_width": "initial"}, "layout": {"width": "auto"}}
 
 
+def ask_for_sentence(sentence, figure_of):
+    """Show what figure_of(sentence) makes, as `show` does, with a box to type another sentence."""
+    box = widgets.Text(sentence, description="your sentence", continuous_update=False, **WORDS)
+
+    def figure():
+        made = figure_of(box.value)
+        made.about += " Run this cell to type a sentence of your own."
+        return made
+
+    show([box], figure)
+
+
 def show(controls, figure):
     """Show controls, a list of widgets, and below them what figure() makes: a Figure, or a sentence.
 

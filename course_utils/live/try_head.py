@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import ipywidgets as widgets
 import numpy as np
 
 from course_utils import pictures
@@ -16,8 +15,7 @@ def try_head(weights_of: Callable, sentence: str) -> None:
     weights_of(words), for a list of T words, gives weights (T, T), or (T,) for a single query. Head and words for which
     it cannot be run are refused in a sentence.
     """
-    box = widgets.Text(sentence, description="your sentence", continuous_update=False, **trial.WORDS)
-    trial.show([box], lambda: head_figure(weights_of, box.value.split()))
+    trial.ask_for_sentence(sentence, lambda typed: head_figure(weights_of, typed.split()))
 
 
 def head_figure(weights_of, words):
@@ -31,6 +29,4 @@ def head_figure(weights_of, words):
         ) from missing
     except Exception as error:  # whatever a learner's code does
         raise ValueError(f"Nothing to show yet: fill in the exercise. ({type(error).__name__}: {error})") from error
-    made = attention_figure(np.atleast_2d(weights), ["your query"] if weights.ndim == 1 else words, key_tokens=words)
-    made.about += " Run this cell to type a sentence of your own."
-    return made
+    return attention_figure(np.atleast_2d(weights), ["your query"] if weights.ndim == 1 else words, key_tokens=words)

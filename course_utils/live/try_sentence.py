@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-import ipywidgets as widgets
-
 from course_utils.live import trial
 from course_utils.live.all_heads import all_heads_figure
 
@@ -13,15 +11,12 @@ def try_sentence(heads_of: Callable, sentence: str) -> None:
 
     heads_of(sentence) gives weights (num_layers, num_heads, T, T) and T tokens, T up to 44.
     """
-    box = widgets.Text(sentence, description="your sentence", continuous_update=False, **trial.WORDS)
 
-    def figure():
+    def figure(typed):
         try:
-            weights, tokens = heads_of(box.value)
+            weights, tokens = heads_of(typed)
         except Exception as error:  # whatever a model makes of a sentence
             raise ValueError(f"The model stopped with {type(error).__name__}: {error}") from error
-        made = all_heads_figure(weights, tokens)
-        made.about += " Run this cell to type a sentence of your own."
-        return made
+        return all_heads_figure(weights, tokens)
 
-    trial.show([box], figure)
+    trial.ask_for_sentence(sentence, figure)
