@@ -191,7 +191,8 @@ check("3.1", my_running_average)
 
 # %% name="share"
 letters = ["<s>", "a", "b", "a", "a", "c"]
-causal = torch.tril(torch.ones(6, 6)) / torch.arange(1, 7).view(6, 1)  # (6, 6): equal scores, masked
+# equal scores, masked: (6, 6)
+causal = torch.tril(torch.ones(6, 6)) / torch.arange(1, 7).view(6, 1)
 is_a = torch.tensor([float(letter == "a") for letter in letters])
 is_start = torch.tensor([float(letter == "<s>") for letter in letters])
 for letter, share, count in zip(letters, causal @ is_a, 1 / (causal @ is_start)):
@@ -486,7 +487,8 @@ torch.manual_seed(123)
 sentences = [torch.rand(6, 3) for _ in range(20)]
 for diagonal in [1, 2]:
     tables = [influences(lambda x: causal_context(x, diagonal), sentence) for sentence in sentences]
-    print(f"diagonal={diagonal}: leaks in {sum(bool((table.triu(1) > 0).any()) for table in tables)} of 20")
+    leaks = sum(bool((table.triu(1) > 0).any()) for table in tables)
+    print(f"diagonal={diagonal}: leaks in {leaks} of 20")
 
 # %% [markdown]
 # With `diagonal=2` every row sums to 1 and nothing fails, and yet each word sees the very word it has to predict, in

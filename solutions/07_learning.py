@@ -62,7 +62,7 @@ T = first + repeated
 
 
 def repeats(count):
-    """Random sequences that end with a repeat, (count, T), and where it was copied from, (count, 1)."""
+    """Sequences that end with a repeat, (count, T), and where it was copied from, (count, 1)."""
     tokens = torch.randint(vocabulary, (count, first))
     start = torch.randint(first - repeated + 1, (count, 1))  # 0 to 4
     repeat = tokens.gather(1, start + torch.arange(repeated))  # (count, repeated)
@@ -164,14 +164,16 @@ check("7.1", my_next_token_losses)
 
 # %% name="model"
 class AttentionOnly(nn.Module):
-    """Scores for the next token: from tokens (B, T) to (B, T, vocabulary). Each layer adds to its input."""
+    """Tokens (B, T) to scores for the next, (B, T, vocabulary). Layers add to their input."""
 
-    def __init__(self, vocabulary, context_length, num_layers=2, num_heads=1, dropout=0.0, width=64):
+    def __init__(
+        self, vocabulary, context_length, num_layers=2, num_heads=1, dropout=0.0, width=64
+    ):
         super().__init__()
         self.token_vectors = nn.Embedding(vocabulary, width)
         self.position_vectors = nn.Embedding(context_length, width)
         for table in [self.token_vectors, self.position_vectors]:
-            nn.init.normal_(table.weight, std=0.3)  # the usual 1.0 would drown what the layers add at first
+            nn.init.normal_(table.weight, std=0.3)  # 1.0 would drown what the layers add at first
         self.layers = nn.ModuleList(
             MultiHeadAttention(width, width, context_length, dropout, num_heads)
             for _ in range(num_layers)
@@ -211,7 +213,7 @@ def next_token_losses(model, tokens):
 
 # %% name="parts"
 def parts(losses):
-    """The mean loss on the random part and on the part that can be known, from losses (..., T - 1)."""
+    """The mean of losses (..., T - 1) on the random part and on the part that can be known."""
     return losses[..., :first - 1].mean().item(), losses[..., first:].mean().item()
 
 
@@ -261,14 +263,15 @@ history = train(model, batches)
 
 # %% name="training-curves" shows="Losses over 250 steps. Both parts start just above ln 100. The repeat sinks slowly for 80 steps, falls steeply to about 1 at step 120, and ends near 0.3. The random part rises a little above the line at ln 100, most of all around step 120, and comes back to it."
 def curves(history):
-    """Names and numbers for a figure: both parts of the losses (steps, B, T - 1), averaged over 10 steps."""
+    """For a figure: both parts of the losses (steps, B, T - 1), averaged over 10 steps."""
     tens = history.view(-1, 10, *history.shape[1:])  # (steps / 10, 10, B, T - 1)
     random_part, repeat = zip(*map(parts, tens))
     return {"random part": random_part, "repeat": repeat, "ln 100": [math.log(100)] * len(tens)}
 
 
 pictures.show_curves(
-    curves(history), x=range(10, 251, 10), x_label="step", y_label="loss", title="Two layers, one head each",
+    curves(history), x=range(10, 251, 10), x_label="step", y_label="loss",
+    title="Two layers, one head each",
 )
 
 # %% [markdown]
@@ -289,7 +292,8 @@ def test(model, tokens=fresh):
 
 
 random_part, repeat = test(model)
-print(f"random part {random_part:.1f}, within 0.2 of the floor: {abs(random_part - math.log(100)) < 0.2}")
+above = random_part - math.log(100)
+print(f"random part {random_part:.1f}, within 0.2 of the floor: {abs(above) < 0.2}")
 print(f"repeat {repeat:.1f}, below 0.4: {repeat < 0.4}")
 
 # %% [markdown]
@@ -382,9 +386,10 @@ live.show_attention(weights[:, 0, 0], names, masked=future[:-1, :-1])
 
 # %% name="share"
 def share(weights, queries, positions):
-    """Per head, the mean weight of queries (n,) on positions (B, n), from weights (B, num_heads, T, T)."""
+    """Per head of weights (B, num_heads, T, T), the mean of queries (n,) on positions (B, n)."""
     rows = weights[:, :, queries]  # (B, num_heads, n, T)
-    positions = positions[:, None, :, None].expand(-1, rows.shape[1], -1, -1)  # (B, num_heads, n, 1)
+    # (B, n) -> (B, num_heads, n, 1)
+    positions = positions[:, None, :, None].expand(-1, rows.shape[1], -1, -1)
     return rows.gather(-1, positions).mean(dim=(0, 2, 3))  # (num_heads,)
 
 
@@ -412,9 +417,10 @@ print(f"layer 1, token after the earlier copy, above 0.9: {induction > 0.9}")
 
 # %% name="exercise-7-2"
 def my_previous_token_share(weights):
-    """The mean weight on the previous token, per head: (num_heads,) from weights (num_heads, T, T)."""
+    """The mean weight on the previous token: (num_heads,) from weights (num_heads, T, T)."""
     ### BEGIN SOLUTION
-    return weights.diagonal(offset=-1, dim1=-2, dim2=-1).mean(dim=-1)  # (num_heads, T - 1) -> (num_heads,)
+    left = weights.diagonal(offset=-1, dim1=-2, dim2=-1)  # (num_heads, T - 1)
+    return left.mean(dim=-1)  # (num_heads,)
     ### END SOLUTION
 
 # %% name="check-7-2"
@@ -489,7 +495,8 @@ print("repeat below 0.4:", test(two_heads)[1] < 0.4)
 # %% name="two-heads-curves" shows="Loss on the repeat over 250 steps for one head per layer and for two. Both fall off the cliff; the model with two heads does so 30 to 40 steps later. From step 200 on the curves lie nearly on each other."
 pictures.show_curves(
     {"one head": curves(history)["repeat"], "two heads": curves(history_two)["repeat"]},
-    x=range(10, 251, 10), x_label="step", y_label="loss", title="The repeat, with one head and with two",
+    x=range(10, 251, 10), x_label="step", y_label="loss",
+    title="The repeat, with one head and with two",
 )
 
 # %% [markdown]
@@ -542,7 +549,8 @@ print(f"random part {random_part:.1f}, below 0.1: {random_part < 0.1}")
 
 # %% name="cheat-curves" shows="Losses over 60 steps without a mask. The random part falls from ln 100 to almost 0 within 40 steps and stays there. The repeat falls, too, but only to about a half."
 pictures.show_curves(
-    curves(history_cheat), x=range(10, 61, 10), x_label="step", y_label="loss", title="Without the mask",
+    curves(history_cheat), x=range(10, 61, 10), x_label="step", y_label="loss",
+    title="Without the mask",
 )
 
 # %% [markdown]
@@ -640,8 +648,8 @@ print("".join(chr(number + ord("a")) for number in reverser(word).argmax(dim=-1)
 
 # %% name="reverser-picture" shows="Map of attention weights with eight rows, the letters of koobeton, and eight columns, the letters of notebook. Each row has one cell near 1; together they form the diagonal from the top right to the bottom left."
 pictures.show_weights(
-    reverser.attention.weights(*reverser.both(word))[0], list("koobeton"), key_tokens=list("notebook"),
-    title="The output asks, the word answers",
+    reverser.attention.weights(*reverser.both(word))[0], list("koobeton"),
+    key_tokens=list("notebook"), title="The output asks, the word answers",
 )
 
 # %% [markdown]
@@ -684,7 +692,8 @@ for dropout, learner in learners.items():
 # the rule.
 
 # %% name="repeat-small"
-print("repeat, fresh, above 3:", {dropout: test(learner)[1] > 3 for dropout, learner in learners.items()})
+above = {dropout: test(learner)[1] > 3 for dropout, learner in learners.items()}
+print("repeat, fresh, above 3:", above)
 
 # %% [markdown]
 # Indeed: neither of the two has found the rule. They cannot copy in fresh sequences.
@@ -697,7 +706,8 @@ print("repeat, fresh, above 3:", {dropout: test(learner)[1] > 3 for dropout, lea
 
 # %% name="rhyme"
 lines = [
-    "the malt\nthat lay in ", "the rat\nthat ate ", "the cat\nthat killed ", "the dog\nthat worried ",
+    "the malt\nthat lay in ", "the rat\nthat ate ", "the cat\nthat killed ",
+    "the dog\nthat worried ",
     "the cow with the crumpled horn\nthat tossed ", "the maiden all forlorn\nthat milked ",
     "the man all tattered and torn\nthat kissed ", "the priest all shaven and shorn\nthat married ",
     "the cock that crowed in the morn\nthat woke ", "the farmer sowing his corn\nthat kept ",
@@ -772,7 +782,8 @@ numbers = torch.tensor(encode(text))
 torch.manual_seed(123)
 starts = torch.randint(len(numbers) - context_length, (200, 16, 1))
 history = train(writer, numbers[starts + torch.arange(context_length + 1)])  # (200, 16, 33)
-print(f"loss at first {history[0].mean():.0f}, at last below 0.3: {bool(history[-20:].mean() < 0.3)}")
+print(f"loss at first {history[0].mean():.0f}")
+print("at last below 0.3:", bool(history[-20:].mean() < 0.3))
 
 # %% name="after-training"
 torch.manual_seed(123)

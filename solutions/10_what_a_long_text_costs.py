@@ -673,7 +673,8 @@ print("cache, numbers kept ", *(f"{2 * 64 * n:5}" for n in pairs), "(state: 4096
 
 # %% name="recall-picture" shows="Four curves over the number of keys, 8 to 512: the share of values found. Linear attention, each key written once, stays at 1 until 128 keys and falls to 0.33 at 512. The delta rule leaves 1 after 32 keys and falls to 0.12. Where every key was written twice, linear attention starts at about a half and falls to 0.08, while the delta rule runs nearly as before."
 pictures.show_curves(
-    {f"{way}, written {times} x": shares[times, way] for times in [1, 2] for way in ["linear", "delta"]},
+    {f"{way}, written {times} x": shares[times, way]
+     for times in [1, 2] for way in ["linear", "delta"]},
     x=pairs, x_label="keys", y_label="share found", doublings=True,
     title="What a state of 64 x 64 remembers",
 )

@@ -24,8 +24,10 @@ export function render({model, el}) {
   const names = model.get("names"), scores = model.get("scores"), values = model.get("values"), size = names.length;
   const left = longest([...names, ...LINES]) + 10, whole = list(output(piece(scores, values)));
 
+  const countOf = length => Math.ceil(size / length);
+
   function draw(page, {tile, length, forgotten}, at) {
-    const count = Math.ceil(size / length), last = Math.min(tile, count) - 1;
+    const count = countOf(length), last = Math.min(tile, count) - 1;
     const pieces = range(last + 1).map(place => [scores, values].map(all => all.slice(place * length, (place + 1) * length))).map(some => piece(...some));
     const before = pieces.slice(0, last).reduce((sofar, next) => merged(sofar, next, forgotten), NOTHING(values[0].length));
     const now = pieces[last], after = merged(before, now, forgotten);
@@ -63,7 +65,7 @@ export function render({model, el}) {
 
   figure(el, {
     controls: {
-      tile: ["slide", "tile", [1, size, 1]], length: ["slide", "keys in a tile", [1, size, 1]], forgotten: ["check", "forget to rescale"],
+      tile: ["slide", "tile", [1, ({length}) => countOf(length), 1]], length: ["slide", "keys in a tile", [1, size, 1]], forgotten: ["check", "forget to rescale"],
     },
     state: {tile: 1, length: model.get("size"), forgotten: false}, draw, letters: 160,
   });
