@@ -52,7 +52,8 @@ from course_utils.layer_drawing import show_layer
 
 # %% name="meaning"
 axes = ["animal", "hunts", "action", "feeling"]
-meaning = dict.fromkeys(["the", "because", "it", "was"], [0.0, 0.0, 0.0, 0.0])  # nothing by themselves
+# nothing by themselves:
+meaning = dict.fromkeys(["the", "because", "it", "was"], [0.0, 0.0, 0.0, 0.0])
 meaning |= dict.fromkeys(["cat", "fox"], [1.0, 1.0, 0.0, 0.0])  # an animal that hunts
 meaning |= dict.fromkeys(["mouse", "hen"], [1.0, -1.0, 0.0, 0.0])  # an animal that is hunted
 meaning |= dict.fromkeys(["chased", "slept"], [0.0, 0.0, 1.0, 0.0])
@@ -578,14 +579,15 @@ def last_context(sequence):
 
 
 def influence(function, sequence):
-    """How strongly each token of a sequence (T, 3) moves function(sequence), shape (3,). Result: (T,)."""
+    """How strongly each token of a sequence (T, 3) moves function(sequence) (3,): (T,)."""
     return jacobian(function, sequence).pow(2).sum(dim=(0, 2)).sqrt()
 
 # %% name="lengths"
 for copies in [1, 2, 4, 8]:
     sequence = inputs.repeat(copies, 1)  # (6 * copies, 3)
-    state, context_vector = (influence(function, sequence)[0] for function in (last_state, last_context))
-    print(f"{len(sequence):2} tokens: recurrent network {state:.1e}, attention {context_vector:.4f}")
+    state, context_vector = (influence(last, sequence)[0] for last in (last_state, last_context))
+    print(f"{len(sequence):2} tokens: recurrent network {state:.1e},"
+          f" attention {context_vector:.4f}")
 
 # %% [markdown]
 # In the recurrent network each step back costs about half, and over 47 steps the first word vanishes, 6.1e-15. (This is

@@ -131,7 +131,7 @@ for name, matrix in [("Query:", for_query), ("Key:", for_key), ("Value:", for_va
 
 # %% name="exercise-2-1"
 def my_matrices():
-    """W_query (5, d_k), W_key (5, d_k) and W_value (5, 1). Rows: female, male, thing, pronoun, age."""
+    """W_query (5, d_k), W_key (5, d_k), W_value (5, 1). Rows: female, male, thing, pronoun, age."""
     ### BEGIN SOLUTION
     W_query = torch.zeros(5, 3)
     W_query[:3] = 20.0 * torch.eye(3)  # ask for what you are, except for being a pronoun
@@ -666,7 +666,8 @@ class MySelfAttention(nn.Module):
 
     def forward(self, x):
         ### BEGIN SOLUTION
-        queries, keys, values = self.W_query(x), self.W_key(x), self.W_value(x)  # (B, T, d_k or d_out)
+        queries, keys = self.W_query(x), self.W_key(x)  # (B, T, d_k) each
+        values = self.W_value(x)  # (B, T, d_out)
         scores = queries @ keys.transpose(-2, -1)  # (B, T, d_k) @ (B, d_k, T) -> (B, T, T)
         weights = torch.softmax(scores / keys.shape[-1]**0.5, dim=-1)  # (B, T, T)
         return weights @ values  # (B, T, T) @ (B, T, d_out) -> (B, T, d_out)

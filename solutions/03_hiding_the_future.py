@@ -479,7 +479,8 @@ torch.manual_seed(123)
 sentences = [torch.rand(6, 3) for _ in range(20)]
 for diagonal in [1, 2]:
     tables = [influences(lambda x: causal_context(x, diagonal), sentence) for sentence in sentences]
-    print(f"diagonal={diagonal}: leaks in {sum(bool((table.triu(1) > 0).any()) for table in tables)} of 20")
+    leaks = sum(bool((table.triu(1) > 0).any()) for table in tables)
+    print(f"diagonal={diagonal}: leaks in {leaks} of 20")
 
 # %% [markdown]
 # With `diagonal=2` every row sums to 1 and nothing fails, and yet each word sees the very word it has to predict, in

@@ -256,7 +256,7 @@ for letter, share in zip("<s> a b a c b".split(), (handed > 0.5).double().mean(d
 
 # %% name="exercise-4-2"
 def my_heads():
-    """W_query (H, 5, d_k), W_key (H, 5, d_k) and W_value (H, 5, 1), for H heads. Rows: <s>, a, b, c, d."""
+    """W_query (H, 5, d_k), W_key (H, 5, d_k), W_value (H, 5, 1). Rows: <s>, a, b, c, d."""
     ### BEGIN SOLUTION
     W_query = 30.0 * torch.eye(5)
     W_query[:, 0] = 15.0
@@ -346,7 +346,7 @@ print("training:", dropout.training, "| changes nothing:",
 
 # %% name="exercise-4-3"
 class MyDropout(nn.Module):
-    """In training: a share p of x becomes 0, the rest is divided by 1 - p. In evaluation: x itself."""
+    """In training: a share p of x becomes 0, the rest is divided by 1 - p. Otherwise: x itself."""
 
     def __init__(self, p):
         super().__init__()
@@ -479,7 +479,7 @@ print(context.shape)
 # twice. Do two sentences of a batch keep to themselves? Does the order of words matter now? And a shorter sentence?
 
 # %% name="neighbours"
-mixed = torch.stack((inputs, inputs.flip(0)))  # (B, T, d_in): our sentence, and the six words backwards
+mixed = torch.stack((inputs, inputs.flip(0)))  # (B, T, d_in): the second is backwards
 print("our sentence is unchanged:", torch.allclose(causal(mixed)[0], context[0], atol=1e-6))
 turned_back = causal(mixed)[1].flip(0)  # "Your" first again
 print("order makes no difference:", torch.allclose(turned_back, context[0], atol=1e-6))

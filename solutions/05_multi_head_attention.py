@@ -98,7 +98,7 @@ print(placed("ba"))
 
 # %% name="exercise-5-1"
 def my_look_back():
-    """W_query (12, d_k), W_key (12, d_k) and W_value (12, 4). Rows: a, b, c, d, then positions 0 to 7."""
+    """W_query (12, d_k), W_key (12, d_k), W_value (12, 4). Rows: a, b, c, d, positions 0 to 7."""
     ### BEGIN SOLUTION
     W_query = torch.zeros(12, 8)
     W_query[5:, :7] = 30.0 * torch.eye(7)  # position 1 asks for 0, position 2 for 1, ...
@@ -169,8 +169,9 @@ pictures.show_weights(
 
 # %% name="learned-matrices"
 print(W_query[5:8].detach().round(decimals=1))  # of positions 1, 2, 3: yours?
-together = (W_query @ W_key.T)[4:, 4:].detach()  # (8, 8): query of a position against key of a position
-print("best key for positions 1 to 7:", [int(row[:t + 1].argmax()) for t, row in enumerate(together)][1:])
+together = (W_query @ W_key.T)[4:, 4:].detach()  # (8, 8): positions against positions
+best = [int(row[:t + 1].argmax()) for t, row in enumerate(together)]
+print("best key for positions 1 to 7:", best[1:])
 
 # %% [markdown]
 # The numbers look like nothing. Training found other axes than ours, turned and mixed. What it has in common with the
@@ -480,7 +481,8 @@ class MultiHeadAttention(nn.Module):
     def split(self, projected):
         """From one width for all heads, (B, T, d_out), to (B, num_heads, T, head_dim)."""
         *before, _ = projected.shape
-        apart = projected.view(*before, self.num_heads, self.head_dim)  # (B, T, num_heads, head_dim)
+        # (B, T, d_out) -> (B, T, num_heads, head_dim)
+        apart = projected.view(*before, self.num_heads, self.head_dim)
         return apart.transpose(-3, -2)  # (B, num_heads, T, head_dim)
 
     def merge(self, context):

@@ -82,7 +82,7 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 
 # %% name="masked-softmax"
 def masked_softmax(scores, hidden):
-    """Weights (..., T, S) whose rows sum to 1, or to 0 where all keys are hidden. hidden: True for those."""
+    """Weights (..., T, S): rows sum to 1, or to 0 where all keys are hidden (True)."""
     lowest = torch.finfo(scores.dtype).min  # finite, since a row of -inf alone would be nan
     weights = torch.softmax(scores.masked_fill(hidden, lowest), dim=-1)
     return weights.masked_fill(hidden, 0.0)
@@ -91,10 +91,10 @@ def masked_softmax(scores, hidden):
 class CrossAttention(nn.Module):
     """Multi-head attention over a sequence of its own or another: T tokens ask, S tokens answer.
 
-    query_input: (B, T, d_model). key_input and value_input: (B, S, d_model). Output: (B, T, d_model).
-    mask: True where a key is hidden, (T, S) or (B, T, S); a size that all share may be 1, so padding
-    is (B, 1, S). num_heads must divide d_model. dropout: as in CausalAttention, or None for no such
-    layer. bias: of all four linear layers.
+    query_input: (B, T, d_model). key_input and value_input: (B, S, d_model). Output: (B, T,
+    d_model). mask: True where a key is hidden, (T, S) or (B, T, S); a size that all share may be
+    1, so padding is (B, 1, S). num_heads must divide d_model. dropout: as in CausalAttention,
+    or None for no such layer. bias: of all four linear layers.
     """
 
     def __init__(self, d_model, num_heads, dropout=None, bias=True):
@@ -111,14 +111,15 @@ class CrossAttention(nn.Module):
         self.dropout = None if dropout is None else nn.Dropout(dropout)
 
     def split(self, linear, tokens, name):
-        """Tokens (B, T, d_model) through a linear layer and into heads: (B, num_heads, T, head_dim)."""
+        """Tokens (B, T, d_model), projected and split: (B, num_heads, T, head_dim)."""
         check_input(tokens, linear.in_features, linear.weight, name=name, width="d_model")
         return linear(tokens).unflatten(-1, (self.num_heads, self.head_dim)).transpose(-3, -2)
 
     def weights(self, query_input, key_input, mask=None):
-        """The weights of every head, (B, num_heads, T, S): rows sum to 1, or to 0 where no key is visible."""
-        queries = self.split(self.W_query, query_input, "query_input")  # (B, num_heads, T, head_dim)
-        keys = self.split(self.W_key, key_input, "key_input")  # (B, num_heads, S, head_dim)
+        """Weights (B, num_heads, T, S): rows sum to 1, or to 0 where no key is visible."""
+        # (B, num_heads, T, head_dim) and (B, num_heads, S, head_dim)
+        queries = self.split(self.W_query, query_input, "query_input")
+        keys = self.split(self.W_key, key_input, "key_input")
         check_pair(query_input, key_input)
         scores = queries @ keys.transpose(-2, -1) / self.head_dim**0.5  # (B, num_heads, T, S)
         if mask is None:
@@ -158,7 +159,8 @@ print(layer(asking, answering, answering).detach())  # (3, 4), (5, 4), (5, 4) ->
 
 # %% name="cross-picture" shows="Map of attention weights with three rows, Katze, jagte and Maus, and five columns, the, cat, chased, the and mouse. Each row has one bright cell of 0.93, at cat, chased and mouse; all others hold 0.02. Every row sums to 1.00."
 pictures.show_weights(
-    layer.weights(asking, answering), german, key_tokens=english, title="Three words ask, five answer",
+    layer.weights(asking, answering), german, key_tokens=english,
+    title="Three words ask, five answer",
 )
 
 # %% [markdown]
@@ -324,7 +326,8 @@ print(ours.shape)
 # %% name="second-way"
 parts = [(layer.W_query, asks), (layer.W_key, answers), (layer.W_value, answers)]
 queries, keys, values = (
-    linear(tokens).unflatten(-1, (3, 4)).transpose(1, 2) for linear, tokens in parts  # (2, 3, T or S, 4)
+    linear(tokens).unflatten(-1, (3, 4)).transpose(1, 2)  # (2, 3, T or S, 4)
+    for linear, tokens in parts
 )
 keep = ~padding[:, None, None, :]  # (2, 5) -> (2, 1, 1, 5): every head, every query
 context = F.scaled_dot_product_attention(queries, keys, values, attn_mask=keep)  # (2, 3, 3, 4)
@@ -414,7 +417,8 @@ check("6.2", my_keep_mask)
 class FusedMultiHeadAttention(MultiHeadAttention):
     """MultiHeadAttention by PyTorch's own kernels.
 
-    The fast ones store no (T, T) table of weights. In training with dropout, a CPU takes the slow one.
+    The fast ones store no (T, T) table of weights. In training with dropout, a CPU takes the
+    slow one.
     """
 
     def forward(self, x):
@@ -426,7 +430,9 @@ class FusedMultiHeadAttention(MultiHeadAttention):
         values = self.split(self.W_value(x))  # (B, num_heads, T, head_dim)
 
         rate = self.dropout.p if self.training else 0.0  # the kernel does not know whether we train
-        context = F.scaled_dot_product_attention(queries, keys, values, dropout_p=rate, is_causal=True)
+        context = F.scaled_dot_product_attention(
+            queries, keys, values, dropout_p=rate, is_causal=True
+        )
         return self.out_proj(self.merge(context))  # (B, T, d_out)
 
 # %% [markdown]
@@ -574,7 +580,8 @@ dtypes = [torch.float32, torch.bfloat16, torch.float16]
 for dtype in dtypes:
     rounded = scores.to(dtype)
     product = torch.tensor(300.0, dtype=dtype)**2
-    print(f"{str(dtype):15}", rounded.float(), torch.softmax(rounded.float(), dim=-1), f"{product:.0f}")
+    print(f"{str(dtype):15}", rounded.float(), f"300² = {product:.0f}")
+    print(" " * 15, torch.softmax(rounded.float(), dim=-1))
 
 # %% [markdown]
 # bfloat16 cannot tell 10.02 from 10.00: both get the weight 0.0957, and the third gets 0.1018 in place of 0.0996.
@@ -589,7 +596,8 @@ layer, x = CrossAttention(d_model=12, num_heads=3), torch.rand(2, 6, 12)
 exact = layer(x, x, x)
 with torch.autocast("cpu", torch.bfloat16):
     queries, output = layer.W_query(x), layer(x, x, x)
-print("parameters", layer.W_query.weight.dtype, "| queries", queries.dtype, "| output", output.dtype)
+print("parameters", layer.W_query.weight.dtype)
+print("queries", queries.dtype, "| output", output.dtype)
 print("at most 0.01 away:", bool((output.float() - exact).abs().max() < 0.01))
 
 # %% [markdown]
@@ -608,8 +616,8 @@ class CachedMultiHeadAttention(MultiHeadAttention):
 
     x: the n newest tokens, (B, n, d_in). cache: None at first, then what the last call returned.
     mask: hides more than the future does, as in CrossAttention; padding is (B, 1, T).
-    Returns the output for the new tokens, (B, n, d_out), and the cache: keys and values of all T tokens
-    so far, (B, num_heads, T, head_dim) each. T may be up to context_length.
+    Returns the output for the new tokens, (B, n, d_out), and the cache: keys and values of all T
+    tokens so far, (B, num_heads, T, head_dim) each. T may be up to context_length.
     """
 
     def forward(self, x, cache=None, mask=None):
@@ -624,7 +632,7 @@ class CachedMultiHeadAttention(MultiHeadAttention):
         check_room(num_new, num_tokens, len(self.mask))
 
         scores = queries @ keys.transpose(-2, -1) / self.head_dim**0.5  # (B, num_heads, n, T)
-        hidden = self.mask[num_tokens - num_new : num_tokens, :num_tokens]  # the rows of the new tokens
+        hidden = self.mask[num_tokens - num_new : num_tokens, :num_tokens]  # the new rows
         if mask is not None:
             check_mask(mask, scores)
             hidden = hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)
@@ -658,7 +666,7 @@ class TinyModel(nn.Module):
         start = 0 if caches[0] is None else caches[0][0].shape[-2]  # tokens read so far
         if padding is None:
             padding = torch.zeros(start + numbers.shape[-1], dtype=torch.bool)  # (T,)
-        positions = (~padding).cumsum(dim=-1)[..., start:] - 1  # (..., n): the first real token is at 0
+        positions = (~padding).cumsum(dim=-1)[..., start:] - 1  # (..., n): text begins at 0
         x = self.tokens(numbers) + self.positions(positions.clamp(min=0))  # (..., n, width)
         kept = []
         for layer, cache in zip(self.layers, caches):
@@ -674,7 +682,7 @@ class TinyModel(nn.Module):
 # %% name="generate"
 @torch.no_grad()
 def generate(model, numbers, count, cached, padding=None):
-    """The numbers (..., T) and count more, each the model's favourite. padding: (..., T), as above."""
+    """The numbers (..., T) and count more, each the model's favourite. padding: (..., T)."""
     caches, new = (None, None), numbers
     for _ in range(count):
         if cached:
@@ -707,7 +715,7 @@ for cached in [False, True]:
 # mask, which hides the padding's keys, and the positions, which begin at the first real token.
 
 # %% name="left-padding"
-prompts = torch.stack([start, F.pad(start[:8], (27, 0))])  # (2, 35): 27 times padding before "But they"
+prompts = torch.stack([start, F.pad(start[:8], (27, 0))])  # (2, 35): padding before "But they"
 padding = torch.arange(35) < torch.tensor([[0], [27]])  # (2, 35)
 alone = [generate(model, prompt, 40, cached=True)[-40:] for prompt in [start, start[:8]]]
 for name, given in [("with padding=", padding), ("without it", None)]:
@@ -748,7 +756,8 @@ def flops_of_next(model, T, cached):
 positions = [16, 32, 64, 128, 256, 512, 1024]
 work = {cached: [flops_of_next(model, T, cached) for T in positions] for cached in [False, True]}
 for cached, flops in work.items():
-    print("cached:", cached, f"{flops[-2]:,} {flops[-1]:,}", f"last doubling: x {flops[-1] / flops[-2]:.1f}")
+    growth = flops[-1] / flops[-2]
+    print("cached:", cached, f"{flops[-2]:,} {flops[-1]:,}", f"last doubling: x {growth:.1f}")
 print("times less at 1024:", work[False][-1] / work[True][-1])
 
 # %% [markdown]

@@ -276,7 +276,9 @@ print(f"{F.cosine_similarity(cat, swapped, dim=0):.3f}")
 broken = copy.deepcopy(encoder)
 for layer in broken.layers:
     layer.attention.W_query.weight.copy_(layer.attention.W_query.weight.T.clone())
-texts = ["The cat chased the mouse", "A kitten ran after a rodent", "The bank raised its interest rates"]
+texts = [
+    "The cat chased the mouse", "A kitten ran after a rodent", "The bank raised its interest rates",
+]
 cat, kitten, bank = [sentence_vector(text, broken) for text in texts]
 print(f"kitten {F.cosine_similarity(cat, kitten, dim=0):.3f}")
 print(f"bank {F.cosine_similarity(cat, bank, dim=0):.3f}")
@@ -453,7 +455,7 @@ for layer, head in (before & ~after).nonzero().tolist():
 
 # %% name="exercise-8-2"
 def my_turning_heads(first_before, second_before, first_after, second_after, margin):
-    """True for heads that turn from the first word to the second; all of shape (num_layers, num_heads)."""
+    """True for heads that turn from the first word to the second; all (num_layers, num_heads)."""
     ### BEGIN SOLUTION
     return (first_before - second_before > margin) & (second_after - first_after > margin)
     ### END SOLUTION
@@ -494,7 +496,8 @@ answers = []  # one (6, 12) table per sentence: does the head prefer the right n
 for sentence, right, wrong in controls:
     to_right, to_wrong = look(sentence, "it", right, wrong)
     answers.append(to_right > to_wrong)
-    print(f"{right} {to_right[5, 11]:.3f}, {wrong} {to_wrong[5, 11]:.3f}, heads: {int(answers[-1].sum())}")
+    number = int(answers[-1].sum())
+    print(f"{right} {to_right[5, 11]:.3f}, {wrong} {to_wrong[5, 11]:.3f}, heads: {number}")
 
 # %% [markdown]
 # Head 11 is right for hungry, scared and big, and wrong for slow, small and the rat: three of six. Too big or too
@@ -602,11 +605,13 @@ def patterns(weights):
     }
 
 
-found = [patterns(all_weights(encoder, torch.tensor(tokenizer.encode(s).ids))) for s, _, _ in controls]
+sentences = [torch.tensor(tokenizer.encode(sentence).ids) for sentence, _, _ in controls]
+found = [patterns(all_weights(encoder, numbers)) for numbers in sentences]
 for name in found[0]:
     share = torch.stack([one[name] for one in found]).mean(dim=0)  # (6, 12), mean over sentences
     layer, head = divmod(share.argmax().item(), 12)
-    print(f"{name:12} more than half: {int((share > 0.5).sum()):2}  most: {share.max():.3f} in {layer, head}")
+    many = int((share > 0.5).sum())
+    print(f"{name:12} more than half: {many:2}  most: {share.max():.3f} in {layer, head}")
 
 # %% [markdown]
 # One head looks at the token before, in layer 0, head 2; its 1.000 is nearly all there is. One looks at the token
@@ -683,11 +688,12 @@ check("8.3", my_breadth)
 
 # %% name="without-head"
 def without_head(encoder, layer, head, instead=torch.zeros(32)):
-    """A copy of the encoder in which one head says the same to every token: instead, (head_dim,)."""
+    """A copy of the encoder in which one head says `instead`, (head_dim,), to every token."""
     changed = copy.deepcopy(encoder)
     attention = changed.layers[layer].attention
     columns = slice(head * attention.head_dim, (head + 1) * attention.head_dim)
-    attention.out_proj.bias += attention.out_proj.weight[:, columns] @ instead  # (384, 32) @ (32,) -> (384,)
+    # (384, 32) @ (32,) -> (384,)
+    attention.out_proj.bias += attention.out_proj.weight[:, columns] @ instead
     attention.out_proj.weight[:, columns] = 0  # (384, 32)
     return changed
 
@@ -696,7 +702,8 @@ def moved(sentence, layer, head, *instead):
     """How far the final vector of "it" moves without a head, as a share of its length."""
     encoded = tokenizer.encode(sentence)
     numbers, it = torch.tensor(encoded.ids), encoded.tokens.index("it")
-    before, after = (model(numbers)[it] for model in [encoder, without_head(encoder, layer, head, *instead)])
+    changed = without_head(encoder, layer, head, *instead)
+    before, after = encoder(numbers)[it], changed(numbers)[it]
     return (after - before).norm() / before.norm()
 
 # %% [markdown]
@@ -751,7 +758,7 @@ for layer, head in [(5, 11), (4, 2), (4, 10)]:
 
 # %% name="exercise-8-4"
 def my_only_head(out_weight, head, head_dim):
-    """A copy of out_weight, (d_out, num_heads * head_dim), with the columns of all other heads at 0."""
+    """A copy of out_weight, (d_out, num_heads * head_dim), with all other heads at 0."""
     ### BEGIN SOLUTION
     own = slice(head * head_dim, (head + 1) * head_dim)
     alone = torch.zeros_like(out_weight)

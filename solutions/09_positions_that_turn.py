@@ -14,7 +14,7 @@
 #   repeated in the wrong order;
 # * make one layer that is GPT-2's, Llama's, Qwen's or Gemma's, by its arguments, and prove it.
 #
-# **Time.** About 85 minutes, exercises included; the trainings near the end take ten seconds or so. **You need**
+# **Time.** About 85 minutes, exercises included; the trainings near the end take a few seconds. **You need**
 # chapters 5 to 7: the split into heads, the cache, the model that copies.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
@@ -231,7 +231,8 @@ frequencies = rotary_frequencies(8)
 
 def score(m, n, turned=rotate):
     """The score of the query at position m and the key at position n."""
-    q, k = turned(query, torch.tensor([m]), frequencies), turned(key, torch.tensor([n]), frequencies)
+    q = turned(query, torch.tensor([m]), frequencies)
+    k = turned(key, torch.tensor([n]), frequencies)
     return (q @ k.T).item()
 
 
@@ -255,8 +256,9 @@ def rotate_interleaved(x, positions, frequencies):
     """The same turn for pairs of neighbours: numbers 0 and 1, 2 and 3, ..."""
     angles = positions[:, None] * frequencies  # (T, head_dim / 2)
     first, second = x[..., 0::2], x[..., 1::2]  # (..., T, head_dim / 2) each
-    turned = [first * angles.cos() - second * angles.sin(), second * angles.cos() + first * angles.sin()]
-    return torch.stack(turned, dim=-1).flatten(-2)  # (..., T, head_dim / 2, 2) -> (..., T, head_dim)
+    cos, sin = angles.cos(), angles.sin()
+    turned = [first * cos - second * sin, second * cos + first * sin]
+    return torch.stack(turned, dim=-1).flatten(-2)  # (..., T, head_dim / 2, 2), then joined
 
 
 print(f"halves {score(7, 3):.4f}, interleaved {score(7, 3, rotate_interleaved):.4f}")
@@ -356,7 +358,7 @@ for k in [0, 12, 16, 18, 20, 31]:
 
 # %% name="cache-bytes"
 def cache_bytes(num_layers, num_kv_heads, head_dim, bytes_each=2):
-    """Bytes that a cache keeps of each token: a key and a value for each head of keys, in each layer."""
+    """Bytes that a cache keeps of a token: a key and a value for each head of keys and layer."""
     return 2 * num_layers * num_kv_heads * head_dim * bytes_each
 
 
@@ -510,7 +512,7 @@ check("9.5", my_cached)
 # %% [markdown]
 # ## One layer
 #
-# You now have all parts of the attention in today's models. Two steps still lack a name. The second also knows a
+# You now have all parts of the attention in today's models. Three steps still lack a name. The second also knows a
 # **sliding window**: a token sees the last few only, itself among them. (Chapter 10 says why.)
 
 # %% name="shared-steps"
@@ -521,8 +523,8 @@ def repeat_groups(heads, num_heads):
 
 
 def hidden_keys(num_new, num_tokens, window=None):
-    """Which keys the newest tokens must not see, (num_new, num_tokens): True for those ahead of a token,
-    and for those out of its window.
+    """Which keys the newest tokens must not see, (num_new, num_tokens): True for those ahead of
+    a token, and for those out of its window.
     """
     places = torch.arange(num_tokens)
     behind = places[num_tokens - num_new:, None] - places  # how far back each key lies
@@ -532,20 +534,37 @@ def hidden_keys(num_new, num_tokens, window=None):
 print(hidden_keys(5, 5, window=3).int())
 
 # %% [markdown]
-# Row 4 sees keys 2, 3 and 4. Now the class. Its other steps are those of chapters 5 and 6. One is new: gpt-oss gives
-# each head a **sink**, a learned score that takes part in softmax and hands on nothing, so that a head can look at
-# nothing at all.
+# Row 4 sees keys 2, 3 and 4. The third step adds what the caller hides, such as padding.
+
+# %% name="hidden-from"
+def hidden_from(queries, keys, mask=None, window=None):
+    """Where queries (..., n, d) must not see keys (..., T, d): (n, T), with a mask (B, 1, n, T).
+
+    mask: hides more keys, as in CrossAttention.
+    """
+    num_new, num_tokens = queries.shape[-2], keys.shape[-2]
+    hidden = hidden_keys(num_new, num_tokens, window).to(queries.device)  # (n, T)
+    if mask is None:
+        return hidden
+    scores = queries[..., :1].expand(*queries.shape[:-1], num_tokens)  # of their size, that is all
+    check_mask(mask, scores)
+    return hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)
+
+# %% [markdown]
+# Now the class. Its other steps are those of chapters 5 and 6: `attend` makes the weights and returns them, `forward`
+# returns none, so it can leave them to PyTorch's kernels, which store none. One step is new: gpt-oss gives each head a
+# **sink**, a learned score that takes part in softmax and hands on nothing, so that a head can look at nothing at all.
 
 # %% name="attention-class"
 class Attention(nn.Module):
     """The attention of GPT-2, Llama, Mistral, Qwen, Gemma and gpt-oss, by its arguments.
 
-    num_kv_heads: heads of keys and values, each shared by equally many query heads; None: one for each.
-    head_dim: None for d_model / num_heads. frequencies: (head_dim / 2,) of rotary positions; None: the
-    tokens bring their positions. bias: of all four linear layers. norm_eps: RMSNorm with this eps for
-    the queries and keys of each head; None: no norm. window: how many tokens a token sees, itself among
-    them; None: all so far. sinks: a learned score for each head that takes part in softmax and hands on
-    nothing. scale: of the scores; None: 1 / sqrt(head_dim).
+    num_kv_heads: heads of keys and values, each shared by equally many query heads; None: one for
+    each. head_dim: None for d_model / num_heads. frequencies: (head_dim / 2,) of rotary positions;
+    None: the tokens bring their positions. bias: of all four linear layers. norm_eps: RMSNorm with
+    this eps for the queries and keys of each head; None: no norm. window: how many tokens a token
+    sees, itself among them; None: all so far. sinks: a learned score for each head that takes part
+    in softmax and hands on nothing. scale: of the scores; None: 1 / sqrt(head_dim).
     """
 
     def __init__(
@@ -574,22 +593,12 @@ class Attention(nn.Module):
         """(B, n, heads * head_dim) becomes (B, heads, n, head_dim)."""
         return projected.unflatten(-1, (-1, self.head_dim)).transpose(-3, -2)
 
-    def weights(self, queries, keys, mask=None):
-        """Weights (B, num_heads, n, T): the newest n tokens' queries against all keys."""
-        keys = repeat_groups(keys, self.num_heads)  # (B, num_heads, T, head_dim)
-        scores = queries @ keys.transpose(-2, -1) * self.scale  # (B, num_heads, n, T)
-        hidden = hidden_keys(*scores.shape[-2:], self.window).to(scores.device)  # (n, T)
-        if mask is not None:
-            check_mask(mask, scores)
-            hidden = hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)
-        if self.sinks is None:
-            return masked_softmax(scores, hidden)
-        sinks = self.sinks[:, None, None].to(scores).expand(*scores.shape[:-1], 1)  # one more key
-        weights = masked_softmax(torch.cat([sinks, scores], dim=-1), F.pad(hidden, (1, 0)))
-        return weights[..., 1:]  # the sink's share is gone: rows sum to less than 1
+    def merge(self, context):
+        """(B, num_heads, n, head_dim) becomes (B, n, d_model)."""
+        return self.out_proj(context.transpose(-3, -2).flatten(-2))
 
-    def attend(self, x, cache=None, mask=None):
-        """What forward returns, with the weights (B, num_heads, n, T) in the middle."""
+    def project(self, x, cache=None):
+        """Queries (B, num_heads, n, head_dim) of new tokens, keys and values of all T tokens."""
         check_input(x, self.W_query.in_features, self.W_query.weight, width="d_model")
         queries = self.query_norm(self.split(self.W_query(x)))  # (B, num_heads, n, head_dim)
         keys = self.key_norm(self.split(self.W_key(x)))  # (B, num_kv_heads, n, head_dim)
@@ -603,20 +612,52 @@ class Attention(nn.Module):
         if cache is not None:
             keys = torch.cat([cache[0], keys], dim=-2)  # (B, num_kv_heads, T, head_dim)
             values = torch.cat([cache[1], values], dim=-2)  # (B, num_kv_heads, T, head_dim)
+        return queries, keys, values
 
+    def weights(self, queries, keys, mask=None):
+        """Weights (B, num_heads, n, T): the newest n tokens' queries against all keys."""
+        keys = repeat_groups(keys, self.num_heads)  # (B, num_heads, T, head_dim)
+        scores = queries @ keys.transpose(-2, -1) * self.scale  # (B, num_heads, n, T)
+        hidden = hidden_from(queries, keys, mask, self.window)
+        if self.sinks is None:
+            return masked_softmax(scores, hidden)
+        sinks = self.sinks[:, None, None].to(scores).expand(*scores.shape[:-1], 1)  # one more key
+        weights = masked_softmax(torch.cat([sinks, scores], dim=-1), F.pad(hidden, (1, 0)))
+        return weights[..., 1:]  # the sink's share is gone: rows sum to less than 1
+
+    def fused(self, queries, keys, values, mask=None):
+        """The context (B, num_heads, n, head_dim) by PyTorch's kernels: no weights are stored."""
+        num_new, num_tokens = queries.shape[-2], keys.shape[-2]
+        keep, whole = None, num_new == num_tokens and mask is None and self.window is None
+        if not whole:
+            hidden = hidden_from(queries, keys, mask, self.window)
+            empty = hidden.all(dim=-1, keepdim=True)  # (n, 1) or (B, 1, n, 1)
+            keep = ~hidden | empty  # a row without a key is nan in some kernels
+        context = F.scaled_dot_product_attention(
+            *(each.view(-1, *each.shape[-3:]) for each in (queries, keys, values)),  # a batch
+            attn_mask=keep, is_causal=whole, scale=self.scale,
+            enable_gqa=keys.shape[-3] < self.num_heads,
+        ).view(queries.shape)
+        return context if whole else context.masked_fill(empty, 0.0)
+
+    def attend(self, x, cache=None, mask=None):
+        """What forward returns, with the weights (B, num_heads, n, T) in the middle."""
+        queries, keys, values = self.project(x, cache)
         weights = self.weights(queries, keys, mask)  # (B, num_heads, n, T)
         context = weights @ repeat_groups(values, self.num_heads)  # (B, num_heads, n, head_dim)
-        context = context.transpose(-3, -2).flatten(-2)  # (B, n, num_heads * head_dim)
-        return self.out_proj(context), weights, (keys, values)
+        return self.merge(context), weights, (keys, values)
 
     def forward(self, x, cache=None, mask=None):
         """The output (B, n, d_model) for the n newest tokens x (B, n, d_model), and the cache.
 
-        cache: None at first, then what the last call returned: keys and values of all T tokens so far.
+        cache: None at first, then what the last call returned: keys and values of all T tokens.
         mask: hides more keys, as in CachedMultiHeadAttention; padding is (B, 1, T), on either side.
         """
-        output, _, cache = self.attend(x, cache, mask)
-        return output, cache
+        if self.sinks is not None:  # which PyTorch's kernels do not know
+            output, _, cache = self.attend(x, cache, mask)
+            return output, cache
+        queries, keys, values = self.project(x, cache)
+        return self.merge(self.fused(queries, keys, values, mask)), (keys, values)
 
 # %% [markdown]
 # Is it what the models compute? The library `transformers` made a tiny model of each family, with random weights. We
@@ -630,8 +671,8 @@ for family in families.FAMILIES[:-1]:
     with torch.no_grad():
         output, weights, _ = layer.attend(theirs.x)
     far = max((output - theirs.output).abs().max(), (weights - theirs.weights).abs().max())
-    named = [name for name, value in theirs.arguments.items() if name not in ("d_model", "num_heads")]
-    print(f"{family:8} within 1e-5: {bool(far < 1e-5)}   {', '.join(named)}")
+    named = [name for name in theirs.arguments if name not in ("d_model", "num_heads")]
+    print(f"{family:8} within 1e-5: {bool(far < 1e-5)}   {' '.join(named)}")
 
 # %% [markdown]
 # Six families, one class. Their files differ in more than arguments: GPT-2 stores its matrices transposed, and queries,
@@ -652,13 +693,15 @@ def off_by(change):
 
 def layouts_mixed(given):
     names = ["W_query.weight", "W_key.weight"]
-    return {name: given[name].unflatten(0, (-1, 4, 2)).transpose(1, 2).flatten(0, 2) for name in names}
+    pairs = {name: given[name].unflatten(0, (-1, 4, 2)) for name in names}
+    return {name: weight.transpose(1, 2).flatten(0, 2) for name, weight in pairs.items()}
 
 
 def groups_in_the_wrong_order(given):
     queries, out = given["W_query.weight"].view(6, 8, 24), given["out_proj.weight"].view(24, 6, 8)
     order = [0, 2, 4, 1, 3, 5]  # the first three slots share the first head of keys
-    return {"W_query.weight": queries[order].view(48, 24), "out_proj.weight": out[:, order].view(24, 48)}
+    queries, out = queries[order].view(48, 24), out[:, order].view(24, 48)
+    return {"W_query.weight": queries, "out_proj.weight": out}
 
 # %% name="how-far-off"
 def no_slip(given):
@@ -681,7 +724,7 @@ for slip in [no_slip, layouts_mixed, groups_in_the_wrong_order]:
 # %% name="count-model"
 def count_model(layers, width, heads, kv_heads, head_dim, inner, vocabulary, qk_norm=False):
     """How many numbers a Llama or a Qwen3 of these sizes learns."""
-    attention = 2 * width * heads * head_dim + 2 * width * kv_heads * head_dim  # query, out; key, value
+    attention = 2 * width * head_dim * (heads + kv_heads)  # query and out, key and value
     attention += 2 * head_dim * qk_norm
     network, norms = 3 * width * inner, 2 * width
     return vocabulary * width + layers * (attention + network + norms) + width
@@ -698,27 +741,28 @@ print(f"Qwen3-0.6B   {count_model(28, 1024, 16, 8, 128, 3072, 151_936, qk_norm=T
 # ## Is length free?
 #
 # Rotary scores exist at every distance. Does a model then read texts longer than any it was trained on? We train
-# chapter 7's model on its task, 12 tokens of which 8 come again, with each kind of position, and test it on 24 tokens of
-# which 16 come again. (No token stands in the first part twice, so that the repeat can be known.)
+# chapter 7's model on its task, made small: 7 of 16 tokens, then 6 of these come again. It learns with each kind of
+# position, and is tested on 14 tokens of which 12 come again. (No token stands in the first part twice, so that the
+# repeat can be known.)
 
 # %% name="long-task"
 def repeats(count, first, repeated):
-    """Random sequences (count, first + repeated) of numbers below 32 that end with a repeat."""
-    tokens = torch.rand(count, 32).argsort(dim=-1)[:, :first]  # (count, first), no number twice
+    """Random sequences (count, first + repeated) of numbers below 16 that end with a repeat."""
+    tokens = torch.rand(count, 16).argsort(dim=-1)[:, :first]  # (count, first), no number twice
     start = torch.randint(first - repeated + 1, (count, 1))
     return torch.cat([tokens, tokens.gather(1, start + torch.arange(repeated))], dim=-1)
 
 # %% name="long-model"
 class TinyModel(nn.Module):
-    """Chapter 7's two layers, with positions of a kind: tokens (B, T) to scores (B, T, 32)."""
+    """Chapter 7's two layers, with positions of a kind: tokens (B, T) to scores (B, T, 16)."""
 
     def __init__(self, kind, width=32):
         super().__init__()
-        self.tokens, self.to_scores = nn.Embedding(32, width), nn.Linear(width, 32)
-        self.positions = nn.Embedding(40, width) if kind == "learned" else None
-        nn.init.normal_(self.tokens.weight, std=0.3)
+        self.tokens, self.to_scores = nn.Embedding(16, width), nn.Linear(width, 16)
+        self.positions = nn.Embedding(26, width) if kind == "learned" else None
+        nn.init.normal_(self.tokens.weight, std=0.5)
         if self.positions is not None:
-            nn.init.normal_(self.positions.weight, std=0.3)
+            nn.init.normal_(self.positions.weight, std=0.5)
         frequencies = rotary_frequencies(width) if kind == "rotary" else None
         self.layers = nn.ModuleList(
             Attention(width, 1, frequencies=frequencies, bias=True) for _ in range(2)
@@ -727,7 +771,7 @@ class TinyModel(nn.Module):
     def forward(self, tokens):
         x = self.tokens(tokens)  # (B, T, width)
         if self.positions is not None:
-            x = x + self.positions.weight[:tokens.shape[-1]]  # rows from 20 on are never trained
+            x = x + self.positions.weight[:tokens.shape[-1]]  # rows from 12 on are never trained
         for layer in self.layers:
             x = x + layer(x)[0]
         return self.to_scores(x)
@@ -738,11 +782,11 @@ def losses(model, tokens):
     return F.cross_entropy(model(tokens[:, :-1]).transpose(1, 2), tokens[:, 1:], reduction="none")
 
 
-def trained(kind, steps=300):
-    """A model with this kind of positions, trained on 20 tokens."""
+def trained(kind, steps=100):
+    """A model with this kind of positions, trained on 13 tokens."""
     torch.manual_seed(123)
-    model, batches = TinyModel(kind), repeats(steps * 64, 12, 8).view(steps, 64, 20)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
+    model, batches = TinyModel(kind), repeats(steps * 64, 7, 6).view(steps, 64, 13)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.03)
     shrink = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=steps)
     for batch in with_bar(batches):
         optimizer.zero_grad()
@@ -753,23 +797,25 @@ def trained(kind, steps=300):
 
 # %% name="long-losses"
 torch.set_num_threads(1)  # small matrices are fastest on one thread
-torch.set_default_dtype(torch.float64)
+torch.set_default_dtype(torch.float64)  # so that you see the numbers that we saw
 with_each = {kind: trained(kind) for kind in ["none", "learned", "rotary"]}
+torch.set_default_dtype(torch.float32)
 torch.manual_seed(1)
-short, long = repeats(512, 12, 8), repeats(512, 24, 16)
+short, long = repeats(512, 7, 6), repeats(512, 14, 12)
 for kind, model in with_each.items():
     with torch.no_grad():
-        at_20, at_40 = losses(model, short)[:, 12:].mean(), losses(model, long)[:, 24:].mean()
-    print(f"{kind:7} repeat in 20 tokens {at_20:.1f}, in 40 tokens {at_40:.1f}")
+        at_13, at_26 = losses(model, short)[:, 7:].mean(), losses(model, long)[:, 14:].mean()
+    print(f"{kind:7} repeat in 13 tokens {at_13:.1f}, in 26 tokens {at_26:.1f}")
+print(f"guessing {math.log(16):.1f}")
 
 # %% [markdown]
-# Without positions the model does not even learn the task: 3.4 is what guessing costs. With learned ones it has learned a
-# little in these 300 steps, 2.4, and with rotary ones most of it. (Which is first depends on the sizes: at twice the
-# width it was the learned ones.) But at 40 tokens both do no better than a guess, and the learned table there has rows
-# that were never trained.
+# Without positions the model does not learn the task: its 2.7 is hardly less than a guess, $\ln 16$, which costs 2.8.
+# With learned and with rotary ones it does, 0.4 and 0.2. (Which of the two is ahead depends on the sizes.) But at twice
+# the length both do *worse* than a guess, 4.1 and 5.7: they are sure, and wrong. The learned table there has rows that
+# were never trained.
 #
 # So length does not come for free with any of them. "Exists at every distance" is not "was trained at every distance":
-# the heads of the rotary model have met no distance above 18. What real models do about it is the rescaling above, and
+# the heads of the rotary model have met no distance above 11. What real models do about it is the rescaling above, and
 # training on long texts.
 #
 # Your exercises so far:

@@ -144,7 +144,8 @@ print("fixed:", merged.shape)
 
 # %% name="clinic-5"
 with fails():
-    torch.rand(1024, 1024).masked_fill_(torch.ones(512, 512).triu(1).bool()[:1024, :1024], -torch.inf)
+    too_small = torch.ones(512, 512).triu(1).bool()
+    torch.rand(1024, 1024).masked_fill_(too_small[:1024, :1024], -torch.inf)
 with fails():
     MultiHeadAttention(d_in, d_out, 512, 0.0, num_heads)(torch.rand(B, 1024, d_in))
 
@@ -256,7 +257,8 @@ print(safe.masked_fill(empty_row, 0.0)[0, 0, :2])
 for diagonal in [0, 1, 2]:
     hidden = torch.ones(T, T).triu(diagonal).bool()
     tried = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)
-    print(diagonal, "nan:", bool(tried.isnan().any()), "| sees the future:", bool((tried.triu(1) > 0).any()))
+    sees = bool((tried.triu(1) > 0).any())
+    print(diagonal, "nan:", bool(tried.isnan().any()), "| sees the future:", sees)
 
 # %% [markdown]
 # 0 hides the token itself, and row 0 is `nan`. 2 lets every token see its successor, which nothing reports. **Fix:** 1.
@@ -299,7 +301,8 @@ for filler in [0.0, 1e-9, torch.inf, -torch.inf]:
 # %% name="smallest-numbers"
 for dtype in [torch.float32, torch.bfloat16, torch.float16]:
     try:
-        print(f"{dtype}: stored as {torch.zeros(1, dtype=dtype).masked_fill(future[0, 1], -1e9)[0]:.0f}")
+        stored = torch.zeros(1, dtype=dtype).masked_fill(future[0, 1], -1e9)[0]
+        print(f"{dtype}: stored as {stored:.0f}")
     except RuntimeError:
         print(f"{dtype}: refused; the smallest is {torch.finfo(dtype).min:.0f}")
 
@@ -672,7 +675,8 @@ print(len({"But", "they", "were", "all", "of", "them", "dece", "ived", "."}))
 # be drawn again. But its weights follow from them.
 
 # %% name="unseeded"
-print(torch.softmax(torch.tensor([1.2005, 1.6979, 1.6871, 0.9065, 1.0177, 1.0741]) / 2**0.5, dim=-1))
+scores_s1 = torch.tensor([1.2005, 1.6979, 1.6871, 0.9065, 1.0177, 1.0741])
+print(torch.softmax(scores_s1 / 2**0.5, dim=-1))
 
 # %% [markdown]
 # Digit for digit what it prints. Further on it masks the scores of raw embeddings, then divides by the root of

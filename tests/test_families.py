@@ -6,6 +6,7 @@ import functools
 import pytest
 import torch
 import transformers
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from course_utils.attention import Attention, LatentAttention
 from course_utils.exercises import EXERCISES, solutions
@@ -88,6 +89,20 @@ def test_nor_does_a_cache_in_one_step_or_in_many(family, pieces, device):
 @each_family
 def test_nor_do_both_together(family):
     agree(family, [6, 2, 1, 1, 1], side="left")
+
+
+def by_kernels(layer, x, cache, mask):
+    """What attend returns, with the output of forward, which makes no weights."""
+    _, weights, _ = layer.attend(x, cache, mask)
+    output, cache = layer(x, cache, mask)
+    return output, weights, cache
+
+
+@on_each_device
+@each_family
+@pytest.mark.parametrize("pieces, side", [([T], None), ([T], "left"), ([T], "right"), ([6, 2, 1, 1, 1], "left")])
+def test_pytorchs_kernels_give_that_too_where_no_weights_are_asked_for(family, pieces, side, device):
+    agree(family, pieces, device, side, attend=by_kernels)
 
 
 @pytest.mark.parametrize("pieces", [[T], [6, 2, 1, 1, 1]])
@@ -274,14 +289,59 @@ def test_a_row_without_a_visible_key_gives_zeros_and_gradients_without_nan(x):
     assert x.grad.isfinite().all()
 
 
+def test_such_a_row_is_as_empty_in_forward(x):
+    layer = Attention(10, 5, num_kv_heads=1, bias=True).double()
+    mask = (torch.arange(7) < 3).expand(2, 1, 7)
+    output, _ = layer(x.requires_grad_(), mask=mask)
+    close(output, layer.attend(x, mask=mask)[0])
+    assert output[:, :3].eq(layer.out_proj.bias).all()
+    output.sum().backward()
+    assert x.grad.isfinite().all()
+
+
+def put_aside(layer, tokens):
+    """How many numbers a forward pass on so many tokens puts aside for the derivatives, parameters aside."""
+    sizes, own = {}, {parameter.untyped_storage().data_ptr() for parameter in layer.parameters()}
+
+    def note(tensor):
+        memory = tensor.untyped_storage()
+        sizes[memory.data_ptr()] = memory.nbytes() // 4
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        output = layer(torch.rand(1, tokens, 64))  # as long as this lives, so does all that is kept
+    assert output[0].isfinite().all()
+    return sum(size for address, size in sizes.items() if address not in own)
+
+
+@pytest.mark.parametrize("more", [{}, {"num_kv_heads": 1}, {"frequencies": torch.ones(8)}])
+def test_without_sinks_a_layer_keeps_memory_for_tokens_and_not_for_pairs_of_them(more):
+    assert put_aside(Attention(64, 4, **more), 512) < 2.1 * put_aside(Attention(64, 4, **more), 256)
+    assert put_aside(Attention(64, 4, **more, sinks=True), 512) > 4 * 512 * 512  # four tables of weights
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA: a CPU has one fast kernel, which is tested above")
+@pytest.mark.parametrize("backend", ["FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION", "MATH"])
+def test_each_kernel_of_a_graphics_card_gives_what_attend_gives(backend):
+    torch.manual_seed(1)
+    layer, x = Attention(64, 4).to("cuda", torch.bfloat16), torch.rand(2, 32, 64).to("cuda", torch.bfloat16)
+    with sdpa_kernel(getattr(SDPBackend, backend)):
+        output, _ = layer(x)
+    exact = copy.deepcopy(layer).double().attend(x.double())[0]
+    assert (output - exact).abs().mean() < 0.01 * exact.abs().mean()
+
+
 def test_rounding_a_layer_leaves_its_frequencies_exact(layer):
     exact = layer.frequencies.clone()
     assert layer.to(torch.bfloat16).frequencies.equal(exact)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_a_layer_works_under_autocast(layer, x, dtype):
+@pytest.mark.parametrize("sinks", [True, False])
+def test_a_layer_works_under_autocast(layer, x, dtype, sinks):
     layer = layer.float()
+    if not sinks:
+        layer.sinks = None
     with torch.autocast("cpu", dtype):
         output, _ = layer(torch.nn.Linear(10, 10)(x.float()))
     assert output.dtype == dtype and output.isfinite().all()

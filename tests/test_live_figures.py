@@ -150,6 +150,20 @@ def test_the_dependency_matrix_is_that_of_torchs_derivatives(mask, when, renorma
     assert (f"{leaks} cells above the diagonal" if leaks else "no output depends on a later") in page.said(shown)
 
 
+def test_the_slider_over_tiles_has_a_step_for_each_tile_and_no_more(chromium, tmp_path):
+    shown = page.opened(chromium, tmp_path, html("show_tiles"))
+    tile, length = (shown.locator(f"[data-control={name}] input") for name in ("tile", "length"))
+    keys = len(examples.TOKENS)
+    for size in range(1, keys + 1):
+        length.fill(str(size))
+        count = -(-keys // size)  # rounded up
+        assert tile.get_attribute("max") == str(count)
+        tile.fill(str(count))
+        assert f"Tile {count} of {count}" in page.said(shown)
+    length.fill("1")
+    assert page.said(shown).startswith("Tile 1 of")
+
+
 # --- every screen, everyone -------------------------------------------------------------------------------------------
 
 

@@ -216,7 +216,27 @@ def test_cells_are_short(source):
     assert 3 <= statistics.median(lengths) <= 6
     for cell, length in zip(cells, lengths):
         assert length <= 20 or "class " in cell.source, f"{cell.id} has {length} lines"
-        assert max(map(len, cell.source.splitlines())) <= 110, f"{cell.id} has lines that do not fit on a page"
+        assert max(map(len, cell.source.splitlines())) <= 100, f"{cell.id} has lines that do not fit on a page"
+
+
+COLUMNS = re.compile(r"\d\.\d.*\s.*\d\.\d|\S {3,}\S")  # numbers side by side, or what is padded to stand in columns
+
+
+def too_wide(text):
+    """The lines of printed tables that a laptop's cell would break. (Sentences and lists may break.)"""
+    return [line for line in text.splitlines() if len(line) > 88 and COLUMNS.search(line)]
+
+
+@each_notebook
+def test_printed_tables_fit_a_laptops_cell(path):
+    for cell in stored.code_cells(stored.read(path)):
+        for output in cell.outputs:
+            assert output.output_type != "stream" or too_wide(output.text) == [], cell.id
+
+
+def test_a_table_that_breaks_would_be_noticed():
+    row = "float32 " + " ".join(["0.0957"] * 12)
+    assert too_wide(row) == [row] and too_wide("sentence " * 12) == []
 
 
 @each_notebook

@@ -10,6 +10,7 @@ What may come in: layers, the steps that they share, and the numbers that they a
 from course_utils.attention.latent import LatentAttention
 from course_utils.attention.layer import (
     Attention,
+    hidden_from,
     hidden_keys,
     repeat_groups,
     rescaled,
@@ -39,6 +40,7 @@ __all__ = [
     "MultiHeadAttentionWrapper",
     "SelfAttention_v1",
     "SelfAttention_v2",
+    "hidden_from",
     "hidden_keys",
     "masked_softmax",
     "repeat_groups",

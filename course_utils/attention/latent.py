@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
-from course_utils.attention.layer import hidden_keys, rotate
+from course_utils.attention.layer import hidden_from, rotate
 from course_utils.attention.teaching import masked_softmax
-from course_utils.validation import check_input, check_mask
+from course_utils.validation import check_input
 
 __all__ = ["LatentAttention"]
 
@@ -73,11 +73,7 @@ class LatentAttention(nn.Module):
 
         scores = asking @ keys.transpose(-2, -1) + turned @ rotary_keys.unsqueeze(-3).transpose(-2, -1)
         scores = scores * self.scale  # (B, num_heads, n, T)
-        hidden = hidden_keys(*scores.shape[-2:]).to(scores.device)  # (n, T)
-        if mask is not None:
-            check_mask(mask, scores)
-            hidden = hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)
-        weights = masked_softmax(scores, hidden)
+        weights = masked_softmax(scores, hidden_from(asking, keys, mask))  # (B, num_heads, n, T)
         context = weights @ values  # (B, num_heads, n, value_dim), or latent_dim where absorbed
         if absorbed:
             context = context @ W_value.transpose(-2, -1)  # (B, num_heads, n, value_dim)

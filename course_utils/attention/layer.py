@@ -13,7 +13,7 @@ from torch import nn
 from course_utils.attention.teaching import masked_softmax
 from course_utils.validation import check_groups, check_heads, check_input, check_mask
 
-__all__ = ["Attention", "hidden_keys", "repeat_groups", "rescaled", "rotary_frequencies", "rotate"]
+__all__ = ["Attention", "hidden_from", "hidden_keys", "repeat_groups", "rescaled", "rotary_frequencies", "rotate"]
 
 
 def rotary_frequencies(head_dim, base=10_000.0):
@@ -51,23 +51,37 @@ def repeat_groups(heads, num_heads):
 
 
 def hidden_keys(num_new, num_tokens, window=None):
-    """Which keys the newest tokens must not see, (num_new, num_tokens): True for those ahead of a token,
-    and for those out of its window.
+    """Which keys the newest tokens must not see, (num_new, num_tokens): True for those ahead of
+    a token, and for those out of its window.
     """
     places = torch.arange(num_tokens)
     behind = places[num_tokens - num_new:, None] - places  # how far back each key lies
     return (behind < 0) if window is None else (behind < 0) | (behind >= window)
 
 
+def hidden_from(queries, keys, mask=None, window=None):
+    """Where queries (..., n, d) must not see keys (..., T, d): (n, T), with a mask (B, 1, n, T).
+
+    mask: hides more keys, as in CrossAttention.
+    """
+    num_new, num_tokens = queries.shape[-2], keys.shape[-2]
+    hidden = hidden_keys(num_new, num_tokens, window).to(queries.device)  # (n, T)
+    if mask is None:
+        return hidden
+    scores = queries[..., :1].expand(*queries.shape[:-1], num_tokens)  # of their size, that is all
+    check_mask(mask, scores)
+    return hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)
+
+
 class Attention(nn.Module):
     """The attention of GPT-2, Llama, Mistral, Qwen, Gemma and gpt-oss, by its arguments.
 
-    num_kv_heads: heads of keys and values, each shared by equally many query heads; None: one for each.
-    head_dim: None for d_model / num_heads. frequencies: (head_dim / 2,) of rotary positions; None: the
-    tokens bring their positions. bias: of all four linear layers. norm_eps: RMSNorm with this eps for
-    the queries and keys of each head; None: no norm. window: how many tokens a token sees, itself among
-    them; None: all so far. sinks: a learned score for each head that takes part in softmax and hands on
-    nothing. scale: of the scores; None: 1 / sqrt(head_dim).
+    num_kv_heads: heads of keys and values, each shared by equally many query heads; None: one for
+    each. head_dim: None for d_model / num_heads. frequencies: (head_dim / 2,) of rotary positions;
+    None: the tokens bring their positions. bias: of all four linear layers. norm_eps: RMSNorm with
+    this eps for the queries and keys of each head; None: no norm. window: how many tokens a token
+    sees, itself among them; None: all so far. sinks: a learned score for each head that takes part
+    in softmax and hands on nothing. scale: of the scores; None: 1 / sqrt(head_dim).
     """
 
     def __init__(
@@ -96,22 +110,12 @@ class Attention(nn.Module):
         """(B, n, heads * head_dim) becomes (B, heads, n, head_dim)."""
         return projected.unflatten(-1, (-1, self.head_dim)).transpose(-3, -2)
 
-    def weights(self, queries, keys, mask=None):
-        """Weights (B, num_heads, n, T): the newest n tokens' queries against all keys."""
-        keys = repeat_groups(keys, self.num_heads)  # (B, num_heads, T, head_dim)
-        scores = queries @ keys.transpose(-2, -1) * self.scale  # (B, num_heads, n, T)
-        hidden = hidden_keys(*scores.shape[-2:], self.window).to(scores.device)  # (n, T)
-        if mask is not None:
-            check_mask(mask, scores)
-            hidden = hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)
-        if self.sinks is None:
-            return masked_softmax(scores, hidden)
-        sinks = self.sinks[:, None, None].to(scores).expand(*scores.shape[:-1], 1)  # one more key
-        weights = masked_softmax(torch.cat([sinks, scores], dim=-1), F.pad(hidden, (1, 0)))
-        return weights[..., 1:]  # the sink's share is gone: rows sum to less than 1
+    def merge(self, context):
+        """(B, num_heads, n, head_dim) becomes (B, n, d_model)."""
+        return self.out_proj(context.transpose(-3, -2).flatten(-2))
 
-    def attend(self, x, cache=None, mask=None):
-        """What forward returns, with the weights (B, num_heads, n, T) in the middle."""
+    def project(self, x, cache=None):
+        """Queries (B, num_heads, n, head_dim) of new tokens, keys and values of all T tokens."""
         check_input(x, self.W_query.in_features, self.W_query.weight, width="d_model")
         queries = self.query_norm(self.split(self.W_query(x)))  # (B, num_heads, n, head_dim)
         keys = self.key_norm(self.split(self.W_key(x)))  # (B, num_kv_heads, n, head_dim)
@@ -125,17 +129,49 @@ class Attention(nn.Module):
         if cache is not None:
             keys = torch.cat([cache[0], keys], dim=-2)  # (B, num_kv_heads, T, head_dim)
             values = torch.cat([cache[1], values], dim=-2)  # (B, num_kv_heads, T, head_dim)
+        return queries, keys, values
 
+    def weights(self, queries, keys, mask=None):
+        """Weights (B, num_heads, n, T): the newest n tokens' queries against all keys."""
+        keys = repeat_groups(keys, self.num_heads)  # (B, num_heads, T, head_dim)
+        scores = queries @ keys.transpose(-2, -1) * self.scale  # (B, num_heads, n, T)
+        hidden = hidden_from(queries, keys, mask, self.window)
+        if self.sinks is None:
+            return masked_softmax(scores, hidden)
+        sinks = self.sinks[:, None, None].to(scores).expand(*scores.shape[:-1], 1)  # one more key
+        weights = masked_softmax(torch.cat([sinks, scores], dim=-1), F.pad(hidden, (1, 0)))
+        return weights[..., 1:]  # the sink's share is gone: rows sum to less than 1
+
+    def fused(self, queries, keys, values, mask=None):
+        """The context (B, num_heads, n, head_dim) by PyTorch's kernels: no weights are stored."""
+        num_new, num_tokens = queries.shape[-2], keys.shape[-2]
+        keep, whole = None, num_new == num_tokens and mask is None and self.window is None
+        if not whole:
+            hidden = hidden_from(queries, keys, mask, self.window)
+            empty = hidden.all(dim=-1, keepdim=True)  # (n, 1) or (B, 1, n, 1)
+            keep = ~hidden | empty  # a row without a key is nan in some kernels
+        context = F.scaled_dot_product_attention(
+            *(each.view(-1, *each.shape[-3:]) for each in (queries, keys, values)),  # a batch
+            attn_mask=keep, is_causal=whole, scale=self.scale,
+            enable_gqa=keys.shape[-3] < self.num_heads,
+        ).view(queries.shape)
+        return context if whole else context.masked_fill(empty, 0.0)
+
+    def attend(self, x, cache=None, mask=None):
+        """What forward returns, with the weights (B, num_heads, n, T) in the middle."""
+        queries, keys, values = self.project(x, cache)
         weights = self.weights(queries, keys, mask)  # (B, num_heads, n, T)
         context = weights @ repeat_groups(values, self.num_heads)  # (B, num_heads, n, head_dim)
-        context = context.transpose(-3, -2).flatten(-2)  # (B, n, num_heads * head_dim)
-        return self.out_proj(context), weights, (keys, values)
+        return self.merge(context), weights, (keys, values)
 
     def forward(self, x, cache=None, mask=None):
         """The output (B, n, d_model) for the n newest tokens x (B, n, d_model), and the cache.
 
-        cache: None at first, then what the last call returned: keys and values of all T tokens so far.
+        cache: None at first, then what the last call returned: keys and values of all T tokens.
         mask: hides more keys, as in CachedMultiHeadAttention; padding is (B, 1, T), on either side.
         """
-        output, _, cache = self.attend(x, cache, mask)
-        return output, cache
+        if self.sinks is not None:  # which PyTorch's kernels do not know
+            output, _, cache = self.attend(x, cache, mask)
+            return output, cache
+        queries, keys, values = self.project(x, cache)
+        return self.merge(self.fused(queries, keys, values, mask)), (keys, values)

@@ -142,7 +142,8 @@ class MultiHeadAttention(nn.Module):
     def split(self, projected):
         """From one width for all heads, (B, T, d_out), to (B, num_heads, T, head_dim)."""
         *before, _ = projected.shape
-        apart = projected.view(*before, self.num_heads, self.head_dim)  # (B, T, num_heads, head_dim)
+        # (B, T, d_out) -> (B, T, num_heads, head_dim)
+        apart = projected.view(*before, self.num_heads, self.head_dim)
         return apart.transpose(-3, -2)  # (B, num_heads, T, head_dim)
 
     def merge(self, context):
@@ -166,7 +167,7 @@ class MultiHeadAttention(nn.Module):
 
 
 def masked_softmax(scores, hidden):
-    """Weights (..., T, S) whose rows sum to 1, or to 0 where all keys are hidden. hidden: True for those."""
+    """Weights (..., T, S): rows sum to 1, or to 0 where all keys are hidden (True)."""
     lowest = torch.finfo(scores.dtype).min  # finite, since a row of -inf alone would be nan
     weights = torch.softmax(scores.masked_fill(hidden, lowest), dim=-1)
     return weights.masked_fill(hidden, 0.0)
@@ -175,10 +176,10 @@ def masked_softmax(scores, hidden):
 class CrossAttention(nn.Module):
     """Multi-head attention over a sequence of its own or another: T tokens ask, S tokens answer.
 
-    query_input: (B, T, d_model). key_input and value_input: (B, S, d_model). Output: (B, T, d_model).
-    mask: True where a key is hidden, (T, S) or (B, T, S); a size that all share may be 1, so padding
-    is (B, 1, S). num_heads must divide d_model. dropout: as in CausalAttention, or None for no such
-    layer. bias: of all four linear layers.
+    query_input: (B, T, d_model). key_input and value_input: (B, S, d_model). Output: (B, T,
+    d_model). mask: True where a key is hidden, (T, S) or (B, T, S); a size that all share may be
+    1, so padding is (B, 1, S). num_heads must divide d_model. dropout: as in CausalAttention,
+    or None for no such layer. bias: of all four linear layers.
     """
 
     def __init__(self, d_model, num_heads, dropout=None, bias=True):
@@ -195,14 +196,15 @@ class CrossAttention(nn.Module):
         self.dropout = None if dropout is None else nn.Dropout(dropout)
 
     def split(self, linear, tokens, name):
-        """Tokens (B, T, d_model) through a linear layer and into heads: (B, num_heads, T, head_dim)."""
+        """Tokens (B, T, d_model), projected and split: (B, num_heads, T, head_dim)."""
         check_input(tokens, linear.in_features, linear.weight, name=name, width="d_model")
         return linear(tokens).unflatten(-1, (self.num_heads, self.head_dim)).transpose(-3, -2)
 
     def weights(self, query_input, key_input, mask=None):
-        """The weights of every head, (B, num_heads, T, S): rows sum to 1, or to 0 where no key is visible."""
-        queries = self.split(self.W_query, query_input, "query_input")  # (B, num_heads, T, head_dim)
-        keys = self.split(self.W_key, key_input, "key_input")  # (B, num_heads, S, head_dim)
+        """Weights (B, num_heads, T, S): rows sum to 1, or to 0 where no key is visible."""
+        # (B, num_heads, T, head_dim) and (B, num_heads, S, head_dim)
+        queries = self.split(self.W_query, query_input, "query_input")
+        keys = self.split(self.W_key, key_input, "key_input")
         check_pair(query_input, key_input)
         scores = queries @ keys.transpose(-2, -1) / self.head_dim**0.5  # (B, num_heads, T, S)
         if mask is None:
@@ -224,7 +226,8 @@ class CrossAttention(nn.Module):
 class FusedMultiHeadAttention(MultiHeadAttention):
     """MultiHeadAttention by PyTorch's own kernels.
 
-    The fast ones store no (T, T) table of weights. In training with dropout, a CPU takes the slow one.
+    The fast ones store no (T, T) table of weights. In training with dropout, a CPU takes the
+    slow one.
     """
 
     def forward(self, x):
@@ -236,7 +239,9 @@ class FusedMultiHeadAttention(MultiHeadAttention):
         values = self.split(self.W_value(x))  # (B, num_heads, T, head_dim)
 
         rate = self.dropout.p if self.training else 0.0  # the kernel does not know whether we train
-        context = F.scaled_dot_product_attention(queries, keys, values, dropout_p=rate, is_causal=True)
+        context = F.scaled_dot_product_attention(
+            queries, keys, values, dropout_p=rate, is_causal=True
+        )
         return self.out_proj(self.merge(context))  # (B, T, d_out)
 
 
@@ -245,8 +250,8 @@ class CachedMultiHeadAttention(MultiHeadAttention):
 
     x: the n newest tokens, (B, n, d_in). cache: None at first, then what the last call returned.
     mask: hides more than the future does, as in CrossAttention; padding is (B, 1, T).
-    Returns the output for the new tokens, (B, n, d_out), and the cache: keys and values of all T tokens
-    so far, (B, num_heads, T, head_dim) each. T may be up to context_length.
+    Returns the output for the new tokens, (B, n, d_out), and the cache: keys and values of all T
+    tokens so far, (B, num_heads, T, head_dim) each. T may be up to context_length.
     """
 
     def forward(self, x, cache=None, mask=None):
@@ -261,7 +266,7 @@ class CachedMultiHeadAttention(MultiHeadAttention):
         check_room(num_new, num_tokens, len(self.mask))
 
         scores = queries @ keys.transpose(-2, -1) / self.head_dim**0.5  # (B, num_heads, n, T)
-        hidden = self.mask[num_tokens - num_new : num_tokens, :num_tokens]  # the rows of the new tokens
+        hidden = self.mask[num_tokens - num_new : num_tokens, :num_tokens]  # the new rows
         if mask is not None:
             check_mask(mask, scores)
             hidden = hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)

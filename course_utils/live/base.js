@@ -118,9 +118,11 @@ const KINDS = {
     const input = make("input", {type: "checkbox"});
     return {element: make("label", {}, input, label), input, read: () => input.checked, show: value => { input.checked = value; }};
   },
-  slide(label, [low, high, step]) {
-    const input = make("input", {type: "range", min: low, max: high, step}), shown = make("output");
-    const show = value => {
+  slide(label, [low, high, step]) {  // high: a number, or what makes it of the state
+    const input = make("input", {type: "range", min: low, step}), shown = make("output");
+    const show = (wanted, state) => {
+      const most = typeof high === "function" ? high(state) : high, value = Math.min(wanted, most);
+      input.max = most;
       input.value = value;
       shown.textContent = step < 1 ? fixed(value, step < 0.1 ? 2 : 1) : value;
       input.setAttribute("aria-valuetext", `${label}: ${shown.textContent}`);
@@ -170,7 +172,7 @@ function show(el, {controls = {}, more = {}, draw, letters}) {
   function settle(dragging) { root.classList.toggle("at-once", dragging); }
   function redraw() {
     if (!width) return;
-    for (const [name, control] of made) control.show(state[name]);
+    for (const [name, control] of made) control.show(state[name], state);
     page.begin(width);
     const sentence = draw(page, state, at);
     page.end();

@@ -22,9 +22,10 @@ function merged(before, tile, forgotten) {
 
 export default figure(({names, scores, values, size: atFirst}) => {
   const size = names.length, left = longest([...names, ...LINES]) + 10, whole = list(output(piece(scores, values)));
+  const countOf = length => Math.ceil(size / length);
 
   function draw(page, {tile, length, forgotten}, at) {
-    const count = Math.ceil(size / length), last = Math.min(tile, count) - 1;
+    const count = countOf(length), last = Math.min(tile, count) - 1;
     const pieces = range(last + 1).map(place => [scores, values].map(all => all.slice(place * length, (place + 1) * length))).map(some => piece(...some));
     const before = pieces.slice(0, last).reduce((sofar, next) => merged(sofar, next, forgotten), NOTHING(values[0].length));
     const now = pieces[last], after = merged(before, now, forgotten);
@@ -62,7 +63,7 @@ export default figure(({names, scores, values, size: atFirst}) => {
 
   return {
     controls: {
-      tile: ["slide", "tile", 1, [1, size, 1]], length: ["slide", "keys in a tile", atFirst, [1, size, 1]],
+      tile: ["slide", "tile", 1, [1, ({length}) => countOf(length), 1]], length: ["slide", "keys in a tile", atFirst, [1, size, 1]],
       forgotten: ["check", "forget to rescale", false],
     },
     draw, letters: 160,
