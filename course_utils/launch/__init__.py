@@ -7,4 +7,4 @@ import sys
 
 # Whatever reads a notebook loads jsonschema, which compiles a grammar of international addresses: 1.4 s a process.
 # Without the grammar it leaves them unchecked, and no notebook holds one.
-sys.modules.setdefault("rfc3987_syntax", None)
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
