@@ -26,7 +26,8 @@ from course_utils.launch import grade
 from course_utils.repository import ROOT
 from tests.support import handed_in
 from tests.support.handed_in import NAME, lay, notebook, packed, zipped
-from tests.support.sandboxes import BEST, descendants, skip_without
+from tests.support.processes import alive, descendants
+from tests.support.sandboxes import BEST, skip_without
 
 RIGHT, WRONG = (packed(notebook({"3.2": code})) for code in (handed_in.RIGHT, handed_in.WRONG))
 CHAPTER = ["--chapters", "3"]
@@ -155,13 +156,6 @@ def test_an_interrupted_run_goes_on_where_it_stopped_and_leaves_nothing_running(
     assert here(handed, "--out", out, *CHAPTER, "--workers", 1)[0]
     assert {name: reports(out)[name] for name in before} == before
     assert scores(out) == EXPECTED
-
-
-def alive(process):
-    """Whether a process has not ended."""
-    with contextlib.suppress(OSError), open(f"/proc/{process}/stat") as file:
-        return file.read().rpartition(")")[2].split()[0] != "Z"
-    return False
 
 
 # --- executors --------------------------------------------------------------------------------------------------------

@@ -38,15 +38,14 @@ from tests.support.attacks import (
     forging,
     reaching,
 )
+from tests.support.processes import alive, descendants
 from tests.support.sandboxes import (
     EXERCISE,
     IMPORTS,
     RIGHT,
     SECONDS,
     WRONG,
-    alive,
     best,
-    descendants,
     look,
     result,
     sandbox,

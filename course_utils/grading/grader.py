@@ -4,14 +4,17 @@ Here the expected values are known and nothing of a student's is run: that happe
 """
 
 import functools
+import hashlib
 import json
 import re
 import time
+from dataclasses import asdict
 
 from course_utils.exercises import EXERCISES
 from course_utils.grading import alike
 from course_utils.grading import notebook as reading
 from course_utils.grading.records import Graded, Report
+from course_utils.grading.sandbox import importable
 from course_utils.grading.unpacking import unpacked
 from course_utils.judging.explain import explained
 from course_utils.judging.judge import judge
@@ -35,7 +38,8 @@ OWN = "{} was passed over: it is the course's own."
 MOST_REMARKS = 10  # on one submission
 SEVERAL_LINES = 3  # a shorter answer is often the same without a copy
 SHARE = 4  # of the time that is left, one answer gets this part: so those after many that hang still get their turn
-explanations: dict[tuple, Result] = {}  # (id of an exercise, texts of its cells) -> Result
+MOST_EXPLAINED = 2000  # wrong answers whose explanations are kept: what many hand in, somebody hands in early
+explanations: dict[str, dict] = {}  # {`identified` answer: its plain Result}, also from other processes that grade
 
 
 class Own:
@@ -67,7 +71,7 @@ class Grading:
         self.task, self.protection = task, str(sandbox.protection)
         self.sandbox = Own(sandbox, task.seconds)
         self.remarks = list(task.remarks)
-        self.notebooks, self.found, self.unexplained = [], [], []
+        self.notebooks, self.found, self.unexplained, self.chapters = [], [], [], set()
         self.lines, self.published = {}, {}  # of each answer: the student's own lines; whether they are the published
 
     def steps(self):
@@ -95,7 +99,9 @@ class Grading:
             self.remarks.append(f"{name} {error}.")
             return None
         self.remarks += [f"{name} {remark}." for remark in notebook.remarks]
-        if not chapters_of(notebook):
+        chapters = chapters_of(notebook)
+        self.chapters |= chapters
+        if not chapters:
             self.remarks.append(f"{name} holds no exercise of the course.")
         return notebook
 
@@ -127,7 +133,7 @@ class Grading:
                 best(exercise, self.notebooks, [found.get(id) for found in self.found], missing)
                 for id, exercise in EXERCISES.items()
             ],
-            chapters=sorted(set().union(*map(chapters_of, self.notebooks))),
+            chapters=sorted(self.chapters),
             remarks=kept + more,
             protection=self.protection,
             digest=self.task.digest,
@@ -204,6 +210,14 @@ def ran_whole(exercise, notebook, place, texts, sandbox):
     return result, AS_CHECKED.format(", ".join(f"`{line}`" for line in more[:MOST_LINES]) or "GPU replaced by CPU")
 
 
+def prepare():
+    """Work out once what depends on no submission. Processes that are forked from this one share it."""
+    for exercise in EXERCISES.values():
+        _ = exercise.expected, exercise.reference
+        published_lines(exercise)
+        importable.modules(exercise.chapter)
+
+
 @functools.cache
 def handed_out():
     """The texts of all code cells that the course hands out."""
@@ -236,11 +250,20 @@ def is_published(exercise, lines):
 
 def explained_once(exercise, texts, sandbox, data, result):
     """The result of a wrong answer with its explanation; many students hand in the same one."""
-    if (exercise.id, texts) not in explanations:
-        program = parsed(texts[-1], exercise.name, {}, "<your cell>")
-        inside = Inside(exercise, texts, sandbox)
-        explanations[exercise.id, texts] = explained(exercise, program, inside, data, result)
-    return explanations[exercise.id, texts]
+    key = identified(exercise, texts, sandbox)
+    if known := explanations.get(key):
+        return Result(**known)
+    program = parsed(texts[-1], exercise.name, {}, "<your cell>")
+    found = explained(exercise, program, Inside(exercise, texts, sandbox), data, result)
+    if len(explanations) < MOST_EXPLAINED:
+        explanations[key] = asdict(found)
+    return found
+
+
+def identified(exercise, texts, sandbox):
+    """What identifies an answer with all that it runs with."""
+    modules = sorted(sandbox.named_in("\n".join(texts)).items())
+    return hashlib.sha256(repr((exercise.id, texts, modules)).encode()).hexdigest()
 
 
 class Inside:
