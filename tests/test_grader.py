@@ -117,13 +117,25 @@ def test_grading_says_what_check_says(chapter, row, graded, monkeypatch):
 
 
 def test_the_last_definition_counts_and_the_report_says_so(graded):
-    made = notebook({"3.2": handed_in.RIGHT})
-    made["cells"].append({"cell_type": "code", "source": handed_in.WRONG, "metadata": {}, "outputs": []})
+    made = notebook({"3.2": f"{handed_in.RIGHT}\n{handed_in.WRONG}"})
     found, _ = graded(packed(made))
     assert answers(found) == only("3.2", NOT_YET)
     assert found["3.2"].remarks == [
-        "`my_causal_weights` is defined 2 times in the notebook; the last definition counts."
+        "`my_causal_weights` is defined 2 times in the notebook; the last definition counts, or the last that was checked."
     ]
+
+
+def test_an_old_attempt_below_the_check_costs_nothing(graded):
+    made = notebook({"3.2": handed_in.RIGHT})
+    made["cells"].append({"cell_type": "code", "source": handed_in.WRONG, "metadata": {}, "outputs": []})
+    found, _ = graded(packed(made))
+    assert answers(found) == only("3.2", RIGHT) and "up to the check" in found["3.2"].remarks[1]
+
+
+def test_an_answer_in_another_exercises_cell_counts_where_there_is_no_other(graded):
+    made = notebook({"3.1": f"x = 1\n{handed_in.RIGHT}"})
+    made["cells"] = [cell for cell in made["cells"] if cell["id"] != "exercise-3-2"]
+    assert answers(graded(packed(made))[0])["3.2"] == RIGHT
 
 
 def test_a_duplicated_exercise_cell_is_the_same_case(graded):

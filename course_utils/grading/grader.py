@@ -24,11 +24,12 @@ from course_utils.repository import ROOT, sources
 
 ORDER = [NOT_ATTEMPTED, NOT_YET, RIGHT]
 SEVERAL = "{} notebooks hold this exercise; the answer in {} counts."
-DEFINED_TWICE = "`{}` is defined {} times in the notebook; the last definition counts."
+DEFINED_TWICE = "`{}` is defined {} times in the notebook; the last definition counts, or the last that was checked."
 WITH_HELPERS = (
     "This answer uses {}, which is not right yet. With a right one in its place this answer is right, and that counts."
 )
-AS_CHECKED = "This answer is right where all your cells up to the check run, and that counts. Then these run, too: {}."
+AS_CHECKED = "This answer is right where all your cells up to the check run, and that counts."
+MORE_LINES, NO_GPU = " Then these run, too: {}.", " What asks for a GPU ran on the CPU."
 MOST_LINES, LONGEST_LINE = 3, 60  # of a student's, in a remark
 WORD = re.compile(r"\w+")
 GPU = re.compile(r"cuda|mps|xpu")
@@ -176,7 +177,7 @@ def grade_answer(exercise, notebook, places, earlier, sandbox):
     texts, used = notebook.needed(places[-1], exercise.name)
     first = sandbox.run(texts, exercise.name, exercise.calls, exercise.chapter)
     result = judged(exercise, first)
-    if result.status == NOT_YET and (whole := ran_whole(exercise, notebook, places[-1], texts, sandbox)):
+    if result.status == NOT_YET and (whole := ran_whole(exercise, notebook, texts, sandbox)):
         return Graded(whole[0], [*remarks, whole[1]]), None
     wrong = [EXERCISES[id] for id, graded in earlier.items() if graded.result.status != RIGHT]
     helpers = [helper for helper in wrong if helper.name in used and helper.name != exercise.name]
@@ -193,13 +194,14 @@ def grade_answer(exercise, notebook, places, earlier, sandbox):
     ) if result.status == NOT_YET and first.replies else None
 
 
-def ran_whole(exercise, notebook, place, texts, sandbox):
+def ran_whole(exercise, notebook, texts, sandbox):
     """(Result, remark) of an answer that is right when all the student's own cells ran before; None of another.
 
     texts: those that ran before, by names alone.
     """
-    whole = notebook.up_to_check(place, exercise, handed_out())
-    if whole == texts and not GPU.search("\n".join(texts)):
+    whole = notebook.up_to_check(exercise, handed_out())
+    asks_for_gpu = bool(GPU.search("\n".join(whole)))
+    if whole == texts and not asks_for_gpu:
         return None
     outcome = sandbox.run(whole, exercise.name, exercise.calls, exercise.chapter, cpu=True)
     result = judged(exercise, outcome)
@@ -207,7 +209,8 @@ def ran_whole(exercise, notebook, place, texts, sandbox):
         return None
     seen = {"", *(line.strip() for text in texts for line in text.split("\n"))}
     more = [line.strip()[:LONGEST_LINE] for text in whole for line in text.split("\n") if line.strip() not in seen]
-    return result, AS_CHECKED.format(", ".join(f"`{line}`" for line in more[:MOST_LINES]) or "GPU replaced by CPU")
+    lines = MORE_LINES.format(", ".join(f"`{line}`" for line in more[:MOST_LINES])) if more else ""
+    return result, AS_CHECKED + lines + NO_GPU * asks_for_gpu
 
 
 def prepare():

@@ -85,12 +85,9 @@ class Notebook:
     remarks: list[str] = field(default_factory=list)
 
     def defining(self, exercise):
-        """The numbers of the cells that define what an exercise asks for, but not those marked as another's."""
-        return [
-            number
-            for number, cell in enumerate(self.cells)
-            if cell.exercise in (None, exercise.id) and exercise.name in cell.binds
-        ]
+        """The numbers of the cells that define what an exercise asks for; marked as another's only if no other does."""
+        all = [number for number, cell in enumerate(self.cells) if exercise.name in cell.binds]
+        return [number for number in all if self.cells[number].exercise in (None, exercise.id)] or all
 
     def marked(self, exercise):
         """The cells that carry an exercise's mark."""
@@ -100,15 +97,16 @@ class Notebook:
         """(texts to run, the cell's own last; names that they use) so that cell `number` defines `name`."""
         return closed(self.cells[: number + 1], {name})
 
-    def up_to_check(self, number, exercise, handed_out):
-        """Texts to run so that cell `number` defines what an exercise asks for as it did where the student checked it.
+    def up_to_check(self, exercise, handed_out):
+        """Texts to run so that what an exercise asks for is defined as it was where the student checked it.
 
         These are all the student's own cells up to the check, or to the end without one, and what they use of those
         that were handed out, whose texts these are.
         """
+        places = self.defining(exercise)
         checks = re.compile(rf"""check\(\s*["']{re.escape(exercise.id)}["']""")
         last = max((k for k, cell in enumerate(self.cells) if checks.search(cell.text)), default=len(self.cells) - 1)
-        cells = self.cells[: max(number, last) + 1]
+        cells = self.cells[: (last if last >= places[0] else places[-1]) + 1]
         own = {k for k, cell in enumerate(cells) if cell.effects and cell.source not in handed_out}
         wanted = {exercise.name}.union(*(global_names(symtable.symtable(cells[k].text, "cell", "exec")) for k in own))
         return closed(cells, wanted, own)[0]
@@ -203,7 +201,9 @@ def is_quiet(node):
     if isinstance(node, ast.Expr):
         called = node.value.func if isinstance(node.value, ast.Call) else None
         return isinstance(node.value, ast.Constant) or isinstance(called, ast.Name) and called.id in SHOWING
-    return isinstance(node, QUIET)
+    return isinstance(node, QUIET) and not getattr(
+        node, "decorator_list", None
+    )  # a decorator may note what it is given
 
 
 def without_magics(text):

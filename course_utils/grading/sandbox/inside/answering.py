@@ -31,8 +31,7 @@ def answer(request):
     np.random.seed(0)
     torch.manual_seed(0)
     torch.set_num_threads = torch.set_num_interop_threads = lambda number: None  # no child can start a thread
-    torch.compile = uncompiled  # a compiler would be another process; results are the same
-    nn.Module.compile = lambda self, *arguments, **named: None
+    without_compiler()
     reserve = bytes(1 << 24)  # only address space, since nobody touches it: room to report that there is no more
     try:
         found, stopped = defined(request["cells"], request["name"], request["helpers"], request["cpu"])
@@ -44,6 +43,15 @@ def answer(request):
     except BaseException as error:  # KeyboardInterrupt and results that cannot be packed: whatever code may do
         del reserve
         return serialize.pack({"trouble": f"stopped with {said(error)}"})
+
+
+def without_compiler():
+    """A compiler would be another process, and results are the same. Optimizers would load it to tell it to keep out."""
+    torch.compile = uncompiled
+    nn.Module.compile = lambda self, *arguments, **named: None
+    sys.modules["torch._dynamo"] = torch._dynamo = types.ModuleType("torch._dynamo")
+    torch._dynamo.disable = lambda function, *how, **more: function
+    torch._dynamo.graph_break = lambda: None
 
 
 def uncompiled(model=None, **named):
