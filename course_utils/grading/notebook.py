@@ -201,9 +201,7 @@ def is_quiet(node):
     if isinstance(node, ast.Expr):
         called = node.value.func if isinstance(node.value, ast.Call) else None
         return isinstance(node.value, ast.Constant) or isinstance(called, ast.Name) and called.id in SHOWING
-    return isinstance(node, QUIET) and not getattr(
-        node, "decorator_list", None
-    )  # a decorator may note what it is given
+    return isinstance(node, QUIET) and not getattr(node, "decorator_list", None)  # decorators may note what they get
 
 
 def without_magics(text):

@@ -46,7 +46,7 @@ def answer(request):
 
 
 def without_compiler():
-    """A compiler would be another process, and results are the same. Optimizers would load it to tell it to keep out."""
+    """Compile nothing: results are the same. An optimizer would load the compiler, to tell it to keep out."""
     torch.compile = uncompiled
     nn.Module.compile = lambda self, *arguments, **named: None
     sys.modules["torch._dynamo"] = torch._dynamo = types.ModuleType("torch._dynamo")
