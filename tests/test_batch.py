@@ -16,7 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from course_utils.exercises import EXERCISES
-from course_utils.grading import batch, doctor, process, records, workers
+from course_utils.grading import batch, command, doctor, process, records, workers
+from course_utils.grading.history import table
 from course_utils.grading.process import Limits
 from course_utils.grading.sandbox.protection import Unprotected
 from course_utils.grading.submissions import submissions
@@ -311,7 +312,9 @@ def said(tmp_path, here, monkeypatch):
     return lambda *more: here(tmp_path / "class", "--out", tmp_path / "grades", "--workers", 2, *more)[1]
 
 
-def test_what_would_change_is_shown_with_who_from_to_and_why_before_anything_is_written(handed, tmp_path, said):
+def test_what_would_change_is_shown_with_who_from_to_and_why_before_anything_is_written(
+    handed, tmp_path, said, monkeypatch
+):
     out, book = tmp_path / "grades", tmp_path / "gradebook.csv"
     book.write_text(f"Student,ID,Attention (5)\nPoints Possible,,{HIGHEST}\ns0,1,\ns1,2,7.5\ns3,3,EX\n")
     arguments = ["--chapters", "3", "--canvas", str(book)]
@@ -328,7 +331,13 @@ def test_what_would_change_is_shown_with_who_from_to_and_why_before_anything_is_
     assert "nobody has no submission here" in shown and "Points that change (2)" in shown
     assert {path: path.read_bytes() for path in before} == before
 
-    assert "Points that change (2)" in said(*arguments)
+    def show(changes):
+        assert {path: path.read_bytes() for path in before} == before
+        return table(changes)
+
+    with monkeypatch.context() as now:
+        now.setattr(command, "table", show)
+        assert "Points that change (2)" in said(*arguments)
     assert "Points that change" not in said(*arguments)
     assert "Your instructor added 1 points. well explained" in (out / "feedback/s2.html").read_text()
 

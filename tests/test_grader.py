@@ -14,8 +14,9 @@ from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
 from course_utils.grading import grader, pages, records
 from course_utils.grading.assignment import Assignment
+from course_utils.grading.history import History
 from course_utils.grading.platforms.gradescope import results_of
-from course_utils.grading.records import Student, Task
+from course_utils.grading.records import Store, Student, Task
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 from tests.support import answers as collected
 from tests.support import handed_in, stored
@@ -231,7 +232,7 @@ def test_a_report_survives_the_disk(graded):
 
 def written_for(out, *made):
     """Write what is written of a class with these reports."""
-    book = pages.Book(out, Assignment([3]))
+    book = pages.Book(out, Assignment([3]), History(Store(out)))
     for report in made:
         book.add(report)
     book.close()

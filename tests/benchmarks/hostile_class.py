@@ -21,6 +21,7 @@ from pathlib import Path
 
 from course_utils.grading import batch, process
 from course_utils.grading.assignment import Assignment
+from course_utils.grading.history import History
 from course_utils.grading.pages import Book
 from course_utils.grading.records import Store
 from course_utils.grading.submissions import submissions
@@ -54,7 +55,8 @@ class Watched:
 
 def grade(folder, out):
     """Grade a class in this process, and print {"students": {key: [points, processor time, seconds]}, "memory"}."""
-    found, book, watched, students = submissions(folder), Book(out, Assignment([3])), Watched(), {}
+    found, store, watched, students = submissions(folder), Store(out), Watched(), {}
+    book = Book(out, Assignment([3]), History(store))
     last = [0, time.monotonic()]
 
     @contextlib.contextmanager
@@ -69,7 +71,7 @@ def grade(folder, out):
         students[report.student.key] = [book.entries[report.student.key][1], now[0] - last[0], now[1] - last[1]]
         last[:] = now
 
-    failed = batch.grade_changed(found, Store(out), one_after_another, process.Limits(), done)
+    failed = batch.grade_changed(found, store, one_after_another, process.Limits(), done)
     watched.over.set()
     book.close()
     assert not failed, failed
