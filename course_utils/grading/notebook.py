@@ -12,7 +12,7 @@ import symtable
 from dataclasses import dataclass, field
 
 LARGEST_STRUCTURE = 5_000_000  # bytes of a notebook outside its texts: more are lists in lists, made to fill memory
-LONGEST_CELL = 1_000_000  # characters; a longer cell is not read
+LONGEST_CELL = 400_000  # characters; a longer cell is not read: Python would take 250 MB to parse it
 SHORT_CELL, KEPT_CELLS = 10_000, 1000  # characters; cells: most of a notebook's are as they were handed out
 MOST_CELLS = 2000
 MOST_STATEMENTS = 2000  # at the top of a cell; each costs a look at its lines
