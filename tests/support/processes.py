@@ -5,8 +5,6 @@ import glob
 import os
 from pathlib import Path
 
-TICK = os.sysconf("SC_CLK_TCK")
-
 
 def descendants(process):
     """Numbers of all processes below this one, whichever of its threads has started them."""
@@ -31,7 +29,7 @@ def stat(process):
 
 def processor_time(process):
     """Seconds of processor time that a process has used, and those whose end it has seen. OSError if it is gone."""
-    return sum(map(int, stat(process)[11:15])) / TICK
+    return sum(map(int, stat(process)[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def memory(process):
