@@ -31,7 +31,6 @@ def answer(request):
     np.random.seed(0)
     torch.manual_seed(0)
     torch.set_num_threads = torch.set_num_interop_threads = lambda number: None  # no child can start a thread
-    without_compiler()
     reserve = bytes(1 << 24)  # only address space, since nobody touches it: room to report that there is no more
     try:
         found, stopped = defined(request["cells"], request["name"], request["helpers"], request["cpu"])
@@ -75,6 +74,7 @@ def warm_up():
     """Do once what torch does on first use, so that no child has to; and leave out what no child can use."""
     for accelerator in (torch.cuda, torch.xpu, torch.mtia):  # there is none inside, and each would note every seed
         accelerator.manual_seed_all = lambda seed: None
+    without_compiler()
     layer = nn.Linear(3, 2)
     layer(torch.rand(4, 3)).softmax(dim=-1).square().sum().backward()
     jacobian(lambda x: x @ x.transpose(-2, -1), torch.rand(2, 3))
