@@ -5,7 +5,8 @@ import pytest
 from course_utils.exercises import EXERCISES
 from course_utils.grading import alike, grader, pages, records
 from course_utils.grading.assignment import Assignment
-from course_utils.grading.records import Student
+from course_utils.grading.history import History
+from course_utils.grading.records import Store, Student
 from tests.support import answers as collected
 
 OF_CHAPTER = [id for id in EXERCISES if id.startswith("3.")]
@@ -53,7 +54,7 @@ def test_the_published_answer_is_named_and_another_one_is_not():
 
 
 def test_the_summary_names_both_and_runs_nothing_of_it(tmp_path):
-    book = pages.Book(tmp_path, Assignment([3]))
+    book = pages.Book(tmp_path, Assignment([3]), History(Store(tmp_path)))
     lines = {"3.4": [f"<b>{k}</b> = hidden" for k in range(alike.ENOUGH)]}
     for name in ("ada", "bo"):
         graded = [records.Graded(grader.plain_result(EXERCISES[id], "right", "")) for id in EXERCISES]

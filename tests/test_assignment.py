@@ -7,7 +7,8 @@ import pytest
 from course_utils.exercises import EXERCISES
 from course_utils.grading import assignment as rules
 from course_utils.grading import pages
-from course_utils.grading.records import Graded, Report, Student
+from course_utils.grading.history import History
+from course_utils.grading.records import Graded, Report, Store, Student
 from course_utils.judging.result import NOT_YET, RIGHT, Result
 
 POINTS = {id: exercise.points for id, exercise in EXERCISES.items()}
@@ -66,7 +67,7 @@ def test_adjustments_reach_points_page_and_table_as_the_instructors(who, read, t
     found = read(adjustments=text, chapters=[3])
     assert found.marked(report()).points == (POINTS["3.2"] + 1.5 + 2, HIGHEST - POINTS["3.1"])
     assert found.marked(report(Student("roe", "John Roe"))).points == (POINTS["3.1"] + POINTS["3.2"], HIGHEST)
-    book = pages.Book(tmp_path, found)
+    book = pages.Book(tmp_path, found, History(Store(tmp_path)))
     book.add(report())
     book.close()
     page = (tmp_path / "feedback/doejane.html").read_text(encoding="utf-8")
@@ -79,7 +80,7 @@ def test_adjustments_reach_points_page_and_table_as_the_instructors(who, read, t
 
 def test_who_is_excused_from_all_gets_nothing_filled_in(read, tmp_path):
     found = read(adjustments="student;excused\nJane Doe;x\n", chapters=[3])
-    book = pages.Book(tmp_path, found)
+    book = pages.Book(tmp_path, found, History(Store(tmp_path)))
     book.add(report())
     assert book.scores == []
 

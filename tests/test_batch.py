@@ -16,7 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from course_utils.exercises import EXERCISES
-from course_utils.grading import batch, doctor, process, records, workers
+from course_utils.grading import batch, command, doctor, process, records, workers
+from course_utils.grading.history import table
 from course_utils.grading.process import Limits
 from course_utils.grading.sandbox.protection import Unprotected
 from course_utils.grading.submissions import submissions
@@ -26,7 +27,8 @@ from course_utils.launch import grade
 from course_utils.repository import ROOT
 from tests.support import handed_in
 from tests.support.handed_in import NAME, lay, notebook, packed, zipped
-from tests.support.sandboxes import BEST, descendants, skip_without
+from tests.support.processes import alive, descendants
+from tests.support.sandboxes import BEST, skip_without
 
 RIGHT, WRONG = (packed(notebook({"3.2": code})) for code in (handed_in.RIGHT, handed_in.WRONG))
 CHAPTER = ["--chapters", "3"]
@@ -157,13 +159,6 @@ def test_an_interrupted_run_goes_on_where_it_stopped_and_leaves_nothing_running(
     assert scores(out) == EXPECTED
 
 
-def alive(process):
-    """Whether a process has not ended."""
-    with contextlib.suppress(OSError), open(f"/proc/{process}/stat") as file:
-        return file.read().rpartition(")")[2].split()[0] != "Z"
-    return False
-
-
 # --- executors --------------------------------------------------------------------------------------------------------
 
 
@@ -223,6 +218,18 @@ def test_a_process_that_is_killed_in_the_middle_loses_nothing(handed, tmp_path):
     assert graded_with(lambda: workers.here(2), handed, tmp_path, done) == (POINTS, {})
     assert counted == Counter(POINTS.keys())
     assert not process.running
+
+
+def test_what_one_process_has_explained_no_other_explains_again(tmp_path, monkeypatch):
+    handed = lay(tmp_path / "class", {f"s1/{NAME}": WRONG})
+    (submission,) = submissions(handed)
+    monkeypatch.setattr(process, "explained", {})
+    process.Process(SIXTY).grade(batch.task_of(submission, SIXTY))
+    (explained,) = process.explained.values()
+    explained["message"] = "told by another process"
+    told = process.Process(SIXTY).grade(batch.task_of(submission, SIXTY))
+    process.end_all()
+    assert "told by another process" in [entry.result.message for entry in told.graded]
 
 
 def test_workers_without_protection_end_the_run(handed, tmp_path, monkeypatch):
@@ -317,7 +324,9 @@ def said(tmp_path, here, monkeypatch):
     return lambda *more: here(tmp_path / "class", "--out", tmp_path / "grades", "--workers", 2, *more)[1]
 
 
-def test_what_would_change_is_shown_with_who_from_to_and_why_before_anything_is_written(handed, tmp_path, said):
+def test_what_would_change_is_shown_with_who_from_to_and_why_before_anything_is_written(
+    handed, tmp_path, said, monkeypatch
+):
     out, book = tmp_path / "grades", tmp_path / "gradebook.csv"
     book.write_text(f"Student,ID,Attention (5)\nPoints Possible,,{HIGHEST}\ns0,1,\ns1,2,7.5\ns3,3,EX\n")
     arguments = ["--chapters", "3", "--canvas", str(book)]
@@ -334,7 +343,13 @@ def test_what_would_change_is_shown_with_who_from_to_and_why_before_anything_is_
     assert "nobody has no submission here" in shown and "Points that change (2)" in shown
     assert {path: path.read_bytes() for path in before} == before
 
-    assert "Points that change (2)" in said(*arguments)
+    def show(changes):
+        assert {path: path.read_bytes() for path in before} == before
+        return table(changes)
+
+    with monkeypatch.context() as now:
+        now.setattr(command, "table", show)
+        assert "Points that change (2)" in said(*arguments)
     assert "Points that change" not in said(*arguments)
     assert "Your instructor added 1 points. well explained" in (out / "feedback/s2.html").read_text()
 

@@ -14,8 +14,9 @@ from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
 from course_utils.grading import grader, pages, records
 from course_utils.grading.assignment import Assignment
+from course_utils.grading.history import History
 from course_utils.grading.platforms.gradescope import results_of
-from course_utils.grading.records import Student, Task
+from course_utils.grading.records import Store, Student, Task
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 from tests.support import answers as collected
 from tests.support import handed_in, stored
@@ -117,13 +118,24 @@ def test_grading_says_what_check_says(chapter, row, graded, monkeypatch):
 
 
 def test_the_last_definition_counts_and_the_report_says_so(graded):
+    made = notebook({"3.2": f"{handed_in.RIGHT}\n{handed_in.WRONG}"})
+    found, _ = graded(packed(made))
+    assert answers(found) == only("3.2", NOT_YET)
+    (remark,) = found["3.2"].remarks
+    assert "is defined 2 times in the notebook; the last definition counts, or the last that was checked." in remark
+
+
+def test_an_old_attempt_below_the_check_costs_nothing(graded):
     made = notebook({"3.2": handed_in.RIGHT})
     made["cells"].append({"cell_type": "code", "source": handed_in.WRONG, "metadata": {}, "outputs": []})
     found, _ = graded(packed(made))
-    assert answers(found) == only("3.2", NOT_YET)
-    assert found["3.2"].remarks == [
-        "`my_causal_weights` is defined 2 times in the notebook; the last definition counts."
-    ]
+    assert answers(found) == only("3.2", RIGHT) and "up to the check" in found["3.2"].remarks[1]
+
+
+def test_an_answer_in_another_exercises_cell_counts_where_there_is_no_other(graded):
+    made = notebook({"3.1": f"x = 1\n{handed_in.RIGHT}"})
+    made["cells"] = [cell for cell in made["cells"] if cell["id"] != "exercise-3-2"]
+    assert answers(graded(packed(made))[0])["3.2"] == RIGHT
 
 
 def test_a_duplicated_exercise_cell_is_the_same_case(graded):
@@ -219,7 +231,7 @@ def test_a_report_survives_the_disk(graded):
 
 def written_for(out, *made):
     """Write what is written of a class with these reports."""
-    book = pages.Book(out, Assignment([3]))
+    book = pages.Book(out, Assignment([3]), History(Store(out)))
     for report in made:
         book.add(report)
     book.close()

@@ -139,6 +139,10 @@ def test_very_many_magics_are_refused_instead_of_read_anew_for_each():
     assert not reading.Cell("%time x\n" * 30).problem
 
 
+def test_a_cell_of_very_many_statements_is_refused():
+    assert "too many statements" in str(reading.Cell("x=1;" * (reading.MOST_STATEMENTS + 1)).problem)
+
+
 def test_cells_that_are_cut_are_told():
     found = read(*["x = 1"] * (reading.MOST_CELLS + 1))
     assert len(found.cells) == reading.MOST_CELLS and "only the first 2000" in found.remarks[0]

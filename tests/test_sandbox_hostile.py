@@ -38,15 +38,14 @@ from tests.support.attacks import (
     forging,
     reaching,
 )
+from tests.support.processes import alive, descendants
 from tests.support.sandboxes import (
     EXERCISE,
     IMPORTS,
     RIGHT,
     SECONDS,
     WRONG,
-    alive,
     best,
-    descendants,
     look,
     result,
     sandbox,
@@ -263,6 +262,7 @@ ax.imshow(torch.eye(3))"""
     "double precision set for good": "torch.set_default_dtype(torch.float64)" + RIGHT,
     "a check of its own": "from course_utils.checking import check, hint\ncheck('3.2', None)" + RIGHT,
     "a last line that fails": RIGHT + "print(undefined)",
+    "an optimizer": RIGHT.replace("    T =", "    torch.optim.Adam([nn.Parameter(torch.ones(2))]).step()\n    T ="),
     "its own copy of print": "def print(*a): raise SystemExit" + RIGHT + "print(1)",
     "seeds": "torch.manual_seed(1)" + RIGHT,
 }

@@ -40,7 +40,7 @@ def grade(options):
     if gone and not options.fewer:
         sys.exit(MISSING.format(options.out, some(gone)))
     history = History(store)
-    book = pages.Book(options.out, assignment, preview=options.preview)
+    book = pages.Book(options.out, assignment, history, options.preview)
     try:
         failed = grade_into(book, store, found, options)
     except BaseException:  # however it ends: whole tables of all that is graded

@@ -4,14 +4,17 @@ Here the expected values are known and nothing of a student's is run: that happe
 """
 
 import functools
+import hashlib
 import json
 import re
 import time
+from dataclasses import asdict
 
 from course_utils.exercises import EXERCISES
 from course_utils.grading import alike
 from course_utils.grading import notebook as reading
 from course_utils.grading.records import Graded, Report
+from course_utils.grading.sandbox import importable
 from course_utils.grading.unpacking import unpacked
 from course_utils.judging.explain import explained
 from course_utils.judging.judge import judge
@@ -21,11 +24,12 @@ from course_utils.repository import ROOT, sources
 
 ORDER = [NOT_ATTEMPTED, NOT_YET, RIGHT]
 SEVERAL = "{} notebooks hold this exercise; the answer in {} counts."
-DEFINED_TWICE = "`{}` is defined {} times in the notebook; the last definition counts."
+DEFINED_TWICE = "`{}` is defined {} times in the notebook; the last definition counts, or the last that was checked."
 WITH_HELPERS = (
     "This answer uses {}, which is not right yet. With a right one in its place this answer is right, and that counts."
 )
-AS_CHECKED = "This answer is right where all your cells up to the check run, and that counts. Then these run, too: {}."
+AS_CHECKED = "This answer is right where all your cells up to the check run, and that counts."
+MORE_LINES, NO_GPU = " Then these run, too: {}.", " What asks for a GPU ran on the CPU."
 MOST_LINES, LONGEST_LINE = 3, 60  # of a student's, in a remark
 WORD = re.compile(r"\w+")
 GPU = re.compile(r"cuda|mps|xpu")
@@ -35,7 +39,8 @@ OWN = "{} was passed over: it is the course's own."
 MOST_REMARKS = 10  # on one submission
 SEVERAL_LINES = 3  # a shorter answer is often the same without a copy
 SHARE = 4  # of the time that is left, one answer gets this part: so those after many that hang still get their turn
-explanations: dict[tuple, Result] = {}  # (id of an exercise, texts of its cells) -> Result
+MOST_EXPLAINED = 2000  # wrong answers whose explanations are kept: what many hand in, somebody hands in early
+explanations: dict[str, dict] = {}  # {`identified` answer: its plain Result}, also from other processes that grade
 
 
 class Own:
@@ -67,7 +72,7 @@ class Grading:
         self.task, self.protection = task, str(sandbox.protection)
         self.sandbox = Own(sandbox, task.seconds)
         self.remarks = list(task.remarks)
-        self.notebooks, self.found, self.unexplained = [], [], []
+        self.notebooks, self.found, self.unexplained, self.chapters = [], [], [], set()
         self.lines, self.published = {}, {}  # of each answer: the student's own lines; whether they are the published
 
     def steps(self):
@@ -95,7 +100,9 @@ class Grading:
             self.remarks.append(f"{name} {error}.")
             return None
         self.remarks += [f"{name} {remark}." for remark in notebook.remarks]
-        if not chapters_of(notebook):
+        chapters = chapters_of(notebook)
+        self.chapters |= chapters
+        if not chapters:
             self.remarks.append(f"{name} holds no exercise of the course.")
         return notebook
 
@@ -127,7 +134,7 @@ class Grading:
                 best(exercise, self.notebooks, [found.get(id) for found in self.found], missing)
                 for id, exercise in EXERCISES.items()
             ],
-            chapters=sorted(set().union(*map(chapters_of, self.notebooks))),
+            chapters=sorted(self.chapters),
             remarks=kept + more,
             protection=self.protection,
             digest=self.task.digest,
@@ -170,7 +177,7 @@ def grade_answer(exercise, notebook, places, earlier, sandbox):
     texts, used = notebook.needed(places[-1], exercise.name)
     first = sandbox.run(texts, exercise.name, exercise.calls, exercise.chapter)
     result = judged(exercise, first)
-    if result.status == NOT_YET and (whole := ran_whole(exercise, notebook, places[-1], texts, sandbox)):
+    if result.status == NOT_YET and (whole := ran_whole(exercise, notebook, texts, sandbox)):
         return Graded(whole[0], [*remarks, whole[1]]), None
     wrong = [EXERCISES[id] for id, graded in earlier.items() if graded.result.status != RIGHT]
     helpers = [helper for helper in wrong if helper.name in used and helper.name != exercise.name]
@@ -187,13 +194,14 @@ def grade_answer(exercise, notebook, places, earlier, sandbox):
     ) if result.status == NOT_YET and first.replies else None
 
 
-def ran_whole(exercise, notebook, place, texts, sandbox):
+def ran_whole(exercise, notebook, texts, sandbox):
     """(Result, remark) of an answer that is right when all the student's own cells ran before; None of another.
 
     texts: those that ran before, by names alone.
     """
-    whole = notebook.up_to_check(place, exercise, handed_out())
-    if whole == texts and not GPU.search("\n".join(texts)):
+    whole = notebook.up_to_check(exercise, handed_out())
+    asks_for_gpu = bool(GPU.search("\n".join(whole)))
+    if whole == texts and not asks_for_gpu:
         return None
     outcome = sandbox.run(whole, exercise.name, exercise.calls, exercise.chapter, cpu=True)
     result = judged(exercise, outcome)
@@ -201,7 +209,16 @@ def ran_whole(exercise, notebook, place, texts, sandbox):
         return None
     seen = {"", *(line.strip() for text in texts for line in text.split("\n"))}
     more = [line.strip()[:LONGEST_LINE] for text in whole for line in text.split("\n") if line.strip() not in seen]
-    return result, AS_CHECKED.format(", ".join(f"`{line}`" for line in more[:MOST_LINES]) or "GPU replaced by CPU")
+    lines = MORE_LINES.format(", ".join(f"`{line}`" for line in more[:MOST_LINES])) if more else ""
+    return result, AS_CHECKED + lines + NO_GPU * asks_for_gpu
+
+
+def prepare():
+    """Work out once what depends on no submission. Processes that are forked from this one share it."""
+    for exercise in EXERCISES.values():
+        _ = exercise.expected, exercise.reference
+        published_lines(exercise)
+        importable.modules(exercise.chapter)
 
 
 @functools.cache
@@ -236,11 +253,20 @@ def is_published(exercise, lines):
 
 def explained_once(exercise, texts, sandbox, data, result):
     """The result of a wrong answer with its explanation; many students hand in the same one."""
-    if (exercise.id, texts) not in explanations:
-        program = parsed(texts[-1], exercise.name, {}, "<your cell>")
-        inside = Inside(exercise, texts, sandbox)
-        explanations[exercise.id, texts] = explained(exercise, program, inside, data, result)
-    return explanations[exercise.id, texts]
+    key = identified(exercise, texts, sandbox)
+    if known := explanations.get(key):
+        return Result(**known)
+    program = parsed(texts[-1], exercise.name, {}, "<your cell>")
+    found = explained(exercise, program, Inside(exercise, texts, sandbox), data, result)
+    if len(explanations) < MOST_EXPLAINED:
+        explanations[key] = asdict(found)
+    return found
+
+
+def identified(exercise, texts, sandbox):
+    """What identifies an answer with all that it runs with."""
+    modules = sorted(sandbox.named_in("\n".join(texts)).items())
+    return hashlib.sha256(repr((exercise.id, texts, modules)).encode()).hexdigest()
 
 
 class Inside:

@@ -24,17 +24,19 @@ class History:
 
     def changes(self, entries):
         """[(student's name, before, after, why)]. entries: {key: (name, points, highest, digest)} of this run."""
-        found = []
-        for key, (name, got, most, digest) in entries.items():
-            before = self.students.get(key)
-            if before and before[:2] != [got, most]:
-                found.append((name, f"{before[0]} of {before[1]}", f"{got} of {most}", why(before[2], digest)))
-            elif not before and self.students:
-                found.append((name, "", f"{got} of {most}", "is new"))
+        found = filter(None, (self.change(key, entry) for key, entry in entries.items()))
         gone = self.students.keys() - entries.keys()
-        return found + [
-            (key, f"{self.students[key][0]} of {self.students[key][1]}", "", "is gone") for key in sorted(gone)
+        return [
+            *found,
+            *((key, f"{self.students[key][0]} of {self.students[key][1]}", "", "is gone") for key in sorted(gone)),
         ]
+
+    def change(self, key, entry):
+        """The same for one student; None where nothing changes, and in a first run."""
+        (name, got, most, digest), before = entry, self.students.get(key)
+        if before and before[:2] != [got, most]:
+            return name, f"{before[0]} of {before[1]}", f"{got} of {most}", why(before[2], digest)
+        return (name, "", f"{got} of {most}", "is new") if not before and self.students else None
 
     def write(self, entries, filled):
         """Keep this run for the next one."""

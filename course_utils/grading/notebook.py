@@ -5,14 +5,17 @@ is not enough, since a cell does something that names do not tell, all of the st
 """
 
 import ast
+import functools
 import json
 import re
 import symtable
 from dataclasses import dataclass, field
 
 LARGEST_STRUCTURE = 5_000_000  # bytes of a notebook outside its texts: more are lists in lists, made to fill memory
-LONGEST_CELL = 1_000_000  # characters; a longer cell is not read
+LONGEST_CELL = 400_000  # characters; a longer cell is not read: Python would take 250 MB to parse it
+SHORT_CELL, KEPT_CELLS = 10_000, 1000  # characters; cells: most of a notebook's are as they were handed out
 MOST_CELLS = 2000
+MOST_STATEMENTS = 2000  # at the top of a cell; each costs a look at its lines
 MOST_MAGICS = 100  # lines of a cell that are IPython's; it reads the whole cell again for each
 MOST_READING = 1_000_000  # characters that it then reads
 TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # to its end, or to that of the file
@@ -44,7 +47,7 @@ class Cell:
     """A code cell. exercise: the id of the exercise whose mark it carries ("3.2"), or None.
 
     problem: why nothing of it can run, or None. effects: whether it does more than to set names.
-    source: the text as it was handed in; in `text`, magics are Python.
+    binds: names that it defines. source: the text as it was handed in; in `text`, magics are Python.
     """
 
     text: str
@@ -52,20 +55,19 @@ class Cell:
     statements: list[Statement] = field(init=False, default_factory=list, repr=False)
     problem: str | None = field(init=False, default=None)
     effects: bool = field(init=False, default=False)
+    binds: frozenset = field(init=False, repr=False)
     source: str = field(init=False, repr=False)
 
     def __post_init__(self):
         self.source = self.text.strip()
         try:
-            self.text, self.statements, self.effects = parsed(self.text)
+            read = parsed_once if len(self.text) < SHORT_CELL else parsed
+            self.text, self.statements, self.effects = read(self.text)
         except SyntaxError as error:
             self.problem = f"cannot be read by Python: {error.msg} (line {error.lineno} of the cell)"
         except (ValueError, RuntimeError, MemoryError) as error:
             self.problem = f"cannot be read by Python ({error or type(error).__name__})"
-
-    def binds(self, name):
-        """Whether it defines a name."""
-        return any(name in statement.binds for statement in self.statements)
+        self.binds = frozenset().union(*(statement.binds for statement in self.statements))
 
     def only(self, kept):
         """Its text with all other lines left empty, so that line numbers stay."""
@@ -83,12 +85,9 @@ class Notebook:
     remarks: list[str] = field(default_factory=list)
 
     def defining(self, exercise):
-        """The numbers of the cells that define what an exercise asks for, but not those marked as another's."""
-        return [
-            number
-            for number, cell in enumerate(self.cells)
-            if cell.exercise in (None, exercise.id) and cell.binds(exercise.name)
-        ]
+        """The numbers of the cells that define what an exercise asks for; marked as another's only if no other does."""
+        all = [number for number, cell in enumerate(self.cells) if exercise.name in cell.binds]
+        return [number for number in all if self.cells[number].exercise in (None, exercise.id)] or all
 
     def marked(self, exercise):
         """The cells that carry an exercise's mark."""
@@ -98,15 +97,16 @@ class Notebook:
         """(texts to run, the cell's own last; names that they use) so that cell `number` defines `name`."""
         return closed(self.cells[: number + 1], {name})
 
-    def up_to_check(self, number, exercise, handed_out):
-        """Texts to run so that cell `number` defines what an exercise asks for as it did where the student checked it.
+    def up_to_check(self, exercise, handed_out):
+        """Texts to run so that what an exercise asks for is defined as it was where the student checked it.
 
         These are all the student's own cells up to the check, or to the end without one, and what they use of those
         that were handed out, whose texts these are.
         """
+        places = self.defining(exercise)
         checks = re.compile(rf"""check\(\s*["']{re.escape(exercise.id)}["']""")
         last = max((k for k, cell in enumerate(self.cells) if checks.search(cell.text)), default=len(self.cells) - 1)
-        cells = self.cells[: max(number, last) + 1]
+        cells = self.cells[: (last if last >= places[0] else places[-1]) + 1]
         own = {k for k, cell in enumerate(cells) if cell.effects and cell.source not in handed_out}
         wanted = {exercise.name}.union(*(global_names(symtable.symtable(cells[k].text, "cell", "exec")) for k in own))
         return closed(cells, wanted, own)[0]
@@ -174,7 +174,7 @@ def text_of(cell):
 def parsed(text):
     """(text, its statements that can define something, whether it does more), magics turned into Python.
 
-    Raises what ast.parse raises, ValueError for a text that is too long.
+    Raises what ast.parse raises, ValueError for a text that is too long or of too many statements.
     """
     if len(text) > LONGEST_CELL:
         raise ValueError("too long")
@@ -186,9 +186,14 @@ def parsed(text):
             tree = ast.parse(text)
         except SyntaxError:
             raise error from None
+    if len(tree.body) > MOST_STATEMENTS:
+        raise ValueError("too many statements")
     lines = [line.encode() for line in text.split("\n")]  # Python counts columns in bytes
     statements = [statement(node, lines) for node in tree.body if not isinstance(node, NEVER_RUN)]
     return text, statements, not all(map(is_quiet, tree.body))
+
+
+parsed_once = functools.lru_cache(KEPT_CELLS)(parsed)
 
 
 def is_quiet(node):
@@ -196,7 +201,7 @@ def is_quiet(node):
     if isinstance(node, ast.Expr):
         called = node.value.func if isinstance(node.value, ast.Call) else None
         return isinstance(node.value, ast.Constant) or isinstance(called, ast.Name) and called.id in SHOWING
-    return isinstance(node, QUIET)
+    return isinstance(node, QUIET) and not getattr(node, "decorator_list", None)  # decorators may note what they get
 
 
 def without_magics(text):

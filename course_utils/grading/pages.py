@@ -27,13 +27,15 @@ BARS = 10  # of the distribution, each a tenth of the points
 
 
 class Book:
-    """What is written of a class, as far as it is graded: every page at once, the tables when it is closed.
+    """What is written of a class, as far as it is graded: pages at once, the tables when it is closed.
 
+    A page with other points than in the last run, which `history` knows, waits until then: first they are announced.
     preview: write nothing. entries: {key: (name, points, highest possible points, digest)} of all who are graded.
     """
 
-    def __init__(self, out, assignment, preview=False):
-        self.out, self.assignment, self.preview = out, assignment, preview
+    def __init__(self, out, assignment, history, preview=False):
+        self.out, self.assignment, self.history, self.preview = out, assignment, history, preview
+        self.waiting = {}  # {path of a page: its text}
         self.rows, self.totals, self.entries, self.seen, self.pages = {}, {}, {}, Class(), out / "feedback"
         for folder in (self.pages, out / KEPT):
             folder.mkdir(parents=True, exist_ok=True)
@@ -43,12 +45,16 @@ class Book:
         marked = self.assignment.marked(report)
         self.rows[report.student.key] = list(csv_rows(marked, report))
         self.totals[report.student.key] = totals_row(marked, report)
-        self.entries[report.student.key] = (report.student.name, *marked.points, report.digest)
+        key = report.student.key
+        self.entries[key] = (report.student.name, *marked.points, report.digest)
         self.seen.add(marked, report)
         if self.preview:
             return
-        page = template("feedback.html").render(report=report, marked=marked)
-        write_changed(self.pages / f"{report.student.key}.html", page)
+        path, page = self.pages / f"{key}.html", template("feedback.html").render(report=report, marked=marked)
+        if self.history.change(key, self.entries[key]):
+            self.waiting[path] = page
+        else:
+            write_changed(path, page)
 
     def remove(self, key):
         """Remove the page of a student who is no longer among the submissions."""
@@ -62,9 +68,11 @@ class Book:
         ]
 
     def close(self):
-        """Write grades.csv, totals.csv and summary.html."""
+        """Write the pages that wait, grades.csv, totals.csv and summary.html."""
         if self.preview:
             return
+        for path, page in self.waiting.items():
+            write_changed(path, page)
         self.seen.students.sort(key=lambda entry: entry[0].key)
         self.write_table(table(COLUMNS, (row for key in sorted(self.rows) for row in self.rows[key])))
         files.replace(self.out / "totals.csv", table(TOTALS, (self.totals[key] for key in sorted(self.totals))))

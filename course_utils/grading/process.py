@@ -8,11 +8,12 @@ import contextlib
 import json
 import os
 import pickle
+import socket
 import subprocess
 import sys
 import threading
 from concurrent.futures import CancelledError
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from course_utils.grading.records import from_plain
 from course_utils.grading.sandbox import forked
@@ -27,6 +28,7 @@ COMMAND = (
 )
 threads = threading.local()
 running: set["Process"] = set()
+explained: dict[str, dict] = {}  # what the processes have explained so far: each hears it from the others
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class Process:
                 self.start()
             last, why = self.ask(task)
             if not why:
-                return last
+                return from_plain(last)
             self.end()
             if self.ended:
                 raise CancelledError
@@ -75,23 +77,27 @@ class Process:
                 break
         if not last:
             raise RuntimeError(why)
-        return replace(last, remarks=[*last.remarks, why])
+        return from_plain(last | {"remarks": [*last["remarks"], why]})
 
     def ask(self, task):
-        """(the last report that came for a task, None or why it is not the whole one)."""
+        """(the last plain report that came for a task, None or why it is not the whole one)."""
         last, late = None, threading.Event()
         timer = threading.Timer(self.limits.seconds, self.out_of_time, [late])
         timer.start()
+        news = list(explained.items())[self.told :]
+        self.told += len(news)
         with contextlib.suppress(OSError):  # it is gone: what it said before is read below
-            pickle.dump(task, self.child.stdin)
+            pickle.dump((task, dict(news)), self.child.stdin)
             self.child.stdin.flush()
         try:
             for line in self.child.stdout:
                 match json.loads(line):
                     case {"report": report, "whole": whole}:
-                        last = from_plain(report)
+                        last = report
                         if whole:
                             return last, None
+                    case {"explained": found}:
+                        explained.update(found)
                     case {"trouble": trouble}:
                         raise RuntimeError(trouble)
                     case {"memory": _}:
@@ -108,6 +114,7 @@ class Process:
     def start(self):
         """Start the process and wait until it is ready. Raises Unprotected."""
         words = "unsandboxed" if self.limits.unsandboxed else ""
+        self.told = 0  # how much of what is explained
         self.child = as_fork(words) if sys.platform == "linux" else as_subprocess(words)
         ready = json.loads(self.child.stdout.readline() or "null")
         if self.ended:
@@ -131,11 +138,23 @@ class Process:
                 self.child = None
 
 
+def with_exercises():
+    """Start the process that has loaded what grades. It runs nothing of a submission either."""
+    connection, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+    with theirs:
+        return connection, forked.torch_loaded.fork("course_utils.grading.serving", "serve_forks", [theirs.fileno()])
+
+
+exercises_loaded = forked.Forker(with_exercises)
+
+
 def as_fork(words):
-    """A process that grades and has torch loaded from the start."""
+    """A process that grades and has all loaded from the start. Answers are for forks that know no expected value."""
     (tasks, to_it), (from_it, reports) = os.pipe(), os.pipe()
     try:
-        child = forked.fork("course_utils.grading.serving", "serve_as_fork", [tasks, reports], forks=True, words=words)
+        with forked.torch_loaded.another_connection() as forks:
+            given = [tasks, reports, forks.fileno()]
+            child = exercises_loaded.fork("course_utils.grading.serving", "serve_as_fork", given, words=words)
     except RuntimeError:
         os.close(to_it)
         os.close(from_it)

@@ -29,7 +29,8 @@ def serve(words):
         return
     limit_memory()
     send(out, ready=True)
-    for task in tasks():
+    for task, explained in tasks():
+        grader.explanations |= explained
         grade(task, sandbox, out)
 
 
@@ -37,15 +38,26 @@ def serve_as_fork(words):
     """The same in a fork, whose three open files are where tasks come, where reports go, and where it may fork."""
     os.dup2(forking.FIRST, 0)
     os.dup2(forking.FIRST + 1, 1)
-    forked.inherit(forking.FIRST + 2)
-    sys.dont_write_bytecode = False  # it loads more of the course than the process it comes from
+    forked.torch_loaded.inherit(forking.FIRST + 2)
     serve(words)
 
 
+def serve_forks():
+    """In a fork: load and try out once what all that grade need, and fork those."""
+    sys.dont_write_bytecode = False  # it loads more of the course than the process it comes from
+    grader.prepare()
+    protection()
+    forking.fork_on_request(forking.FIRST)
+
+
 def grade(task, sandbox, out):
-    """Send the reports of a task, each more complete than the one before."""
+    """Send the reports of a task, each more complete than the one before, and each explanation that is new."""
+    sent = len(grader.explanations)
     try:
         for report, whole in grader.reports(task, sandbox):
+            if len(grader.explanations) > sent:
+                send(out, explained=dict(list(grader.explanations.items())[sent:]))
+                sent = len(grader.explanations)
             send(out, report=plain(report), whole=whole)
     except MemoryError:
         send(out, memory=True)
@@ -60,7 +72,10 @@ def send(out, **message):
 
 
 def tasks():
-    """The tasks that come; while one is at work, a thread sees the grader's end and ends this process with it."""
+    """The tasks that come, each with explanations from other processes.
+
+    While one is at work, a thread sees the grader's end and ends this process with it.
+    """
     incoming = queue.SimpleQueue()
     threading.Thread(target=listen, args=[incoming], daemon=True).start()
     while True:

@@ -10,7 +10,6 @@ refuses, so what is measured has the sandbox on. Memory is that of the largest p
 MANY.
 """
 
-import itertools
 import os
 import resource
 import statistics
@@ -20,11 +19,9 @@ import tempfile
 import time
 from pathlib import Path
 
-import nbformat
-
 from course_utils.repository import ROOT
-from tests.support import answers as collected
-from tests.support import stored
+from tests.support import classes
+from tests.support.handed_in import lay
 
 CHAPTER = "03_hiding_the_future"
 OURS, NBGRADERS, FEW = 600, 5, 20  # submissions
@@ -32,23 +29,7 @@ OURS, NBGRADERS, FEW = 600, 5, 20  # submissions
 
 def submit(folder, number):
     """Write this many submissions, {folder}/student-0001/{CHAPTER}.ipynb and so on; return the folder."""
-    chapter = stored.read(ROOT / "notebooks" / f"{CHAPTER}.ipynb")
-    exercises = {cell.id: cell for cell in chapter.cells if cell.id.startswith("exercise-")}
-    answers = {cell_id: itertools.cycle(in_turn(cell_id)) for cell_id in exercises}
-    for student in range(1, number + 1):
-        for cell_id, cell in exercises.items():
-            cell.source = next(answers[cell_id])
-        place = folder / f"student-{student:04}"
-        place.mkdir(parents=True)
-        nbformat.write(chapter, place / f"{CHAPTER}.ipynb")
-    return folder
-
-
-def in_turn(cell_id):
-    """The right and the wrong answers to the exercise of a cell, one of each in turn."""
-    id = cell_id.removeprefix("exercise-").replace("-", ".")
-    pairs = zip(itertools.cycle(collected.right(id)), collected.wrong(id))
-    return [answer.code for pair in pairs for answer in pair]
+    return lay(folder, classes.laid(classes.honest(number)))
 
 
 def timed(command, cwd, **variables):
@@ -63,7 +44,7 @@ def timed(command, cwd, **variables):
 def grade(folder, workers):
     """Seconds of our command on a folder of submissions, with nothing from a run before."""
     with tempfile.TemporaryDirectory() as out:
-        options = [folder, "--out", out, "--workers", str(workers)]
+        options = [folder, "--out", out, "--chapters", "3", "--workers", str(workers)]
         return timed([sys.executable, "-m", "course_utils", "grade", *options], ROOT)
 
 

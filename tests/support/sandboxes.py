@@ -1,7 +1,5 @@
 """Sandboxes for the tests, one for each way of protection that this machine offers."""
 
-import contextlib
-import glob
 import os
 import sys
 
@@ -64,24 +62,6 @@ def look(sandbox, *cells):
     """What a program inside can find out: the text that its function `seen` returns."""
     (reply,) = sandbox.run(cells, "seen", [LOOK], chapter=3).replies
     return reply["values"][0] if reply.get("values") else reply["error"]
-
-
-def descendants(process):
-    """Numbers of all processes below this one, whichever of its threads has started them."""
-    found = []
-    for thread in glob.glob(f"/proc/{process}/task/*/children"):
-        with contextlib.suppress(OSError), open(thread) as file:
-            found += [int(number) for number in file.read().split()]
-    return found + [further for child in found for further in descendants(child)]
-
-
-def alive(process):
-    """Whether a process runs (one that has ended and waits to be collected does not)."""
-    try:
-        with open(f"/proc/{process}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def in_ci():

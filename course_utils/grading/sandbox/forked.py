@@ -1,4 +1,4 @@
-"""Processes that start with torch loaded: forks of one that the grader has for this. Linux only."""
+"""Processes that start with all loaded that they need: forks of one that has it. Linux only."""
 
 import contextlib
 import json
@@ -12,10 +12,6 @@ import weakref
 
 from course_utils.grading.sandbox import protection
 from course_utils.grading.sandbox.inside import forking
-
-asking = threading.Lock()
-connection: socket.socket | None = None  # to the process that forks
-process: subprocess.Popen | None = None  # that one, unless it is another one's
 
 
 class Fork:
@@ -35,39 +31,62 @@ class Fork:
         select.select([self.handle], [], [])
 
 
-def fork(module, function, descriptors, forks=False, **arguments):
-    """A Fork that runs a function, which finds the open files `descriptors` numbered from forking.FIRST on.
+class Forker:
+    """Forks, in a process of its own that starts at the first fork and ends with this one.
 
-    forks: whether it may fork, too; its connection for that is the next open file. Raises RuntimeError where the
-    process that forks does not start.
+    begin: gives (a connection to that process, what kills it), or raises RuntimeError.
     """
-    request = {"module": module, "function": function, "arguments": arguments, "forks": forks}
-    with asking:
-        for _ in range(2):
-            if not connection:
-                start()
-            try:
-                socket.send_fds(connection, [json.dumps(request).encode()], descriptors)
-                number, (handle,), *_ = socket.recv_fds(connection, forking.NUMBER.size, 1)
-                return Fork(*forking.NUMBER.unpack(number), handle)
-            except (OSError, ValueError):  # it is gone
-                drop()
-    raise RuntimeError("the process that forks others has ended, twice")
+
+    def __init__(self, begin):
+        self.begin, self.asking = begin, threading.Lock()
+        self.connection = self.process = None
+
+    def fork(self, module, function, descriptors, **arguments):
+        """A Fork that runs a function, which finds the open files `descriptors` numbered from forking.FIRST on.
+
+        Raises RuntimeError where the process that forks does not start.
+        """
+        number, handle = self.ask({"module": module, "function": function, "arguments": arguments}, descriptors)
+        return Fork(number, handle)
+
+    def another_connection(self):
+        """A socket through which somebody else may fork there, too: see `inherit`."""
+        return socket.socket(fileno=self.ask(forking.CONNECT, [])[1])
+
+    def inherit(self, descriptor):
+        """Fork through such a connection, an open file's number."""
+        self.connection = socket.socket(fileno=descriptor)
+
+    def ask(self, request, descriptors):
+        """(number, open file) that are sent back."""
+        with self.asking:
+            for _ in range(2):
+                if not self.connection:
+                    self.connection, self.process = self.begin()
+                try:
+                    socket.send_fds(self.connection, [json.dumps(request).encode()], descriptors)
+                    number, (descriptor,), *_ = socket.recv_fds(self.connection, forking.NUMBER.size, 1)
+                    return forking.NUMBER.unpack(number)[0], descriptor
+                except (OSError, ValueError):  # it is gone
+                    self.drop()
+        raise RuntimeError("the process that forks others has ended, twice")
+
+    def drop(self):
+        """Forget the process."""
+        self.connection.close()
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+        self.connection = self.process = None
 
 
-def inherit(descriptor):
-    """In a fork: fork through this connection, an open file's number."""
-    global connection
-    connection = socket.socket(fileno=descriptor)
-
-
-def start():
-    """Start the process that forks. It ends with this one."""
-    global connection, process
+def with_torch():
+    """Start the process that has loaded torch, and nothing that knows an expected value."""
     connection, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with theirs:
-        process = subprocess.Popen(
-            protection.inside("forking", "serve", control=theirs.fileno(), packages=protection.packages()),
+        command = protection.inside("forking", "serve", control=theirs.fileno(), packages=protection.packages())
+        return connection, subprocess.Popen(
+            command,
             env=protection.environment(),
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
@@ -75,11 +94,4 @@ def start():
         )
 
 
-def drop():
-    """Forget the process that forks."""
-    global connection, process
-    connection.close()
-    if process:
-        process.kill()
-        process.wait()
-    connection = process = None
+torch_loaded = Forker(with_torch)

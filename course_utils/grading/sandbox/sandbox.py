@@ -216,7 +216,7 @@ class Sandbox:
         """Start the server and wait until it is ready."""
         self.control, theirs = socket.socketpair()
         with theirs:
-            self.process = forked.fork(*self.SERVER, [theirs.fileno()], **self.arguments())
+            self.process = forked.torch_loaded.fork(*self.SERVER, [theirs.fileno()], **self.arguments())
         self.control.settimeout(PATIENCE)
         try:
             ready = self.control.recv(1)

@@ -31,8 +31,6 @@ def answer(request):
     np.random.seed(0)
     torch.manual_seed(0)
     torch.set_num_threads = torch.set_num_interop_threads = lambda number: None  # no child can start a thread
-    torch.compile = uncompiled  # a compiler would be another process; results are the same
-    nn.Module.compile = lambda self, *arguments, **named: None
     reserve = bytes(1 << 24)  # only address space, since nobody touches it: room to report that there is no more
     try:
         found, stopped = defined(request["cells"], request["name"], request["helpers"], request["cpu"])
@@ -44,6 +42,15 @@ def answer(request):
     except BaseException as error:  # KeyboardInterrupt and results that cannot be packed: whatever code may do
         del reserve
         return serialize.pack({"trouble": f"stopped with {said(error)}"})
+
+
+def without_compiler():
+    """Compile nothing: results are the same. An optimizer would load the compiler, to tell it to keep out."""
+    torch.compile = uncompiled
+    nn.Module.compile = lambda self, *arguments, **named: None
+    sys.modules["torch._dynamo"] = torch._dynamo = types.ModuleType("torch._dynamo")
+    torch._dynamo.disable = lambda function, *how, **more: function
+    torch._dynamo.graph_break = lambda: None
 
 
 def uncompiled(model=None, **named):
@@ -67,6 +74,7 @@ def warm_up():
     """Do once what torch does on first use, so that no child has to; and leave out what no child can use."""
     for accelerator in (torch.cuda, torch.xpu, torch.mtia):  # there is none inside, and each would note every seed
         accelerator.manual_seed_all = lambda seed: None
+    without_compiler()
     layer = nn.Linear(3, 2)
     layer(torch.rand(4, 3)).softmax(dim=-1).square().sum().backward()
     jacobian(lambda x: x @ x.transpose(-2, -1), torch.rand(2, 3))

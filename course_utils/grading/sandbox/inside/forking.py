@@ -1,6 +1,6 @@
-"""A process that has loaded torch and forks others from itself: they start at once and share what it has loaded.
+"""A process that forks others from itself: they start at once and share what it has loaded.
 
-It runs nothing of a submission, and knows no expected value: whoever asks says what to run in the fork.
+It runs nothing of a submission: whoever asks says what to run in the fork. What `serve` has loaded is torch alone.
 """
 
 import gc
@@ -21,41 +21,56 @@ if sys.platform == "linux":  # elsewhere nothing forks
     from course_utils.grading.sandbox.inside import isolation
 
 LONGEST = 1 << 20  # bytes of a request
+CONNECT = "connect"  # the request for a further connection
 MOST, FIRST = 3, 3  # open files handed to a fork, and the number that the first of them has there
 NUMBER = struct.Struct("=i")  # of the fork's process, as it is sent back
 
 
 def serve(control, packages):
-    """Fork for whoever asks through `control`, and through what forks got, until `control` closes.
+    """Load torch, then `fork_on_request`. packages: folders to import from."""
+    server.ready(packages)
+    isolation.gather_memory()
+    fork_on_request(control)
 
-    control: number of an open socket that keeps messages apart. packages: folders to import from.
+
+def fork_on_request(control):
+    """Fork for whoever asks through `control` and through connections asked for there, until `control` closes.
+
+    control: number of an open socket that keeps messages apart.
     """
     connections = [socket.socket(fileno=control)]
     owner = connections[0]
-    server.ready(packages)
-    isolation.gather_memory()
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks; who has their handles sees them end
     while owner in connections:
         for connection in select.select(connections, [], [])[0]:
             request, descriptors, *_ = socket.recv_fds(connection, LONGEST, MOST)
-            if request:
-                connections += fork(json.loads(request), descriptors, connection, connections)
-            else:
+            if not request:
                 connections.remove(connection)
                 connection.close()
+            elif (wanted := json.loads(request)) == CONNECT:
+                connections.append(connect(connection))
+            else:
+                fork(wanted, descriptors, connection, connections)
+
+
+def connect(asker):
+    """Send one end of a new connection to the asker. Returns the other."""
+    ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+    with theirs:
+        socket.send_fds(asker, [NUMBER.pack(0)], [theirs.fileno()])
+    return ours
 
 
 def fork(request, descriptors, asker, connections):
-    """Fork, and send the asker the number and a handle of the process. [its connection to here], if it is to have one.
+    """Fork, and send the asker the number and a handle of the process.
 
-    request: {"module", "function", "arguments", "forks"}: what to call, with what, and whether it may ask here, too.
+    request: {"module", "function", "arguments"}: what to call, and with what.
     """
-    ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET) if request["forks"] else (None, None)
     child = os.fork()
     if not child:
         try:
-            keep([*descriptors, *([theirs.fileno()] if theirs else [])], [*connections, ours, theirs])
+            keep(descriptors, connections)
             become(request)
         except BaseException:
             sys.excepthook(*sys.exc_info())
@@ -66,15 +81,11 @@ def fork(request, descriptors, asker, connections):
     handle = os.pidfd_open(child)
     socket.send_fds(asker, [NUMBER.pack(child)], [handle])
     os.close(handle)
-    if not ours:
-        return []
-    theirs.close()
-    return [ours]
 
 
 def keep(descriptors, sockets):
     """In a fork: close all files but the standard ones and these, which are numbered from FIRST on."""
-    for each in filter(None, sockets):
+    for each in sockets:
         each.detach()  # closed below, by number; Python is to forget it
     apart = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 2 * FIRST + MOST) for descriptor in descriptors]
     for place, descriptor in enumerate(apart, start=FIRST):
