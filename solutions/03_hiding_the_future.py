@@ -236,7 +236,8 @@ check("3.2", my_causal_weights)
 #
 # Tokens are `<s>`, a, b, c, d, and their embeddings are the rows of a unit matrix (ones on the diagonal, else zeros):
 # each has an axis of its own. Write three matrices for a head in which a token sees only what comes *before* it, not
-# itself. (`<s>`, which is always the first, sees itself.) In every sequence of up to eight of these letters
+# itself. (`<s>`, which is always the first, sees itself; what it is handed does not matter.) In every sequence of up to
+# eight of these letters
 #
 # * a letter that has occurred gives at least nine tenths of its weight to its earlier copies, evenly, and is handed a 1,
 #   as near as the weights allow;

@@ -7,6 +7,7 @@ it fails, its own weights and scores are asked what it does instead; nothing her
 from dataclasses import dataclass, field
 
 import numpy as np
+import torch
 
 MISPLACED = 0.1  # the share of a row's weight that may lie elsewhere than wanted
 FARTHER = (3, 10, 30)  # times: to see whether only the distances of the scores are wrong
@@ -89,10 +90,9 @@ def numbers(value, name, *sizes):
     """An answer's numbers as an array of these sizes, None for any. ValueError, in words, for anything else."""
     if value is None:
         raise ValueError("It returned None. Is a `return` missing?")
-    try:
-        found = np.asarray(value.tolist() if hasattr(value, "tolist") else value, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} should be a tensor of numbers.") from None
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        raise ValueError(f"{name} should be a tensor of decimal numbers: nothing else can be multiplied by embeddings.")
+    found = value.double().numpy()
     if found.ndim != len(sizes) or any(size not in (None, have) for size, have in zip(sizes, found.shape)):
         wanted = ", ".join("any" if size is None else str(size) for size in sizes)
         raise ValueError(f"{name} has shape {found.shape}; expected ({wanted}{',' * (len(sizes) == 1)}).")
