@@ -96,6 +96,7 @@ def calls_on_probabilities():
         measured([torch.full((100,), 0.01)]),
         measured([torch.tensor([0.7, 0.0, 0.3])]),
         measured([torch.tensor([0.0, 1.0])]),
+        measured([torch.tensor([0.7, 0.1, 0.1, 0.1])]),  # of another one's size
     ]
 
 

@@ -15,7 +15,7 @@ from course_utils.judging.calls import is_decimal
 from course_utils.judging.known import tells
 from course_utils.judging.program import changed_name, name_of
 
-CHANCE = ("rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm", "empty", "empty_like", "new_empty")
+CHANCE = ("rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm")
 SIZES = ("shape", "ndim", "size", "dim", "len", "numel")
 
 
@@ -74,8 +74,8 @@ class Flow:
         return known.has(value)
 
     def is_coin(self, place):
-        """Whether a step draws random numbers, or takes memory as it is: they are new each time."""
-        node = self.node(place)
+        """Whether a step draws random numbers, which are new each time."""
+        node = self.node(self.origin(place))
         return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in CHANCE
 
     def is_size(self, place):
@@ -104,7 +104,7 @@ class Flow:
         """The steps behind these, whose values are known, at which something may be wrong that does not show.
 
         These are values that right answers never put together, and, nearest first, all that they do not make as it
-        stands: parts, another order or shape, and what tells nothing: slices, sizes, layers, zeros, masks, coins.
+        stands: parts, another order or shape, and what tells nothing: slices, layers, zeros, masks, coins; sizes last.
         """
         behind = self.that_tell(places)
         odd = [behind[k] for k in known.strangers([self.steps[each][1] for each in behind])]
@@ -114,7 +114,14 @@ class Flow:
             if place not in found and (self.is_coin(place) or not known.has_whole(self.steps[place][1])):
                 found.append(place)
                 waiting += [] if self.is_size(place) else self.behind(place)
-        return sorted(found, key=lambda place: isinstance(self.steps[place][1], (int, type(None))))  # sizes come last
+        return sorted(found, key=lambda place: type(self.steps[place][1]) in (int, list) or self.is_size(place))
+
+    def writing(self, place):
+        """The statements that write on the same table as a step."""
+        node = self.node(place)
+        name = changed_name(node) if isinstance(node, ast.stmt) else None
+        makers = [self.program.nodes[number] for number in self.makers.get(name, ())] if name else []
+        return [each for each in makers if isinstance(each, ast.stmt)]
 
     def behind(self, place):
         """The operands of a step, and what made the layer that it calls."""
@@ -210,7 +217,7 @@ def departures(flow, starts, known):
 
 def turns(flow, starts, known):
     """The steps at which known values got an order or a shape that is not."""
-    found = origins(flow, starts, lambda place: known.has_as_it_is(flow.steps[place][1]))
+    found = origins(flow, starts, lambda place: flow.is_coin(place) or known.has_as_it_is(flow.steps[place][1]))
     return [flow.origin(place) for place in found]
 
 
