@@ -144,7 +144,10 @@ def test_what_is_handed_on_instead_is_named(handed, words):
     [
         (None, "returned None"),
         ("text", "tensor of decimal numbers"),
-        ([1.0, 2.0, 3.0], "tensor of decimal numbers"),  # the chapter's next cell could not multiply it, nor the next one
+        (
+            [1.0, 2.0, 3.0],
+            "tensor of decimal numbers",
+        ),  # the chapter's next cell could not multiply it, nor the next one
         (torch.tensor([1, 2, 3]), "tensor of decimal numbers"),
         (torch.tensor([1.0, torch.nan, 2.0]), "numbers between"),
         (torch.tensor([1.0, 2.0]), r"shape \(2,\); expected \(3,\)"),

@@ -190,7 +190,12 @@ def sentences_of_two_groups():
 
 def one_against_six():
     """Readings of the hardest sentences: six times the same word beside an animal and a food."""
-    return [grouped([one, other, *[word] * 6]) for one in ("cat", "mouse") for other in ("bread", "cheese") for word in GROUPS]
+    return [
+        grouped([one, other, *[word] * 6])
+        for one in ("cat", "mouse")
+        for other in ("bread", "cheese")
+        for word in GROUPS
+    ]
 
 
 def grouped(words):

@@ -20,8 +20,9 @@ class Exercise:
     gentle to oracle. make_calls: () -> the calls put to an answer, the same each time. oracle: call -> what each value
     in the reply should be (None where only `properties` decide). properties: each case -> None, or a sentence on what
     is wrong; each is asked only of an answer that has those before it.
-    maps: whether the results are maps of weights, or masks, to be drawn. mask: how to read them, if masks. free: any numbers that have the properties are right (a puzzle),
-    so an answer is not held against others to explain it.
+    maps: whether the results are maps of weights, or masks, to be drawn. mask: how to read them, if they are masks.
+    free: any numbers that have the properties are right (a puzzle), so an answer is not held against others to explain
+    it.
     """
 
     id: str

@@ -97,7 +97,7 @@ def dropped_rightly(dropping, shape):
 
 
 def each_with_a_coin(dropping):
-    """A property of all cases together: chance hits the share p, or misses it by as much, now and then, not each time."""
+    """A property of all cases together: chance does not hit the share p, or miss it by as much, each time."""
 
     def sentence(case):
         found = [dropping(other) for other in case.beside]

@@ -99,8 +99,8 @@ def growth(program, slip):
 class Trouble:
     """What is wrong in the first call that goes wrong: stopped in this line (or 0); later: with right values.
 
-    changed: an argument was. gradients: because none come back. unplaced: parts of a layer in which weights found no place. part: the place of
-    the wrong value where several are returned, or None.
+    changed: an argument was. gradients: because none come back. unplaced: parts of a layer in which weights found no
+    place. part: the place of the wrong value where several are returned, or None.
     """
 
     line: int = 0

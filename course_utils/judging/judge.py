@@ -148,7 +148,7 @@ def alike(case):
 
 
 def maps(exercise, case):
-    """(the learner's map, the expected one), the first that differ, as lists of rows; None where there is none to draw."""
+    """(the learner's map, the expected one), the first that differ, as lists of rows; or None."""
     if not exercise.maps or not alike(case):
         return None
     got, want = (np.reshape(each, (-1, *np.shape(each)[-2:])).astype(float) for each in (case.got, case.want))

@@ -58,7 +58,9 @@ def other_numbers(call, reply, reference):
         return None
     pairs = itertools.zip_longest(reference.values, reference.turned)
     if any(comparing.difference(one, other) for one, other in pairs if isinstance(one, (torch.Tensor, float, list))):
-        return "Called with other numbers of the same sizes, yours gives the same: it keeps something from the first call."
+        return (
+            "Called with other numbers of the same sizes, yours gives the same: it keeps something from the first call."
+        )
 
 
 def coins(call, reply, reference):

@@ -23,7 +23,9 @@ class Mask:
 
 def difference(mask, arguments, expected, got):
     """Sentences on how a mask differs from the expected one of the same shape, kind of key by kind; "" for no kind."""
-    wanted, found = (np.reshape(each, (-1, *np.shape(each)[-2:])) == (mask.true == "hidden") for each in (expected, got))
+    wanted, found = (
+        np.reshape(each, (-1, *np.shape(each)[-2:])) == (mask.true == "hidden") for each in (expected, got)
+    )
     count, rows, size = wanted.shape
     padded = np.zeros((count, size), dtype=bool) if mask.padding is None else np.asarray(mask.padding(arguments))
     place = np.sign(np.arange(size) - np.arange(size - rows, size)[:, None])  # (rows, size)
@@ -60,11 +62,9 @@ def merged(told):
         beside.setdefault((keys, words), []).append(queries)
     result = []
     for (keys, (found, wanted)), queries in beside.items():
-        seen_by = "from" if found == "hidden" else "to"
+        who, whom = keys, f"{'all ' if len(queries) > 1 else queries[0]}queries"
         if keys.endswith("keys themselves"):
-            sentence = f"{keys.removesuffix('keys themselves')}tokens are {found} {seen_by} themselves; they should be {wanted}."
-        else:
-            whom = "all " if len(queries) > 1 else queries[0]
-            sentence = f"{keys} are {found} {seen_by} {whom}queries; they should be {wanted}."
+            who, whom = keys.replace("keys themselves", "tokens"), "themselves"
+        sentence = f"{who} are {found} {'from' if found == 'hidden' else 'to'} {whom}; they should be {wanted}."
         result.append(sentence[0].upper() + sentence[1:])
     return result

@@ -36,8 +36,8 @@ class Reply:
     """What an answer did with one call, as `calls.call_function` and `calls.call_layer` noted it.
 
     Of its later life: arguments, as they were afterwards. again, fresh: the values of another round (for a layer, after
-    one in the other mode), with the same random numbers and with others. turned: those for tensors in the opposite order.
-    sizes: those for other lengths and batches.
+    one in the other mode), with the same random numbers and with others. turned: those for tensors in the opposite
+    order. sizes: those for other lengths and batches.
     gradients: {place of an argument or name of a parameter: what comes back to it}. backward: the error on its way.
     Of a layer: unplaced: weights for which there is no parameter; extra: parameters for which there are no weights;
     twins: two matrices that start from the same numbers.

@@ -157,7 +157,9 @@ def of_call(node, program, sizes):
         yield call(f"{on}.{other}" if on else other), f"{name} instead of {other}"
     if on and not module:
         yield f"({on})", f"{name} too much"
-        if name in ("max", "min", "amax", "amin") and not (arguments or keywords):  # one for all, where each has its own
+        if name in ("max", "min", "amax", "amin") and not (
+            arguments or keywords
+        ):  # one for all, where each has its own
             yield f"{on}.{'a' + name.removeprefix('a')}(dim=-1, keepdim=True)", "an axis left out"
             yield f"{on}[..., None]", f"{name} too much"
         if name.endswith("_") and not name.startswith("_"):
