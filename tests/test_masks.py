@@ -46,7 +46,7 @@ def test_rows_are_the_newest_tokens_and_what_holds_for_all_queries_is_told_once(
     expected, got = torch.zeros(1, 2, 4).bool(), torch.zeros(1, 2, 4).bool()
     got[0, 0, 3], got[0, :, 0] = True, True
     mask = Mask(true="hidden", padding=lambda arguments: arguments[0])
-    assert difference(mask, [padding], expected, got) == (
+    assert difference(mask, [padding], expected.numpy(), got.numpy()) == (
         "Padding keys in the past are hidden from all queries; they should be visible."
         " Padding keys in the future are hidden from real queries; they should be visible."
     )

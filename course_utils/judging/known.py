@@ -62,7 +62,7 @@ class Known:
         return rows is not None and bool(close(rows, in_a_row(value)).any())
 
     def has_whole(self, value):
-        """Whether right answers make a table of these numbers, in this shape and order, and not as a part of another."""
+        """Whether right answers make a table of these numbers, in this shape and order, not as a part of another."""
         if not isinstance(value, torch.Tensor) or not value.is_floating_point() or value.numel() < 2 or is_blank(value):
             return False
         rows, row = self.wholes.get(plain_shape(value.shape)), in_a_row(value)
