@@ -188,4 +188,4 @@ def test_most_wrong_answers_hear_the_cause_or_the_place_and_few_a_place_before_i
         elif lines and max(lines) < answer.lines()[0]:
             before.append(answer)
     assert len(told) >= 0.8 * len(given), f"{len(told)} of {len(given)}"
-    assert len(before) <= 0.08 * len(given), before
+    assert len(before) <= max(2, 0.08 * len(given)), before
