@@ -167,8 +167,11 @@ print(weights @ embedded(story))
 #
 # *The cat chased the hen because it was afraid.* Now "it" must find the hen. Write a query that gives at least nine
 # tenths of the weight to the hunted animals together, in every sentence of up to ten words, all from these twelve, that
-# has one. There are many right ones. Replace the dots, run the cell, then run the check. The cell below it shows what
-# your query does, with any sentence that you type.
+# has one. A word may come more than once. There are many right ones. Replace the dots, run the cell, then run the
+# check. The cell below it shows what your query does, with any sentence that you type.
+#
+# In all exercises of the course, what a function is given belongs to others: leave it as it was, and return something
+# new.
 
 # %% name="exercise-1-1"
 def my_query():
@@ -489,7 +492,8 @@ check("1.3", my_attention)
 # 2 points · ★★☆ · 10 minutes
 #
 # Now every word asks, with its embedding as query, key and value: `table @ table.T`, as for the six words. Design a
-# table with a row for each of six words. In every sentence of up to eight of these words that has both groups
+# table with a row for each of six words. In every sentence of up to eight words, all from these six, that has both
+# groups (a word may come more than once)
 #
 # * an animal shares its attention evenly among the animals, and gives all others together at most a tenth;
 # * a food does the same among the foods;

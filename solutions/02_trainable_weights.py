@@ -123,11 +123,11 @@ for name, matrix in [("Query:", for_query), ("Key:", for_key), ("Value:", for_va
 # ### Exercise 2.1 · How old is she?
 # 3 points · ★★☆ · 10 minutes
 #
-# Write three matrices. In every sentence of up to twelve of the thirteen words, "she" should give at least nine tenths
-# of her weight to the girls, evenly if there are several, "he" to the boys, "it" to the things, and each should be
-# handed their age, as near as the weights allow, and nothing else. Pronouns do not count as girls, boys or things. What
-# the other words do does not matter, nor what "she" does where there is no girl. Scores are divided by $\sqrt{d_k}$,
-# for a width $d_k$ of your choice; why, comes below.
+# Write three matrices. In every sentence of up to twelve words, all from these thirteen, of which each may come more
+# than once, "she" should give at least nine tenths of her weight to the girls, evenly if there are several, "he" to the
+# boys, "it" to the things, and each should be handed their age, as near as the weights allow, and nothing else.
+# Pronouns do not count as girls, boys or things. What the other words do does not matter, nor what "she" does where
+# there is no girl. Scores are divided by $\sqrt{d_k}$, for a width $d_k$ of your choice; why, comes below.
 
 # %% name="exercise-2-1"
 def my_matrices():
@@ -591,6 +591,7 @@ print("same numbers:", torch.allclose(sa_v2(batch)[0], sa_v2(inputs)))
 #
 # Write the four steps as one function of `x` and three matrices. The check tries it on sizes of which no two are equal,
 # so that a mixed-up shape shows. It also takes derivatives of your result, since the matrices are going to be trained.
+# From here on, every check does, unless what you compute is only looked at.
 
 # %% name="exercise-2-3"
 def my_self_attention(x, W_query, W_key, W_value):

@@ -229,7 +229,7 @@ check("3.2", my_causal_weights)
 # 3 points · ★★☆ · 10 minutes
 #
 # With the tokens of exercise 3.1, write three matrices for a head in which a token sees only what comes *before* it, not
-# itself. (`<s>` sees itself.) In every sequence of `<s>` and up to eight letters
+# itself. (`<s>` sees itself; what it is handed does not matter.) In every sequence of `<s>` and up to eight letters
 #
 # * a letter that has occurred gives at least nine tenths of its weight to its earlier copies, evenly, and is handed a 1,
 #   as near as the weights allow;

@@ -199,7 +199,7 @@ print("forced to sum to 1:", [round(number, 2) for number in forced.mean(dim=0).
 #
 # Write dropout for a tensor of any shape. Each number has a coin of its own, and the coins come from the generator that
 # is given. Do not seed it: each call goes on where the last one stopped. Two calls in a row must not drop the same
-# numbers, and a generator that was put back to the same start must. Gradients have to get through.
+# numbers, and a generator that was put back to the same start must. Gradients have to get through. (p is below 1.)
 
 # %% name="exercise-4-1"
 def my_dropout(x, p, generator):

@@ -94,7 +94,8 @@ print(placed("ba"))
 #
 # Write three matrices for a causal head in which, among up to eight letters, every token but the first gives at least
 # nine tenths of its weight to the token before it, and is handed that token's letter: four numbers, with a 1 for the
-# letter. Which letters there are must not matter for where it looks. Scores are divided by $\sqrt{d_k}$, for a width $d_k$ of your choice.
+# letter. What the first one is handed does not matter. Which letters there are must not matter for where it looks.
+# Scores are divided by $\sqrt{d_k}$, for a width $d_k$ of your choice.
 
 # %% name="exercise-5-1"
 def my_look_back():
@@ -584,8 +585,8 @@ answer("S5.2", "out_proj")
 # 5 points · ★★★ · 20 minutes
 #
 # Write the class yourself, without looking up. Call the layers `W_query`, `W_key`, `W_value` and `out_proj`, since the
-# check copies weights into them. `qkv_bias` says whether the first three have a bias. You need no checks of the input.
-# A batch is all the class has to take, and T may be smaller than `context_length`.
+# check copies weights into them. `qkv_bias` says whether the first three have a bias; `out_proj` always has one. You
+# need no checks of the input. A batch is all the class has to take, and T may be smaller than `context_length`.
 
 # %% name="exercise-5-4"
 class MyMultiHeadAttention(nn.Module):

@@ -254,8 +254,8 @@ print("same output:", torch.equal(before, after))
 # ### Exercise 6.1 · A padding mask from lengths
 # 1 point · ★☆☆ · 5 minutes
 #
-# Write the mask as a function. It takes the lengths and the number of tokens after padding, and returns what
-# `CrossAttention` wants: `True` where a key is padding, in the shape $(B, 1, S)$.
+# Write the mask as a function. It takes the lengths and the number of tokens after padding, which stands at the end,
+# and returns what `CrossAttention` wants: `True` where a key is padding, in the shape $(B, 1, S)$.
 
 # %% name="exercise-6-1"
 def my_padding_mask(lengths, num_tokens):
@@ -808,7 +808,8 @@ print(f"copied by torch.cat up to then: {copied / 2**30:.0f} GiB")
 # 2 points · ★★☆ · 10 minutes
 #
 # Write the step without the class. One new token comes with its query, key and value, and the cache holds those of the
-# tokens before. Return the context vector of the new token, and the longer keys and values. You need no mask. Why not?
+# tokens before. Return three things: the context vector of the new token, the longer keys, the longer values. You need
+# no mask. Why not?
 
 # %% name="exercise-6-3"
 def my_step(query, key, value, keys, values):

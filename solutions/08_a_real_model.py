@@ -320,7 +320,8 @@ print("without it:", bool((without[1, :5] - alone).abs().max() < 1e-5))
 # 2 points · ★★☆ · 10 minutes
 #
 # `sentence_vector` takes the mean over all tokens. In a batch, that mean must leave out the padding. Write it for a
-# batch of context vectors. `is_padding` is `True` at padding, and every sentence has at least one real token.
+# batch of context vectors. `is_padding` is `True` at padding, which may stand anywhere, and every sentence has at least
+# one real token.
 
 # %% name="exercise-8-1"
 def my_sentence_vectors(context, is_padding):
@@ -451,7 +452,8 @@ for layer, head in (before & ~after).nonzero().tolist():
 # 2 points · ★★☆ · 10 minutes
 #
 # Write the search for heads that turn by more than a hair: those that prefer the first word before the change and the
-# second word after it, each time by more than `margin`. Return `True` for every head that turns in this direction.
+# second word after it: each time the difference is more than `margin`. Return `True` for every head that turns in this
+# direction.
 
 # %% name="exercise-8-2"
 def my_turning_heads(first_before, second_before, first_after, second_after, margin):

@@ -474,7 +474,8 @@ answer("Q9.5", "c")
 # ### Exercise 9.5 · Positions that go on
 # 3 points · ★★☆ · 10 minutes
 #
-# Turn new queries and keys by where they really stand, and make the cache longer. You may call `rotate` from above.
+# Turn new queries and keys by where they really stand, and make the cache longer: return three things, and leave the
+# list that you are given as it is. You may call `rotate` from above.
 
 # %% name="exercise-9-5"
 def my_cached(queries, keys, values, cache, frequencies):

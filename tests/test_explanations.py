@@ -2,15 +2,18 @@
 
 import re
 import time
+from dataclasses import replace
 
 import pytest
 
 from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
+from course_utils.judging.calls import FunctionCall, reply_to
+from course_utils.judging.judge import wrong_cases
 from tests.support import answers
 from tests.support.answers import Answer
 
-EVERY = 4  # wrong answer: shares are as steady over a quarter of them
+EVERY = 6  # wrong answer: shares are as steady over a sixth of them
 WEIGHTS = "def my_causal_weights(scores):\n    T = scores.shape[-1]\n"
 MASK = "    hidden = torch.ones(T, T).triu(1).bool()\n"
 LOOPS = """def my_attention(queries, keys, values):
@@ -91,6 +94,62 @@ def test_a_slip_is_found_with_its_line(id, code, words):
     assert result.status == "not yet" and words in result.message, result
 
 
+def test_no_change_is_told_for_a_name_that_stands_for_nothing():
+    """Every change would seem to help: what is made anew finds the usual modules."""
+    result = heard("1.2", "def my_softmax(scores):\n    return F.softmax(scores, dim=-1)\n")
+    assert "'F' is not defined" in result.message and result.mistake is None and "comes out right" not in result.message
+
+
+def test_of_several_changes_the_one_that_adds_least_is_told():
+    swapped = (
+        "def my_step(query, key, value, keys, values):\n    keys, values = torch.cat([keys, key], 2),"
+        " torch.cat([values, value], 2)\n    weights = (query @ keys.mT / query.shape[-1] ** 0.5).softmax(-1)\n"
+        "    return weights @ values, values, keys\n"
+    )
+    assert "`(weights @ values, keys, values)`" in heard("6.3", swapped).message
+
+
+@pytest.mark.parametrize(
+    "id, code, words",
+    [
+        ("6.4", "def my_shared(keys, num_heads):\n    return keys\n", "Line 2 returns `keys` as it was given."),
+        (
+            "7.4",
+            "def my_probabilities(scores, temperature):\n    scores.data.div_(temperature)\n"
+            "    return scores.softmax(-1)\n",
+            "Look at line 2",
+        ),
+        (
+            "9.2",
+            "def my_to_halves(weight, num_heads):\n    size = len(weight) // num_heads\n"
+            "    firsts = list(range(size - 2, -1, -2))\n    order = firsts + [i + 1 for i in firsts]\n"
+            "    return torch.cat([head[order] for head in weight.chunk(num_heads)])\n",
+            "line 3, `list(range(size - 2, -1, -2))`",
+        ),
+    ],
+)
+def test_where_no_change_helps_the_lines_are_told_that_may_be_wrong(id, code, words):
+    result = heard(id, code)
+    assert result.mistake is None and words in result.message, result
+
+
+@pytest.mark.parametrize("id", [id for id, each in EXERCISES.items() if not each.free and not id.startswith("2.2")])
+def test_what_is_remembered_by_size_is_no_answer(id):
+    exercise = EXERCISES[id]
+    if not isinstance(exercise.calls[0], FunctionCall):
+        return
+    worked, kept = answers.right(id)[0].object(), {}
+
+    def remembering(*arguments):
+        sizes = tuple(getattr(each, "shape", None) for each in arguments)
+        if sizes not in kept:
+            kept[sizes] = worked(*arguments)
+        return kept[sizes]
+
+    data = [reply_to(remembering, replace(call, gradient=False)) for call in exercise.calls]
+    assert wrong_cases(exercise, range(len(data)), data)
+
+
 def test_a_change_is_tried_out_with_every_call_before_it_is_told():
     """4 in the place of 3 would make the call that stops right, and only that."""
     assert "with `4`" not in heard("1.3", LOOPS).message
@@ -129,4 +188,4 @@ def test_most_wrong_answers_hear_the_cause_or_the_place_and_few_a_place_before_i
         elif lines and max(lines) < answer.lines()[0]:
             before.append(answer)
     assert len(told) >= 0.8 * len(given), f"{len(told)} of {len(given)}"
-    assert len(before) <= 0.08 * len(given), before
+    assert len(before) <= max(2, 0.08 * len(given)), before

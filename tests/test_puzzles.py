@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+import torch
 
 from course_utils.exercises import EXERCISES, puzzles
 from course_utils.judging import calls, judge
@@ -142,12 +143,16 @@ def test_what_is_handed_on_instead_is_named(handed, words):
     "value, words",
     [
         (None, "returned None"),
-        ("text", "tensor of numbers"),
-        ([[1.0, 2.0], [3.0]], "tensor of numbers"),
-        ([1.0, float("nan"), 2.0], "numbers between"),
-        ([1.0, 2.0], r"shape \(2,\); expected \(3,\)"),
-        ([[1.0], [2.0], [3.0]], r"shape \(3, 1\); expected \(3,\)"),
-        ({"dict": []}, "tensor of numbers"),
+        ("text", "tensor of decimal numbers"),
+        (
+            [1.0, 2.0, 3.0],
+            "tensor of decimal numbers",
+        ),  # the chapter's next cell could not multiply it, nor the next one
+        (torch.tensor([1, 2, 3]), "tensor of decimal numbers"),
+        (torch.tensor([1.0, torch.nan, 2.0]), "numbers between"),
+        (torch.tensor([1.0, 2.0]), r"shape \(2,\); expected \(3,\)"),
+        (torch.ones(3, 1), r"shape \(3, 1\); expected \(3,\)"),
+        ({"dict": []}, "tensor of decimal numbers"),
     ],
 )
 def test_what_makes_no_head_is_refused_in_a_sentence(value, words):

@@ -50,8 +50,18 @@ def sentences_with_a_hunted():
     for _ in range(SENTENCES):
         words = [draw.choice(["mouse", "hen"]), *draw.choices(list(MEANING), k=draw.randint(5, 9))]
         draw.shuffle(words)
-        wanted = puzzles.shared(np.array([[KIND[word] == HUNTED for word in words]]))
-        yield puzzles.Reading(words, wanted, [KIND[word] for word in words], askers=["your query"])
+        yield hunt(words)
+
+
+def one_hunted_among_nine():
+    """Readings of the hardest sentences: nine times the same word beside a hunted animal."""
+    return [hunt(["hen", *[word] * 9]) for word in MEANING]
+
+
+def hunt(words):
+    """The Reading in which the query finds the hunted."""
+    wanted = puzzles.shared(np.array([[KIND[word] == HUNTED for word in words]]))
+    return puzzles.Reading(words, wanted, [KIND[word] for word in words], askers=["your query"])
 
 
 def head_of_query(value, reading):
@@ -75,7 +85,10 @@ QUERY = Exercise(
     ),
     make_calls=for_numbers,
     oracle=decided_by_behaviour,
-    properties=(puzzles.behaves(head_of_query, sentences_with_a_hunted),),
+    properties=(
+        puzzles.behaves(head_of_query, sentences_with_a_hunted),
+        puzzles.behaves(head_of_query, one_hunted_among_nine),
+    ),
     free=True,
 )
 
@@ -172,9 +185,24 @@ def sentences_of_two_groups():
     for _ in range(SENTENCES):
         words = ["cat", "mouse", "bread", "cheese", *draw.choices(list(GROUPS), k=draw.randint(0, 4))]
         draw.shuffle(words)
-        kinds = [GROUPS[word] for word in words]
-        wanted = puzzles.shared(np.array([[kind in (other, FILLERS) for other in kinds] for kind in kinds]))
-        yield puzzles.Reading(words, wanted, kinds)
+        yield grouped(words)
+
+
+def one_against_six():
+    """Readings of the hardest sentences: six times the same word beside an animal and a food."""
+    return [
+        grouped([one, other, *[word] * 6])
+        for one in ("cat", "mouse")
+        for other in ("bread", "cheese")
+        for word in GROUPS
+    ]
+
+
+def grouped(words):
+    """The Reading in which each group asks itself, and the others everyone."""
+    kinds = [GROUPS[word] for word in words]
+    wanted = puzzles.shared(np.array([[kind in (other, FILLERS) for other in kinds] for kind in kinds]))
+    return puzzles.Reading(words, wanted, kinds)
 
 
 def head_of_embeddings(value, reading):
@@ -197,7 +225,10 @@ EMBEDDINGS = Exercise(
     ),
     make_calls=for_numbers,
     oracle=decided_by_behaviour,
-    properties=(puzzles.behaves(head_of_embeddings, sentences_of_two_groups),),
+    properties=(
+        puzzles.behaves(head_of_embeddings, sentences_of_two_groups),
+        puzzles.behaves(head_of_embeddings, one_against_six),
+    ),
     free=True,
 )
 

@@ -9,6 +9,7 @@ from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise, FillIn, Question
 from course_utils.exercises.inputs import measured, normal
 from course_utils.judging.calls import FunctionCall
+from course_utils.judging.masks import Mask
 
 # --- softmax in pieces, by loops --------------------------------------------------------------------------------------
 
@@ -101,7 +102,7 @@ MERGE = Exercise(
 
 
 def calls_on_windows():
-    sizes = [(3, 7, 2), (5, 5, 3), (1, 6, 4), (2, 9, 1), (4, 6, 8)]
+    sizes = [(3, 7, 2), (5, 5, 3), (1, 6, 4), (2, 9, 1), (4, 6, 8), (3, 7, 4)]
     return [FunctionCall(list(each)) for each in sizes]
 
 
@@ -125,6 +126,8 @@ WINDOW = Exercise(
     ),
     make_calls=calls_on_windows,
     oracle=window_mask,
+    maps=True,
+    mask=Mask(true="hidden"),
 )
 
 # --- 10.3 one more tile -----------------------------------------------------------------------------------------------

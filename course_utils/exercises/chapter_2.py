@@ -45,13 +45,23 @@ def sentences_with_pronouns():
     for _ in range(SENTENCES):
         words = ["she", "he", "it", *draw.choices(list(KIND), k=draw.randint(4, 8))]
         draw.shuffle(words)
-        kinds = [KIND[word] for word in words]
-        meant = np.array([[PRONOUNS.get(word) == kind for kind in kinds] for word in words])
-        wanted = np.where(meant.any(axis=1, keepdims=True), puzzles.shared(meant), np.nan)
-        columns = np.array([PEOPLE[word] for word in words], dtype=float).T
-        yield puzzles.Reading(
-            words, wanted, kinds, context=wanted @ columns[-1:].T, things=dict(zip(AXES, columns, strict=True))
-        )
+        yield meant_by_pronouns(words)
+
+
+def one_among_ten():
+    """Readings of the hardest sentences: ten times the same word beside a pronoun and the one that it means."""
+    pairs = (("she", "Eva"), ("he", "Paul"), ("it", "book"))
+    return [meant_by_pronouns([*pair, *[word] * 10]) for pair in pairs for word in PEOPLE]
+
+
+def meant_by_pronouns(words):
+    """The Reading in which pronouns find those whom they may mean."""
+    kinds = [KIND[word] for word in words]
+    meant = np.array([[PRONOUNS.get(word) == kind for kind in kinds] for word in words])
+    wanted = np.where(meant.any(axis=1, keepdims=True), puzzles.shared(meant), np.nan)
+    columns = np.array([PEOPLE[word] for word in words], dtype=float).T
+    things = dict(zip(AXES, columns, strict=True))
+    return puzzles.Reading(words, wanted, kinds, context=wanted @ columns[-1:].T, things=things)
 
 
 def head_of_matrices(value, reading):
@@ -78,7 +88,10 @@ LOOKUP = Exercise(
     ),
     make_calls=lambda: [FunctionCall([], later=False)],
     oracle=lambda call: [None],
-    properties=(puzzles.behaves(head_of_matrices, sentences_with_pronouns),),
+    properties=(
+        puzzles.behaves(head_of_matrices, sentences_with_pronouns),
+        puzzles.behaves(head_of_matrices, one_among_ten),
+    ),
     free=True,
 )
 

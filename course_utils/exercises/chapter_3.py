@@ -9,6 +9,7 @@ from course_utils.exercises import oracle, puzzles
 from course_utils.exercises.exercise import Exercise, FillIn, Question
 from course_utils.exercises.inputs import non_contiguous, normal, uniform
 from course_utils.judging.calls import FunctionCall
+from course_utils.judging.masks import Mask
 
 # --- 3.1 a share and a count ------------------------------------------------------------------------------------------
 
@@ -97,7 +98,7 @@ CAUSAL_WEIGHTS = Exercise(
     ),
     make_calls=calls_on_scores,
     oracle=causal_weights,
-    map=lambda weights: weights[0],
+    maps=True,
 )
 
 # --- 3.3 a head that remembers ----------------------------------------------------------------------------------------
@@ -105,14 +106,23 @@ CAUSAL_WEIGHTS = Exercise(
 
 def sequences_of_letters():
     """Readings of random sequences: a letter should find its earlier copies, or else the start."""
-    for words in sequences(seed=301):
-        copies = np.tril([[a == b for b in words] for a in words], k=-1)
-        again = copies.any(axis=1)
-        wanted = puzzles.shared(np.where(again[:, None], copies, np.eye(1, len(words)) > 0))
-        wanted[0] = np.nan
-        kinds = [START if word == START else "letters" for word in words]
-        handed = np.where(np.isnan(wanted[:, :1]), np.nan, again[:, None])
-        yield puzzles.Reading(words, wanted, kinds, context=handed)
+    return [remembered(words) for words in sequences(seed=301)]
+
+
+def one_among_six():
+    """Readings of the hardest sequences: six times one letter between two copies of another."""
+    return [remembered([START, first, *[other] * 6, first]) for first in LETTERS for other in LETTERS]
+
+
+def remembered(words):
+    """The Reading in which a letter finds its earlier copies, or else the start."""
+    copies = np.tril([[a == b for b in words] for a in words], k=-1)
+    again = copies.any(axis=1)
+    wanted = puzzles.shared(np.where(again[:, None], copies, np.eye(1, len(words)) > 0))
+    wanted[0] = np.nan
+    kinds = [START if word == START else "letters" for word in words]
+    handed = np.where(np.isnan(wanted[:, :1]), np.nan, again[:, None])
+    return puzzles.Reading(words, wanted, kinds, context=handed)
 
 
 def letters_before(words):
@@ -146,7 +156,10 @@ MEMORY = Exercise(
     ),
     make_calls=lambda: [FunctionCall([], later=False)],
     oracle=lambda call: [None],
-    properties=(puzzles.behaves(head_that_remembers, sequences_of_letters),),
+    properties=(
+        puzzles.behaves(head_that_remembers, sequences_of_letters),
+        puzzles.behaves(head_that_remembers, one_among_six),
+    ),
     free=True,
 )
 
@@ -183,6 +196,8 @@ PADDING = Exercise(
     ),
     make_calls=calls_on_padding,
     oracle=padding_mask,
+    maps=True,
+    mask=Mask(true="hidden", padding=lambda arguments: arguments[0]),
 )
 
 QUESTIONS = (

@@ -9,6 +9,7 @@ from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise, Question
 from course_utils.exercises.inputs import measured, non_contiguous, normal
 from course_utils.judging.calls import FunctionCall
+from course_utils.judging.masks import Mask
 
 # --- 6.1 padding ------------------------------------------------------------------------------------------------------
 
@@ -49,6 +50,7 @@ def calls_on_attention_masks():
     return [
         FunctionCall([torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])]),
         FunctionCall([torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1]])]),
+        FunctionCall([torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]])]),  # of the first one's size
     ]
 
 
@@ -71,6 +73,8 @@ KEEP_MASK = Exercise(
     ),
     make_calls=calls_on_attention_masks,
     oracle=keep_mask,
+    maps=True,
+    mask=Mask(true="visible", padding=lambda arguments: arguments[0] == 0),
 )
 
 # --- 6.3 one step with a cache ----------------------------------------------------------------------------------------
@@ -168,8 +172,10 @@ def calls_on_heads():
         head(2, seed=74, divisor=0.5),
         with_sums(head(4, seed=75, divisor=1.5), 1.0, 1.1, 0.9, 1.0),  # 1 on average, and wrong
         with_sums(head(4, seed=79, divisor=1.5), 1.0, 1.0, 1.1, 1.0),
+        with_sums(head(4, seed=80, divisor=1.5), 1.0, 1.0, 1.0005, 1.0),
         leaking(head(4, seed=76, divisor=2.5), 1e-3),
         leaking(head(4, seed=77, divisor=2.0), 1e-5),
+        leaking(head(4, seed=81, divisor=2.0), 1e-2, row=2),
         one_key_closed(head(4, seed=78, divisor=2.0)),
     ]
 
@@ -180,10 +186,10 @@ def with_sums(call, *sums):
     return measured([scores, weights * torch.tensor(sums)[:, None]])
 
 
-def leaking(call, leak):
-    """The call with a weight on the future, in a first row that still sums to 1."""
+def leaking(call, leak, row=0):
+    """The call with a weight on the future, in a row that still sums to 1."""
     scores, weights = (argument.clone() for argument in call.arguments)
-    weights[0] = torch.tensor([1 - leak, 0.0, leak, 0.0])
+    weights[row] = torch.tensor([1 - leak, 0.0, 0.0, leak])
     return measured([scores, weights])
 
 

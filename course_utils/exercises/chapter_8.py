@@ -71,6 +71,7 @@ def calls_on_turns():
     return [
         measured([*tables, 0.1]),
         measured([*tables, 0.0]),
+        measured([*(normal(5, 7, seed=820 + k) for k in range(4)), 0.4]),
         measured([*tables, 0.3]),
         measured([*(table.softmax(dim=-1) for table in tables), 0.02]),
         measured([*level, 0.0]),

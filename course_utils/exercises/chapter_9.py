@@ -36,6 +36,7 @@ def all_turned(x, positions, frequencies):
 def calls_on_vectors():
     return [
         FunctionCall([normal(3, 6, seed=901), torch.tensor([0, 1, 2]), 10_000.0]),
+        FunctionCall([normal(3, 6, seed=906), torch.tensor([9, 4, 6]), 10_000.0]),  # of the same size
         FunctionCall([normal(2, 5, 4, 10, seed=902), torch.tensor([7, 8, 9, 10]), 100.0]),
         FunctionCall([non_contiguous(normal(2, 3, 8, seed=903)), torch.tensor([4, 0, 31]), 500.0]),
         FunctionCall([normal(5, 2, seed=904), torch.tensor([3, 1, 4, 1, 5]), 10.0]),

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from course_utils.exercises import solutions
 from course_utils.judging import calls, replies
+from course_utils.judging.masks import Mask
 
 MINUTES = {1: 5, 2: 10, 3: 20}  # that an exercise takes, by its difficulty
 
@@ -19,8 +20,9 @@ class Exercise:
     gentle to oracle. make_calls: () -> the calls put to an answer, the same each time. oracle: call -> what each value
     in the reply should be (None where only `properties` decide). properties: each case -> None, or a sentence on what
     is wrong; each is asked only of an answer that has those before it.
-    map: value -> a matrix of weights to draw, or None. free: any numbers that have the properties are right (a puzzle),
-    so an answer is not held against others to explain it.
+    maps: whether the results are maps of weights, or masks, to be drawn. mask: how to read them, if they are masks.
+    free: any numbers that have the properties are right (a puzzle), so an answer is not held against others to explain
+    it.
     """
 
     id: str
@@ -33,7 +35,8 @@ class Exercise:
     make_calls: Callable
     oracle: Callable
     properties: tuple[Callable, ...] = ()
-    map: Callable | None = None
+    maps: bool = False
+    mask: Mask | None = None
     free: bool = False
 
     @property

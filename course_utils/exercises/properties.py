@@ -97,15 +97,15 @@ def dropped_rightly(dropping, shape):
 
 
 def each_with_a_coin(dropping):
-    """A property of all cases together: chance hits the exact share p now and then, but not each time."""
+    """A property of all cases together: chance does not hit the share p, or miss it by as much, each time."""
 
     def sentence(case):
         found = [dropping(other) for other in case.beside]
         drawn = [(after, p) for _, after, p in filter(None, found) if p > 0]
-        if len(drawn) > 1 and all((after == 0).sum() == round(after.size * p) for after, p in drawn):
+        if len(drawn) > 2 and len({(after == 0).sum() - round(after.size * p) for after, p in drawn}) == 1:
             after, p = drawn[0]
             return (
-                f"In every call exactly the share p is dropped, {p * after.size:.0f} of {after.size} numbers here. Each"
+                f"In every call the same share is dropped, {(after == 0).sum()} of {after.size} numbers here. Each"
                 " number has a coin of its own, so how many fall varies by chance."
             )
 

@@ -93,10 +93,9 @@ def numbers(value, name, *sizes):
     """An answer's numbers as an array of these sizes, None for any. ValueError, in words, for anything else."""
     if value is None:
         raise ValueError("It returned None. Is a `return` missing?")
-    try:
-        found = np.asarray(value.tolist() if hasattr(value, "tolist") else value, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} should be a tensor of numbers.") from None
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        raise ValueError(f"{name} should be a tensor of decimal numbers: nothing else can be multiplied by embeddings.")
+    found = value.double().numpy()
     if found.ndim != len(sizes) or any(size not in (None, have) for size, have in zip(sizes, found.shape)):
         wanted = ", ".join("any" if size is None else str(size) for size in sizes)
         raise ValueError(f"{name} has shape {found.shape}; expected ({wanted}{',' * (len(sizes) == 1)}).")

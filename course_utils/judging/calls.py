@@ -8,6 +8,7 @@ An argument that is no plain value is described: {"generator": seed}, or {"linea
 bias, weight (d_out, d_in)).
 """
 
+import contextlib
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
@@ -98,12 +99,14 @@ def call_function(answer, call, reply):
         return
     reply["arguments"] = [noted(each.weight if isinstance(each, nn.Linear) else each) for each in arguments]
 
-    def values(seed):
+    def values(seed, made=made):
         torch.default_generator.manual_seed(seed)
         fresh = [made(argument) for argument in call.arguments]
         return [noted(answer(*fresh)) for _ in range(call.repeat)]
 
     reply["again"], reply["fresh"] = values(0), values(OTHER_SEED)
+    with contextlib.suppress(Exception):  # an exercise need not allow such an input
+        reply["turned"] = values(0, turned)
     if call.gradient:
         arguments = [made(argument) for argument in call.arguments]
         decimals = {str(k): each for k, each in enumerate(arguments) if is_decimal(each)}
@@ -212,6 +215,11 @@ def made(argument):
     layer = nn.Linear(value.shape[1], value.shape[0], bias=False)
     layer.weight.data.copy_(value)
     return layer
+
+
+def turned(argument):
+    """The argument that a call describes, a tensor with its numbers in the opposite order: others of the same size."""
+    return argument.flip(list(range(argument.ndim))) if isinstance(argument, torch.Tensor) else made(argument)
 
 
 def anatomy(layer):

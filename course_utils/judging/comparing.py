@@ -1,5 +1,6 @@
 """How a value differs from the expected one: in kind, rank, shape, dtype or numbers. Nothing is broadcast."""
 
+import itertools
 import numbers
 
 import numpy as np
@@ -140,17 +141,20 @@ MOST_SHOWN = 16  # numbers of an input that a sentence holds
 
 def described(arguments):
     """The arguments of a call in a few words: few numbers in full, many by their shape."""
-    tensors = [argument for argument in arguments if isinstance(argument, torch.Tensor)]
-    few = sum(tensor.numel() for tensor in tensors) <= MOST_SHOWN
-    words = {"generator": "a generator", "linear": "a linear layer"}
-    return ", ".join(
-        words[next(iter(argument))]
-        if isinstance(argument, dict)
-        else f"shape {tuple(argument.shape)}"
-        if isinstance(argument, torch.Tensor) and not few
-        else f"`{rounded(argument.tolist() if isinstance(argument, torch.Tensor) else argument)}`"
-        for argument in arguments
-    )
+    flat = itertools.chain(*(each if isinstance(each, list) else [each] for each in arguments))
+    few = sum(each.numel() for each in flat if isinstance(each, torch.Tensor)) <= MOST_SHOWN
+    return ", ".join(described_one(argument, few) for argument in arguments)
+
+
+def described_one(argument, few):
+    """One of them. few: whether there is room for all numbers."""
+    if isinstance(argument, dict):
+        return {"generator": "a generator", "linear": "a linear layer"}[next(iter(argument))]
+    if isinstance(argument, torch.Tensor):
+        return f"`{rounded(argument.tolist())}`" if few else f"shape {tuple(argument.shape)}"
+    if isinstance(argument, list) and any(isinstance(each, torch.Tensor) for each in argument):
+        return f"[{', '.join(described_one(each, few) for each in argument)}]"
+    return f"`{rounded(argument)}`"
 
 
 def rounded(value):

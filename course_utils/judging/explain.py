@@ -12,10 +12,10 @@ from course_utils.judging import comparing, life, locate, replies, slips
 from course_utils.judging.calls import FunctionCall
 from course_utils.judging.judge import changed_arguments, judge, later_trouble, wrong_cases
 from course_utils.judging.known import says_nothing
-from course_utils.judging.program import name_of, program_of, watched
+from course_utils.judging.program import Slip, name_of, program_of, watched
 from course_utils.judging.result import NOT_YET, RIGHT
 
-MOST_TRIED, MOST_TRIED_LAYERS = 800, 300  # changes; a layer takes longer
+MOST_TRIED, MOST_TRIED_LAYERS = 800, 300  # changes; a layer takes longer, and its later life again
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
 MOST_BESIDE = 3  # places named besides the first
 LONGEST = 140  # characters of a piece of code in a sentence
@@ -66,11 +66,14 @@ def with_explanation(exercise, program, runner, data, result):
     flow = locate.Flow(program, replies.steps(runner.watch(replace(call, later=trouble.gradients)), len(program.nodes)))
     places = places_of(trouble, flow, exercise.known(number))
     asked = call if trouble.later else replace(call, later=False)
-    tried = list(candidates(program, flow, places, trouble.line))[
-        : MOST_TRIED if isinstance(call, FunctionCall) else MOST_TRIED_LAYERS
-    ]
-    attempts = zip(tried, runner.attempt(tried, [asked]))
+    most = MOST_TRIED if isinstance(call, FunctionCall) else MOST_TRIED_LAYERS // (2 if trouble.later else 1)
+    tried = list(candidates(program, flow, places, trouble.line))[:most]
+    as_it_is = Slip(0, ast.unparse(program.nodes[0]), "")
+    attempts = zip([as_it_is, *tried], runner.attempt([as_it_is, *tried], [asked]))
     good = [slip for slip, found in attempts if is_right(exercise, number, found, asked.later)]
+    if as_it_is in good:  # right once it is made anew, as with a name that was not defined: no change proves anything
+        return result
+    good.sort(key=lambda slip: (trouble.changed and slip.kind != "changed in place", growth(program, slip)))
     for slip, found in zip(good[:MOST_RIGHT], runner.attempt(good[:MOST_RIGHT], exercise.calls)):
         if judge(exercise, found).status == RIGHT:
             return replace(result, message=f"{with_change(program, slip)} {result.message}", mistake=slip.kind)
@@ -78,23 +81,31 @@ def with_explanation(exercise, program, runner, data, result):
         sentence = with_making(program, trouble.unplaced)
     elif trouble.line:
         sentence = with_stop(flow, trouble.line, places, exercise.known(number))
+    elif trouble.changed:
+        sentence = with_writing(program)
     elif places:
         sentence = with_place(flow, places[0], trouble, exercise.known(number))
     else:
-        return result
+        sentence = with_return(flow, call, trouble)
     return replace(result, message=f"{result.message} {sentence}".rstrip())
+
+
+def growth(program, slip):
+    """By how many characters, in fours, a change makes a program longer: what only makes up for a slip is long."""
+    return int((len(slip.new) - len(ast.unparse(program.nodes[slip.number]))) / 4)
 
 
 @dataclass(frozen=True)
 class Trouble:
     """What is wrong in the first call that goes wrong: stopped in this line (or 0); later: with right values.
 
-    gradients: because none come back. unplaced: parts of a layer in which weights found no place. part: the place of
-    the wrong value where several are returned, or None.
+    changed: an argument was. gradients: because none come back. unplaced: parts of a layer in which weights found no
+    place. part: the place of the wrong value where several are returned, or None.
     """
 
     line: int = 0
     later: bool = False
+    changed: bool = False
     gradients: bool = False
     unplaced: tuple[str, ...] = ()
     part: int | None = None
@@ -112,8 +123,9 @@ def first_trouble(exercise, data):
         line = case.reply.error.line if case.reply.error else 0
         later = not line and case.value is not None and case.problem in (changed_arguments(case), later_trouble(case))
         gradients = later and bool(life.gradients(case.call, case.reply, case.reference))
+        changed = later and case.problem == changed_arguments(case)
         unplaced = tuple(name.partition(".")[0] for name in case.reply.unplaced)
-        return number, Trouble(line, later, gradients, unplaced, wrong_part(case))
+        return number, Trouble(line, later, changed, gradients, unplaced, wrong_part(case))
     return None, None
 
 
@@ -156,22 +168,64 @@ def with_place(flow, place, trouble, known):
     where = f"Line {node.lineno}, `{shortened(ast.unparse(node))}`,"
     if trouble.gradients:
         return f"{where} is where gradients get lost: what it is made of still has them."
-    others = beside(flow, flow.doubtful(flow.behind(place), known), node.lineno)
-    more = f"; look there and at {' and '.join(others)}, whose value alone does not tell whether it is right."
-    if says_nothing(value):
-        return f"{where} comes to this{looks(value)}{more if others else '.'}"
+    turned = flow.is_known(place, known) and not known.has_as_it_is(value)
+    doubtful = list(map(flow.node, flow.doubtful(flow.behind(place), known)))
+    if turned:  # what else makes the order
+        doubtful = [*flow.writing(place), *doubtful, *flow.program.loops(node)]
+    others = beside(flow.program, doubtful, node.lineno)
+    more = f"; look from there on, and at {' and '.join(others)}, whose value alone does not tell whether it is right."
+    more = more if others else "."
+    end = flow.ending()
+    rest = f"from there to line {end.lineno}, `{shortened(ast.unparse(end))}`," if end else "after it"
+    rest = f"{rest if end and end.lineno != node.lineno else 'after it'} a step is missing or wrong"
+    if value is not None and says_nothing(value):
+        return f"{where} comes to this{looks(value)}: it is wrong, or {rest}{more}"
     if not flow.is_known(place, known):
         made = f"{where} gives the first value that no solution known here makes{looks(value)}"
-        return made + (more if others else "; what it is made of, they make.")
-    if known.has_as_it_is(value):
+        return made + (more if others else "; what it is made of, they make: the slip is there or after it.")
+    if not turned:
         made = f"{where} gives what solutions known here make on their way, and not in the end{looks(value)}"
-        return f"{made}: a step is missing after it, or it is not what is asked for."
-    return f"{where} has numbers that solutions known here make, but not in this order or shape{looks(value)}."
+        return f"{made}: {rest}, or it is not what is asked for{more}"
+    return f"{where} has numbers that solutions known here make, but not in this order or shape{looks(value)}{more}"
+
+
+def with_return(flow, call, trouble):
+    """The sentence on an argument that is returned as it came; "" where none is."""
+    place, end = flow.result(trouble.part), flow.ending()
+    if trouble.later or place is None or not isinstance(flow.node(place), ast.Name):
+        return ""
+    given = any(life.same(flow.steps[place][1], each) for each in getattr(call, "arguments", []))
+    tests = [flow.program.nodes[number] for number in flow.program.tests(end)]
+    under = f", under the condition `{shortened(ast.unparse(tests[0]))}` in line {tests[0].lineno}" if tests else ""
+    return f"Line {end.lineno} returns `{flow.node(place).id}` as it was given{under}." if given else ""
+
+
+def with_writing(program):
+    """The sentence on where a program writes on what it did not make itself, or may; "" for no such place."""
+    lines = {
+        node.lineno: f"line {node.lineno}, `{shortened(ast.unparse(node))}`"
+        for node in program.nodes
+        if isinstance(node, ast.stmt) and writes(node)
+    }
+    return f"Look at {' and '.join(list(lines.values())[:MOST_BESIDE])}." if lines else ""
+
+
+def writes(statement):
+    """Whether a statement writes on a tensor that is there already."""
+    if isinstance(statement, ast.AugAssign):
+        return True
+    if isinstance(statement, ast.Assign):
+        return any(isinstance(each, (ast.Subscript, ast.Attribute)) for each in statement.targets)
+    called = (part.func for part in ast.walk(statement) if isinstance(part, ast.Call))
+    names = [each.attr for each in called if isinstance(each, ast.Attribute)]
+    return not hasattr(statement, "body") and any(name.endswith("_") and not name.startswith("_") for name in names)
 
 
 def with_stop(flow, line, places, known):
     """The sentence on what may have stopped an answer in this line, from lines before; "" for none."""
-    others = beside(flow, [*places, *flow.doubtful(flow.stopped(line), known)], line)
+    behind = [each for place in places for each in flow.behind(place)]
+    places = [*places, *flow.doubtful([*flow.stopped(line), *behind], known)]
+    others = beside(flow.program, map(flow.node, places), line)
     return f"What it works with may be wrong before: look at {' and '.join(others)}." if others else ""
 
 
@@ -187,12 +241,12 @@ def with_making(program, names):
     return f"Look at {' and '.join(lines[:MOST_BESIDE])}." if lines else ""
 
 
-def beside(flow, places, line):
-    """The steps as pieces of code, each with its line; a few, and none in the line itself."""
+def beside(program, nodes, line):
+    """Pieces of a program's code, each with its line; a few, and none in the line itself."""
     found = {}
-    for node in (flow.node(place) for place in places):
+    for node in nodes:
         if isinstance(node, (ast.Name, ast.Attribute)):  # no place: where it was made is, or where it got another name
-            node = flow.program.parents[id(node)]
+            node = program.parents[id(node)]
             if not isinstance(node, ast.Assign):
                 continue
         if node.lineno != line:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from course_utils.judging import comparing, errors, life, replies
+from course_utils.judging import comparing, errors, life, masks, replies
 from course_utils.judging.result import LARGEST_MAP, NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 
 UNREADABLE = "What came back could not be read."
@@ -60,7 +60,7 @@ def judge(exercise, data):
     if not wrong:
         return result(exercise, RIGHT, exercise.why)
     telling = next((case for case in wrong if case.error), wrong[0])
-    return result(exercise, NOT_YET, seen(telling), maps=maps(exercise, wrong[0]))
+    return result(exercise, NOT_YET, seen(exercise, telling), maps=maps(exercise, wrong[0]))
 
 
 def result(exercise, status, message, **more):
@@ -132,15 +132,25 @@ def later_trouble(case):
     return life.trouble(case.call, case.reply, case.reference)
 
 
-def seen(case):
+def seen(exercise, case):
     """What was seen in a case, and which input showed it."""
-    told = case.value is not None and case.arguments
-    return f"{case.problem} (Input: {comparing.described(case.arguments)}.)" if told else case.problem
+    if case.value is None or not case.arguments:
+        return case.problem
+    told = [case.problem, f"(Input: {comparing.described(case.arguments)}.)"]
+    if exercise.mask and alike(case) and (what := masks.difference(exercise.mask, case.arguments, case.want, case.got)):
+        told.insert(1, what)
+    return " ".join(told)
+
+
+def alike(case):
+    """Whether a value can be held against the expected one, number by number."""
+    return case.got is not None and case.want is not None and case.got.shape == np.shape(case.want)
 
 
 def maps(exercise, case):
-    """(the learner's map of weights, the expected one) as lists of rows, or None where there is nothing to draw."""
-    if exercise.map is None or case.got is None or case.want is None or case.got.shape != np.shape(case.want):
+    """(the learner's map, the expected one), the first that differ, as lists of rows; or None."""
+    if not exercise.maps or not alike(case):
         return None
-    pair = [np.asarray(exercise.map(value), dtype=float) for value in (case.got, np.asarray(case.want))]
-    return tuple(drawn.tolist() for drawn in pair) if all(max(drawn.shape) <= LARGEST_MAP for drawn in pair) else None
+    got, want = (np.reshape(each, (-1, *np.shape(each)[-2:])).astype(float) for each in (case.got, case.want))
+    first = int(np.argmax([not np.allclose(one, other) for one, other in zip(got, want)]))
+    return (got[first].tolist(), want[first].tolist()) if max(got.shape[1:]) <= LARGEST_MAP else None

@@ -19,8 +19,9 @@ class Known:
     def __init__(self, values, joins=()):
         self.values = unique(tensors_in(values))
         self.masks = {key(value.squeeze().bool()) for value in self.values.values() if is_mask(value)}
-        rows, owners, tables = {}, {}, {}
+        rows, owners, tables, wholes = {}, {}, {}, {}
         for number, value in enumerate(self.values.values()):
+            wholes.setdefault(plain_shape(value.shape), []).append(in_a_row(value))
             for shape, block in blocks(value.double().numpy()):
                 rows.setdefault(block.shape[1], []).append(np.sort(block, axis=1))
                 owners.setdefault(block.shape[1], []).append(np.full(len(block), number))
@@ -30,6 +31,7 @@ class Known:
         self.owners = {size: np.concatenate(found) for size, found in owners.items()}
         self.unique = {size: np.unique(found, axis=0) for size, found in self.rows.items()}
         self.tables = {shape: np.concatenate(found) for shape, found in tables.items()}  # (n, size), as they are
+        self.wholes = {shape: np.stack(found) for shape, found in wholes.items()}
         self.entries = np.unique(np.concatenate([[0.0], *(table.ravel() for table in self.unique.values())]))
         numbers = {kind: number for number, kind in enumerate(self.values)}
         self.joins = {
@@ -45,7 +47,8 @@ class Known:
         if value is None or not value.numel() or is_blank(value):
             return True
         if is_mask(value):
-            return key(value.squeeze().bool()) in self.masks
+            alike = value.ndim > 2 and bool((value == value[0]).all())  # one mask, written out for each of a batch
+            return key(value.squeeze().bool()) in self.masks or alike and self.has(value[0])
         row, rows = in_a_row(value), self.unique.get(value.numel())
         return rows is not None and bool(close(rows, np.sort(row)).any())
 
@@ -57,6 +60,13 @@ class Known:
             return True
         rows = self.tables.get(plain_shape(value.shape))
         return rows is not None and bool(close(rows, in_a_row(value)).any())
+
+    def has_whole(self, value):
+        """Whether right answers make a table of these numbers, in this shape and order, not as a part of another."""
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point() or value.numel() < 2 or is_blank(value):
+            return False
+        rows, row = self.wholes.get(plain_shape(value.shape)), in_a_row(value)
+        return rows is not None and bool(np.isclose(rows, row, RELATIVE, 0, equal_nan=True).all(axis=1).any())
 
     def strangers(self, values):
         """The places of the values, each of them known, that right answers never put together with the others."""

@@ -3,7 +3,7 @@
 Right answers, watched on the same call, give the known values. From the wrong result one goes back: a value that is not
 known came from operands; where all of those are known, that step is the one to look at. What leads back to known values
 is never reported, however unusual it is. But a known value may stand where another belongs: an operand whose numbers
-right answers have in another order, or which they never put together with the others, is doubtful.
+right answers do not make as it stands, or which they never put together with the others, is doubtful.
 """
 
 import ast
@@ -12,10 +12,11 @@ import itertools
 import torch
 
 from course_utils.judging.calls import is_decimal
-from course_utils.judging.known import says_nothing, tells
+from course_utils.judging.known import tells
 from course_utils.judging.program import changed_name, name_of
 
-RANDOM = ("rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm")
+CHANCE = ("rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm")
+SIZES = ("shape", "ndim", "size", "dim", "len", "numel")
 
 
 class Flow:
@@ -74,13 +75,19 @@ class Flow:
 
     def is_coin(self, place):
         """Whether a step draws random numbers, which are new each time."""
+        node = self.node(self.origin(place))
+        return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in CHANCE
+
+    def is_size(self, place):
+        """Whether a step asks for a size: what a tensor holds plays no part in it."""
         node = self.node(place)
-        return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in RANDOM
+        asked = node.func if isinstance(node, ast.Call) else node
+        return getattr(asked, "attr", getattr(asked, "id", "") if isinstance(node, ast.Call) else "") in SIZES
 
     def telling(self, place):
         """The operands of a step, but where a value tells nothing, as True does, the steps that it came from."""
         if place not in self.told:  # kept: in a loop, one step may lead to another a thousand times
-            self.told[place] = self.that_tell(self.operands(place))
+            self.told[place] = [] if self.is_size(place) else self.that_tell(self.operands(place))
         return self.told[place]
 
     def that_tell(self, places):
@@ -96,21 +103,25 @@ class Flow:
     def doubtful(self, places, known):
         """The steps behind these, whose values are known, at which something may be wrong that does not show.
 
-        These are values that right answers never put together, or have in another order or shape; and what tells
-        nothing: slices, sizes, layers, zeros, coins.
+        These are values that right answers never put together, and, nearest first, all that they do not make as it
+        stands: parts, another order or shape, and what tells nothing: slices, layers, zeros, masks, coins; sizes last.
         """
         behind = self.that_tell(places)
         odd = [behind[k] for k in known.strangers([self.steps[each][1] for each in behind])]
-        turned = [each for each in behind if not known.has_as_it_is(self.steps[each][1])]
-        return [*map(self.origin, odd), *turns(self, turned, known), *self.silent(places)]
+        found, waiting = list(map(self.origin, odd)), list(places)
+        while waiting:
+            place = self.origin(waiting.pop(0))
+            if place not in found and (self.is_coin(place) or not known.has_whole(self.steps[place][1])):
+                found.append(place)
+                waiting += [] if self.is_size(place) else self.behind(place)
+        return sorted(found, key=lambda place: type(self.steps[place][1]) in (int, list) or self.is_size(place))
 
-    def silent(self, places, seen=frozenset()):
-        """Those of the steps, and of the steps behind them, whose values tell nothing."""
-        found = []
-        for place in places:
-            if place not in seen and (self.is_coin(place) or says_nothing(self.steps[place][1])):
-                found += [place, *self.silent(self.behind(place), {*seen, place})]
-        return found
+    def writing(self, place):
+        """The statements that write on the same table as a step."""
+        node = self.node(place)
+        name = changed_name(node) if isinstance(node, ast.stmt) else None
+        makers = [self.program.nodes[number] for number in self.makers.get(name, ())] if name else []
+        return [each for each in makers if isinstance(each, ast.stmt)]
 
     def behind(self, place):
         """The operands of a step, and what made the layer that it calls."""
@@ -134,6 +145,11 @@ class Flow:
         made = self.last(self.makers.get(name, []), place) if name else None
         return [] if made is None else [made]
 
+    def ending(self):
+        """The `return` of the value that an answer gave; None where there is none."""
+        place = self.last(self.returned(self.program.tree), len(self.steps))
+        return None if place is None else self.program.parents[id(self.node(place))]
+
     def result(self, part=None):
         """The last step whose value an answer returned; None for no step.
 
@@ -155,9 +171,11 @@ def makers(node):
     """(name, the expression that gives it its value, or None for the statement itself) for what a node sets."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
-            for part in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
+            several = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+            apart = len(getattr(node.value, "elts", ())) == len(several) > 1
+            for part, value in zip(several, node.value.elts if apart else [node.value] * len(several)):
                 if name := name_of(part):
-                    yield name, node.value
+                    yield name, value
     for loop in [node] if isinstance(node, ast.For) else getattr(node, "generators", []):
         for part in loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]:
             if name := name_of(part):
@@ -199,7 +217,7 @@ def departures(flow, starts, known):
 
 def turns(flow, starts, known):
     """The steps at which known values got an order or a shape that is not."""
-    found = origins(flow, starts, lambda place: known.has_as_it_is(flow.steps[place][1]))
+    found = origins(flow, starts, lambda place: flow.is_coin(place) or known.has_as_it_is(flow.steps[place][1]))
     return [flow.origin(place) for place in found]
 
 

@@ -28,6 +28,7 @@ DEEPEST = 50  # entries of a list that is written down
 USUAL = {"torch": torch, "nn": nn, "F": nn.functional, "math": math}  # what changes may use
 TURNS = "counted_turns"
 MOST_TURNS = 50_000
+FILLED = {"empty": "zeros", "empty_like": "zeros_like", "new_empty": "new_zeros"}  # what lay in memory tells nothing
 RECORD = "watched_value"  # no name that begins with two underscores: classes change those
 
 
@@ -95,6 +96,14 @@ class Program:
         while (node := self.parents.get(id(node))) is not None:
             if isinstance(node, (ast.If, ast.While)):
                 found.append(self.numbers[id(node.test)])
+        return found
+
+    def loops(self, node):
+        """What the `for` loops around a node go through, the nearest first."""
+        found = []
+        while (node := self.parents.get(id(node))) is not None:
+            if isinstance(node, ast.For):
+                found.append(node.iter)
         return found
 
     def made(self, tree, **more):
@@ -292,6 +301,7 @@ class Watch(ast.NodeTransformer):
         number, changed = self.numbers.get(id(node)), changed_name(node)
         if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
             if isinstance(node.func, ast.Attribute):
+                node.func.attr = FILLED.get(node.func.attr, node.func.attr)
                 node.func.value = self.visit(node.func.value)
             node.args = [self.visit(argument) for argument in node.args]
             node.keywords = [self.visit(keyword) for keyword in node.keywords]

@@ -36,7 +36,8 @@ class Reply:
     """What an answer did with one call, as `calls.call_function` and `calls.call_layer` noted it.
 
     Of its later life: arguments, as they were afterwards. again, fresh: the values of another round (for a layer, after
-    one in the other mode), with the same random numbers and with others. sizes: those for other lengths and batches.
+    one in the other mode), with the same random numbers and with others. turned: those for tensors in the opposite
+    order. sizes: those for other lengths and batches.
     gradients: {place of an argument or name of a parameter: what comes back to it}. backward: the error on its way.
     Of a layer: unplaced: weights for which there is no parameter; extra: parameters for which there are no weights;
     twins: two matrices that start from the same numbers.
@@ -47,6 +48,7 @@ class Reply:
     arguments: list = field(default_factory=list)
     again: list = field(default_factory=list)
     fresh: list = field(default_factory=list)
+    turned: list = field(default_factory=list)
     sizes: list = field(default_factory=list)
     gradients: dict[str, object] = field(default_factory=dict)
     backward: Error | None = None
@@ -179,6 +181,7 @@ PARTS = {
     "arguments": several(value),
     "again": several(value),
     "fresh": several(value),
+    "turned": several(value),
     "sizes": several(value),
     "gradients": lambda data: table(data, value),
     "backward": error,

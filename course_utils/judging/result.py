@@ -8,6 +8,7 @@ RIGHT, NOT_YET, NOT_ATTEMPTED = "right", "not yet", "not attempted"
 MARK = {RIGHT: "✓", NOT_YET: "✗", NOT_ATTEMPTED: "○"}
 COLOUR = {RIGHT: "#1a7f37", NOT_YET: "#bc4c00", NOT_ATTEMPTED: "#6e7781"}  # each readable on black and on white
 LARGEST_MAP = 8  # tokens
+CLOSE = 1e-4  # two weights that look the same
 # viridis, from 0 to 1, as in the course's figures
 VIRIDIS = ("440154", "482878", "3e4989", "31688e", "26828e", "1f9e89", "35b779", "6ece58", "b5de2b", "fde725")
 
@@ -62,24 +63,25 @@ def rich(text):
 
 
 def side_by_side(yours, expected):
-    """Two maps of weights as tables next to each other."""
+    """Two maps of weights, or masks, as tables next to each other; cells that differ have a frame."""
     maps = "".join(
-        f'<div style="display:inline-block;margin:0.5em 1.5em 0 0">{title}{table(rows)}</div>'
-        for title, rows in [("yours", yours), ("expected", expected)]
+        f'<div style="display:inline-block;margin:0.5em 1.5em 0 0">{title}{table(rows, others)}</div>'
+        for title, rows, others in [("yours", yours, expected), ("expected", expected, yours)]
     )
-    return f"<div>{maps}</div>"
+    return f"<div>{maps}framed: where they differ</div>"
 
 
-def table(rows):
-    """A map of weights, rows of numbers, as an HTML table of coloured cells."""
-    lines = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
+def table(rows, others):
+    """A map, rows of numbers, as an HTML table of coloured cells. others: the map that it is held against."""
+    lines = "".join(f"<tr>{''.join(map(cell, row, other))}</tr>" for row, other in zip(rows, others))
     return f'<table style="border-collapse:collapse">{lines}</table>'
 
 
-def cell(weight):
-    """One weight as a table cell in the colour of its size."""
+def cell(weight, other):
+    """One weight as a table cell in the colour of its size, framed where the other one differs."""
     share = min(max(weight, 0.0), 1.0) if weight == weight else 0.0
     ink = "#000" if share > 0.5 else "#fff"
     background = VIRIDIS[round(share * (len(VIRIDIS) - 1))]
     style = f"background:#{background};color:{ink};padding:2px 5px;text-align:right"
-    return f'<td style="{style}">{weight:.2f}</td>'
+    frame = "" if abs(weight - other) < CLOSE else f";outline:3px solid {COLOUR[NOT_YET]};outline-offset:-3px"
+    return f'<td style="{style}{frame}">{weight:.2f}</td>'

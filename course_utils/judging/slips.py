@@ -42,6 +42,7 @@ WITH_AXIS = {
     "softmax", "log_softmax", "sum", "mean", "max", "min", "amax", "amin", "argmax", "argmin", "cumsum", "cat", "stack",
     "unsqueeze", "squeeze", "all", "any", "norm", "chunk", "split", "select", "gather", "logsumexp", "flip", "Softmax",
 }  # fmt: skip
+REDUCING = {"sum", "mean", "amax", "amin", "norm", "logsumexp"}
 
 
 def at(program, number, values, names, sizes):
@@ -156,6 +157,11 @@ def of_call(node, program, sizes):
         yield call(f"{on}.{other}" if on else other), f"{name} instead of {other}"
     if on and not module:
         yield f"({on})", f"{name} too much"
+        if name in ("max", "min", "amax", "amin") and not (
+            arguments or keywords
+        ):  # one for all, where each has its own
+            yield f"{on}.{'a' + name.removeprefix('a')}(dim=-1, keepdim=True)", "an axis left out"
+            yield f"{on}[..., None]", f"{name} too much"
         if name.endswith("_") and not name.startswith("_"):
             yield call(f"{on}.{name.rstrip('_')}"), "changed in place"
     elif arguments:
@@ -163,6 +169,8 @@ def of_call(node, program, sizes):
     if name == "len" and arguments:
         yield f"{arguments[0]}.shape[-1]", "the size of another axis"
         yield f"{arguments[0]}.shape[-2]", "the size of another axis"
+    if name in REDUCING:
+        yield f"{call()}[..., None]", "an axis left out"
     for k in range(len(arguments) - 1):
         swapped = [*arguments[:k], arguments[k + 1], arguments[k], *arguments[k + 2 :]]
         yield call(arguments=swapped), "arguments swapped"
@@ -195,17 +203,39 @@ def of_index(node, program, sizes):
         yield f"{whole}[{second}, {first}]", "row and column swapped"
         for each in (first, second):
             yield f"{whole}[{each}]", "cut where all is needed"
-    elif not isinstance(index, ast.Tuple):
+    if isinstance(index, ast.Tuple):
+        for k, part in enumerate(index.elts):
+            for new in slices(part) if isinstance(part, ast.Slice) else ():
+                parts = [ast.unparse(each) for each in index.elts]
+                yield f"{whole}[{', '.join([*parts[:k], new, *parts[k + 1 :]])}]", "a slice that is off"
+    else:
         for new in (f"..., {ast.unparse(index)}", f":, {ast.unparse(index)}", f"{ast.unparse(index)}, :"):
             yield f"{whole}[{new}]", "another axis is cut"
     if isinstance(index, ast.Slice):
-        lower, upper = (ast.unparse(each) if each else None for each in (index.lower, index.upper))
-        new = [("", upper), (lower, ""), ("1", upper or ""), (lower or "", "-1"), (upper, ""), ("", lower)]
-        if upper:
-            new += [(lower, f"{upper} + 1"), (lower, f"{upper} - 1")]
-        for first, last in new:
-            if (first or "", last or "") != (lower or "", upper or ""):
-                yield f"{whole}[{first or ''}:{last or ''}]", "a slice that is off"
+        for new in slices(index):
+            yield f"{whole}[{new}]", "a slice that is off"
+
+
+def slices(index):
+    """Slices that may have been meant by this one."""
+    lower, upper = (ast.unparse(each) if each else "" for each in (index.lower, index.upper))
+    new = [("", upper), (lower, ""), ("1", upper), (lower, "-1"), (upper, ""), ("", lower)]
+    for bound in filter(None, (upper,)):
+        new += [(lower, f"{bound} + 1"), (lower, f"{bound} - 1"), (lower, bound.removeprefix("-"))]
+    if lower.startswith("-"):
+        new += [("", lower.removeprefix("-"))]
+    return [f"{first}:{last}" for first, last in dict.fromkeys(new) if (first, last) != (lower, upper)]
+
+
+def of_several(node, program, sizes):
+    """Slips in values that stand side by side."""
+    parts = [ast.unparse(each) for each in node.elts]
+    if isinstance(program.parents.get(id(node)), ast.Subscript):
+        return
+    for one, other in itertools.combinations(range(min(len(parts), 4)), 2):
+        swapped = list(parts)
+        swapped[one], swapped[other] = parts[other], parts[one]
+        yield f"({', '.join(swapped)})", "in each other's place"
 
 
 def of_attribute(node, program, sizes):
@@ -233,6 +263,7 @@ FINDERS = {
     ast.UnaryOp: of_sign,
     ast.Call: of_call,
     ast.Subscript: of_index,
+    ast.Tuple: of_several,
     ast.Attribute: of_attribute,
 }
 
@@ -357,6 +388,12 @@ def of_statement(program, number):
                 yield Slip(number, f"self.register_buffer({name!r}, {inner})", "a parameter that nobody asked for")
         if isinstance(node.targets[0], ast.Name):
             yield Slip(number, f"{target} = {target} + ({value})", "not added up")
+        if isinstance(node.targets[0], ast.Tuple) and not isinstance(node.value, ast.Tuple):
+            for new, kind in of_several(node.targets[0], program, ()):
+                yield Slip(number, f"{new} = {value}", kind)
+    if isinstance(node, ast.If):
+        inner = ast.If(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
+        yield Slip(number, ast.unparse(inner), "the condition turned around")
     if isinstance(node, (ast.With, ast.If)):
         yield Slip(number, "\n".join(body), "gradients switched off" if isinstance(node, ast.With) else "a condition")
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
@@ -431,7 +468,7 @@ def of_functions(program):
                 x = node.args.args[1].arg
                 switched = ast.parse(ast.unparse(node)).body[0]
                 switched.body.insert(0, ast.parse(f"if not self.training: return {x}").body[0])
-                yield Slip(number, ast.unparse(switched), "dropout in evaluation")
+                yield Slip(number, ast.unparse(switched), "more than `x` itself in evaluation")
             last = node.body[-1]
             if isinstance(last, ast.Assign) and isinstance(last.targets[0], ast.Name):
                 given = ast.parse(ast.unparse(node)).body[0]
