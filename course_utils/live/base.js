@@ -60,12 +60,11 @@ export function favourites(row, keys, name) {
 }
 
 // Weights from 0, packed as Python's `base.packed` does: five bits a letter, the first letters of a number carry 32 more.
-const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 export function unpacked({shape, letters}) {
   let number = 0;
   const flat = [];
   for (const letter of letters) {
-    const bits = LETTERS.indexOf(letter);
+    const bits = atob(`AAA${letter}`).charCodeAt(2);  // the place of a letter among those of base 64
     number = number * 32 + bits % 32;
     if (bits < 32) { flat.push(number / 10000); number = 0; }
   }
@@ -259,7 +258,7 @@ class Page {
   }
 
   arrow(key, [x, y], [toX, toY], look = {}) {
-    const length = Math.hypot(toX - x, toY - y), head = Math.min(7, length / 2), [u, v] = [(toX - x) / (length || 1), (toY - y) / (length || 1)];
+    const wide = toX - x, high = toY - y, length = Math.hypot(wide, high), head = Math.min(7, length / 2), [u, v] = [wide / (length || 1), high / (length || 1)];
     const corner = side => `${toX - head * u + side * head * 0.5 * v} ${toY - head * v - side * head * 0.5 * u}`;
     this.line(key, `M${x} ${y}L${toX} ${toY}M${corner(1)}L${toX} ${toY}L${corner(-1)}`, look);
   }

@@ -56,9 +56,9 @@ def script(kind):
     """A figure's code as a script that unpacks and starts it; packed, it takes a third of the room in every output."""
     letters = base64.b64encode(zlib.compress(code(kind).encode(), 9)).decode()
     return (
-        f'(async()=>{{const b=Uint8Array.from(atob("{letters}"),c=>c.charCodeAt()),s=document.createElement("script");'
-        'const plain=new Blob([b]).stream().pipeThrough(new DecompressionStream("deflate"));'
-        "s.textContent=await new Response(plain).text();document.head.append(s);s.remove()})()"
+        f'(async()=>{{const s=document.createElement("script"),b=Uint8Array.from(atob("{letters}"),c=>c.charCodeAt()),'
+        'p=new Blob([b]).stream().pipeThrough(new DecompressionStream("deflate"));'
+        "s.textContent=await new Response(p).text();document.head.append(s);s.remove()})()"
     )
 
 
@@ -67,7 +67,7 @@ def code(kind):
     """What all figures share, and in a block of its own a figure's module and its start; a page knows no imports."""
     shared, own = (
         re.sub(
-            r"(?m)^import .*\n|^export |^ *//.*\n|^/\*[^*]*\*/\n|^ +",
+            r"(?m)^import .*\n|^export |^ *//.*\n|  //.*$|^ */\*[^*]*\*/\n|^ +|(?<=[;{,])\n",
             "",
             (HERE / f"{name}.js").read_text(encoding="utf-8").replace("export default", "const module ="),
         )
