@@ -14,7 +14,7 @@
 #   repeated in the wrong order;
 # * make one layer that is GPT-2's, Llama's, Qwen's or Gemma's, by its arguments, and prove it.
 #
-# **Time.** About 85 minutes, exercises included; the trainings near the end take a few seconds. **You need**
+# **Time.** About 90 minutes, exercises included; the trainings near the end take a few seconds. **You need**
 # chapters 5 to 7: the split into heads, the cache, the model that copies.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
