@@ -27,6 +27,10 @@ CHAPTERS = [
 ]
 SCREENSHOTS = ROOT / "tests/screenshots"
 SECONDS = 20  # for a picture to follow its control on a busy machine
+CONNECTED = """() => {
+    const context = window.jupyterapp.shell.currentWidget.sessionContext;
+    return context.isReady && context.session?.kernel?.connectionStatus === "connected";
+}"""
 ALL_RUN = """() => window.jupyterapp.shell.currentWidget.content.widgets
     .every(cell => cell.model.type !== "code" || cell.model.executionCount !== null)"""
 
@@ -65,8 +69,7 @@ def test_a_chapters_figures_are_alive_before_it_runs_when_it_ran_and_when_it_is_
     see_alive(page, numbers)  # `lab` has signed the copy, nothing was run
 
     saved = clone / "work" / path.name
-    browser.choose(page, "Run", "Run All Cells")
-    page.wait_for_function(ALL_RUN, timeout=browser.SECONDS * 1000)
+    run_all(page)
     save(page, saved)
     see_outputs(saved, path)
     see_alive(page, numbers)
@@ -113,8 +116,7 @@ def test_a_layer_of_ones_own_answers_and_stays_readable_without_a_kernel(clone, 
     saved = clone / "work" / "try.ipynb"
     nbformat.write(notebook, saved)
     page = browser.open_notebook(*lab, saved.name)
-    browser.choose(page, "Run", "Run All Cells")
-    page.wait_for_function(ALL_RUN, timeout=browser.SECONDS * 1000)
+    run_all(page)
     shown = cell_of(page, 1)
     board = shown.get_by_role("application", name="dependency matrix")
     board.wait_for(timeout=3 * SECONDS * 1000)
@@ -132,6 +134,13 @@ def test_a_layer_of_ones_own_answers_and_stays_readable_without_a_kernel(clone, 
     board.wait_for(timeout=3 * SECONDS * 1000)
     assert "1 cells above" in shown.locator(f"{LIVE} .said").inner_text(), "what was saved last is there, and alive"
     page.close()
+
+
+def run_all(page):
+    """Run the notebook in a page. Without a kernel JupyterLab runs nothing and says nothing, so that comes first."""
+    page.wait_for_function(CONNECTED, timeout=browser.SECONDS * 1000)
+    browser.choose(page, "Run", "Run All Cells")
+    page.wait_for_function(ALL_RUN, timeout=browser.SECONDS * 1000)
 
 
 def see_alive(page, numbers):

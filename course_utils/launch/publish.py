@@ -8,6 +8,7 @@ GitHub is not touched: the workflow `publish` does that.
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -36,6 +37,8 @@ def main(arguments):
     run(python, "-m", "course_utils", "links", name, cwd=course)
     run(python, "-m", "pip", "--disable-pip-version-check", "wheel", "-q", "--no-deps", "-w", target, course)
     run(python, "-m", "course_utils", "site", target / "site", cwd=course)
+    for compiled in [*course.rglob("__pycache__")]:  # by these commands; no part of what is committed
+        shutil.rmtree(compiled)
 
 
 def version():
