@@ -43,9 +43,9 @@ class Book:
     def add(self, report):
         """Write a student's page, and keep what the tables will say."""
         marked = self.assignment.marked(report)
-        self.rows[report.student.key] = list(csv_rows(marked, report))
-        self.totals[report.student.key] = totals_row(marked, report)
         key = report.student.key
+        self.rows[key] = list(csv_rows(marked, report))
+        self.totals[key] = totals_row(marked, report)
         self.entries[key] = (report.student.name, *marked.points, report.digest)
         self.seen.add(marked, report)
         if self.preview:
