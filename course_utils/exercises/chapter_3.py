@@ -29,18 +29,22 @@ def embedded(words):
     return np.eye(len(TOKENS))[[TOKENS.index(word) for word in words]]
 
 
+def so_far(words):
+    """Whom each token may look at, (T, T): all so far, itself included."""
+    return np.tril(np.ones((len(words), len(words)), dtype=bool))
+
+
 def sequences_with_an_average():
     """Readings of random sequences: each token should look at all so far, and get the share of a, and 1 / how many."""
     for words in sequences(seed=302):
-        weights = puzzles.shared(np.tril(np.ones((len(words), len(words)))))
+        weights = puzzles.shared(so_far(words))
         named = np.array([[word == "a", word == START] for word in words])
         yield puzzles.Reading(words, weights, words, context=weights @ named)
 
 
 def head_that_averages(value, reading):
     matrices = puzzles.three_matrices(value, len(TOKENS), 2)
-    x = embedded(reading.words)
-    return puzzles.head_of(x, *matrices, visible=np.tril(np.ones((len(x), len(x)))) > 0)
+    return puzzles.head_of(embedded(reading.words), *matrices, so_far(reading.words))
 
 
 AVERAGE = Exercise(
