@@ -24,6 +24,7 @@ CHAPTERS = [
         path, id=path.stem, marks=() if path.stem == ONCE else pytest.mark.every_setting("every chapter in the browser")
     )
     for path in stored.LEARNERS
+    if list(stored.live_figures(stored.read(path)))
 ]
 SCREENSHOTS = ROOT / "tests/screenshots"
 SECONDS = 20  # for a picture to follow its control on a busy machine
@@ -43,8 +44,8 @@ def clone(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def lab(clone):
-    """(browser, address) of a JupyterLab in the clone that lets scripts steer it."""
-    with browser.lab(clone, "--LabApp.expose_app_in_browser=True") as running:
+    """(page, address) of a JupyterLab in the clone. One page for all: to load it takes longer than most chapters run."""
+    with browser.lab(clone, f"{ONCE}.ipynb") as running:
         yield running
 
 
@@ -65,7 +66,8 @@ def wait_until(condition, message):
 def test_a_chapters_figures_are_alive_before_it_runs_when_it_ran_and_when_it_is_opened_again(path, clone, lab):
     numbers = figures(path)
     assert len(numbers) == len(list(stored.live_figures(stored.read(path)))), "cells of live figures are named ...-live"
-    page = browser.open_notebook(*lab, path.name)
+    page, address = lab
+    browser.open_in(page, path.name)
     see_alive(page, numbers)  # `lab` has signed the copy, nothing was run
 
     saved = clone / "work" / path.name
@@ -76,17 +78,17 @@ def test_a_chapters_figures_are_alive_before_it_runs_when_it_ran_and_when_it_is_
     take_pictures(page, path, numbers)
 
     save(page, saved)
-    end_kernels(lab[1])
-    browser.open_in(page, lab[1], path.name)
+    end_kernels(address)
+    browser.load(page, address, path.name)
     see_alive(page, numbers)
-    page.close()
 
 
 def test_a_notebook_that_is_not_trusted_shows_stills_with_their_words(clone, lab):
     path = next(path for path in stored.PATHS if path.stem == ONCE)
     changed = path.read_text(encoding="utf-8").replace("# Chapter 3", "# Chapter 3, changed")
     (clone / "work" / "changed.ipynb").write_text(changed, encoding="utf-8")
-    page = browser.open_notebook(*lab, "changed.ipynb")
+    page, _ = lab
+    browser.open_in(page, "changed.ipynb")
     (number,) = figures(path)
     shown = cell_of(page, number)
     picture = shown.locator(".jp-OutputArea-output img")
@@ -94,7 +96,6 @@ def test_a_notebook_that_is_not_trusted_shows_stills_with_their_words(clone, lab
     assert picture.evaluate("image => image.naturalWidth > 100")
     assert len(picture.get_attribute("alt").split()) >= 6
     assert shown.locator(LIVE).count() == 0 and shown.get_by_text("trust the notebook").is_visible()
-    page.close()
 
 
 TRY = """\
@@ -115,7 +116,8 @@ def test_a_layer_of_ones_own_answers_and_stays_readable_without_a_kernel(clone, 
     notebook.metadata.kernelspec = {"display_name": "Python 3", "language": "python", "name": "python3"}
     saved = clone / "work" / "try.ipynb"
     nbformat.write(notebook, saved)
-    page = browser.open_notebook(*lab, saved.name)
+    page, address = lab
+    browser.open_in(page, saved.name)
     run_all(page)
     shown = cell_of(page, 1)
     board = shown.get_by_role("application", name="dependency matrix")
@@ -129,11 +131,10 @@ def test_a_layer_of_ones_own_answers_and_stays_readable_without_a_kernel(clone, 
     wait_until(lambda: "1 cells above" in shown.locator(f"{LIVE} .said").inner_text(), "the mask is not emptied")
     save(page, saved)
     assert "Run this cell for its controls" in saved.read_text(encoding="utf-8")
-    end_kernels(lab[1])
-    browser.open_in(page, lab[1], saved.name)
+    end_kernels(address)
+    browser.load(page, address, saved.name)
     board.wait_for(timeout=3 * SECONDS * 1000)
     assert "1 cells above" in shown.locator(f"{LIVE} .said").inner_text(), "what was saved last is there, and alive"
-    page.close()
 
 
 def run_all(page):

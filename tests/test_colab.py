@@ -5,6 +5,7 @@ no vector instructions (the run of all notebooks is the other extreme), and one 
 installs from (a clone that stands for) GitHub.
 """
 
+import functools
 import json
 import os
 import shutil
@@ -35,10 +36,23 @@ print(*(file for file in files - {None} if "chapter_" not in file), sep="\\n")
 """  # the course's files that a chapter has loaded in the end; of the exercises it needs its own only
 
 
-@pytest.fixture(scope="module", params=[OURS])
-def colab(request, tmp_path_factory):
-    """An environment with the packages of the tests, or Colab's, that may install more and finds GitHub in a folder."""
-    folder = tmp_path_factory.mktemp("colab")
+@pytest.fixture(scope="session")
+def colabs(tmp_path_factory):
+    """A function that makes Colab with the packages of a setting, once."""
+    return functools.cache(lambda setting: made(setting, tmp_path_factory.mktemp("colab")))
+
+
+@pytest.fixture(params=[OURS])
+def colab(request, colabs, monkeypatch):
+    """A folder with an environment that this process starts kernels in, and with the course's wheel."""
+    folder, variables = colabs(request.param)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    return folder
+
+
+def made(setting, folder):
+    """(folder, variables): an environment with packages that may install more, and finds GitHub in a folder."""
     course = bare_clone.copy(folder / "github")
     for command in ["init -q", "add -A", "-c user.name=x -c user.email=x@example.org commit -qm x"]:
         subprocess.run(["git", "-C", str(course), *command.split()], check=True)
@@ -46,11 +60,11 @@ def colab(request, tmp_path_factory):
     build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(course)]
     subprocess.run(build, check=True)
 
-    venv.create(folder / "env", with_pip=True)
+    venv.create(folder / "env")
     python = folder / "env" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     (site,) = packages_in(folder / "env")
     installed = [path for path in sys.path if path.endswith("site-packages")]
-    if request.param == COLABS:
+    if setting == COLABS:
         installed = map(str, packages_in(colab_versions.python().parents[1]))
     (site / "packages_of_the_tests.pth").write_text("\n".join(installed))
 
@@ -65,16 +79,17 @@ def colab(request, tmp_path_factory):
             }
         )
     )
-    environment = os.environ | {
+    variables = {
         "JUPYTER_PATH": str(folder / "jupyter"),
         "COLAB_RELEASE_TAG": "release-colab",
         "GIT_CONFIG_COUNT": "1",
         "GIT_CONFIG_KEY_0": f"url.file://{course.as_posix()}.insteadOf",
         "GIT_CONFIG_VALUE_0": f"https://github.com/{NAME}",
     }
-    if request.param == COLABS:
-        environment |= {"OMP_NUM_THREADS": str(os.cpu_count()), "ATEN_CPU_CAPABILITY": "default"}
-    return folder, environment
+    if setting == COLABS:  # threads that wait must not keep a core from those of other tests
+        threads = {"OMP_NUM_THREADS": str(os.cpu_count()), "OMP_WAIT_POLICY": "passive"}
+        variables |= threads | {"ATEN_CPU_CAPABILITY": "default"}
+    return folder, variables
 
 
 def packages_in(environment):
@@ -105,13 +120,6 @@ def opened_alone(path, folder, name, wheel=None):
     )
 
 
-@pytest.fixture(autouse=True)
-def as_on_colab(colab, monkeypatch):
-    """Give this process, and so its kernels, the environment variables of Colab."""
-    for name, value in colab[1].items():
-        monkeypatch.setenv(name, value)
-
-
 CASES = [
     pytest.param(OURS, stored.LEARNERS[0], True, id=f"{stored.name(stored.LEARNERS[0])}-{OURS}"),
     pytest.param(OURS, stored.LEARNERS[0], False, id=BY_HAND, marks=pytest.mark.every_setting(BY_HAND)),
@@ -124,13 +132,12 @@ CASES = [
 
 @pytest.mark.parametrize("colab, path, published", CASES, indirect=["colab"])
 def test_a_chapter_alone_installs_its_helpers_and_prints_what_is_stored(colab, path, published):
-    folder, _ = colab
     packages = [sorted(os.listdir(place)) for place in sys.path if place.endswith("site-packages")]
-    client = opened_alone(path, folder, NAME, next(folder.glob("*.whl")) if published else None)
+    client = opened_alone(path, colab, NAME, next(colab.glob("*.whl")) if published else None)
     client.nb.cells.append(nbformat.v4.new_code_cell(LOADED))
     client.execute()
     loaded = stored.printed(client.nb.cells.pop()).split()
-    (site,) = packages_in(folder / "env")
+    (site,) = packages_in(colab / "env")
     assert modules(site) == modules(ROOT), "the helpers were installed"
     assert next(site.glob("course_utils/solutions/*.py")), "and what solution() shows"
     assert packages == [sorted(os.listdir(place)) for place in sys.path if place.endswith("site-packages")]
@@ -161,7 +168,6 @@ def noticed(path):
 
 
 def test_without_an_address_the_setup_cell_says_what_to_do(colab):
-    folder, _ = colab
     with pytest.raises(CellExecutionError) as stopped:
-        opened_alone(stored.PATHS[0], folder, "").execute()
+        opened_alone(stored.PATHS[0], colab, "").execute()
     assert stopped.value.evalue.startswith("course_utils is not here: open this notebook inside a clone")

@@ -157,14 +157,15 @@ def test_every_word_and_symbol_of_the_glossary_is_linked_from_a_chapter_and_back
 
 
 @browser.needs_chromium
-@pytest.mark.parametrize("name", pages("index"))  # a chapter takes half a minute
+@pytest.mark.parametrize("name", pages("index"))  # a chapter takes a while
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(name, shown):
     for width in WIDTHS:
         opened = shown(name, width)
         assert opened.evaluate("document.documentElement.scrollWidth") <= width
+        looked_at = {"exclude": [] if width == min(WIDTHS) else ["pre"]}  # most of a page is code: the same at any width
         for theme in ("light", "dark"):
             opened.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
-            found = Axe().run(opened).response["violations"]
+            found = Axe().run(opened, looked_at).response["violations"]
             assert not found, (width, theme, [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found])
 
 

@@ -14,31 +14,42 @@ needs_chromium = pytest.mark.skipif(
     not CHROMIUM and not (os.environ.get("CI") and sys.platform == "linux"), reason="no Chromium on this machine"
 )
 SECONDS = 300  # for one chapter, on a busy machine
+OPEN = """async path => {
+    [...window.jupyterapp.shell.widgets("main")].forEach(shown => shown.dispose());  // whether saved or not
+    await window.jupyterapp.commands.execute("docmanager:open", {path});
+}"""
 
 
 @contextlib.contextmanager
-def lab(clone, *options):
-    """(browser, address): Chromium, and the JupyterLab that the README's command starts, with more options."""
+def lab(clone, name):
+    """(page, address): the notebook work/name in the JupyterLab that the README's command starts; scripts may steer it."""
     from playwright.sync_api import sync_playwright
 
     own = [f"--LabApp.{kind}_dir={clone / kind}" for kind in ("user_settings", "workspaces")]  # not those of who tests
-    with server.lab(clone, *own, *options) as (_, address), sync_playwright() as playwright:
+    steered = "--LabApp.expose_app_in_browser=True"
+    with server.lab(clone, *own, steered) as (_, address), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
-        yield browser, address
+        page = browser.new_page(viewport={"width": 1280, "height": 1000})
+        load(page, address, name)
+        yield page, address
         browser.close()
 
 
-def open_notebook(browser, address, name):
-    """A page with the notebook work/name, alone in its workspace and not beside those opened before."""
-    page = browser.new_page(viewport={"width": 1280, "height": 1000})
-    return open_in(page, address, name)
-
-
-def open_in(page, address, name):
-    """The same in a page that is there already."""
+def load(page, address, name):
+    """Load JupyterLab with the notebook work/name alone, and not beside those opened before."""
     page.goto(re.sub(r"work/.*\?", f"work/{name}?reset&", address))
+    see_heading(page)
+
+
+def open_in(page, name):
+    """Open the notebook work/name in the JupyterLab that a page has loaded, in place of those it shows."""
+    page.evaluate(OPEN, f"work/{name}")
+    see_heading(page)
+
+
+def see_heading(page):
+    """Wait until a page shows a notebook's heading."""
     page.locator(".jp-Notebook h1").first.wait_for(timeout=SECONDS * 1000)
-    return page
 
 
 def choose(page, *entries):

@@ -6,6 +6,7 @@ import pytest
 
 # what is set up once for each of these files takes longer than its tests
 WHOLE = {
+    "test_browser.py",
     "test_colab.py",
     "test_colab_versions.py",
     "test_environment.py",
