@@ -232,10 +232,16 @@ def test_a_group_of_buttons_is_its_figures_own_though_another_has_one_of_the_sam
     assert [len(group.locator(":checked").all()) for group in shown.get_by_role("group").all()] == [1, 1, 1]
 
 
+@pytest.fixture(scope="module")
+def screen(chromium):
+    """The page in which stills are drawn, one for all as in a build."""
+    return chromium.new_page(**stills.SCREEN)
+
+
 @each_figure
-def test_without_scripts_there_is_a_still_with_its_words_and_a_table(name, chromium, tmp_path):
+def test_without_scripts_there_is_a_still_with_its_words_and_a_table(name, screen, chromium, tmp_path):
     figure = examples.figure(name)
-    stored = stills.with_still(figure.html(), chromium.new_page(**stills.SCREEN))
+    stored = stills.with_still(figure.html(), screen)
     assert comparing.same_page(figure.html(), stored), "a run's output is compared without the still"
     shown = page.opened(chromium, tmp_path, stored, java_script_enabled=False)
     assert len(shown.get_by_role("img").get_attribute("alt").split()) >= 6

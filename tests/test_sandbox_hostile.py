@@ -240,8 +240,8 @@ def test_with_a_larger_share_it_is_right(defenceless, code):
 
 
 def holding(code):
-    """The right answer, which also takes memory."""
-    return RIGHT.replace("    T =", f"    {code}\n    T =")
+    """The right answer, which also takes memory with its first call, and keeps it."""
+    return RIGHT.replace("    T =", f"    global kept\n    if 'kept' not in globals():\n        {code}\n    T =")
 
 
 # --- right answers with something around them -------------------------------------------------------------------------
