@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import errno
+import io
 import json
 import os
 import signal
@@ -11,7 +12,7 @@ import sys
 import time
 import zipfile
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import pytest
 
@@ -142,10 +143,11 @@ def test_an_interrupted_run_goes_on_where_it_stopped_and_leaves_nothing_running(
         time.sleep(0.05)
     below = descendants(process.pid)
     process.send_signal(number)
-    process.communicate()
+    _, complaints = process.communicate()
     before = reports(out)
     assert 2 <= len(before) < 6
     if number != signal.SIGKILL:  # whoever ends it, what was graded is there, whole
+        assert "Run the same command again to go on from here." in complaints
         assert {key: points for key, points in EXPECTED.items() if f"{key}.json" in before} == scores(out)
         assert {page.stem for page in (out / "feedback").iterdir()} == {name.removesuffix(".json") for name in before}
     end = time.monotonic() + 30
@@ -369,6 +371,76 @@ def test_another_chapter_in_somebodys_folder_changes_nobodys_points(handed, tmp_
     assert "Say which chapters count" in said()
 
 
+# --- a process that grades comes to an end ----------------------------------------------------------------------------
+
+
+class Broken:
+    """Where nobody reads any more."""
+
+    def write(self, *what):
+        raise BrokenPipeError
+
+    flush = close = write
+
+
+class Gone:
+    """A process that grades, which has said these lines and is gone."""
+
+    def __init__(self, said):
+        self.stdin, self.stdout = Broken(), io.BytesIO(b"".join(json.dumps(line).encode() + b"\n" for line in said))
+
+    def kill(self):
+        pass
+
+    wait = kill
+
+
+TASK = records.Task(records.Student("a", "A"), [], [], "", 60)
+READY, PART = {"ready": True}, {"report": records.plain(at_once(TASK, SIXTY)), "whole": False}
+
+
+@pytest.fixture
+def lives(monkeypatch):
+    """Let every process that is started to grade have said what is in the next of these lists. A Process."""
+
+    def of(*said):
+        begin = map(Gone, said)
+        for way in ("as_fork", "as_subprocess"):
+            monkeypatch.setattr(process, way, lambda words: next(begin))
+        return process.Process(SIXTY)
+
+    monkeypatch.setattr(process, "running", set())
+    return of
+
+
+@pytest.mark.parametrize(
+    "said, error, words",
+    [
+        ([[READY], [READY]], RuntimeError, "twice"),
+        ([[READY, PART], [READY, PART]], None, "twice"),
+        ([[READY, PART, {"memory": True}]], None, "more memory"),
+        ([[READY, {"trouble": "KeyError: 3"}]], RuntimeError, "KeyError: 3"),
+        ([[]], RuntimeError, "did not start"),
+        ([[{"unprotected": "no walls"}]], Unprotected, "no walls"),
+    ],
+    ids=["lost twice", "lost twice with a part", "no memory", "trouble", "lost at once", "no protection"],
+)
+def test_what_became_of_a_process_is_told_and_its_part_counts(said, error, words, lives):
+    with pytest.raises(error, match=words) if error else contextlib.nullcontext():
+        assert words in lives(*said).grade(TASK).remarks[-1]
+
+
+def test_a_process_that_was_ended_for_good_grades_no_more(lives, monkeypatch):
+    at_work = lives([READY])
+    monkeypatch.setattr(at_work, "ask", lambda task: at_work.end(for_good=True) or (None, process.LOST))
+    with pytest.raises(CancelledError):
+        at_work.grade(TASK)
+    begun = lives([READY])
+    begun.end(for_good=True)
+    with pytest.raises(CancelledError):
+        begun.start()
+
+
 # --- one budget for each submission -----------------------------------------------------------------------------------
 
 
@@ -482,6 +554,8 @@ def test_no_more_is_done_at_once_than_a_container_may(tmp_path, monkeypatch):
         (["nowhere"], "does not exist"),
         (["file.txt"], "neither a folder nor a zip"),
         (["class", "--workers", "0"], "from 1 on"),
+        (["class", "--seconds", "0"], "above 0"),
+        ([], "Say what was handed in"),
         (["class", "--out", "class/out"], "lies inside"),
         (["bare"], "holds no submissions"),
         (["class", "--moodle", "file.txt"], "cannot be filled: it has no column"),
@@ -499,6 +573,24 @@ def test_a_mistake_in_the_command_is_one_sentence(arguments, words, handed, tmp_
         grade.main(["--chapters=3", *arguments, *([] if "--out" in arguments else ["--out", "out"])])
     assert "\n" not in str(end.value)
     assert not (tmp_path / "out").exists() and not (tmp_path / "grades.csv").exists() and not (handed / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["class", "--new-assignment"], "Say which chapters count"),
+        (["--autograder", "autograder.zip"], "Say which chapters count"),
+        (["class"], "Say where the grades go"),
+    ],
+)
+def test_what_a_command_needs_is_asked_for(arguments, words, handed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match=words):
+        grade.main(arguments)
+
+
+def test_of_many_names_a_few_are_said():
+    assert command.some(list("abc")) == "a, b, c" and command.some(list("abcdefg")) == "a, b, c, d, e and 2 more"
 
 
 def test_a_machine_without_protection_refuses_and_says_how_to_go_on(handed, tmp_path, monkeypatch):

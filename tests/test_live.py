@@ -11,7 +11,18 @@ import pytest
 import torch
 
 from course_utils.attention import SelfAttention_v2
-from course_utils.live import attention, base, dropping, masking, padding, query_steps, scaling, shape_walk, tiles
+from course_utils.live import (
+    attention,
+    base,
+    dropping,
+    masking,
+    padding,
+    query_steps,
+    rotary,
+    scaling,
+    shape_walk,
+    tiles,
+)
 from course_utils.randomness import keep_mask_a, keep_mask_b
 from tests.support import comparing, examples, stored
 from tests.support.examples import TOKENS
@@ -110,6 +121,7 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         (lambda x, w: attention.attention_figure(w, TOKENS, scores=x), "3 maps of weights and 1 of scores"),
         (lambda x, w: attention.attention_figure(w, TOKENS, scores=NAN), "scores are numbers, or -inf where"),
         (lambda x, w: query_steps.query_steps_figure(x[None], TOKENS), "For a batch, pick one sequence first: inputs"),
+        (lambda x, w: query_steps.query_steps_figure(x, "word"), "tokens must be a list"),
         (lambda x, w: query_steps.query_steps_figure(torch.ones(4, 9), TOKENS), "room for 6 numbers per token"),
         (lambda x, w: query_steps.query_steps_figure(NAN, TOKENS), "only finite numbers can be drawn"),
         (lambda x, w: scaling.scaling_figure(x[0, :3], x, TOKENS), "query must have as many numbers as a key"),
@@ -126,7 +138,11 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         (lambda x, w: padding.padding_figure(torch.ones(2, 41), "ab", TOKENS), "tokens must be a list"),
         (lambda x, w: padding.padding_figure(torch.ones(4, 41), TOKENS, ["a"] * 41), "room for 40 tokens, not 41"),
         (lambda x, w: shape_walk.shape_walk_figure(x, 3, TOKENS), "cannot be split into num_heads=3"),
+        (lambda x, w: shape_walk.shape_walk_figure(torch.ones(4, 16), 16, TOKENS), "8 colours for heads, not 16"),
         (lambda x, w: shape_walk.shape_walk_figure(torch.ones(9, 4), 2, list("abcdefghi")), "room for 8 tokens"),
+        (lambda x, w: rotary.rotary_figure(*torch.ones(2, 34), torch.ones(17)), "frequencies must be 1 to 16 numbers"),
+        (lambda x, w: rotary.rotary_figure(x[0], x[1, :3], x[0, :2]), "key must have two numbers for each of the 2"),
+        (lambda x, w: rotary.rotary_figure(x[0], x[1], NAN[0, :2]), "frequencies holds nan"),
         (lambda x, w: tiles.tiles_figure(x, x[:, :2], TOKENS), "scores must be those of one query"),
         (lambda x, w: tiles.tiles_figure(NAN[0], x[:, :2], TOKENS), "scores holds nan"),
         (lambda x, w: tiles.tiles_figure(x[0], x, TOKENS), "room for 2 numbers per token"),

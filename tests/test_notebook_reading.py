@@ -136,11 +136,13 @@ def test_a_chain_of_names_against_the_order_of_the_cells_is_followed_to_its_end(
 
 def test_very_many_magics_are_refused_instead_of_read_anew_for_each():
     assert "too many magics" in str(reading.Cell("%time x\n" * (reading.MOST_MAGICS + 1)).problem)
+    assert "too many magics" in str(reading.Cell("%time x\n" * 30 + "#" * (reading.MOST_READING // 30)).problem)
     assert not reading.Cell("%time x\n" * 30).problem
 
 
-def test_a_cell_of_very_many_statements_is_refused():
+def test_a_very_long_cell_and_one_of_very_many_statements_are_refused():
     assert "too many statements" in str(reading.Cell("x=1;" * (reading.MOST_STATEMENTS + 1)).problem)
+    assert "too long" in str(reading.Cell("#" * (reading.LONGEST_CELL + 1)).problem)
 
 
 def test_cells_that_are_cut_are_told():

@@ -5,6 +5,7 @@ import re
 import struct
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -120,14 +121,16 @@ def test_a_file_beside_the_students_is_nobodys_and_is_named(tmp_path, capsys):
     assert list(seen(lay(tmp_path / "class", files))) == [("alice", ()), ("doe", ("8",)), ("roe", ("9",))]
 
 
-def test_names_from_a_mac_are_read_as_they_were_written(tmp_path):
+def test_names_from_a_mac_or_from_dos_are_read_as_they_were_written(tmp_path):
     made = zipped({f"José/{NAME}": BOOK, f"b/{NAME}": BOOK}).replace("José".encode(), "José".encode())
     flagged = bytearray(made)
     for mark, flags in [(b"PK\x03\x04", 6), (b"PK\x01\x02", 8)]:  # take away the flag that says "this is UTF-8"
         place = flagged.find(mark)
         flagged[place + flags : place + flags + 2] = b"\0\0"
-    (tmp_path / "class.zip").write_bytes(flagged)
-    assert ("José", ()) in seen(tmp_path / "class.zip")
+    old = zipped({f"Jos~/{NAME}": BOOK, f"b/{NAME}": BOOK}).replace(b"Jos~", b"Jos\x82")  # as DOS wrote it
+    for content in (flagged, old):
+        (tmp_path / "class.zip").write_bytes(content)
+        assert ("José", ()) in seen(tmp_path / "class.zip")
 
 
 def test_every_students_files_get_a_name_of_their_own_that_stays_in_the_folder(tmp_path):
@@ -170,7 +173,8 @@ def test_a_file_that_becomes_a_link_after_it_was_found_is_not_followed(tmp_path)
     (found,) = submissions(tmp_path / "class")
     (tmp_path / "class/alice" / NAME).unlink()
     (tmp_path / "class/alice" / NAME).symlink_to(tmp_path / "secret")
-    assert opened(found)[0] == []
+    notebooks, said = opened(found)
+    assert notebooks == [] and f"{NAME} cannot be read: " in said[0]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes among its files")
@@ -222,12 +226,14 @@ def test_names_in_a_zip_that_lead_out_of_it_are_refused_and_nothing_else(name, t
     assert sorted(path.name for path in tmp_path.rglob("*")) == sorted(["class", "alice.zip", "bob", NAME])
 
 
-def test_links_and_locked_files_in_a_zip_are_named(tmp_path):
-    locked = bytearray(zipped({"a.ipynb": BOOK}))
+def test_links_and_files_that_cannot_be_opened_in_a_zip_are_named(tmp_path):
+    locked, packed = (bytearray(zipped({"a.ipynb": BOOK})) for _ in range(2))
     for mark, flags in [(b"PK\x03\x04", 6), (b"PK\x01\x02", 8)]:
         locked[locked.find(mark) + flags] |= 1
-    lay(tmp_path / "class", {"alice.zip": zipped({"a.ipynb": None}), "bob.zip": bytes(locked)})
+        packed[packed.find(mark) + flags + 2] = 97  # a way to pack that zipfile does not know
+    lay(tmp_path / "class", {"alice.zip": zipped({"a.ipynb": None}), "bob.zip": locked, "carol.zip": packed})
     found = remarks(tmp_path / "class")
+    assert found["carol"][0] == [] and "a.ipynb cannot be read: That compression method" in found["carol"][1]
     assert found["alice"][0] == [] and "is a link" in found["alice"][1]
     assert found["bob"][0] == [] and "locked with a password" in found["bob"][1]
 
@@ -286,6 +292,22 @@ def test_a_damaged_zip_costs_its_owner_only(content, tmp_path):
     found = remarks(tmp_path / "class")
     assert found["alice"][0] == [] and "damaged" in found["alice"][1]
     assert found["bob"] == ([BOOK], "")
+    (whole,) = remarks(tmp_path / "class/alice.zip").values()  # as if it held the class
+    assert whole[0] == [] and "damaged" in whole[1]
+
+
+def test_a_folder_that_cannot_be_listed_and_a_file_that_vanishes_are_named(tmp_path, monkeypatch):
+    lay(tmp_path / "class", {f"alice/{NAME}": BOOK, f"bob/{NAME}": BOOK})
+
+    def listed(folder):
+        if folder.name == "alice":
+            raise PermissionError(13, "Permission denied")
+        return [*os.listdir(folder), *["gone.ipynb"] * (folder.name == "bob")]
+
+    monkeypatch.setattr(archive, "os", SimpleNamespace(**vars(os) | {"listdir": listed}))
+    found = remarks(tmp_path / "class")
+    assert found["alice"][0] == [] and "cannot be listed: Permission denied" in found["alice"][1]
+    assert found["bob"] == ([BOOK], "gone.ipynb cannot be read: No such file or directory.")
 
 
 def test_an_empty_folder_and_an_archive_of_another_kind_are_students_too(tmp_path):
