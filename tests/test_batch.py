@@ -589,8 +589,10 @@ def test_what_a_command_needs_is_asked_for(arguments, words, handed, tmp_path, m
         grade.main(arguments)
 
 
-def test_of_many_names_a_few_are_said():
+def test_of_many_names_and_many_changes_a_few_are_said():
     assert command.some(list("abc")) == "a, b, c" and command.some(list("abcdefg")) == "a, b, c, d, e and 2 more"
+    *said, last = table([("a", "0 of 9", "1 of 9", "was handed in again")] * 25)
+    assert said[0] == "Points that change (25):" and len(said) == 21 and last == "  and 5 more"
 
 
 def test_a_machine_without_protection_refuses_and_says_how_to_go_on(handed, tmp_path, monkeypatch):

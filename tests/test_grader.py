@@ -7,6 +7,7 @@ import random
 import re
 import statistics
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
@@ -220,6 +221,12 @@ def test_a_clone_of_the_course_handed_in_whole_earns_nothing_with_its_solutions(
 def test_what_holds_nothing_gets_no_points_and_a_reason(content, words, graded):
     found, made = graded(content)
     assert answers(found) == only(None, None) and words in made.remarks[0]
+
+
+def test_of_very_many_remarks_the_first_are_kept():
+    task = Task(WHO, [], [f"remark {k}" for k in range(30)], "", 60)
+    made = grader.Grading(task, SimpleNamespace(protection="")).report("")
+    assert made.remarks == [f"remark {k}" for k in range(10)] + ["There are 20 more remarks of this kind."]
 
 
 def test_a_report_survives_the_disk(graded):

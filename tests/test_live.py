@@ -83,6 +83,13 @@ def test_every_stored_figure_has_its_still_and_is_small_enough(path):
         assert len(page.replace(still, "").encode()) <= MOST
 
 
+def test_numbers_are_handed_over_rounded_and_what_is_none_as_nothing():
+    assert (
+        base.as_json({"a": [0.1 + 0.2, (1, np.nan)], "b": np.array([-np.inf])})
+        == '{"a":[0.300000,[1,null]],"b":[null]}'
+    )
+
+
 def test_packed_weights_come_back_and_round_as_they_would_have():
     exact = np.concatenate([np.random.default_rng(0).random(20_000) ** 4, [0, 0.12496, 0.125001, 1, 1.9999, 0.00504]])
     back = comparing.unpacked(base.packed(exact)["letters"]).split()

@@ -141,6 +141,10 @@ def test_the_first_way_that_works_is_taken(monkeypatch):
         monkeypatch.setattr("sys.platform", "linux")
         protection.cache_clear()
         assert protection() is working
+    monkeypatch.setattr(machine, "works", lambda way: True)
+    monkeypatch.setattr("sys.platform", "darwin")  # where not even the trial could run
+    protection.cache_clear()
+    assert protection() is Protection.NONE
     protection.cache_clear()
 
 

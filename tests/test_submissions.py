@@ -213,6 +213,9 @@ def test_a_submission_of_very_many_or_very_large_notebooks_is_read_in_part(tmp_p
     start = lay(tmp_path / "class", {f"{who}/{k}.ipynb": BOOK for who in ("alice", "bob") for k in range(5)})
     monkeypatch.setattr("course_utils.grading.unpacking.MOST_NOTEBOOKS", 3)
     assert remarks(start)["bob"] == ([BOOK] * 3, "Of 5 notebooks only the first 3 were looked at.")
+    with monkeypatch.context() as patch:
+        patch.setattr("course_utils.grading.submissions.MOST_FILES", 2)
+        assert remarks(start)["bob"] == ([BOOK] * 2, "Of 5 files only the first 2 were looked at.")
     monkeypatch.setattr(archive, "LARGEST", 2 * len(BOOK))
     assert remarks(start)["bob"][0] == [BOOK] * 2 and "2.ipynb was not read: one submission" in remarks(start)["bob"][1]
 
@@ -312,7 +315,8 @@ def test_a_folder_that_cannot_be_listed_and_a_file_that_vanishes_are_named(tmp_p
 
 def test_an_empty_folder_and_an_archive_of_another_kind_are_students_too(tmp_path):
     (tmp_path / "class/alice").mkdir(parents=True)
-    lay(tmp_path / "class", {"bob/work.rar": b"Rar!", f"carol/{NAME}": BOOK})
+    lay(tmp_path / "class", {f"bob/{'long ' * 40}work.rar": b"Rar!", f"carol/{NAME}": BOOK})
     found = remarks(tmp_path / "class")
     assert "No notebook was found" in found["alice"][1]
-    assert "only zip is" in found["bob"][1]
+    assert "long work.rar is packed in a way that is not read here: only zip is" in found["bob"][1]
+    assert len(found["bob"][1]) < 300, "of a name that is too long the end is shown"
