@@ -138,6 +138,10 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
             lambda x, w: masking.masking_figure(SelfAttention_v2(3, 2), x, TOKENS),
             "Each token of x has 4 numbers, but this layer was made with d_in=3",
         ),
+        (
+            lambda x, w: masking.masking_figure(SelfAttention_v2(4, 2), torch.ones(25, 4), ["a"] * 25),
+            "room for 24 tokens, not 25",
+        ),
         (lambda x, w: dropping.dropout_figure(w, TOKENS), "room for one map"),
         (lambda x, w: padding.padding_figure(w, TOKENS, TOKENS), "room for one table of scores, not 3"),
         (lambda x, w: padding.padding_figure(x.log(), TOKENS, TOKENS), "scores are numbers, or -inf where"),

@@ -2,13 +2,15 @@
 
 import ast
 import importlib
+import os
 import re
+from types import SimpleNamespace
 
 import pytest
 
 from course_utils import repository
 from course_utils.authoring import chapter
-from course_utils.grading.sandbox import importable
+from course_utils.grading.sandbox import forked, importable
 from course_utils.grading.sandbox import protection as machine
 from course_utils.grading.sandbox.protection import Protection, Unprotected, protection, works
 from course_utils.grading.sandbox.sandbox import Sandbox
@@ -163,6 +165,18 @@ def test_asked_to_run_without_protection_it_grades_the_same(monkeypatch):
         assert "took longer than 2 s" in result(sandbox, "while True:\n    pass")[0].trouble
         assert "segmentation fault" in result(sandbox, "import ctypes\nctypes.string_at(1)")[0].trouble
         assert "ended Python" in result(sandbox, "import os\nos._exit(0)")[0].trouble
+
+
+@pytest.mark.parametrize("keep", [os.dup, lambda descriptor: None], ids=["says nothing", "is gone"])
+def test_a_server_that_does_not_start_is_one_sentence(keep, monkeypatch):
+    def fork(module, function, given, **arguments):
+        keep(*given)
+        return SimpleNamespace(kill=lambda: None, wait=lambda: None)
+
+    monkeypatch.setattr(forked.torch_loaded, "fork", fork)
+    monkeypatch.setattr("course_utils.grading.sandbox.sandbox.PATIENCE", 0.01)
+    with pytest.raises(RuntimeError, match=r"The sandbox did not start \(LANDLOCK\)"):
+        Sandbox(Protection.LANDLOCK).start()
 
 
 @pytest.mark.parametrize("way", sandboxes.WAYS)
