@@ -133,6 +133,7 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         (lambda x, w: query_steps.query_steps_figure(NAN, TOKENS), "only finite numbers can be drawn"),
         (lambda x, w: scaling.scaling_figure(x[0, :3], x, TOKENS), "query must have as many numbers as a key"),
         (lambda x, w: scaling.scaling_figure(NAN[0], x, TOKENS), "query holds nan"),
+        (lambda x, w: scaling.scaling_figure(*torch.ones(2, 1, 129), ["a"]), "room for 128 numbers per token"),
         (lambda x, w: masking.masking_figure(torch.nn.Linear(4, 2), x, TOKENS), "pass a SelfAttention_v2"),
         (
             lambda x, w: masking.masking_figure(SelfAttention_v2(3, 2), x, TOKENS),
@@ -143,6 +144,7 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
             "room for 24 tokens, not 25",
         ),
         (lambda x, w: dropping.dropout_figure(w, TOKENS), "room for one map"),
+        (lambda x, w: dropping.dropout_figure(torch.eye(49), ["a"] * 49), "room for one map of up to 48 tokens"),
         (lambda x, w: padding.padding_figure(w, TOKENS, TOKENS), "room for one table of scores, not 3"),
         (lambda x, w: padding.padding_figure(x.log(), TOKENS, TOKENS), "scores are numbers, or -inf where"),
         (lambda x, w: padding.padding_figure(-INFINITE, TOKENS, TOKENS), "scores must be those before any mask"),
@@ -154,6 +156,7 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         (lambda x, w: rotary.rotary_figure(*torch.ones(2, 34), torch.ones(17)), "frequencies must be 1 to 16 numbers"),
         (lambda x, w: rotary.rotary_figure(x[0], x[1, :3], x[0, :2]), "key must have two numbers for each of the 2"),
         (lambda x, w: rotary.rotary_figure(x[0], x[1], NAN[0, :2]), "frequencies holds nan"),
+        (lambda x, w: tiles.tiles_figure(torch.ones(13), torch.ones(13, 2), ["a"] * 13), "room for 12 tokens, not 13"),
         (lambda x, w: tiles.tiles_figure(x, x[:, :2], TOKENS), "scores must be those of one query"),
         (lambda x, w: tiles.tiles_figure(NAN[0], x[:, :2], TOKENS), "scores holds nan"),
         (lambda x, w: tiles.tiles_figure(x[0], x, TOKENS), "room for 2 numbers per token"),

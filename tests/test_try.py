@@ -87,6 +87,11 @@ def test_a_layer_that_does_not_run_is_refused_in_a_sentence(make, sentence, show
     assert capsys.readouterr().out == f"{refused.value}\n" and not shown
 
 
+def test_more_tokens_than_it_has_room_for_are_refused():
+    with pytest.raises(ValueError, match="room for 24 tokens, not 25"):
+        try_layer(causal, torch.ones(25, 4), ["a"] * 25)
+
+
 def test_a_typed_sentence_is_drawn_and_one_that_cannot_be_gets_a_sentence(shown, controls):
     def heads_of(sentence):
         tokens = sentence.split()
