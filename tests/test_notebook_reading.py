@@ -160,6 +160,10 @@ def test_an_exercise_is_found_with_and_without_its_marks_and_name(marks, name):
     assert [found.cells[place].text for place in found.defining(EXERCISE)] == [RIGHT]
 
 
+def test_what_stands_in_words_is_no_answer():
+    assert reading.read("x", packed({"cells": [{"cell_type": "markdown", "source": RIGHT}]})).cells == []
+
+
 def test_nbgraders_mark_is_enough():
     cell = {"cell_type": "code", "source": "x = 1", "metadata": {"nbgrader": {"grade_id": "exercise-3-2"}}}
     assert reading.read("x", packed({"cells": [cell]})).marked(EXERCISE)

@@ -112,6 +112,8 @@ def test_one_students_own_folder_is_one_submission(tmp_path):
     files = {NAME: BOOK, "04_dropout_and_the_causal_class.ipynb": BOOK}
     assert seen(lay(tmp_path / "submission", files)) == {("submission", ()): sorted(files)}
     assert seen(lay(tmp_path / "class", {f"alice/{name}": BOOK for name in files})) == {("alice", ()): sorted(files)}
+    in_folders = lay(tmp_path / "bob", {f"{name.removesuffix('.ipynb')}/{name}": BOOK for name in files})
+    assert seen(in_folders) == {("bob", ()): sorted(files)}
 
 
 def test_a_file_beside_the_students_is_nobodys_and_is_named(tmp_path, capsys):
@@ -128,9 +130,8 @@ def test_names_from_a_mac_or_from_dos_are_read_as_they_were_written(tmp_path):
         place = flagged.find(mark)
         flagged[place + flags : place + flags + 2] = b"\0\0"
     old = zipped({f"Jos~/{NAME}": BOOK, f"b/{NAME}": BOOK}).replace(b"Jos~", b"Jos\x82")  # as DOS wrote it
-    for content in (flagged, old):
-        (tmp_path / "class.zip").write_bytes(content)
-        assert ("José", ()) in seen(tmp_path / "class.zip")
+    lay(tmp_path, {"mac.zip": flagged, "dos.zip": old})
+    assert ("José", ()) in seen(tmp_path / "mac.zip") and ("José", ()) in seen(tmp_path / "dos.zip")
 
 
 def test_every_students_files_get_a_name_of_their_own_that_stays_in_the_folder(tmp_path):
