@@ -432,6 +432,10 @@ def test_what_became_of_a_process_is_told_and_its_part_counts(said, error, words
         assert words in lives(*said).grade(TASK).remarks[-1]
 
 
+def test_of_a_process_that_came_to_its_end_nothing_is_told(lives):
+    assert lives([READY, PART | {"whole": True}]).grade(TASK).remarks == []
+
+
 def test_a_process_that_was_ended_for_good_grades_no_more(lives, monkeypatch):
     at_work = lives([READY])
     monkeypatch.setattr(at_work, "ask", lambda task: at_work.end(for_good=True) or (None, process.LOST))
@@ -589,6 +593,12 @@ def test_what_a_command_needs_is_asked_for(arguments, words, handed, tmp_path, m
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match=words):
         grade.main(arguments)
+
+
+def test_a_new_assignment_is_written_beside_the_downloads_and_nothing_is_graded(handed, tmp_path, here):
+    done, said = here(handed, "--new-assignment", *CHAPTER)
+    assert done and f"assignment.toml says what counts: {HIGHEST} points" in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["assignment.toml", "class"]
 
 
 def test_of_many_names_and_many_changes_a_few_are_said():

@@ -79,6 +79,7 @@ def test_right_and_wrong_answers_are_told_apart_with_the_mistakes_name(marks, gr
     found, _ = graded(packed(notebook({"3.2": handed_in.WRONG}, marks)))
     assert answers(found) == only("3.2", NOT_YET)
     assert found["3.2"].result.mistake == "no mask"
+    assert found["3.1"].result.message == "`my_average` was left as it was handed out."
 
 
 def rounds(every):
@@ -242,6 +243,11 @@ def written_for(out, *made):
     for report in made:
         book.add(report)
     book.close()
+
+
+def test_a_preview_writes_nothing_however_it_ends(tmp_path):
+    pages.Book(tmp_path, Assignment([3]), History(Store(tmp_path)), preview=True).close()
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 # --- what is written --------------------------------------------------------------------------------------------------

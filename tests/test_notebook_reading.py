@@ -113,6 +113,10 @@ def test_a_cell_that_is_no_python_costs_no_other(text):
     assert needed(text, RIGHT) == [RIGHT.strip().split("\n")]
 
 
+def test_what_is_no_python_is_named_with_its_line():
+    assert "(line 3 of the cell)" in str(reading.Cell("\n\ndef broken(:").problem)
+
+
 @pytest.mark.parametrize("text", ["x=1;" * 2000, "x = 1\n" * 2000, "@d\ndef f(): pass\n" * 500])
 def test_every_part_of_a_cell_is_read_once(text, monkeypatch):
     read, whole = [], symtable.symtable
