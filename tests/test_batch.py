@@ -17,7 +17,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 import pytest
 
 from course_utils.exercises import EXERCISES
-from course_utils.grading import batch, command, doctor, process, records, workers
+from course_utils.grading import batch, command, doctor, process, records, terminal, workers
 from course_utils.grading.history import table
 from course_utils.grading.process import Limits
 from course_utils.grading.sandbox.protection import Unprotected
@@ -599,6 +599,10 @@ def test_a_new_assignment_is_written_beside_the_downloads_and_nothing_is_graded(
     done, said = here(handed, "--new-assignment", *CHAPTER)
     assert done and f"assignment.toml says what counts: {HIGHEST} points" in said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["assignment.toml", "class"]
+
+
+def test_a_duration_is_said_as_people_say_it():
+    assert [terminal.words(seconds) for seconds in (7, 67, 3667)] == ["7 s", "1 min 7 s", "1 h 1 min"]
 
 
 def test_of_many_names_and_many_changes_a_few_are_said():

@@ -4,6 +4,7 @@ import ast
 import importlib
 import os
 import re
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -110,6 +111,11 @@ def seen():
     assert set(reply["values"][0].split()) == there
 
 
+def test_what_draws_is_silent_and_no_trouble_for_what_looks_at_modules(sandbox):
+    code = "import inspect\nimport matplotlib.pyplot as plt\nfig, ax = plt.subplots()\n"
+    assert look(sandbox, code + "def seen():\n    return str(inspect.getmodule(inspect.currentframe()))") == "None"
+
+
 def test_nothing_that_answers_can_be_imported(sandbox):
     paths = [path.relative_to(repository.ROOT).with_suffix("") for path in repository.ROOT.glob("course_utils/**/*.py")]
     names = {".".join(path.parts).removesuffix(".__init__") for path in paths}
@@ -120,7 +126,8 @@ def seen():
     for name in {sorted(names)!r}:
         try:
             module = importlib.import_module(name)
-        except ImportError:
+        except ImportError as error:
+            assert "cannot be used in an answer" in str(error)
             continue
         if any(not own.startswith("__") for own in vars(module)):
             found.append(name)
@@ -165,6 +172,18 @@ def test_asked_to_run_without_protection_it_grades_the_same(monkeypatch):
         assert "took longer than 2 s" in result(sandbox, "while True:\n    pass")[0].trouble
         assert "segmentation fault" in result(sandbox, "import ctypes\nctypes.string_at(1)")[0].trouble
         assert "ended Python" in result(sandbox, "import os\nos._exit(0)")[0].trouble
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there are no such measures")
+def test_a_measure_that_linux_refuses_is_an_error_and_not_passed_over(monkeypatch):
+    from course_utils.grading.sandbox.inside import isolation, system_calls
+
+    with pytest.raises(OSError, match="a new wall"):
+        isolation.must(-1, "a new wall")
+    refusing = SimpleNamespace(prctl=lambda *arguments: -1)
+    monkeypatch.setattr(system_calls.ctypes, "CDLL", lambda *arguments, **more: refusing)
+    with pytest.raises(OSError, match="a filter of system calls"):
+        system_calls.restrict()
 
 
 @pytest.mark.parametrize("keep", [os.dup, lambda descriptor: None], ids=["says nothing", "is gone"])
