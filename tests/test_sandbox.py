@@ -111,9 +111,10 @@ def seen():
     assert set(reply["values"][0].split()) == there
 
 
-def test_what_draws_is_silent_and_no_trouble_for_what_looks_at_modules(sandbox):
-    code = "import inspect\nimport matplotlib.pyplot as plt\nfig, ax = plt.subplots()\n"
-    assert look(sandbox, code + "def seen():\n    return str(inspect.getmodule(inspect.currentframe()))") == "None"
+def test_what_draws_is_silent_and_has_no_names_of_pythons_own(sandbox):
+    code = "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\ndef seen():\n"
+    code += "    return str([hasattr(thing, name) for thing in (plt, ax) for name in ('title', '__file__')])"
+    assert look(sandbox, code) == "[True, False, True, False]"
 
 
 def test_nothing_that_answers_can_be_imported(sandbox):
