@@ -134,6 +134,13 @@ def test_an_old_attempt_below_the_check_costs_nothing(graded):
     assert answers(found) == only("3.2", RIGHT) and "up to the check" in found["3.2"].remarks[1]
 
 
+def test_an_answer_that_other_cells_do_not_mend_gets_no_remark_on_them(graded):
+    made = notebook({"3.2": handed_in.WRONG})
+    made["cells"].insert(0, {"cell_type": "code", "source": "for k in range(2):\n    print(k)", "metadata": {}})
+    found, _ = graded(packed(made))
+    assert answers(found) == only("3.2", NOT_YET) and found["3.2"].remarks == []
+
+
 def test_an_answer_in_another_exercises_cell_counts_where_there_is_no_other(graded):
     made = notebook({"3.1": f"x = 1\n{handed_in.RIGHT}"})
     made["cells"] = [cell for cell in made["cells"] if cell["id"] != "exercise-3-2"]

@@ -112,6 +112,8 @@ def test_one_students_own_folder_is_one_submission(tmp_path):
     files = {NAME: BOOK, "04_dropout_and_the_causal_class.ipynb": BOOK}
     assert seen(lay(tmp_path / "submission", files)) == {("submission", ()): sorted(files)}
     assert seen(lay(tmp_path / "class", {f"alice/{name}": BOOK for name in files})) == {("alice", ()): sorted(files)}
+    alone = {f"Jane Doe_77_assignsubmission_file_/{name}": BOOK for name in ("a.ipynb", "b.ipynb")}
+    assert seen(lay(tmp_path / "moodle", alone)) == {("Jane Doe", ("77",)): ["a.ipynb", "b.ipynb"]}
     in_folders = lay(tmp_path / "bob", {f"{name.removesuffix('.ipynb')}/{name}": BOOK for name in files})
     assert seen(in_folders) == {("bob", ()): sorted(files)}
 
