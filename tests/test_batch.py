@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import errno
+import io
 import json
 import os
 import signal
@@ -11,12 +12,12 @@ import sys
 import time
 import zipfile
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import pytest
 
 from course_utils.exercises import EXERCISES
-from course_utils.grading import batch, command, doctor, process, records, workers
+from course_utils.grading import batch, command, doctor, process, records, terminal, workers
 from course_utils.grading.history import table
 from course_utils.grading.process import Limits
 from course_utils.grading.sandbox.protection import Unprotected
@@ -142,10 +143,11 @@ def test_an_interrupted_run_goes_on_where_it_stopped_and_leaves_nothing_running(
         time.sleep(0.05)
     below = descendants(process.pid)
     process.send_signal(number)
-    process.communicate()
+    _, complaints = process.communicate()
     before = reports(out)
     assert 2 <= len(before) < 6
     if number != signal.SIGKILL:  # whoever ends it, what was graded is there, whole
+        assert "Run the same command again to go on from here." in complaints
         assert {key: points for key, points in EXPECTED.items() if f"{key}.json" in before} == scores(out)
         assert {page.stem for page in (out / "feedback").iterdir()} == {name.removesuffix(".json") for name in before}
     end = time.monotonic() + 30
@@ -330,6 +332,8 @@ def test_what_would_change_is_shown_with_who_from_to_and_why_before_anything_is_
     out, book = tmp_path / "grades", tmp_path / "gradebook.csv"
     book.write_text(f"Student,ID,Attention (5)\nPoints Possible,,{HIGHEST}\ns0,1,\ns1,2,7.5\ns3,3,EX\n")
     arguments = ["--chapters", "3", "--canvas", str(book)]
+    said("--preview", *arguments)
+    assert not list((out / "feedback").iterdir())
     first = said(*arguments)
     assert "that change" not in first and "s1: Canvas has 7.5 where grading gives 0" in first and "EX" in first
     assert (out / "gradebook.csv").read_text().splitlines()[2:] == ["s0,1,2", "s1,2,7.5", "s3,3,EX"]
@@ -369,6 +373,80 @@ def test_another_chapter_in_somebodys_folder_changes_nobodys_points(handed, tmp_
     assert "Say which chapters count" in said()
 
 
+# --- a process that grades comes to an end ----------------------------------------------------------------------------
+
+
+class Broken:
+    """Where nobody reads any more."""
+
+    def write(self, *what):
+        raise BrokenPipeError
+
+    flush = close = write
+
+
+class Gone:
+    """A process that grades, which has said these lines and is gone."""
+
+    def __init__(self, said):
+        self.stdin, self.stdout = Broken(), io.BytesIO(b"".join(json.dumps(line).encode() + b"\n" for line in said))
+
+    def kill(self):
+        pass
+
+    wait = kill
+
+
+TASK = records.Task(records.Student("a", "A"), [], [], "", 60)
+READY, PART = {"ready": True}, {"report": records.plain(at_once(TASK, SIXTY)), "whole": False}
+
+
+@pytest.fixture
+def lives(monkeypatch):
+    """Let every process that is started to grade have said what is in the next of these lists. A Process."""
+
+    def of(*said):
+        begin = map(Gone, said)
+        for way in ("as_fork", "as_subprocess"):
+            monkeypatch.setattr(process, way, lambda words: next(begin))
+        return process.Process(SIXTY)
+
+    monkeypatch.setattr(process, "running", set())
+    return of
+
+
+@pytest.mark.parametrize(
+    "said, error, words",
+    [
+        ([[READY], [READY]], RuntimeError, "twice"),
+        ([[READY, PART], [READY, PART]], None, "twice"),
+        ([[READY, PART, {"memory": True}]], None, "more memory"),
+        ([[READY, {"trouble": "KeyError: 3"}]], RuntimeError, "KeyError: 3"),
+        ([[]], RuntimeError, "did not start"),
+        ([[{"unprotected": "no walls"}]], Unprotected, "no walls"),
+    ],
+    ids=["lost twice", "lost twice with a part", "no memory", "trouble", "lost at once", "no protection"],
+)
+def test_what_became_of_a_process_is_told_and_its_part_counts(said, error, words, lives):
+    with pytest.raises(error, match=words) if error else contextlib.nullcontext():
+        assert words in lives(*said).grade(TASK).remarks[-1]
+
+
+def test_of_a_process_that_came_to_its_end_nothing_is_told(lives):
+    assert lives([READY, PART | {"whole": True}]).grade(TASK).remarks == []
+
+
+def test_a_process_that_was_ended_for_good_grades_no_more(lives, monkeypatch):
+    at_work = lives([READY])
+    monkeypatch.setattr(at_work, "ask", lambda task: at_work.end(for_good=True) or (None, process.LOST))
+    with pytest.raises(CancelledError):
+        at_work.grade(TASK)
+    begun = lives([READY])
+    begun.end(for_good=True)
+    with pytest.raises(CancelledError):
+        begun.start()
+
+
 # --- one budget for each submission -----------------------------------------------------------------------------------
 
 
@@ -403,7 +481,8 @@ def test_answers_that_hang_leave_time_for_the_others(body, tmp_path):
     points, failed = graded_with(lambda: workers.here(1), handed, tmp_path, limits=Limits(seconds=8))
     assert points == {"alice": 2} and not failed
     report = records.Store(tmp_path / "grades").get(submissions(handed)[0].student)
-    assert [entry.result.status for entry in report.of([3])].count("not yet") == 2
+    hung = [entry.result.message for entry in report.of([3]) if entry.result.status == NOT_YET]
+    assert len(hung) == 2 and all("took longer than" in words for words in hung)
     assert time.monotonic() - begin < 60  # 135 s for one that closed its socket, once
 
 
@@ -482,6 +561,8 @@ def test_no_more_is_done_at_once_than_a_container_may(tmp_path, monkeypatch):
         (["nowhere"], "does not exist"),
         (["file.txt"], "neither a folder nor a zip"),
         (["class", "--workers", "0"], "from 1 on"),
+        (["class", "--seconds", "0"], "above 0"),
+        ([], "Say what was handed in"),
         (["class", "--out", "class/out"], "lies inside"),
         (["bare"], "holds no submissions"),
         (["class", "--moodle", "file.txt"], "cannot be filled: it has no column"),
@@ -499,6 +580,36 @@ def test_a_mistake_in_the_command_is_one_sentence(arguments, words, handed, tmp_
         grade.main(["--chapters=3", *arguments, *([] if "--out" in arguments else ["--out", "out"])])
     assert "\n" not in str(end.value)
     assert not (tmp_path / "out").exists() and not (tmp_path / "grades.csv").exists() and not (handed / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["class", "--new-assignment"], "Say which chapters count"),
+        (["--autograder", "autograder.zip"], "Say which chapters count"),
+        (["class"], "Say where the grades go"),
+    ],
+)
+def test_what_a_command_needs_is_asked_for(arguments, words, handed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match=words):
+        grade.main(arguments)
+
+
+def test_a_new_assignment_is_written_beside_the_downloads_and_nothing_is_graded(handed, tmp_path, here):
+    done, said = here(handed, "--new-assignment", *CHAPTER)
+    assert done and f"assignment.toml says what counts: {HIGHEST} points" in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["assignment.toml", "class"]
+
+
+def test_a_duration_is_said_as_people_say_it():
+    assert [terminal.words(seconds) for seconds in (7, 67, 3667)] == ["7 s", "1 min 7 s", "1 h 1 min"]
+
+
+def test_of_many_names_and_many_changes_a_few_are_said():
+    assert command.some(list("abc")) == "a, b, c" and command.some(list("abcdefg")) == "a, b, c, d, e and 2 more"
+    *said, last = table([("a", "0 of 9", "1 of 9", "was handed in again")] * 25)
+    assert said[0] == "Points that change (25):" and len(said) == 21 and last == "  and 5 more"
 
 
 def test_a_machine_without_protection_refuses_and_says_how_to_go_on(handed, tmp_path, monkeypatch):

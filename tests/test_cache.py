@@ -70,8 +70,10 @@ def test_padding_on_the_left_changes_nothing_for_the_other_tokens(pieces):
         assert torch.allclose(output[~padding], textbook(sequence[~padding]), rtol=0, atol=1e-12)
 
 
-def test_a_mask_that_does_not_fit_gets_a_sentence():
+def test_an_input_or_a_mask_that_does_not_fit_gets_a_sentence():
     cached, _, x = make()
+    with pytest.raises(ValueError, match="Each token of x has 2 numbers, but this layer was made with d_in=3"):
+        cached(x[..., :2])
     with pytest.raises(ValueError, match=r"mask has shape \(2, 5\), but it must be .*padding\[:, None, :\]"):
         cached(x[:, :3], None, PADDED)
 

@@ -338,6 +338,7 @@ def test_calls_and_replies_survive_the_way_to_another_process(exercise):
         serialize.pack([1]) + b"1",
         (42).to_bytes(8, "big") + b'{"tensor": ["float32", [99999999], [0]]}  ',
         (42).to_bytes(8, "big") + b'{"tensor": ["float32", [1, 1], [0, 0]]}   ' + bytes(4),
+        (42).to_bytes(8, "big") + b'{"tensor": ["bool", [99999999], [0]]}     ' + b"1",  # one for all of them
         b"\0\0\0\0\0\0\0\x02{}",
     ],
 )

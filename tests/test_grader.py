@@ -7,6 +7,7 @@ import random
 import re
 import statistics
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
@@ -78,6 +79,7 @@ def test_right_and_wrong_answers_are_told_apart_with_the_mistakes_name(marks, gr
     found, _ = graded(packed(notebook({"3.2": handed_in.WRONG}, marks)))
     assert answers(found) == only("3.2", NOT_YET)
     assert found["3.2"].result.mistake == "no mask"
+    assert found["3.1"].result.message == "`my_average` was left as it was handed out."
 
 
 def rounds(every):
@@ -130,6 +132,13 @@ def test_an_old_attempt_below_the_check_costs_nothing(graded):
     made["cells"].append({"cell_type": "code", "source": handed_in.WRONG, "metadata": {}, "outputs": []})
     found, _ = graded(packed(made))
     assert answers(found) == only("3.2", RIGHT) and "up to the check" in found["3.2"].remarks[1]
+
+
+def test_an_answer_that_other_cells_do_not_mend_gets_no_remark_on_them(graded):
+    made = notebook({"3.2": handed_in.WRONG})
+    made["cells"].insert(0, {"cell_type": "code", "source": "for k in range(2):\n    print(k)", "metadata": {}})
+    found, _ = graded(packed(made))
+    assert answers(found) == only("3.2", NOT_YET) and found["3.2"].remarks == []
 
 
 def test_an_answer_in_another_exercises_cell_counts_where_there_is_no_other(graded):
@@ -222,6 +231,12 @@ def test_what_holds_nothing_gets_no_points_and_a_reason(content, words, graded):
     assert answers(found) == only(None, None) and words in made.remarks[0]
 
 
+def test_of_very_many_remarks_the_first_are_kept():
+    task = Task(WHO, [], [f"remark {k}" for k in range(30)], "", 60)
+    made = grader.Grading(task, SimpleNamespace(protection="")).report("")
+    assert made.remarks == [f"remark {k}" for k in range(10)] + ["There are 20 more remarks of this kind."]
+
+
 def test_a_report_survives_the_disk(graded):
     _, made = graded(packed(notebook({"3.2": handed_in.WRONG})))
     again = records.from_plain(json.loads(json.dumps(records.plain(made))))
@@ -235,6 +250,11 @@ def written_for(out, *made):
     for report in made:
         book.add(report)
     book.close()
+
+
+def test_a_preview_writes_nothing_however_it_ends(tmp_path):
+    pages.Book(tmp_path, Assignment([3]), History(Store(tmp_path)), preview=True).close()
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 # --- what is written --------------------------------------------------------------------------------------------------

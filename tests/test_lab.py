@@ -159,6 +159,12 @@ def test_only_copies_that_nobody_changed_are_signed(clone, monkeypatch):
     assert signed == [], "nothing to sign"
 
 
+def test_a_clone_without_chapters_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(lab, "ROOT", tmp_path)
+    with pytest.raises(SystemExit, match="notebooks/ holds no chapter"):
+        lab.copy_chapters()
+
+
 def test_work_that_cannot_be_written_is_one_sentence(clone, monkeypatch):
     monkeypatch.setattr(lab, "ROOT", clone)
     monkeypatch.setattr(lab, "WORK", clone / "README.md")

@@ -11,7 +11,18 @@ import pytest
 import torch
 
 from course_utils.attention import SelfAttention_v2
-from course_utils.live import attention, base, dropping, masking, padding, query_steps, scaling, shape_walk, tiles
+from course_utils.live import (
+    attention,
+    base,
+    dropping,
+    masking,
+    padding,
+    query_steps,
+    rotary,
+    scaling,
+    shape_walk,
+    tiles,
+)
 from course_utils.randomness import keep_mask_a, keep_mask_b
 from tests.support import comparing, examples, stored
 from tests.support.examples import TOKENS
@@ -72,6 +83,13 @@ def test_every_stored_figure_has_its_still_and_is_small_enough(path):
         assert len(page.replace(still, "").encode()) <= MOST
 
 
+def test_numbers_are_handed_over_rounded_and_what_is_none_as_nothing():
+    assert (
+        base.as_json({"a": [0.1 + 0.2, (1, np.nan)], "b": np.array([-np.inf])})
+        == '{"a":[0.300000,[1,null]],"b":[null]}'
+    )
+
+
 def test_packed_weights_come_back_and_round_as_they_would_have():
     exact = np.concatenate([np.random.default_rng(0).random(20_000) ** 4, [0, 0.12496, 0.125001, 1, 1.9999, 0.00504]])
     back = comparing.unpacked(base.packed(exact)["letters"]).split()
@@ -110,23 +128,35 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         (lambda x, w: attention.attention_figure(w, TOKENS, scores=x), "3 maps of weights and 1 of scores"),
         (lambda x, w: attention.attention_figure(w, TOKENS, scores=NAN), "scores are numbers, or -inf where"),
         (lambda x, w: query_steps.query_steps_figure(x[None], TOKENS), "For a batch, pick one sequence first: inputs"),
+        (lambda x, w: query_steps.query_steps_figure(x, "word"), "tokens must be a list"),
         (lambda x, w: query_steps.query_steps_figure(torch.ones(4, 9), TOKENS), "room for 6 numbers per token"),
         (lambda x, w: query_steps.query_steps_figure(NAN, TOKENS), "only finite numbers can be drawn"),
         (lambda x, w: scaling.scaling_figure(x[0, :3], x, TOKENS), "query must have as many numbers as a key"),
         (lambda x, w: scaling.scaling_figure(NAN[0], x, TOKENS), "query holds nan"),
+        (lambda x, w: scaling.scaling_figure(*torch.ones(2, 1, 129), ["a"]), "room for 128 numbers per token"),
         (lambda x, w: masking.masking_figure(torch.nn.Linear(4, 2), x, TOKENS), "pass a SelfAttention_v2"),
         (
             lambda x, w: masking.masking_figure(SelfAttention_v2(3, 2), x, TOKENS),
             "Each token of x has 4 numbers, but this layer was made with d_in=3",
         ),
+        (
+            lambda x, w: masking.masking_figure(SelfAttention_v2(4, 2), torch.ones(25, 4), ["a"] * 25),
+            "room for 24 tokens, not 25",
+        ),
         (lambda x, w: dropping.dropout_figure(w, TOKENS), "room for one map"),
+        (lambda x, w: dropping.dropout_figure(torch.eye(49), ["a"] * 49), "room for one map of up to 48 tokens"),
         (lambda x, w: padding.padding_figure(w, TOKENS, TOKENS), "room for one table of scores, not 3"),
         (lambda x, w: padding.padding_figure(x.log(), TOKENS, TOKENS), "scores are numbers, or -inf where"),
         (lambda x, w: padding.padding_figure(-INFINITE, TOKENS, TOKENS), "scores must be those before any mask"),
         (lambda x, w: padding.padding_figure(torch.ones(2, 41), "ab", TOKENS), "tokens must be a list"),
         (lambda x, w: padding.padding_figure(torch.ones(4, 41), TOKENS, ["a"] * 41), "room for 40 tokens, not 41"),
         (lambda x, w: shape_walk.shape_walk_figure(x, 3, TOKENS), "cannot be split into num_heads=3"),
+        (lambda x, w: shape_walk.shape_walk_figure(torch.ones(4, 16), 16, TOKENS), "8 colours for heads, not 16"),
         (lambda x, w: shape_walk.shape_walk_figure(torch.ones(9, 4), 2, list("abcdefghi")), "room for 8 tokens"),
+        (lambda x, w: rotary.rotary_figure(*torch.ones(2, 34), torch.ones(17)), "frequencies must be 1 to 16 numbers"),
+        (lambda x, w: rotary.rotary_figure(x[0], x[1, :3], x[0, :2]), "key must have two numbers for each of the 2"),
+        (lambda x, w: rotary.rotary_figure(x[0], x[1], NAN[0, :2]), "frequencies holds nan"),
+        (lambda x, w: tiles.tiles_figure(torch.ones(13), torch.ones(13, 2), ["a"] * 13), "room for 12 tokens, not 13"),
         (lambda x, w: tiles.tiles_figure(x, x[:, :2], TOKENS), "scores must be those of one query"),
         (lambda x, w: tiles.tiles_figure(NAN[0], x[:, :2], TOKENS), "scores holds nan"),
         (lambda x, w: tiles.tiles_figure(x[0], x, TOKENS), "room for 2 numbers per token"),

@@ -113,6 +113,10 @@ def test_a_cell_that_is_no_python_costs_no_other(text):
     assert needed(text, RIGHT) == [RIGHT.strip().split("\n")]
 
 
+def test_what_is_no_python_is_named_with_its_line():
+    assert "(line 3 of the cell)" in str(reading.Cell("\n\ndef broken(:").problem)
+
+
 @pytest.mark.parametrize("text", ["x=1;" * 2000, "x = 1\n" * 2000, "@d\ndef f(): pass\n" * 500])
 def test_every_part_of_a_cell_is_read_once(text, monkeypatch):
     read, whole = [], symtable.symtable
@@ -136,11 +140,13 @@ def test_a_chain_of_names_against_the_order_of_the_cells_is_followed_to_its_end(
 
 def test_very_many_magics_are_refused_instead_of_read_anew_for_each():
     assert "too many magics" in str(reading.Cell("%time x\n" * (reading.MOST_MAGICS + 1)).problem)
+    assert "too many magics" in str(reading.Cell("%time x\n" * 30 + "#" * (reading.MOST_READING // 30)).problem)
     assert not reading.Cell("%time x\n" * 30).problem
 
 
-def test_a_cell_of_very_many_statements_is_refused():
+def test_a_very_long_cell_and_one_of_very_many_statements_are_refused():
     assert "too many statements" in str(reading.Cell("x=1;" * (reading.MOST_STATEMENTS + 1)).problem)
+    assert "too long" in str(reading.Cell("#" * (reading.LONGEST_CELL + 1)).problem)
 
 
 def test_cells_that_are_cut_are_told():
@@ -156,6 +162,10 @@ def test_cells_that_are_cut_are_told():
 def test_an_exercise_is_found_with_and_without_its_marks_and_name(marks, name):
     found = reading.read(name, packed(notebook({"3.2": RIGHT}, marks)))
     assert [found.cells[place].text for place in found.defining(EXERCISE)] == [RIGHT]
+
+
+def test_what_stands_in_words_is_no_answer():
+    assert reading.read("x", packed({"cells": [{"cell_type": "markdown", "source": RIGHT}]})).cells == []
 
 
 def test_nbgraders_mark_is_enough():

@@ -110,6 +110,13 @@ def test_the_platforms_number_of_one_student_is_no_other_students_number(text, p
     assert filled == text.encode() and "no row" in remarks[0]
 
 
+def test_a_row_that_is_too_short_is_named_and_left():
+    short = CANVAS.replace(',x2,john, A ,"",50', "")
+    filled, remarks = fill(Canvas(), short.encode(), [(Student("k", "jane"), 9, 9), SCORES[1]])
+    assert filled.decode() == short.replace('C",,', 'C",18,')
+    assert remarks == ["John Roe: the row in Canvas's file is too short and was left as it was."]
+
+
 def test_two_submissions_for_one_row_are_named():
     filled, remarks = fill(Canvas(), CANVAS.encode(), [(JANE, 9, 9), (Student("b", "jane"), 0, 9)])
     assert b'C",18,' in filled and "the same row" in remarks[0]

@@ -2,13 +2,16 @@
 
 import ast
 import importlib
+import os
 import re
+import sys
+from types import SimpleNamespace
 
 import pytest
 
 from course_utils import repository
 from course_utils.authoring import chapter
-from course_utils.grading.sandbox import importable
+from course_utils.grading.sandbox import forked, importable
 from course_utils.grading.sandbox import protection as machine
 from course_utils.grading.sandbox.protection import Protection, Unprotected, protection, works
 from course_utils.grading.sandbox.sandbox import Sandbox
@@ -108,6 +111,12 @@ def seen():
     assert set(reply["values"][0].split()) == there
 
 
+def test_what_draws_is_silent_and_has_no_names_of_pythons_own(sandbox):
+    code = "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\ndef seen():\n"
+    code += "    return str([hasattr(thing, name) for thing in (plt, ax) for name in ('title', '__file__')])"
+    assert look(sandbox, code) == "[True, False, True, False]"
+
+
 def test_nothing_that_answers_can_be_imported(sandbox):
     paths = [path.relative_to(repository.ROOT).with_suffix("") for path in repository.ROOT.glob("course_utils/**/*.py")]
     names = {".".join(path.parts).removesuffix(".__init__") for path in paths}
@@ -118,7 +127,8 @@ def seen():
     for name in {sorted(names)!r}:
         try:
             module = importlib.import_module(name)
-        except ImportError:
+        except ImportError as error:
+            assert "cannot be used in an answer" in str(error)
             continue
         if any(not own.startswith("__") for own in vars(module)):
             found.append(name)
@@ -141,6 +151,10 @@ def test_the_first_way_that_works_is_taken(monkeypatch):
         monkeypatch.setattr("sys.platform", "linux")
         protection.cache_clear()
         assert protection() is working
+    monkeypatch.setattr(machine, "works", lambda way: True)
+    monkeypatch.setattr("sys.platform", "darwin")  # where not even the trial could run
+    protection.cache_clear()
+    assert protection() is Protection.NONE
     protection.cache_clear()
 
 
@@ -159,6 +173,30 @@ def test_asked_to_run_without_protection_it_grades_the_same(monkeypatch):
         assert "took longer than 2 s" in result(sandbox, "while True:\n    pass")[0].trouble
         assert "segmentation fault" in result(sandbox, "import ctypes\nctypes.string_at(1)")[0].trouble
         assert "ended Python" in result(sandbox, "import os\nos._exit(0)")[0].trouble
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there are no such measures")
+def test_a_measure_that_linux_refuses_is_an_error_and_not_passed_over(monkeypatch):
+    from course_utils.grading.sandbox.inside import isolation, system_calls
+
+    with pytest.raises(OSError, match="a new wall"):
+        isolation.must(-1, "a new wall")
+    refusing = SimpleNamespace(prctl=lambda *arguments: -1)
+    monkeypatch.setattr(system_calls.ctypes, "CDLL", lambda *arguments, **more: refusing)
+    with pytest.raises(OSError, match="a filter of system calls"):
+        system_calls.restrict()
+
+
+@pytest.mark.parametrize("keep", [os.dup, lambda descriptor: None], ids=["says nothing", "is gone"])
+def test_a_server_that_does_not_start_is_one_sentence(keep, monkeypatch):
+    def fork(module, function, given, **arguments):
+        keep(*given)
+        return SimpleNamespace(kill=lambda: None, wait=lambda: None)
+
+    monkeypatch.setattr(forked.torch_loaded, "fork", fork)
+    monkeypatch.setattr("course_utils.grading.sandbox.sandbox.PATIENCE", 0.01)
+    with pytest.raises(RuntimeError, match=r"The sandbox did not start \(LANDLOCK\)"):
+        Sandbox(Protection.LANDLOCK).start()
 
 
 @pytest.mark.parametrize("way", sandboxes.WAYS)

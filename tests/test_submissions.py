@@ -5,6 +5,7 @@ import re
 import struct
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -111,6 +112,10 @@ def test_one_students_own_folder_is_one_submission(tmp_path):
     files = {NAME: BOOK, "04_dropout_and_the_causal_class.ipynb": BOOK}
     assert seen(lay(tmp_path / "submission", files)) == {("submission", ()): sorted(files)}
     assert seen(lay(tmp_path / "class", {f"alice/{name}": BOOK for name in files})) == {("alice", ()): sorted(files)}
+    alone = {f"Jane Doe_77_assignsubmission_file_/{name}": BOOK for name in ("a.ipynb", "b.ipynb")}
+    assert seen(lay(tmp_path / "moodle", alone)) == {("Jane Doe", ("77",)): ["a.ipynb", "b.ipynb"]}
+    in_folders = lay(tmp_path / "bob", {f"{name.removesuffix('.ipynb')}/{name}": BOOK for name in files})
+    assert seen(in_folders) == {("bob", ()): sorted(files)}
 
 
 def test_a_file_beside_the_students_is_nobodys_and_is_named(tmp_path, capsys):
@@ -120,14 +125,15 @@ def test_a_file_beside_the_students_is_nobodys_and_is_named(tmp_path, capsys):
     assert list(seen(lay(tmp_path / "class", files))) == [("alice", ()), ("doe", ("8",)), ("roe", ("9",))]
 
 
-def test_names_from_a_mac_are_read_as_they_were_written(tmp_path):
+def test_names_from_a_mac_or_from_dos_are_read_as_they_were_written(tmp_path):
     made = zipped({f"José/{NAME}": BOOK, f"b/{NAME}": BOOK}).replace("José".encode(), "José".encode())
     flagged = bytearray(made)
     for mark, flags in [(b"PK\x03\x04", 6), (b"PK\x01\x02", 8)]:  # take away the flag that says "this is UTF-8"
         place = flagged.find(mark)
         flagged[place + flags : place + flags + 2] = b"\0\0"
-    (tmp_path / "class.zip").write_bytes(flagged)
-    assert ("José", ()) in seen(tmp_path / "class.zip")
+    old = zipped({f"Jos~/{NAME}": BOOK, f"b/{NAME}": BOOK}).replace(b"Jos~", b"Jos\x82")  # as DOS wrote it
+    lay(tmp_path, {"mac.zip": flagged, "dos.zip": old})
+    assert ("José", ()) in seen(tmp_path / "mac.zip") and ("José", ()) in seen(tmp_path / "dos.zip")
 
 
 def test_every_students_files_get_a_name_of_their_own_that_stays_in_the_folder(tmp_path):
@@ -170,7 +176,8 @@ def test_a_file_that_becomes_a_link_after_it_was_found_is_not_followed(tmp_path)
     (found,) = submissions(tmp_path / "class")
     (tmp_path / "class/alice" / NAME).unlink()
     (tmp_path / "class/alice" / NAME).symlink_to(tmp_path / "secret")
-    assert opened(found)[0] == []
+    notebooks, said = opened(found)
+    assert notebooks == [] and f"{NAME} cannot be read: " in said[0]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes among its files")
@@ -209,6 +216,9 @@ def test_a_submission_of_very_many_or_very_large_notebooks_is_read_in_part(tmp_p
     start = lay(tmp_path / "class", {f"{who}/{k}.ipynb": BOOK for who in ("alice", "bob") for k in range(5)})
     monkeypatch.setattr("course_utils.grading.unpacking.MOST_NOTEBOOKS", 3)
     assert remarks(start)["bob"] == ([BOOK] * 3, "Of 5 notebooks only the first 3 were looked at.")
+    with monkeypatch.context() as patch:
+        patch.setattr("course_utils.grading.submissions.MOST_FILES", 2)
+        assert remarks(start)["bob"] == ([BOOK] * 2, "Of 5 files only the first 2 were looked at.")
     monkeypatch.setattr(archive, "LARGEST", 2 * len(BOOK))
     assert remarks(start)["bob"][0] == [BOOK] * 2 and "2.ipynb was not read: one submission" in remarks(start)["bob"][1]
 
@@ -222,12 +232,14 @@ def test_names_in_a_zip_that_lead_out_of_it_are_refused_and_nothing_else(name, t
     assert sorted(path.name for path in tmp_path.rglob("*")) == sorted(["class", "alice.zip", "bob", NAME])
 
 
-def test_links_and_locked_files_in_a_zip_are_named(tmp_path):
-    locked = bytearray(zipped({"a.ipynb": BOOK}))
+def test_links_and_files_that_cannot_be_opened_in_a_zip_are_named(tmp_path):
+    locked, packed = (bytearray(zipped({"a.ipynb": BOOK})) for _ in range(2))
     for mark, flags in [(b"PK\x03\x04", 6), (b"PK\x01\x02", 8)]:
         locked[locked.find(mark) + flags] |= 1
-    lay(tmp_path / "class", {"alice.zip": zipped({"a.ipynb": None}), "bob.zip": bytes(locked)})
+        packed[packed.find(mark) + flags + 2] = 97  # a way to pack that zipfile does not know
+    lay(tmp_path / "class", {"alice.zip": zipped({"a.ipynb": None}), "bob.zip": locked, "carol.zip": packed})
     found = remarks(tmp_path / "class")
+    assert found["carol"][0] == [] and "a.ipynb cannot be read: That compression method" in found["carol"][1]
     assert found["alice"][0] == [] and "is a link" in found["alice"][1]
     assert found["bob"][0] == [] and "locked with a password" in found["bob"][1]
 
@@ -286,11 +298,28 @@ def test_a_damaged_zip_costs_its_owner_only(content, tmp_path):
     found = remarks(tmp_path / "class")
     assert found["alice"][0] == [] and "damaged" in found["alice"][1]
     assert found["bob"] == ([BOOK], "")
+    (whole,) = remarks(tmp_path / "class/alice.zip").values()  # as if it held the class
+    assert whole[0] == [] and "damaged" in whole[1]
+
+
+def test_a_folder_that_cannot_be_listed_and_a_file_that_vanishes_are_named(tmp_path, monkeypatch):
+    lay(tmp_path / "class", {f"alice/{NAME}": BOOK, f"bob/{NAME}": BOOK})
+
+    def listed(folder):
+        if folder.name == "alice":
+            raise PermissionError(13, "Permission denied")
+        return [*os.listdir(folder), *["gone.ipynb"] * (folder.name == "bob")]
+
+    monkeypatch.setattr(archive, "os", SimpleNamespace(**vars(os) | {"listdir": listed}))
+    found = remarks(tmp_path / "class")
+    assert found["alice"][0] == [] and "cannot be listed: Permission denied" in found["alice"][1]
+    assert found["bob"] == ([BOOK], "gone.ipynb cannot be read: No such file or directory.")
 
 
 def test_an_empty_folder_and_an_archive_of_another_kind_are_students_too(tmp_path):
     (tmp_path / "class/alice").mkdir(parents=True)
-    lay(tmp_path / "class", {"bob/work.rar": b"Rar!", f"carol/{NAME}": BOOK})
+    lay(tmp_path / "class", {f"bob/{'long ' * 40}work.rar": b"Rar!", f"carol/{NAME}": BOOK})
     found = remarks(tmp_path / "class")
     assert "No notebook was found" in found["alice"][1]
-    assert "only zip is" in found["bob"][1]
+    assert "long work.rar is packed in a way that is not read here: only zip is" in found["bob"][1]
+    assert len(found["bob"][1]) < 300, "of a name that is too long the end is shown"

@@ -75,8 +75,8 @@ def test_controls_have_names_and_the_output_follows_them(shown, controls):
 @pytest.mark.parametrize(
     "make, sentence",
     [
-        (lambda length, dropout: lambda x: None, "Your layer gives None: fill in the exercise"),
-        (lambda length, dropout: lambda x: x[0], r"turns \(1, 4, d_in\) into \(4, 4\)"),
+        (lambda length, dropout: lambda x: None, "^Your layer gives None: fill in the exercise"),
+        (lambda length, dropout: lambda x: x[0], r"^Your layer turns \(1, 4, d_in\) into \(4, 4\)"),
         (lambda length, dropout: lambda x: x @ torch.ones(3, 3).double(), "stopped with RuntimeError"),
     ],
 )
@@ -87,7 +87,12 @@ def test_a_layer_that_does_not_run_is_refused_in_a_sentence(make, sentence, show
     assert capsys.readouterr().out == f"{refused.value}\n" and not shown
 
 
-def test_a_typed_sentence_is_drawn_and_one_that_is_too_long_gets_a_sentence(shown, controls):
+def test_more_tokens_than_it_has_room_for_are_refused():
+    with pytest.raises(ValueError, match="room for 24 tokens, not 25"):
+        try_layer(causal, torch.ones(25, 4), ["a"] * 25)
+
+
+def test_a_typed_sentence_is_drawn_and_one_that_cannot_be_gets_a_sentence(shown, controls):
     def heads_of(sentence):
         tokens = sentence.split()
         return torch.full((2, 3, len(tokens), len(tokens)), 1 / len(tokens)), tokens
@@ -97,3 +102,5 @@ def test_a_typed_sentence_is_drawn_and_one_that_is_too_long_gets_a_sentence(show
     assert "now" in shown[-1]["text/html"]
     controls["your sentence"].value = "word " * 45
     assert "room for 44 tokens, not 45" in shown[-1]["text/plain"]
+    controls["your sentence"].value = ""
+    assert "The model stopped with ZeroDivisionError: division by zero" in shown[-1]["text/plain"]

@@ -76,7 +76,7 @@ def in_folder(folder, parts):
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
-        yield File((*parts, "."), folder, problem=f"cannot be listed: {error.strerror}")
+        yield File(parts or (folder.name,), folder, problem=f"cannot be listed: {error.strerror}")
         return
     names = list(filter(shown, names))
     if parts and not names:
@@ -179,7 +179,7 @@ def unreadable_says_why():
         raise
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror or error}") from None
-    except RuntimeError as error:  # how zipfile speaks of passwords
+    except RuntimeError as error:  # how zipfile speaks of passwords, and of packing that it does not know
         raise Unreadable(f"cannot be read: {error}") from None
     except Exception as error:  # zlib, lzma and zipfile each have their own errors for damaged bytes
         raise Unreadable(f"is damaged and cannot be read ({type(error).__name__})") from None

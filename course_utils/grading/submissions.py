@@ -143,13 +143,11 @@ def class_folder(name, files):
 def student_of(file, own_name, listed):
     """(name, ids) of the student whose file this is.
 
-    own_name: of the folder itself, for files that are called just like a chapter. listed: as from `listed_owners`.
+    own_name: of the folder itself, for what is called just like a chapter. listed: as from `listed_owners`.
     """
     first = file.parts[0]
     if owner := listed.get(bare(first)) or owner_in(first):
         return owner
-    if len(file.parts) > 1:
-        return bare(first), ()
     return without_chapter(first) or own_name, ()
 
 
@@ -164,7 +162,7 @@ def bare(name):
 
 
 def without_chapter(name):
-    """A notebook's file name without a chapter's, and without what a second download adds: it names a student."""
+    """A file's or folder's name without a chapter's, and without what a second download adds: it names a student."""
     rest = bare(name)
     for source in repository.sources():
         rest = re.sub(re.escape(source.stem) + COPY, "", rest, flags=re.IGNORECASE)

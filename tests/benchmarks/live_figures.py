@@ -49,7 +49,6 @@ def frames(browser, figure, rounds):
     with tempfile.TemporaryDirectory() as folder:
         shown = page.opened(browser, Path(folder), figure.html(), height=1000)
         times = shown.evaluate(MEASURE, rounds)
-        shown.context.close()
     return times[1:]
 
 
