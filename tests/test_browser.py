@@ -44,7 +44,7 @@ def clone(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def lab(clone):
-    """(page, address) of a JupyterLab in the clone. One page for all: to load it takes longer than most chapters run."""
+    """(page, address) of a JupyterLab in the clone: one for all, since it takes long to load."""
     with browser.lab(clone, f"{ONCE}.ipynb") as running:
         yield running
 

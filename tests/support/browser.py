@@ -22,7 +22,7 @@ OPEN = """async path => {
 
 @contextlib.contextmanager
 def lab(clone, name):
-    """(page, address): the notebook work/name in the JupyterLab that the README's command starts; scripts may steer it."""
+    """(page, address): the notebook work/name in the JupyterLab that the README's command starts, open to scripts."""
     from playwright.sync_api import sync_playwright
 
     own = [f"--LabApp.{kind}_dir={clone / kind}" for kind in ("user_settings", "workspaces")]  # not those of who tests
