@@ -67,7 +67,8 @@ class Process:
         for _ in range(2):
             if not self.child:
                 self.start()
-            last, why = self.ask(task)
+            text, why = self.ask(task)
+            last = json.loads(text) if text else None
             if not why:
                 return from_plain(last)
             self.end()
@@ -80,7 +81,7 @@ class Process:
         return from_plain(last | {"remarks": [*last["remarks"], why]})
 
     def ask(self, task):
-        """(the last plain report that came for a task, None or why it is not the whole one)."""
+        """(the last plain report that came for a task, as JSON; None or why it is not the whole one)."""
         last, late = None, threading.Event()
         timer = threading.Timer(self.limits.seconds, self.out_of_time, [late])
         timer.start()
@@ -92,8 +93,7 @@ class Process:
         try:
             for line in self.child.stdout:
                 match json.loads(line):
-                    case {"report": report, "whole": whole}:
-                        last = report
+                    case {"report": last, "whole": whole}:  # only one of many is read
                         if whole:
                             return last, None
                     case {"known": found}:

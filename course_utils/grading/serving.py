@@ -58,7 +58,7 @@ def grade(task, sandbox, out):
             if len(grader.results) > sent:
                 send(out, known=dict(list(grader.results.items())[sent:]))
                 sent = len(grader.results)
-            send(out, report=plain(report), whole=whole)
+            send(out, report=json.dumps(plain(report)), whole=whole)
     except MemoryError:
         send(out, memory=True)
     except Exception as error:
