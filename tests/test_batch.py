@@ -222,13 +222,13 @@ def test_a_process_that_is_killed_in_the_middle_loses_nothing(handed, tmp_path):
     assert not process.running
 
 
-def test_what_one_process_has_explained_no_other_explains_again(tmp_path, monkeypatch):
+def test_an_answer_that_one_process_has_graded_no_other_grades_again(tmp_path, monkeypatch):
     handed = lay(tmp_path / "class", {f"s1/{NAME}": WRONG})
     (submission,) = submissions(handed)
-    monkeypatch.setattr(process, "explained", {})
+    monkeypatch.setattr(process, "known", {})
     process.Process(SIXTY).grade(batch.task_of(submission, SIXTY))
-    (explained,) = process.explained.values()
-    explained["message"] = "told by another process"
+    (wrong,) = [result for result in process.known.values() if result["status"] == NOT_YET]
+    wrong["message"] = "told by another process"
     told = process.Process(SIXTY).grade(batch.task_of(submission, SIXTY))
     process.end_all()
     assert "told by another process" in [entry.result.message for entry in told.graded]

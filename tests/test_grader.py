@@ -18,6 +18,7 @@ from course_utils.grading.assignment import Assignment
 from course_utils.grading.history import History
 from course_utils.grading.platforms.gradescope import results_of
 from course_utils.grading.records import Store, Student, Task
+from course_utils.grading.sandbox.sandbox import Outcome
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 from tests.support import answers as collected
 from tests.support import handed_in, stored
@@ -37,8 +38,9 @@ CHECKED = [id for id, exercise in EXERCISES.items() if exercise.chapter == 3]
 
 
 @pytest.fixture
-def graded(sandbox):
+def graded(sandbox, monkeypatch):
     """Grade notebooks (their bytes, or their names and bytes) as one submission: {id: Graded} and the Report."""
+    monkeypatch.setattr(grader, "results", {})  # nothing is known of what another test has handed in
 
     def of(*contents):
         files = [
@@ -183,6 +185,22 @@ def test_an_answer_that_hangs_or_dies_costs_its_own_points_only(graded):
         found, _ = graded(packed(notebook({"3.1": code, "3.2": handed_in.RIGHT})))
         assert answers(found) == only("3.2", RIGHT) | {"3.1": NOT_YET}
         assert words in found["3.1"].result.message
+
+
+def test_an_answer_gets_what_its_equal_got_only_where_all_is_equal_that_it_runs_with(graded):
+    for code, status in [(handed_in.RIGHT, RIGHT), (handed_in.WRONG, NOT_YET), (handed_in.RIGHT, RIGHT)]:
+        above = packed(notebook({"3.1": code.replace("my_", "own_"), "3.2": "my_causal_weights = own_causal_weights"}))
+        assert graded(above)[0]["3.2"].result.status == status
+        imports = packed(notebook({"3.2": "from mine import my_causal_weights"}))
+        module = (("mine.py",), b"import torch\n" + code.encode())
+        assert graded((("a.ipynb",), imports), module)[0]["3.2"].result.status == status
+
+
+def test_time_that_ran_out_for_one_is_nobody_elses_trouble(graded, sandbox, monkeypatch):
+    with monkeypatch.context() as busy:
+        busy.setattr(type(sandbox), "run", lambda *what, **how: Outcome(trouble="took longer than 1 s and was stopped"))
+        assert graded(packed(notebook({"3.2": handed_in.RIGHT})))[0]["3.2"].result.status == NOT_YET
+    assert graded(packed(notebook({"3.2": handed_in.RIGHT})))[0]["3.2"].result.status == RIGHT
 
 
 def test_a_wrong_helper_of_an_earlier_exercise_does_not_cost_twice(graded):

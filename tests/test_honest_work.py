@@ -22,6 +22,12 @@ SOFTMAX = "scores.masked_fill({}, -torch.inf).softmax(-1)"
 MASK = f"{ANSWER}    return {SOFTMAX.format('mask[:T, :T].bool()')}"
 
 
+@pytest.fixture(autouse=True)
+def unknown(monkeypatch):
+    """Nothing is known of what another test has handed in."""
+    monkeypatch.setattr(grader, "results", {})
+
+
 def status(sandbox, *files):
     """(status of exercise 3.2, its remarks) in a submission of [(parts of the name, bytes)]."""
     *_, (made, _) = grader.reports(Task(Student("jane", "Jane"), list(files), [], "", 60), sandbox)
@@ -109,7 +115,7 @@ def test_check_and_the_grade_agree_whatever_students_do_to_their_notebooks(numbe
     book = Book(number)
     monkeypatch.setenv("COURSE_PROGRESS", "")
     monkeypatch.setattr(commands, "explained_here", lambda exercise, answer, data, result: result)
-    monkeypatch.setattr(grader, "explained_once", lambda exercise, texts, sandbox, replies, result: result)
+    monkeypatch.setattr(grader, "with_explanation", lambda exercise, texts, sandbox, replies, result: result)
     said = checked(book)
     *_, (made, _) = grader.reports(Task(Student("a", "A"), [((NAME,), packed(book.whole))], [], "", 600), best)
     for entry in made.graded:

@@ -4,6 +4,7 @@ Every attack also runs where the wall that it meets is down, and has to succeed 
 """
 
 import contextlib
+import errno
 import os
 import platform
 import re
@@ -17,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from course_utils.grading.sandbox.protection import Protection, protection
-from course_utils.grading.sandbox.sandbox import Sandbox
+from course_utils.grading.sandbox.sandbox import IDLING, Sandbox
 from course_utils.judging.calls import perform
 from course_utils.repository import ROOT
 from tests.support.attacks import (
@@ -51,7 +52,7 @@ from tests.support.sandboxes import (
     sandbox,
     skip_without,
 )
-from tests.support.walls import ALL, Weakened
+from tests.support.walls import ALL, ANOTHER_REFUSAL, Weakened
 
 __all__ = ["best", "sandbox"]  # fixtures; pytest finds them by their names
 
@@ -173,6 +174,27 @@ def test_what_comes_to_no_answer_is_told_in_a_sentence(sandbox, code, words):
     outcome, _ = result(sandbox, code)
     assert outcome.replies is None and words in outcome.trouble, outcome
     honest_afterwards(sandbox)
+
+
+def in_the_end(code):
+    """The same, which comes to an end when it has taken more than its share, and then to a right answer."""
+    body = code.removeprefix(IN_THE_FUNCTION)
+    ending = body.replace("while True:", f"while time.process_time() < {SECONDS + 0.2}:").replace("60", str(LONG))
+    assert ending != body
+    around = RIGHT.replace("    T =", f"{ending}\n    T =") if body != code else f"{ending}\n{RIGHT}"
+    return f"import time\n{around}"
+
+
+LONG = IDLING * SECONDS + 1  # seconds
+HANGING = {name: code for name, (code, words) in NO_ANSWER.items() if "took longer" in words}
+ONE, *MORE = HANGING
+one_by_one = pytest.mark.every_setting("what hangs, where nothing ends it")
+HANGS = [ONE, *(pytest.param(name, marks=one_by_one) for name in MORE)]
+
+
+@pytest.mark.parametrize("name", HANGS)
+def test_it_takes_as_long_as_it_likes_where_no_limit_stands(name, defenceless):
+    assert result(defenceless, in_the_end(HANGING[name]))[1].status == "right"
 
 
 # --- wrong answers that would like to be right ------------------------------------------------------------------------
@@ -386,15 +408,25 @@ def test_what_is_not_on_the_list_of_system_calls_is_refused(sandbox, defenceless
     assert look(defenceless, answered(harmless)).split(", ") == [*harmless, "fcntl"]
 
 
-def answered(numbers):
-    """The text of a program that finds which of these calls Linux does not refuse."""
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers of system calls here are those of x86-64")
+def test_it_is_the_filter_that_refuses_them_and_no_lack_of_rights(defenceless):
+    """Among them those that no test may ask for without a filter. Without it, Linux refuses nothing in these words."""
+    skip_without(protection())
+    with Weakened("words") as telling:
+        assert look(telling, answered(UNWANTED, ANOTHER_REFUSAL)) == ""
+    harmless = {name: number for name, number in UNWANTED.items() if name not in ONLY_ASKED_BEHIND_A_FILTER}
+    assert look(defenceless, answered(harmless, ANOTHER_REFUSAL)).split(", ") == [*harmless, "fcntl"]
+
+
+def answered(numbers, refusal=errno.EPERM):
+    """The text of a program that finds which of these calls are not refused in this way."""
     return f"""
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
 def seen():
     found = []
     for name, number in {numbers!r}.items():
-        if libc.syscall(number, 0, 0, 0, 0, 0, 0) != -1 or ctypes.get_errno() != 1:
+        if libc.syscall(number, 0, 0, 0, 0, 0, 0) != -1 or ctypes.get_errno() != {refusal}:
             found.append(name)
     # a signal through fcntl: F_SETOWN, then O_ASYNC
     if libc.fcntl(0, 8, 1) != -1 or libc.fcntl(0, 4, 0o20000) != -1:

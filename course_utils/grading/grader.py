@@ -8,7 +8,6 @@ import hashlib
 import json
 import re
 import time
-from dataclasses import asdict
 
 from course_utils.exercises import EXERCISES
 from course_utils.grading import alike
@@ -39,8 +38,8 @@ OWN = "{} was passed over: it is the course's own."
 MOST_REMARKS = 10  # on one submission
 SEVERAL_LINES = 3  # a shorter answer is often the same without a copy
 SHARE = 4  # of the time that is left, one answer gets this part: so those after many that hang still get their turn
-MOST_EXPLAINED = 2000  # wrong answers whose explanations are kept: what many hand in, somebody hands in early
-explanations: dict[str, dict] = {}  # {`identified` answer: its plain Result}, also from other processes that grade
+MOST_KEPT = 2000  # answers whose results are kept: what many hand in, somebody hands in early
+results: dict[str, dict] = {}  # {`identified` answer: its plain Result}, also from other processes that grade
 
 
 class Own:
@@ -88,7 +87,7 @@ class Grading:
                 yield from self.grade(notebook)
         for place, exercise, texts, replies in self.unexplained:
             graded = self.found[place][exercise.id]
-            result = explained_once(exercise, texts, self.sandbox, replies, graded.result)
+            result = with_explanation(exercise, texts, self.sandbox, replies, graded.result)
             self.found[place][exercise.id] = Graded(result, graded.remarks)
             yield
 
@@ -175,23 +174,18 @@ def grade_answer(exercise, notebook, places, earlier, sandbox):
     remarks += [f"The cell marked as this exercise's {cell.problem}." for cell in broken]
 
     texts, used = notebook.needed(places[-1], exercise.name)
-    first = sandbox.run(texts, exercise.name, exercise.calls, exercise.chapter)
-    result = judged(exercise, first)
+    result, replies = result_once(exercise, texts, sandbox)
     if result.status == NOT_YET and (whole := ran_whole(exercise, notebook, texts, sandbox)):
         return Graded(whole[0], [*remarks, whole[1]]), None
     wrong = [EXERCISES[id] for id, graded in earlier.items() if graded.result.status != RIGHT]
     helpers = [helper for helper in wrong if helper.name in used and helper.name != exercise.name]
     if result.status != RIGHT and helpers:
         repaired = {helper.name: worked(helper) for helper in helpers}
-        outcome = sandbox.run(texts, exercise.name, exercise.calls, exercise.chapter, helpers=repaired)
-        with_helpers = judged(exercise, outcome)
+        with_helpers, _ = result_once(exercise, texts, sandbox, helpers=repaired)
         if with_helpers.status == RIGHT:
             names = " and ".join(f"your `{helper.name}` (exercise {helper.id})" for helper in helpers)
             return Graded(with_helpers, [*remarks, WITH_HELPERS.format(names)]), None
-    return Graded(result, remarks), (
-        tuple(texts),
-        first.replies,
-    ) if result.status == NOT_YET and first.replies else None
+    return Graded(result, remarks), (tuple(texts), replies) if result.status == NOT_YET and replies else None
 
 
 def ran_whole(exercise, notebook, texts, sandbox):
@@ -203,14 +197,28 @@ def ran_whole(exercise, notebook, texts, sandbox):
     asks_for_gpu = bool(GPU.search("\n".join(whole)))
     if whole == texts and not asks_for_gpu:
         return None
-    outcome = sandbox.run(whole, exercise.name, exercise.calls, exercise.chapter, cpu=True)
-    result = judged(exercise, outcome)
+    result, _ = result_once(exercise, whole, sandbox, cpu=True)
     if result.status != RIGHT:
         return None
     seen = {"", *(line.strip() for text in texts for line in text.split("\n"))}
     more = [line.strip()[:LONGEST_LINE] for text in whole for line in text.split("\n") if line.strip() not in seen]
     lines = MORE_LINES.format(", ".join(f"`{line}`" for line in more[:MOST_LINES])) if more else ""
     return result, AS_CHECKED + lines + NO_GPU * asks_for_gpu
+
+
+def result_once(exercise, texts, sandbox, **how):
+    """(Result, replies to explain it from) of what these texts answer; the replies only where that is not done yet.
+
+    Many students hand in the same. Time that ran out and the like is nobody else's trouble, and is not kept.
+    """
+    key = identified(exercise, texts, sandbox, how)
+    if known := results.get(key):
+        return Result(**known), None
+    outcome = sandbox.run(texts, exercise.name, exercise.calls, exercise.chapter, **how)
+    result = judged(exercise, outcome)
+    if not outcome.trouble and (result.status != NOT_YET or how):
+        keep(key, result)
+    return result, outcome.replies
 
 
 def prepare():
@@ -251,22 +259,27 @@ def is_published(exercise, lines):
     return len(lines) >= SEVERAL_LINES and set(lines) == published_lines(exercise)
 
 
-def explained_once(exercise, texts, sandbox, data, result):
-    """The result of a wrong answer with its explanation; many students hand in the same one."""
+def with_explanation(exercise, texts, sandbox, data, result):
+    """The result of a wrong answer with its explanation."""
     key = identified(exercise, texts, sandbox)
-    if known := explanations.get(key):
+    if known := results.get(key):  # the same answer in another notebook of this submission
         return Result(**known)
     program = parsed(texts[-1], exercise.name, {}, "<your cell>")
     found = explained(exercise, program, Inside(exercise, texts, sandbox), data, result)
-    if len(explanations) < MOST_EXPLAINED:
-        explanations[key] = asdict(found)
+    keep(key, found)
     return found
 
 
-def identified(exercise, texts, sandbox):
-    """What identifies an answer with all that it runs with."""
+def keep(key, result):
+    """Remember a result, as long as there is room."""
+    if len(results) < MOST_KEPT:
+        results[key] = vars(result)
+
+
+def identified(exercise, texts, sandbox, how=None):
+    """What identifies an answer with all that it runs with, and how."""
     modules = sorted(sandbox.named_in("\n".join(texts)).items())
-    return hashlib.sha256(repr((exercise.id, texts, modules)).encode()).hexdigest()
+    return hashlib.sha256(repr((exercise.id, *texts, modules, how or {})).encode()).hexdigest()
 
 
 class Inside:

@@ -28,7 +28,7 @@ COMMAND = (
 )
 threads = threading.local()
 running: set["Process"] = set()
-explained: dict[str, dict] = {}  # what the processes have explained so far: each hears it from the others
+known: dict[str, dict] = {}  # the results that the processes have found so far: each hears them from the others
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ class Process:
         for _ in range(2):
             if not self.child:
                 self.start()
-            last, why = self.ask(task)
+            text, why = self.ask(task)
+            last = json.loads(text) if text else None
             if not why:
                 return from_plain(last)
             self.end()
@@ -80,11 +81,11 @@ class Process:
         return from_plain(last | {"remarks": [*last["remarks"], why]})
 
     def ask(self, task):
-        """(the last plain report that came for a task, None or why it is not the whole one)."""
+        """(the last plain report that came for a task, as JSON; None or why it is not the whole one)."""
         last, late = None, threading.Event()
         timer = threading.Timer(self.limits.seconds, self.out_of_time, [late])
         timer.start()
-        news = list(explained.items())[self.told :]
+        news = list(known.items())[self.told :]
         self.told += len(news)
         with contextlib.suppress(OSError):  # it is gone: what it said before is read below
             pickle.dump((task, dict(news)), self.child.stdin)
@@ -92,12 +93,11 @@ class Process:
         try:
             for line in self.child.stdout:
                 match json.loads(line):
-                    case {"report": report, "whole": whole}:
-                        last = report
+                    case {"report": last, "whole": whole}:  # only one of many is read
                         if whole:
                             return last, None
-                    case {"explained": found}:
-                        explained.update(found)
+                    case {"known": found}:
+                        known.update(found)
                     case {"trouble": trouble}:
                         raise RuntimeError(trouble)
                     case {"memory": _}:
@@ -112,18 +112,20 @@ class Process:
         self.child.kill()
 
     def start(self):
-        """Start the process and wait until it is ready. Raises Unprotected."""
+        """Start the process and wait until it is ready; once more where it was lost on the way. Raises Unprotected."""
         words = "unsandboxed" if self.limits.unsandboxed else ""
-        self.told = 0  # how much of what is explained
-        self.child = as_fork(words) if sys.platform == "linux" else as_subprocess(words)
-        ready = json.loads(self.child.stdout.readline() or "null")
-        if self.ended:
-            raise CancelledError
-        if ready != {"ready": True}:
+        for _ in range(2):
+            self.told = 0  # how much of what is known
+            self.child = as_fork(words) if sys.platform == "linux" else as_subprocess(words)
+            ready = json.loads(self.child.stdout.readline() or "null")
+            if self.ended:
+                raise CancelledError
+            if ready == {"ready": True}:
+                return
             self.end()
             if ready:
                 raise Unprotected(ready["unprotected"])
-            raise RuntimeError("the process that grades did not start; what it printed above says why")
+        raise RuntimeError("the process that grades did not start; what it printed above says why")
 
     def end(self, for_good=False):
         """Kill the process. What it started ends with it."""

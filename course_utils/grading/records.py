@@ -122,6 +122,8 @@ def from_plain(data):
 def printable(data):
     """Plain data with every sign replaced that cannot be seen, beside line ends and what scripts need."""
     if isinstance(data, str):
+        if data.isprintable():
+            return data
         return "".join(sign if sign.isprintable() or sign in INVISIBLE else "\ufffd" for sign in data)
     if isinstance(data, list):
         return list(map(printable, data))

@@ -29,8 +29,8 @@ def serve(words):
         return
     limit_memory()
     send(out, ready=True)
-    for task, explained in tasks():
-        grader.explanations |= explained
+    for task, known in tasks():
+        grader.results |= known
         grade(task, sandbox, out)
 
 
@@ -51,14 +51,14 @@ def serve_forks():
 
 
 def grade(task, sandbox, out):
-    """Send the reports of a task, each more complete than the one before, and each explanation that is new."""
-    sent = len(grader.explanations)
+    """Send the reports of a task, each more complete than the one before, and each result that is new."""
+    sent = len(grader.results)
     try:
         for report, whole in grader.reports(task, sandbox):
-            if len(grader.explanations) > sent:
-                send(out, explained=dict(list(grader.explanations.items())[sent:]))
-                sent = len(grader.explanations)
-            send(out, report=plain(report), whole=whole)
+            if len(grader.results) > sent:
+                send(out, known=dict(list(grader.results.items())[sent:]))
+                sent = len(grader.results)
+            send(out, report=json.dumps(plain(report)), whole=whole)
     except MemoryError:
         send(out, memory=True)
     except Exception as error:
@@ -72,7 +72,7 @@ def send(out, **message):
 
 
 def tasks():
-    """The tasks that come, each with explanations from other processes.
+    """The tasks that come, each with results from other processes.
 
     While one is at work, a thread sees the grader's end and ends this process with it.
     """

@@ -5,9 +5,10 @@
 NBGRADER_PYTHON is the Python of an environment with nbgrader==0.9.6, ipykernel, numpy and torch. Every contender is a
 whole command, its start included, and they take turns, so that a busy machine slows all of them. The submissions are
 chapter 3, answered right and wrong in turn, as people did. We grade OURS of them, so many that the start weighs little;
-nbgrader grades NBGRADERS, since each takes it seconds; and the rates are compared. Without protection the grader
-refuses, so what is measured has the sandbox on. Memory is that of the largest process, for FEW submissions and for
-MANY.
+nbgrader grades NBGRADERS, since each takes it seconds; and the rates are compared. What somebody has handed in before
+is not run again, so a class also takes its turn in which no two answers are the same, of UNLIKE submissions. Without
+protection the grader refuses, so what is measured has the sandbox on. Memory is that of the largest process, for FEW
+submissions and for MANY.
 """
 
 import os
@@ -24,12 +25,12 @@ from tests.support import classes
 from tests.support.handed_in import lay
 
 CHAPTER = "03_hiding_the_future"
-OURS, NBGRADERS, FEW = 600, 5, 20  # submissions
+OURS, UNLIKE, NBGRADERS, FEW = 600, 200, 5, 20  # submissions
 
 
-def submit(folder, number):
+def submit(folder, number, own_words=False):
     """Write this many submissions, {folder}/student-0001/{CHAPTER}.ipynb and so on; return the folder."""
-    return lay(folder, classes.laid(classes.honest(number)))
+    return lay(folder, classes.laid(classes.honest(number, own_words)))
 
 
 def timed(command, cwd, **variables):
@@ -86,16 +87,20 @@ def main(python, rounds=3, many=2000):
         print(f"largest process: {few:.0f} MB for {FEW} submissions, {largest_process():.0f} MB for {many}", flush=True)
 
         ours = submit(folder / "ours", OURS)
+        unlike = submit(folder / "unlike", UNLIKE, own_words=True)
         course = nbgrader_course(folder / "course", python)
-        against, scaling = [], []
+        against, against_unlike, scaling = [], [], []
         for number in range(1, rounds + 1):
             theirs, one, two = nbgrader(course, python) / NBGRADERS, grade(ours, 1) / OURS, grade(ours, 2) / OURS
+            own = grade(unlike, 1) / UNLIKE
             against.append(theirs / one)
+            against_unlike.append(theirs / own)
             scaling.append(one / two)
-            times = f"nbgrader {theirs:.2f}, one worker {one:.3f}, two {two:.3f}"
+            times = f"nbgrader {theirs:.2f}, one worker {one:.3f}, two {two:.3f}, no two answers the same {own:.3f}"
             print(f"round {number}: {times} s a submission", flush=True)
         print(f"median: {statistics.median(against):.0f} times nbgrader's rate with one worker")
-        print(f"median: two workers {statistics.median(scaling):.2f} times one")
+        print(f"median: {statistics.median(against_unlike):.0f} times where no two answers are the same")
+    print(f"median: two workers {statistics.median(scaling):.2f} times one")
 
 
 if __name__ == "__main__":

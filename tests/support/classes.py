@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 import textwrap
 
 from course_utils.exercises import EXERCISES
@@ -12,11 +13,22 @@ from tests.support.handed_in import NAME, RIGHT, WRONG, notebook, packed, zipped
 MINE = [exercise for exercise in EXERCISES.values() if exercise.chapter == 3]
 
 
-def honest(number):
-    """{student: {file name: bytes}} of this many, who answer right and wrong in turn, as people did."""
+def honest(number, own_words=False):
+    """{student: {file name: bytes}} of this many, who answer right and wrong in turn, as people did.
+
+    own_words: no two of their answers are the same.
+    """
     answers = {exercise.id: itertools.cycle(in_turn(exercise.id)) for exercise in MINE}
-    books = (packed(notebook({id: next(texts) for id, texts in answers.items()})) for _ in range(number))
-    return {f"student-{k:04}": {NAME: book} for k, book in enumerate(books, start=1)}
+    books = ({id: next(texts) for id, texts in answers.items()} for _ in range(number))
+    named = {f"student-{k:04}": book for k, book in enumerate(books, start=1)}
+    if own_words:
+        named = {student: {id: signed(code, student) for id, code in book.items()} for student, book in named.items()}
+    return {student: {NAME: packed(notebook(book))} for student, book in named.items()}
+
+
+def signed(code, student):
+    """An answer with a remark on the first line of each of its functions and classes that no other student makes."""
+    return re.sub(r"^(def|class) .*", rf"\g<0>  # {student}", code, flags=re.MULTILINE)
 
 
 def laid(students):

@@ -10,6 +10,7 @@ from course_utils.grading.sandbox.protection import Protection
 from course_utils.grading.sandbox.sandbox import Sandbox
 
 ALL = ("folders", "calls", "capabilities", "limits", "secrecy")
+ANOTHER_REFUSAL = 133  # a number of an error that Linux gives to no call that is tried here
 
 
 class Weakened(Sandbox):
@@ -37,6 +38,8 @@ def take_down(server, walls):
         server.wall_in = lambda protection, folders, hidden: None
     if "calls" in walls:
         server.system_calls.restrict = lambda: None
+    if "words" in walls:  # the filter stands, and says that it is the one who refuses
+        server.system_calls.REFUSE = 0x00050000 | ANOTHER_REFUSAL
     if "capabilities" in walls:
         server.isolation.without_capabilities = lambda: None
     if "limits" in walls:
