@@ -323,7 +323,6 @@ class Watch(ast.NodeTransformer):
         loads = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
         return record(number, node) if isinstance(node, MARKED) and loads and not is_super(node) else node
 
-
     def take_all(self, node):
         """Make the generator that an assignment unpacks a list, whose entries can be watched."""
         if isinstance(node.targets[0], ast.Tuple):
