@@ -91,12 +91,12 @@ def with_explanation(exercise, program, runner, data, result):
 
 
 def growth(program, slip):
-    """By how many characters, in fours, a change makes a program longer, and whether it goes through a definition.
+    """Whether a change goes through a definition, and by how many characters, in fours, it makes a program longer.
 
-    What only makes up for a slip is long, and a place is better than none.
+    A place is better than none, and what only makes up for a slip is long.
     """
     node = program.nodes[slip.number]
-    return int((len(slip.new) - len(ast.unparse(node))) / 4), isinstance(node, (ast.FunctionDef, ast.ClassDef))
+    return isinstance(node, (ast.FunctionDef, ast.ClassDef)), int((len(slip.new) - len(ast.unparse(node))) / 4)
 
 
 @dataclass(frozen=True)

@@ -230,11 +230,10 @@ def slices(index):
 
 def of_several(node, program, sizes):
     """Slips in values that stand side by side."""
-    parts = [ast.unparse(each) for each in node.elts]
-    if len(parts) > 4 or isinstance(program.parents.get(id(node)), ast.Subscript):
+    if len(node.elts) > 4 or isinstance(program.parents.get(id(node)), ast.Subscript):
         return
-    for order in list(itertools.permutations(parts))[1:]:
-        yield f"({', '.join(order)})", "in each other's place"
+    for order in list(itertools.permutations(node.elts))[1:]:
+        yield ast.unparse(type(node)(list(order), ast.Load())), "in each other's place"
 
 
 def of_attribute(node, program, sizes):
