@@ -75,7 +75,7 @@ def with_explanation(exercise, program, runner, data, result):
     good = [slip for slip, found in attempts if is_right(exercise, number, found, asked.later)]
     if as_it_is in good:  # right once it is made anew, as with a name that was not defined: no change proves anything
         return result
-    good.sort(key=lambda slip: (trouble.changed and slip.kind != "changed in place", growth(program, slip)))
+    good.sort(key=lambda slip: (trouble.changed and slip.kind != "changed in place", *growth(program, slip)))
     for slip, found in zip(good[:MOST_RIGHT], runner.attempt(good[:MOST_RIGHT], exercise.calls)):
         if judge(exercise, found).status == RIGHT:
             return replace(result, message=f"{with_change(program, slip)} {result.message}", mistake=slip.kind)
@@ -93,8 +93,12 @@ def with_explanation(exercise, program, runner, data, result):
 
 
 def growth(program, slip):
-    """By how many characters, in fours, a change makes a program longer: what only makes up for a slip is long."""
-    return int((len(slip.new) - len(ast.unparse(program.nodes[slip.number]))) / 4)
+    """Whether a change goes through a definition, and by how many characters, in fours, it makes a program longer.
+
+    A place is better than none, and what only makes up for a slip is long.
+    """
+    node = program.nodes[slip.number]
+    return isinstance(node, (ast.FunctionDef, ast.ClassDef)), int((len(slip.new) - len(ast.unparse(node))) / 4)
 
 
 @dataclass(frozen=True)
@@ -148,8 +152,11 @@ def places_of(trouble, flow, known):
     else:
         starts = [each for each in [flow.result(trouble.part)] if each is not None]
     look = locate.turns if all(flow.is_known(each, known) for each in starts) else locate.departures
-    found = map(flow.origin, look(flow, starts, known))
-    return [place for place in found if not isinstance(flow.node(place), (ast.Constant, ast.Name))]
+    for found in (look(flow, starts, known), starts):
+        places = [flow.origin(each) for each in found]
+        if places := [place for place in places if not isinstance(flow.node(place), (ast.Constant, ast.Name))]:
+            break
+    return places
 
 
 def with_change(program, slip):
@@ -171,7 +178,8 @@ def with_place(flow, place, trouble, known):
     if trouble.gradients:
         return f"{where} is where gradients get lost: what it is made of still has them."
     turned = flow.is_known(place, known) and not known.has_as_it_is(value)
-    doubtful = list(map(flow.node, flow.doubtful(flow.behind(place), known)))
+    named = [] if turned else flow.used(place)  # what is known may not be what belongs there
+    doubtful = list(map(flow.node, flow.doubtful(flow.behind(place), known, named)))
     if flow.is_known(place, known):
         doubtful += flow.picks()
     if turned:  # what else makes the order
@@ -190,7 +198,7 @@ def with_place(flow, place, trouble, known):
         made = f"{where} gives the first value that no solution known here makes{looks(value)}"
         return made + (more if others else "; what it is made of, they make: look there, and after it.")
     if not turned:
-        made = f"{where} gives what solutions known here make on their way, and not in the end{looks(value)}"
+        made = f"{where} gives what solutions known here make on their way{looks(value)}"
         return f"{made}: {rest}, or it is not what is asked for{more}"
     return f"{where} has numbers that solutions known here make, but not in this order or shape{looks(value)}{more}"
 
@@ -251,11 +259,9 @@ def beside(program, nodes, line):
     """Pieces of a program's code, each with its line; a few, and none in the line itself."""
     found = {}
     for node in nodes:
-        if isinstance(node, (ast.Name, ast.Attribute)):  # no place: where it was made is, or where it got another name
-            node = program.parents[id(node)]
-            if not isinstance(node, ast.Assign):
-                continue
-        if node.lineno != line:
+        if isinstance(node, (ast.Name, ast.Attribute)):  # no place: where it got its name is
+            node = program.naming(node)
+        if node and node.lineno != line:
             found.setdefault(node.lineno, f"line {node.lineno}, `{shortened(ast.unparse(node))}`")
     return list(found.values())[:MOST_BESIDE]
 

@@ -95,26 +95,26 @@ class Flow:
         found = ([each] if tells(self.steps[each][1]) else self.telling(each) for each in places)
         return list(dict.fromkeys(itertools.chain.from_iterable(found)))
 
-    def joins(self):
-        """For each step, the values that it puts together."""
-        behind = map(self.telling, range(len(self.steps)))
-        return [[self.steps[each][1] for each in places] for places in behind if places]
-
-    def doubtful(self, places, known):
+    def doubtful(self, places, known, named=()):
         """The steps behind these, whose values are known, at which something may be wrong that does not show.
 
-        These are values that right answers never put together, and, nearest first, all that they do not make as it
-        stands: parts, another order or shape, and what tells nothing: slices, layers, zeros, masks, coins; sizes last.
+        These are, nearest first, all that right answers do not make as it stands: parts, another order or shape, and
+        what tells nothing: slices, layers, zeros, masks, coins; sizes last. named: steps that belong to these anyway.
         """
-        behind = self.that_tell(places)
-        odd = [behind[k] for k in known.strangers([self.steps[each][1] for each in behind])]
-        found, waiting = list(map(self.origin, odd)), list(places)
+        found, waiting = [], [*named, *places]
         while waiting:
             place = self.origin(waiting.pop(0))
-            if place not in found and (self.is_coin(place) or not known.has_whole(self.steps[place][1])):
+            certain = known.has_whole(self.steps[place][1]) and not self.is_coin(place)
+            if place not in found and (place in named or not certain):
                 found.append(place)
                 waiting += [] if self.is_size(place) else self.behind(place)
         return sorted(found, key=lambda place: type(self.steps[place][1]) in (int, list) or self.is_size(place))
+
+    def used(self, place):
+        """The steps that made what the expression of a step uses."""
+        inside = (self.program.numbers.get(id(part)) for part in ast.walk(self.node(place)))
+        last = (self.last([number], place) for number in inside if number is not None)
+        return list(dict.fromkeys(self.origin(each) for each in last if each is not None))
 
     def writing(self, place):
         """The statements that write on the same table as a step."""

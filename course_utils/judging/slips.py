@@ -8,6 +8,7 @@ import itertools
 
 import torch
 
+from course_utils.judging.known import is_mask
 from course_utils.judging.program import Slip, name_of
 
 ALIKE = [  # functions and methods that are taken for each other
@@ -105,10 +106,10 @@ def of_value(value, node, program, sizes):
 
 def of_operation(node, program, sizes):
     left, right = ast.unparse(node.left), ast.unparse(node.right)
-    for swap in SWAPS.get(type(node.op), []):
-        yield ast.unparse(ast.BinOp(node.left, swap(), node.right)), "another operation"
     yield f"({left})", "something too much"
     yield f"({right})", "something too much"
+    for swap in SWAPS.get(type(node.op), []):
+        yield ast.unparse(ast.BinOp(node.left, swap(), node.right)), "another operation"
     yield ast.unparse(ast.BinOp(node.right, node.op, node.left)), "the two sides swapped"
     if isinstance(node.op, ast.MatMult):
         for one, other in ((left, right), (right, left)):
@@ -236,13 +237,10 @@ def slices(index):
 
 def of_several(node, program, sizes):
     """Slips in values that stand side by side."""
-    parts = [ast.unparse(each) for each in node.elts]
-    if isinstance(program.parents.get(id(node)), ast.Subscript):
+    if len(node.elts) > 4 or isinstance(program.parents.get(id(node)), ast.Subscript):
         return
-    for one, other in itertools.combinations(range(min(len(parts), 4)), 2):
-        swapped = list(parts)
-        swapped[one], swapped[other] = parts[other], parts[one]
-        yield f"({', '.join(swapped)})", "in each other's place"
+    for order in list(itertools.permutations(node.elts))[1:]:
+        yield ast.unparse(type(node)(list(order), ast.Load())), "in each other's place"
 
 
 def of_attribute(node, program, sizes):
@@ -271,6 +269,7 @@ FINDERS = {
     ast.Call: of_call,
     ast.Subscript: of_index,
     ast.Tuple: of_several,
+    ast.List: of_several,
     ast.Attribute: of_attribute,
 }
 
@@ -327,10 +326,13 @@ def around_tensor(old, value, sizes):
     """(Python, kind) for what may be missing around a tensor."""
     if value.ndim > 1:
         yield f"({old}).transpose(-2, -1)", "not transposed"
+        yield f"({old}).squeeze(-2)", "an axis too many"
         yield f"({old}).contiguous()", "contiguous left out"
     if value.ndim > 2:
         yield f"({old}).transpose(1, 2)", "not transposed"
         yield f"({old}).transpose(0, 1)", "not transposed"
+    if is_mask(value):
+        yield f"({old}).bool()", "numbers instead of True and False"
     if not value.is_floating_point():
         yield f"({old}).float()", "whole numbers"
         yield f"({old}) + 1", "off by one"
@@ -352,7 +354,7 @@ def around_tensor(old, value, sizes):
         yield f"({old}) / ({size}) ** 0.5", "no scale"
         yield f"({old}) * ({size}) ** 0.5", "a scale too much"
         yield f"({old}) / ({size})", "not divided"
-        yield f"({old}) * ({size})", "divided too much"
+        yield f"({old}) * ({size})", "a factor left out"
     yield f"-({old})", "the sign"
     yield f"({old}).log()", "log left out"
     yield f"({old}).exp()", "exp left out"
