@@ -13,7 +13,7 @@ from course_utils.judging.judge import wrong_cases
 from tests.support import answers
 from tests.support.answers import Answer
 
-EVERY = 8  # wrong answer: shares are as steady over a sixth of them
+EVERY = 8  # wrong answer: shares are as steady over an eighth of them
 WEIGHTS = "def my_causal_weights(scores):\n    T = scores.shape[-1]\n"
 MASK = "    hidden = torch.ones(T, T).triu(1).bool()\n"
 LOOPS = """def my_attention(queries, keys, values):
@@ -29,6 +29,20 @@ NEXT_TILE = """def my_next_tile(largest, total, mixed, scores, values):
     shrink = torch.exp(largest - larger)
     shares = torch.exp(scores - larger[:, None])
     return larger, shrink * total + shares.sum(dim=-1), shrink[:, None] * mixed + shares @ values
+"""
+KEPT = """class MySelfAttention(nn.Module):
+    def __init__(self, d_in, d_k, d_out):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_k, bias=False)
+        self.W_key = nn.Linear(d_in, d_k, bias=False)
+        self.W_value = nn.Linear(d_in, d_out, bias=False)
+        self.values = None
+
+    def forward(self, x):
+        if self.values is None:
+            self.values = self.W_value(x)
+        scores = self.W_query(x) @ self.W_key(x).mT
+        return (scores / self.W_key.out_features**0.5).softmax(dim=-1) @ self.values
 """
 ENDLESS = """def my_attention(queries, keys, values):
     k, rows = 0, []
@@ -126,6 +140,7 @@ def test_of_several_changes_the_one_that_adds_least_is_told():
             "    return torch.cat([head[order] for head in weight.chunk(num_heads)])\n",
             "line 3, `list(range(size - 2, -1, -2))`",
         ),
+        ("2.4", KEPT, "line 11, `self.values = self.W_value(x)`"),
     ],
 )
 def test_where_no_change_helps_the_lines_are_told_that_may_be_wrong(id, code, words):
