@@ -128,15 +128,22 @@ class Flow:
         return [*self.operands(place), *self.layer(place)]
 
     def stopped(self, line):
-        """The steps that an answer took last, in the line in which it stopped."""
+        """The steps that an answer took last, in the line in which it stopped, and made nothing of any more."""
         last = itertools.takewhile(lambda place: self.node(place).lineno == line, reversed(range(len(self.steps))))
-        return list(last)[::-1]
+        last = list(last)[::-1]
+        used = {each for place in last for each in self.operands(place)}
+        return [place for place in last if place not in used]
 
     def origin(self, place):
         """The step that made a value: a name is no place."""
         while name_of(self.node(place)) and (made := self.operands(place)):
             place = made[0]
         return place
+
+    def picks(self):
+        """The expressions that take one part of a tensor, by its number."""
+        nodes = [self.program.nodes[number] for number, value, _ in self.steps if isinstance(value, torch.Tensor)]
+        return [node for node in nodes if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)]
 
     def layer(self, place):
         """The step that made the layer that a step calls, in a list; [] for other steps."""
@@ -236,6 +243,11 @@ def origins(flow, starts, holds):
     return found
 
 
+def is_float(value):
+    """Whether this is a decimal number of Python, or a list of such."""
+    return isinstance(value, float) or isinstance(value, list) and bool(value) and all(map(is_float, value))
+
+
 def cuts(flow):
     """The steps, first to last, behind which gradients are lost on the way to the result."""
     start = flow.result()
@@ -246,10 +258,6 @@ def cuts(flow):
             seen.add(place)
             waiting += flow.operands(place)
             _, value, reached = flow.steps[place]
-            if (
-                (isinstance(value, float) or is_decimal(value))
-                and not reached
-                and any(flow.steps[each][2] for each in flow.operands(place))
-            ):
-                found.append(place)
+            if (is_float(value) or is_decimal(value)) and not reached:
+                found += [place] * any(flow.steps[each][2] for each in flow.operands(place))
     return sorted(found)

@@ -99,6 +99,12 @@ class Program:
                     return each
         return None
 
+    def keepers(self):
+        """The statements by which a layer keeps something from one call to the next."""
+        methods = [each for each in self.nodes if isinstance(each, ast.FunctionDef) and each.name != "__init__"]
+        parts = (part for method in methods for part in ast.walk(method) if isinstance(part, ast.Assign))
+        return [part for part in parts if (name_of(part.targets[0]) or "").startswith("self.")]
+
     def tests(self, node):
         """The numbers of the tests of `if` and `while` around a node, the nearest first."""
         found = []

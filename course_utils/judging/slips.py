@@ -43,6 +43,9 @@ WITH_AXIS = {
     "softmax", "log_softmax", "sum", "mean", "max", "min", "amax", "amin", "argmax", "argmin", "cumsum", "cat", "stack",
     "unsqueeze", "squeeze", "all", "any", "norm", "chunk", "split", "select", "gather", "logsumexp", "flip", "Softmax",
 }  # fmt: skip
+USUAL_KEYWORDS = (
+    "keepdim=True", "dim=-1", "bias=False", "diagonal=1", "dim=0", "unbiased=False", "generator=generator",
+)  # fmt: skip
 REDUCING = {"sum", "mean", "amax", "amin", "norm", "logsumexp"}
 
 
@@ -94,6 +97,8 @@ def of_value(value, node, program, sizes):
             if new != value:
                 yield repr(new), f"{call} along the wrong axis" if axis else "a number that is off"
     elif isinstance(value, float):
+        if value < 0:
+            yield "-torch.inf", "a number that is off"
         for new in dict.fromkeys([1 - value, -value, 1 / value if value else 0.0, 0.5, 1.0, 2.0, 0.0]):
             if new != value:
                 yield repr(new), "a number that is off"
@@ -154,7 +159,7 @@ def of_call(node, program, sizes):
     def call(function=function, arguments=arguments, keywords=keywords):
         return f"{function}({', '.join([*arguments, *keywords])})"
 
-    for other in {other for group in ALIKE if name in group for other in group if other != name}:
+    for other in dict.fromkeys(other for group in ALIKE if name in group for other in group if other != name):
         yield call(f"{on}.{other}" if on else other), f"{name} instead of {other}"
     if on and not module:
         yield f"({on})", f"{name} too much"
@@ -180,15 +185,17 @@ def of_call(node, program, sizes):
                 yield f"{call(arguments=swapped)}.transpose({axes})", "view instead of transpose"
     for k in range(len(keywords)):
         yield call(keywords=[*keywords[:k], *keywords[k + 1 :]]), f"{keywords[k].partition('=')[0]} set"
-    for keyword in ("keepdim=True", "dim=-1", "bias=False", "diagonal=1", "dim=0", "unbiased=False"):
+    alike = [each for other in program.nodes if called(other) == name for each in map(ast.unparse, other.keywords)]
+    for keyword in dict.fromkeys([*USUAL_KEYWORDS, *alike]):
         if keyword.partition("=")[0] not in [each.partition("=")[0] for each in keywords]:
             yield call(keywords=[*keywords, keyword]), f"{keyword.partition('=')[0]} not set"
     for k, keyword in enumerate(node.keywords):
         if keyword.arg == "dropout_p":
             switched = f"dropout_p={ast.unparse(keyword.value)} if self.training else 0.0"
             yield call(keywords=[*keywords[:k], switched, *keywords[k + 1 :]]), "dropout in evaluation"
-    if name == "dropout" and not any(keyword.startswith("training") for keyword in keywords):
-        yield call(keywords=[*keywords, "training=self.training"]), "dropout in evaluation"
+    if name == "dropout":
+        others = [keyword for keyword in keywords if not keyword.startswith("training")]
+        yield call(keywords=[*others, "training=self.training"]), "dropout in evaluation"
     if name == "transpose":
         for axes in ("1, 2", "-2, -1", "0, 1", "2, 3", "-3, -2", "1, 3"):
             yield call(arguments=axes.split(", "), keywords=[]), "transpose of the wrong axes"
