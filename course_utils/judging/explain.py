@@ -152,8 +152,11 @@ def places_of(trouble, flow, known):
     else:
         starts = [each for each in [flow.result(trouble.part)] if each is not None]
     look = locate.turns if all(flow.is_known(each, known) for each in starts) else locate.departures
-    found = map(flow.origin, [*look(flow, starts, known), *starts])
-    return [place for place in found if not isinstance(flow.node(place), (ast.Constant, ast.Name))]
+    places, ends = (
+        [place for place in map(flow.origin, found) if not isinstance(flow.node(place), (ast.Constant, ast.Name))]
+        for found in (look(flow, starts, known), starts)
+    )
+    return places or ends
 
 
 def with_change(program, slip):
