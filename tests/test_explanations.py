@@ -85,6 +85,13 @@ def heard(id, code):
             "    age = t[-num_new:, None] - t\n    return (age < 0) | (age > window)\n",
             "Line 4: with `(age < 0) | (age >= window)`",
         ),
+        (
+            "6.3",
+            "def my_step(query, key, value, keys, values):\n    keys, values = torch.cat([keys, key], 2),"
+            " torch.cat([values, value], 2)\n"
+            "    return keys, values, F.scaled_dot_product_attention(query, keys, values)\n",
+            "Line 3: with `(F.scaled_dot_product_attention(query, keys, values), keys, values)`",
+        ),
         ("10.3", NEXT_TILE, "at [1] you have nan"),
         ("10.3", NEXT_TILE, "Line 3, `largest - larger`"),
     ],
@@ -125,6 +132,12 @@ def test_of_several_changes_the_one_that_adds_least_is_told():
             "    firsts = list(range(size - 2, -1, -2))\n    order = firsts + [i + 1 for i in firsts]\n"
             "    return torch.cat([head[order] for head in weight.chunk(num_heads)])\n",
             "line 3, `list(range(size - 2, -1, -2))`",
+        ),
+        (  # right solutions make this value, too, but for something else
+            "10.1",
+            "def my_joined(largest, total, mixed):\n    unit = largest[1]\n    factor = torch.exp(largest - unit)\n"
+            "    return largest.amax(0), (factor * total).sum(0), (factor[..., None] * mixed).sum(0)\n",
+            "line 2, `largest[1]`",
         ),
     ],
 )
