@@ -99,6 +99,13 @@ def heard(id, code):
             "    age = t[-num_new:, None] - t\n    return (age < 0) | (age > window)\n",
             "Line 4: with `(age < 0) | (age >= window)`",
         ),
+        (
+            "6.3",
+            "def my_step(query, key, value, keys, values):\n    keys, values = torch.cat([keys, key], 2),"
+            " torch.cat([values, value], 2)\n"
+            "    return keys, values, F.scaled_dot_product_attention(query, keys, values)\n",
+            "Line 3: with `(F.scaled_dot_product_attention(query, keys, values), keys, values)`",
+        ),
         ("10.3", NEXT_TILE, "at [1] you have nan"),
         ("10.3", NEXT_TILE, "Line 3, `largest - larger`"),
     ],
@@ -141,6 +148,12 @@ def test_of_several_changes_the_one_that_adds_least_is_told():
             "line 3, `list(range(size - 2, -1, -2))`",
         ),
         ("2.4", KEPT, "line 11, `self.values = self.W_value(x)`"),
+        (  # right solutions make this value, too, but for something else
+            "10.1",
+            "def my_joined(largest, total, mixed):\n    unit = largest[1]\n    factor = torch.exp(largest - unit)\n"
+            "    return largest.amax(0), (factor * total).sum(0), (factor[..., None] * mixed).sum(0)\n",
+            "line 2, `largest[1]`",
+        ),
     ],
 )
 def test_where_no_change_helps_the_lines_are_told_that_may_be_wrong(id, code, words):

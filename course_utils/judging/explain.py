@@ -152,11 +152,11 @@ def places_of(trouble, flow, known):
     else:
         starts = [each for each in [flow.result(trouble.part)] if each is not None]
     look = locate.turns if all(flow.is_known(each, known) for each in starts) else locate.departures
-    for found in (look(flow, starts, known), starts):
-        places = [flow.origin(each) for each in found]
-        if places := [place for place in places if not isinstance(flow.node(place), (ast.Constant, ast.Name))]:
-            break
-    return places
+    places, ends = (
+        [place for place in map(flow.origin, found) if not isinstance(flow.node(place), (ast.Constant, ast.Name))]
+        for found in (look(flow, starts, known), starts)
+    )
+    return places or ends
 
 
 def with_change(program, slip):
@@ -178,12 +178,9 @@ def with_place(flow, place, trouble, known):
     if trouble.gradients:
         return f"{where} is where gradients get lost: what it is made of still has them."
     turned = flow.is_known(place, known) and not known.has_as_it_is(value)
-    named = [] if turned else flow.used(place)  # what is known may not be what belongs there
-    doubtful = list(map(flow.node, flow.doubtful(flow.behind(place), known, named)))
+    doubtful = [*flow.used(node), *map(flow.node, flow.doubtful(flow.behind(place), known))]
     if flow.is_known(place, known):
-        doubtful += flow.picks()
-    if turned:  # what else makes the order
-        doubtful = [*flow.writing(place), *doubtful, *flow.program.loops(node)]
+        doubtful += flow.picks(node)
     others = beside(flow.program, doubtful, node.lineno)
     more = f"; look from there on, and at {' and '.join(others)}, whose value alone does not tell whether it is right."
     more = more if others else "."
@@ -259,9 +256,11 @@ def beside(program, nodes, line):
     """Pieces of a program's code, each with its line; a few, and none in the line itself."""
     found = {}
     for node in nodes:
-        if isinstance(node, (ast.Name, ast.Attribute)):  # no place: where it got its name is
-            node = program.naming(node)
-        if node and node.lineno != line:
+        if isinstance(node, (ast.Name, ast.Attribute)):  # no place: where it was made is, or where it got another name
+            node = program.parents[id(node)]
+            if not isinstance(node, ast.Assign):
+                continue
+        if node.lineno != line:
             found.setdefault(node.lineno, f"line {node.lineno}, `{shortened(ast.unparse(node))}`")
     return list(found.values())[:MOST_BESIDE]
 

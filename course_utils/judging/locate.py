@@ -95,33 +95,25 @@ class Flow:
         found = ([each] if tells(self.steps[each][1]) else self.telling(each) for each in places)
         return list(dict.fromkeys(itertools.chain.from_iterable(found)))
 
-    def doubtful(self, places, known, named=()):
+    def doubtful(self, places, known):
         """The steps behind these, whose values are known, at which something may be wrong that does not show.
 
         These are, nearest first, all that right answers do not make as it stands: parts, another order or shape, and
-        what tells nothing: slices, layers, zeros, masks, coins; sizes last. named: steps that belong to these anyway.
+        what tells nothing: slices, layers, zeros, masks, coins; sizes last.
         """
-        found, waiting = [], [*named, *places]
+        found, waiting = [], list(places)
         while waiting:
             place = self.origin(waiting.pop(0))
-            certain = known.has_whole(self.steps[place][1]) and not self.is_coin(place)
-            if place not in found and (place in named or not certain):
+            if place not in found and (self.is_coin(place) or not known.has_whole(self.steps[place][1])):
                 found.append(place)
                 waiting += [] if self.is_size(place) else self.behind(place)
         return sorted(found, key=lambda place: type(self.steps[place][1]) in (int, list) or self.is_size(place))
 
-    def used(self, place):
-        """The steps that made what the expression of a step uses."""
-        inside = (self.program.numbers.get(id(part)) for part in ast.walk(self.node(place)))
-        last = (self.last([number], place) for number in inside if number is not None)
-        return list(dict.fromkeys(self.origin(each) for each in last if each is not None))
-
-    def writing(self, place):
-        """The statements that write on the same table as a step."""
-        node = self.node(place)
-        name = changed_name(node) if isinstance(node, ast.stmt) else None
-        makers = [self.program.nodes[number] for number in self.makers.get(name, ())] if name else []
-        return [each for each in makers if isinstance(each, ast.stmt)]
+    def used(self, node):
+        """What made, above a piece of code, all that it uses or writes on: known values may not belong there."""
+        names = dict.fromkeys(map(name_of, ast.walk(node)))
+        made = (self.program.nodes[number] for name in names for number in self.makers.get(name, ()))
+        return [each for each in made if each.lineno < node.lineno]
 
     def behind(self, place):
         """The operands of a step, and what made the layer that it calls."""
@@ -140,10 +132,11 @@ class Flow:
             place = made[0]
         return place
 
-    def picks(self):
-        """The expressions that take one part of a tensor, by its number."""
-        nodes = [self.program.nodes[number] for number, value, _ in self.steps if isinstance(value, torch.Tensor)]
-        return [node for node in nodes if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)]
+    def picks(self, node):
+        """The assignments, above a piece of code, of one part of something, taken by its number."""
+        set_to = [each.value for each in self.program.nodes if isinstance(each, ast.Assign)]
+        parts = [each for each in set_to if isinstance(each, ast.Subscript) and isinstance(each.slice, ast.Constant)]
+        return [each for each in parts if each.lineno < node.lineno]
 
     def layer(self, place):
         """The step that made the layer that a step calls, in a list; [] for other steps."""

@@ -96,29 +96,12 @@ class Program:
         parts = (part for method in methods for part in ast.walk(method) if isinstance(part, ast.Assign))
         return [part for part in parts if (name_of(part.targets[0]) or "").startswith("self.")]
 
-    def naming(self, node):
-        """The assignment that gives the value of a name another one, or sets the name above; None for neither."""
-        for each in self.nodes:
-            if isinstance(each, ast.Assign):
-                names = filter(None, (name_of(part) for target in each.targets for part in ast.walk(target)))
-                if node is each.value or each.lineno < node.lineno and name_of(node) in names:
-                    return each
-        return None
-
     def tests(self, node):
         """The numbers of the tests of `if` and `while` around a node, the nearest first."""
         found = []
         while (node := self.parents.get(id(node))) is not None:
             if isinstance(node, (ast.If, ast.While)):
                 found.append(self.numbers[id(node.test)])
-        return found
-
-    def loops(self, node):
-        """What the `for` loops around a node go through, the nearest first."""
-        found = []
-        while (node := self.parents.get(id(node))) is not None:
-            if isinstance(node, ast.For):
-                found.append(node.iter)
         return found
 
     def made(self, tree, **more):
@@ -313,8 +296,6 @@ class Watch(ast.NodeTransformer):
         if isinstance(node, ast.Return) and isinstance(node.value, ast.Constant):
             node.value = record(self.numbers[id(node.value)], node.value)
             return node
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.GeneratorExp):
-            self.take_all(node)
         number, changed = self.numbers.get(id(node)), changed_name(node)
         if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
             if isinstance(node.func, ast.Attribute):
@@ -328,13 +309,6 @@ class Watch(ast.NodeTransformer):
             return [node, ast.copy_location(ast.Expr(record(number, ast.parse(changed, mode="eval").body)), node)]
         loads = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
         return record(number, node) if isinstance(node, MARKED) and loads and not is_super(node) else node
-
-    def take_all(self, node):
-        """Make the generator that an assignment unpacks a list, whose entries can be watched."""
-        if isinstance(node.targets[0], ast.Tuple):
-            entries = ast.copy_location(ast.ListComp(node.value.elt, node.value.generators), node)
-            self.numbers[id(entries)] = self.numbers[id(node.value)]
-            node.value = entries
 
 
 def as_list(node):

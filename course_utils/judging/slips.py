@@ -217,7 +217,7 @@ def of_index(node, program, sizes):
                 parts = [ast.unparse(each) for each in index.elts]
                 yield f"{whole}[{', '.join([*parts[:k], new, *parts[k + 1 :]])}]", "a slice that is off"
     else:
-        for new in (f"..., {ast.unparse(index)}", f":, {ast.unparse(index)}", f"{ast.unparse(index)}, :"):
+        for new in (f"..., {ast.unparse(index)}", f":, {ast.unparse(index)}"):
             yield f"{whole}[{new}]", "another axis is cut"
     if isinstance(index, ast.Slice):
         for new in slices(index):
@@ -363,7 +363,6 @@ def around_tensor(old, value, sizes):
     yield f"({old})[..., None]", "an axis left out"
     yield f"({old}).unsqueeze(0)", "an axis left out"
     yield f"({old}).unsqueeze(-2)", "an axis left out"
-    yield f"({old})[None]", "an axis left out"
     yield f"({old}).flatten(-2)", "not merged"
 
 
