@@ -178,7 +178,7 @@ def with_place(flow, place, trouble, known):
     if trouble.gradients:
         return f"{where} is where gradients get lost: what it is made of still has them."
     turned = flow.is_known(place, known) and not known.has_as_it_is(value)
-    doubtful = [*flow.used(node), *map(flow.node, flow.doubtful(flow.behind(place), known))]
+    doubtful = [*map(flow.node, flow.doubtful(flow.behind(place), known)), *flow.used(place)]
     if flow.is_known(place, known):
         doubtful += flow.picks(node)
     others = beside(flow.program, doubtful, node.lineno)

@@ -109,11 +109,13 @@ class Flow:
                 waiting += [] if self.is_size(place) else self.behind(place)
         return sorted(found, key=lambda place: type(self.steps[place][1]) in (int, list) or self.is_size(place))
 
-    def used(self, node):
-        """What made, above a piece of code, all that it uses or writes on: known values may not belong there."""
-        names = dict.fromkeys(map(name_of, ast.walk(node)))
-        made = (self.program.nodes[number] for name in names for number in self.makers.get(name, ()))
-        return [each for each in made if each.lineno < node.lineno]
+    def used(self, place):
+        """What made all that the code of a step uses, or writes on: known values may not belong there."""
+        names = dict.fromkeys(map(name_of, ast.walk(self.node(place))))
+        numbers = [number for name in names for number in self.makers.get(name, ())]
+        made = [self.last([number], place) for number in numbers]
+        constants = [self.program.nodes[number] for number in numbers if number not in self.places]
+        return [*(self.node(self.origin(each)) for each in made if each is not None), *constants]
 
     def behind(self, place):
         """The operands of a step, and what made the layer that it calls."""
