@@ -171,6 +171,8 @@ print(running)
 #
 # * the **share** of "a" among them;
 # * 1 divided by how many they are, which is as good as a **count**.
+#
+# All of them should count alike, up to a tenth of the weight.
 
 # %% name="exercise-3-1"
 def my_average():
@@ -202,8 +204,8 @@ check("3.1", my_average)
 # ### Exercise 3.2 · Causal weights for a batch
 # 2 points · ★★☆ · 10 minutes
 #
-# First the mask as a function, for any scores (already scaled). The check tries batches of several sizes, so take every
-# size from `scores`.
+# First the mask as a function, for any scores (already scaled), very large ones included. The check tries batches of
+# several sizes, so take every size from `scores`.
 
 # %% name="exercise-3-2"
 def my_causal_weights(scores):

@@ -13,7 +13,7 @@ from course_utils.judging.judge import wrong_cases
 from tests.support import answers
 from tests.support.answers import Answer
 
-EVERY = 6  # wrong answer: shares are as steady over a sixth of them
+EVERY = 8  # wrong answer: shares are as steady over an eighth of them
 WEIGHTS = "def my_causal_weights(scores):\n    T = scores.shape[-1]\n"
 MASK = "    hidden = torch.ones(T, T).triu(1).bool()\n"
 LOOPS = """def my_attention(queries, keys, values):
@@ -29,6 +29,20 @@ NEXT_TILE = """def my_next_tile(largest, total, mixed, scores, values):
     shrink = torch.exp(largest - larger)
     shares = torch.exp(scores - larger[:, None])
     return larger, shrink * total + shares.sum(dim=-1), shrink[:, None] * mixed + shares @ values
+"""
+KEPT = """class MySelfAttention(nn.Module):
+    def __init__(self, d_in, d_k, d_out):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_k, bias=False)
+        self.W_key = nn.Linear(d_in, d_k, bias=False)
+        self.W_value = nn.Linear(d_in, d_out, bias=False)
+        self.values = None
+
+    def forward(self, x):
+        if self.values is None:
+            self.values = self.W_value(x)
+        scores = self.W_query(x) @ self.W_key(x).mT
+        return (scores / self.W_key.out_features**0.5).softmax(dim=-1) @ self.values
 """
 ENDLESS = """def my_attention(queries, keys, values):
     k, rows = 0, []
@@ -85,6 +99,13 @@ def heard(id, code):
             "    age = t[-num_new:, None] - t\n    return (age < 0) | (age > window)\n",
             "Line 4: with `(age < 0) | (age >= window)`",
         ),
+        (
+            "6.3",
+            "def my_step(query, key, value, keys, values):\n    keys, values = torch.cat([keys, key], 2),"
+            " torch.cat([values, value], 2)\n"
+            "    return keys, values, F.scaled_dot_product_attention(query, keys, values)\n",
+            "Line 3: with `(F.scaled_dot_product_attention(query, keys, values), keys, values)`",
+        ),
         ("10.3", NEXT_TILE, "at [1] you have nan"),
         ("10.3", NEXT_TILE, "Line 3, `largest - larger`"),
     ],
@@ -125,6 +146,13 @@ def test_of_several_changes_the_one_that_adds_least_is_told():
             "    firsts = list(range(size - 2, -1, -2))\n    order = firsts + [i + 1 for i in firsts]\n"
             "    return torch.cat([head[order] for head in weight.chunk(num_heads)])\n",
             "line 3, `list(range(size - 2, -1, -2))`",
+        ),
+        ("2.4", KEPT, "line 11, `self.values = self.W_value(x)`"),
+        (  # right solutions make this value, too, but for something else
+            "10.1",
+            "def my_joined(largest, total, mixed):\n    unit = largest[1]\n    factor = torch.exp(largest - unit)\n"
+            "    return largest.amax(0), (factor * total).sum(0), (factor[..., None] * mixed).sum(0)\n",
+            "line 2, `largest[1]`",
         ),
     ],
 )

@@ -102,7 +102,7 @@ MERGE = Exercise(
 
 
 def calls_on_windows():
-    sizes = [(3, 7, 2), (5, 5, 3), (1, 6, 4), (2, 9, 1), (4, 6, 8), (3, 7, 4)]
+    sizes = [(3, 7, 2), (5, 5, 3), (1, 6, 4), (2, 14, 1), (4, 6, 8), (3, 7, 4)]
     return [FunctionCall(list(each)) for each in sizes]
 
 
@@ -149,11 +149,11 @@ def calls_on_tiles():
         next_tile(None, hiding(normal(5, 3, seed=35), (0, 1), (2, 2)), d=2, seed=36),
         next_tile(None, hiding(normal(4, 3, seed=38), (1, ALL), (3, ALL)), d=6, seed=39),  # nothing seen yet
         next_tile(
-            hiding(normal(5, 4, seed=41), (0, ALL), (1, ALL)),
-            hiding(normal(5, 2, seed=42), (1, ALL), (2, ALL)),
+            hiding(normal(5, 4, seed=41) - 4, (0, ALL), (1, ALL)),
+            hiding(normal(5, 2, seed=42) - 4, (1, ALL), (2, ALL)),
             d=3,
             seed=43,
-        ),
+        ),  # all scores below 0
         next_tile(normal(3, 2, seed=45) * 90, normal(3, 4, seed=46) * 90, d=2, seed=47),
     ]
 

@@ -75,7 +75,8 @@ def calls_on_scores():
         FunctionCall([non_contiguous(normal(1, 3, 3, seed=6))]),
         FunctionCall([normal(2, 1, 1, seed=7)]),
         FunctionCall([normal(2, 3, 3, seed=15).round()]),  # some scores are exactly 0
-        FunctionCall([normal(2, 4, 4, seed=14) - 200]),  # so low that no small number hides anything; -1e9 still does
+        # visible scores so low that no small number hides anything (-1e9 does), and hidden ones too large for softmax
+        FunctionCall([normal(2, 4, 4, seed=14) - 1000 * torch.ones(4, 4).tril()]),
     ]
 
 

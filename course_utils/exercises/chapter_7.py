@@ -96,7 +96,7 @@ def calls_on_probabilities():
         measured([torch.full((100,), 0.01)]),
         measured([torch.tensor([0.7, 0.0, 0.3])]),
         measured([torch.tensor([0.0, 1.0])]),
-        measured([torch.tensor([0.7, 0.1, 0.1, 0.1])]),  # of another one's size
+        measured([torch.tensor([0.7, 0.1, 0.1995, 0.0005])]),  # of another one's size; small, and not 0
     ]
 
 
@@ -129,7 +129,7 @@ def calls_on_scores_and_temperature():
         FunctionCall([normal(3, 4, seed=8) * 2, 2.0]),
         FunctionCall([normal(2, 6, seed=9), 0.8]),
         FunctionCall([torch.tensor([10.0, 12.0, 9.0]), 0.05]),  # exp of 12 / 0.05 is inf
-        FunctionCall([normal(100, seed=10), 0.01]),  # no probability of 100 is large: their powers are 0
+        FunctionCall([normal(100, seed=10) / 2, 0.01]),  # no probability of 100 is large: their powers are 0
         FunctionCall([normal(2, 3, 4, seed=11), 1.0]),
         FunctionCall(
             [normal(4, 3, seed=12) + torch.tensor([[0.0], [300.0], [-300.0], [600.0]]), 1.5]

@@ -14,7 +14,7 @@ FARTHER = (3, 10, 30)  # times: to see whether only the distances of the scores 
 LARGEST = 1e4  # no number of a puzzle needs to be larger
 
 TOO_CLOSE = "The order is right, but the scores lie too close together for softmax to choose."
-TOO_FAR = "The scores lie too far apart: softmax leaves nothing for the others."
+TOO_FAR = "The scores lie too far apart: softmax gives the largest too much."
 OTHER_WAY = "The other way round it would be right: what should score highest scores lowest."
 SWAPPED = "With query and key swapped it would be right: those who should ask are asked."
 
@@ -279,7 +279,8 @@ def instead(pairs):
         if all(fits_thing(reading, head, name) for reading, head in pairs):
             return f" What it hands on is {name}."
     factor = found @ wanted / max(wanted @ wanted, 1e-9)
-    close = np.abs(found - factor * wanted).max() <= MISPLACED * max(np.abs(factor * wanted).max(), 1e-9)
+    least = np.abs(wanted[wanted != 0]).min(initial=1)
+    close = (np.abs(found - factor * wanted) <= MISPLACED * np.abs(factor) * np.maximum(np.abs(wanted), least)).all()
     return f" What it hands on is {factor:.1f} times that." if close else ""
 
 

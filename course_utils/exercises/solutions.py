@@ -9,7 +9,7 @@ import tomllib
 from dataclasses import replace
 from pathlib import Path
 
-from course_utils.judging import known, locate, program
+from course_utils.judging import known, program
 
 MOST_ANSWERS = 12  # to one exercise, whose values are known
 PACKAGE = Path(__file__).parents[1]
@@ -77,10 +77,9 @@ def right_answers(id):
 @functools.cache
 def known_values(exercise, number):
     """known.Known: all that right answers make on their way through one call of an exercise."""
-    values, joins = [], []
+    values = []
     for code in right_answers(exercise.id)[:MOST_ANSWERS]:
         if parsed := program.parsed(code, exercise.name, imports(exercise.chapter), "<right answer>"):
-            flow = locate.Flow(parsed, program.watched(parsed, replace(exercise.calls[number], later=False)))
-            values += [value for _, value, _ in flow.steps]
-            joins += flow.joins()
-    return known.Known(values, joins)
+            steps = program.watched(parsed, replace(exercise.calls[number], later=False))
+            values += [value for _, value, _ in steps]
+    return known.Known(values)

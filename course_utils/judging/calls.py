@@ -129,7 +129,8 @@ def call_layer(answer, call, reply):
     reply["unplaced"], reply["extra"] = load(layer, call.weights)
     if reply["unplaced"]:
         return
-    layer.train(call.training)
+    if not call.training:  # or else it stays as new layers are: in training
+        layer.train(False)  # as a model around it would
     inputs = [made(arguments) for arguments in call.inputs]
 
     def called(arguments, seed):  # another one for each input: dropout left on in evaluation shows

@@ -65,15 +65,17 @@ def with_explanation(exercise, program, runner, data, result):
     call = exercise.calls[number]
     flow = locate.Flow(program, replies.steps(runner.watch(replace(call, later=trouble.gradients)), len(program.nodes)))
     places = places_of(trouble, flow, exercise.known(number))
-    asked = call if trouble.later else replace(call, later=False)
-    most = MOST_TRIED if isinstance(call, FunctionCall) else MOST_TRIED_LAYERS // (2 if trouble.later else 1)
-    tried = list(candidates(program, flow, places, trouble.line))[:most]
     as_it_is = Slip(0, ast.unparse(program.nodes[0]), "")
+    asked = call if trouble.later else replace(call, later=False)
+    if trouble.line and is_right(exercise, number, *runner.attempt([as_it_is], [asked]), False):  # it stops later
+        asked = call
+    most = MOST_TRIED if isinstance(call, FunctionCall) else MOST_TRIED_LAYERS // (2 if asked.later else 1)
+    tried = list(candidates(program, flow, places, trouble.line))[:most]
     attempts = zip([as_it_is, *tried], runner.attempt([as_it_is, *tried], [asked]))
     good = [slip for slip, found in attempts if is_right(exercise, number, found, asked.later)]
     if as_it_is in good:  # right once it is made anew, as with a name that was not defined: no change proves anything
         return result
-    good.sort(key=lambda slip: (trouble.changed and slip.kind != "changed in place", growth(program, slip)))
+    good.sort(key=lambda slip: (trouble.changed and slip.kind != "changed in place", *growth(program, slip)))
     for slip, found in zip(good[:MOST_RIGHT], runner.attempt(good[:MOST_RIGHT], exercise.calls)):
         if judge(exercise, found).status == RIGHT:
             return replace(result, message=f"{with_change(program, slip)} {result.message}", mistake=slip.kind)
@@ -91,8 +93,12 @@ def with_explanation(exercise, program, runner, data, result):
 
 
 def growth(program, slip):
-    """By how many characters, in fours, a change makes a program longer: what only makes up for a slip is long."""
-    return int((len(slip.new) - len(ast.unparse(program.nodes[slip.number]))) / 4)
+    """Whether a change goes through a definition, and by how many characters, in fours, it makes a program longer.
+
+    A place is better than none, and what only makes up for a slip is long.
+    """
+    node = program.nodes[slip.number]
+    return isinstance(node, (ast.FunctionDef, ast.ClassDef)), int((len(slip.new) - len(ast.unparse(node))) / 4)
 
 
 @dataclass(frozen=True)
@@ -146,8 +152,11 @@ def places_of(trouble, flow, known):
     else:
         starts = [each for each in [flow.result(trouble.part)] if each is not None]
     look = locate.turns if all(flow.is_known(each, known) for each in starts) else locate.departures
-    found = map(flow.origin, look(flow, starts, known))
-    return [place for place in found if not isinstance(flow.node(place), (ast.Constant, ast.Name))]
+    places, ends = (
+        [place for place in map(flow.origin, found) if not isinstance(flow.node(place), (ast.Constant, ast.Name))]
+        for found in (look(flow, starts, known), starts)
+    )
+    return places or ends
 
 
 def with_change(program, slip):
@@ -169,9 +178,9 @@ def with_place(flow, place, trouble, known):
     if trouble.gradients:
         return f"{where} is where gradients get lost: what it is made of still has them."
     turned = flow.is_known(place, known) and not known.has_as_it_is(value)
-    doubtful = list(map(flow.node, flow.doubtful(flow.behind(place), known)))
-    if turned:  # what else makes the order
-        doubtful = [*flow.writing(place), *doubtful, *flow.program.loops(node)]
+    doubtful = [*map(flow.node, flow.doubtful(flow.behind(place), known)), *flow.used(place)]
+    if flow.is_known(place, known):
+        doubtful += flow.picks(node)
     others = beside(flow.program, doubtful, node.lineno)
     more = f"; look from there on, and at {' and '.join(others)}, whose value alone does not tell whether it is right."
     more = more if others else "."
@@ -179,12 +188,14 @@ def with_place(flow, place, trouble, known):
     rest = f"from there to line {end.lineno}, `{shortened(ast.unparse(end))}`," if end else "after it"
     rest = f"{rest if end and end.lineno != node.lineno else 'after it'} a step is missing or wrong"
     if value is not None and says_nothing(value):
-        return f"{where} comes to this{looks(value)}: it is wrong, or {rest}{more}"
+        return (
+            f"{where} comes to this{looks(value)}, which does not tell whether the slip is there, before or after{more}"
+        )
     if not flow.is_known(place, known):
         made = f"{where} gives the first value that no solution known here makes{looks(value)}"
-        return made + (more if others else "; what it is made of, they make: the slip is there or after it.")
+        return made + (more if others else "; what it is made of, they make: look there, and after it.")
     if not turned:
-        made = f"{where} gives what solutions known here make on their way, and not in the end{looks(value)}"
+        made = f"{where} gives what solutions known here make on their way{looks(value)}"
         return f"{made}: {rest}, or it is not what is asked for{more}"
     return f"{where} has numbers that solutions known here make, but not in this order or shape{looks(value)}{more}"
 
@@ -224,8 +235,8 @@ def writes(statement):
 def with_stop(flow, line, places, known):
     """The sentence on what may have stopped an answer in this line, from lines before; "" for none."""
     behind = [each for place in places for each in flow.behind(place)]
-    places = [*places, *flow.doubtful([*flow.stopped(line), *behind], known)]
-    others = beside(flow.program, map(flow.node, places), line)
+    places = [*places, *flow.doubtful(flow.stopped(line), known), *flow.doubtful(behind, known)]
+    others = beside(flow.program, [*map(flow.node, places), *flow.program.keepers()], line)
     return f"What it works with may be wrong before: look at {' and '.join(others)}." if others else ""
 
 
@@ -327,12 +338,14 @@ def above(program, number):
 
 
 def sizes_of(program, values):
-    """Python for the sizes that a program has at hand."""
+    """Python for the sizes, and for what is left of the shares, that a program has at hand."""
     found = []
     for number, value in values.items():
         node = program.nodes[number]
         if type(value) is int and (name_of(node) or isinstance(node, ast.Subscript)):
             found.append(ast.unparse(node))
+        if type(value) is float and 0 < value < 1 and name_of(node):
+            found.append(f"1 - {ast.unparse(node)}")
         if getattr(value, "ndim", 0) and name_of(node):
             found += [f"{ast.unparse(node)}.shape[-1]", f"{ast.unparse(node)}.shape[-2]"][: value.ndim]
     return list(dict.fromkeys(found))[:8]

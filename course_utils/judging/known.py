@@ -11,32 +11,22 @@ BLANK = (0, 1, torch.inf, -torch.inf)
 
 
 class Known:
-    """The values that right answers make, up to order: tensors, rows of tensors, and single numbers.
+    """The values that right answers make, up to order: tensors, rows of tensors, and single numbers."""
 
-    joins: for each step of theirs that puts values together, these values.
-    """
-
-    def __init__(self, values, joins=()):
-        self.values = unique(tensors_in(values))
-        self.masks = {key(value.squeeze().bool()) for value in self.values.values() if is_mask(value)}
-        rows, owners, tables, wholes = {}, {}, {}, {}
-        for number, value in enumerate(self.values.values()):
+    def __init__(self, values):
+        found = unique(tensors_in(values))
+        self.masks = {key(value.squeeze().bool()) for value in found if is_mask(value)}
+        rows, tables, wholes = {}, {}, {}
+        for value in found:
             wholes.setdefault(plain_shape(value.shape), []).append(in_a_row(value))
             for shape, block in blocks(value.double().numpy()):
                 rows.setdefault(block.shape[1], []).append(np.sort(block, axis=1))
-                owners.setdefault(block.shape[1], []).append(np.full(len(block), number))
                 tables.setdefault(shape, []).append(block)
-        # (n, size), each in the order of size; (n,): which value each row is of
-        self.rows = {size: np.concatenate(found) for size, found in rows.items()}
-        self.owners = {size: np.concatenate(found) for size, found in owners.items()}
-        self.unique = {size: np.unique(found, axis=0) for size, found in self.rows.items()}
-        self.tables = {shape: np.concatenate(found) for shape, found in tables.items()}  # (n, size), as they are
-        self.wholes = {shape: np.stack(found) for shape, found in wholes.items()}
-        self.entries = np.unique(np.concatenate([[0.0], *(table.ravel() for table in self.unique.values())]))
-        numbers = {kind: number for number, kind in enumerate(self.values)}
-        self.joins = {
-            tuple(frozenset(numbers[kind] for kind in unique(tensors_in([value]))) for value in join) for join in joins
-        }
+        # (n, size), each in the order of size
+        self.rows = {size: np.unique(np.concatenate(each), axis=0) for size, each in rows.items()}
+        self.tables = {shape: np.concatenate(each) for shape, each in tables.items()}  # (n, size), as they are
+        self.wholes = {shape: np.stack(each) for shape, each in wholes.items()}
+        self.entries = np.unique(np.concatenate([[0.0], *(table.ravel() for table in self.rows.values())]))
 
     def has(self, value):
         """Whether right answers make this value. What is no number, tensor or list of them is no matter here."""
@@ -49,7 +39,7 @@ class Known:
         if is_mask(value):
             alike = value.ndim > 2 and bool((value == value[0]).all())  # one mask, written out for each of a batch
             return key(value.squeeze().bool()) in self.masks or alike and self.has(value[0])
-        row, rows = in_a_row(value), self.unique.get(value.numel())
+        row, rows = in_a_row(value), self.rows.get(value.numel())
         return rows is not None and bool(close(rows, np.sort(row)).any())
 
     def has_as_it_is(self, value):
@@ -67,23 +57,6 @@ class Known:
             return False
         rows, row = self.wholes.get(plain_shape(value.shape)), in_a_row(value)
         return rows is not None and bool(np.isclose(rows, row, RELATIVE, 0, equal_nan=True).all(axis=1).any())
-
-    def strangers(self, values):
-        """The places of the values, each of them known, that right answers never put together with the others."""
-        homes = [self.homes(value) for value in values]
-        used = [[any(home & part for part in join) for home in homes] for join in self.joins]
-        most = max(map(sum, used), default=0)
-        nearest = [hits for hits in used if sum(hits) == most]
-        return [k for k in range(len(values)) if not any(hits[k] for hits in nearest)]
-
-    def homes(self, value):
-        """The numbers of the right answers' values that this one is, or is a part of."""
-        found = set()
-        for tensor in tensors_in([value]):
-            if tensor.numel() in self.rows:
-                alike = close(self.rows[tensor.numel()], np.sort(in_a_row(tensor)))
-                found.update(self.owners[tensor.numel()][alike].tolist())
-        return found
 
     def is_entry(self, number):
         """Whether a number is one that right answers have, alone or in a table."""
@@ -157,8 +130,8 @@ def tensors_in(values):
 
 
 def unique(tensors):
-    """The tensors, each once: {what it has in common with its like: the tensor}."""
-    return {key(tensor): tensor for tensor in tensors}
+    """The tensors, each once."""
+    return {key(tensor): tensor for tensor in tensors}.values()
 
 
 def blocks(array):

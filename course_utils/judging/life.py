@@ -106,7 +106,10 @@ def gradients(call, reply, reference):
     if not any(isinstance(value, (torch.Tensor, list)) for value in reply.values):
         return None
     whole = learned == reference.gradients.keys()  # parameters may have other names; but then none is left out
-    for name in [*filter(str.isdigit, learned), *(name for name in reply.parameters if whole or name in learned)]:
+    for name in [
+        *sorted(filter(str.isdigit, learned)),
+        *(name for name in reply.parameters if whole or name in learned),
+    ]:
         if not matters(reply.gradients.get(name)):
             return CUT_OFF.format(f"input {int(name) + 1}" if name.isdigit() else f"`{name}`")
     return None

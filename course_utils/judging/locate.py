@@ -95,20 +95,13 @@ class Flow:
         found = ([each] if tells(self.steps[each][1]) else self.telling(each) for each in places)
         return list(dict.fromkeys(itertools.chain.from_iterable(found)))
 
-    def joins(self):
-        """For each step, the values that it puts together."""
-        behind = map(self.telling, range(len(self.steps)))
-        return [[self.steps[each][1] for each in places] for places in behind if places]
-
     def doubtful(self, places, known):
         """The steps behind these, whose values are known, at which something may be wrong that does not show.
 
-        These are values that right answers never put together, and, nearest first, all that they do not make as it
-        stands: parts, another order or shape, and what tells nothing: slices, layers, zeros, masks, coins; sizes last.
+        These are, nearest first, all that right answers do not make as it stands: parts, another order or shape, and
+        what tells nothing: slices, layers, zeros, masks, coins; sizes last.
         """
-        behind = self.that_tell(places)
-        odd = [behind[k] for k in known.strangers([self.steps[each][1] for each in behind])]
-        found, waiting = list(map(self.origin, odd)), list(places)
+        found, waiting = [], list(places)
         while waiting:
             place = self.origin(waiting.pop(0))
             if place not in found and (self.is_coin(place) or not known.has_whole(self.steps[place][1])):
@@ -116,27 +109,36 @@ class Flow:
                 waiting += [] if self.is_size(place) else self.behind(place)
         return sorted(found, key=lambda place: type(self.steps[place][1]) in (int, list) or self.is_size(place))
 
-    def writing(self, place):
-        """The statements that write on the same table as a step."""
-        node = self.node(place)
-        name = changed_name(node) if isinstance(node, ast.stmt) else None
-        makers = [self.program.nodes[number] for number in self.makers.get(name, ())] if name else []
-        return [each for each in makers if isinstance(each, ast.stmt)]
+    def used(self, place):
+        """What made all that the code of a step uses, or writes on: known values may not belong there."""
+        names = dict.fromkeys(map(name_of, ast.walk(self.node(place))))
+        numbers = [number for name in names for number in self.makers.get(name, ())]
+        made = [self.last([number], place) for number in numbers]
+        constants = [self.program.nodes[number] for number in numbers if number not in self.places]
+        return [*(self.node(self.origin(each)) for each in made if each is not None), *constants]
 
     def behind(self, place):
         """The operands of a step, and what made the layer that it calls."""
         return [*self.operands(place), *self.layer(place)]
 
     def stopped(self, line):
-        """The steps that an answer took last, in the line in which it stopped."""
+        """The steps that an answer took last, in the line in which it stopped, and made nothing of any more."""
         last = itertools.takewhile(lambda place: self.node(place).lineno == line, reversed(range(len(self.steps))))
-        return list(last)[::-1]
+        last = list(last)[::-1]
+        used = {each for place in last for each in self.operands(place)}
+        return [place for place in last if place not in used]
 
     def origin(self, place):
         """The step that made a value: a name is no place."""
         while name_of(self.node(place)) and (made := self.operands(place)):
             place = made[0]
         return place
+
+    def picks(self, node):
+        """The assignments, above a piece of code, of one part of something, taken by its number."""
+        set_to = [each.value for each in self.program.nodes if isinstance(each, ast.Assign)]
+        parts = [each for each in set_to if isinstance(each, ast.Subscript) and isinstance(each.slice, ast.Constant)]
+        return [each for each in parts if each.lineno < node.lineno]
 
     def layer(self, place):
         """The step that made the layer that a step calls, in a list; [] for other steps."""
@@ -236,6 +238,11 @@ def origins(flow, starts, holds):
     return found
 
 
+def is_float(value):
+    """Whether this is a decimal number of Python, or a list of such."""
+    return isinstance(value, float) or isinstance(value, list) and bool(value) and all(map(is_float, value))
+
+
 def cuts(flow):
     """The steps, first to last, behind which gradients are lost on the way to the result."""
     start = flow.result()
@@ -246,10 +253,6 @@ def cuts(flow):
             seen.add(place)
             waiting += flow.operands(place)
             _, value, reached = flow.steps[place]
-            if (
-                (isinstance(value, float) or is_decimal(value))
-                and not reached
-                and any(flow.steps[each][2] for each in flow.operands(place))
-            ):
-                found.append(place)
+            if (is_float(value) or is_decimal(value)) and not reached:
+                found += [place] * any(flow.steps[each][2] for each in flow.operands(place))
     return sorted(found)

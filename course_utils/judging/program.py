@@ -90,20 +90,18 @@ class Program:
         new = ast.parse(slip.new, mode="eval").body
         return ast.unparse(self.nodes[number]), ast.unparse(Exchange(victim, new).visit(piece))
 
+    def keepers(self):
+        """The statements by which a layer keeps something from one call to the next."""
+        methods = [each for each in self.nodes if isinstance(each, ast.FunctionDef) and each.name != "__init__"]
+        parts = (part for method in methods for part in ast.walk(method) if isinstance(part, ast.Assign))
+        return [part for part in parts if (name_of(part.targets[0]) or "").startswith("self.")]
+
     def tests(self, node):
         """The numbers of the tests of `if` and `while` around a node, the nearest first."""
         found = []
         while (node := self.parents.get(id(node))) is not None:
             if isinstance(node, (ast.If, ast.While)):
                 found.append(self.numbers[id(node.test)])
-        return found
-
-    def loops(self, node):
-        """What the `for` loops around a node go through, the nearest first."""
-        found = []
-        while (node := self.parents.get(id(node))) is not None:
-            if isinstance(node, ast.For):
-                found.append(node.iter)
         return found
 
     def made(self, tree, **more):

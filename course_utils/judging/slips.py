@@ -8,6 +8,7 @@ import itertools
 
 import torch
 
+from course_utils.judging.known import is_mask
 from course_utils.judging.program import Slip, name_of
 
 ALIKE = [  # functions and methods that are taken for each other
@@ -42,6 +43,9 @@ WITH_AXIS = {
     "softmax", "log_softmax", "sum", "mean", "max", "min", "amax", "amin", "argmax", "argmin", "cumsum", "cat", "stack",
     "unsqueeze", "squeeze", "all", "any", "norm", "chunk", "split", "select", "gather", "logsumexp", "flip", "Softmax",
 }  # fmt: skip
+USUAL_KEYWORDS = (
+    "keepdim=True", "dim=-1", "bias=False", "diagonal=1", "dim=0", "unbiased=False", "generator=generator",
+)  # fmt: skip
 REDUCING = {"sum", "mean", "amax", "amin", "norm", "logsumexp"}
 
 
@@ -93,6 +97,8 @@ def of_value(value, node, program, sizes):
             if new != value:
                 yield repr(new), f"{call} along the wrong axis" if axis else "a number that is off"
     elif isinstance(value, float):
+        if value < 0:
+            yield "-torch.inf", "a number that is off"
         for new in dict.fromkeys([1 - value, -value, 1 / value if value else 0.0, 0.5, 1.0, 2.0, 0.0]):
             if new != value:
                 yield repr(new), "a number that is off"
@@ -100,10 +106,10 @@ def of_value(value, node, program, sizes):
 
 def of_operation(node, program, sizes):
     left, right = ast.unparse(node.left), ast.unparse(node.right)
-    for swap in SWAPS.get(type(node.op), []):
-        yield ast.unparse(ast.BinOp(node.left, swap(), node.right)), "another operation"
     yield f"({left})", "something too much"
     yield f"({right})", "something too much"
+    for swap in SWAPS.get(type(node.op), []):
+        yield ast.unparse(ast.BinOp(node.left, swap(), node.right)), "another operation"
     yield ast.unparse(ast.BinOp(node.right, node.op, node.left)), "the two sides swapped"
     if isinstance(node.op, ast.MatMult):
         for one, other in ((left, right), (right, left)):
@@ -153,7 +159,7 @@ def of_call(node, program, sizes):
     def call(function=function, arguments=arguments, keywords=keywords):
         return f"{function}({', '.join([*arguments, *keywords])})"
 
-    for other in {other for group in ALIKE if name in group for other in group if other != name}:
+    for other in dict.fromkeys(other for group in ALIKE if name in group for other in group if other != name):
         yield call(f"{on}.{other}" if on else other), f"{name} instead of {other}"
     if on and not module:
         yield f"({on})", f"{name} too much"
@@ -179,15 +185,17 @@ def of_call(node, program, sizes):
                 yield f"{call(arguments=swapped)}.transpose({axes})", "view instead of transpose"
     for k in range(len(keywords)):
         yield call(keywords=[*keywords[:k], *keywords[k + 1 :]]), f"{keywords[k].partition('=')[0]} set"
-    for keyword in ("keepdim=True", "dim=-1", "bias=False", "diagonal=1", "dim=0", "unbiased=False"):
+    alike = [each for other in program.nodes if called(other) == name for each in map(ast.unparse, other.keywords)]
+    for keyword in dict.fromkeys([*USUAL_KEYWORDS, *alike]):
         if keyword.partition("=")[0] not in [each.partition("=")[0] for each in keywords]:
             yield call(keywords=[*keywords, keyword]), f"{keyword.partition('=')[0]} not set"
     for k, keyword in enumerate(node.keywords):
         if keyword.arg == "dropout_p":
             switched = f"dropout_p={ast.unparse(keyword.value)} if self.training else 0.0"
             yield call(keywords=[*keywords[:k], switched, *keywords[k + 1 :]]), "dropout in evaluation"
-    if name == "dropout" and not any(keyword.startswith("training") for keyword in keywords):
-        yield call(keywords=[*keywords, "training=self.training"]), "dropout in evaluation"
+    if name == "dropout":
+        others = [keyword for keyword in keywords if not keyword.startswith("training")]
+        yield call(keywords=[*others, "training=self.training"]), "dropout in evaluation"
     if name == "transpose":
         for axes in ("1, 2", "-2, -1", "0, 1", "2, 3", "-3, -2", "1, 3"):
             yield call(arguments=axes.split(", "), keywords=[]), "transpose of the wrong axes"
@@ -209,7 +217,7 @@ def of_index(node, program, sizes):
                 parts = [ast.unparse(each) for each in index.elts]
                 yield f"{whole}[{', '.join([*parts[:k], new, *parts[k + 1 :]])}]", "a slice that is off"
     else:
-        for new in (f"..., {ast.unparse(index)}", f":, {ast.unparse(index)}", f"{ast.unparse(index)}, :"):
+        for new in (f"..., {ast.unparse(index)}", f":, {ast.unparse(index)}"):
             yield f"{whole}[{new}]", "another axis is cut"
     if isinstance(index, ast.Slice):
         for new in slices(index):
@@ -229,13 +237,10 @@ def slices(index):
 
 def of_several(node, program, sizes):
     """Slips in values that stand side by side."""
-    parts = [ast.unparse(each) for each in node.elts]
-    if isinstance(program.parents.get(id(node)), ast.Subscript):
+    if len(node.elts) > 4 or isinstance(program.parents.get(id(node)), ast.Subscript):
         return
-    for one, other in itertools.combinations(range(min(len(parts), 4)), 2):
-        swapped = list(parts)
-        swapped[one], swapped[other] = parts[other], parts[one]
-        yield f"({', '.join(swapped)})", "in each other's place"
+    for order in list(itertools.permutations(node.elts))[1:]:
+        yield ast.unparse(type(node)(list(order), ast.Load())), "in each other's place"
 
 
 def of_attribute(node, program, sizes):
@@ -264,6 +269,7 @@ FINDERS = {
     ast.Call: of_call,
     ast.Subscript: of_index,
     ast.Tuple: of_several,
+    ast.List: of_several,
     ast.Attribute: of_attribute,
 }
 
@@ -320,10 +326,13 @@ def around_tensor(old, value, sizes):
     """(Python, kind) for what may be missing around a tensor."""
     if value.ndim > 1:
         yield f"({old}).transpose(-2, -1)", "not transposed"
+        yield f"({old}).squeeze(-2)", "an axis too many"
         yield f"({old}).contiguous()", "contiguous left out"
     if value.ndim > 2:
         yield f"({old}).transpose(1, 2)", "not transposed"
         yield f"({old}).transpose(0, 1)", "not transposed"
+    if is_mask(value):
+        yield f"({old}).bool()", "numbers instead of True and False"
     if not value.is_floating_point():
         yield f"({old}).float()", "whole numbers"
         yield f"({old}) + 1", "off by one"
@@ -345,7 +354,7 @@ def around_tensor(old, value, sizes):
         yield f"({old}) / ({size}) ** 0.5", "no scale"
         yield f"({old}) * ({size}) ** 0.5", "a scale too much"
         yield f"({old}) / ({size})", "not divided"
-        yield f"({old}) * ({size})", "divided too much"
+        yield f"({old}) * ({size})", "a factor left out"
     yield f"-({old})", "the sign"
     yield f"({old}).log()", "log left out"
     yield f"({old}).exp()", "exp left out"
@@ -354,7 +363,6 @@ def around_tensor(old, value, sizes):
     yield f"({old})[..., None]", "an axis left out"
     yield f"({old}).unsqueeze(0)", "an axis left out"
     yield f"({old}).unsqueeze(-2)", "an axis left out"
-    yield f"({old})[None]", "an axis left out"
     yield f"({old}).flatten(-2)", "not merged"
 
 
