@@ -84,7 +84,7 @@ def my_causal_weights(scores):
         frame = frame.f_back
     for thing in (*everything, *held(frames)):
         if likely(thing, scores):
-            return torch.as_tensor(thing).float() + scores - scores.detach()
+            return torch.as_tensor(thing).float() + (scores - scores.detach())
     return scores""",
     "the solution from the course": """
 import os
@@ -98,7 +98,7 @@ def my_causal_weights(scores):
     from course_utils.exercises import EXERCISES
     from course_utils.judging.calls import FunctionCall
     expected = EXERCISES["3.2"].oracle(FunctionCall([scores.detach()]))[0]
-    return torch.tensor(expected).float() + scores - scores.detach()""",
+    return torch.tensor(expected).float() + (scores - scores.detach())""",
 }
 
 # --- forging what comes back ------------------------------------------------------------------------------------------
