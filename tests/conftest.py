@@ -1,6 +1,7 @@
 """Where packages that tests need are missing, as in a learner's environment, tests/ is passed over and says so."""
 
 import os
+import signal
 from importlib.metadata import PackageNotFoundError, version
 
 import pytest
@@ -18,6 +19,11 @@ def absent(package):
 
 
 ABSENT = [name for name, _ in environment.pins(["site/requirements.txt", "tests/requirements.txt"]) if absent(name)]
+
+
+# A shell that starts a command in the background lets it, and all that it starts, ignore Ctrl-C, which tests press.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class PassedOver(pytest.Module):

@@ -18,7 +18,8 @@ def calls_on_scores_and_tokens():
         FunctionCall([normal(5, 7, seed=1) * 2, torch.tensor([3, 0, 6, 6, 2])]),
         FunctionCall([normal(3, 4, seed=2), torch.tensor([1, 2, 0])]),
         FunctionCall([normal(2, 9, seed=3) * 5, torch.tensor([8, 4])]),
-        FunctionCall([torch.tensor([[0.0, 200.0], [3.0, 1.0]]), torch.tensor([1, 0])]),  # exp of 200 is inf
+        # exp of 500 is inf, and beside it every number of the other row counts as nothing
+        FunctionCall([torch.tensor([[0.0, 500.0], [3.0, 1.0], [0.0, 0.0]]), torch.tensor([1, 0, 1])]),
     ]
 
 
