@@ -13,7 +13,7 @@ import nbformat
 import pytest
 
 from course_utils.repository import ROOT
-from tests.support import bare_clone, browser, stored
+from tests.support import bare_clone, browser, examples, stored
 from tests.support.comparing import same_text
 from tests.support.page import CHOSEN, LIVE, by_keyboard, by_mouse, controls
 
@@ -98,20 +98,11 @@ def test_a_notebook_that_is_not_trusted_shows_stills_with_their_words(clone, lab
     assert shown.locator(LIVE).count() == 0 and shown.get_by_text("trust the notebook").is_visible()
 
 
-TRY = """\
-import sys
-
-import torch
-
-sys.path.insert(0, "..")
-from course_utils import live
-from course_utils.attention import CausalAttention
-live.try_layer(lambda length, dropout: CausalAttention(3, 2, length, dropout), torch.rand(4, 3), list("abcd"))
-"""
-
-
 def test_a_layer_of_ones_own_answers_and_stays_readable_without_a_kernel(clone, lab):
-    cells = [nbformat.v4.new_markdown_cell("# Chapter of tests"), nbformat.v4.new_code_cell(TRY)]
+    cells = [
+        nbformat.v4.new_markdown_cell("# Chapter of tests"),
+        nbformat.v4.new_code_cell(examples.OWN_LAYER.format(course="..")),
+    ]
     notebook = nbformat.v4.new_notebook(cells=cells)
     notebook.metadata.kernelspec = {"display_name": "Python 3", "language": "python", "name": "python3"}
     saved = clone / "work" / "try.ipynb"

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 
 from course_utils.repository import ROOT
-from tests.support import browser, colab_versions, environments, page, server, stored
+from tests.support import browser, colab_versions, environments, examples, page, server, stored
 from tests.support.page import LIVE, by_keyboard, by_mouse, controls
 
 pytestmark = [browser.needs_chromium, pytest.mark.every_setting("other Jupyters")]
@@ -21,16 +21,6 @@ JUPYTERS = {"notebook-6": OLD, "notebook-7": ["notebook==7.4.7", "ipywidgets==8.
 KERNELS = {"notebook-6": colab_versions.python, "notebook-7": lambda: sys.executable}  # with torch and such ipywidgets
 PATH = next(path for path in stored.PATHS if path.stem == "03_hiding_the_future")
 SECONDS = 60
-TRY = f"""\
-import sys
-
-import torch
-
-sys.path.insert(0, {str(ROOT)!r})
-from course_utils import live
-from course_utils.attention import CausalAttention
-live.try_layer(lambda length, dropout: CausalAttention(3, 2, length, dropout), torch.rand(4, 3), list("abcd"))
-"""
 
 
 @contextlib.contextmanager
@@ -91,7 +81,7 @@ def test_a_layer_of_ones_own_answers_and_stays_readable_without_a_kernel(name, t
     kernel.parent.mkdir(parents=True)
     command = [str(KERNELS[name]()), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     kernel.write_text(json.dumps({"argv": command, "display_name": "Course", "language": "python"}))
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(TRY)])
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(examples.OWN_LAYER.format(course=str(ROOT)))])
     notebook.metadata.kernelspec = {"display_name": "Course", "language": "python", "name": "course"}
     with opened(name, tmp_path, notebook) as (shown, address):
         board = shown.get_by_role("application", name="dependency matrix")

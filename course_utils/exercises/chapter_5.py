@@ -5,7 +5,7 @@ import random
 import numpy as np
 import torch
 
-from course_utils.exercises import oracle, properties, puzzles
+from course_utils.exercises import chapter_3, oracle, properties, puzzles
 from course_utils.exercises.exercise import Exercise, FillIn, Question
 from course_utils.exercises.inputs import non_contiguous, normal
 from course_utils.judging.calls import FunctionCall, LayerCall
@@ -45,8 +45,7 @@ def placed(words):
 
 def head_that_looks_back(value, reading):
     matrices = puzzles.three_matrices(value, len(LETTERS) + POSITIONS, len(LETTERS))
-    x = placed(reading.words)
-    return puzzles.head_of(x, *matrices, visible=np.tril(np.ones((len(x), len(x)))) > 0)
+    return puzzles.head_of(placed(reading.words), *matrices, chapter_3.so_far(reading.words))
 
 
 LOOK_BACK = Exercise(

@@ -100,7 +100,7 @@ def main(python, rounds=3, many=2000):
             print(f"round {number}: {times} s a submission", flush=True)
         print(f"median: {statistics.median(against):.0f} times nbgrader's rate with one worker")
         print(f"median: {statistics.median(against_unlike):.0f} times where no two answers are the same")
-    print(f"median: two workers {statistics.median(scaling):.2f} times one")
+        print(f"median: two workers {statistics.median(scaling):.2f} times one")
 
 
 if __name__ == "__main__":

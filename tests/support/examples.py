@@ -10,6 +10,18 @@ from course_utils import live
 from course_utils.attention import SelfAttention_v2, rotary_frequencies, rotate
 from course_utils.randomness import keep_mask_a
 
+# A cell that puts a layer under controls, as chapters 3 to 5 do. {course}: where the course is.
+OWN_LAYER = """\
+import sys
+
+import torch
+
+sys.path.insert(0, {course!r})
+from course_utils import live
+from course_utils.attention import CausalAttention
+live.try_layer(lambda length, dropout: CausalAttention(3, 2, length, dropout), torch.rand(4, 3), list("abcd"))
+"""
+
 TOKENS = ["the", "cat", "the", "dog"]
 FIGURES = [name for name in live.__all__ if name.startswith("show_")]  # those that need no kernel
 
