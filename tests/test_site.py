@@ -31,18 +31,31 @@ def pages(*once):
 PAGES = pages("index", "03_hiding_the_future")
 LARGEST = 2_000_000  # bytes of a chapter, beside what all pages share
 WIDTHS = [360, 820, 1440]
-# Most of a page is code, and takes axe longest. It looks the same at any width, and of pieces that look alike the first
-# is enough: what a word of code looks like depends on what it is and on where the code stands.
-MARK_CODE_LIKE_OTHER = """() => {
-  const seen = new Set();
-  for (const code of document.querySelectorAll("pre")) {
-    const place = code.parentElement.closest("[class]").className + code.closest("details")?.className;
-    const looks = [code, ...code.querySelectorAll("span")].map(word => `${place} ${word.className}`);
-    code.toggleAttribute("data-like-other", looks.every(look => seen.has(look)));
-    looks.forEach(look => seen.add(look));
+# What is left of a page is enough for axe's rules of colours, which take it longest: one text of each look, and what it
+# stands in. A look is all that contrast depends on: colours, pictures behind, size and weight, here and further out.
+KEEP_ONE_OF_EACH_LOOK = """() => {
+  const looks = new Map(), seen = new Set();
+  const ofItself = element => {
+    const style = getComputedStyle(element);
+    return [style.color, style.backgroundColor, style.backgroundImage, style.opacity, style.fontSize, style.fontWeight,
+      style.textDecorationLine].join();
+  };
+  const look = element => {
+    if (!looks.has(element)) looks.set(element,
+      element === document.body ? ofItself(element) : look(element.parentElement) + "/" + ofItself(element));
+    return looks.get(element);
+  };
+  const hasText = element => element.matches("input, select")
+    || [...element.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim());
+  for (const element of document.body.querySelectorAll("*")) {
+    if (!hasText(element) || !element.checkVisibility() || seen.has(look(element))) continue;
+    seen.add(look(element));
+    for (let one = element; one; one = one.parentElement) one.dataset.kept = "";
   }
 }"""
-OF_COLOURS = ["color-contrast", "link-in-text-block"]  # axe's rules that a dark page can break though a light one holds
+DROP_ALL_OTHERS = "() => document.body.querySelectorAll(':not([data-kept])').forEach(other => other.remove())"
+OF_COLOURS = ["color-contrast", "link-in-text-block"]
+THEMES = ["light", "dark"]
 
 
 class Parts(HTMLParser):
@@ -171,20 +184,32 @@ def test_every_word_and_symbol_of_the_glossary_is_linked_from_a_chapter_and_back
 @browser.needs_chromium
 @pytest.mark.parametrize("name", pages("index"))  # a chapter takes a while
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(name, shown):
+    opened = shown(name)
     for width in WIDTHS:
-        opened = shown(name, width)
+        opened.set_viewport_size({"width": width, "height": 900})
+        opened.wait_for_timeout(500)  # 300 ms after the last change of width, keys reach what now scrolls
         assert opened.evaluate("document.documentElement.scrollWidth") <= width
-        opened.evaluate(MARK_CODE_LIKE_OTHER)
-        left_out = {"exclude": ["[data-like-other]" if width == min(WIDTHS) else "pre"]}
-        for theme, rules in [("light", axe_options()), ("dark", axe_options(runOnly=OF_COLOURS))]:
-            opened.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
-            found = Axe().run(opened, left_out, rules).response["violations"]
-            assert not found, (width, theme, [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found])
+        assert not violations(opened, rules={rule: {"enabled": False} for rule in OF_COLOURS}), width
+        for theme in THEMES:
+            put_on(opened, theme)
+            opened.evaluate(KEEP_ONE_OF_EACH_LOOK)
+    opened.evaluate(DROP_ALL_OTHERS)
+    for width in WIDTHS:
+        opened.set_viewport_size({"width": width, "height": 900})
+        for theme in THEMES:
+            put_on(opened, theme)
+            assert not violations(opened, runOnly=OF_COLOURS), (width, theme)
 
 
-def axe_options(**more):
-    """What axe is asked for: what is wrong, in few words, and no more."""
-    return {"resultTypes": ["violations"], "preload": False} | more
+def put_on(opened, theme):
+    """Show a page light or dark."""
+    opened.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+
+
+def violations(opened, **asked):
+    """{rule of axe's: the pieces of a page that break it}, of the rules asked for."""
+    found = Axe().run(opened, options={"resultTypes": ["violations"], "preload": False} | asked).response["violations"]
+    return {rule["id"]: [node["html"] for node in rule["nodes"]] for rule in found}
 
 
 @browser.needs_chromium

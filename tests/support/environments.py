@@ -1,10 +1,11 @@
-"""Environments of their own for tests that need other packages than the course: made once, kept in .environments/."""
+"""Environments with other packages than those of the tests, on top of these: made once, kept in .environments/."""
 
 import hashlib
 import os
 import subprocess
 import sys
 import venv
+from pathlib import Path
 
 import pytest
 
@@ -15,20 +16,30 @@ FOLDER = ROOT / ".environments"  # git ignores it
 
 
 def python_with(name, *requirements):
-    """The Python of an environment with these requirements. Without a network the test is skipped; in CI it fails."""
+    """The Python of an environment with these requirements, and with the packages of the tests where they agree.
+
+    Without a network the test is skipped; in CI it fails.
+    """
     digest = hashlib.sha256("\n".join([sys.version, *requirements]).encode()).hexdigest()[:8]
     folder = FOLDER / f"{name}-{digest}"
     python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     FOLDER.mkdir(exist_ok=True)
     with locked(f"{folder}.lock"):
         if not (folder / "complete").exists():
-            venv.create(folder, with_pip=True, clear=True)
-            quick = ["-q", "--disable-pip-version-check", "--no-compile"]
+            venv.create(folder, clear=True)
+            for place in packages_in(folder):
+                (place / "packages_of_the_tests.pth").write_text("\n".join(map(str, packages_in(sys.prefix))))
+            pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
             installed = subprocess.run(
-                [python, "-m", "pip", "install", *quick, *requirements], capture_output=True, text=True
+                [*pip, "install", "-q", "--no-compile", *requirements], capture_output=True, text=True
             )
             if installed.returncode:
                 reason = f"{name} cannot be installed: {installed.stderr.strip().splitlines()[-1]}"
                 pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
             (folder / "complete").touch()
     return python
+
+
+def packages_in(environment):
+    """The folders of an environment's packages."""
+    return [*Path(environment).glob("lib/python3*/site-packages"), *Path(environment).glob("Lib/site-packages")]
