@@ -27,10 +27,8 @@ ALIKE = [  # functions and methods that are taken for each other
     ("rand", "randn"),
     ("repeat", "repeat_interleave"),
     ("std", "var"),
-    ("outer", "dot"),
     ("eye", "ones"),
     ("view", "reshape"),
-    ("cumsum", "cumprod"),
 ]
 SWAPS = {
     ast.Add: [ast.Sub, ast.Mult], ast.Sub: [ast.Add], ast.Mult: [ast.Div, ast.Add], ast.Div: [ast.Mult, ast.FloorDiv],
@@ -122,9 +120,10 @@ def of_operation(node, program, sizes):
     if isinstance(node.left, ast.BinOp):  # a ** 1 / 2
         inner = ast.BinOp(node.left.right, node.op, node.right)
         yield ast.unparse(ast.BinOp(node.left.left, node.left.op, inner)), "parentheses"
-    if isinstance(node.right, ast.BinOp):
-        inner = ast.BinOp(node.left, node.op, node.right.left)
-        yield ast.unparse(ast.BinOp(inner, node.right.op, node.right.right)), "parentheses"
+        if isinstance(node.left.right, ast.BinOp):  # b / a ** 1 / 2
+            power = node.left.right
+            inner = ast.BinOp(power.left, power.op, ast.BinOp(power.right, node.op, node.right))
+            yield ast.unparse(ast.BinOp(node.left.left, node.left.op, inner)), "parentheses"
 
 
 def of_comparison(node, program, sizes):
