@@ -166,6 +166,14 @@ def test_answers_in_other_dtypes_and_orders_of_memory_are_accepted():
     assert check("3.2", lambda scores: right(scores).mT.contiguous().mT).status == "right"
 
 
+def test_a_layer_gives_back_the_dtype_that_came_in():
+    class MyDropout(torch.nn.Dropout):
+        def forward(self, x):
+            return super().forward(x).double()
+
+    assert "torch.float64; what came in was torch.float32" in check("4.3", MyDropout).message
+
+
 def test_a_check_leaves_no_trace_in_the_learners_session(capsys):
     def meddling(scores):
         torch.manual_seed(1), random.seed(1), np.random.seed(1)

@@ -148,6 +148,19 @@ def test_of_several_changes_the_one_that_adds_least_is_told():
             "line 3, `list(range(size - 2, -1, -2))`",
         ),
         ("2.4", KEPT, "line 11, `self.values = self.W_value(x)`"),
+        (  # every line is doubtful: one of them makes all right once it has a value of right solutions
+            "8.1",
+            "def my_sentence_vectors(context, is_padding):\n    mask = is_padding[:, :, None].float()\n"
+            "    summed = (context * mask).sum(1)\n    return summed / mask.sum(1).clamp(min=1e-9)\n",
+            "Line 2: with a value that solutions known here make in the place of `is_padding`",
+        ),
+        (  # what a loop fills belongs to the loop
+            "6.4",
+            "def my_shared(keys, num_heads):\n    out = []\n    for g in range(keys.shape[1]):\n"
+            "        for _ in range(num_heads):\n            out.append(keys[:, g:g + 1])\n"
+            "    return torch.cat(out, dim=1)\n",
+            "line 4, `range(num_heads)`",
+        ),
         (  # right solutions make this value, too, but for something else
             "10.1",
             "def my_joined(largest, total, mixed):\n    unit = largest[1]\n    factor = torch.exp(largest - unit)\n"

@@ -16,7 +16,7 @@ LARGEST = 1e4  # no number of a puzzle needs to be larger
 TOO_CLOSE = "The order is right, but the scores lie too close together for softmax to choose."
 TOO_FAR = "The scores lie too far apart: softmax gives the largest too much."
 OTHER_WAY = "The other way round it would be right: what should score highest scores lowest."
-SWAPPED = "With query and key swapped it would be right: those who should ask are asked."
+SWAPPED = "With query and key swapped it would be right."
 
 
 @dataclass(frozen=True)

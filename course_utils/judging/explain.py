@@ -11,12 +11,13 @@ import torch
 from course_utils.judging import comparing, life, locate, replies, slips
 from course_utils.judging.calls import FunctionCall
 from course_utils.judging.judge import changed_arguments, judge, later_trouble, wrong_cases
-from course_utils.judging.known import says_nothing
+from course_utils.judging.known import Known, says_nothing
 from course_utils.judging.program import Slip, name_of, program_of, watched
 from course_utils.judging.result import NOT_YET, RIGHT
 
 MOST_TRIED, MOST_TRIED_LAYERS = 800, 300  # changes; a layer takes longer, and its later life again
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
+MOST_MENDED, LARGEST_MENDED = 200, 400  # values tried in the place of others, and their numbers
 MOST_BESIDE = 3  # places named besides the first
 LONGEST = 140  # characters of a piece of code in a sentence
 
@@ -87,6 +88,12 @@ def with_explanation(exercise, program, runner, data, result):
         sentence = with_writing(program)
     elif places:
         sentence = with_place(flow, places[0], trouble, exercise.known(number))
+        tried = [] if trouble.later else list(mended(flow, exercise.known(number), exercise.reference[number].values))
+        tried = tried[: MOST_MENDED // (1 if isinstance(call, FunctionCall) else 2)]
+        answers = zip(tried, runner.attempt(tried, [replace(call, later=False)]))
+        good = (slip for slip, found in answers if is_right(exercise, number, found, False))
+        if slip := next(good, None):
+            sentence = with_mended(program.nodes[slip.number], flow.node(places[0]), sentence)
     else:
         sentence = with_return(flow, call, trouble)
     return replace(result, message=f"{result.message} {sentence}".rstrip())
@@ -200,13 +207,44 @@ def with_place(flow, place, trouble, known):
     return f"{where} has numbers that solutions known here make, but not in this order or shape{looks(value)}{more}"
 
 
+def mended(flow, known, wanted):
+    """Slips that put values of right answers in the place of each value on the way to the result, first to last.
+
+    wanted: what the result should be, which proves nothing.
+    """
+    final = Known(wanted)
+    values = [value for value in known.values if value.numel() <= LARGEST_MENDED and not final.has(value)]
+    for place in flow.way(flow.result()):
+        number, value, _ = flow.steps[place]
+        if not isinstance(value, (float, torch.Tensor)) or known.has_whole(value) or flow.is_filled(number):
+            continue
+        old = torch.as_tensor(value)
+        for new in values:
+            fits = all(a == b or 1 in (a, b) for a, b in zip(old.shape, new.shape))
+            if fits and (old.ndim, old.dtype) == (new.ndim, new.dtype):
+                text = f"torch.tensor({new.tolist()})" if old is value else f"{new.tolist()}"
+                yield Slip(number, text.replace("inf", "torch.inf").replace("nan", "torch.nan"), "")
+
+
+def with_mended(node, place, sentence):
+    """The sentence on an expression in whose place a value of right answers would make the result right.
+
+    place: where the answer leaves the path. sentence: the one on that.
+    """
+    told = f"Line {node.lineno}: with a value that solutions known here make in the place of"
+    told += f" `{shortened(ast.unparse(node))}`, this comes out right"
+    if node.lineno < place.lineno:
+        return f"{told}: look there, and on to line {place.lineno}, `{shortened(ast.unparse(place))}`."
+    return sentence if node.lineno == place.lineno else f"{sentence} {told}."
+
+
 def with_return(flow, call, trouble):
     """The sentence on an argument that is returned as it came; "" where none is."""
     place, end = flow.result(trouble.part), flow.ending()
     if trouble.later or place is None or not isinstance(flow.node(place), ast.Name):
         return ""
     given = any(life.same(flow.steps[place][1], each) for each in getattr(call, "arguments", []))
-    tests = [flow.program.nodes[number] for number in flow.program.tests(end)]
+    tests = flow.program.around(end, "test")
     under = f", under the condition `{shortened(ast.unparse(tests[0]))}` in line {tests[0].lineno}" if tests else ""
     return f"Line {end.lineno} returns `{flow.node(place).id}` as it was given{under}." if given else ""
 
@@ -313,6 +351,7 @@ def candidates(program, flow, places, line):
     return dict.fromkeys(
         (
             *slips.of_functions(program),
+            *(Slip(program.numbers[id(node)], "pass", "something too much") for node in program.keepers()),
             *(slip for number in near for slip in slips.at(program, number, values, names, sizes)),
             *(slip for number in near[:12] for slip in around(number)),
             *(slip for number in whole if number in values for slip in slips.unused(program, number, values[number])),

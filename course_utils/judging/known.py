@@ -14,7 +14,7 @@ class Known:
     """The values that right answers make, up to order: tensors, rows of tensors, and single numbers."""
 
     def __init__(self, values):
-        found = unique(tensors_in(values))
+        found = self.values = list(unique(tensors_in(values)))
         self.masks = {key(value.squeeze().bool()) for value in found if is_mask(value)}
         rows, tables, wholes = {}, {}, {}
         for value in found:

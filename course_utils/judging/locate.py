@@ -41,24 +41,34 @@ class Flow:
         found = [place for number in numbers for place in self.places.get(number, []) if place < before]
         return max(found, default=None)
 
+    def before(self, nodes, place):
+        """The last step of each of these nodes before a step, or None."""
+        return [self.last([self.program.numbers[id(node)]], place) for node in nodes]
+
+    def is_filled(self, number):
+        """Whether a node gives a value to a name that another statement then writes on."""
+        written = (made for made in self.makers.values() if number in made)
+        return any(isinstance(self.program.nodes[each], ast.stmt) for made in written for each in made)
+
     def operands(self, place):
         """The steps that the value of a step came from."""
         number, *_ = self.steps[place]
         node = self.program.nodes[number]
         if isinstance(node, ast.Constant):
-            found = [self.last([test], place) for test in self.program.tests(node)]
+            found = self.before(self.program.around(node, "test"), place)
         elif isinstance(node, ast.Call) and (own := self.program.definition(node)):
             found = [self.last(self.returned(own), place)]
         elif name := name_of(node):
             found = [self.last(self.makers.get(name, []), place)]
         else:
             children = node.value if isinstance(node, ast.Expr) else node
-            found = [self.last([self.program.numbers[id(child)]], place) for child in parts(children)]
+            found = self.before(parts(children), place)
             if isinstance(node, ast.Assign):  # where it puts its value
                 names = (part for target in node.targets for part in ast.walk(target) if name_of(part))
-                found += [self.last([self.program.numbers[id(part)]], place) for part in names]
+                found += self.before(names, place)
             if isinstance(node, ast.stmt) and (name := changed_name(node)):
                 found.append(self.last([n for n in self.makers.get(name, []) if n != number], place))
+                found += self.before(self.program.around(node, "iter"), place)
         return [each for each in found if each is not None]
 
     def is_known(self, place, known):
@@ -139,6 +149,16 @@ class Flow:
         set_to = [each.value for each in self.program.nodes if isinstance(each, ast.Assign)]
         parts = [each for each in set_to if isinstance(each, ast.Subscript) and isinstance(each.slice, ast.Constant)]
         return [each for each in parts if each.lineno < node.lineno]
+
+    def way(self, end):
+        """The steps that led to one, and that one, in order."""
+        found, waiting = set(), [end]
+        while waiting:
+            place = waiting.pop()
+            if place is not None and place not in found:
+                found.add(place)
+                waiting += self.operands(place)
+        return sorted(found)
 
     def layer(self, place):
         """The step that made the layer that a step calls, in a list; [] for other steps."""
@@ -245,14 +265,10 @@ def is_float(value):
 
 def cuts(flow):
     """The steps, first to last, behind which gradients are lost on the way to the result."""
-    start = flow.result()
-    found, seen, waiting = [], set(), [] if start is None else [start]
-    while waiting:
-        place = waiting.pop()
-        if place not in seen:
-            seen.add(place)
-            waiting += flow.operands(place)
-            _, value, reached = flow.steps[place]
-            if (is_float(value) or is_decimal(value)) and not reached:
-                found += [place] * any(flow.steps[each][2] for each in flow.operands(place))
-    return sorted(found)
+    found = []
+    for place in flow.way(flow.result()):
+        _, value, reached = flow.steps[place]
+        lost = (is_float(value) or is_decimal(value)) and not reached
+        if lost and any(flow.steps[each][2] for each in flow.operands(place)):
+            found.append(place)
+    return found

@@ -60,7 +60,7 @@ class Program:
         self.spare = definitions(text)  # for `without`
         self.victims = numbered(self.spare)
         Bounded().visit(self.spare)
-        self.around = parents(self.spare)
+        self.above = parents(self.spare)
 
     def read_names(self):
         """{name: the numbers of the nodes that read it} of all names, those of arguments included."""
@@ -96,12 +96,12 @@ class Program:
         parts = (part for method in methods for part in ast.walk(method) if isinstance(part, ast.Assign))
         return [part for part in parts if (name_of(part.targets[0]) or "").startswith("self.")]
 
-    def tests(self, node):
-        """The numbers of the tests of `if` and `while` around a node, the nearest first."""
+    def around(self, node, part):
+        """The "test" of each `if` and `while`, or the "iter" of each `for`, around a node, the nearest first."""
         found = []
         while (node := self.parents.get(id(node))) is not None:
-            if isinstance(node, (ast.If, ast.While)):
-                found.append(self.numbers[id(node.test)])
+            if isinstance(node, ast.stmt) and hasattr(node, part):
+                found.append(getattr(node, part))
         return found
 
     def made(self, tree, **more):
@@ -124,7 +124,7 @@ class Program:
     def without(self, slip):
         """The answer with a slip undone; None where that is no Python, or defines nothing."""
         victim = self.victims[slip.number]
-        parent = self.around[id(victim)]
+        parent = self.above[id(victim)]
         before = {field: value for field, value in ast.iter_fields(parent)}
         try:
             mode = "exec" if isinstance(victim, ast.stmt) else "eval"
