@@ -540,7 +540,7 @@ def milliseconds(layer, x):
     """The shortest time of a forward pass without derivatives."""
     timer = Timer("layer(x)", globals={"layer": layer, "x": x})
     with torch.no_grad():
-        return min(timer.blocked_autorange(min_run_time=0.05).times) * 1000
+        return min(timer.blocked_autorange(min_run_time=0.1).times) * 1000
 
 # %% [markdown]
 # The next cell measures on *your* machine, on the CPU and on a GPU if there is one.

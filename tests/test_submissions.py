@@ -99,12 +99,14 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("as_zip", [False, True], ids=["folder", "zip"])
-def test_every_form_of_download_is_understood(form, as_zip, tmp_path):
+@pytest.mark.parametrize("kind", ["folder", "zip", "zip beside a gradebook"])
+def test_every_form_of_download_is_understood(form, kind, tmp_path):
     files, expected = FORMS[form]
     start = lay(tmp_path / "class", files)
-    if as_zip:
+    if kind == "zip":
         start = lay(tmp_path, {"class.zip": zipped(files)}) / "class.zip"
+    elif kind == "zip beside a gradebook":
+        start = lay(tmp_path / "both", {"class.zip": zipped(files), "exported.csv": b"Student,ID\n"})
     assert seen(start) == expected
 
 

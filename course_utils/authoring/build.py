@@ -76,6 +76,7 @@ def execute(notebook, path: Path):
         record_timing=False,
         store_widget_state=False,
         coalesce_streams=True,
+        extra_arguments=["--log-level=ERROR"],  # no advice on encryption
         resources={"metadata": {"path": str(path.parent)}},
     )
     try:

@@ -15,8 +15,8 @@ from course_utils.grading.terminal import Bar
 
 NAMED = 5  # students in a sentence about many
 MISSING = (
-    "{} holds grades of students who have no submission here: {}. Put late submissions beside the others, or choose "
-    "another --out; with --fewer, who is missing is removed."
+    "{} holds grades of students who have no submission here: {}. Put late submissions beside the others, a new "
+    "download in the place of the old zip, or choose another --out; with --fewer, who is missing is removed."
 )
 
 

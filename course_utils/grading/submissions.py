@@ -77,10 +77,11 @@ def submissions(start: Path):
 
 
 def listed(start):
-    """The files below the start, or in the one zip there when that holds the class."""
+    """The files below the start, or in the one zip there, beside tables and notes, when that holds the class."""
     files = list(archive.files(start))
-    if len(files) == 1 and start.is_dir() and is_students_zip(files[0]) and not owner_in(files[0].parts[0]):
-        inside = list(archive.files(files[0].path))
+    handed_in = [file for file in files if not is_nobodys(file)]
+    if len(handed_in) == 1 and start.is_dir() and is_students_zip(handed_in[0]) and not owner_in(handed_in[0].parts[0]):
+        inside = list(archive.files(handed_in[0].path))
         if class_folder("", [archive.File(("", *file.parts), file.path) for file in inside])[1][0].parts[0]:
             return inside
     return files
