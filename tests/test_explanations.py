@@ -5,11 +5,13 @@ import time
 from dataclasses import replace
 
 import pytest
+import torch
 
 from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
 from course_utils.judging.calls import FunctionCall, reply_to
 from course_utils.judging.judge import wrong_cases
+from course_utils.judging.program import Turns
 from tests.support import answers
 from tests.support.answers import Answer
 
@@ -200,6 +202,13 @@ def test_a_loop_without_end_that_a_change_makes_is_left():
     start = time.monotonic()
     heard("1.3", ENDLESS.replace("k += 1", "k = k + 1"))
     assert time.monotonic() - start < 60
+
+
+def test_a_value_that_a_change_lets_grow_in_each_turn_ends_the_loop():
+    grown = torch.zeros(1)
+    with pytest.raises(RuntimeError, match="without end"):
+        for _ in Turns().of(range(20)):
+            grown = grown[..., None]
 
 
 def test_a_right_answer_in_a_form_that_nobody_knows_is_right():

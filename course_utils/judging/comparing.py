@@ -158,7 +158,7 @@ def described_one(argument, few):
 
 
 def rounded(value):
-    """Numbers, in lists or alone, with two decimals at most."""
+    """Numbers, in lists or alone, with two decimals at most; of small ones the first digit."""
     if isinstance(value, list):
         return [rounded(entry) for entry in value]
-    return round(value, 2) if isinstance(value, float) else value
+    return round(value, 2) or float(f"{value:.1g}") if isinstance(value, float) else value

@@ -7,6 +7,7 @@ import ast
 import itertools
 import linecache
 import math
+import sys
 import time
 from dataclasses import dataclass
 
@@ -27,7 +28,7 @@ LARGEST = 20_000  # numbers of a value that is written down
 DEEPEST = 50  # entries of a list that is written down
 USUAL = {"torch": torch, "nn": nn, "F": nn.functional, "math": math}  # what changes may use
 TURNS = "counted_turns"
-MOST_TURNS = 50_000
+MOST_TURNS, MOST_AXES = 50_000, 8  # of loops, and of what they carry from turn to turn
 FILLED = {"empty": "zeros", "empty_like": "zeros_like", "new_empty": "new_zeros"}  # what lay in memory tells nothing
 RECORD = "watched_value"  # no name that begins with two underscores: classes change those
 
@@ -198,17 +199,18 @@ class Turns:
     def __init__(self):
         self.left = MOST_TURNS
 
-    def once(self):
-        """True, for one turn more. RuntimeError when there were too many."""
+    def once(self, frame=None):
+        """True, for one turn more. RuntimeError when there were too many, or a value there has grown with each."""
         self.left -= 1
-        if self.left < 0:
+        values = (frame or sys._getframe(1)).f_locals.values()
+        if self.left < 0 or any(isinstance(value, torch.Tensor) and value.ndim > MOST_AXES for value in values):
             raise RuntimeError("loops without end")
         return True
 
     def of(self, entries):
         """The entries, counted."""
         for entry in entries:
-            self.once()
+            self.once(sys._getframe(1))
             yield entry
 
 
