@@ -101,8 +101,8 @@ more_answers = pytest.mark.every_setting("more answers, graded and checked")
 def agreements():
     """(protection, chapter, {exercise: Answer}, changes that explanations try): a right row and a wrong one a chapter.
 
-    In every setting come many more rows. In one of a chapter explanations try all changes, in the others a few, the same
-    for both: most of the time would go into changes. With another protection, a row a chapter.
+    In every setting come many more rows. In one of a chapter explanations try all changes, in the others a few, the
+    same for both: most of the time would go into changes. With another protection, a row a chapter.
     """
     seen = Counter()
     for chapter, row in rounds(every=10):
