@@ -15,7 +15,7 @@ BEST = protection() if protection() is not Protection.NONE else Protection.NAMES
 OTHERS = [way for way in (Protection.NAMESPACES, Protection.LANDLOCK) if way is not BEST]
 other_way = pytest.mark.every_setting("the other protection")
 WAYS = [pytest.param(way, marks=other_way if way in OTHERS else (), id=way.name.lower()) for way in (BEST, *OTHERS)]
-SECONDS = 2  # of computing, for one exercise
+SECONDS = 1  # of computing, for one exercise
 EXERCISE = EXERCISES["3.2"]
 LOOK = FunctionCall([])
 IMPORTS = "import torch\nfrom torch import nn\n"
@@ -34,7 +34,7 @@ def my_causal_weights(scores):
 def sandbox(request):
     """A sandbox of each way. Small limits, so that a hole in it cannot hurt the machine that tests it."""
     skip_without(request.param)
-    with Sandbox(request.param, seconds=SECONDS, memory=2**28) as sandbox:
+    with Sandbox(request.param, seconds=SECONDS, memory=2**27) as sandbox:
         yield sandbox
 
 
