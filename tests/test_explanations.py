@@ -15,7 +15,7 @@ from course_utils.judging.program import Turns
 from tests.support import answers
 from tests.support.answers import Answer
 
-EVERY = 10  # wrong answer: shares are as steady over a tenth of them
+EVERY = 12  # wrong answers one: shares are as steady over these
 WEIGHTS = "def my_causal_weights(scores):\n    T = scores.shape[-1]\n"
 MASK = "    hidden = torch.ones(T, T).triu(1).bool()\n"
 LOOPS = """def my_attention(queries, keys, values):
