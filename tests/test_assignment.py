@@ -6,8 +6,8 @@ import pytest
 
 from course_utils.exercises import EXERCISES
 from course_utils.grading import assignment as rules
-from course_utils.grading import pages
-from course_utils.grading.history import History
+from course_utils.grading import command, pages
+from course_utils.grading.history import History, table
 from course_utils.grading.records import Graded, Report, Store, Student
 from course_utils.judging.result import NOT_YET, RIGHT, Result
 
@@ -78,11 +78,19 @@ def test_adjustments_reach_points_page_and_table_as_the_instructors(who, read, t
     assert rows["3.3"]["points"] == "1.5" and rows["3.1"]["max_points"] == "0"
 
 
-def test_who_is_excused_from_all_gets_nothing_filled_in(read, tmp_path):
-    found = read(adjustments="student;excused\nJane Doe;x\n", chapters=[3])
-    book = pages.Book(tmp_path, found, History(Store(tmp_path)))
+@pytest.mark.parametrize("comment", ["", "ill"])
+def test_who_is_excused_from_all_gets_nothing_filled_in_and_page_and_run_say_so(comment, read, tmp_path):
+    history = History(Store(tmp_path))
+    history.students = {"doejane": [0, HIGHEST, "a b"]}
+    found = read(adjustments=f"student;comment;excused\nJane Doe;{comment};x\n", chapters=[3])
+    book = pages.Book(tmp_path, found, history)
     book.add(report())
-    assert book.scores == []
+    book.close()
+    page = (tmp_path / "feedback/doejane.html").read_text(encoding="utf-8")
+    assert book.scores == [] and "points.</b>" not in page
+    assert f"excused you from this assignment: it does not count. {comment}".strip() in page
+    said = [*table(history.changes(book.entries)), *command.excused(book)]
+    assert f"0 of {HIGHEST} -> excused, the assignment" in said[1] and "nothing is filled in: Jane Doe" in said[2]
 
 
 def test_a_submission_can_be_graded_again_without_a_change(read):

@@ -46,7 +46,7 @@ def grade(options):
     except BaseException:  # however it ends: whole tables of all that is graded
         book.close()
         raise
-    for sentence in [*table(history.changes(book.entries)), *strangers(assignment, found)]:
+    for sentence in [*table(history.changes(book.entries)), *excused(book), *strangers(assignment, found)]:
         print(sentence)
     for export in exports:
         for sentence in export.plan(book.scores, history.filled):
@@ -71,6 +71,12 @@ def write_exports(exports, out, found, store, assignment):
         reports = ((report.student.key, report, assignment.marked(report)) for report in kept)
         for sentence in export.write(out, reports):
             print(sentence)
+
+
+def excused(book):
+    """A sentence on who is excused."""
+    if names := sorted(student.name for student in book.seen.excused):
+        yield f"{rules.DECISIONS}: excused, so that nothing is filled in: {some(names)}."
 
 
 def strangers(assignment, found):
