@@ -24,7 +24,7 @@ CANVAS = (
     '"Poe, Mia",79,x3,mia,A,3,\r\n'
 )
 MOODLE = (
-    'Identifier,"Full name","Email address",Status,Grade,"Maximum Grade","Feedback comments"\n'
+    'Identifier,"Full name","Email address",Status,Grade,"Maximum grade","Feedback comments"\n'
     'Participant 77,"Jane Doe",j@x.edu,"Submitted, late",,"100.00","line one\nline two"\n'
     'Participant 78,"John Roe",r@x.edu,Submitted,-,"100.00",\n'
 )
@@ -43,9 +43,11 @@ def test_canvas_gets_points_in_its_column_and_nothing_else_changes():
     assert filled.decode() == expected and remarks == []
 
 
-def test_moodle_gets_grades_in_its_column_and_nothing_else_changes():
-    filled, remarks = fill(Moodle(), MOODLE.encode(), SCORES)
-    assert filled.decode() == MOODLE.replace('late",,', 'late",100,').replace("Submitted,-,", "Submitted,44.44,")
+@pytest.mark.parametrize("most", ["Maximum grade", "Maximum Grade"], ids=["today", "in older versions"])
+def test_moodle_gets_grades_in_its_column_and_nothing_else_changes(most):
+    content = MOODLE.replace("Maximum grade", most)
+    filled, remarks = fill(Moodle(), content.encode(), SCORES)
+    assert filled.decode() == content.replace('late",,', 'late",100,').replace("Submitted,-,", "Submitted,44.44,")
     assert remarks == []
 
 
@@ -66,6 +68,14 @@ def test_without_scores_a_file_comes_back_byte_for_byte(platform, change):
     assert platform.name in EXPORTED, f"{platform.name}: give it a file as it exports one, in tests/test_platforms.py"
     content = change(EXPORTED[platform.name]).encode()
     assert fill(platform, content, []) == (content, [])
+
+
+def test_anonymous_students_of_moodle_are_told_by_their_numbers():
+    name = "Participant_78_assignsubmission_file"
+    john = Student("k", *Moodle().owner(name))
+    content = MOODLE.replace('"Full name",', "").replace('"Jane Doe",', "").replace('"John Roe",', "")
+    assert fill(Moodle(), content.encode(), [(john, 9, 9)]) == (content.replace(",-,", ",100,").encode(), [])
+    assert john.name == "Participant 78" and Moodle().feedback_name(john) == f"{name}_/feedback.html"
 
 
 def test_a_file_in_an_older_encoding_keeps_it():
@@ -102,7 +112,7 @@ def test_who_has_no_row_or_not_one_alone_is_named_and_nothing_is_filled():
     "text, platform",
     [
         ('Student,ID,SIS User ID,A (5)\n"Roe, Max",9,1001,\n', Canvas()),
-        ("Identifier,Full name,ID number,Grade\nParticipant 5,Max Roe,1001,\n", Moodle()),
+        ("Identifier,Full name,ID number,Grade,Maximum grade\nParticipant 5,Max Roe,1001,,9\n", Moodle()),
     ],
 )
 def test_the_platforms_number_of_one_student_is_no_other_students_number(text, platform):
@@ -216,7 +226,8 @@ def test_a_file_as_excel_saves_unicode_keeps_its_encoding():
         (MOODLE.encode(), Canvas()),
         (CANVAS.encode(), Moodle()),
         (b"\x89PNG\0\1", Moodle()),
-        (b'Full name,Grade\n"open, quote\n', Moodle()),
+        (b'Identifier,Grade,Maximum grade\n"open, quote\n', Moodle()),
+        (b"Identifier,Full name,Grade,Scale\nParticipant 5,Max Roe,,Good\n", Moodle()),  # no highest points to scale to
     ],
 )
 def test_another_file_is_refused(content, platform):

@@ -30,7 +30,12 @@ class Sheet:
         self.delimiter = max(",;\t", key=first.count)
         self.rows = list(self.spans())
         self.header = [self.value(0, column) for column in range(len(self.rows[0]))] if self.rows else []
+        self.places = {folded(name): place for place, name in reversed(list(enumerate(self.header)))}  # first wins
         self.changes = {}
+
+    def place(self, name):
+        """The number of the column of this name, in whatever case platforms write it; None where there is none."""
+        return self.places.get(folded(name))
 
     def spans(self):
         """For each row the (start, end) of its fields."""
@@ -117,7 +122,7 @@ class Gradebook(Platform):
         platform's highest points differ, points are scaled. Raises Unusable.
         """
         sheet = Sheet(content)
-        if absent := [name for name in self.needed if name not in sheet.header]:
+        if absent := [name for name in self.needed if sheet.place(name) is None]:
             raise Unusable(f"it has no column {absent[0]!r}, so it is no file that {self.name} exports for grading")
         column = self.column(sheet, wanted)
         found, remarks = self.matched(sheet, scores)
@@ -179,14 +184,19 @@ class Gradebook(Platform):
         keys = {folded(key) for key in (*map(self.id_in_column, student.ids), *student.ids, student.name)}
         candidates = [row for row in range(1, len(sheet.rows)) if self.is_student(sheet, row)]
         for name in self.ids:
-            if name in sheet.header:
-                place = sheet.header.index(name)
-                if rows := [row for row in candidates if folded(sheet.value(row, place)) in keys]:
-                    return rows
+            place = sheet.place(name)
+            rows = [row for row in candidates if place is not None and folded(sheet.value(row, place)) in keys]
+            if rows:
+                return rows
             if len(student.ids) == 1 and student.ids[0].isdigit():
                 keys.discard(student.ids[0])
-        place, own = sheet.header.index(self.names), name_key(student.name)
-        return [row for row in candidates if own and name_key(sheet.value(row, place)) == own]
+        own = name_key(student.name)
+        return [row for row in candidates if own and name_key(self.name_in(sheet, row)) == own]
+
+    def name_in(self, sheet, row):
+        """The full name in a row; "" where there is none, as in all rows where students are anonymous."""
+        place = sheet.place(self.names)
+        return "" if place is None else sheet.value(row, place)
 
     def id_in_column(self, id):
         """How the platform's own column writes the id that stands in a file's name."""
