@@ -140,13 +140,26 @@ def test_of_several_assignments_one_must_be_named():
     assert b'C",18,' in filled
 
 
+def filling_of(worksheet):
+    """Moodle's worksheet, read and ready to be filled."""
+    filling = Moodle().export(Namespace(moodle=worksheet, column=None, overwrite=False))
+    filling.prepare()
+    return filling
+
+
+@pytest.mark.parametrize("more, names", [(0, "John Roe"), (5, "John Roe; Mia 0; Mia 1; 3 more")])
+def test_rows_that_get_no_points_are_counted_and_some_are_named(more, names, tmp_path):
+    rows = (f'Participant {90 + k},"Mia {k}",m{k}@x.edu,,-,"100.00",\n' for k in range(more))
+    (tmp_path / "worksheet.csv").write_text("".join([MOODLE, *rows]))
+    (said,) = filling_of(tmp_path / "worksheet.csv").plan(SCORES[:1], {})
+    assert said.endswith(f"({1 + more}): {names}.")
+
+
 def test_pages_go_back_to_moodle_under_the_names_that_it_gave(tmp_path):
     (tmp_path / "worksheet.csv").write_text(MOODLE)
     lay(tmp_path / "out", {"feedback/jane.html": b"page"})
-    options = Namespace(moodle=tmp_path / "worksheet.csv", column=None, overwrite=False)
-    filling = Moodle().export(options)
-    filling.prepare()
-    assert list(filling.plan(SCORES[:1], {})) == []
+    filling = filling_of(tmp_path / "worksheet.csv")
+    assert list(filling.plan(SCORES, {})) == []
     said = list(filling.write(tmp_path / "out", [("jane", Namespace(student=JANE), None)]))
     with zipfile.ZipFile(tmp_path / "out/moodle-feedback.zip") as found:
         assert found.namelist() == ["Jane Doe_77_assignsubmission_file_/feedback.html"]

@@ -15,6 +15,7 @@ from course_utils import files
 from course_utils.grading.platforms.platform import Platform
 
 NOTHING = ("", "-")  # what stands in a field where there are no points yet
+NAMED = 3  # students in a sentence about rows that stay
 
 
 class Unusable(Exception):
@@ -126,7 +127,7 @@ class Gradebook(Platform):
             raise Unusable(f"it has no column {absent[0]!r}, so it is no file that {self.name} exports for grading")
         column = self.column(sheet, wanted)
         found, remarks = self.matched(sheet, scores)
-        filled = Filled(b"", [], remarks, {})
+        filled = Filled(b"", [], remarks, {}, self.without_points(sheet, found))
         for row, (student, got, most) in found.items():
             if column >= len(sheet.rows[row]):
                 remarks.append(f"{student.name}: the row in {self.name}'s file is too short and was left as it was.")
@@ -145,6 +146,11 @@ class Gradebook(Platform):
             filled.values[student.key] = points
         filled.content = sheet.content()
         return filled
+
+    def without_points(self, sheet, found):
+        """The names, or else the ids, in the rows of students beside those that were found."""
+        rows = [row for row in range(1, len(sheet.rows)) if row not in found and self.is_student(sheet, row)]
+        return list(filter(None, (self.name_in(sheet, row) or sheet.value(row, 0) for row in rows)))
 
     def left(self, student, there, points):
         """The sentence on a field that somebody has filled in."""
@@ -207,13 +213,14 @@ class Gradebook(Platform):
 class Filled:
     """A filled file. changes: [(student, before, after)] of fields that held points. values: {key: what stands there}.
 
-    remarks: sentences on what was left as it was.
+    remarks: sentences on what was left as it was. without_points: who else has a row.
     """
 
     content: bytes
     changes: list[tuple[str, str, str]]
     remarks: list[str]
     values: dict[str, str]
+    without_points: list[str]
 
 
 class Filling:
@@ -242,6 +249,9 @@ class Filling:
             yield f"  {student}: {before} in {self.platform.name} becomes {after}."
         for remark in self.filled.remarks:
             yield f"  {remark}"
+        if rest := self.filled.without_points:
+            names = "; ".join([*rest[:NAMED], *[f"{len(rest) - NAMED} more"] * (len(rest) > NAMED)])
+            yield f"  Rows of {self.platform.name}'s file that get no points and stay as they are ({len(rest)}): {names}."
 
     def write(self, out, reports):
         """Write the filled copy into `out`. Gives the sentences to say."""
