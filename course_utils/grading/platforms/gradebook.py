@@ -251,7 +251,7 @@ class Filling:
             yield f"  {remark}"
         if rest := self.filled.without_points:
             names = "; ".join([*rest[:NAMED], *[f"{len(rest) - NAMED} more"] * (len(rest) > NAMED)])
-            yield f"  Rows of {self.platform.name}'s file that get no points and stay as they are ({len(rest)}): {names}."
+            yield f"  Rows in {self.platform.name}'s file without points here stay as they are ({len(rest)}): {names}."
 
     def write(self, out, reports):
         """Write the filled copy into `out`. Gives the sentences to say."""
