@@ -51,6 +51,12 @@ def test_an_assignment_says_what_counts(read):
     assert late.points == ((10 + POINTS["3.2"]) / 2, most) and "50 %" in late.remarks[0]
 
 
+def test_the_commands_chapters_are_the_assignments_or_refused(read):
+    assert read("chapters = [3, 4]", chapters=[4, 3]).chapters == [3, 4]
+    with pytest.raises(SystemExit, match="other chapters count than --chapters"):
+        read("chapters = [3, 4]", chapters=[5])
+
+
 def test_a_new_assignment_counts_as_the_course_does_and_never_replaces_one(read, tmp_path):
     said = rules.write_new(tmp_path / "downloads", [3], POINTS)
     assert f"{HIGHEST} points" in said

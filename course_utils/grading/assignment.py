@@ -118,14 +118,16 @@ def read(downloads: Path, chapters, course):
     points_of = course() if path.exists() or path.with_name(DECISIONS).exists() else {}
     try:
         rules = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        found = Assignment(chapters or rules.pop("chapters", []), rules.pop("points", {}), rules.pop("late_percent", 0))
+        says = rules.pop("chapters", [])
+        found = Assignment(says or chapters or [], rules.pop("points", {}), rules.pop("late_percent", 0))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         sys.exit(f"{path}: {error}.")
-    rules.pop("chapters", None)
     if not found.chapters:
         sys.exit(f"Say which chapters count: --chapters 3, or `chapters = [3]` in {path} (--new-assignment writes it).")
     if points_of and (problem := trouble(found, rules, points_of)):
         sys.exit(f"{path}: {problem}.")
+    if chapters and set(chapters) != set(found.chapters):
+        sys.exit(f"{path} says that other chapters count than --chapters does: change one, or leave out --chapters.")
     return replace(found, decisions=decisions(path.with_name(DECISIONS), points_of))
 
 
