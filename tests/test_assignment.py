@@ -8,7 +8,7 @@ from course_utils.exercises import EXERCISES
 from course_utils.grading import assignment as rules
 from course_utils.grading import command, pages
 from course_utils.grading.history import History, table
-from course_utils.grading.records import Graded, Report, Store, Student
+from course_utils.grading.records import KEPT, Graded, Report, Store, Student
 from course_utils.judging.result import NOT_YET, RIGHT, Result
 
 POINTS = {id: exercise.points for id, exercise in EXERCISES.items()}
@@ -97,6 +97,15 @@ def test_who_is_excused_from_all_gets_nothing_filled_in_and_page_and_run_say_so(
     assert f"excused you from this assignment: it does not count. {comment}".strip() in page
     said = [*table(history.changes(book.entries)), *command.excused(book)]
     assert f"0 of {HIGHEST} -> excused, the assignment" in said[1] and "nothing is filled in: Jane Doe" in said[2]
+
+
+def test_a_first_preview_says_that_all_are_new_and_leaves_no_folder_of_pages(read, tmp_path):
+    book = pages.Book(tmp_path, read(chapters=[3]), History(Store(tmp_path)), preview=True)
+    book.add(report())
+    book.close()
+    said = command.ending(book, 1)
+    assert said == "1 of 1 submissions are graded, all for the first time. A preview: no grades were written."
+    assert [path.name for path in tmp_path.iterdir()] == [KEPT]
 
 
 def test_a_submission_can_be_graded_again_without_a_change(read):

@@ -38,8 +38,8 @@ class Book:
         self.out, self.assignment, self.history, self.preview = out, assignment, history, preview
         self.waiting = {}  # {path of a page: its text}
         self.rows, self.totals, self.entries, self.seen, self.pages = {}, {}, {}, Class(), out / "feedback"
-        for folder in (self.pages, out / KEPT):
-            folder.mkdir(parents=True, exist_ok=True)
+        if not preview:
+            self.pages.mkdir(exist_ok=True)
 
     def add(self, report):
         """Write a student's page, and keep what the tables will say."""
