@@ -6,9 +6,9 @@ import pytest
 
 from course_utils.exercises import EXERCISES
 from course_utils.grading import assignment as rules
-from course_utils.grading import pages
-from course_utils.grading.history import History
-from course_utils.grading.records import Graded, Report, Store, Student
+from course_utils.grading import command, pages
+from course_utils.grading.history import History, table
+from course_utils.grading.records import KEPT, Graded, Report, Store, Student
 from course_utils.judging.result import NOT_YET, RIGHT, Result
 
 POINTS = {id: exercise.points for id, exercise in EXERCISES.items()}
@@ -51,6 +51,12 @@ def test_an_assignment_says_what_counts(read):
     assert late.points == ((10 + POINTS["3.2"]) / 2, most) and "50 %" in late.remarks[0]
 
 
+def test_the_commands_chapters_are_the_assignments_or_refused(read):
+    assert read("chapters = [3, 4]", chapters=[4, 3]).chapters == [3, 4]
+    with pytest.raises(SystemExit, match="other chapters count than --chapters"):
+        read("chapters = [3, 4]", chapters=[5])
+
+
 def test_a_new_assignment_counts_as_the_course_does_and_never_replaces_one(read, tmp_path):
     said = rules.write_new(tmp_path / "downloads", [3], POINTS)
     assert f"{HIGHEST} points" in said
@@ -78,11 +84,28 @@ def test_adjustments_reach_points_page_and_table_as_the_instructors(who, read, t
     assert rows["3.3"]["points"] == "1.5" and rows["3.1"]["max_points"] == "0"
 
 
-def test_who_is_excused_from_all_gets_nothing_filled_in(read, tmp_path):
-    found = read(adjustments="student;excused\nJane Doe;x\n", chapters=[3])
-    book = pages.Book(tmp_path, found, History(Store(tmp_path)))
+@pytest.mark.parametrize("comment", ["", "ill"])
+def test_who_is_excused_from_all_gets_nothing_filled_in_and_page_and_run_say_so(comment, read, tmp_path):
+    history = History(Store(tmp_path))
+    history.students = {"doejane": [0, HIGHEST, "a b"]}
+    found = read(adjustments=f"student;comment;excused\nJane Doe;{comment};x\n", chapters=[3])
+    book = pages.Book(tmp_path, found, history)
     book.add(report())
-    assert book.scores == []
+    book.close()
+    page = (tmp_path / "feedback/doejane.html").read_text(encoding="utf-8")
+    assert book.scores == [] and "points.</b>" not in page
+    assert f"excused you from this assignment: it does not count. {comment}".strip() in page
+    said = [*table(history.changes(book.entries)), *command.excused(book)]
+    assert f"0 of {HIGHEST} -> excused, the assignment" in said[1] and "nothing is filled in: Jane Doe" in said[2]
+
+
+def test_a_first_preview_says_that_all_are_new_and_leaves_no_folder_of_pages(read, tmp_path):
+    book = pages.Book(tmp_path, read(chapters=[3]), History(Store(tmp_path)), preview=True)
+    book.add(report())
+    book.close()
+    said = command.ending(book, 1)
+    assert said == "1 of 1 submissions are graded, all for the first time. A preview: no grades were written."
+    assert [path.name for path in tmp_path.iterdir()] == [KEPT]
 
 
 def test_a_submission_can_be_graded_again_without_a_change(read):

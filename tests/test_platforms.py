@@ -24,7 +24,7 @@ CANVAS = (
     '"Poe, Mia",79,x3,mia,A,3,\r\n'
 )
 MOODLE = (
-    'Identifier,"Full name","Email address",Status,Grade,"Maximum Grade","Feedback comments"\n'
+    'Identifier,"Full name","Email address",Status,Grade,"Maximum grade","Feedback comments"\n'
     'Participant 77,"Jane Doe",j@x.edu,"Submitted, late",,"100.00","line one\nline two"\n'
     'Participant 78,"John Roe",r@x.edu,Submitted,-,"100.00",\n'
 )
@@ -43,9 +43,11 @@ def test_canvas_gets_points_in_its_column_and_nothing_else_changes():
     assert filled.decode() == expected and remarks == []
 
 
-def test_moodle_gets_grades_in_its_column_and_nothing_else_changes():
-    filled, remarks = fill(Moodle(), MOODLE.encode(), SCORES)
-    assert filled.decode() == MOODLE.replace('late",,', 'late",100,').replace("Submitted,-,", "Submitted,44.44,")
+@pytest.mark.parametrize("most", ["Maximum grade", "Maximum Grade"], ids=["today", "in older versions"])
+def test_moodle_gets_grades_in_its_column_and_nothing_else_changes(most):
+    content = MOODLE.replace("Maximum grade", most)
+    filled, remarks = fill(Moodle(), content.encode(), SCORES)
+    assert filled.decode() == content.replace('late",,', 'late",100,').replace("Submitted,-,", "Submitted,44.44,")
     assert remarks == []
 
 
@@ -66,6 +68,14 @@ def test_without_scores_a_file_comes_back_byte_for_byte(platform, change):
     assert platform.name in EXPORTED, f"{platform.name}: give it a file as it exports one, in tests/test_platforms.py"
     content = change(EXPORTED[platform.name]).encode()
     assert fill(platform, content, []) == (content, [])
+
+
+def test_anonymous_students_of_moodle_are_told_by_their_numbers():
+    name = "Participant_78_assignsubmission_file"
+    john = Student("k", *Moodle().owner(name))
+    content = MOODLE.replace('"Full name",', "").replace('"Jane Doe",', "").replace('"John Roe",', "")
+    assert fill(Moodle(), content.encode(), [(john, 9, 9)]) == (content.replace(",-,", ",100,").encode(), [])
+    assert john.name == "Participant 78" and Moodle().feedback_name(john) == f"{name}_/feedback.html"
 
 
 def test_a_file_in_an_older_encoding_keeps_it():
@@ -102,7 +112,7 @@ def test_who_has_no_row_or_not_one_alone_is_named_and_nothing_is_filled():
     "text, platform",
     [
         ('Student,ID,SIS User ID,A (5)\n"Roe, Max",9,1001,\n', Canvas()),
-        ("Identifier,Full name,ID number,Grade\nParticipant 5,Max Roe,1001,\n", Moodle()),
+        ("Identifier,Full name,ID number,Grade,Maximum grade\nParticipant 5,Max Roe,1001,,9\n", Moodle()),
     ],
 )
 def test_the_platforms_number_of_one_student_is_no_other_students_number(text, platform):
@@ -130,13 +140,26 @@ def test_of_several_assignments_one_must_be_named():
     assert b'C",18,' in filled
 
 
+def filling_of(worksheet):
+    """Moodle's worksheet, read and ready to be filled."""
+    filling = Moodle().export(Namespace(moodle=worksheet, column=None, overwrite=False))
+    filling.prepare()
+    return filling
+
+
+@pytest.mark.parametrize("more, names", [(0, "John Roe"), (5, "John Roe; Mia 0; Mia 1; 3 more")])
+def test_rows_that_get_no_points_are_counted_and_some_are_named(more, names, tmp_path):
+    rows = (f'Participant {90 + k},"Mia {k}",m{k}@x.edu,,-,"100.00",\n' for k in range(more))
+    (tmp_path / "worksheet.csv").write_text("".join([MOODLE, *rows]))
+    (said,) = filling_of(tmp_path / "worksheet.csv").plan(SCORES[:1], {})
+    assert said.endswith(f"({1 + more}): {names}.")
+
+
 def test_pages_go_back_to_moodle_under_the_names_that_it_gave(tmp_path):
     (tmp_path / "worksheet.csv").write_text(MOODLE)
     lay(tmp_path / "out", {"feedback/jane.html": b"page"})
-    options = Namespace(moodle=tmp_path / "worksheet.csv", column=None, overwrite=False)
-    filling = Moodle().export(options)
-    filling.prepare()
-    assert list(filling.plan(SCORES[:1], {})) == []
+    filling = filling_of(tmp_path / "worksheet.csv")
+    assert list(filling.plan(SCORES, {})) == []
     said = list(filling.write(tmp_path / "out", [("jane", Namespace(student=JANE), None)]))
     with zipfile.ZipFile(tmp_path / "out/moodle-feedback.zip") as found:
         assert found.namelist() == ["Jane Doe_77_assignsubmission_file_/feedback.html"]
@@ -216,7 +239,8 @@ def test_a_file_as_excel_saves_unicode_keeps_its_encoding():
         (MOODLE.encode(), Canvas()),
         (CANVAS.encode(), Moodle()),
         (b"\x89PNG\0\1", Moodle()),
-        (b'Full name,Grade\n"open, quote\n', Moodle()),
+        (b'Identifier,Grade,Maximum grade\n"open, quote\n', Moodle()),
+        (b"Identifier,Full name,Grade,Scale\nParticipant 5,Max Roe,,Good\n", Moodle()),  # no highest points to scale to
     ],
 )
 def test_another_file_is_refused(content, platform):

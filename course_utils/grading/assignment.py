@@ -18,6 +18,7 @@ YES = {"yes", "y", "x", "true", "1"}
 INSTEAD = "Your instructor gave {:g} points for this exercise."
 ADDED = "Your instructor added {:g} points."
 EXCUSED = "Your instructor excused you from this exercise: it does not count."
+EXCUSED_FROM_ALL = "Your instructor excused you from this assignment: it does not count."
 LATE = "Handed in late: {:g} % of the points are taken off."
 NEW = """\
 # What counts in this assignment. grade reads this file where it lies beside the downloads.
@@ -64,7 +65,8 @@ class Assignment:
         whole = [decision for decision in decided if not decision.exercise]
         late = self.late_percent if report.late else 0
         remarks = [LATE.format(late)] if late else []
-        remarks += [in_words(ADDED, decision) for decision in whole if decision.points is not None or decision.comment]
+        said = (in_words(EXCUSED_FROM_ALL if decision.excused else ADDED, decision) for decision in whole)
+        remarks += filter(None, said)
         return Marked(
             report.student,
             graded,
@@ -98,7 +100,7 @@ def decide(entry, decision):
 
 
 def in_words(opening, decision):
-    """A decision as a student reads it."""
+    """A decision as a student reads it; "" where it says nothing."""
     said = opening.format(decision.points) if decision.points is not None or decision.excused else "Your instructor:"
     return f"{said} {decision.comment}".strip() if decision.comment or said != "Your instructor:" else ""
 
@@ -116,14 +118,16 @@ def read(downloads: Path, chapters, course):
     points_of = course() if path.exists() or path.with_name(DECISIONS).exists() else {}
     try:
         rules = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        found = Assignment(chapters or rules.pop("chapters", []), rules.pop("points", {}), rules.pop("late_percent", 0))
+        says = rules.pop("chapters", [])
+        found = Assignment(says or chapters or [], rules.pop("points", {}), rules.pop("late_percent", 0))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         sys.exit(f"{path}: {error}.")
-    rules.pop("chapters", None)
     if not found.chapters:
         sys.exit(f"Say which chapters count: --chapters 3, or `chapters = [3]` in {path} (--new-assignment writes it).")
     if points_of and (problem := trouble(found, rules, points_of)):
         sys.exit(f"{path}: {problem}.")
+    if chapters and set(chapters) != set(found.chapters):
+        sys.exit(f"{path} says that other chapters count than --chapters does: change one, or leave out --chapters.")
     return replace(found, decisions=decisions(path.with_name(DECISIONS), points_of))
 
 

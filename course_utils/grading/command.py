@@ -46,7 +46,7 @@ def grade(options):
     except BaseException:  # however it ends: whole tables of all that is graded
         book.close()
         raise
-    for sentence in [*table(history.changes(book.entries)), *strangers(assignment, found)]:
+    for sentence in [*table(history.changes(book.entries)), *excused(book), *strangers(assignment, found)]:
         print(sentence)
     for export in exports:
         for sentence in export.plan(book.scores, history.filled):
@@ -58,7 +58,7 @@ def grade(options):
         book.close()
         write_exports(exports, options.out, found, store, assignment)
         history.write(book.entries, {name: values for export in exports for name, values in export.values.items()})
-        print(f"{len(book.entries)} of {len(found)} submissions are graded: {options.out / 'summary.html'}")
+    print(ending(book, len(found)))
     for key, reason in failed.items():
         print(f"{key} could not be graded: {reason}.", file=sys.stderr)
     return 1 if failed else 0
@@ -71,6 +71,20 @@ def write_exports(exports, out, found, store, assignment):
         reports = ((report.student.key, report, assignment.marked(report)) for report in kept)
         for sentence in export.write(out, reports):
             print(sentence)
+
+
+def ending(book, number):
+    """The sentence on what a run did. number: of submissions."""
+    graded = f"{len(book.entries)} of {number} submissions are graded"
+    if not book.preview:
+        return f"{graded}: {book.out / 'summary.html'}"
+    return f"{graded}{'' if book.history.students else ', all for the first time'}. A preview: no grades were written."
+
+
+def excused(book):
+    """A sentence on who is excused."""
+    if names := sorted(student.name for student in book.seen.excused):
+        yield f"{rules.DECISIONS}: excused, so that nothing is filled in: {some(names)}."
 
 
 def strangers(assignment, found):

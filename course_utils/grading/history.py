@@ -11,7 +11,8 @@ SHOWN = 20  # rows on the terminal
 class History:
     """The last whole run into a folder.
 
-    students: {key: [points, highest possible points, digest]}. filled: {platform: {key: points there}}.
+    students: {key: [points, highest possible points, digest]}, with None as points of who is excused. filled:
+    {platform: {key: points there}}.
     """
 
     def __init__(self, store):
@@ -28,21 +29,26 @@ class History:
         gone = self.students.keys() - entries.keys()
         return [
             *found,
-            *((key, f"{self.students[key][0]} of {self.students[key][1]}", "", "is gone") for key in sorted(gone)),
+            *((key, in_words(*self.students[key][:2]), "", "is gone") for key in sorted(gone)),
         ]
 
     def change(self, key, entry):
         """The same for one student; None where nothing changes, and in a first run."""
         (name, got, most, digest), before = entry, self.students.get(key)
         if before and before[:2] != [got, most]:
-            return name, f"{before[0]} of {before[1]}", f"{got} of {most}", why(before[2], digest)
-        return (name, "", f"{got} of {most}", "is new") if not before and self.students else None
+            return name, in_words(*before[:2]), in_words(got, most), why(before[2], digest)
+        return (name, "", in_words(got, most), "is new") if not before and self.students else None
 
     def write(self, entries, filled):
         """Keep this run for the next one."""
         students = {key: list(entry[1:]) for key, entry in entries.items()}
         content = {"students": students, "filled": self.filled | filled}
         files.replace(self.path, json.dumps(content).encode())
+
+
+def in_words(got, most):
+    """Points of highest possible points, as a table of changes says them."""
+    return "excused" if got is None else f"{got} of {most}"
 
 
 def why(before, after):

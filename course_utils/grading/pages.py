@@ -30,15 +30,16 @@ class Book:
     """What is written of a class, as far as it is graded: pages at once, the tables when it is closed.
 
     A page with other points than in the last run, which `history` knows, waits until then: first they are announced.
-    preview: write nothing. entries: {key: (name, points, highest possible points, digest)} of all who are graded.
+    preview: write nothing. entries: {key: (name, points, highest possible points, digest)} of all who are graded, with
+    None as points of who is excused.
     """
 
     def __init__(self, out, assignment, history, preview=False):
         self.out, self.assignment, self.history, self.preview = out, assignment, history, preview
         self.waiting = {}  # {path of a page: its text}
         self.rows, self.totals, self.entries, self.seen, self.pages = {}, {}, {}, Class(), out / "feedback"
-        for folder in (self.pages, out / KEPT):
-            folder.mkdir(parents=True, exist_ok=True)
+        if not preview:
+            self.pages.mkdir(exist_ok=True)
 
     def add(self, report):
         """Write a student's page, and keep what the tables will say."""
@@ -46,7 +47,8 @@ class Book:
         key = report.student.key
         self.rows[key] = list(csv_rows(marked, report))
         self.totals[key] = totals_row(marked, report)
-        self.entries[key] = (report.student.name, *marked.points, report.digest)
+        got, most = marked.points
+        self.entries[key] = (report.student.name, None if marked.excused else got, most, report.digest)
         self.seen.add(marked, report)
         if self.preview:
             return

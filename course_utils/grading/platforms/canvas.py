@@ -2,7 +2,7 @@
 
 import re
 
-from course_utils.grading.platforms.gradebook import Gradebook, Unusable
+from course_utils.grading.platforms.gradebook import Gradebook, Unusable, folded
 
 FILE = re.compile(r"(?P<name>[^_]+)(?P<late>_LATE)?_(?P<id>\d+)_\d+_(?P<rest>.+)")
 ASSIGNMENT = re.compile(r".+ \(\d+\)")  # how Canvas heads the column of an assignment
@@ -38,12 +38,8 @@ class Canvas(Gradebook):
         return sheet.header.index(chosen[0])
 
     def most_points(self, sheet, row, column):
-        own = [k for k in range(1, len(sheet.rows)) if self.name_in(sheet, k) == POINTS_POSSIBLE]
+        own = [k for k in range(1, len(sheet.rows)) if folded(self.name_in(sheet, k)) == POINTS_POSSIBLE]
         return sheet.value(own[0], column) if own else ""
 
     def is_student(self, sheet, row):
-        return self.name_in(sheet, row) not in ("", POINTS_POSSIBLE)  # without a name: rows of settings
-
-    def name_in(self, sheet, row):
-        """What a row says in its column of names."""
-        return sheet.value(row, sheet.header.index(self.names)).casefold()
+        return folded(self.name_in(sheet, row)) not in ("", POINTS_POSSIBLE)  # without a name: rows of settings

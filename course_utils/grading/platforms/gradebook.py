@@ -15,6 +15,7 @@ from course_utils import files
 from course_utils.grading.platforms.platform import Platform
 
 NOTHING = ("", "-")  # what stands in a field where there are no points yet
+NAMED = 3  # students in a sentence about rows that stay
 
 
 class Unusable(Exception):
@@ -30,7 +31,12 @@ class Sheet:
         self.delimiter = max(",;\t", key=first.count)
         self.rows = list(self.spans())
         self.header = [self.value(0, column) for column in range(len(self.rows[0]))] if self.rows else []
+        self.places = {folded(name): place for place, name in reversed(list(enumerate(self.header)))}  # first wins
         self.changes = {}
+
+    def place(self, name):
+        """The number of the column of this name, in whatever case platforms write it; None where there is none."""
+        return self.places.get(folded(name))
 
     def spans(self):
         """For each row the (start, end) of its fields."""
@@ -117,11 +123,11 @@ class Gradebook(Platform):
         platform's highest points differ, points are scaled. Raises Unusable.
         """
         sheet = Sheet(content)
-        if absent := [name for name in self.needed if name not in sheet.header]:
+        if absent := [name for name in self.needed if sheet.place(name) is None]:
             raise Unusable(f"it has no column {absent[0]!r}, so it is no file that {self.name} exports for grading")
         column = self.column(sheet, wanted)
         found, remarks = self.matched(sheet, scores)
-        filled = Filled(b"", [], remarks, {})
+        filled = Filled(b"", [], remarks, {}, self.without_points(sheet, found))
         for row, (student, got, most) in found.items():
             if column >= len(sheet.rows[row]):
                 remarks.append(f"{student.name}: the row in {self.name}'s file is too short and was left as it was.")
@@ -140,6 +146,11 @@ class Gradebook(Platform):
             filled.values[student.key] = points
         filled.content = sheet.content()
         return filled
+
+    def without_points(self, sheet, found):
+        """The names, or else the ids, in the rows of students beside those that were found."""
+        rows = [row for row in range(1, len(sheet.rows)) if row not in found and self.is_student(sheet, row)]
+        return list(filter(None, (self.name_in(sheet, row) or sheet.value(row, 0) for row in rows)))
 
     def left(self, student, there, points):
         """The sentence on a field that somebody has filled in."""
@@ -179,14 +190,19 @@ class Gradebook(Platform):
         keys = {folded(key) for key in (*map(self.id_in_column, student.ids), *student.ids, student.name)}
         candidates = [row for row in range(1, len(sheet.rows)) if self.is_student(sheet, row)]
         for name in self.ids:
-            if name in sheet.header:
-                place = sheet.header.index(name)
-                if rows := [row for row in candidates if folded(sheet.value(row, place)) in keys]:
-                    return rows
+            place = sheet.place(name)
+            rows = [row for row in candidates if place is not None and folded(sheet.value(row, place)) in keys]
+            if rows:
+                return rows
             if len(student.ids) == 1 and student.ids[0].isdigit():
                 keys.discard(student.ids[0])
-        place, own = sheet.header.index(self.names), name_key(student.name)
-        return [row for row in candidates if own and name_key(sheet.value(row, place)) == own]
+        own = name_key(student.name)
+        return [row for row in candidates if own and name_key(self.name_in(sheet, row)) == own]
+
+    def name_in(self, sheet, row):
+        """The full name in a row; "" where there is none, as in all rows where students are anonymous."""
+        place = sheet.place(self.names)
+        return "" if place is None else sheet.value(row, place)
 
     def id_in_column(self, id):
         """How the platform's own column writes the id that stands in a file's name."""
@@ -197,13 +213,14 @@ class Gradebook(Platform):
 class Filled:
     """A filled file. changes: [(student, before, after)] of fields that held points. values: {key: what stands there}.
 
-    remarks: sentences on what was left as it was.
+    remarks: sentences on what was left as it was. without_points: who else has a row.
     """
 
     content: bytes
     changes: list[tuple[str, str, str]]
     remarks: list[str]
     values: dict[str, str]
+    without_points: list[str]
 
 
 class Filling:
@@ -232,6 +249,9 @@ class Filling:
             yield f"  {student}: {before} in {self.platform.name} becomes {after}."
         for remark in self.filled.remarks:
             yield f"  {remark}"
+        if rest := self.filled.without_points:
+            names = "; ".join([*rest[:NAMED], *[f"{len(rest) - NAMED} more"] * (len(rest) > NAMED)])
+            yield f"  Rows in {self.platform.name}'s file without points here stay as they are ({len(rest)}): {names}."
 
     def write(self, out, reports):
         """Write the filled copy into `out`. Gives the sentences to say."""
