@@ -3,6 +3,7 @@
 import unicodedata
 import zipfile
 from argparse import Namespace
+from dataclasses import replace
 
 import pytest
 
@@ -155,16 +156,25 @@ def test_rows_that_get_no_points_are_counted_and_some_are_named(more, names, tmp
     assert said.endswith(f"({1 + more}): {names}.")
 
 
-def test_pages_go_back_to_moodle_under_the_names_that_it_gave(tmp_path):
-    (tmp_path / "worksheet.csv").write_text(MOODLE)
+@pytest.mark.parametrize(
+    "platform, sheet, file, name",
+    [
+        (Moodle(), MOODLE, "", "Jane Doe_77_assignsubmission_file_/feedback.html"),
+        (Canvas(), CANVAS, "doejane_LATE_77_9001_03_hiding-1.ipynb", "doejane_77_9001_feedback.html"),
+    ],
+    ids=["Moodle", "Canvas"],
+)
+def test_pages_go_back_under_the_names_that_the_platform_knows(platform, sheet, file, name, tmp_path):
+    (tmp_path / "sheet.csv").write_text(sheet)
     lay(tmp_path / "out", {"feedback/jane.html": b"page"})
-    filling = filling_of(tmp_path / "worksheet.csv")
-    assert list(filling.plan(SCORES, {})) == []
-    said = list(filling.write(tmp_path / "out", [("jane", Namespace(student=JANE), None)]))
-    with zipfile.ZipFile(tmp_path / "out/moodle-feedback.zip") as found:
-        assert found.namelist() == ["Jane Doe_77_assignsubmission_file_/feedback.html"]
-        assert found.read(found.namelist()[0]) == b"page"
-    assert "moodle-feedback.zip" in said[0]
+    filling = platform.export(Namespace(**{platform.option: tmp_path / "sheet.csv"}, column=None, overwrite=False))
+    filling.prepare()
+    list(filling.plan(SCORES[:1], {}))
+    said = list(filling.write(tmp_path / "out", [("jane", Namespace(student=replace(JANE, file=file)), None)]))
+    with zipfile.ZipFile(tmp_path / f"out/{platform.option}-feedback.zip") as found:
+        assert found.namelist() == [name]
+        assert found.read(name) == b"page"
+    assert f"{platform.option}-feedback.zip" in said[0]
 
 
 # --- what somebody else put there -------------------------------------------------------------------------------------

@@ -12,11 +12,15 @@ KEPT = ".reports"  # the folder of the reports that a second run needs
 
 @dataclass(frozen=True)
 class Student:
-    """key: the name of the student's files, unlike every other. ids: what the download calls them, beside the name."""
+    """key: the name of the student's files, unlike every other. ids: what the download calls them, beside the name.
+
+    file: the beginning of what it calls one of the files, or the folder of all.
+    """
 
     key: str
     name: str
     ids: tuple[str, ...] = ()
+    file: str = ""
 
 
 @dataclass(frozen=True)

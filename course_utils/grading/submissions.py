@@ -19,7 +19,7 @@ from course_utils.grading.records import Student
 COPY = r"([-_ ]*(\(\d+\)|copy\d*)|-\d{1,2})?"  # what browsers, JupyterLab and Canvas add to a name that is taken
 MOST_FILES = 2000  # of one student, beside each other on the disk
 LISTS = {platform.list_file for platform in PLATFORMS}
-LONGEST_NAME = 80  # characters of a file's name made from a student's
+LONGEST_NAME = 80  # characters of a file's name made from a student's, and of one that is kept
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,12 @@ def submissions(start: Path):
     if others := [name for name in others if name not in LISTS]:
         print(f"Passed over, since they are nobody's submission: {', '.join(others)}.", file=sys.stderr)
     taken: set[str] = set()
-    return [
-        Submission(Student(unique_key(name, taken), shown(name), tuple(map(shown, ids))), grouped[name, ids])
-        for name, ids in sorted(grouped)
-    ]
+    found = []
+    for name, ids in sorted(grouped):
+        file = archive.readable(grouped[name, ids][0].parts[0])[:LONGEST_NAME]
+        student = Student(unique_key(name, taken), shown(name), tuple(map(shown, ids)), file)
+        found.append(Submission(student, grouped[name, ids]))
+    return found
 
 
 def listed(start):

@@ -4,7 +4,7 @@ import re
 
 from course_utils.grading.platforms.gradebook import Gradebook, Unusable, folded
 
-FILE = re.compile(r"(?P<name>[^_]+)(?P<late>_LATE)?_(?P<id>\d+)_\d+_(?P<rest>.+)")
+FILE = re.compile(r"(?P<name>[^_]+)(?P<late>_LATE)?_(?P<id>\d+)_(?P<attachment>\d+)_(?P<rest>.+)")
 ASSIGNMENT = re.compile(r".+ \(\d+\)")  # how Canvas heads the column of an assignment
 POINTS_POSSIBLE = "points possible"  # what Canvas's own row, with the highest points, says in its first column
 
@@ -16,10 +16,15 @@ class Canvas(Gradebook):
     ids = ("ID", "SIS User ID", "SIS Login ID", "Integration ID")
     names = "Student"
     needed = ("Student",)
+    pages_go = 'in the assignment, "Re-Upload Submissions"; students find them beside the comments'
 
     def owner(self, name):
         found = FILE.fullmatch(name)
         return (found["name"], (found["id"],)) if found else None
+
+    def feedback_name(self, student):
+        found = FILE.fullmatch(student.file)  # Canvas attaches a page to the submission that has this file
+        return f"{found['name']}_{found['id']}_{found['attachment']}_feedback.html" if found else None
 
     def is_late(self, name):
         found = FILE.fullmatch(name)

@@ -78,7 +78,7 @@ class Gradebook(Platform):
     """A platform that takes points in a CSV file of its own. A subclass says what this file looks like.
 
     option: the command's option that names the file. ids: columns that tell students apart, best first. names: the
-    column of full names. needed: columns without which this is another file.
+    column of full names. needed: columns without which this is another file. pages_go: where pages are uploaded.
     """
 
     option: str
@@ -86,6 +86,7 @@ class Gradebook(Platform):
     ids: tuple[str, ...]
     names: str
     needed: tuple[str, ...]
+    pages_go: str
 
     def column(self, sheet, wanted):
         """The number of the column to fill. wanted: the name that the instructor gave, or None. Raises Unusable."""
@@ -100,8 +101,8 @@ class Gradebook(Platform):
         return True
 
     def feedback_name(self, student):
-        """Where a student's page lies in the zip that the platform takes pages from; None where it takes none."""
-        return None
+        """Where a student's page lies in the zip that the platform takes pages from; None where nothing tells whose."""
+        raise NotImplementedError
 
     # --- the command --------------------------------------------------------------------------------------------------
 
@@ -260,7 +261,7 @@ class Filling:
         if pages:
             place = out / f"{self.platform.option}-feedback.zip"
             files.replace(place, zipped({name: out / "feedback" / f"{key}.html" for name, key in pages.items()}))
-            yield f"{place} holds the pages: upload it in {self.platform.name} as feedback files for all students."
+            yield f"{place} holds the pages: upload it in {self.platform.name} ({self.platform.pages_go})."
         yield f"{out / self.path.name} is {self.path.name} with the points in it: import it into {self.platform.name}."
 
     @property

@@ -15,6 +15,7 @@ class Moodle(Gradebook):
     help = "also fill a copy of the worksheet from Moodle"
     ids = ("Identifier", "Email address", "ID number", "Username")
     names = "Full name"
+    pages_go = 'above the table of submissions, "Upload multiple feedback files in a zip"'
     needed = ("Identifier", GRADE, MOST)  # no names where students are anonymous
 
     def owner(self, name):
