@@ -3,7 +3,7 @@
 import pytest
 
 from course_utils.exercises import EXERCISES
-from course_utils.grading import alike, grader, pages, records
+from course_utils.grading import alike, doctor, grader, notebook, pages, process, records
 from course_utils.grading.assignment import Assignment
 from course_utils.grading.history import History
 from course_utils.grading.records import Store, Student
@@ -66,3 +66,15 @@ def test_the_summary_names_both_and_runs_nothing_of_it(tmp_path):
     page = (tmp_path / "summary.html").read_text(encoding="utf-8")
     assert "<td>ada</td><td>bo</td><td>3.4</td>" in page and "<td>ada</td><td>the published answers</td>" in page
     assert "&lt;b&gt;0&lt;/b&gt; = hidden" in page and "<b>0" not in page
+
+
+def test_no_answer_whose_grading_is_timed_was_seen_before(monkeypatch):
+    """What was seen before is not run again, and would take no time."""
+    tasks, nothing = [], records.Report(Student("k", "K"), [], [], [], "", "")
+    monkeypatch.setattr(doctor, "grade_in_own_process", lambda task, limits: tasks.append(task) or nothing)
+    for _ in range(2):
+        doctor.graded("solutions", process.Limits())
+    one, other = (notebook.read("03.ipynb", content) for task in tasks for _, content in task.files)
+    for exercise in (EXERCISES[id] for id in OF_CHAPTER):
+        texts, again = (made.needed(made.defining(exercise)[-1], exercise.name)[0] for made in (one, other))
+        assert texts[-1] != again[-1] and exercise.name in texts[-1]

@@ -10,7 +10,9 @@ from course_utils.grading import command, pages
 from course_utils.grading.history import History, table
 from course_utils.grading.records import KEPT, Graded, Report, Store, Student
 from course_utils.judging.result import NOT_YET, RIGHT, Result
+from course_utils.repository import ROOT
 
+IN_A_CLONE = ["downloads/", "grades/", "exported.csv", "worksheet.csv", "autograder.zip", rules.RULES, rules.DECISIONS]
 POINTS = {id: exercise.points for id, exercise in EXERCISES.items()}
 JANE = Student("doejane", "Jane Doe", ("77",))
 IDS = [id for id in POINTS if id.startswith("3.")]
@@ -132,3 +134,10 @@ def test_what_makes_no_sense_is_one_sentence(toml, adjustments, words, read):
     with pytest.raises(SystemExit, match=words) as end:
         read(toml, adjustments)
     assert "\n" not in str(end.value)
+
+
+@pytest.mark.parametrize("name", IN_A_CLONE)
+def test_git_ignores_what_the_readme_has_instructors_put_into_a_clone(name):
+    """One `git add .` would publish the names and grades of a class."""
+    assert name in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"/{name}" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
