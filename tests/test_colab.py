@@ -23,7 +23,7 @@ from course_utils import repository
 from course_utils.authoring import code_digest, imports, links
 from course_utils.exercises import CHAPTERS
 from course_utils.repository import ROOT
-from tests.support import bare_clone, colab_versions, stored
+from tests.support import bare_clone, colab_versions, environments, stored
 from tests.support.comparing import same_picture_in_the_large, same_text
 
 OURS, COLABS = "our versions", "Colab's versions"
@@ -62,10 +62,10 @@ def made(setting, folder):
 
     venv.create(folder / "env")
     python = folder / "env" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    (site,) = packages_in(folder / "env")
+    (site,) = environments.packages_in(folder / "env")
     installed = [path for path in sys.path if path.endswith("site-packages")]
-    if setting == COLABS:
-        installed = map(str, packages_in(colab_versions.python().parents[1]))
+    if setting == COLABS:  # before those of the tests, which have what Colab's do not bring
+        installed = [*map(str, environments.packages_in(colab_versions.python().parents[1])), *installed]
     (site / "packages_of_the_tests.pth").write_text("\n".join(installed))
 
     kernel = folder / "jupyter/kernels/colab"
@@ -90,11 +90,6 @@ def made(setting, folder):
         threads = {"OMP_NUM_THREADS": str(os.cpu_count()), "OMP_WAIT_POLICY": "passive"}
         variables |= threads | {"ATEN_CPU_CAPABILITY": "default"}
     return folder, variables
-
-
-def packages_in(environment):
-    """The folders of an environment's packages."""
-    return [*environment.glob("lib/python3*/site-packages"), *environment.glob("Lib/site-packages")]
 
 
 def modules(folder):
@@ -137,7 +132,7 @@ def test_a_chapter_alone_installs_its_helpers_and_prints_what_is_stored(colab, p
     client.nb.cells.append(nbformat.v4.new_code_cell(LOADED))
     client.execute()
     loaded = stored.printed(client.nb.cells.pop()).split()
-    (site,) = packages_in(colab / "env")
+    (site,) = environments.packages_in(colab / "env")
     assert modules(site) == modules(ROOT), "the helpers were installed"
     assert next(site.glob("course_utils/solutions/*.py")), "and what solution() shows"
     assert packages == [sorted(os.listdir(place)) for place in sys.path if place.endswith("site-packages")]
