@@ -79,7 +79,7 @@ def test_a_chapters_figures_are_alive_before_it_runs_when_it_ran_and_when_it_is_
 
     save(page, saved)
     end_kernels(address)
-    browser.open_in(page, path.name)
+    browser.load(page, address, path.name)
     see_alive(page, numbers, every_control=True)
 
 

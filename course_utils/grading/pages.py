@@ -45,18 +45,17 @@ class Book:
         """Write a student's page, and keep what the tables will say."""
         marked = self.assignment.marked(report)
         key = report.student.key
+        path = self.pages / f"{key}.html"
+        if not self.preview:  # first, so that whoever is in the tables has a page, wherever a run ends
+            self.waiting[path] = template("feedback.html").render(report=report, marked=marked)
         self.rows[key] = list(csv_rows(marked, report))
         self.totals[key] = totals_row(marked, report)
         got, most = marked.points
         self.entries[key] = (report.student.name, None if marked.excused else got, most, report.digest)
         self.seen.add(marked, report)
-        if self.preview:
-            return
-        path, page = self.pages / f"{key}.html", template("feedback.html").render(report=report, marked=marked)
-        if self.history.change(key, self.entries[key]):
-            self.waiting[path] = page
-        else:
-            write_changed(path, page)
+        if not self.preview and not self.history.change(key, self.entries[key]):
+            write_changed(path, self.waiting[path])
+            del self.waiting[path]
 
     def remove(self, key):
         """Remove the page of a student who is no longer among the submissions."""
