@@ -11,7 +11,6 @@ import os
 import shutil
 import subprocess
 import sys
-import venv
 from pathlib import Path
 
 import nbformat
@@ -60,13 +59,8 @@ def made(setting, folder):
     build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(course)]
     subprocess.run(build, check=True)
 
-    venv.create(folder / "env")
-    python = folder / "env" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    (site,) = environments.packages_in(folder / "env")
-    installed = [path for path in sys.path if path.endswith("site-packages")]
-    if setting == COLABS:  # before those of the tests, which have what Colab's do not bring
-        installed = [*map(str, environments.packages_in(colab_versions.python().parents[1])), *installed]
-    (site / "packages_of_the_tests.pth").write_text("\n".join(installed))
+    colabs_own = [colab_versions.python().parents[1]] if setting == COLABS else []
+    python = environments.on_top_of(folder / "env", *colabs_own, sys.prefix)
 
     kernel = folder / "jupyter/kernels/colab"
     kernel.mkdir(parents=True)

@@ -141,9 +141,9 @@ def test_of_several_assignments_one_must_be_named():
     assert b'C",18,' in filled
 
 
-def filling_of(worksheet):
-    """Moodle's worksheet, read and ready to be filled."""
-    filling = Moodle().export(Namespace(moodle=worksheet, column=None, overwrite=False))
+def filling_of(platform, sheet):
+    """A platform's file, read and ready to be filled."""
+    filling = platform.export(Namespace(**{platform.option: sheet}, column=None, overwrite=False))
     filling.prepare()
     return filling
 
@@ -152,29 +152,28 @@ def filling_of(worksheet):
 def test_rows_that_get_no_points_are_counted_and_some_are_named(more, names, tmp_path):
     rows = (f'Participant {90 + k},"Mia {k}",m{k}@x.edu,,-,"100.00",\n' for k in range(more))
     (tmp_path / "worksheet.csv").write_text("".join([MOODLE, *rows]))
-    (said,) = filling_of(tmp_path / "worksheet.csv").plan(SCORES[:1], {})
+    (said,) = filling_of(Moodle(), tmp_path / "worksheet.csv").plan(SCORES[:1], {})
     assert said.endswith(f"({1 + more}): {names}.")
 
 
 @pytest.mark.parametrize(
-    "platform, sheet, file, name",
+    "platform, sheet, said, file, name",
     [
-        (Moodle(), MOODLE, "", "Jane Doe_77_assignsubmission_file_/feedback.html"),
-        (Canvas(), CANVAS, "doejane_LATE_77_9001_03_hiding-1.ipynb", "doejane_77_9001_feedback.html"),
+        (Moodle(), MOODLE, [], "", "Jane Doe_77_assignsubmission_file_/feedback.html"),
+        (Canvas(), CANVAS, ["Poe, Mia."], "doejane_LATE_77_9001_03_hiding-1.ipynb", "doejane_77_9001_feedback.html"),
     ],
     ids=["Moodle", "Canvas"],
 )
-def test_pages_go_back_under_the_names_that_the_platform_knows(platform, sheet, file, name, tmp_path):
+def test_pages_go_back_under_the_names_that_the_platform_knows(platform, sheet, said, file, name, tmp_path):
     (tmp_path / "sheet.csv").write_text(sheet)
     lay(tmp_path / "out", {"feedback/jane.html": b"page"})
-    filling = platform.export(Namespace(**{platform.option: tmp_path / "sheet.csv"}, column=None, overwrite=False))
-    filling.prepare()
-    list(filling.plan(SCORES[:1], {}))
-    said = list(filling.write(tmp_path / "out", [("jane", Namespace(student=replace(JANE, file=file)), None)]))
+    filling = filling_of(platform, tmp_path / "sheet.csv")
+    assert [sentence.rpartition(": ")[2] for sentence in filling.plan(SCORES, {})] == said
+    told = list(filling.write(tmp_path / "out", [("jane", Namespace(student=replace(JANE, file=file)), None)]))
     with zipfile.ZipFile(tmp_path / f"out/{platform.option}-feedback.zip") as found:
         assert found.namelist() == [name]
         assert found.read(name) == b"page"
-    assert f"{platform.option}-feedback.zip" in said[0]
+    assert f"{platform.option}-feedback.zip" in told[0]
 
 
 # --- what somebody else put there -------------------------------------------------------------------------------------

@@ -22,13 +22,11 @@ def python_with(name, *requirements):
     """
     digest = hashlib.sha256("\n".join([sys.version, *requirements]).encode()).hexdigest()[:8]
     folder = FOLDER / f"{name}-{digest}"
-    python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    python = python_in(folder)
     FOLDER.mkdir(exist_ok=True)
     with locked(f"{folder}.lock"):
         if not (folder / "complete").exists():
-            venv.create(folder, clear=True)
-            for place in packages_in(folder):
-                (place / "packages_of_the_tests.pth").write_text("\n".join(map(str, packages_in(sys.prefix))))
+            on_top_of(folder, sys.prefix)
             pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
             installed = subprocess.run(
                 [*pip, "install", "-q", "--no-compile", *requirements], capture_output=True, text=True
@@ -38,6 +36,20 @@ def python_with(name, *requirements):
                 pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
             (folder / "complete").touch()
     return python
+
+
+def on_top_of(folder, *others):
+    """Make an environment with no packages but those of others, the first before the second. Gives its Python."""
+    venv.create(folder, clear=True)
+    (place,) = packages_in(folder)
+    found = [str(packages) for other in others for packages in packages_in(other)]
+    (place / "packages_of_others.pth").write_text("\n".join(found))
+    return python_in(folder)
+
+
+def python_in(environment):
+    """The Python of an environment."""
+    return Path(environment, "Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
 def packages_in(environment):
