@@ -9,6 +9,7 @@ check: median, 99 of 100, longest.
 import ast
 import os
 import random
+import re
 import statistics
 import sys
 import time
@@ -72,8 +73,8 @@ def said(result):
 
 
 def line(result):
-    """The line of the place that a result names."""
-    return int(result.message.rpartition("Line ")[2].split(",")[0])
+    """The first line that a result names as a place."""
+    return min(map(int, re.findall(r"\bLine (\d+)[,:]", result.message)))
 
 
 if __name__ == "__main__":
