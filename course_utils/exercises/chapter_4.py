@@ -169,13 +169,13 @@ def wrong_with_dropout(read):
 
 
 def left_for_a_yes(read):
-    """A sentence on how many heads find a copy, and how many of them a yes needs."""
+    """A sentence on how many heads hand on something for a copy, and how many of them a yes needs."""
     reading, weights, values = next(each for each in read if (each[0].context == 1).any())
     row = int(np.argmax(reading.context[:, 0] == 1))
     handed = np.sort((weights @ values)[:, row, 0])[::-1]
     finding = int((handed > handed.max() / 2).sum())
     needed = int(np.argmax(handed.cumsum() / (1 - DROPPED) > 0.5)) + 1
-    return f"Heads that find a copy: {finding} of {len(handed)}; how many must be left for a yes: {needed}."
+    return f"Heads that find a copy and hand on a yes for it: {finding} of {len(handed)}; how many must be left for a yes: {needed}."
 
 
 SURVIVING = Exercise(

@@ -15,7 +15,7 @@ from course_utils.judging.known import Known, says_nothing
 from course_utils.judging.program import Slip, name_of, program_of, watched
 from course_utils.judging.result import NOT_YET, RIGHT
 
-MOST_TRIED, MOST_TRIED_LAYERS = 800, 300  # changes; a layer takes longer, and its later life again
+MOST_TRIED, MOST_TRIED_LAYERS = 500, 300  # changes; a layer takes longer, and its later life again
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
 MOST_MENDED, LARGEST_MENDED = 200, 400  # values tried in the place of others, and their numbers
 MOST_BESIDE = 3  # places named besides the first
@@ -350,7 +350,6 @@ def candidates(program, flow, places, line):
 
     return dict.fromkeys(
         (
-            *slips.of_functions(program),
             *(Slip(program.numbers[id(node)], "pass", "something too much") for node in program.keepers()),
             *(slip for number in near for slip in slips.at(program, number, values, names, sizes)),
             *(slip for number in near[:12] for slip in around(number)),

@@ -53,9 +53,11 @@ class Program:
     """
 
     def __init__(self, text, name, names, file):
-        self.text, self.name, self.names, self.file = text, name, names, file
+        self.text, self.name, self.file = text, name, file
         self.tree = definitions(text)
         self.nodes = numbered(self.tree)
+        own = {node.id for node in self.nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        self.names = {each: value for each, value in names.items() if each not in own}  # no change may fall back on one
         self.numbers = {id(node): number for number, node in enumerate(self.nodes)}
         self.parents = parents(self.tree)
         self.spare = definitions(text)  # for `without`

@@ -5,7 +5,7 @@ dicts as `calls.noted` makes them: {"dict": pairs} and {"other": words}. Anythin
 Unreadable.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import torch
 
@@ -163,10 +163,14 @@ def several(kind):
     return entries
 
 
-def table(data, kind):
-    """A dict from names to entries of one kind."""
-    demand(type(data) is dict and len(data) <= LONGEST_LIST)
-    return {text(name): kind(entry) for name, entry in data.items()}
+def table(kind):
+    """A reader of dicts from names to entries of one kind."""
+
+    def entries(data):
+        demand(type(data) is dict and len(data) <= LONGEST_LIST)
+        return {text(name): kind(entry) for name, entry in data.items()}
+
+    return entries
 
 
 def error(data):
@@ -175,21 +179,12 @@ def error(data):
     return Error(text(data["type"]), text(data["message"]), whole(data["line"]), text(data["code"]))
 
 
-PARTS = {
-    "values": several(value),
-    "error": error,
-    "arguments": several(value),
-    "again": several(value),
-    "fresh": several(value),
-    "turned": several(value),
-    "sizes": several(value),
-    "gradients": lambda data: table(data, value),
-    "backward": error,
-    "layer": truth,
-    "extra": several(text),
-    "twins": several(text),
-    "parameters": lambda data: table(data, several(whole)),
-    "loose": several(text),
-    "listed": several(text),
-    "unplaced": several(text),
+READERS = {
+    list: several(value),
+    list[str]: several(text),
+    dict[str, object]: table(value),
+    dict[str, list[int]]: table(several(whole)),
+    Error | None: error,
+    bool: truth,
 }
+PARTS = {part.name: READERS[part.type] for part in fields(Reply)}

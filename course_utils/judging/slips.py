@@ -18,22 +18,18 @@ ALIKE = [  # functions and methods that are taken for each other
     ("softmax", "log_softmax", "exp"),
     ("exp", "exp2"),
     ("log", "log2", "log10", "log1p"),
-    ("argmax", "argmin"),
     ("any", "all"),
     ("gt", "ge", "lt", "le"),
     ("cat", "stack"),
     ("zeros", "ones"),
     ("zeros_like", "ones_like"),
     ("rand", "randn"),
-    ("repeat", "repeat_interleave"),
-    ("std", "var"),
     ("eye", "ones"),
     ("view", "reshape"),
 ]
 SWAPS = {
     ast.Add: [ast.Sub, ast.Mult], ast.Sub: [ast.Add], ast.Mult: [ast.Div, ast.Add], ast.Div: [ast.Mult, ast.FloorDiv],
-    ast.FloorDiv: [ast.Div], ast.Pow: [ast.Mult], ast.Mod: [ast.FloorDiv], ast.BitAnd: [ast.BitOr],
-    ast.BitOr: [ast.BitAnd], ast.And: [ast.Or], ast.Or: [ast.And],
+    ast.FloorDiv: [ast.Div], ast.Pow: [ast.Mult], ast.BitAnd: [ast.BitOr], ast.BitOr: [ast.BitAnd],
     ast.Lt: [ast.LtE, ast.Gt, ast.GtE], ast.LtE: [ast.Lt, ast.GtE, ast.Gt], ast.Gt: [ast.GtE, ast.Lt, ast.LtE],
     ast.GtE: [ast.Gt, ast.LtE, ast.Lt], ast.Eq: [ast.NotEq, ast.Gt, ast.Lt], ast.NotEq: [ast.Eq],
 }  # fmt: skip
@@ -45,7 +41,6 @@ WITH_AXIS = {
 USUAL_KEYWORDS = (
     "keepdim=True", "dim=-1", "bias=False", "diagonal=1", "dim=0", "unbiased=False", "generator=generator",
 )  # fmt: skip
-REDUCING = {"sum", "mean", "amax", "amin", "norm", "logsumexp"}
 
 
 def at(program, number, values, names, sizes):
@@ -110,13 +105,6 @@ def of_operation(node, program, sizes):
     for swap in SWAPS.get(type(node.op), []):
         yield ast.unparse(ast.BinOp(node.left, swap(), node.right)), "another operation"
     yield ast.unparse(ast.BinOp(node.right, node.op, node.left)), "the two sides swapped"
-    if isinstance(node.op, ast.MatMult):
-        for one, other in ((left, right), (right, left)):
-            yield f"({one}) @ ({other}).transpose(-2, -1)", "not transposed"
-            yield f"({one}).transpose(-2, -1) @ ({other})", "not transposed"
-        yield f"({left}) * ({right})", "another operation"
-    if isinstance(node.op, ast.Mult):
-        yield f"({left}) @ ({right})", "another operation"
     if isinstance(node.left, ast.BinOp):  # a ** 1 / 2
         inner = ast.BinOp(node.left.right, node.op, node.right)
         yield ast.unparse(ast.BinOp(node.left.left, node.left.op, inner)), "parentheses"
@@ -129,11 +117,6 @@ def of_operation(node, program, sizes):
 def of_comparison(node, program, sizes):
     for swap in SWAPS.get(type(node.ops[0]), []):
         yield ast.unparse(ast.Compare(node.left, [swap()], node.comparators)), "another comparison"
-
-
-def of_choice(node, program, sizes):
-    (swap,) = SWAPS[type(node.op)]
-    yield ast.unparse(ast.BoolOp(swap(), node.values)), "another operation"
 
 
 def of_sign(node, program, sizes):
@@ -159,20 +142,14 @@ def of_call(node, program, sizes):
         yield call(f"{on}.{other}" if on else other), f"{name} instead of {other}"
     if on and not module:
         yield f"({on})", f"{name} too much"
-        if name in ("max", "min", "amax", "amin") and not (
-            arguments or keywords
-        ):  # one for all, where each has its own
+        if name in ("max", "min", "amax", "amin") and not node.args:  # one for all, where each has its own
             yield f"{on}.{'a' + name.removeprefix('a')}(dim=-1, keepdim=True)", "an axis left out"
-            yield f"{on}[..., None]", f"{name} too much"
         if name.endswith("_") and not name.startswith("_"):
             yield call(f"{on}.{name.rstrip('_')}"), "changed in place"
     elif arguments:
         yield f"({arguments[0]})", f"{name} too much"
     if name == "len" and arguments:
         yield f"{arguments[0]}.shape[-1]", "the size of another axis"
-        yield f"{arguments[0]}.shape[-2]", "the size of another axis"
-    if name in REDUCING:
-        yield f"{call()}[..., None]", "an axis left out"
     for k in range(len(arguments) - 1):
         swapped = [*arguments[:k], arguments[k + 1], arguments[k], *arguments[k + 2 :]]
         yield call(arguments=swapped), "arguments swapped"
@@ -200,22 +177,14 @@ def of_call(node, program, sizes):
 def of_index(node, program, sizes):
     yield f"({ast.unparse(node.value)})", "cut where all is needed"
     whole, index = ast.unparse(node.value), node.slice
-    if isinstance(index, ast.Tuple) and len(index.elts) == 2:
-        first, second = (ast.unparse(each) for each in index.elts)
-        yield f"{whole}[{second}, {first}]", "row and column swapped"
-        for each in (first, second):
-            yield f"{whole}[{each}]", "cut where all is needed"
-    if isinstance(index, ast.Tuple):
-        for k, part in enumerate(index.elts):
-            for new in slices(part) if isinstance(part, ast.Slice) else ():
-                parts = [ast.unparse(each) for each in index.elts]
-                yield f"{whole}[{', '.join([*parts[:k], new, *parts[k + 1 :]])}]", "a slice that is off"
-    else:
-        for new in (f"..., {ast.unparse(index)}", f":, {ast.unparse(index)}"):
-            yield f"{whole}[{new}]", "another axis is cut"
-    if isinstance(index, ast.Slice):
-        for new in slices(index):
-            yield f"{whole}[{new}]", "a slice that is off"
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    for new in (f"..., {ast.unparse(index)}", f":, {ast.unparse(index)}") if len(parts) == 1 else ():
+        yield f"{whole}[{new}]", "another axis is cut"
+    for k, part in enumerate(parts):
+        for new in slices(part) if isinstance(part, ast.Slice) else ():
+            texts = [*map(ast.unparse, parts)]
+            texts[k] = new
+            yield f"{whole}[{', '.join(texts)}]", "a slice that is off"
 
 
 def slices(index):
@@ -223,11 +192,7 @@ def slices(index):
     lower, upper = (ast.unparse(each) if each else "" for each in (index.lower, index.upper))
     new = [("", upper), (lower, ""), ("1", upper), (lower, "-1"), (upper, ""), ("", lower)]
     if upper:
-        new += [(lower, f"{upper} + 1"), (lower, f"{upper} - 1"), (lower, upper.removeprefix("-"))]
-    if lower and upper:
-        new += [(f"{lower} + 1", "" if upper == "-1" else f"{upper} + 1"), (f"{lower} - 1", f"{upper} - 1")]
-    if lower.startswith("-"):
-        new += [("", lower.removeprefix("-"))]
+        new += [(lower, f"{upper} + 1"), (lower, f"{upper} - 1")]
     return [f"{first}:{last}" for first, last in dict.fromkeys(new) if (first, last) != (lower, upper)]
 
 
@@ -260,7 +225,6 @@ FINDERS = {
     ast.Constant: of_number,
     ast.BinOp: of_operation,
     ast.Compare: of_comparison,
-    ast.BoolOp: of_choice,
     ast.UnaryOp: of_sign,
     ast.Call: of_call,
     ast.Subscript: of_index,
@@ -316,15 +280,12 @@ def around_tensor(old, value, sizes):
     """(Python, kind) for what may be missing around a tensor."""
     if value.ndim > 1:
         yield f"({old}).transpose(-2, -1)", "not transposed"
-        yield f"({old}).squeeze(-2)", "an axis too many"
     if value.ndim > 2:
         yield f"({old}).transpose(1, 2)", "not transposed"
         yield f"({old}).transpose(0, 1)", "not transposed"
     if is_mask(value):
         yield f"({old}).bool()", "numbers instead of True and False"
     if not value.is_floating_point():
-        yield f"({old}) + 1", "off by one"
-        yield f"({old}) - 1", "off by one"
         return
     for axis in (-1, -2) if value.ndim > 1 else (-1,):
         yield f"torch.softmax({old}, dim={axis})", "softmax left out"
@@ -347,9 +308,7 @@ def around_tensor(old, value, sizes):
     yield f"({old}).exp()", "exp left out"
     yield f"({old}).clone()", "changed in place"
     yield f"({old})[..., None]", "an axis left out"
-    yield f"({old}).unsqueeze(0)", "an axis left out"
     yield f"({old}).unsqueeze(-2)", "an axis left out"
-    yield f"({old}).flatten(-2)", "not merged"
 
 
 # --- statements -------------------------------------------------------------------------------------------------------
@@ -365,20 +324,16 @@ def of_statement(program, number):
         name = ast.unparse(node.targets[0].value)
         yield Slip(number, f"{name} = {name}.clone()\n{ast.unparse(node)}", "changed in place")
     if isinstance(node, ast.Assign):
-        target, value = ast.unparse(node.targets[0]), ast.unparse(node.value)
+        target, value = ast.unparse(node.targets[0]), node.value
         if target.startswith("self."):
-            name = target.removeprefix("self.")
-            for new, kind in [
-                (f"self.register_buffer({name!r}, {value})", "not a buffer"),
-                (f"self.{name} = nn.Parameter({value})", "a plain tensor instead of a parameter"),
-            ]:
-                yield Slip(number, new, kind)
-            if called(node.value) == "Parameter":
-                inner = ast.unparse(node.value.args[0])
-                yield Slip(number, f"self.register_buffer({name!r}, {inner})", "a parameter that nobody asked for")
-        if isinstance(node.targets[0], ast.Tuple) and not isinstance(node.value, ast.Tuple):
-            for new, kind in of_several(node.targets[0], program, ()):
-                yield Slip(number, f"{new} = {value}", kind)
+            name, learned = target.removeprefix("self."), called(value) == "Parameter"
+            kind = "a parameter that nobody asked for" if learned else "not a buffer"
+            new = ast.unparse(value.args[0] if learned else value)
+            yield Slip(number, f"self.register_buffer({name!r}, {new})", kind)
+    if isinstance(node, ast.FunctionDef) and node.name == "forward" and len(node.args.args) == 2:
+        switched = ast.parse(ast.unparse(node)).body[0]
+        switched.body.insert(0, ast.parse(f"if not self.training: return {node.args.args[1].arg}").body[0])
+        yield Slip(number, ast.unparse(switched), "more than `x` itself in evaluation")
     if isinstance(node, ast.If):
         inner = ast.If(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
         yield Slip(number, ast.unparse(inner), "the condition turned around")
@@ -395,19 +350,6 @@ def of_statement(program, number):
         yield Slip(number, "pass", f"{called(node.value)} too much")
     if isinstance(node, (ast.Assign, ast.AugAssign)):
         yield Slip(number, "pass", "something too much")
-    if isinstance(node, ast.For):
-        for begun in assigned_before(program, node):
-            inner = ast.For(node.target, node.iter, [begun, *node.body], node.orelse, lineno=0)
-            yield Slip(number, ast.unparse(inner), "not begun anew in each turn of the loop")
-
-
-def assigned_before(program, loop):
-    """The assignments that stand right before a loop, in the same block."""
-    block = next(
-        value for _, value in ast.iter_fields(program.parents[id(loop)]) if isinstance(value, list) and loop in value
-    )
-    before = reversed(block[: block.index(loop)])
-    return list(itertools.takewhile(lambda statement: isinstance(statement, ast.Assign), before))
 
 
 def unused_layers(program):
@@ -419,35 +361,3 @@ def unused_layers(program):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             called_ones.add(name_of(node))
     return [name for name in made if name not in called_ones]
-
-
-def exchanged(function, names):
-    """The text of a function in whose body some names stand for each other."""
-    new = ast.parse(ast.unparse(function)).body[0]
-    for node in ast.walk(new):
-        if isinstance(node, ast.Name):
-            node.id = names.get(node.id, node.id)
-    return ast.unparse(new)
-
-
-def of_functions(program):
-    """Slips that a function or class has as a whole: (number, new text, kind)."""
-    for number, node in enumerate(program.nodes):
-        if isinstance(node, ast.FunctionDef):
-            for one, other in itertools.combinations([each.arg for each in node.args.args if each.arg != "self"], 2):
-                swapped = exchanged(node, {one: other, other: one})
-                yield Slip(number, swapped, f"`{one}` and `{other}` in each other's place")
-            if node.decorator_list:
-                plain = ast.parse(ast.unparse(node)).body[0]
-                plain.decorator_list = []
-                yield Slip(number, ast.unparse(plain), "gradients switched off")
-            if node.name == "__init__":
-                begun = ast.parse(ast.unparse(node)).body[0]
-                others = [each for each in begun.body if "__init__" not in ast.unparse(each)]
-                begun.body = [ast.parse("super().__init__()").body[0], *others]
-                yield Slip(number, ast.unparse(begun), "super().__init__() does not come first")
-            if node.name == "forward" and len(node.args.args) == 2:
-                x = node.args.args[1].arg
-                switched = ast.parse(ast.unparse(node)).body[0]
-                switched.body.insert(0, ast.parse(f"if not self.training: return {x}").body[0])
-                yield Slip(number, ast.unparse(switched), "more than `x` itself in evaluation")
