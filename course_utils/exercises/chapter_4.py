@@ -175,7 +175,7 @@ def left_for_a_yes(read):
     handed = np.sort((weights @ values)[:, row, 0])[::-1]
     finding = int((handed > handed.max() / 2).sum())
     needed = int(np.argmax(handed.cumsum() / (1 - DROPPED) > 0.5)) + 1
-    return f"Heads that find a copy and hand on a yes for it: {finding} of {len(handed)}; how many must be left for a yes: {needed}."
+    return f"Heads that find a copy and say yes: {finding} of {len(handed)}; how many must be left for a yes: {needed}."
 
 
 SURVIVING = Exercise(

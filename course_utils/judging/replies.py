@@ -5,6 +5,7 @@ dicts as `calls.noted` makes them: {"dict": pairs} and {"other": words}. Anythin
 Unreadable.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 
 import torch
@@ -179,7 +180,7 @@ def error(data):
     return Error(text(data["type"]), text(data["message"]), whole(data["line"]), text(data["code"]))
 
 
-READERS = {
+READERS: dict[object, Callable] = {
     list: several(value),
     list[str]: several(text),
     dict[str, object]: table(value),
