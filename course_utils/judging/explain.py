@@ -15,7 +15,7 @@ from course_utils.judging.known import Known, says_nothing
 from course_utils.judging.program import Slip, name_of, program_of, watched
 from course_utils.judging.result import NOT_YET, RIGHT
 
-MOST_TRIED, MOST_TRIED_LAYERS = 500, 300  # changes; a layer takes longer, and its later life again
+MOST_TRIED, MOST_TRIED_LAYERS = 800, 300  # changes; a layer takes longer, and its later life again
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
 MOST_MENDED, LARGEST_MENDED = 200, 400  # values tried in the place of others, and their numbers
 MOST_BESIDE = 3  # places named besides the first
@@ -335,6 +335,7 @@ def candidates(program, flow, places, line):
             near += flow.makers.get(name_of(program.nodes[flow.steps[operand][0]]) or "", [])
     near = list(dict.fromkeys(k for number in near for k in [*below(program, number), *above(program, number)]))
     far = sorted(set(range(len(program.nodes))) - set(near))
+    functions = [number for number, node in enumerate(program.nodes) if isinstance(node, ast.FunctionDef)]
     names = program.read_names()
     sizes = [*(name for name, reads in names.items() if not reads), *sizes_of(program, values)]
     statements = (node for node in program.nodes if isinstance(node, (ast.Assign, ast.Return)) and node.value)
@@ -351,7 +352,7 @@ def candidates(program, flow, places, line):
     return dict.fromkeys(
         (
             *(Slip(program.numbers[id(node)], "pass", "something too much") for node in program.keepers()),
-            *(slip for number in near for slip in slips.at(program, number, values, names, sizes)),
+            *(slip for number in [*functions, *near] for slip in slips.at(program, number, values, names, sizes)),
             *(slip for number in near[:12] for slip in around(number)),
             *(slip for number in whole if number in values for slip in slips.unused(program, number, values[number])),
             *(slip for number in far for slip in slips.at(program, number, values, names, sizes)),

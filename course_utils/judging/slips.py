@@ -330,9 +330,12 @@ def of_statement(program, number):
             kind = "a parameter that nobody asked for" if learned else "not a buffer"
             new = ast.unparse(value.args[0] if learned else value)
             yield Slip(number, f"self.register_buffer({name!r}, {new})", kind)
+    if isinstance(node, ast.FunctionDef) and node.decorator_list:
+        plain = ast.FunctionDef(node.name, node.args, node.body, [], lineno=0)
+        yield Slip(number, ast.unparse(plain), "gradients switched off")
     if isinstance(node, ast.FunctionDef) and node.name == "forward" and len(node.args.args) == 2:
-        switched = ast.parse(ast.unparse(node)).body[0]
-        switched.body.insert(0, ast.parse(f"if not self.training: return {node.args.args[1].arg}").body[0])
+        switch = ast.parse(f"if not self.training: return {node.args.args[1].arg}").body
+        switched = ast.FunctionDef(node.name, node.args, [*switch, *node.body], node.decorator_list, lineno=0)
         yield Slip(number, ast.unparse(switched), "more than `x` itself in evaluation")
     if isinstance(node, ast.If):
         inner = ast.If(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
