@@ -14,7 +14,7 @@ from course_utils import repository
 from course_utils.authoring import chapter
 from course_utils.grading.sandbox import forked, importable
 from course_utils.grading.sandbox import protection as machine
-from course_utils.grading.sandbox.inside import forking, server
+from course_utils.grading.sandbox.inside import answering, forking, server
 from course_utils.grading.sandbox.protection import Protection, Unprotected, protection, works
 from course_utils.grading.sandbox.sandbox import Sandbox
 from course_utils.repository import ROOT
@@ -59,6 +59,11 @@ def test_a_helper_takes_the_place_of_the_students_own(sandbox):
     helped = sandbox.run(cells, "seen", [sandboxes.LOOK], chapter=3, helpers={"my_mask": helper})
     assert "AttributeError" in alone.replies[0]["error"]["type"]
     assert helped.replies[0]["values"] == [[[1.0, 1.0], [1.0, 1.0]]]
+
+
+@pytest.mark.parametrize("text", ["raise ValueError('x' * 10**6)", f"raise ValueError  # {'x' * 10**6}"])
+def test_what_stopped_a_cell_is_told_in_few_words(text):
+    assert len(answering.run(text, "<your cell>", {})) < 1000
 
 
 # --- what answers may import ----------------------------------------------------------------------------------------

@@ -140,6 +140,4 @@ def same(left, right):
         return calls.same(left, right)
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(same, left, right))
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
     return type(left) is type(right) and (left == right or left != left and right != right)
