@@ -80,7 +80,7 @@ def coins(call, reply, reference):
 def sizes(call, reply, reference):
     """Whether a layer takes a shorter sequence, and a larger batch, after its first input."""
     for wanted, found in itertools.zip_longest(reference.sizes, reply.sizes):
-        if problem := comparing.difference(wanted, found):
+        if problem := comparing.problem(wanted, found):
             return f"With another length, or another batch, than in the first call: {problem}"
     return None
 

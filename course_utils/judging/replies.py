@@ -86,8 +86,10 @@ def reply(data, call):
 
 
 def steps(data, nodes):
-    """The steps of a watched call, as `program.watched` gives them for a program of so many nodes."""
-    demand(type(data) is list and all(type(step) in (list, tuple) and len(step) == 3 for step in data))
+    """The steps of a watched call, as `program.watched` gives them for a program of so many nodes.
+
+    Raises for anything else, not always Unreadable: what these steps are for can be left out.
+    """
     return [(whole(number), value(found), truth(reached)) for number, found, reached in data if number < nodes]
 
 
