@@ -216,7 +216,9 @@ def ended():
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing forks")
 def test_a_process_that_forks_is_started_anew_where_it_has_ended_and_twice_is_a_sentence():
     begin = iter([ended(), (forked.torch_loaded.another_connection(), None)])
-    forked.Forker(lambda: next(begin)).fork("os", "_exit", [], status=0).wait()
+    child = forked.Forker(lambda: next(begin)).fork("os", "_exit", [], status=0)
+    child.wait()
+    child.kill()  # there is nothing left to kill, and nothing else is
     with pytest.raises(RuntimeError, match="has ended, twice"):
         forked.Forker(ended).fork("os", "_exit", [], status=0)
 
