@@ -48,6 +48,11 @@ def test_what_was_handed_out_is_nobodys_own():
     assert grader.own_lines(stub + "\n    # my own words\n    )") == ["# my own words"]
 
 
+def test_of_a_very_long_answer_a_part_is_compared():
+    lines = alike.own_lines("\n".join(f"line_{k} = {'x' * 1000}" for k in range(1000)), set())
+    assert len(lines) == 60 and {len(line) for line in lines} == {120}
+
+
 def test_the_published_answer_is_named_and_another_one_is_not():
     exercise = EXERCISES["3.4"]
     assert grader.is_published(exercise, sorted(grader.published_lines(exercise)))

@@ -35,7 +35,7 @@ def read(tmp_path):
     def of(toml="", adjustments="", chapters=None):
         for name, text in [(rules.RULES, toml), (rules.DECISIONS, adjustments)]:
             if text:
-                (tmp_path / name).write_text(text, encoding="utf-8")
+                (tmp_path / name).write_text(text, encoding="utf-8", errors="surrogateescape")
         return rules.read(tmp_path / "downloads", chapters, lambda: POINTS)
 
     return of
@@ -119,14 +119,18 @@ def test_a_submission_can_be_graded_again_without_a_change(read):
     "toml, adjustments, words",
     [
         ("chapters = [", "", "assignment.toml: "),
+        ("chapters = [3]  # f\udcfcr alle", "", "codec can't decode"),
         ("chapters = [33]", "", "there are the chapters 1 to"),
         ('chapters = [3]\n[points]\n"3.99" = 1', "", "3.99 = 1 is no exercise"),
         ('chapters = [3]\n[points]\n"3.1" = "two"', "", "no exercise of the course with a number"),
+        ('chapters = [3]\n[points]\n"3.1" = -1', "", "no exercise of the course with a number"),
         ("chapters = [3]\nlate = 3", "", "no setting 'late'"),
         ("chapters = [3]\nlate_percent = 200", "", "0 to 100"),
         ("late_percent = 0", "", "Say which chapters count"),
         ("chapters = [3]", "student,mark\nx,1\n", "no column 'mark'"),
         ("chapters = [3]", "student,points\nx,much\n", "row 2: 'much' is no number"),
+        ("chapters = [3]", "student\nM\udcfcller\n", "save it as UTF-8"),
+        ("chapters = [3]", "student,points\n,1\n", "row 2: it needs a student, and an exercise"),
         ("chapters = [3]", "student,exercise\nx,3.99\n", "row 2: it needs a student, and an exercise"),
     ],
 )

@@ -348,8 +348,9 @@ def test_a_layer_works_under_autocast(layer, x, dtype, sinks):
 
 
 def test_what_cannot_be_is_refused_in_words():
-    with pytest.raises(ValueError, match="num_heads must be divisible by num_kv_heads"):
-        Attention(12, 6, num_kv_heads=4)
+    for number in (4, -1):
+        with pytest.raises(ValueError, match="num_heads must be divisible by num_kv_heads"):
+            Attention(12, 6, num_kv_heads=number)
     with pytest.raises(ValueError, match="d_model must be divisible by num_heads"):
         Attention(10, 4)
     with pytest.raises(ValueError, match="d_model=8"):

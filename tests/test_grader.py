@@ -262,6 +262,13 @@ def test_of_very_many_remarks_the_first_are_kept():
     assert made.remarks == [f"remark {k}" for k in range(10)] + ["There are 20 more remarks of this kind."]
 
 
+def test_of_very_many_results_the_first_are_kept(monkeypatch):
+    monkeypatch.setattr(grader, "results", {})
+    for k in range(3000):
+        grader.keep(str(k), grader.plain_result(EXERCISES["3.2"], NOT_YET, ""))
+    assert list(grader.results) == list(map(str, range(2000)))
+
+
 def test_a_report_survives_the_disk(graded):
     _, made = graded(packed(notebook({"3.2": handed_in.WRONG})))
     again = records.from_plain(json.loads(json.dumps(records.plain(made))))

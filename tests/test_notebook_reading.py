@@ -149,6 +149,17 @@ def test_a_very_long_cell_and_one_of_very_many_statements_are_refused():
     assert "too long" in str(reading.Cell("#" * (reading.LONGEST_CELL + 1)).problem)
 
 
+def test_short_cells_are_kept_for_the_next_student_and_only_some_of_them():
+    for k in range(1100):
+        reading.Cell(f"x = {k}")
+    kept = reading.parsed_once.cache_info()
+    assert 900 < kept.currsize <= 1000
+    for text, more in (("x = 1099", 1), ("#" * 10_000, 0), ("#" * 10_000, 0)):
+        before = reading.parsed_once.cache_info().hits
+        reading.Cell(text)
+        assert reading.parsed_once.cache_info().hits == before + more
+
+
 def test_cells_that_are_cut_are_told():
     found = read(*["x = 1"] * (reading.MOST_CELLS + 1))
     assert len(found.cells) == reading.MOST_CELLS and "only the first 2000" in found.remarks[0]

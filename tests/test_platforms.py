@@ -169,7 +169,8 @@ def test_pages_go_back_under_the_names_that_the_platform_knows(platform, sheet, 
     lay(tmp_path / "out", {"feedback/jane.html": b"page"})
     filling = filling_of(platform, tmp_path / "sheet.csv")
     assert [sentence.rpartition(": ")[2] for sentence in filling.plan(SCORES, {})] == said
-    told = list(filling.write(tmp_path / "out", [("jane", Namespace(student=replace(JANE, file=file)), None)]))
+    known, unknown = (Namespace(student=student) for student in (replace(JANE, file=file), Student("jim", "Jim")))
+    told = list(filling.write(tmp_path / "out", [("jane", known, None), ("jim", unknown, None)]))
     with zipfile.ZipFile(tmp_path / f"out/{platform.option}-feedback.zip") as found:
         assert found.namelist() == [name]
         assert found.read(name) == b"page"

@@ -11,6 +11,7 @@ from course_utils.exercises import EXERCISES, solutions
 from course_utils.judging import serialize
 from course_utils.judging.calls import LARGEST_TENSOR, LONGEST_LIST, LONGEST_TEXT, perform
 from course_utils.judging.judge import UNREADABLE, judge
+from course_utils.judging.replies import PARTS
 
 EXERCISE = EXERCISES["3.2"]
 ROUNDS = 3000
@@ -56,10 +57,8 @@ FOREIGN = {
     "a complex tensor": torch.ones(2, dtype=torch.complex64),
     "a tensor of an unknown kind": torch.ones(2, dtype=torch.uint16),
     "a tensor too large": torch.zeros(1).expand(LARGEST_TENSOR + 1),
-    "a dict that is none": {"dict": [1, 2]},
-    "a dict of nothing": {"dict": None},
     "a dict of an unknown kind": {"layer": {}},
-    "a dict of another form": {"dict": [], "other": ""},
+    "a dict of another form": {"other": "", "more": ""},
     "a key that is no name": {1: 2},
 }
 PLAIN = {
@@ -74,13 +73,12 @@ PLAIN = {
     "half a letter": "\ud800",
     "no list": [],
     "a list": [1.0, None, "x"],
+    "a list of names": ["W_query", "x"],
     "a tensor": torch.ones(3, 2),
     "a truth tensor": torch.ones(2, 4, 4) > 0,
     "a tensor of halves": torch.full((2, 4, 4), torch.nan, dtype=torch.bfloat16),
     "an empty tensor": torch.ones(0, 4, 4),
     "a scalar": torch.tensor(torch.inf),
-    "a dict": {"dict": [["weights", None], [1, []], ["x", {"other": ""}]]},
-    "a dict with numbers": {"dict": [["weights", torch.ones(2)], [None, 1.0]]},
     "another thing": {"other": ""},
 }
 
@@ -131,6 +129,8 @@ FORGED = {
     "an error without words": right_except(error={"type": "E"}),
     "a line that is none": right_except(error={"type": "E", "message": "", "line": float("nan"), "code": ""}),
     "a message too long": right_except(error={"type": "E", "message": "x" * (LONGEST_TEXT + 1), "line": 0, "code": ""}),
+    "gradients without names": right_except(gradients=[torch.ones(3, 5, 5)]),
+    "too many gradients": right_except(gradients={str(k): None for k in range(LONGEST_LIST + 1)}),
     "a parameter without a name": right_except(layer=True, parameters={1: [2]}),
     "a shape of nan": right_except(layer=True, parameters={"weight": [float("nan"), 2]}),
     "a shape below zero": right_except(unplaced=["W"], parameters={"weight": [-1, 2]}),
@@ -190,7 +190,24 @@ def test_no_change_of_replies_stops_the_judge():
         assert result.status in ("right", "not yet") and result.html().encode() and str(result).encode()
 
 
+@pytest.mark.parametrize("id", ["3.2", "2.4"], ids=["a function", "a layer"])
+def test_a_part_that_such_an_answer_never_has_stops_no_judge(id):
+    for name, odd in [(name, odd) for name in PARTS for odd in PLAIN.values()]:
+        first, *others = honest_once(EXERCISES[id])
+        assert judge(EXERCISES[id], [first | {name: odd}, *others]).status in ("right", "not yet"), name
+
+
 def test_what_any_answer_can_send_can_be_read():
     for odd in PLAIN.values():
         replies = perform(lambda scores, odd=odd: odd, EXERCISE.calls)
         assert judge(EXERCISE, serialize.unpack(serialize.pack(replies))).message != UNREADABLE
+
+
+def test_a_message_is_read_in_a_moment_whatever_was_raised_or_sent():
+    def my_causal_weights(scores):
+        raise type("E" * 9999, (Exception,), {})("x" * 9999)
+
+    raised = judge(EXERCISE, perform(my_causal_weights, EXERCISE.calls)).message
+    assert "EEE: xxx" in raised and len(raised) < 600
+    sent = judge(EXERCISE, right_except(unplaced=["x" * LONGEST_TEXT] * LONGEST_LIST)).message
+    assert "xxx" in sent and len(sent) <= 1000

@@ -4,6 +4,7 @@ import ast
 import importlib
 import os
 import re
+import socket
 import sys
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ from course_utils import repository
 from course_utils.authoring import chapter
 from course_utils.grading.sandbox import forked, importable
 from course_utils.grading.sandbox import protection as machine
+from course_utils.grading.sandbox.inside import answering, forking, server
 from course_utils.grading.sandbox.protection import Protection, Unprotected, protection, works
 from course_utils.grading.sandbox.sandbox import Sandbox
 from course_utils.repository import ROOT
@@ -57,6 +59,11 @@ def test_a_helper_takes_the_place_of_the_students_own(sandbox):
     helped = sandbox.run(cells, "seen", [sandboxes.LOOK], chapter=3, helpers={"my_mask": helper})
     assert "AttributeError" in alone.replies[0]["error"]["type"]
     assert helped.replies[0]["values"] == [[[1.0, 1.0], [1.0, 1.0]]]
+
+
+@pytest.mark.parametrize("text", ["raise ValueError('x' * 10**6)", f"raise ValueError  # {'x' * 10**6}"])
+def test_what_stopped_a_cell_is_told_in_few_words(text):
+    assert len(answering.run(text, "<your cell>", {})) < 1000
 
 
 # --- what answers may import ----------------------------------------------------------------------------------------
@@ -197,6 +204,41 @@ def test_a_server_that_does_not_start_is_one_sentence(keep, monkeypatch):
     monkeypatch.setattr("course_utils.grading.sandbox.sandbox.PATIENCE", 0.01)
     with pytest.raises(RuntimeError, match=r"The sandbox did not start \(LANDLOCK\)"):
         Sandbox(Protection.LANDLOCK).start()
+
+
+def ended():
+    """(a connection to a process that forks and has ended, nothing that kills it)."""
+    ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+    theirs.close()
+    return ours, None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing forks")
+def test_a_process_that_forks_is_started_anew_where_it_has_ended_and_twice_is_a_sentence():
+    begin = iter([ended(), (forked.torch_loaded.another_connection(), None)])
+    child = forked.Forker(lambda: next(begin)).fork("os", "_exit", [], status=0)
+    child.wait()
+    child.kill()  # there is nothing left to kill, and nothing else is
+    with pytest.raises(RuntimeError, match="has ended, twice"):
+        forked.Forker(ended).fork("os", "_exit", [], status=0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing forks")
+def test_a_fork_that_fails_says_why(capfd, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", os.fdopen(2, "w", closefd=False))  # pytest's own is among the files it closes
+    ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        forking.fork({"module": "not_there", "function": "", "arguments": {}}, [], theirs, [])
+        child, handles, *_ = socket.recv_fds(ours, forking.NUMBER.size, 1)
+    os.waitpid(*forking.NUMBER.unpack(child), 0)
+    os.close(handles[0])
+    assert "No module named 'not_there'" in capfd.readouterr().err
+
+
+def test_a_server_that_is_told_too_late_to_stop_a_child_goes_on(best):
+    begun = best.process.pid
+    best.control.sendall(server.STOP)
+    assert result(best, RIGHT)[1].status == "right" and best.process.pid == begun
 
 
 @pytest.mark.parametrize("way", sandboxes.WAYS)

@@ -114,6 +114,7 @@ def test_one_students_own_folder_is_one_submission(tmp_path):
     files = {NAME: BOOK, "04_dropout_and_the_causal_class.ipynb": BOOK}
     assert seen(lay(tmp_path / "submission", files)) == {("submission", ()): sorted(files)}
     assert seen(lay(tmp_path / "class", {f"alice/{name}": BOOK for name in files})) == {("alice", ()): sorted(files)}
+    assert seen(lay(tmp_path / "one", {"alice/homework.ipynb": BOOK})) == {("alice", ()): ["homework.ipynb"]}
     alone = {f"Jane Doe_77_assignsubmission_file_/{name}": BOOK for name in ("a.ipynb", "b.ipynb")}
     assert seen(lay(tmp_path / "moodle", alone)) == {("Jane Doe", ("77",)): ["a.ipynb", "b.ipynb"]}
     in_folders = lay(tmp_path / "bob", {f"{name.removesuffix('.ipynb')}/{name}": BOOK for name in files})
@@ -125,6 +126,13 @@ def test_a_file_beside_the_students_is_nobodys_and_is_named(tmp_path, capsys):
     assert "data.csv" in capsys.readouterr().err
     files = {f"alice/{NAME}": BOOK, f"roe_9_1_{NAME}": BOOK, "doe_8_2_work.pdf": b"", "exported.csv": b""}
     assert list(seen(lay(tmp_path / "class", files))) == [("alice", ()), ("doe", ("8",)), ("roe", ("9",))]
+
+
+@pytest.mark.parametrize("content", [b"{", b"3", b"submission_11: {}", b"submission_11: {':submitters': [3]}"])
+def test_a_list_of_students_that_is_none_is_refused(content, tmp_path):
+    lay(tmp_path / "class", {f"submission_11/{NAME}": BOOK, "submission_metadata.yml": content})
+    with pytest.raises(SystemExit, match="(?s)not as Gradescope writes it .* Export again"):
+        submissions(tmp_path / "class")
 
 
 def test_names_from_a_mac_or_from_dos_are_read_as_they_were_written(tmp_path):

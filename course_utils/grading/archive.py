@@ -106,7 +106,7 @@ def listed(archive):
     for _, entry in sorted(archive.NameToInfo.items()):
         names = name_of(entry).replace("\\", "/").split("/")
         leads_out = ".." in names or names[0] == "" or ":" in names[0]
-        if entry.is_dir() or not all(map(shown, names[-1:] if leads_out else names)):
+        if not all(map(shown, names[-1:] if leads_out else names)):  # that of a folder is ""
             continue
         problem = None
         if leads_out:

@@ -113,9 +113,10 @@ def without_values(call, reply):
             " nn.ModuleList or nn.ModuleDict."
         )
     if reply.unplaced:
-        weights = call.weights if isinstance(call.weights, dict) else {}
+        weights = getattr(call, "weights", {})  # none for a function; a list where they go by shape
         missing = ", ".join(
-            f"{name} {list(weights[name].shape)}" if name in weights else name for name in reply.unplaced
+            f"{name} {list(weights[name].shape)}" if isinstance(weights, dict) and name in weights else name
+            for name in reply.unplaced
         )
         there = ", ".join(f"{name} {shape}" for name, shape in list(reply.parameters.items())[:8]) or "nothing to learn"
         return f"The check copies weights into your layer and found no place for {missing}. Yours has: {there}."

@@ -1,8 +1,7 @@
 """Replies from a stranger's process, read once into what the judge knows: nothing in them is trusted before that.
 
 `read` gives a `Reply` for each call. Its values are None, truth values, numbers, texts, tensors, lists of these, and
-dicts as `calls.noted` makes them: {"dict": pairs} and {"other": words}. Anything else, wherever it stands, is
-Unreadable.
+what `calls.noted` makes of all else: {"other": words}. Anything else, wherever it stands, is Unreadable.
 """
 
 from collections.abc import Callable
@@ -88,8 +87,10 @@ def reply(data, call):
 
 
 def steps(data, nodes):
-    """The steps of a watched call, as `program.watched` gives them for a program of so many nodes."""
-    demand(type(data) is list and all(type(step) in (list, tuple) and len(step) == 3 for step in data))
+    """The steps of a watched call, as `program.watched` gives them for a program of so many nodes.
+
+    Raises for anything else, not always Unreadable: what these steps are for can be left out.
+    """
     return [(whole(number), value(found), truth(reached)) for number, found, reached in data if number < nodes]
 
 
@@ -114,10 +115,6 @@ def value(data, depth=0):
         return [value(entry, depth + 1) for entry in data]
     if type(data) is not dict:
         return plain(data)
-    if is_record(data, {"dict"}):
-        pairs = value(data["dict"], depth + 1)
-        demand(type(pairs) is list and all(type(pair) is list and len(pair) == 2 for pair in pairs))
-        return {"dict": pairs}
     demand(is_record(data, {"other"}))
     return {"other": text(data["other"])}
 

@@ -168,21 +168,19 @@ class Sandbox:
     def exchange(self, connection, request, patience):
         """Send a request and read until the child closes. (bytes, None), or (None, why it has to be stopped)."""
         message, end = bytearray(), time.monotonic() + patience
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it is gone: its status says how
-            connection.settimeout(PATIENCE)
-            connection.sendall(request)
-            connection.shutdown(socket.SHUT_WR)
-            while len(message) <= LARGEST:
-                connection.settimeout(max(end - time.monotonic(), 0.001))
-                try:
-                    part = connection.recv(1 << 20)
-                except TimeoutError:
-                    return None, self.too_slow(patience)
-                if not part:
-                    return bytes(message), None
-                message += part
-            return None, f"sent more than {LARGEST // 10**6} MB back and was stopped"
-        return b"", None
+        connection.settimeout(PATIENCE)
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        while len(message) <= LARGEST:
+            connection.settimeout(max(end - time.monotonic(), 0.001))
+            try:
+                part = connection.recv(1 << 20)
+            except TimeoutError:
+                return None, self.too_slow(patience)
+            if not part:
+                return bytes(message), None
+            message += part
+        return None, f"sent more than {LARGEST // 10**6} MB back and was stopped"
 
     def ask_alone(self, request, patience):
         """`ask`, of a process that is not isolated from anything."""
