@@ -235,6 +235,15 @@ def test_an_answer_that_one_process_has_graded_no_other_grades_again(tmp_path, m
     assert "told by another process" in [entry.result.message for entry in told.graded]
 
 
+def test_a_submission_that_cannot_be_graded_is_named_and_costs_no_other(handed, tmp_path, monkeypatch):
+    def grade_one(task, limits):
+        return at_once(task, limits) if task.student.key != "s1" else raising(RuntimeError("lost"))
+
+    monkeypatch.setattr(batch, "grade_in_own_process", grade_one)
+    points, failed = graded_with(lambda: workers.here(1), handed, tmp_path)
+    assert failed == {"s1": "RuntimeError: lost"} and points == {who: n for who, n in POINTS.items() if who != "s1"}
+
+
 def test_workers_without_protection_end_the_run(handed, tmp_path, monkeypatch):
     def refuse(task, limits):
         raise Unprotected("no")
