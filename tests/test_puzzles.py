@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_utils.exercises import EXERCISES, puzzles
+from course_utils.exercises import EXERCISES, chapter_4, puzzles
 from course_utils.judging import calls, judge
 from tests.support import answers
 
@@ -159,3 +159,18 @@ def test_what_is_handed_on_instead_is_named(handed, words):
 def test_what_makes_no_head_is_refused_in_a_sentence(value, words):
     with pytest.raises(ValueError, match=words):
         puzzles.numbers(value, "Your query", 3)
+
+
+@pytest.mark.parametrize(
+    "value, words",
+    [
+        (torch.ones(2, 5, 3), "three stacks"),
+        ([torch.ones(2, 5, 3)] * 2, "three stacks"),
+        ([torch.ones(2, 5, 3), torch.ones(2, 5, 3), torch.ones(1, 5, 1)], "the same number of heads"),
+        ([torch.ones(2, 5, 3), torch.ones(2, 5, 4), torch.ones(2, 5, 1)], "one width"),
+        ([torch.ones(65, 5, 3), torch.ones(65, 5, 3), torch.ones(65, 5, 1)], "up to 64"),
+    ],
+)
+def test_what_makes_no_stack_of_heads_is_refused_in_a_sentence(value, words):
+    with pytest.raises(ValueError, match=words):
+        chapter_4.stack_of(value)
