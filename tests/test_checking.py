@@ -142,6 +142,12 @@ def test_nothing_stumbles_over_a_result_of_another_kind(id, odd):
     assert check(id, lambda *arguments: odd).status == "not yet"
 
 
+def test_an_input_is_told_where_there_is_one_and_a_value_for_it():
+    assert "(Input: " in check("3.2", lambda scores: scores).message
+    for id, answer in (("3.2", needs_more), ("3.1", lambda: [torch.ones(5, 2)] * 3)):
+        assert "Input" not in check(id, answer).message
+
+
 def test_a_call_that_stops_decides_over_one_whose_sizes_fit_by_chance():
     def counts_the_wrong_axis(scores):
         T = len(scores)
