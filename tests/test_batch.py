@@ -17,8 +17,8 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 import pytest
 
 from course_utils.exercises import EXERCISES
-from course_utils.grading import batch, command, doctor, process, records, terminal, workers
-from course_utils.grading.history import table
+from course_utils.grading import batch, command, doctor, process, records, serving, terminal, workers
+from course_utils.grading.history import LAST, History, table
 from course_utils.grading.process import Limits
 from course_utils.grading.sandbox.protection import Unprotected
 from course_utils.grading.submissions import submissions
@@ -235,6 +235,15 @@ def test_an_answer_that_one_process_has_graded_no_other_grades_again(tmp_path, m
     assert "told by another process" in [entry.result.message for entry in told.graded]
 
 
+def test_a_submission_that_cannot_be_graded_is_named_and_costs_no_other(handed, tmp_path, monkeypatch):
+    def grade_one(task, limits):
+        return at_once(task, limits) if task.student.key != "s1" else raising(RuntimeError("lost"))
+
+    monkeypatch.setattr(batch, "grade_in_own_process", grade_one)
+    points, failed = graded_with(lambda: workers.here(1), handed, tmp_path)
+    assert failed == {"s1": "RuntimeError: lost"} and points == {who: n for who, n in POINTS.items() if who != "s1"}
+
+
 def test_workers_without_protection_end_the_run(handed, tmp_path, monkeypatch):
     def refuse(task, limits):
         raise Unprotected("no")
@@ -444,6 +453,48 @@ def test_a_process_that_was_ended_for_good_grades_no_more(lives, monkeypatch):
     begun.end(for_good=True)
     with pytest.raises(CancelledError):
         begun.start()
+
+
+@pytest.mark.parametrize(
+    "error, said", [(MemoryError(), {"memory": True}), (KeyError(3), {"trouble": "KeyError: 3"})], ids=repr
+)
+def test_what_goes_wrong_in_a_process_that_grades_is_told_by_it(error, said, monkeypatch):
+    monkeypatch.setattr(serving.grader, "reports", lambda task, sandbox: iter(lambda: raising(error), None))
+    out = io.StringIO()
+    with pytest.raises(KeyError) if "trouble" in said else contextlib.nullcontext():
+        serving.grade(TASK, None, out)
+    assert json.loads(out.getvalue()) == said
+
+
+def raising(error):
+    """Raise it."""
+    raise error
+
+
+def test_a_process_that_grades_takes_no_more_memory_than_its_share():
+    child = os.fork()
+    if not child:
+        serving.limit_memory()
+        with contextlib.suppress(MemoryError):
+            os._exit(len(bytearray(2**30 + 2**28)) > 0)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_process_that_cannot_be_had_leaves_no_file_open(monkeypatch):
+    monkeypatch.setattr(process.forked.torch_loaded, "another_connection", lambda: raising(RuntimeError("none")))
+    before = os.listdir("/proc/self/fd")
+    with pytest.raises(RuntimeError, match="none"):
+        process.as_fork("")
+    assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"3", b'{"student": {}}', b'{"student": 3}'])
+def test_what_another_version_or_a_damaged_disk_left_counts_as_nothing(content, tmp_path):
+    store = records.Store(tmp_path)
+    for name in ("a.json", LAST):
+        (store.folder / name).write_bytes(content)
+    assert store.get(TASK.student) is None and History(store).students == {}
 
 
 # --- one budget for each submission -----------------------------------------------------------------------------------

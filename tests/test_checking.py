@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from course_utils import files
 from course_utils.checking import answer, check, hint, progress, progress_file, solution
 from course_utils.exercises import EXERCISES
 from course_utils.judging import serialize
@@ -141,6 +142,12 @@ def test_nothing_stumbles_over_a_result_of_another_kind(id, odd):
     assert check(id, lambda *arguments: odd).status == "not yet"
 
 
+def test_an_input_is_told_where_there_is_one_and_a_value_for_it():
+    assert "(Input: " in check("3.2", lambda scores: scores).message
+    for id, answer in (("3.2", needs_more), ("3.1", lambda: [torch.ones(5, 2)] * 3)):
+        assert "Input" not in check(id, answer).message
+
+
 def test_a_call_that_stops_decides_over_one_whose_sizes_fit_by_chance():
     def counts_the_wrong_axis(scores):
         T = len(scores)
@@ -231,6 +238,7 @@ def test_yours_and_expected_stand_side_by_side():
     assert page.count("<table") == 2 and "yours" in page and "expected" in page
     assert "<script" not in page
     assert "<table" not in check("3.2", right).html()
+    assert "<table" not in check("2.2", lambda linear: linear.weight + 1).html()  # no map of weights
 
 
 def test_nothing_of_a_learners_text_becomes_html():
@@ -274,6 +282,8 @@ def test_progress_survives_a_restart(monkeypatch):
     assert "✓ 3.2" in repr(progress()) and "✗ 3.1" in repr(progress()) and "○ 3.3" in repr(progress())
     check("3.2", lambda scores: scores)
     assert "✓ 3.2" in repr(progress(3)), "who was right stays right"
+    assert check("3.1", lambda: None).status == "not attempted"
+    assert "✗ 3.1" in repr(progress(3)), "who has tried has tried"
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"3.2": 4}', '{"3.2": {"status": 7, "hints": "x"}}', "\x00" * 100])
@@ -308,6 +318,13 @@ def test_two_kernels_at_once_lose_nothing(kept):
     for kernel in kernels:
         kernel.join()
     assert len(json.loads(kept.read_text())) == 200
+
+
+def test_a_notebook_that_holds_the_file_for_good_keeps_no_other_waiting(kept, monkeypatch):
+    monkeypatch.setattr(progress_file, "PATIENCE", 0.01)
+    with files.locked(kept.with_name(f".{kept.name}.lock")):
+        progress_file.change("3.2", status="right")
+    assert progress_file.attempted("3.2") and not kept.exists()
 
 
 def test_without_a_file_everything_works_from_memory(monkeypatch, tmp_path):

@@ -150,6 +150,13 @@ def test_an_answer_that_other_cells_do_not_mend_gets_no_remark_on_them(graded):
     assert answers(found) == only("3.2", NOT_YET) and found["3.2"].remarks == []
 
 
+def test_of_the_cells_that_mend_an_answer_a_few_short_lines_are_told(monkeypatch):
+    right, mending = grader.plain_result(EXERCISES["3.2"], RIGHT, ""), [f"x_{k} = {'1' * 100}" for k in range(9)]
+    monkeypatch.setattr(grader, "result_once", lambda *what, **how: (right, None))
+    _, remark = grader.ran_whole(EXERCISES["3.2"], SimpleNamespace(up_to_check=lambda *what: mending), [], None)
+    assert re.findall("`(.*?)`", remark) == [line[:60] for line in mending[:3]]
+
+
 def test_an_answer_in_another_exercises_cell_counts_where_there_is_no_other(graded):
     made = notebook({"3.1": f"x = 1\n{handed_in.RIGHT}"})
     made["cells"] = [cell for cell in made["cells"] if cell["id"] != "exercise-3-2"]
@@ -201,6 +208,15 @@ def test_an_answer_gets_what_its_equal_got_only_where_all_is_equal_that_it_runs_
         imports = packed(notebook({"3.2": "from mine import my_causal_weights"}))
         module = (("mine.py",), b"import torch\n" + code.encode())
         assert graded((("a.ipynb",), imports), module)[0]["3.2"].result.status == status
+
+
+def test_what_was_handed_in_before_is_not_run_again(graded, sandbox, monkeypatch):
+    handed, explained = packed(notebook({"3.1": "def my_average():\n    return 1", "3.2": handed_in.RIGHT})), []
+    monkeypatch.setattr(grader, "explained", lambda exercise, *what: explained.append(exercise.id) or what[-1])
+    first, _ = graded(handed, handed)
+    assert answers(first) == only("3.2", RIGHT) | {"3.1": NOT_YET} and explained == ["3.1"]
+    monkeypatch.setattr(type(sandbox), "run", None)
+    assert answers(graded(handed)[0]) == answers(first)
 
 
 def test_time_that_ran_out_for_one_is_nobody_elses_trouble(graded, sandbox, monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_utils.exercises import EXERCISES, puzzles
+from course_utils.exercises import EXERCISES, chapter_4, puzzles
 from course_utils.judging import calls, judge
 from tests.support import answers
 
@@ -150,6 +150,7 @@ def test_what_is_handed_on_instead_is_named(handed, words):
         ),  # the chapter's next cell could not multiply it, nor the next one
         (torch.tensor([1, 2, 3]), "tensor of decimal numbers"),
         (torch.tensor([1.0, torch.nan, 2.0]), "numbers between"),
+        (torch.tensor([1.0, 2.0, -10001.0]), "numbers between"),
         (torch.tensor([1.0, 2.0]), r"shape \(2,\); expected \(3,\)"),
         (torch.ones(3, 1), r"shape \(3, 1\); expected \(3,\)"),
         ({"dict": []}, "tensor of decimal numbers"),
@@ -158,3 +159,18 @@ def test_what_is_handed_on_instead_is_named(handed, words):
 def test_what_makes_no_head_is_refused_in_a_sentence(value, words):
     with pytest.raises(ValueError, match=words):
         puzzles.numbers(value, "Your query", 3)
+
+
+@pytest.mark.parametrize(
+    "value, words",
+    [
+        (torch.ones(2, 5, 3), "three stacks"),
+        ([torch.ones(2, 5, 3)] * 2, "three stacks"),
+        ([torch.ones(2, 5, 3), torch.ones(2, 5, 3), torch.ones(1, 5, 1)], "the same number of heads"),
+        ([torch.ones(2, 5, 3), torch.ones(2, 5, 4), torch.ones(2, 5, 1)], "one width"),
+        ([torch.ones(65, 5, 3), torch.ones(65, 5, 3), torch.ones(65, 5, 1)], "up to 64"),
+    ],
+)
+def test_what_makes_no_stack_of_heads_is_refused_in_a_sentence(value, words):
+    with pytest.raises(ValueError, match=words):
+        chapter_4.stack_of(value)

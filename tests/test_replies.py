@@ -197,6 +197,12 @@ def test_a_part_that_such_an_answer_never_has_stops_no_judge(id):
         assert judge(EXERCISES[id], [first | {name: odd}, *others]).status in ("right", "not yet"), name
 
 
+def test_layers_in_a_plain_list_are_named_where_weights_find_no_place():
+    first, *others = honest_once(EXERCISES["2.4"])
+    result = judge(EXERCISES["2.4"], [first | {"unplaced": ["W_query"], "listed": ["heads"]}, *others])
+    assert "`self.heads`" in result.message and "nn.ModuleList" in result.message
+
+
 def test_what_any_answer_can_send_can_be_read():
     for odd in PLAIN.values():
         replies = perform(lambda scores, odd=odd: odd, EXERCISE.calls)

@@ -182,6 +182,15 @@ def test_asked_to_run_without_protection_it_grades_the_same(monkeypatch):
         assert "ended Python" in result(sandbox, "import os\nos._exit(0)")[0].trouble
 
 
+def test_what_does_not_end_by_itself_without_protection_is_ended(monkeypatch):
+    """An answer can take back what would end its process from inside."""
+    command = [sys.executable, "-S", "-c", "import time; time.sleep(60)"]
+    monkeypatch.setattr(machine, "inside", lambda *function, **arguments: command)
+    monkeypatch.setattr("course_utils.grading.sandbox.sandbox.PATIENCE", 0.1)
+    with Sandbox(Protection.NONE, seconds=0.1) as sandbox:
+        assert "took longer than" in result(sandbox, RIGHT)[0].trouble
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there are no such measures")
 def test_a_measure_that_linux_refuses_is_an_error_and_not_passed_over(monkeypatch):
     from course_utils.grading.sandbox.inside import isolation, system_calls
