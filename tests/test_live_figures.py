@@ -130,6 +130,14 @@ def test_what_a_number_was_made_from_lights_up(chromium, tmp_path):
     assert marks.count() == 2, "the key's numbers and the query's"
 
 
+def test_a_map_that_was_hidden_and_comes_back_is_pointed_at_as_before(chromium, tmp_path):
+    shown = page.opened(chromium, tmp_path, html("show_attention"))
+    for head in ("0", "all"):
+        shown.get_by_label("head").select_option(label=head)
+    shown.get_by_role("application", name="head 1").hover()
+    assert page.said(shown).startswith("Head 1, query")
+
+
 @pytest.mark.parametrize("mask", [False, True])
 @pytest.mark.parametrize("when", [0, 1])
 @pytest.mark.parametrize("renormalised", [False, True])

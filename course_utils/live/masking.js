@@ -1,5 +1,5 @@
 // Chapter 3: a causal mask, on or off, before or after softmax, renormalised or not, and what it lets through.
-import {DEPENDENCIES, DEPENDS, dot, figure, fixed, range, softmax, sum} from "./base.js";
+import {DEPENDENCIES, DEPENDS, dot, figure, fixed, named, range, softmax, sum} from "./base.js";
 
 const ROUNDING = 1e-12, NUDGE = 1.01;
 const BEFORE = 0, AFTER = 1;
@@ -31,12 +31,12 @@ export default figure(({names, queries, keys, values}) => {
     const weights = causal(queries, keys, state), depends = dependencies({queries, keys, values}, state);
     const hidden = (row, column) => state.mask && column > row;
     page.maps([
-      {key: "weights", values: weights, title: "weights", hidden},
+      {key: "weights", values: weights, hidden},
       {key: "depends", values: depends, colour: DEPENDS, text: value => value ? "yes" : "·", ...DEPENDENCIES},
     ], {names, at});
     if (!at) return say(weights, depends, state);
-    const {map, row, column} = at;
-    if (map === "weights") return `Query "${names[row]}", key "${names[column]}": ${hidden(row, column) ? "masked, " : ""}weight ${fixed(weights[row][column], 4)}.`;
+    const {part, row, column} = at;
+    if (part === "weights") return `${named(names[row], names[column])}${hidden(row, column) ? "masked, " : ""}weight ${fixed(weights[row][column], 4)}.`;
     const leak = depends[row][column] && column > row && state.mask ? ": a leak" : "";
     return `Output of "${names[row]}" ${depends[row][column] ? "depends" : "does not depend"} on input "${names[column]}"${leak}.`;
   }

@@ -1,5 +1,5 @@
 // Chapter 5: a tensor on its way through view, transpose, scores and merge, beside the same way with a common mistake.
-import {dot, figure, fixed, ink, limit, longest, places, range, short, softmax, sum} from "./base.js";
+import {dot, figure, fixed, ink, limit, longest, range, short, softmax, sum} from "./base.js";
 
 const STEPS = ["1 projected", "2 view", "3 transpose", "4 scores", "5 mix and merge"], SCORES = 3;
 const CALLS = [  // what each step does, on the right way and with the mistake
@@ -40,78 +40,70 @@ export default figure(({names, x, heads}) => {
   function draw(page, {step, token, number, head}, at) {
     const changed = x.map((row, t) => row.map((value, place) => t === token && place === number - 1 ? value + CHANGE : value));
     const ways = [true, false].map(right => {
-      const [stage, after] = [x, changed].map(values => walk(values, heads, right)[step]);
-      return {stage, moved: (b, r, c) => Math.abs(after[b][r][c].value - stage[b][r][c].value) > ROUNDING};
+      const [stages, after] = [x, changed].map(values => walk(values, heads, right)), stage = stages[step];
+      return {stages, stage, moved: (b, r, c) => Math.abs(after[step][b][r][c].value - stage[b][r][c].value) > ROUNDING};
     });
     const beside = page.width >= 700, room = beside ? (page.width - 20) / 2 : page.width, cell = limit(Math.floor((room - label) / width), 12, 36);
-    const tall = Math.max(...STEPS.map((_, place) => height(place, cell, room)));
+    // blocks stand side by side as far as there is room
+    const wide = stage => label + stage[0][0].length * cell + 8, across = stage => Math.max(1, Math.floor((room + 8) / wide(stage)));
+    const high = stage => TITLE + stage[0].length * ROW + 6, lines = stage => Math.ceil(stage.length / across(stage));
+    const tall = TOP + Math.max(...ways.flatMap(({stages}) => stages.map(stage => lines(stage) * high(stage))));
+    const block = at && blockOf(ways, at), lit = block?.[at.row]?.[at.column];
     ways.forEach(({stage, moved}, way) => {
       const [left, top] = beside ? [way * (room + 20), 0] : [0, way * (tall + 8)];
       page.heading(left, top, way ? "with view alone: the mistake" : "with view and transpose", CALLS[step][way]);
-      stage.forEach((block, b) => add(page, `${way} ${b}`, block, {way, b, left, top: top + TOP, cell, room, step, head, at, stage, moved}));
-    });
-    page.height = beside ? tall : 2 * tall + 8;
-    return at ? tell(ways, step, at) : say(ways, step, token, number);
-  }
-
-  // Blocks stand side by side as far as there is room.
-  function grid(step, cell, room) {
-    const blocks = step === 0 || step === 4 ? 1 : step === 1 ? Math.max(size, heads) : heads, rows = step === 1 ? Math.max(size, heads) : size;
-    const columns = step === 0 || step === 4 ? width : step === SCORES ? size : width / heads;
-    const wide = label + columns * cell + 8;
-    return {wide, across: Math.max(1, Math.floor((room + 8) / wide)), blocks, rows};
-  }
-  function height(step, cell, room) {
-    if (step !== 1) { const {across, blocks, rows} = grid(step, cell, room); return TOP + Math.ceil(blocks / across) * (TITLE + rows * ROW + 6); }
-    const {across} = grid(1, cell, room);
-    return TOP + Math.max(Math.ceil(size / across) * (TITLE + heads * ROW + 6), Math.ceil(heads / across) * (TITLE + size * ROW + 6));
-  }
-
-  function add(page, key, block, {way, b, left, top, cell, room, step, head, at, stage, moved}) {
-    const {wide, across} = grid(step, cell, room), rows = block.length, columns = block[0].length, split = step > 0 && step < 4;
-    const x0 = left + b % across * wide + label, y0 = top + Math.floor(b / across) * (TITLE + rows * ROW + 6) + TITLE;
-    if (split) page.words(`block ${key}`, x0, y0 - TITLE / 2, step === 1 && !way ? names[b] : `head ${b}`, {bold: true, size: 11});
-    block.forEach((row, r) => {
-      page.words(`row ${key} ${r}`, x0 - 5, y0 + (r + 0.5) * ROW, split ? `${short(names[row[0].token])} · ${row[0].head}` : short(names[r]), {anchor: "end", size: 11});
-      row.forEach((entry, c) => {
-        if (head >= 0 && entry.head !== head) return;
-        const [px, py] = [x0 + c * cell, y0 + r * ROW], masked = entry.value === -Infinity, text = fixed(entry.value, step === SCORES || cell < 32 ? 1 : 2);
-        page.cell(`cell ${key} ${r} ${c}`, px, py, cell, ROW, masked ? [226, 226, 226] : HEADS[entry.head], masked || cell < 22 ? "" : text, 11);
-        if (masked) page.line(`hatch ${key} ${r} ${c}`, `M${px} ${py + ROW - 1}L${px + cell - 1} ${py}`, {colour: "#6b6b6b"});
-        if (moved(b, r, c)) page.line(`moved ${key} ${r} ${c}`, `M${px + 1.5} ${py + 1.5}h${cell - 4}v${ROW - 4}h${4 - cell}Z`, {width: 2, colour: ink(HEADS[entry.head])});
-        const lit = at && stage[b][r][c].token === at.token && entry.head === at.head && !masked;
-        if (lit) page.mark(`lit ${key} ${r} ${c}`, px, py, cell - 1, ROW - 1, "#111");
+      stage.forEach((block, b) => {
+        const x0 = left + b % across(stage) * wide(stage) + label, y0 = top + TOP + Math.floor(b / across(stage)) * high(stage) + TITLE;
+        add(page, `${way} ${b}`, x0, y0, cell, block, {step, head, lit, moved: (r, c) => moved(b, r, c)});
       });
     });
-    page.board(`board ${key}`, x0, y0, cell, ROW, rows, columns, `${way ? "with view alone" : "with transpose"}, ${split ? `block ${b}` : "all numbers"}`,
-      (r, c) => block[r]?.[c] && {way, b, r, c, token: block[r][c].token, head: block[r][c].head},
-      step === 0 ? (r, c) => page.change({token: r, number: c + 1}) : null);
+    page.height = beside ? tall : 2 * tall + 8;
+    return lit ? tell(step, lit, block[at.column]?.[0]) : say(ways, step, token, number);
   }
 
-  function tell(ways, step, {way, b, r, c}) {
-    const block = ways[way].stage[b], entry = block?.[r]?.[c];
-    if (!entry) return "";
-    const {value, token, head} = entry, whose = `"${names[token]}", head ${head}`;
-    if (step !== SCORES) return `${whose[0]}${whose.slice(1)}: ${fixed(value, 4)}.`;
-    const key = block[c][0];
+  function blockOf(ways, {part}) {
+    const [way, b] = part.split(" ");
+    return ways[way].stage[b];
+  }
+
+  // A block of rows; the parts that a board has in its name are the way and the block.
+  function add(page, part, x0, y0, cell, block, {step, head, lit, moved}) {
+    const split = step > 0 && step < 4, [way, b] = part.split(" ").map(Number);
+    const shown = block.map(row => row.map(entry => head < 0 || entry.head === head ? entry : undefined));
+    if (split) page.words(`block ${part}`, x0, y0 - TITLE / 2, step === 1 && !way ? names[b] : `head ${b}`, {bold: true, size: 11});
+    page.column(`row ${part}`, x0 - 5, y0, ROW, block.map(([{token, head}]) => split ? `${short(names[token])} · ${head}` : short(names[token])), {size: 11});
+    page.grid(part, x0, y0, cell, ROW, shown, {
+      colour: entry => HEADS[entry.head], hidden: (r, c) => block[r][c].value === -Infinity, size: 11,
+      text: ({value}) => cell < 22 ? "" : fixed(value, step === SCORES || cell < 32 ? 1 : 2),
+      label: `${way ? "with view alone" : "with transpose"}, ${split ? `block ${b}` : "all numbers"}`,
+      press: step === 0 && ((token, place) => page.change({token, number: place + 1})),
+    });
+    shown.forEach((row, r) => row.forEach((entry, c) => {
+      if (!entry) return;
+      if (moved(r, c)) page.line(`moved ${part} ${r} ${c}`, `M${x0 + c * cell + 1.5} ${y0 + r * ROW + 1.5}h${cell - 4}v${ROW - 4}h${4 - cell}Z`, {width: 2, colour: ink(HEADS[entry.head])});
+      if (entry.token === lit?.token && entry.head === lit.head) page.light(part, r, c);
+    }));
+  }
+
+  function tell(step, {value, token, head}, key) {
+    const whose = `"${names[token]}", head ${head}`;
+    if (step !== SCORES) return `${whose}: ${fixed(value, 4)}.`;
     return `Query ${whose}, key "${names[key.token]}", head ${key.head}: ${value === -Infinity ? "masked" : `score ${fixed(value, 4)}`}.`;
   }
 
   function say(ways, step, token, number) {
     const what = `Number ${number} of "${names[token]}", ${fixed(x[token][number - 1])}, is framed, and so is all that it changes`;
-    const counts = ways.map(({stage, moved}) => sum(stage.map((block, b) => sum(block.map((row, r) => row.filter((_, c) => moved(b, r, c)).length)))));
     if (step < SCORES) return `${what}. Every number has the colour of its head; a row names its numbers' token and head.`;
-    if (step === SCORES) return `${what}: ${counts[0]} scores with transpose, ${counts[1]} without.`;
-    const reached = range(token).filter(row => ways[1].stage[0][row].some((_, c) => ways[1].moved(0, row, c)));
-    const early = reached.length ? ` Without transpose it reaches ${reached.map(row => names[row]).join(", ")}, which must not see it.` : "";
-    return `${what}: ${counts[0]} numbers with transpose, ${counts[1]} without.${early}`;
+    const counts = ways.map(({stage, moved}) => sum(stage.map((block, b) => sum(block.map((row, r) => row.filter((_, c) => moved(b, r, c)).length)))));
+    const told = `${what}: ${counts[0]} ${step === SCORES ? "scores" : "numbers"} with transpose, ${counts[1]} without.`;
+    const reached = range(step === SCORES ? 0 : token).filter(row => x[0].some((_, c) => ways[1].moved(0, row, c)));
+    return reached.length ? `${told} Without transpose it reaches ${reached.map(row => names[row]).join(", ")}, which must not see it.` : told;
   }
 
   return {
     controls: {
-      step: ["radio", "step", 2, STEPS], token: ["select", "follow a number of", Math.min(2, size - 1), places(names)],
-      number: ["slide", "which number", 1, [1, width, 1]],
-      head: ["select", "head", -1, places(range(heads).map(place => `${place}`), "all")],
+      step: ["radio", "step", 2, STEPS], token: ["select", "follow a number of", Math.min(2, size - 1), names],
+      number: ["slide", "which number", 1, [1, width, 1]], head: ["select", "head", -1, range(heads), "all"],
     },
     draw, letters: 240,
   };
