@@ -133,7 +133,7 @@ def test_what_a_number_was_made_from_lights_up(chromium, tmp_path):
 def test_a_map_that_was_hidden_and_comes_back_is_pointed_at_as_before(chromium, tmp_path):
     shown = page.opened(chromium, tmp_path, html("show_attention"))
     for head in ("0", "all"):
-        shown.get_by_label("head").select_option(label=head)
+        shown.locator("[data-control=head] select").select_option(label=head)
     shown.get_by_role("application", name="head 1").hover()
     assert page.said(shown).startswith("Head 1, query")
 
