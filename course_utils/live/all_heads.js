@@ -3,7 +3,7 @@ import {favourites, figure, fixed, limit, named, range, sum, unpacked, weightCol
 
 const GAP = 4, LABELS = 48, TOP = 22;
 
-export default figure(({names, weights, first}) => {
+export default figure(({names, weights, layer: firstLayer, head: firstHead}) => {
   const layers = unpacked(weights), size = names.length, heads = layers[0].length;
 
   function draw(page, {layer, head, query}, at) {
@@ -38,7 +38,7 @@ export default figure(({names, weights, first}) => {
 
   return {
     controls: {
-      layer: ["slide", "layer", first.layer, [0, layers.length - 1, 1]], head: ["slide", "head", first.head, [0, heads - 1, 1]],
+      layer: ["slide", "layer", firstLayer, [0, layers.length - 1, 1]], head: ["slide", "head", firstHead, [0, heads - 1, 1]],
       query: ["select", "query", -1, names, "all"],
     },
     draw, letters: 210,

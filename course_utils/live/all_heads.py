@@ -43,6 +43,5 @@ def all_heads_figure(weights, tokens, layer=0, head=0):
         f"Small maps of {num_layers} layers with {num_heads} heads each, one of them large, {len(names)} tokens. "
         f"Layer {layer}, head {head}:"
     )
-    table = (names, dict(zip(names, weights[layer, head])))
-    first = {"layer": layer, "head": head}
-    return Figure("all_heads", about, table, names=names, weights=packed(weights), first=first)
+    large = dict(zip(names, weights[layer, head]))
+    return Figure("all_heads", about, large, names, names=names, weights=packed(weights), layer=layer, head=head)

@@ -46,7 +46,8 @@ def attention_figure(weights, tokens, scores=None, masked=None, key_tokens=None)
     return Figure(
         "attention",
         about,
-        (keys, dict(zip(names, heads[0]))),
+        dict(zip(names, heads[0])),
+        keys,
         names=names,
         keys=keys,
         weights=heads if heads.size <= FEW else packed(heads),

@@ -27,19 +27,19 @@ ALIVE = "This figure moves when you run its cell, or trust the notebook."
 class Figure:
     """A live figure.
 
-    kind: the name of its module, a `.js` file beside this one. about: what it shows, in words. table: (names of its
-    columns, {name of a row: its numbers}), for where no script runs. data: plain values for the module.
+    kind: the name of its module, a `.js` file beside this one. about: what it shows, in words. rows: {name: numbers}, a
+    table for where no script runs. columns: their names, where they have any. data: plain values for the module.
     """
 
-    def __init__(self, kind, about, table, **data):
-        self.kind, self.about, self.table, self.data = kind, about, table, data
+    def __init__(self, kind, about, rows, columns=None, **data):
+        self.kind, self.about, self.rows, self.columns, self.data = kind, about, rows, columns, data
 
     def html(self):
         """The figure as HTML that carries all that it needs: the same for the same numbers."""
         data = as_json(self.data).replace("<", "\\u003c")
         return (
             f'<div class="course-figure" data-figure="{self.kind}"><p>{html.escape(self.about)}</p>'
-            f"{as_table(*self.table)}<p><em>{ALIVE}</em></p>"
+            f"{as_table(self.rows, self.columns)}<p><em>{ALIVE}</em></p>"
             f'<script type="application/json">{data}</script></div>\n<script>{script(self.kind)}</script>'
         )
 
@@ -111,8 +111,9 @@ def letters_of(number):
     return letters
 
 
-def as_table(columns, rows):
+def as_table(rows, columns):
     """A table of numbers with two decimals; of large ones the first rows and columns."""
+    columns = columns or [f"number {place + 1}" for place, _ in enumerate(next(iter(rows.values())))]
     head = "".join(f"<th>{html.escape(name)}" for name in ["", *columns[:LARGEST_TABLE]])
     lines = [
         f"<tr><th>{html.escape(name)}{''.join(f'<td>{value:.2f}' for value in values[:LARGEST_TABLE])}"
