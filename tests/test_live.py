@@ -12,7 +12,7 @@ import torch
 
 from course_utils import live
 from course_utils.attention import SelfAttention_v2
-from course_utils.live import base, dropping
+from course_utils.live import base, dropping, maps
 from course_utils.randomness import keep_mask_a, keep_mask_b
 from tests.support import comparing, examples, stored
 from tests.support.examples import TOKENS
@@ -82,7 +82,7 @@ def test_numbers_are_handed_over_rounded_and_what_is_none_as_nothing():
 
 def test_packed_weights_come_back_and_round_as_they_would_have():
     exact = np.concatenate([np.random.default_rng(0).random(20_000) ** 4, [0, 0.12496, 0.125001, 1, 1.9999, 0.00504]])
-    back = comparing.unpacked(base.packed(exact)["letters"]).split()
+    back = comparing.unpacked(maps.packed(exact)["letters"]).split()
     for value, text in zip(exact, back, strict=True):
         assert text == f"{value:.3f}"
 

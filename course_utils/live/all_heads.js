@@ -1,5 +1,6 @@
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
-import {favourites, figure, fixed, limit, named, range, sum, unpacked, weightColour} from "./base.js";
+import {figure, fixed, limit, named, range, sum, weightColour} from "./base.js";
+import {favourites, image, maps, unpacked} from "./maps.js";
 
 const GAP = 4, LABELS = 48, TOP = 22;
 
@@ -13,11 +14,11 @@ export default figure(({names, weights, layer: firstLayer, head: firstHead}) => 
     page.words("head", LABELS - 6, 10, "head", {anchor: "end", size: 11});
     range(heads).forEach(h => { if (step >= 18 || h % 2 === 0) page.words(`head ${h}`, LABELS + (h + 0.5) * step, 10, h, {anchor: "middle", size: 11, bold: h === head}); });
     page.column("layer", LABELS - 6, TOP, step, range(layers.length).map(l => l || "layer 0"), {size: 11, bold: [layer]});
-    layers.forEach((maps, l) => maps.forEach((values, h) => page.image(`small ${l} ${h}`, LABELS + h * step + GAP / 2, TOP + l * step + GAP / 2, pixel, values, weightColour)));
+    layers.forEach((maps, l) => maps.forEach((values, h) => image(page, `small ${l} ${h}`, LABELS + h * step + GAP / 2, TOP + l * step + GAP / 2, pixel, values, weightColour)));
     page.board("all", LABELS, TOP, step, step, layers.length, heads, "All heads: a row for each layer, a column for each head", (l, h) => page.change({layer: l, head: h}));
     page.pick("all", layer, head);
     const large = layers[layer][head], [x, y] = beside ? [small, 0] : [0, low], pointed = at?.part === "all";
-    page.maps([{key: "large", values: large, title: `layer ${layer}, head ${head}`}], {
+    maps(page, [{key: "large", values: large, title: `layer ${layer}, head ${head}`}], {
       names, x, y, row: query, at: pointed ? null : at, press: row => page.change({query: row === query ? -1 : row}),
     });
     page.height = Math.max(low, page.height);

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from course_utils import pictures
-from course_utils.live.base import Figure, packed
-from course_utils.live.inputs import check_count
+from course_utils.live.base import Figure
+from course_utils.live.maps import packed
+from course_utils.live.vectors import check_count
 
 MOST_TOKENS = 44  # one pixel each in a small map
 

@@ -1,5 +1,6 @@
 // Attention weights that you can walk through: one map per head, any number of heads.
-import {favourites, figure, fixed, named, SAID, unpacked} from "./base.js";
+import {figure, fixed, named} from "./base.js";
+import {favourites, maps, SAID, unpacked} from "./maps.js";
 
 export default figure(({names, keys, weights, scores, masked}) => {
   const exact = Array.isArray(weights), heads = exact ? weights : unpacked(weights), digits = exact ? 4 : 3;
@@ -8,7 +9,7 @@ export default figure(({names, keys, weights, scores, masked}) => {
 
   function draw(page, {query, head = -1}, at) {
     const chosen = [...heads.keys()].filter(place => head < 0 || place === head);
-    page.maps(chosen.map(place => ({key: titles[place], values: heads[place]})), {
+    maps(page, chosen.map(place => ({key: titles[place], values: heads[place]})), {
       names, keys, hidden, row: query, at, press: row => page.change({query: row === query ? -1 : row}), spots: heads.length,
     });
     return at ? tell(at) : say(chosen, query);

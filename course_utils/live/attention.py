@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from course_utils import pictures
-from course_utils.live.base import Figure, packed
+from course_utils.live.base import Figure
+from course_utils.live.maps import packed
 
 FEW = 1500  # numbers that are handed over with all their decimals
 

@@ -1,23 +1,15 @@
-// What all figures share: the frame with its controls and its sentence, a picture whose parts keep their identity from
-// one state to the next, and maps. A figure's own module says what to draw for a state. Lengths are CSS pixels.
+// What all figures share: the frame with its controls and its sentence, and a picture whose parts keep their identity
+// from one state to the next. A figure's own module says what to draw for a state. Lengths are CSS pixels.
 
 const NS = "http://www.w3.org/2000/svg";
 const WIDEST = 860, PADDING = 8;
 const LETTER = 7.1, LONGEST = 12;  // width of a letter; letters of a name that are shown
-const NAMED = 13, NUMBERED = 30;  // cells of at least this size have names beside them (else the sentence names them), and numbers in them
-const LARGEST = 44;  // a cell of a map
-const MANY = 16;  // a map with more rows or columns is one image
-const SUMS = 46, TITLE = 20;  // room for row sums, and for the title above a map
-const NUMBER = 52;  // room for the number beside a bar
 
 const VIRIDIS = ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"];
-const PURPLE_ORANGE = ["#2d004b", "#542788", "#8073ac", "#b2abd2", "#d8daeb", "#f7f7f7", "#fee0b6", "#fdb863", "#e08214", "#b35806", "#7f3b08"];
-export const DEPENDS = yes => yes ? [8, 81, 156] : [247, 251, 255];
-export const DEPENDENCIES = {title: "dependency matrix", axes: ["output of", "input of"], sums: false};
 export const MARK = "#c2410c", LIT = "#111";  // what is picked, and what is pointed at, inside a white line
 export const FAINT = "#8a8f98";
-const MASKED = [226, 226, 226];
-const HATCH = {colour: "#6b6b6b", layer: 0};
+export const MASKED = [226, 226, 226];
+export const HATCH = {colour: "#6b6b6b", layer: 0};
 
 const STYLE = `
 .course-live{box-sizing:border-box;max-width:${WIDEST}px;padding:${PADDING}px;font:13px/1.4 var(--jp-ui-font-family,system-ui,sans-serif);
@@ -58,35 +50,13 @@ export function softmax(scores) {
   return exponentials.map(value => value / total);
 }
 
-export const SAID = 3;  // keys that a sentence names
-export function favourites(row, keys, name) {
-  const best = row.map((weight, key) => [weight, key]).sort((a, b) => b[0] - a[0]).slice(0, SAID);
-  return `query "${name}" attends most to ${best.map(([weight, key]) => `"${keys[key]}" (${fixed(weight)})`).join(", ")}`;
-}
-
-// Weights from 0, packed as Python's `base.packed` does: five bits a letter, the first letters of a number carry 32 more.
-export function unpacked({shape, letters}) {
-  let number = 0;
-  const flat = [];
-  for (const letter of letters) {
-    const bits = atob(`AAA${letter}`).charCodeAt(2);  // the place of a letter among those of base 64
-    number = number * 32 + bits % 32;
-    if (bits < 32) { flat.push(number / 10000); number = 0; }
-  }
-  let next = 0;
-  const fold = ([size, ...rest]) => range(size).map(() => rest.length ? fold(rest) : flat[next++]);
-  return fold(shape);
-}
-
 const rgb = colour => [1, 3, 5].map(place => parseInt(colour.slice(place, place + 2), 16));
-function between(stops, share) {
+export function between(stops, share) {
   const place = limit(share || 0, 0, 1) * (stops.length - 1), left = Math.min(Math.floor(place), stops.length - 2);
   const [from, to] = [rgb(stops[left]), rgb(stops[left + 1])];
   return from.map((part, k) => Math.round(part + (place - left) * (to[k] - part)));
 }
 export const weightColour = value => between(VIRIDIS, value);
-export const signedColour = reach => value => between(PURPLE_ORANGE, (value / (reach || 1) + 1) / 2);
-export const reachOf = rows => Math.max(...rows.flat().map(Math.abs));
 export function ink(colour) {
   const linear = colour.map(part => (part /= 255) <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
   return dot(linear, [0.2126, 0.7152, 0.0722]) > 0.179 ? "#000" : "#fff";
@@ -95,7 +65,7 @@ const css = colour => typeof colour === "string" ? colour : `rgb(${colour})`;
 
 // --- the frame --------------------------------------------------------------------------------------------------------
 
-function make(tag, attributes = {}, ...children) {
+export function make(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   made.append(...children);
@@ -258,12 +228,6 @@ class Page {
     this.words(`below ${title}`, x, y + 26, below, {size: 11, ...look});
   }
 
-  arrow(key, [x, y], [toX, toY], look = {}) {
-    const wide = toX - x, high = toY - y, length = Math.hypot(wide, high), head = Math.min(7, length / 2), [u, v] = [wide / (length || 1), high / (length || 1)];
-    const corner = side => `${toX - head * u + side * head * 0.5 * v} ${toY - head * v - side * head * 0.5 * u}`;
-    this.line(key, `M${x} ${y}L${toX} ${toY}M${corner(1)}L${toX} ${toY}L${corner(-1)}`, look);
-  }
-
   // A frame that stands out on every colour: dark in a white line.
   mark(key, x, y, width, height, colour = MARK) {
     const path = `M${x} ${y}H${x + width}V${y + height}H${x}Z`;
@@ -278,27 +242,16 @@ class Page {
     }));
   }
 
-  // Numbers below each other: a bar from 0, which ends at low and high, empty if below 0, and the number; null is none.
-  bars(key, x, y, wide, high, values, {low = 0, reach = 1, colour = () => [138, 143, 152], digits = 2} = {}) {
-    const place = value => x + (limit(value, low, reach) - low) / (reach - low || 1) * (wide - NUMBER), zero = place(0);
-    values.forEach((value, row) => value !== null && this.box(`${key} ${row}`, Math.min(zero, place(value)), y + row * high + 4,
-      Math.max(1, Math.abs(place(value) - zero)), high - 8, value < 0 ? "transparent" : colour(value), "currentColor"));
-    this.column(`${key} number`, x + wide - 6, y, high, values.map(value => value === null ? "" : fixed(value, digits)));
-    this.line(`${key} zero`, `M${zero} ${y}v${high * values.length}`);
-  }
-
   /* Rows of cells; what is undefined is left out. colour(value), text(value): of a cell. hidden(row, column): hatched.
-     image: draw them as one. label: what the board over them is called. */
-  grid(part, x, y, wide, high, values, {colour = weightColour, text = fixed, hidden = () => false, size = 12, image, label, press}) {
-    const filled = (value, row, column) => hidden(row, column) ? MASKED : colour(value);
+     drawn: without the cells. label: what the board over them is called. */
+  grid(part, x, y, wide, high, values, {colour = weightColour, text = fixed, hidden = () => false, size = 12, drawn, label, press}) {
     let hatch = "";
-    if (image) this.image(part, x, y, wide, values, filled);
     values.forEach((line, row) => line.forEach((value, column) => {
       if (value === undefined) return;
       const [left, top] = [x + column * wide, y + row * high], covered = hidden(row, column);
       if (covered) hatch += `M${left} ${top + high - 1}L${left + wide - 1} ${top}`;
-      if (image) return;
-      const fill = filled(value, row, column), written = covered ? "" : text(value), key = `${part} ${row} ${column}`;
+      if (drawn) return;
+      const fill = covered ? MASKED : colour(value), written = covered ? "" : text(value), key = `${part} ${row} ${column}`;
       this.box(key, left, top, wide - 1, high - 1, fill);
       if (written) this.words(`${key} text`, left + (wide - 1) / 2, top + high / 2, written, {anchor: "middle", fill: ink(fill), size});
     }));
@@ -347,81 +300,6 @@ class Page {
         if (event.key === "Enter" || event.key === " ") { event.preventDefault(); board.press?.(board.row, board.column); }
       },
     });
-  }
-
-  // Rows of values as one image, a pixel each. colour(value, row, column).
-  image(key, x, y, cell, values, colour) {
-    const rows = values.length, columns = values[0].length;
-    const part = this.part(`${key} image`, 0, "image", {transform: `translate(${x}px,${y}px)`, imageRendering: "pixelated", pointerEvents: "none"}, {width: columns * cell, height: rows * cell, preserveAspectRatio: "none"});
-    if (part.values === values) return;
-    part.values = values;
-    const canvas = make("canvas", {width: columns, height: rows}), context = canvas.getContext("2d");
-    const pixels = context.createImageData(columns, rows);
-    values.forEach((line, row) => line.forEach((value, column) => pixels.data.set([...colour(value, row, column), 255], 4 * (row * columns + column))));
-    context.putImageData(pixels, 0, 0);
-    part.setAttribute("href", canvas.toDataURL());
-  }
-
-  /* A map: a row per query, a column per key. values: rows of numbers. sums: whether each row's sum stands beside it.
-     row: the picked one, or -1. press(row): by its name. at: the row and the column to light up. colour, ...: of a grid. */
-  map(key, x, y, cell, values, {names, keys, title = key, sums = true, row = -1, at, axes = ["query (attends)", "key (attended to)"], ...look}) {
-    const {hidden = () => false, text = fixed, press} = look, wide = cell * keys.length, high = cell * names.length;
-    const [left, top] = margins(names, keys, cell), lit = at || {};
-    this.words(`${key} title`, x, y - top - TITLE / 2, title, {bold: true});
-    this.words(`${key} keys`, x + wide / 2, y - top + 6, axes[1], {anchor: "middle", size: 11});
-    this.words(`${key} queries`, x - left + 6, y + high / 2, axes[0], {anchor: "middle", size: 11, turn: -90});
-    if (cell >= NAMED) {
-      this.column(`${key} query`, x - 5, y, cell, names.map(short), {size: 11, bold: [row, lit.row], press});
-      keys.forEach((name, place) => this.words(`${key} key ${place}`, x + (place + 0.5) * cell + 2, y - 7, short(name), {
-        size: 11, turn: cell < 24 ? -90 : -60, bold: place === lit.column,
-      }));
-    }
-    if (sums && cell >= NAMED) {
-      const totals = values.map((line, query) => fixed(sum(line.filter((_, place) => !hidden(query, place)))));
-      this.column(`${key} sum`, x + wide + 6, y, cell, totals, {anchor: "start", size: 11, bold: [lit.row]});
-      this.words(`${key} sums`, x + wide + 6, y - 7, "sum", {size: 11});
-    }
-    this.grid(key, x, y, cell, cell, values, {...look, label: title, image: Math.max(names.length, keys.length) > MANY, text: cell < NUMBERED ? () => "" : text, size: cell < 34 ? 11 : 12});
-    if (row >= 0) this.pick(key, row);
-    if (at) { this.light(key, at.row); this.light(key, undefined, at.column); }
-  }
-
-  /* Maps side by side, as large as there is room for right of x and below y, and what their colours mean. maps: [{key,
-     values, ...}]. spots: for how many maps the height is, that it stays the same when some are hidden. widest: keys with
-     the longest names that may come. */
-  maps(maps, {names, keys = names, spots = maps.length, widest = keys, x = 0, y = 0, ...all}) {
-    const place = (count, height) => fit(count, names, widest, this.width - x, height);
-    const whole = place(spots, this.width < 700 ? 4000 : 420), tall = Math.ceil(spots / whole.across) * whole.high;  // a narrow screen scrolls anyway
-    const {across, wide, high, left, top, cell} = maps.length === spots ? whole : place(maps.length, tall);
-    maps.forEach(({key, values, ...own}, spot) => this.map(key, x + spot % across * wide + left, y + Math.floor(spot / across) * high + TITLE + top, cell, values, {names, keys, ...all, ...own}));
-    this.height = y + tall;
-    if (maps.some(({colour}) => !colour)) this.scale(x + 24, this.height + 4);
-  }
-
-  // What colours of weights mean.
-  scale(x, y) {
-    range(40).forEach(step => this.box(`scale step ${step}`, x + step * 3, y, 3.5, 10, weightColour(step / 39)));
-    this.words("scale 0", x - 4, y + 5, "0", {anchor: "end", size: 11});
-    this.words("scale 1", x + 124, y + 5, "1  weight", {size: 11});
-    this.box("scale masked", x + 186, y, 14, 10, MASKED);
-    this.line("scale hatch", `M${x + 186} ${y + 10}L${x + 200} ${y}`, HATCH);
-    this.words("scale word", x + 204, y + 5, "masked", {size: 11});
-    this.height = y + 16;
-  }
-}
-
-// Room that a map needs on its left and on top, for names and axis names.
-function margins(names, keys, cell) {
-  if (cell < NAMED) return [20, 20];
-  return [longest(names) + 22, Math.ceil(longest(keys) * (cell < 24 ? 1 : 0.87)) + 22];
-}
-
-// How many maps stand side by side, and the size of a cell, so that they fill a width and a height as well as they can.
-function fit(maps, names, keys, width, height) {
-  for (let cell = LARGEST; ; cell -= cell > 2 ? 1 : 0.25) {
-    const [left, top] = margins(names, keys, cell), wide = left + keys.length * cell + (cell < NAMED ? 8 : SUMS), high = TITLE + top + names.length * cell + 8;
-    const across = Math.min(maps, Math.floor(width / wide));
-    if (across && Math.ceil(maps / across) * high <= height || cell === 1) return {cell, across: Math.max(across, 1), left, top, wide, high};
   }
 }
 

@@ -9,7 +9,6 @@ import functools
 import html
 import json
 import re
-import string
 import zlib
 from pathlib import Path
 
@@ -18,8 +17,6 @@ from IPython.display import display
 
 HERE = Path(__file__).parent
 DECIMALS = 6  # of the numbers handed over; figures print up to 4
-PACKED = 10_000  # packed weights are counted in ten thousandths
-LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"
 LARGEST_TABLE = 6  # rows and columns that the table without scripts shows
 ALIVE = "This figure moves when you run its cell, or trust the notebook."
 
@@ -64,16 +61,16 @@ def script(kind):
 
 @functools.cache
 def code(kind):
-    """What all figures share, and in a block of its own a figure's module and its start; a page knows no imports."""
-    shared, own = (
-        re.sub(
-            r"(?m)^import .*\n|^export |^ *//.*\n|  //.*$|^ */\*[^*]*\*/\n|^ +|(?<=[;{,])\n",
-            "",
-            (HERE / f"{name}.js").read_text(encoding="utf-8").replace("export default", "const module ="),
-        )
-        for name in ("base", kind)
-    )
-    return f'(() => {{\n{shared}{{\n{own}start(module, "{kind}");\n}}\n}})();'
+    """The files that a figure's module imports, and in a block of its own the module and its start, without imports."""
+    own = (HERE / f"{kind}.js").read_text(encoding="utf-8")
+    shared = [(HERE / name).read_text(encoding="utf-8") for name in re.findall(r'(?m)^import .* from "./(.*)";', own)]
+    module = own.replace("export default", "const module =")
+    return bare(f'(() => {{\n{"".join(shared)}{{\n{module}start(module, "{kind}");\n}}\n}})();')
+
+
+def bare(script):
+    """A script without imports, exports, comments and spaces at the beginning of lines; a page knows no imports."""
+    return re.sub(r"(?m)^import .*\n|^export |^ *//.*\n|  //.*$|^ */\*[^*]*\*/\n|^ +|(?<=[;{,])\n", "", script)
 
 
 def as_json(value):
@@ -87,28 +84,6 @@ def as_json(value):
     if isinstance(value, float):
         return f"{value:.{DECIMALS}f}" if np.isfinite(value) else "null"
     return json.dumps(value, ensure_ascii=False)
-
-
-def packed(weights):
-    """Weights, numbers from 0 of any shape, in few letters: {"shape": ..., "letters": ...}.
-
-    Figures print up to 3 of their decimals.
-    Each is cut after four decimals, and a cut that ends in 0 or 5 is raised by one, so that rounding it once more gives
-    what rounding the weight itself gives. A letter holds five bits, the first bits first; all but the last letter of a
-    number carry 32 more.
-    """
-    exact = weights.ravel() * PACKED
-    cut = np.floor(np.round(exact, 6)).astype(int)
-    cut += (cut % 5 == 0) & (np.round(exact, 6) > cut)
-    return {"shape": list(weights.shape), "letters": "".join(map(letters_of, cut.tolist()))}
-
-
-def letters_of(number):
-    """One number from 0 in letters of five bits."""
-    letters = LETTERS[number % 32]
-    while number := number // 32:
-        letters = LETTERS[32 + number % 32] + letters
-    return letters
 
 
 def as_table(rows, columns):

@@ -1,5 +1,6 @@
 // Chapter 4: dropout on attention weights: its rate, its seed, two samplers, training and evaluation.
 import {figure, fixed, named, sum} from "./base.js";
+import {maps} from "./maps.js";
 
 const TRAIN = 0, STEPS = 20;  // rates are twentieths
 
@@ -11,7 +12,7 @@ export default figure(({names, weights, masked, draws, seeds}) => {
     // a letter says at how many of the rates, from 0 upwards, an entry is kept; at 0 every one is
     const kept = (row, column) => letters.charCodeAt(row * names.length + column) - 97 > Math.round(p * STEPS);
     const dropped = weights.map((line, row) => line.map((weight, column) => kept(row, column) ? weight / (1 - p) : 0));
-    page.maps([{key: "weights", values: dropped, title: `weights, p = ${fixed(p)}`}], {names, hidden, at});
+    maps(page, [{key: "weights", values: dropped, title: `weights, p = ${fixed(p)}`}], {names, hidden, at});
     if (!at) return say(dropped, kept);
     const {row, column} = at, pair = `${named(names[row], names[column])}weight ${fixed(weights[row][column], 4)}`;
     if (hidden(row, column)) return `${pair}, masked.`;

@@ -1,5 +1,6 @@
 // Chapter 3: a causal mask, on or off, before or after softmax, renormalised or not, and what it lets through.
-import {DEPENDENCIES, DEPENDS, dot, figure, fixed, named, range, softmax, sum} from "./base.js";
+import {dot, figure, fixed, named, range, softmax, sum} from "./base.js";
+import {DEPENDENCIES, DEPENDS, maps} from "./maps.js";
 
 const ROUNDING = 1e-12, NUDGE = 1.01;
 const BEFORE = 0, AFTER = 1;
@@ -30,7 +31,7 @@ export default figure(({names, queries, keys, values}) => {
   function draw(page, state, at) {
     const weights = causal(queries, keys, state), depends = dependencies({queries, keys, values}, state);
     const hidden = (row, column) => state.mask && column > row;
-    page.maps([
+    maps(page, [
       {key: "weights", values: weights, hidden},
       {key: "depends", values: depends, colour: DEPENDS, text: value => value ? "yes" : "·", ...DEPENDENCIES},
     ], {names, at});

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from torch import nn
 
 from course_utils.live.base import Figure
-from course_utils.live.inputs import check_vectors
+from course_utils.live.vectors import check_vectors
 from course_utils.validation import check_input
 
 MOST_TOKENS = 24  # two maps with names side by side

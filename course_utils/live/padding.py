@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from course_utils import pictures
 from course_utils.live.base import Figure
-from course_utils.live.inputs import check_count
+from course_utils.live.vectors import check_count
 
 MOST_TOKENS = 40  # with names beside them
 

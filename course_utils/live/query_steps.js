@@ -1,5 +1,6 @@
 // Chapter 1: one query, step by step: scores, weights, context vector; as numbers and as arrows.
-import {dot, FAINT, figure, fixed, hear, limit, longest, MARK, most, named, reachOf, short, signedColour, softmax, sum, weightColour} from "./base.js";
+import {dot, FAINT, figure, fixed, hear, limit, longest, MARK, most, named, short, softmax, sum, weightColour} from "./base.js";
+import {arrow, bars, reachOf, signedColour} from "./vectors.js";
 
 const CELL = 40, ROW = 27, TOP = 40, BARS = 112, NARROW = 66, ARROWS = 250;
 const list = values => values.map(value => fixed(value)).join(", ");
@@ -40,11 +41,11 @@ export default figure(({names, inputs: original}) => {
     page.pick("input", query);
     inputs.forEach((vector, row) => vector.forEach((value, column) => slider(page, "input", row, column, `number ${column + 1} of ${names[row]}`, value, reach, edit)));
     page.heading(score.x, score.y, "score ω", bar === BARS ? `with “${short(names[query])}”` : "");
-    page.bars("score", score.x, score.top, bar, ROW, scores, {low: Math.min(0, ...scores), reach: Math.max(0, ...scores)});
+    bars(page, "score", score.x, score.top, bar, ROW, scores, {low: Math.min(0, ...scores), reach: Math.max(0, ...scores)});
     page.board("score", score.x, score.top, bar, ROW, size, 1, "scores", press);
     if (step > 0) {
       page.heading(after, score.y, "weight α", "softmax");
-      page.bars("weight", after, score.top, bar, ROW, weights, {colour: weightColour});
+      bars(page, "weight", after, score.top, bar, ROW, weights, {colour: weightColour});
       page.words("total", after, score.top + ROW * (size + 0.6), `sum ${fixed(sum(weights))}`, {bold: true});
       page.board("weight", after, score.top, bar, ROW, size, 1, "weights", press);
     }
@@ -117,7 +118,7 @@ function angles(page, {x, y, wide, high}, inputs, query, {scores}, shown, names)
   page.heading(x, y, "as arrows", "true lengths and angles to the query");
   inputs.forEach((_, row) => {
     const look = row === query ? {width: 3, colour: MARK} : row === shown ? {width: 2.5} : {width: 1.2, colour: FAINT};
-    page.arrow(`arrow ${row}`, at(0, 0), at(along[row], aside[row]), look);
+    arrow(page, `arrow ${row}`, at(0, 0), at(along[row], aside[row]), look);
   });
   page.line("shadow", `M${at(along[shown], aside[shown]).join(" ")}L${at(along[shown], 0).join(" ")}`, {dash: "4 3"});
   const [from] = at(0, 0), [to, ground] = at(along[shown], 0);
@@ -133,8 +134,8 @@ function tips(page, {x, y, wide, high}, inputs, query, {mixed, context}, shown, 
   const scale = Math.min((wide - 20) / (highs[0] - lows[0] || 1), (high - 92) / (highs[1] - lows[1] || 1));
   const at = ([a, b]) => [x + 6 + (a - lows[0]) * scale, y + high - 40 - (b - lows[1]) * scale];
   page.heading(x, y, "as arrows, tip to tail", "→ number 1, ↑ number 2");
-  mixed.forEach((_, row) => page.arrow(`arrow ${row}`, at(ends[row]), at(ends[row + 1]), row === shown ? {width: 3} : {width: 1.5, colour: FAINT}));
-  page.arrow("context arrow", at([0, 0]), at(ends.at(-1)), {width: 3, colour: MARK});
+  mixed.forEach((_, row) => arrow(page, `arrow ${row}`, at(ends[row]), at(ends[row + 1]), row === shown ? {width: 3} : {width: 1.5, colour: FAINT}));
+  arrow(page, "context arrow", at([0, 0]), at(ends.at(-1)), {width: 3, colour: MARK});
   told(page, x, y + high, [`bold: weight · “${short(names[shown])}”`, `long: the context vector, ${list(context.slice(0, 2))}`]);
 }
 

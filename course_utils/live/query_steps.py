@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike
 
 from course_utils.live.base import Figure
-from course_utils.live.inputs import check_vectors
+from course_utils.live.vectors import check_vectors
 
 MOST_NUMBERS = 6  # of an embedding: each has two columns
 

@@ -1,5 +1,6 @@
 // Chapter 9: a query and a key whose pairs of numbers turn with their positions; each pair's share of the score.
 import {dot, FAINT, figure, fixed, MARK, range, sum} from "./base.js";
+import {arrow} from "./vectors.js";
 
 const FIELD = 160, TOP = 40, BELOW = 24, FARTHEST = 40, RADIUS = FIELD / 2 - 14;
 const KEY = "#0072b2";
@@ -13,9 +14,9 @@ export default figure(({query, key, frequencies}) => {
   const scale = RADIUS / (Math.max(...[query, key].flatMap(pairs).map(pair => Math.hypot(...pair))) || 1);
 
   // An arrow from the middle of a field, and its letter behind the tip.
-  function arrow(page, name, letter, [first, second], x, y, colour) {
+  function lettered(page, name, letter, [first, second], x, y, colour) {
     const [dx, dy] = [first * scale, -second * scale], behind = 1 + 8 / (Math.hypot(dx, dy) || 1);
-    page.arrow(name, [x, y], [x + dx, y + dy], {width: 2.5, colour});
+    arrow(page, name, [x, y], [x + dx, y + dy], {width: 2.5, colour});
     page.words(`${name} letter`, x + behind * dx, y + behind * dy, letter, {anchor: "middle", size: 11, bold: true});
   }
 
@@ -26,8 +27,8 @@ export default figure(({query, key, frequencies}) => {
       const x = k % across * FIELD + FIELD / 2, top = Math.floor(k / across) * high, y = top + TOP + FIELD / 2;
       page.heading(x, top, `pair ${k}`, `${fixed(frequencies[k], 3)} a position`, {anchor: "middle"});
       page.line(`circle ${k}`, `M${x - RADIUS} ${y}a${RADIUS} ${RADIUS} 0 1 0 ${2 * RADIUS} 0a${RADIUS} ${RADIUS} 0 1 0 ${-2 * RADIUS} 0`, {colour: FAINT, layer: 0});
-      arrow(page, `query ${k}`, "q", queries[k], x, y, MARK);
-      arrow(page, `key ${k}`, "k", keys[k], x, y, KEY);
+      lettered(page, `query ${k}`, "q", queries[k], x, y, MARK);
+      lettered(page, `key ${k}`, "k", keys[k], x, y, KEY);
       page.words(`product ${k}`, x, top + TOP + FIELD + 10, `q · k = ${fixed(product)}`, {anchor: "middle"});
     });
     page.board("pairs", 0, 0, FIELD, high, lines, across, "pairs");

@@ -4,7 +4,7 @@ from numpy.typing import ArrayLike
 
 from course_utils import pictures
 from course_utils.live.base import Figure
-from course_utils.live.inputs import check_numbers
+from course_utils.live.vectors import check_numbers
 
 MOST_PAIRS = 16  # fields of a size that can be read
 

@@ -1,5 +1,6 @@
 // Chapter 2: from products to scores to weights, while d_k grows, with and without scaling, at any temperature.
-import {figure, fixed, longest, most, range, reachOf, short, signedColour, softmax, sum, weightColour} from "./base.js";
+import {figure, fixed, longest, most, range, short, softmax, sum, weightColour} from "./base.js";
+import {bars, reachOf, signedColour} from "./vectors.js";
 
 const CELL = 36, ROW = 22, TOP = 36;
 
@@ -19,7 +20,7 @@ export default figure(({names, query, keys}) => {
       ["weight", `sum ${fixed(sum(weights))}`, weights, {colour: weightColour, digits: 4}],
     ].forEach(([title, below, values, look], place) => {
       page.heading(left + place * column, 0, title, below);
-      page.bars(title, left + place * column, TOP, column, ROW, values, look);
+      bars(page, title, left + place * column, TOP, column, ROW, values, look);
     });
     page.column("name", left - 6, TOP, ROW, names.map(short), {bold: [opened]});
     page.board("keys", 0, TOP, page.width, ROW, size, 1, "scores and weights", row => page.change({opened: row}));

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike
 
 from course_utils.live.base import Figure
-from course_utils.live.inputs import check_numbers, check_vectors
+from course_utils.live.vectors import check_numbers, check_vectors
 
 LARGEST = 128  # numbers of a query that can be opened and still be read
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike
 
 from course_utils.live.base import Figure
-from course_utils.live.inputs import check_vectors
+from course_utils.live.vectors import check_vectors
 from course_utils.validation import check_heads
 
 MOST_TOKENS, MOST_NUMBERS, MOST_HEADS = 8, 16, 8  # heads have a colour each

@@ -1,5 +1,6 @@
 // Chapter 10: one query's scores read tile by tile: the largest, the total and the output so far, merged or not.
 import {figure, fixed, longest, range, short, sum, weightColour} from "./base.js";
+import {bars} from "./vectors.js";
 
 const ROW = 22, TOP = 30, SCORE = 58;
 const LINES = ["", "largest m", "factor", "total ℓ", "output o / ℓ", "whole row"];
@@ -36,7 +37,7 @@ export default figure(({names, scores, values, size: atFirst}) => {
     page.words("shares", left + SCORE, 9, "share e^(ω − m)", {bold: true});
     page.column("name", left - 6, TOP, ROW, names.map(short), {bold: [at?.row]});
     page.column("score", left + SCORE - 14, TOP, ROW, scores.map(score => fixed(score)));
-    page.bars("share", left + SCORE, TOP, page.width - left - SCORE, ROW, shares, {colour: weightColour});
+    bars(page, "share", left + SCORE, TOP, page.width - left - SCORE, ROW, shares, {colour: weightColour});
     page.board("keys", 0, TOP, page.width, ROW, size, 1, "scores and shares");
     page.mark("tile", 0, TOP + ROW * last * length, page.width - 1, ROW * (Math.min(size, read) - last * length) - 1);
     if (at) page.light("keys", at.row);

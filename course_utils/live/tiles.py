@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from course_utils.live.base import Figure
-from course_utils.live.inputs import check_numbers, check_vectors
+from course_utils.live.vectors import check_numbers, check_vectors
 
 MOST_TOKENS = 12  # with a row each
 MOST_NUMBERS = 2  # of a value, side by side in a column

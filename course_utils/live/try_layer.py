@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from course_utils.influence import influences
 from course_utils.live import trial
 from course_utils.live.base import Figure
-from course_utils.live.inputs import check_vectors
+from course_utils.live.vectors import check_vectors
 
 MOST_TOKENS = 24  # with names beside them
 

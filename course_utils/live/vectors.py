@@ -1,4 +1,4 @@
-"""What live figures refuse, each in one sentence that says what to do."""
+"""What figures of single numbers take, and what they refuse: each in one sentence that says what to do."""
 
 import numpy as np
 
