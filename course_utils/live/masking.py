@@ -25,15 +25,14 @@ def show_masking(layer: nn.Module, inputs: ArrayLike, tokens: Sequence[str]) -> 
         raise ValueError(
             "layer must have linear layers W_query, W_key and W_value: pass a SelfAttention_v2, for example."
         )
-    layer = copy.deepcopy(layer).cpu().double()  # in 64 bits rounding is told from dependence
+    layer = copy.deepcopy(layer).cpu().double()  # in 64 bits, whatever the layer is in
     inputs = torch.from_numpy(vectors)
     check_input(inputs, layer.W_query.in_features, layer.W_query.weight)
 
     with torch.no_grad():
-        queries, keys, values = (
-            getattr(layer, name)(inputs).numpy() for name in ("W_query", "W_key", "W_value")
-        )  # (T, d_out) each
+        queries, keys = layer.W_query(inputs), layer.W_key(inputs)  # (T, d_out) each
+        scores = (queries @ keys.T / keys.shape[1] ** 0.5).numpy()
     about = (
-        f"Attention weights of {len(names)} tokens under a mask, and which output depends on which input. The queries:"
+        f"Attention weights of {len(names)} tokens under a mask, and which output depends on which input. The scores:"
     )
-    Figure("masking", about, dict(zip(names, queries)), names=names, queries=queries, keys=keys, values=values).show()
+    Figure("masking", about, dict(zip(names, scores)), names, names=names, scores=scores).show()

@@ -5,7 +5,7 @@ import {maps} from "./maps.js";
 const [NONE, BILLION, INFINITY, SAFE] = [0, 1, 2, 3], WAYS = ["no mask", "−10⁹", "−∞", "−∞, then 0"];
 const PADDING = "(padding)";
 
-export function padded(scores, length, mask) {
+function padded(scores, length, mask) {
   return scores.map(row => {
     const fill = mask === NONE ? 0 : mask === BILLION ? -1e9 : -Infinity;  // padding is a vector of zeros
     const weights = softmax(row.map((score, key) => key < length ? score : fill));

@@ -5,7 +5,7 @@ import {arrow, bars, reachOf, signedColour} from "./vectors.js";
 const CELL = 40, ROW = 27, TOP = 40, BARS = 112, NARROW = 66, ARROWS = 250;
 const list = values => values.map(value => fixed(value)).join(", ");
 
-export function attend(query, inputs) {
+function attend(query, inputs) {
   const scores = inputs.map(key => dot(query, key)), weights = softmax(scores);
   const mixed = inputs.map((value, row) => value.map(number => weights[row] * number));
   return {scores, weights, mixed, context: query.map((_, number) => sum(mixed.map(row => row[number])))};
@@ -56,9 +56,10 @@ export default figure(({names, inputs: original}) => {
       page.pick("mix", size);
     }
     if (at) light(page, at, query, step);
-    (step < 2 ? angles : tips)(page, place, inputs, query, results, at?.row < size ? at.row : most(scores), names);
+    const shown = at?.row < size ? at.row : most(scores);
+    (step < 2 ? angles : tips)(page, place, inputs, query, results, shown, short(names[shown]));
     page.height = Math.max(below, place.y + place.high);
-    return at ? tell(at, names, query, inputs, results) : say(names, query, step, results);
+    return at ? tell(at, query, inputs, results) : say(query, step, results);
   }
 
   // What a number was made from stands out with it.
@@ -69,6 +70,23 @@ export default figure(({names, inputs: original}) => {
     if (part !== "mix") return;
     if (row === size) page.light("mix", undefined, column);
     else { page.light("input", row, column); page.light("weight", row); }
+  }
+
+  function tell({part, row, column}, query, inputs, {scores, weights, mixed, context}) {
+    const pair = named(names[query], names[row]);
+    if (part === "input") return `Number ${column + 1} of "${names[row]}": ${fixed(inputs[row][column], 4)}. Drag it, or use the arrow keys.`;
+    if (part === "score") return `${pair}${inputs[query].map((q, k) => `${fixed(q)} · ${fixed(inputs[row][k])}`).join(" + ")} = ${fixed(scores[row], 4)}.`;
+    if (part === "weight") return `${pair}score ${fixed(scores[row], 4)}, weight ${fixed(weights[row], 4)}.`;
+    if (row < size) return `Weight ${fixed(weights[row], 4)} · ${fixed(inputs[row][column], 4)} of "${names[row]}" = ${fixed(mixed[row][column], 4)}.`;
+    return `Context vector, number ${column + 1}: ${fixed(context[column], 4)}, the sum of the column above.`;
+  }
+
+  function say(query, step, {scores, weights, context}) {
+    const best = most(scores), said = [
+      `Query "${names[query]}" scores highest with "${names[best]}", ${fixed(scores[best])}.`,
+      `Softmax turns that into a weight of ${fixed(weights[best])}.`, `The context vector is ${list(context)}.`,
+    ];
+    return said.slice(0, step + 1).join(" ");
   }
 
   const steps = ["1 scores", "2 weights", "3 context vector"];
@@ -109,51 +127,39 @@ function slider(page, part, row, column, name, value, reach, edit) {
   });
 }
 
+// Where a point stands in a field that has room for these points and for [0, 0], with words above and below.
+function field({x, y, wide, high}, points) {
+  const [lows, highs] = [Math.min, Math.max].map(end => [0, 1].map(k => end(0, ...points.map(point => point[k]))));
+  const scale = Math.min((wide - 20) / (highs[0] - lows[0] || 1), (high - 96) / (highs[1] - lows[1] || 1));
+  return ([a, b]) => [x + 6 + (a - lows[0]) * scale, y + high - 44 - (b - lows[1]) * scale];
+}
+
+function captions(page, {x, y, high}, title, below, lines) {
+  page.heading(x, y, title, below);
+  page.column("caption", x, y + high - 30, 15, lines, {anchor: "start", size: 11});
+}
+
 // Every arrow with its true length and its true angle to the query, which points to the right; and one shadow on it.
-function angles(page, {x, y, wide, high}, inputs, query, {scores}, shown, names) {
+function angles(page, place, inputs, query, {scores}, shown, name) {
   const length = Math.hypot(...inputs[query]), along = scores.map(score => length ? score / length : 0);
-  const aside = inputs.map((vector, row) => Math.sqrt(Math.max(0, dot(vector, vector) - along[row] ** 2)));
-  const low = Math.min(0, ...along), scale = Math.min((wide - 20) / (Math.max(...along, length) - low || 1), (high - 96) / (Math.max(...aside) || 1));
-  const at = (a, b) => [x + 6 + (a - low) * scale, y + high - 44 - b * scale];
-  page.heading(x, y, "as arrows", "true lengths and angles to the query");
-  inputs.forEach((_, row) => {
-    const look = row === query ? {width: 3, colour: MARK} : row === shown ? {width: 2.5} : {width: 1.2, colour: FAINT};
-    arrow(page, `arrow ${row}`, at(0, 0), at(along[row], aside[row]), look);
+  const ends = inputs.map((vector, row) => [along[row], Math.sqrt(Math.max(0, dot(vector, vector) - along[row] ** 2))]);
+  const at = field(place, [[length, 0], ...ends]), [origin, tip, foot] = [[0, 0], ends[shown], [along[shown], 0]].map(at);
+  ends.forEach((end, row) => {
+    arrow(page, `arrow ${row}`, origin, at(end), row === query ? {width: 3, colour: MARK} : row === shown ? {width: 2.5} : {width: 1.2, colour: FAINT});
   });
-  page.line("shadow", `M${at(along[shown], aside[shown]).join(" ")}L${at(along[shown], 0).join(" ")}`, {dash: "4 3"});
-  const [from] = at(0, 0), [to, ground] = at(along[shown], 0);
-  page.line("on query", `M${from} ${ground + 6}H${to}`, {width: 4});
-  told(page, x, y + high, [`shadow of “${short(names[shown])}”: ${fixed(along[shown])}`, `× length of the query ${fixed(length)} = ${fixed(scores[shown])}`]);
+  page.line("shadow", `M${tip.join(" ")}L${foot.join(" ")}`, {dash: "4 3"});
+  page.line("on query", `M${origin[0]} ${foot[1] + 6}H${foot[0]}`, {width: 4});
+  captions(page, place, "as arrows", "true lengths and angles to the query", [
+    `shadow of “${name}”: ${fixed(along[shown])}`, `× length of the query ${fixed(length)} = ${fixed(scores[shown])}`,
+  ]);
 }
 
 // The weighted arrows laid tip to tail, in the first two numbers; they end where the context vector does.
-function tips(page, {x, y, wide, high}, inputs, query, {mixed, context}, shown, names) {
+function tips(page, place, inputs, query, {mixed, context}, shown, name) {
   const ends = [[0, 0]];
   for (const [a, b = 0] of mixed) ends.push([ends.at(-1)[0] + a, ends.at(-1)[1] + b]);
-  const [lows, highs] = [Math.min, Math.max].map(end => [0, 1].map(k => end(0, ...ends.map(point => point[k]))));
-  const scale = Math.min((wide - 20) / (highs[0] - lows[0] || 1), (high - 92) / (highs[1] - lows[1] || 1));
-  const at = ([a, b]) => [x + 6 + (a - lows[0]) * scale, y + high - 40 - (b - lows[1]) * scale];
-  page.heading(x, y, "as arrows, tip to tail", "→ number 1, ↑ number 2");
-  mixed.forEach((_, row) => arrow(page, `arrow ${row}`, at(ends[row]), at(ends[row + 1]), row === shown ? {width: 3} : {width: 1.5, colour: FAINT}));
-  arrow(page, "context arrow", at([0, 0]), at(ends.at(-1)), {width: 3, colour: MARK});
-  told(page, x, y + high, [`bold: weight · “${short(names[shown])}”`, `long: the context vector, ${list(context.slice(0, 2))}`]);
-}
-
-const told = (page, x, bottom, lines) => page.column("told", x, bottom - 30, 15, lines, {anchor: "start", size: 11});
-
-function tell({part, row, column}, names, query, inputs, {scores, weights, mixed, context}) {
-  const pair = named(names[query], names[row]);
-  if (part === "input") return `Number ${column + 1} of "${names[row]}": ${fixed(inputs[row][column], 4)}. Drag it, or use the arrow keys.`;
-  if (part === "score") return `${pair}${inputs[query].map((q, k) => `${fixed(q)} · ${fixed(inputs[row][k])}`).join(" + ")} = ${fixed(scores[row], 4)}.`;
-  if (part === "weight") return `${pair}score ${fixed(scores[row], 4)}, weight ${fixed(weights[row], 4)}.`;
-  if (row < names.length) return `Weight ${fixed(weights[row], 4)} · ${fixed(inputs[row][column], 4)} of "${names[row]}" = ${fixed(mixed[row][column], 4)}.`;
-  return `Context vector, number ${column + 1}: ${fixed(context[column], 4)}, the sum of the column above.`;
-}
-
-function say(names, query, step, {scores, weights, context}) {
-  const best = most(scores);
-  let said = `Query "${names[query]}" scores highest with "${names[best]}", ${fixed(scores[best])}.`;
-  if (step > 0) said += ` Softmax turns that into a weight of ${fixed(weights[best])}.`;
-  if (step > 1) said += ` The context vector is ${list(context)}.`;
-  return said;
+  const spots = ends.map(field(place, ends));
+  mixed.forEach((_, row) => arrow(page, `arrow ${row}`, spots[row], spots[row + 1], row === shown ? {width: 3} : {width: 1.5, colour: FAINT}));
+  arrow(page, "context arrow", spots[0], spots.at(-1), {width: 3, colour: MARK});
+  captions(page, place, "as arrows, tip to tail", "→ number 1, ↑ number 2", [`bold: weight · “${name}”`, `long: the context vector, ${list(context.slice(0, 2))}`]);
 }

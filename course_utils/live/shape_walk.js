@@ -18,7 +18,7 @@ const merged = blocks => [blocks[0].map((_, token) => blocks.flatMap(block => bl
 
 /* The five stages of x (T, d_out): blocks of rows of {value, token, head}, where token and head say to which the number
    belonged before the split; a score has those of its query. */
-export function walk(x, heads, right) {
+function walk(x, heads, right) {
   const size = x.length, dim = x[0].length / heads;
   const start = x.map((row, token) => row.map((value, place) => ({value, token, head: Math.floor(place / dim)})));
   const viewed = right ? view(start.flat(), size, heads, dim) : view(start.flat(), heads, size, dim);
