@@ -5,7 +5,9 @@ const NS = "http://www.w3.org/2000/svg";
 const WIDEST = 860, PADDING = 8;
 const LETTER = 7.1, LONGEST = 12;  // width of a letter; letters of a name that are shown
 
-const VIRIDIS = ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"];
+// Colours as [red, green, blue].
+export const colours = names => names.split(" ").map(name => [1, 3, 5].map(place => parseInt(name.slice(place, place + 2), 16)));
+const VIRIDIS = colours("#440154 #482878 #3e4989 #31688e #26828e #1f9e89 #35b779 #6ece58 #b5de2b #fde725");
 export const MARK = "#c2410c", LIT = "#111";  // what is picked, and what is pointed at, inside a white line
 export const FAINT = "#8a8f98";
 export const MASKED = [226, 226, 226];
@@ -50,11 +52,9 @@ export function softmax(scores) {
   return exponentials.map(value => value / total);
 }
 
-const rgb = colour => [1, 3, 5].map(place => parseInt(colour.slice(place, place + 2), 16));
 export function between(stops, share) {
   const place = limit(share || 0, 0, 1) * (stops.length - 1), left = Math.min(Math.floor(place), stops.length - 2);
-  const [from, to] = [rgb(stops[left]), rgb(stops[left + 1])];
-  return from.map((part, k) => Math.round(part + (place - left) * (to[k] - part)));
+  return stops[left].map((part, k) => Math.round(part + (place - left) * (stops[left + 1][k] - part)));
 }
 export const weightColour = value => between(VIRIDIS, value);
 export function ink(colour) {
@@ -97,7 +97,7 @@ const KINDS = {
     const show = (wanted, state) => {
       input.max = typeof high === "function" ? high(state) : high;
       input.value = wanted;  // or the highest
-      shown.textContent = step < 1 ? fixed(+input.value, step < 0.1 ? 2 : 1) : input.value;
+      shown.textContent = fixed(+input.value, `${step}`.slice(2).length);  // as many decimals as a step has
       input.setAttribute("aria-valuetext", `${text}: ${shown.textContent}`);
     };
     return {element: label(text, input, shown), show};

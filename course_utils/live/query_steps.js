@@ -37,7 +37,7 @@ export default figure(({names, inputs: original}) => {
       if (x === left) page.column(`name ${top}`, left - 6, top, ROW, names.map(short), {bold: [query], press});
     }
     page.heading(left, input.y, "embedding", "drag a number");
-    page.grid("input", left, TOP, CELL, ROW, inputs, {colour: signedColour(reachOf(inputs))});
+    page.grid("input", left, TOP, CELL, ROW, inputs, {colour: signedColour(inputs)});
     page.pick("input", query);
     inputs.forEach((vector, row) => vector.forEach((value, column) => slider(page, "input", row, column, `number ${column + 1} of ${names[row]}`, value, reach, edit)));
     page.heading(score.x, score.y, "score ω", bar === BARS ? `with “${short(names[query])}”` : "");
@@ -52,7 +52,7 @@ export default figure(({names, inputs: original}) => {
     if (step > 1) {
       const rows = [...mixed, context];
       page.heading(mix.x, mix.y, "weight · value", "added up: z");
-      page.grid("mix", mix.x, mix.top, CELL, ROW, rows, {colour: signedColour(reachOf(rows)), label: "weight times value, and below the context vector"});
+      page.grid("mix", mix.x, mix.top, CELL, ROW, rows, {colour: signedColour(rows), label: "weight times value, and below the context vector"});
       page.pick("mix", size);
     }
     if (at) light(page, at, query, step);

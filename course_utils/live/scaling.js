@@ -29,7 +29,7 @@ export default figure(({names, query, keys}) => {
     const top = TOP + ROW * size + 32, across = Math.min(Math.floor(page.width / CELL), 16), shown = products[opened].slice(0, d_k);
     const lines = range(Math.ceil(d_k / across)).map(line => shown.slice(line * across, (line + 1) * across));
     page.words("products", 0, top - 14, `The ${d_k} products q · k in the score of “${short(names[opened])}”`, {bold: true});
-    page.grid("product", 0, top, CELL, ROW, lines, {colour: signedColour(reachOf(shown)), size: 11, label: "products"});
+    page.grid("product", 0, top, CELL, ROW, lines, {colour: signedColour(shown), size: 11, label: "products"});
     page.height = top + Math.ceil(most_d / across) * ROW + 4;
 
     if (at?.part === "keys") {

@@ -1,5 +1,5 @@
 // Chapter 5: a tensor on its way through view, transpose, scores and merge, beside the same way with a common mistake.
-import {dot, figure, fixed, ink, limit, longest, range, short, softmax, sum} from "./base.js";
+import {colours, dot, figure, fixed, ink, limit, longest, range, short, softmax, sum} from "./base.js";
 
 const STEPS = ["1 projected", "2 view", "3 transpose", "4 scores", "5 mix and merge"], SCORES = 3;
 const CALLS = [  // what each step does, on the right way and with the mistake
@@ -9,7 +9,7 @@ const CALLS = [  // what each step does, on the right way and with the mistake
   ["x @ x.T / √head_dim: (heads, T, T)", "x @ x.T / √head_dim: (heads, T, T)"],
   ["weights @ x, transposed, merged: (T, d_out)", "weights @ x, transposed, merged: (T, d_out)"],
 ];
-const HEADS = [[0, 114, 178], [213, 94, 0], [0, 158, 115], [204, 121, 167], [86, 180, 233], [230, 159, 0], [140, 107, 177], [153, 153, 153]];
+const HEADS = colours("#0072b2 #d55e00 #009e73 #cc79a7 #56b4e9 #e69f00 #8c6bb1 #999999");
 const ROW = 21, TITLE = 17, TOP = 40, CHANGE = 1, ROUNDING = 1e-9;
 
 const view = (flat, blocks, rows, columns) => range(blocks).map(b => range(rows).map(r => range(columns).map(c => flat[(b * rows + r) * columns + c])));

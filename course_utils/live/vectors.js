@@ -1,12 +1,15 @@
 // What figures of single numbers share: bars, arrows, and colours for numbers of both signs.
-import {between, fixed, limit} from "./base.js";
+import {between, colours, fixed, limit} from "./base.js";
 
 const NUMBER = 52;  // room for the number beside a bar
 
-const PURPLE_ORANGE = ["#2d004b", "#542788", "#8073ac", "#b2abd2", "#d8daeb", "#f7f7f7", "#fee0b6", "#fdb863", "#e08214", "#b35806", "#7f3b08"];
+const PURPLE_ORANGE = colours("#2d004b #542788 #8073ac #b2abd2 #d8daeb #f7f7f7 #fee0b6 #fdb863 #e08214 #b35806 #7f3b08");
 
-export const signedColour = reach => value => between(PURPLE_ORANGE, (value / (reach || 1) + 1) / 2);
 export const reachOf = rows => Math.max(...rows.flat().map(Math.abs));
+export function signedColour(rows) {
+  const reach = reachOf(rows) || 1;
+  return value => between(PURPLE_ORANGE, (value / reach + 1) / 2);
+}
 
 // Numbers below each other: a bar from 0, which ends at low and high, empty if below 0, and the number; null is none.
 export function bars(page, key, x, y, wide, high, values, {low = 0, reach = 1, colour = () => [138, 143, 152], digits = 2} = {}) {
