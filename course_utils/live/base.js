@@ -40,6 +40,7 @@ const STYLE = `
 export const sum = values => values.reduce((total, value) => total + value, 0);
 export const dot = (a, b) => sum(a.map((value, place) => value * b[place]));
 export const range = size => [...Array(size).keys()];
+export const chunks = (list, size) => range(Math.ceil(list.length / size)).map(place => list.slice(place * size, (place + 1) * size));
 export const most = values => values.indexOf(Math.max(...values));
 export const limit = (value, low, high) => Math.min(high, Math.max(low, value));
 export const named = (query, key) => `query "${query}", key "${key}": `;

@@ -1,5 +1,5 @@
 // What figures of maps share: maps of weights with names and sums, as large as there is room for, and what colours mean.
-import {fixed, HATCH, longest, make, MASKED, range, short, sum, weightColour} from "./base.js";
+import {chunks, fixed, HATCH, longest, make, MASKED, range, short, sum, weightColour} from "./base.js";
 
 const LARGEST = 44;  // a cell of a map
 const NAMED = 13, STEEP = 24, NUMBERED = 30;  // cells from these sizes on have names beside them (else the sentence names them), less steep ones, numbers
@@ -23,9 +23,7 @@ export function unpacked({shape, letters}) {
     number = number * 32 + bits % 32;
     if (bits < 32) { flat.push(number / 10000); number = 0; }
   }
-  let next = 0;
-  const fold = ([size, ...rest]) => range(size).map(() => rest.length ? fold(rest) : flat[next++]);
-  return fold(shape);
+  return shape.slice(1).reduceRight((list, size) => chunks(list, size), flat);
 }
 
 /* A map: a row per query, a column per key. values: rows of numbers. sums: whether each row's sum stands beside it.

@@ -1,5 +1,5 @@
 // Chapter 2: from products to scores to weights, while d_k grows, with and without scaling, at any temperature.
-import {figure, fixed, longest, most, range, short, softmax, sum, weightColour} from "./base.js";
+import {chunks, figure, fixed, longest, most, short, softmax, sum, weightColour} from "./base.js";
 import {bars, reachOf, signedColour} from "./vectors.js";
 
 const CELL = 36, ROW = 22, TOP = 36;
@@ -27,9 +27,8 @@ export default figure(({names, query, keys}) => {
     page.pick("keys", opened);
 
     const top = TOP + ROW * size + 32, across = Math.min(Math.floor(page.width / CELL), 16), shown = products[opened].slice(0, d_k);
-    const lines = range(Math.ceil(d_k / across)).map(line => shown.slice(line * across, (line + 1) * across));
     page.words("products", 0, top - 14, `The ${d_k} products q · k in the score of “${short(names[opened])}”`, {bold: true});
-    page.grid("product", 0, top, CELL, ROW, lines, {colour: signedColour(shown), size: 11, label: "products"});
+    page.grid("product", 0, top, CELL, ROW, chunks(shown, across), {colour: signedColour(shown), size: 11, label: "products"});
     page.height = top + Math.ceil(most_d / across) * ROW + 4;
 
     if (at?.part === "keys") {

@@ -1,5 +1,5 @@
 // Chapter 10: one query's scores read tile by tile: the largest, the total and the output so far, merged or not.
-import {figure, fixed, longest, range, short, sum, weightColour} from "./base.js";
+import {chunks, figure, fixed, longest, range, short, sum, weightColour} from "./base.js";
 import {bars} from "./vectors.js";
 
 const ROW = 22, TOP = 30, SCORE = 58;
@@ -27,7 +27,7 @@ export default figure(({names, scores, values, size: atFirst}) => {
 
   function draw(page, {tile, length, forgotten}, at) {
     const count = countOf(length), last = Math.min(tile, count) - 1, read = (last + 1) * length;
-    const pieces = range(last + 1).map(place => [scores, values].map(all => all.slice(place * length, (place + 1) * length))).map(some => piece(...some));
+    const [tiles, theirs] = [scores, values].map(all => chunks(all, length)), pieces = tiles.slice(0, last + 1).map((some, place) => piece(some, theirs[place]));
     const before = pieces.slice(0, last).reduce((sofar, next) => merged(sofar, next, forgotten), NOTHING(values[0].length));
     const now = pieces[last], after = merged(before, now, forgotten);
     const unit = key => forgotten ? pieces[Math.floor(key / length)].largest : after.largest;
