@@ -8,7 +8,8 @@ const LETTER = 7.1, LONGEST = 12;  // width of a letter; letters of a name that 
 // Colours as [red, green, blue].
 export const colours = names => names.split(" ").map(name => [1, 3, 5].map(place => parseInt(name.slice(place, place + 2), 16)));
 const VIRIDIS = colours("#440154 #482878 #3e4989 #31688e #26828e #1f9e89 #35b779 #6ece58 #b5de2b #fde725");
-export const MARK = "#c2410c", LIT = "#111";  // what is picked, and what is pointed at, inside a white line
+export const MARK = "#c2410c";  // what is picked, inside a white line
+const LIT = "#111";  // what is pointed at
 export const FAINT = "#8a8f98";
 export const MASKED = [226, 226, 226];
 export const HATCH = {colour: "#6b6b6b", layer: 0};

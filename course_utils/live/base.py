@@ -70,7 +70,7 @@ def code(kind):
 
 def bare(script):
     """A script without imports, exports, comments and spaces at the beginning of lines; a page knows no imports."""
-    return re.sub(r"(?m)^import .*\n|^export |^ *//.*\n|  //.*$|^ */\*[^*]*\*/\n|^ +|(?<=[;{,])\n", "", script)
+    return re.sub(r"(?m)^import .*\n|^export |^ *//.*\n|  //.*$|^ */\*[^*]*\*/\n|^ +|(?<=[;,{}(\[])\n", "", script)
 
 
 def as_json(value):
