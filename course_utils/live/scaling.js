@@ -23,7 +23,7 @@ export default figure(({names, query, keys}) => {
       bars(page, title, left + place * column, TOP, column, ROW, values, look);
     });
     page.column("name", left - 6, TOP, ROW, names.map(short), {bold: [opened]});
-    page.board("keys", 0, TOP, page.width, ROW, size, 1, "scores and weights", row => page.change({opened: row}));
+    page.board("keys", 2, TOP, page.width - 4, ROW, size, 1, "scores and weights", row => page.change({opened: row}));
     page.pick("keys", opened);
 
     const top = TOP + ROW * size + 32, across = Math.min(Math.floor(page.width / CELL), 16), shown = products[opened].slice(0, d_k);

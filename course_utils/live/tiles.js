@@ -38,8 +38,8 @@ export default figure(({names, scores, values, size: atFirst}) => {
     page.column("name", left - 6, TOP, ROW, names.map(short), {bold: [at?.row]});
     page.column("score", left + SCORE - 14, TOP, ROW, scores.map(score => fixed(score)));
     bars(page, "share", left + SCORE, TOP, page.width - left - SCORE, ROW, shares, {colour: weightColour});
-    page.board("keys", 0, TOP, page.width, ROW, size, 1, "scores and shares");
-    page.mark("tile", 0, TOP + ROW * last * length, page.width - 1, ROW * (Math.min(size, read) - last * length) - 1);
+    page.board("keys", 2, TOP, page.width - 4, ROW, size, 1, "scores and shares");
+    page.mark("tile", 2, TOP + ROW * last * length, page.width - 5, ROW * (Math.min(size, read) - last * length) - 1);
     if (at) page.light("keys", at.row);
 
     const top = TOP + ROW * size + 13, column = (page.width - left) / 3;
