@@ -121,8 +121,9 @@ def files(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "name, counts",
     [
-        ("course_utils/live/inputs.py", True),  # imported by what the chapter imports
+        ("course_utils/live/vectors.py", True),  # imported by what the chapter imports
         ("course_utils/live/masking.js", True),  # in the figures that it shows
+        ("course_utils/live/maps.js", True),  # in what those share
         ("course_utils/training_bar.py", False),  # chapter 7's
         ("course_utils/exercises/chapter_3.py", True),
         ("course_utils/exercises/exercise.py", True),

@@ -10,19 +10,9 @@ import numpy as np
 import pytest
 import torch
 
+from course_utils import live
 from course_utils.attention import SelfAttention_v2
-from course_utils.live import (
-    attention,
-    base,
-    dropping,
-    masking,
-    padding,
-    query_steps,
-    rotary,
-    scaling,
-    shape_walk,
-    tiles,
-)
+from course_utils.live import base, dropping, maps
 from course_utils.randomness import keep_mask_a, keep_mask_b
 from tests.support import comparing, examples, stored
 from tests.support.examples import TOKENS
@@ -65,7 +55,7 @@ def test_a_figures_code_is_in_it_packed(name):
 
 
 def test_names_cannot_break_out_of_the_page(x):
-    page = query_steps.query_steps_figure(x, ["</script><b>", "a&b", "c", "d"]).html()
+    page = examples.made(live.show_query_steps, x, ["</script><b>", "a&b", "c", "d"]).html()
     assert "</script><b>" not in page and "<b>" not in page
     data = re.search(r'<script type="application/json">(.*?)</script>', page)[1]
     assert json.loads(data)["names"][0] == "</script><b>"
@@ -92,13 +82,13 @@ def test_numbers_are_handed_over_rounded_and_what_is_none_as_nothing():
 
 def test_packed_weights_come_back_and_round_as_they_would_have():
     exact = np.concatenate([np.random.default_rng(0).random(20_000) ** 4, [0, 0.12496, 0.125001, 1, 1.9999, 0.00504]])
-    back = comparing.unpacked(base.packed(exact)["letters"]).split()
+    back = comparing.unpacked(maps.packed(exact)["letters"]).split()
     for value, text in zip(exact, back, strict=True):
         assert text == f"{value:.3f}"
 
 
 def test_the_draws_that_a_figure_carries_are_those_of_the_samplers(weights):
-    data = dropping.dropout_figure(weights[0], TOKENS).data
+    data = examples.made(live.show_dropout, weights[0], TOKENS).data
     for draws, keep in zip(data["draws"], (keep_mask_a, keep_mask_b)):
         for place, seed in enumerate(range(data["seeds"][0], data["seeds"][1] + 1)):
             for step, rate in enumerate(dropping.RATES):
@@ -115,52 +105,52 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
 @pytest.mark.parametrize(
     "make, sentence",
     [
-        (lambda x, w: attention.attention_figure(w[:, :3], TOKENS), "A map of 4 tokens needs a matrix of shape"),
-        (lambda x, w: attention.attention_figure(w, TOKENS[:3]), "A map of 3 tokens needs"),
-        (lambda x, w: attention.attention_figure(w, "word"), "tokens must be a list"),
-        (lambda x, w: attention.attention_figure(torch.zeros(0, 0), []), "tokens must be a list of one or more"),
+        (lambda x, w: live.show_attention(w[:, :3], TOKENS), "A map of 4 tokens needs a matrix of shape"),
+        (lambda x, w: live.show_attention(w, TOKENS[:3]), "A map of 3 tokens needs"),
+        (lambda x, w: live.show_attention(w, "word"), "tokens must be a list"),
+        (lambda x, w: live.show_attention(torch.zeros(0, 0), []), "tokens must be a list of one or more"),
         (
-            lambda x, w: attention.attention_figure(NAN, TOKENS),
+            lambda x, w: live.show_attention(NAN, TOKENS),
             "row 1, column 1 is nan: a row that is hidden altogether",
         ),
-        (lambda x, w: attention.attention_figure(x - 9, TOKENS), "these look like scores: take torch.softmax"),
-        (lambda x, w: attention.attention_figure(INFINITE, TOKENS), "softmax gives no weight of that size"),
-        (lambda x, w: attention.attention_figure(w, TOKENS, scores=x), "3 maps of weights and 1 of scores"),
-        (lambda x, w: attention.attention_figure(w, TOKENS, scores=NAN), "scores are numbers, or -inf where"),
-        (lambda x, w: query_steps.query_steps_figure(x[None], TOKENS), "For a batch, pick one sequence first: inputs"),
-        (lambda x, w: query_steps.query_steps_figure(x, "word"), "tokens must be a list"),
-        (lambda x, w: query_steps.query_steps_figure(torch.ones(4, 9), TOKENS), "room for 6 numbers per token"),
-        (lambda x, w: query_steps.query_steps_figure(NAN, TOKENS), "only finite numbers can be drawn"),
-        (lambda x, w: scaling.scaling_figure(x[0, :3], x, TOKENS), "query must have as many numbers as a key"),
-        (lambda x, w: scaling.scaling_figure(NAN[0], x, TOKENS), "query holds nan"),
-        (lambda x, w: scaling.scaling_figure(*torch.ones(2, 1, 129), ["a"]), "room for 128 numbers per token"),
-        (lambda x, w: masking.masking_figure(torch.nn.Linear(4, 2), x, TOKENS), "pass a SelfAttention_v2"),
+        (lambda x, w: live.show_attention(x - 9, TOKENS), "these look like scores: take torch.softmax"),
+        (lambda x, w: live.show_attention(INFINITE, TOKENS), "softmax gives no weight of that size"),
+        (lambda x, w: live.show_attention(w, TOKENS, scores=x), "3 maps of weights and 1 of scores"),
+        (lambda x, w: live.show_attention(w, TOKENS, scores=NAN), "scores are numbers, or -inf where"),
+        (lambda x, w: live.show_query_steps(x[None], TOKENS), "For a batch, pick one sequence first: inputs"),
+        (lambda x, w: live.show_query_steps(x, "word"), "tokens must be a list"),
+        (lambda x, w: live.show_query_steps(torch.ones(4, 9), TOKENS), "room for 6 numbers per token"),
+        (lambda x, w: live.show_query_steps(NAN, TOKENS), "only finite numbers can be drawn"),
+        (lambda x, w: live.show_scaling(x[0, :3], x, TOKENS), "query must have as many numbers as a key"),
+        (lambda x, w: live.show_scaling(NAN[0], x, TOKENS), "query holds nan"),
+        (lambda x, w: live.show_scaling(*torch.ones(2, 1, 129), ["a"]), "room for 128 numbers per token"),
+        (lambda x, w: live.show_masking(torch.nn.Linear(4, 2), x, TOKENS), "pass a SelfAttention_v2"),
         (
-            lambda x, w: masking.masking_figure(SelfAttention_v2(3, 2), x, TOKENS),
+            lambda x, w: live.show_masking(SelfAttention_v2(3, 2), x, TOKENS),
             "Each token of x has 4 numbers, but this layer was made with d_in=3",
         ),
         (
-            lambda x, w: masking.masking_figure(SelfAttention_v2(4, 2), torch.ones(25, 4), ["a"] * 25),
+            lambda x, w: live.show_masking(SelfAttention_v2(4, 2), torch.ones(25, 4), ["a"] * 25),
             "room for 24 tokens, not 25",
         ),
-        (lambda x, w: dropping.dropout_figure(w, TOKENS), "room for one map"),
-        (lambda x, w: dropping.dropout_figure(torch.eye(49), ["a"] * 49), "room for one map of up to 48 tokens"),
-        (lambda x, w: padding.padding_figure(w, TOKENS, TOKENS), "room for one table of scores, not 3"),
-        (lambda x, w: padding.padding_figure(x.log(), TOKENS, TOKENS), "scores are numbers, or -inf where"),
-        (lambda x, w: padding.padding_figure(-INFINITE, TOKENS, TOKENS), "scores must be those before any mask"),
-        (lambda x, w: padding.padding_figure(torch.ones(2, 41), "ab", TOKENS), "tokens must be a list"),
-        (lambda x, w: padding.padding_figure(torch.ones(4, 41), TOKENS, ["a"] * 41), "room for 40 tokens, not 41"),
-        (lambda x, w: shape_walk.shape_walk_figure(x, 3, TOKENS), "cannot be split into num_heads=3"),
-        (lambda x, w: shape_walk.shape_walk_figure(torch.ones(4, 16), 16, TOKENS), "8 colours for heads, not 16"),
-        (lambda x, w: shape_walk.shape_walk_figure(torch.ones(9, 4), 2, list("abcdefghi")), "room for 8 tokens"),
-        (lambda x, w: rotary.rotary_figure(*torch.ones(2, 34), torch.ones(17)), "frequencies must be 1 to 16 numbers"),
-        (lambda x, w: rotary.rotary_figure(x[0], x[1, :3], x[0, :2]), "key must have two numbers for each of the 2"),
-        (lambda x, w: rotary.rotary_figure(x[0], x[1], NAN[0, :2]), "frequencies holds nan"),
-        (lambda x, w: tiles.tiles_figure(torch.ones(13), torch.ones(13, 2), ["a"] * 13), "room for 12 tokens, not 13"),
-        (lambda x, w: tiles.tiles_figure(x, x[:, :2], TOKENS), "scores must be those of one query"),
-        (lambda x, w: tiles.tiles_figure(NAN[0], x[:, :2], TOKENS), "scores holds nan"),
-        (lambda x, w: tiles.tiles_figure(x[0], x, TOKENS), "room for 2 numbers per token"),
-        (lambda x, w: tiles.tiles_figure(x[0], x[:, :2], TOKENS, 5), "size is how many of the 4 keys"),
+        (lambda x, w: live.show_dropout(w, TOKENS), "room for one map"),
+        (lambda x, w: live.show_dropout(torch.eye(49), ["a"] * 49), "room for one map of up to 48 tokens"),
+        (lambda x, w: live.show_padding(w, TOKENS, TOKENS), "room for one table of scores, not 3"),
+        (lambda x, w: live.show_padding(x.log(), TOKENS, TOKENS), "scores are numbers, or -inf where"),
+        (lambda x, w: live.show_padding(-INFINITE, TOKENS, TOKENS), "scores must be those before any mask"),
+        (lambda x, w: live.show_padding(torch.ones(2, 41), "ab", TOKENS), "tokens must be a list"),
+        (lambda x, w: live.show_padding(torch.ones(4, 41), TOKENS, ["a"] * 41), "room for 40 tokens, not 41"),
+        (lambda x, w: live.show_shape_walk(x, 3, TOKENS), "cannot be split into num_heads=3"),
+        (lambda x, w: live.show_shape_walk(torch.ones(4, 16), 16, TOKENS), "8 colours for heads, not 16"),
+        (lambda x, w: live.show_shape_walk(torch.ones(9, 4), 2, list("abcdefghi")), "room for 8 tokens"),
+        (lambda x, w: live.show_rotary(*torch.ones(2, 34), torch.ones(17)), "frequencies must be 1 to 16 numbers"),
+        (lambda x, w: live.show_rotary(x[0], x[1, :3], x[0, :2]), "key must have two numbers for each of the 2"),
+        (lambda x, w: live.show_rotary(x[0], x[1], NAN[0, :2]), "frequencies holds nan"),
+        (lambda x, w: live.show_tiles(torch.ones(13), torch.ones(13, 2), ["a"] * 13), "room for 12 tokens, not 13"),
+        (lambda x, w: live.show_tiles(x, x[:, :2], TOKENS), "scores must be those of one query"),
+        (lambda x, w: live.show_tiles(NAN[0], x[:, :2], TOKENS), "scores holds nan"),
+        (lambda x, w: live.show_tiles(x[0], x, TOKENS), "room for 2 numbers per token"),
+        (lambda x, w: live.show_tiles(x[0], x[:, :2], TOKENS, 5), "size is how many of the 4 keys"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_one_sentence(make, sentence, x, weights):
@@ -171,7 +161,7 @@ def test_what_cannot_be_drawn_is_refused_in_one_sentence(make, sentence, x, weig
 
 def test_gradients_half_precision_and_rows_that_do_not_sum_to_1_are_drawn(weights):
     for values in [weights.clone().requires_grad_(), weights.to(torch.bfloat16), 2 * weights * torch.eye(4)]:
-        attention.attention_figure(values, TOKENS)
+        examples.made(live.show_attention, values, TOKENS)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")

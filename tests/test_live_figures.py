@@ -4,11 +4,9 @@ import pytest
 import torch
 from axe_playwright_python.sync_playwright import Axe
 
+from course_utils import live
 from course_utils.authoring import stills
 from course_utils.influence import influences
-from course_utils.live.all_heads import all_heads_figure
-from course_utils.live.attention import attention_figure
-from course_utils.live.query_steps import query_steps_figure
 from tests.support import browser, comparing, examples, oracles, page
 from tests.support.page import LIVE, by_keyboard, by_mouse, controls
 
@@ -104,7 +102,9 @@ def test_pointing_tapping_and_arrow_keys_read_the_same_cell_aloud(name, chromium
 
 def test_a_clicked_word_asks_and_a_dragged_or_typed_number_counts(chromium, tmp_path):
     x = examples.inputs().round(decimals=2)
-    shown = page.opened(chromium, tmp_path, query_steps_figure(x, examples.TOKENS).html(), has_touch=True)
+    shown = page.opened(
+        chromium, tmp_path, examples.made(live.show_query_steps, x, examples.TOKENS).html(), has_touch=True
+    )
     shown.locator("svg").get_by_text("dog", exact=True).click()
     assert page.state(shown)["query"] == 3
     shown.locator("svg").get_by_text("the (2)", exact=True).tap()
@@ -128,6 +128,14 @@ def test_what_a_number_was_made_from_lights_up(chromium, tmp_path):
     assert marks.count() == 0
     shown.get_by_role("application", name="scores").hover(position={"x": 20, "y": 5})
     assert marks.count() == 2, "the key's numbers and the query's"
+
+
+def test_a_map_that_was_hidden_and_comes_back_is_pointed_at_as_before(chromium, tmp_path):
+    shown = page.opened(chromium, tmp_path, html("show_attention"))
+    for head in ("0", "all"):
+        shown.locator("[data-control=head] select").select_option(label=head)
+    shown.get_by_role("application", name="head 1").hover()
+    assert page.said(shown).startswith("Head 1, query")
 
 
 @pytest.mark.parametrize("mask", [False, True])
@@ -185,9 +193,9 @@ def test_it_fits_every_width_with_text_that_can_be_read_and_one_height_in_every_
             assert shown.locator(LIVE).bounding_box()["height"] == height, f"{name} {kind} at {width}"
 
 
-@pytest.mark.parametrize("kind, sizes", [(attention_figure, [12, 64, 64]), (all_heads_figure, [24, 16, 44, 44])])
-def test_the_largest_figures_fit_a_laptops_screen(kind, sizes, chromium, tmp_path):
-    figure = kind(torch.full(sizes, 1 / sizes[-1]), [str(place) for place in range(sizes[-1])])
+@pytest.mark.parametrize("show, sizes", [(live.show_attention, [12, 64, 64]), (live.show_all_heads, [24, 16, 44, 44])])
+def test_the_largest_figures_fit_a_laptops_screen(show, sizes, chromium, tmp_path):
+    figure = examples.made(show, torch.full(sizes, 1 / sizes[-1]), [str(place) for place in range(sizes[-1])])
     shown = page.opened(chromium, tmp_path, figure.html(), width=1280)
     assert shown.locator(LIVE).bounding_box()["height"] <= 640
 

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from course_utils import pictures
-from course_utils.live.base import Figure, packed
-from course_utils.live.inputs import check_count
+from course_utils.live.base import Figure
+from course_utils.live.maps import packed
+from course_utils.live.vectors import check_count
 
 MOST_TOKENS = 44  # one pixel each in a small map
 
@@ -43,6 +44,5 @@ def all_heads_figure(weights, tokens, layer=0, head=0):
         f"Small maps of {num_layers} layers with {num_heads} heads each, one of them large, {len(names)} tokens. "
         f"Layer {layer}, head {head}:"
     )
-    table = (names, dict(zip(names, weights[layer, head])))
-    first = {"layer": layer, "head": head}
-    return Figure("all_heads", about, table, names=names, weights=packed(weights), first=first)
+    large = dict(zip(names, weights[layer, head]))
+    return Figure("all_heads", about, large, names, names=names, weights=packed(weights), layer=layer, head=head)

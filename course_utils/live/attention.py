@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from course_utils import pictures
-from course_utils.live.base import Figure, packed
+from course_utils.live.base import Figure
+from course_utils.live.maps import packed
 
 FEW = 1500  # numbers that are handed over with all their decimals
 
@@ -46,7 +47,8 @@ def attention_figure(weights, tokens, scores=None, masked=None, key_tokens=None)
     return Figure(
         "attention",
         about,
-        (keys, dict(zip(names, heads[0]))),
+        dict(zip(names, heads[0])),
+        keys,
         names=names,
         keys=keys,
         weights=heads if heads.size <= FEW else packed(heads),

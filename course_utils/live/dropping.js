@@ -1,5 +1,6 @@
 // Chapter 4: dropout on attention weights: its rate, its seed, two samplers, training and evaluation.
-import {figure, fixed, sum} from "./base.js";
+import {figure, fixed, named, sum} from "./base.js";
+import {maps} from "./maps.js";
 
 const TRAIN = 0, STEPS = 20;  // rates are twentieths
 
@@ -7,23 +8,23 @@ export default figure(({names, weights, masked, draws, seeds}) => {
   const hidden = (row, column) => Boolean(masked[row][column]);
 
   function draw(page, {mode, rate, seed, sampler}, at) {
-    const p = mode === TRAIN ? rate : 0, letters = draws[sampler][seed - seeds[0]], size = names.length;
-    // a letter says at how many of the rates, from 0 upwards, an entry is kept
-    const kept = (row, column) => letters.charCodeAt(row * size + column) - 97 > Math.round(p * STEPS);
-    const dropped = weights.map((row, r) => row.map((weight, c) => kept(r, c) || mode !== TRAIN ? weight / (1 - p) : 0));
-    page.maps([{key: "weights", values: dropped, title: `weights, p = ${fixed(p)}`}], {names, hidden, at});
-    if (!at) return say(dropped, (row, column) => kept(row, column) || mode !== TRAIN);
-    const {row, column} = at, pair = `Query "${names[row]}", key "${names[column]}": weight ${fixed(weights[row][column], 4)}`;
+    const p = mode === TRAIN ? rate : 0, letters = draws[sampler][seed - seeds[0]];
+    // a letter says at how many of the rates, from 0 upwards, an entry is kept; at 0 every one is
+    const kept = (row, column) => letters.charCodeAt(row * names.length + column) - 97 > Math.round(p * STEPS);
+    const dropped = weights.map((line, row) => line.map((weight, column) => kept(row, column) ? weight / (1 - p) : 0));
+    maps(page, [{key: "weights", values: dropped, title: `weights, p = ${fixed(p)}`}], {names, hidden, at});
+    if (!at) return say(dropped, kept);
+    const {row, column} = at, pair = `${named(names[row], names[column])}weight ${fixed(weights[row][column], 4)}`;
     if (hidden(row, column)) return `${pair}, masked.`;
-    return kept(row, column) || mode !== TRAIN ? `${pair}, kept: times ${fixed(1 / (1 - p))} = ${fixed(dropped[row][column], 4)}.` : `${pair}, dropped.`;
+    return kept(row, column) ? `${pair}, kept: times ${fixed(1 / (1 - p))} = ${fixed(dropped[row][column], 4)}.` : `${pair}, dropped.`;
   }
 
   function say(dropped, kept) {
-    const visible = dropped.flatMap((row, r) => row.map((_, c) => [r, c])).filter(([r, c]) => !hidden(r, c));
-    const sums = dropped.map((row, r) => sum(row.filter((_, c) => !hidden(r, c))));
+    const visible = dropped.map((line, row) => line.filter((_, column) => !hidden(row, column))), sums = visible.map(sum);
+    const left = dropped.flatMap((line, row) => line.filter((_, column) => !hidden(row, column) && kept(row, column)));
     const empty = names.filter((_, row) => sums[row] === 0).map(name => `"${name}"`);
     const nothing = empty.length ? ` ${empty.join(", ")} ${empty.length === 1 ? "attends" : "attend"} to nothing.` : "";
-    return `${visible.filter(([r, c]) => kept(r, c)).length} of ${visible.length} weights are kept. The rows sum to between ${fixed(Math.min(...sums))} and ${fixed(Math.max(...sums))}, `
+    return `${left.length} of ${visible.flat().length} weights are kept. The rows sum to between ${fixed(Math.min(...sums))} and ${fixed(Math.max(...sums))}, `
       + `on average ${fixed(sum(sums) / sums.length)}.${nothing}`;
   }
 

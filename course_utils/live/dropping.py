@@ -19,11 +19,6 @@ def show_dropout(weights: ArrayLike, tokens: Sequence[str], *, masked: ArrayLike
     weights: (T, T), T up to 48. tokens: T names. masked: (T, T), True where a cell is hidden. Raises ValueError for
     other input.
     """
-    dropout_figure(weights, tokens, masked).show()
-
-
-def dropout_figure(weights, tokens, masked=None):
-    """The Figure that show_dropout shows."""
     maps = pictures.weight_panels(weights, tokens, tokens)
     if len(maps) > 1 or len(tokens) > MOST_TOKENS:
         raise ValueError(
@@ -32,18 +27,18 @@ def dropout_figure(weights, tokens, masked=None):
     names, hidden = pictures.numbered(tokens), pictures.hidden_cells(masked, tokens, tokens)
 
     seeds = range(FIRST_SEED, FIRST_SEED + max(1, min(MOST_SEEDS, MOST_DRAWS // hidden.size)))
-    table = (names, dict(zip(names, maps[0])))
     about = f"Map of the attention weights of {len(names)} tokens after dropout, with row sums. Before dropout:"
-    return Figure(
+    Figure(
         "dropping",
         about,
-        table,
+        dict(zip(names, maps[0])),
+        names,
         names=names,
         weights=maps[0],
         masked=hidden.astype(int),
         seeds=[seeds[0], seeds[-1]],
         draws=[[draw(sampler, hidden.shape, seed) for seed in seeds] for sampler in (keep_mask_a, keep_mask_b)],
-    )
+    ).show()
 
 
 def draw(sampler, shape, seed):

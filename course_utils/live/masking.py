@@ -7,9 +7,8 @@ import torch
 from numpy.typing import ArrayLike
 from torch import nn
 
-from course_utils import pictures
 from course_utils.live.base import Figure
-from course_utils.live.inputs import check_count, check_vectors
+from course_utils.live.vectors import check_vectors
 from course_utils.validation import check_input
 
 MOST_TOKENS = 24  # two maps with names side by side
@@ -21,27 +20,19 @@ def show_masking(layer: nn.Module, inputs: ArrayLike, tokens: Sequence[str]) -> 
     layer: has the linear layers W_query, W_key and W_value, as SelfAttention_v2. inputs: (T, d_in), T up to 24. tokens:
     T names. Raises ValueError for other input.
     """
-    masking_figure(layer, inputs, tokens).show()
-
-
-def masking_figure(layer, inputs, tokens):
-    """The Figure that show_masking shows."""
-    inputs = torch.from_numpy(check_vectors("inputs", inputs, tokens))
-    check_count(len(tokens), MOST_TOKENS)
+    vectors, names = check_vectors("inputs", inputs, tokens, most_tokens=MOST_TOKENS)
     if not all(isinstance(getattr(layer, name, None), nn.Linear) for name in ("W_query", "W_key", "W_value")):
         raise ValueError(
             "layer must have linear layers W_query, W_key and W_value: pass a SelfAttention_v2, for example."
         )
-    layer = copy.deepcopy(layer).cpu().double()  # in 64 bits rounding is told from dependence
+    layer = copy.deepcopy(layer).cpu().double()  # in 64 bits, whatever the layer is in
+    inputs = torch.from_numpy(vectors)
     check_input(inputs, layer.W_query.in_features, layer.W_query.weight)
-    names = pictures.numbered(tokens)
 
     with torch.no_grad():
-        queries, keys, values = (
-            getattr(layer, name)(inputs).numpy() for name in ("W_query", "W_key", "W_value")
-        )  # (T, d_out) each
-    table = [f"query {place + 1}" for place in range(queries.shape[1])], dict(zip(names, queries))
+        queries, keys = layer.W_query(inputs), layer.W_key(inputs)  # (T, d_out) each
+        scores = (queries @ keys.T / keys.shape[1] ** 0.5).numpy()
     about = (
-        f"Attention weights of {len(names)} tokens under a mask, and which output depends on which input. The queries:"
+        f"Attention weights of {len(names)} tokens under a mask, and which output depends on which input. The scores:"
     )
-    return Figure("masking", about, table, names=names, queries=queries, keys=keys, values=values)
+    Figure("masking", about, dict(zip(names, scores)), names, names=names, scores=scores).show()

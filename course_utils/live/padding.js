@@ -1,10 +1,11 @@
 // Chapter 6: padding among the keys, hidden from every query in three ways or in none, until no key is left.
-import {figure, fixed, most, softmax, sum} from "./base.js";
+import {figure, fixed, most, named, softmax, sum} from "./base.js";
+import {maps} from "./maps.js";
 
 const [NONE, BILLION, INFINITY, SAFE] = [0, 1, 2, 3], WAYS = ["no mask", "−10⁹", "−∞", "−∞, then 0"];
 const PADDING = "(padding)";
 
-export function padded(scores, length, mask) {
+function padded(scores, length, mask) {
   return scores.map(row => {
     const fill = mask === NONE ? 0 : mask === BILLION ? -1e9 : -Infinity;  // padding is a vector of zeros
     const weights = softmax(row.map((score, key) => key < length ? score : fill));
@@ -16,10 +17,10 @@ export default figure(({names, keys: words, scores}) => {
   function draw(page, {length, mask}, at) {
     const weights = padded(scores, length, mask), keys = words.map((word, key) => key < length ? word : PADDING);
     const hidden = (row, column) => column >= length && weights[row][column] === 0;
-    page.maps([{key: "weights", values: weights, title: "weights"}], {names, keys, widest: [...words.slice(1), PADDING], hidden, at});
+    maps(page, [{key: "weights", values: weights}], {names, keys, widest: [...words.slice(1), PADDING], hidden, at});
     if (!at) return say(weights, length, mask);
     const {row, column} = at, masked = column >= length && mask !== NONE ? "masked, " : "";
-    return `Query "${names[row]}", key "${keys[column]}": ${masked}weight ${fixed(weights[row][column], 4)}.`;
+    return `${named(names[row], keys[column])}${masked}weight ${fixed(weights[row][column], 4)}.`;
   }
 
   function say(weights, length, mask) {

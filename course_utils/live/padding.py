@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from course_utils import pictures
 from course_utils.live.base import Figure
-from course_utils.live.inputs import check_count
+from course_utils.live.vectors import check_count
 
 MOST_TOKENS = 40  # with names beside them
 
@@ -18,11 +18,6 @@ def show_padding(scores: ArrayLike, tokens: Sequence[str], key_tokens: Sequence[
     scores: (T, S), already divided by √d_k; padding takes the place of a key and scores 0. tokens: T names of the
     queries. key_tokens: S names of the keys. Raises ValueError for other input.
     """
-    padding_figure(scores, tokens, key_tokens).show()
-
-
-def padding_figure(scores, tokens, key_tokens):
-    """The Figure that show_padding shows."""
     tables = pictures.score_panels(scores, tokens, key_tokens)  # (1, T, S)
     if len(tables) > 1:
         raise ValueError(f"This figure has room for one table of scores, not {len(tables)}: pick one head, scores[0].")
@@ -32,4 +27,4 @@ def padding_figure(scores, tokens, key_tokens):
     names, keys = pictures.numbered(tokens), pictures.numbered(key_tokens)
 
     about = f"Attention weights of {len(names)} queries on {len(keys)} keys with padding, from their scores:"
-    return Figure("padding", about, (keys, dict(zip(names, tables[0]))), names=names, keys=keys, scores=tables[0])
+    Figure("padding", about, dict(zip(names, tables[0])), keys, names=names, keys=keys, scores=tables[0]).show()

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
-from course_utils import pictures
 from course_utils.live.base import Figure
-from course_utils.live.inputs import check_vectors
+from course_utils.live.vectors import check_vectors
 
 MOST_NUMBERS = 6  # of an embedding: each has two columns
 
@@ -16,13 +15,6 @@ def show_query_steps(inputs: ArrayLike, tokens: Sequence[str]) -> None:
 
     inputs: embeddings of shape (T, d_in), d_in up to 6. tokens: T names. Raises ValueError for other input.
     """
-    query_steps_figure(inputs, tokens).show()
-
-
-def query_steps_figure(inputs, tokens):
-    """The Figure that show_query_steps shows."""
-    inputs = check_vectors("inputs", inputs, tokens, MOST_NUMBERS)
-    names = pictures.numbered(tokens)
-    table = [f"number {place + 1}" for place in range(inputs.shape[1])], dict(zip(names, inputs))
+    inputs, names = check_vectors("inputs", inputs, tokens, MOST_NUMBERS)
     about = f"Scores, weights and context vector of one query among {len(names)} tokens, from their embeddings:"
-    return Figure("query_steps", about, table, names=names, inputs=inputs)
+    Figure("query_steps", about, dict(zip(names, inputs)), names=names, inputs=inputs).show()

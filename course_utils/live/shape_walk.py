@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
-from course_utils import pictures
 from course_utils.live.base import Figure
-from course_utils.live.inputs import check_count, check_vectors
+from course_utils.live.vectors import check_vectors
 from course_utils.validation import check_heads
 
 MOST_TOKENS, MOST_NUMBERS, MOST_HEADS = 8, 16, 8  # heads have a colour each
@@ -21,20 +20,11 @@ def show_shape_walk(x: ArrayLike, num_heads: int, tokens: Sequence[str]) -> None
     x: (T, d_out), T up to 8 and d_out up to 16; it serves as queries, keys and values. num_heads divides d_out. tokens:
     T names. Raises ValueError for other input.
     """
-    shape_walk_figure(x, num_heads, tokens).show()
-
-
-def shape_walk_figure(x, num_heads, tokens):
-    """The Figure that show_shape_walk shows."""
-    x = check_vectors("x", x, tokens, MOST_NUMBERS)
-    check_count(len(tokens), MOST_TOKENS)
+    x, names = check_vectors("x", x, tokens, MOST_NUMBERS, MOST_TOKENS)
     check_heads(x.shape[1], num_heads)
     if num_heads > MOST_HEADS:
         raise ValueError(
             f"This figure has {MOST_HEADS} colours for heads, not {num_heads}: pass fewer numbers and heads."
         )
-    names = pictures.numbered(tokens)
-
-    table = [f"number {place + 1}" for place in range(x.shape[1])], dict(zip(names, x))
     about = f"A tensor of {len(names)} tokens split into {num_heads} heads, with transpose and without:"
-    return Figure("shape_walk", about, table, names=names, x=x, heads=num_heads)
+    Figure("shape_walk", about, dict(zip(names, x)), names=names, x=x, heads=num_heads).show()

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from course_utils import pictures
 from course_utils.live.base import Figure
-from course_utils.live.inputs import check_count, check_finite, check_vectors
+from course_utils.live.vectors import check_numbers, check_vectors
 
 MOST_TOKENS = 12  # with a row each
 MOST_NUMBERS = 2  # of a value, side by side in a column
@@ -19,24 +18,11 @@ def show_tiles(scores: ArrayLike, values: ArrayLike, tokens: Sequence[str], size
     scores: (S,), already divided by √d_k; values: (S, d), d up to 2. tokens: S names of the keys, up to 12.
     size: keys in a tile at first. Raises ValueError for other input.
     """
-    tiles_figure(scores, values, tokens, size).show()
-
-
-def tiles_figure(scores, values, tokens, size=2):
-    """The Figure that show_tiles shows."""
-    values = check_vectors("values", values, tokens, MOST_NUMBERS)
-    check_count(len(tokens), MOST_TOKENS)
-    scores = pictures.array(scores)
-    if scores.shape != (len(tokens),):
-        raise ValueError(
-            f"scores must be those of one query, shape ({len(tokens)},); this has shape {scores.shape}. Of a table, "
-            "pick a row: scores[0]."
-        )
-    check_finite("scores", scores)
+    values, names = check_vectors("values", values, tokens, MOST_NUMBERS, MOST_TOKENS)
+    scores = check_numbers("scores", scores, len(tokens), "be those of one query")
     if not 1 <= size <= len(tokens):
         raise ValueError(f"size is how many of the {len(tokens)} keys a tile has, from 1; this is {size}.")
-    names = pictures.numbered(tokens)
     shares = np.exp(scores - scores.max())
     rows = {"score": scores, "weight": shares / shares.sum()}
     about = f"Scores of one query on {len(names)} keys, read in tiles, with the weights that all of them give together:"
-    return Figure("tiles", about, (names, rows), names=names, scores=scores, values=values, size=size)
+    Figure("tiles", about, rows, names, names=names, scores=scores, values=values, size=size).show()

@@ -1,5 +1,6 @@
 // Chapters 3 to 5: how strongly each output of a layer depends on each input.
-import {DEPENDENCIES, DEPENDS, figure, fixed, sum} from "./base.js";
+import {figure, fixed, sum} from "./base.js";
+import {DEPENDENCIES, DEPENDS, maps} from "./maps.js";
 
 const ROUNDING = 1e-6;  // what is handed over has six decimals
 
@@ -8,7 +9,7 @@ export default figure(({names, moved}) => {
 
   function draw(page, state, at) {
     const colour = value => DEPENDS(depends(value)), text = value => depends(value) ? fixed(value) : "·";
-    page.maps([{key: "depends", values: moved, colour, text, ...DEPENDENCIES}], {names, at});
+    maps(page, [{key: "depends", values: moved, colour, text, ...DEPENDENCIES}], {names, at});
     if (at) {
       const value = moved[at.row][at.column];
       return `Output of "${names[at.row]}" ${depends(value) ? `moves by up to ${fixed(value, 4)} times a step of` : "does not depend on"} input "${names[at.column]}".`;

@@ -6,11 +6,10 @@ import ipywidgets as widgets
 import torch
 from numpy.typing import ArrayLike
 
-from course_utils import pictures
 from course_utils.influence import influences
 from course_utils.live import trial
 from course_utils.live.base import Figure
-from course_utils.live.inputs import check_count, check_vectors
+from course_utils.live.vectors import check_vectors
 
 MOST_TOKENS = 24  # with names beside them
 
@@ -21,8 +20,7 @@ def try_layer(make: Callable, inputs: ArrayLike, tokens: Sequence[str]) -> None:
     make(context_length, dropout) gives the layer, which maps (B, T, d_in) to (B, T, d_out). inputs: (T, d_in), T up to
     24. tokens: T names. A layer that cannot be run is refused in a sentence.
     """
-    inputs = torch.from_numpy(check_vectors("inputs", inputs, tokens))
-    check_count(len(tokens), MOST_TOKENS)
+    vectors, names = check_vectors("inputs", inputs, tokens, most_tokens=MOST_TOKENS)
     controls = {
         "length": widgets.BoundedIntText(len(tokens), 1, len(tokens), description="length", **trial.WORDS),
         "mask": widgets.Checkbox(True, description="mask as you made it", indent=False, **trial.WORDS),
@@ -32,7 +30,7 @@ def try_layer(make: Callable, inputs: ArrayLike, tokens: Sequence[str]) -> None:
 
     def figure():
         values = {name: control.value for name, control in controls.items()}
-        return layer_figure(make, inputs, pictures.numbered(tokens), **values)
+        return layer_figure(make, torch.from_numpy(vectors), names, **values)
 
     trial.show(list(controls.values()), figure)
 
@@ -65,4 +63,4 @@ def layer_figure(make, inputs, names, length, mask, dropout, seed):
         ) from error
     about = "Which output of your layer depends on which input, and how strongly. Run this cell for its controls."
     names = names[:length]
-    return Figure("try_layer", about, (names, dict(zip(names, moved.tolist()))), names=names, moved=moved.numpy())
+    return Figure("try_layer", about, dict(zip(names, moved.tolist())), names, names=names, moved=moved.numpy())

@@ -43,7 +43,7 @@ def readable(page):
 
 
 def unpacked(letters):
-    """The numbers that `base.packed` packed, as figures print them: their last packed digit may move by two."""
+    """The numbers that `maps.packed` packed, as figures print them: their last packed digit may move by two."""
     found, number = [], 0
     for letter in letters:
         bits = LETTERS.index(letter)

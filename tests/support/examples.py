@@ -1,13 +1,14 @@
 """Every live figure once, on four tokens, with what pointing at a cell must say, as torch computes it."""
 
 import functools
-import sys
+from unittest import mock
 
 import torch
 from torch import nn
 
 from course_utils import live
 from course_utils.attention import SelfAttention_v2, rotary_frequencies, rotate
+from course_utils.live.base import Figure
 from course_utils.randomness import keep_mask_a
 
 # A cell that puts a layer under controls, as chapters 3 to 5 do. {course}: where the course is.
@@ -111,5 +112,11 @@ def figure(name, device="cpu"):
     assert name in of_figures(), f"{name}: give it an example and a number that it shows, in tests/support/examples.py"
     arguments = of_figures()[name][0]
     moved = [thing.to(device) if isinstance(thing, torch.Tensor | nn.Module) else thing for thing in arguments]
-    room = sys.modules[getattr(live, name).__module__]
-    return getattr(room, f"{name.removeprefix('show_')}_figure")(*moved)
+    return made(getattr(live, name), *moved)
+
+
+def made(show, *arguments, **more):
+    """The Figure that a function would show."""
+    with mock.patch.object(Figure, "show", autospec=True) as shown:
+        show(*arguments, **more)
+    return shown.call_args.args[0]

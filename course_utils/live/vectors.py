@@ -1,14 +1,14 @@
-"""What live figures refuse, each in one sentence that says what to do."""
+"""What figures of single numbers take, and what they refuse: each in one sentence that says what to do."""
 
 import numpy as np
 
 from course_utils import pictures
 
 
-def check_vectors(name, vectors, tokens, most=None):
-    """Vectors, one per token, as an array of shape (T, d) in 64 bits. Raises ValueError.
+def check_vectors(name, vectors, tokens, most=None, most_tokens=None):
+    """Vectors, one per token, as an array of shape (T, d) in 64 bits, and the tokens' names. Raises ValueError.
 
-    name: what the caller calls them. most: how many numbers a vector may have, or None.
+    name: what the caller calls them. most, most_tokens: how many numbers and tokens a figure has room for, or None.
     """
     vectors = pictures.array(vectors)
     if isinstance(tokens, str) or len(tokens) == 0:
@@ -24,7 +24,20 @@ def check_vectors(name, vectors, tokens, most=None):
             f"This figure has room for {most} numbers per token, and {name} has {vectors.shape[1]}: "
             f"pass {name}[:, :{most}]."
         )
-    return vectors
+    if most_tokens is not None:
+        check_count(len(tokens), most_tokens)
+    return vectors, pictures.numbered(tokens)
+
+
+def check_numbers(name, values, count, wanted):
+    """One row of so many numbers, as an array in 64 bits. Raises ValueError. wanted: what it must be, in words."""
+    values = pictures.array(values)
+    if values.shape != (count,):
+        raise ValueError(
+            f"{name} must {wanted}, shape ({count},); this has shape {values.shape}. Of a table, pick a row: {name}[0]."
+        )
+    check_finite(name, values)
+    return values
 
 
 def check_count(tokens, most):
@@ -35,9 +48,9 @@ def check_count(tokens, most):
 
 def check_finite(name, values):
     """Refuse nan and infinity. Raises ValueError."""
-    if not np.isfinite(values).all():
-        place = tuple((np.argwhere(~np.isfinite(values))[0] + 1).tolist())
+    wrong = ~np.isfinite(values)
+    if wrong.any():
+        place = tuple((np.argwhere(wrong)[0] + 1).tolist())
         raise ValueError(
-            f"{name} holds {values[~np.isfinite(values)][0]} at {place}, counted from 1: "
-            "only finite numbers can be drawn."
+            f"{name} holds {values[wrong][0]} at {place}, counted from 1: only finite numbers can be drawn."
         )

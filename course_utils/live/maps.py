@@ -1,0 +1,30 @@
+"""What figures of maps hand over: many weights in few letters."""
+
+import string
+
+import numpy as np
+
+PACKED = 10_000  # packed weights are counted in ten thousandths
+LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"
+
+
+def packed(weights):
+    """Weights, numbers from 0 of any shape, in few letters: {"shape": ..., "letters": ...}.
+
+    Figures print up to 3 of their decimals.
+    Each is cut after four decimals, and a cut that ends in 0 or 5 is raised by one, so that rounding it once more gives
+    what rounding the weight itself gives. A letter holds five bits, the first bits first; all but the last letter of a
+    number carry 32 more.
+    """
+    exact = weights.ravel() * PACKED
+    cut = np.floor(np.round(exact, 6)).astype(int)
+    cut += (cut % 5 == 0) & (np.round(exact, 6) > cut)
+    return {"shape": list(weights.shape), "letters": "".join(map(letters_of, cut.tolist()))}
+
+
+def letters_of(number):
+    """One number from 0 in letters of five bits."""
+    letters = LETTERS[number % 32]
+    while number := number // 32:
+        letters = LETTERS[32 + number % 32] + letters
+    return letters
