@@ -48,11 +48,16 @@ def with_way_on(result):
 def misplaced(exercise, answer):
     """The result for something that is no answer to this exercise at all, or None."""
     if not callable(answer):
-        words = f"Give check the thing itself, without parentheses: check({exercise.id!r}, {exercise.name})."
-    elif str(getattr(answer, "__module__", "")).startswith("course_utils."):
-        words = "This is the course's own. Write yours, then check it."
-    else:
-        return None
+        return unjudged(
+            exercise, f"Give check the thing itself, without parentheses: check({exercise.id!r}, {exercise.name})."
+        )
+    if str(getattr(answer, "__module__", "")).startswith("course_utils."):
+        return unjudged(exercise, "This is the course's own. Write yours, then check it.")
+    return None
+
+
+def unjudged(exercise, words):
+    """The result for what was not judged to its end, with the reason."""
     return Result(exercise.id, exercise.title, NOT_YET, words, exercise.points)
 
 
@@ -63,8 +68,7 @@ def examined(exercise, answer):
             data = perform(answer, exercise.calls)
             return explained_here(exercise, answer, data, judge(exercise, data))
     except KeyboardInterrupt:
-        words = "You stopped the check while your code was running. Does a loop in it never end?"
-        return Result(exercise.id, exercise.title, NOT_YET, words, exercise.points)
+        return unjudged(exercise, "You stopped the check while your code was running. Does a loop in it never end?")
 
 
 def unknown(id, known):
@@ -97,7 +101,7 @@ def solution(id: str) -> Words:
             f"Try it first: write something in {EXERCISES[id].name}, and check it. Then this shows a worked answer."
         )
     code, explanation = solutions.answer_to(id)
-    return Words(explanation, code)
+    return Words(" ".join(explanation.replace("**", "").split()), code)
 
 
 def answer(id: str, choice: str) -> Words:

@@ -45,16 +45,3 @@ def attend(queries, keys, values, causal=False, scale=None):
         visible = [s <= t or not causal for s in range(len(keys))]
         weights.append(softmax([dot(query, key) / scale for key in keys], visible))
     return [mix(row, values) for row in weights], weights
-
-
-def multi_head(x, W_query, W_key, W_value, num_heads, causal=True):
-    """The heads' context vectors side by side, (T, d_out), of one sequence x (T, d_in). Weights: (d_out, d_in)."""
-    queries, keys, values = (project(x, weight) for weight in (W_query, W_key, W_value))
-    size = len(W_query) // num_heads
-    result = [[] for _ in x]
-    for h in range(num_heads):
-        own = slice(h * size, (h + 1) * size)
-        context, _ = attend([q[own] for q in queries], [k[own] for k in keys], [v[own] for v in values], causal)
-        for t, row in enumerate(context):
-            result[t] += row
-    return result
