@@ -207,15 +207,11 @@ def test_the_fused_class_stores_no_table_of_weights(shape):
     assert heads_cost(FusedMultiHeadAttention) < three_tables / 50
 
 
-DEVICES = [
-    "cpu",
-    pytest.param(
-        "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
-    ),
-]
+needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
+on_each_device = pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_cuda)])
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@on_each_device
 @pytest.mark.parametrize("pick", [slice(None), 0], ids=["batch", "one sequence"])
 def test_a_fast_kernel_takes_the_fused_class(device, pick):
     torch.manual_seed(7)
@@ -233,7 +229,7 @@ def test_a_fast_kernel_takes_the_fused_class(device, pick):
 
 
 @every_layer
-@pytest.mark.parametrize("device", DEVICES)
+@on_each_device
 @pytest.mark.parametrize("dtype, tolerance", [(torch.bfloat16, 3e-2), (torch.float16, 4e-3)])
 def test_under_autocast_it_takes_what_other_layers_hand_it(name, device, dtype, tolerance):
     layer, x = make(name, torch.float32)
@@ -254,7 +250,7 @@ def test_autocast_leaves_float64_alone_and_so_it_is_refused_as_ever():
         layer(torch.rand(B, T, D_IN, dtype=torch.float64))
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
+@needs_cuda
 @every_layer
 def test_cuda_gives_the_same(name):
     layer, x = make(name)

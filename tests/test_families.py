@@ -12,11 +12,9 @@ from course_utils.attention import Attention, LatentAttention
 from course_utils.exercises import EXERCISES, solutions
 from course_utils.families import NUMBERS, load
 from tests.support import families, stored
-from tests.test_attention import kept_bytes
+from tests.test_attention import kept_bytes, needs_cuda, on_each_device
 
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
 each_family = pytest.mark.parametrize("family", families.FAMILIES)
-on_each_device = pytest.mark.parametrize("device", DEVICES)
 B, T, LAYERS = 3, 11, 2
 LENGTHS = [T, 7, 4]  # of the sequences that are padded
 close = functools.partial(torch.testing.assert_close, rtol=0, atol=1e-5)
@@ -300,7 +298,7 @@ def test_without_sinks_a_layer_keeps_memory_for_tokens_and_not_for_pairs_of_them
     assert kept_bytes(Attention(64, 4, **more, sinks=True), long) > 4 * 4 * 512 * 512  # four tables of weights
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA: a CPU has one fast kernel, which is tested above")
+@needs_cuda  # a CPU has one fast kernel, which is tested above
 @pytest.mark.parametrize("backend", ["FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION", "MATH"])
 def test_each_kernel_of_a_graphics_card_gives_what_attend_gives(backend):
     torch.manual_seed(1)

@@ -48,16 +48,11 @@ def with_way_on(result):
 def misplaced(exercise, answer):
     """The result for something that is no answer to this exercise at all, or None."""
     if not callable(answer):
-        return unjudged(
-            exercise, f"Give check the thing itself, without parentheses: check({exercise.id!r}, {exercise.name})."
-        )
-    if str(getattr(answer, "__module__", "")).startswith("course_utils."):
-        return unjudged(exercise, "This is the course's own. Write yours, then check it.")
-    return None
-
-
-def unjudged(exercise, words):
-    """The result for what was not judged to its end, with the reason."""
+        words = f"Give check the thing itself, without parentheses: check({exercise.id!r}, {exercise.name})."
+    elif str(getattr(answer, "__module__", "")).startswith("course_utils."):
+        words = "This is the course's own. Write yours, then check it."
+    else:
+        return None
     return Result(exercise.id, exercise.title, NOT_YET, words, exercise.points)
 
 
@@ -68,7 +63,8 @@ def examined(exercise, answer):
             data = perform(answer, exercise.calls)
             return explained_here(exercise, answer, data, judge(exercise, data))
     except KeyboardInterrupt:
-        return unjudged(exercise, "You stopped the check while your code was running. Does a loop in it never end?")
+        words = "You stopped the check while your code was running. Does a loop in it never end?"
+        return Result(exercise.id, exercise.title, NOT_YET, words, exercise.points)
 
 
 def unknown(id, known):

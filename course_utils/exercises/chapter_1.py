@@ -65,10 +65,7 @@ QUERY = Puzzle(
         " get less than a tenth of the weight together?",
         "A mouse must score about 5 with the query: `torch.tensor([3.0, -3.0, 0.0, 0.0])` gives it 6.",
     ),
-    properties=(
-        puzzles.behaves(head_of_query, sentences_with_a_hunted),
-        puzzles.behaves(head_of_query, one_hunted_among_nine),
-    ),
+    properties=(puzzles.behaves(head_of_query, sentences_with_a_hunted, one_hunted_among_nine),),
 )
 
 # --- 1.2 a stable softmax ---------------------------------------------------------------------------------------------
@@ -93,7 +90,7 @@ STABLE_SOFTMAX = Exercise(
         "exp overflows when an exponent is large, and the sum is 0 when all of them are very negative. Avoid both.",
         "`exponentials = torch.exp(scores - scores.max())`, then divide them by their sum.",
     ),
-    calls=[
+    make_calls=lambda: [
         measured(normal(5, seed=109)),
         measured(torch.tensor([1000.0, 1001.0, 1002.0])),
         measured(torch.tensor([0.5, 0.0, 1000.0])),
@@ -129,7 +126,7 @@ ATTENTION = Exercise(
         "`queries @ keys.T` has shape (number of queries, number of keys). A row belongs to a query and must sum to 1.",
         "`weights = torch.softmax(queries @ keys.T, dim=-1)`, then `weights @ values`.",
     ),
-    calls=[
+    make_calls=lambda: [
         measured(normal(3, 4, seed=110), normal(5, 4, seed=111), normal(5, 6, seed=118)),
         # square: a swap has the shape
         measured(normal(4, 3, seed=112), non_contiguous(normal(4, 3, seed=113)), normal(4, 3, seed=119)),
@@ -187,10 +184,7 @@ EMBEDDINGS = Puzzle(
         "Two animals should share: then a cat's score with a mouse must be that with itself. When is that so?",
         "A direction for each group, and length enough: animals `[3, 0]`, foods `[0, 3]`, fillers `[0, 0]`.",
     ),
-    properties=(
-        puzzles.behaves(head_of_embeddings, sentences_of_two_groups),
-        puzzles.behaves(head_of_embeddings, one_against_six),
-    ),
+    properties=(puzzles.behaves(head_of_embeddings, sentences_of_two_groups, one_against_six),),
 )
 
 QUESTIONS = (

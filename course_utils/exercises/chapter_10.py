@@ -78,7 +78,7 @@ MERGE = Exercise(
         "`shrink = torch.exp(largest - larger)` is a factor for each half and query: 1 for the half with the largest.",
         "Add `shrink * total` over dimension 0; for mixed the factor needs one dimension more: `shrink[..., None]`.",
     ),
-    calls=[
+    make_calls=lambda: [
         halves(normal(4, 3, seed=1) * 3, normal(4, 3, seed=2) * 3, d=5, seed=3),
         halves(normal(3, 2, seed=5) - 4, normal(3, 5, seed=6) + 4, d=2, seed=7),
         halves(normal(5, 4, seed=9) * 90, normal(5, 4, seed=10) * 90, d=3, seed=11),  # no exponential may overflow
@@ -108,7 +108,7 @@ WINDOW = Exercise(
         "How many steps old is key s when query t looks at it? Below 0 lies the future; window - 1 is the last seen.",
         "`age = positions[num_tokens - num_new:, None] - positions`, hidden where `(age < 0) | (age >= window)`.",
     ),
-    calls=[
+    make_calls=lambda: [
         called_with(3, 7, 2),
         called_with(5, 5, 3),
         called_with(1, 6, 4),
@@ -151,7 +151,7 @@ NEXT_TILE = Exercise(
         "Any finite number may be subtracted. `larger.masked_fill(larger == -torch.inf, 0.0)` is finite in every row.",
         "Subtract it in both places, in shrink and in shares, and still return the true largest.",
     ),
-    calls=[
+    make_calls=lambda: [
         next_tile(normal(4, 6, seed=31) * 2, normal(4, 3, seed=32) * 2, d=5, seed=33),
         next_tile(None, hiding(normal(5, 3, seed=35), (0, 1), (2, 2)), d=2, seed=36),
         next_tile(None, hiding(normal(4, 3, seed=38), (1, ALL), (3, ALL)), d=6, seed=39),  # nothing seen yet
@@ -187,7 +187,7 @@ LOOKUP = Exercise(
         "`positions // size` says which of the text's pages, `positions % size` which slot.",
         "Page 2 of the text is `table[2]` in memory. Two lists of indices at once: `pages[table[...], ...]`.",
     ),
-    calls=[
+    make_calls=lambda: [
         measured(normal(6, 4, 3, seed=51), torch.tensor([5, 0, 3]), torch.tensor([0, 9, 4, 3, 11])),
         measured(normal(5, 2, 7, seed=52), torch.tensor([2, 4, 1, 0]), torch.tensor([7, 0, 2, 5, 1, 6])),
         measured(normal(3, 8, 2, seed=53), torch.tensor([2]), torch.tensor([6])),

@@ -7,12 +7,6 @@ from course_utils.exercises.exercise import Exercise, FillIn, Puzzle, Question
 from course_utils.exercises.inputs import called_with, normal
 from course_utils.judging.calls import LayerCall
 
-
-def turned(matrix):
-    """A matrix (d_in, d_out) as nested lists, as nn.Linear would store it: (d_out, d_in)."""
-    return oracle.rows(matrix.T)
-
-
 # --- 2.1 a head made by hand ------------------------------------------------------------------------------------------
 
 AXES = ("female", "male", "thing", "pronoun", "age")
@@ -61,8 +55,6 @@ def embedded(words):
     return np.array([PEOPLE[word] for word in words], dtype=float)
 
 
-head_of_matrices = puzzles.head_of_matrices(embedded)
-
 LOOKUP = Puzzle(
     id="2.1",
     title="How old is she?",
@@ -79,10 +71,7 @@ LOOKUP = Puzzle(
         "Two rows of W_key: female `[1, 0, 0]`, pronoun `[-1, -1, -1]`. W_query takes the first three axes, times 10."
         " W_value is zero except for the age.",
     ),
-    properties=(
-        puzzles.behaves(head_of_matrices, sentences_with_pronouns),
-        puzzles.behaves(head_of_matrices, one_among_ten),
-    ),
+    properties=(puzzles.behaves(puzzles.head_of_matrices(embedded), sentences_with_pronouns, one_among_ten),),
 )
 
 # --- 2.2 from a linear layer to a matrix ------------------------------------------------------------------------------
@@ -107,7 +96,7 @@ MATRIX = Exercise(
         "The layer computes `x @ layer.weight.T`.",
         "`return layer.weight.T`",
     ),
-    calls=[
+    make_calls=lambda: [
         called_with({"linear": normal(2, 5, seed=221)}),
         called_with({"linear": normal(4, 4, seed=222)}),  # square: without transposing, the shape is right
         called_with({"linear": normal(6, 3, seed=223)}),
@@ -126,7 +115,7 @@ def attention_call(T, d_in, d_out, seed):
 
 
 def self_attention(x, *matrices):
-    context, _ = oracle.attend(*(oracle.project(oracle.rows(x), turned(matrix)) for matrix in matrices))
+    context, _ = oracle.attend(*(oracle.project(oracle.rows(x), oracle.rows(matrix.T)) for matrix in matrices))
     return np.array(context)
 
 
@@ -145,7 +134,7 @@ SELF_ATTENTION = Exercise(
         "Scores are `queries @ keys.T`, weights the softmax of scores / √d_k along each row; `d_k = keys.shape[-1]`.",
         "The last line is `weights @ values`.",
     ),
-    calls=[
+    make_calls=lambda: [
         attention_call(3, 4, 6, seed=230),
         attention_call(4, 7, 5, seed=240),
         attention_call(6, 2, 3, seed=250),
@@ -185,7 +174,7 @@ MY_SELF_ATTENTION = Exercise(
         "`W_query` and `W_key` go from d_in to d_k, `W_value` from d_in to d_out: `nn.Linear(d_in, d_k, bias=False)`.",
         "A batch comes in: `queries @ keys.transpose(-2, -1)`, and the divisor is `keys.shape[-1]**0.5`.",
     ),
-    calls=[
+    make_calls=lambda: [
         layer_call(5, 3, 6, (2, 4), seed=300),
         layer_call(3, 2, 7, (4, 5), (1, 1), seed=400),
         layer_call(6, 7, 5, (2, 3), (3, 8), seed=500),

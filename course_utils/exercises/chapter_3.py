@@ -74,7 +74,7 @@ CAUSAL_WEIGHTS = Exercise(
         "The number of tokens is scores.shape[-1]. torch.tril or torch.triu gives the mask.",
         "scores.masked_fill(hidden, -torch.inf) returns new scores; then torch.softmax(..., dim=-1).",
     ),
-    calls=[
+    make_calls=lambda: [
         called_with(normal(2, 4, 4, seed=4)),
         called_with(normal(3, 5, 5, seed=5) * 3),
         called_with(non_contiguous(normal(1, 3, 3, seed=6))),
@@ -118,8 +118,6 @@ def before(words):
     return visible
 
 
-head_that_remembers = puzzles.head_of_matrices(embedded, before)
-
 MEMORY = Puzzle(
     id="3.3",
     title="Has it occurred before?",
@@ -136,10 +134,7 @@ MEMORY = Puzzle(
         " scores with `<s>`, but less.",
         "`W_query = 30 * torch.eye(5)`, then `W_query[:, 0] = 15`; W_key is a unit matrix; W_value is 0 for `<s>`.",
     ),
-    properties=(
-        puzzles.behaves(head_that_remembers, sequences_of_letters),
-        puzzles.behaves(head_that_remembers, one_among_six),
-    ),
+    properties=(puzzles.behaves(puzzles.head_of_matrices(embedded, before), sequences_of_letters, one_among_six),),
 )
 
 # --- 3.4 padding ------------------------------------------------------------------------------------------------------
@@ -165,7 +160,7 @@ PADDING = Exercise(
         "is_padding[:, None, :] has shape (B, 1, T): one row of keys per sequence, for all queries.",
         "(future | is_padding[:, None, :]) & ~torch.eye(T).bool()",
     ),
-    calls=[
+    make_calls=lambda: [
         called_with(torch.tensor([[True, True, False, False], [False, False, False, True]])),
         called_with(uniform(3, 5, seed=8) < 0.4),
         called_with(torch.ones(2, 3).bool()),

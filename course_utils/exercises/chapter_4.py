@@ -47,7 +47,7 @@ DROPOUT = Exercise(
         "`torch.rand(x.shape, generator=generator)` lies below `1 - p` with probability 1 - p.",
         "`x * kept / (1 - p)`, where `kept` is a mask of True and False.",
     ),
-    calls=[
+    make_calls=lambda: [
         called_with(far_from_zero(30, 40, seed=1), 0.2, {"generator": 11}, repeat=2),
         called_with(non_contiguous(far_from_zero(2, 30, 20, seed=2)), 0.95, {"generator": 12}),
         called_with(far_from_zero(500, seed=3), 0.5, {"generator": 13}),
@@ -205,7 +205,7 @@ DROPOUT_LAYER = Exercise(
         "`self.training` is True after `.train()` and False after `.eval()`.",
         "`if not self.training: return x`. Otherwise as in exercise 4.1, without a generator.",
     ),
-    calls=[
+    make_calls=lambda: [
         LayerCall([0.2], inputs=[[far_from_zero(30, 40, seed=9)]] * 2, training=True, seed=1),
         LayerCall([0.75], inputs=[[far_from_zero(2, 20, 30, seed=10)]], training=True, seed=3),
         LayerCall([0.2], inputs=[[far_from_zero(30, 40, seed=9)]] * 2, seed=5),
@@ -253,7 +253,7 @@ FUSED = Exercise(
         "The mask is a buffer for `context_length` tokens: cut it, `self.mask[:T, :T]`, with `T = x.shape[-2]`.",
         "`nn.Dropout(dropout)` is a layer: make it in `__init__` and call it on the weights, after softmax.",
     ),
-    calls=[
+    make_calls=lambda: [
         # as wide as its tokens are many, so that weights can be worked out of context vectors; the mask must be cut
         fused(2, T=4, d_in=6, d_out=5, context_length=7, dropout=0.5, seed=70, calls=2),
         fused(3, T=5, d_in=4, d_out=2, context_length=5, dropout=0.0, seed=80),

@@ -72,7 +72,7 @@ SPLIT = Exercise(
         "`*before, d_out = projected.shape` takes any dimensions in front; `head_dim` is `d_out // num_heads`.",
         "`projected.view(*before, num_heads, head_dim).transpose(-3, -2)`",
     ),
-    calls=[
+    make_calls=lambda: [
         called_with(normal(2, 4, 15, seed=1), 3),
         called_with(normal(5, 8, seed=2), 4),
         called_with(non_contiguous(normal(3, 2, 10, seed=3)), 5),
@@ -104,7 +104,7 @@ MERGE = Exercise(
         "After `transpose`, `view` needs the numbers in order in memory: `contiguous()` in between.",
         "`together = context.transpose(-3, -2).contiguous()`, then `together.view(*before, num_heads * head_dim)`.",
     ),
-    calls=[
+    make_calls=lambda: [
         called_with(normal(2, 3, 4, 5, seed=5)),
         called_with(normal(2, 5, 3, seed=6)),
         called_with(normal(3, 5, 4, 2, seed=7).transpose(1, 2)),  # not in order in memory
@@ -184,7 +184,7 @@ MULTI_HEAD = Exercise(
         "Scores are divided by the root of head_dim, and the mask is cut to the tokens: `self.mask[:T, :T]`.",
         "Merge: `context.transpose(1, 2).contiguous().view(B, T, d_out)`, and then `self.out_proj`.",
     ),
-    calls=[
+    make_calls=lambda: [
         # head_dim is at least T, so that weights can be worked out of context vectors; the mask must be cut
         layer_call(3, 5, [7, 12, 8, 0.5, 2], seed=1, calls=2),
         layer_call(2, 4, [3, 6, 4, 0.0, 3], seed=20, mixed=True),

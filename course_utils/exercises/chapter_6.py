@@ -29,7 +29,7 @@ PADDING_MASK = Exercise(
         "torch.arange(num_tokens) >= lengths[:, None] is a table (B, S).",
         "Then [:, None, :] gives it a dimension for the queries.",
     ),
-    calls=[
+    make_calls=lambda: [
         called_with(torch.tensor([1, 4, 2]), 4),
         called_with(torch.tensor([5, 3]), 6),
         called_with(torch.tensor([0, 2, 1, 3]), 3),
@@ -57,7 +57,7 @@ KEEP_MASK = Exercise(
         "torch.tril(torch.ones(S, S)).bool() is True where a key is not in the future.",
         "(attention_mask == 1)[:, None, None, :] has shape (B, 1, 1, S); & joins it with (S, S).",
     ),
-    calls=[
+    make_calls=lambda: [
         called_with(torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])),
         called_with(torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1]])),
         called_with(torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]])),  # of the first one's size
@@ -99,7 +99,7 @@ STEP = Exercise(
         "torch.cat([keys, key], dim=-2) puts the new key after the old ones.",
         "scores = query @ keys.transpose(-2, -1) / head_dim**0.5 has one row: softmax, then times values.",
     ),
-    calls=[step_of(2, 3, 5, 4, seed=61), step_of(1, 2, 6, 3, seed=63), step_of(3, 4, 2, 5, seed=65)],
+    make_calls=lambda: [step_of(2, 3, 5, 4, seed=61), step_of(1, 2, 6, 3, seed=63), step_of(3, 4, 2, 5, seed=65)],
     oracle=attended,
 )
 
@@ -122,7 +122,7 @@ SHARED = Exercise(
         "Each head of keys is needed num_heads // groups times, and its copies stand side by side.",
         "tensor.repeat_interleave(times, dim=...) repeats each entry in its place.",
     ),
-    calls=[
+    make_calls=lambda: [
         called_with(normal(1, 2, 3, 4, seed=67), 6),
         called_with(non_contiguous(normal(2, 3, 1, 5, seed=68)), 12),
         called_with(normal(2, 4, 3, 2, seed=69), 4),
@@ -183,7 +183,7 @@ READINGS = Exercise(
         "In weights[-1, 0] / weights[-1, 1] softmax's sum cancels. What is left is exp of a difference.",
         "divisor = (scores[-1, 0] - scores[-1, 1]) / (weights[-1, 0] / weights[-1, 1]).log()",
     ),
-    calls=[
+    make_calls=lambda: [
         head(5, seed=70, divisor=2.0),
         head(4, seed=71, divisor=8**0.5),
         head(5, seed=72, divisor=2.0, ahead=1),

@@ -29,7 +29,7 @@ NEXT_TOKEN_LOSSES = Exercise(
         "torch.log_softmax(scores, dim=-1) gives the logarithms of all probabilities at once.",
         "logs.gather(1, tokens[1:, None]) picks one column per row; it has shape (T - 1, 1).",
     ),
-    calls=[
+    make_calls=lambda: [
         called_with(normal(5, 7, seed=1) * 2, torch.tensor([3, 0, 6, 6, 2])),
         called_with(normal(3, 4, seed=2), torch.tensor([1, 2, 0])),
         called_with(normal(2, 9, seed=3) * 5, torch.tensor([8, 4])),
@@ -59,7 +59,7 @@ PREVIOUS_TOKEN_SHARE = Exercise(
         "weights.diagonal(offset=..., dim1=-2, dim2=-1) gives such a line for each head.",
         "The line just below the main diagonal has offset -1; average it over its last dimension.",
     ),
-    calls=[
+    make_calls=lambda: [
         measured(causal_weights(2, 6, 6, seed=4)),
         measured(torch.softmax(normal(3, 5, 5, seed=5) * 2, dim=-1)),
         measured(torch.softmax(normal(1, 2, 2, seed=6), dim=-1)),
@@ -87,7 +87,7 @@ FLOOR = Exercise(
         "-(p * p.log()).sum() is the formula. What is 0 * log(0) for torch?",
         "possible = probabilities[probabilities > 0], and then the formula.",
     ),
-    calls=[
+    make_calls=lambda: [
         measured(torch.tensor([0.5, 0.2, 0.2, 0.1])),
         measured(torch.full((100,), 0.01)),
         measured(torch.tensor([0.7, 0.0, 0.3])),
@@ -117,7 +117,7 @@ TEMPERATURE = Exercise(
         "Softmax turns differences between scores into ratios. What happens to the differences?",
         "torch.softmax(..., dim=-1), with the scores divided first.",
     ),
-    calls=[
+    make_calls=lambda: [
         called_with(normal(5, seed=7), 0.5),
         called_with(normal(3, 4, seed=8) * 2, 2.0),
         called_with(normal(2, 6, seed=9), 0.8),

@@ -37,7 +37,7 @@ SENTENCE_VECTORS = Exercise(
         "(~is_padding).unsqueeze(-1) has shape (B, T, 1): multiplied with the context vectors, it makes padding 0.",
         "(context * kept).sum(dim=1) / kept.sum(dim=1), where kept is that (B, T, 1).",
     ),
-    calls=[
+    make_calls=lambda: [
         called_with(normal(2, 5, 3, seed=81), padding_after(5, 2)),
         called_with(normal(3, 4, 6, seed=82) + 1, padding_after(1, 4, 3)),
         called_with(normal(1, 5, 2, seed=83), torch.tensor([[True, True, False, False, False]])),
@@ -49,7 +49,11 @@ SENTENCE_VECTORS = Exercise(
 # --- 8.2 heads that turn ----------------------------------------------------------------------------------------------
 
 
-TABLES = [uniform(3, 4, seed=84 + k) for k in range(4)]
+def tables():
+    """What four calls share."""
+    return [uniform(3, 4, seed=84 + k) for k in range(4)]
+
+
 # head 0 turns, head 1 turns back, head 2 stays; 3 is undecided before, 4 after: by not more than 0
 LEVEL = [
     [0.5, 0.2, 0.5, 0.5, 0.5],
@@ -84,12 +88,12 @@ TURNING_HEADS = Exercise(
         "first_before - second_before > margin is True for heads that preferred the first word before.",
         "& combines two tables of True and False; put each comparison in parentheses.",
     ),
-    calls=[
-        measured(*TABLES, 0.1),
-        measured(*TABLES, 0.0),
+    make_calls=lambda: [
+        measured(*tables(), 0.1),
+        measured(*tables(), 0.0),
         measured(*normal(4, 5, 7, seed=820), 0.4),
-        measured(*TABLES, 0.3),
-        measured(*(table.softmax(dim=-1) for table in TABLES), 0.02),
+        measured(*tables(), 0.3),
+        measured(*(table.softmax(dim=-1) for table in tables()), 0.02),
         measured(*(torch.tensor([row]) for row in LEVEL), 0.0),
         measured(*(torch.tensor([row]) for row in NARROW), 0.05),
     ],
@@ -122,7 +126,7 @@ BREADTH = Exercise(
         "torch.xlogy(weights, weights) is weights * ln(weights), with 0 where a weight is 0.",
         "(-torch.xlogy(weights, weights).sum(dim=-1)).exp().mean(dim=-1)",
     ),
-    calls=[
+    make_calls=lambda: [
         measured(torch.softmax(3 * normal(2, 3, 5, 5, seed=89), dim=-1)),
         measured(torch.stack([torch.eye(4), torch.full((4, 4), 0.25)])),
         measured(causal_weights(2, 4, 4, seed=88)),
@@ -150,7 +154,7 @@ ONLY_HEAD = Exercise(
         "Head h owns the columns from h * head_dim up to, not including, (h + 1) * head_dim.",
         "alone = torch.zeros_like(out_weight), then alone[:, start:end] = out_weight[:, start:end].",
     ),
-    calls=[
+    make_calls=lambda: [
         measured(normal(6, 6, seed=90), 1, 2),
         measured(normal(8, 8, seed=91), 3, 2),
         measured(normal(9, 9, seed=92), 2, 3),

@@ -49,7 +49,7 @@ ROTATE = Exercise(
         "Angles: `positions[:, None] * frequencies`, (T, head_dim / 2). `x.chunk(2, dim=-1)` gives the two halves.",
         "`torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)`",
     ),
-    calls=[
+    make_calls=lambda: [
         called_with(normal(3, 6, seed=901), torch.tensor([0, 1, 2]), 10_000.0),
         called_with(normal(3, 6, seed=906), torch.tensor([9, 4, 6]), 10_000.0),  # of the same size
         called_with(normal(2, 5, 4, 10, seed=902), torch.tensor([7, 8, 9, 10]), 100.0),
@@ -84,7 +84,7 @@ TO_HALVES = Exercise(
         "Heads apart first: `weight.unflatten(0, (num_heads, -1))` is (num_heads, head_dim, d_in).",
         "`torch.cat([heads[:, 0::2], heads[:, 1::2]], dim=1).flatten(0, 1)`",
     ),
-    calls=[
+    make_calls=lambda: [
         called_with(normal(12, 5, seed=911), 2),
         called_with(normal(8, 3, seed=912), 1),
         called_with(non_contiguous(normal(24, 7, seed=913)), 3),
@@ -109,16 +109,14 @@ def attention_call(B, num_heads, num_kv_heads, T, S, head_dim, seed, batch_of_ma
 
 def grouped(queries, keys, values, hidden):
     """(context, weights) of every head, by loops."""
-    B, num_heads, T, head_dim = queries.shape
+    B, num_heads, T, _ = queries.shape
     shared = num_heads // keys.shape[1]
-    visible = (~hidden).expand(B, 1, T, keys.shape[2]).tolist()
-    context, weights = np.empty((B, num_heads, T, head_dim)), np.empty((B, num_heads, T, keys.shape[2]))
-    for b, h, t in np.ndindex(B, num_heads, T):
-        query = queries[b, h, t].tolist()
-        scores = [oracle.dot(query, key) / math.sqrt(head_dim) for key in oracle.rows(keys[b, h // shared])]
-        row = oracle.softmax(scores, visible[b][0][t])
-        context[b, h, t], weights[b, h, t] = oracle.mix(row, oracle.rows(values[b, h // shared])), row
-    return [context, weights]
+    visible = (~hidden).expand(B, 1, T, keys.shape[2])[:, 0].tolist()
+    found = []
+    for b, h in np.ndindex(B, num_heads):
+        head = queries[b, h], keys[b, h // shared], values[b, h // shared]
+        found.append(oracle.attend(*map(oracle.rows, head), visible=visible[b]))
+    return [np.array(each).reshape(B, num_heads, T, -1) for each in zip(*found)]
 
 
 GROUPED = Exercise(
@@ -133,7 +131,7 @@ GROUPED = Exercise(
         "Neighbours share: `keys.repeat_interleave(times, dim=1)`, and the same for values.",
         "`torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)`, after a division by the root of head_dim.",
     ),
-    calls=[
+    make_calls=lambda: [
         attention_call(2, 6, 2, 4, 4, 5, seed=921),
         attention_call(3, 6, 3, 2, 5, 4, seed=923, batch_of_masks=True),
         attention_call(1, 4, 1, 3, 6, 2, seed=925),
@@ -166,7 +164,7 @@ NORM = Exercise(
         "Root, mean, square, from the inside out: squares first, their mean over the last dimension, then its root.",
         "`x.pow(2).mean(dim=-1, keepdim=True)`, and eps is added before the root is taken.",
     ),
-    calls=[
+    make_calls=lambda: [
         called_with(normal(2, 3, 4, 6, seed=931), uniform(6, seed=932), 1e-6),
         called_with(0.01 * normal(5, 8, seed=933), 1 + uniform(8, seed=934), 1e-4),
         called_with(20 * normal(2, 4, 3, seed=935), normal(3, seed=936), 0.5),
@@ -209,7 +207,7 @@ CACHED = Exercise(
         "`positions = torch.arange(past, past + n)`; turn queries and keys with `rotate`, and leave values alone.",
         "Only then `torch.cat([cache[0], keys], dim=-2)`: what lies in the cache is turned already.",
     ),
-    calls=[
+    make_calls=lambda: [
         cache_call(2, 6, 3, n=1, past=5, head_dim=4, seed=941),
         cache_call(1, 4, 2, n=4, past=0, head_dim=6, seed=944),
         cache_call(3, 2, 1, n=2, past=7, head_dim=8, seed=947),

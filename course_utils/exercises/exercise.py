@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from course_utils.exercises import solutions
@@ -13,14 +13,15 @@ from course_utils.judging.masks import Mask
 MINUTES = {1: 5, 2: 10, 3: 20}  # that an exercise takes, by its difficulty
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Exercise:
     """One exercise of a chapter.
 
     id: "3.2". name: what the learner's function or class must be called. why: said to a right answer. hints: from
-    gentle to oracle. calls: those put to an answer. oracle: takes what a function is given, for a layer its call and
-    an input, and gives the right result, or None where only `properties` decide. properties: each case -> None, or a
-    sentence on what is wrong; each is asked only of an answer that has those before it.
+    gentle to oracle. make_calls: () -> the calls put to an answer, the same each time. oracle: takes what a function is
+    given, for a layer its call and an input, and gives the right result, or None where only `properties` decide.
+    properties: each case -> None, or a sentence on what is wrong; each is asked only of an answer that has those before
+    it. free: whether any numbers that have the properties are right.
     maps: whether the results are maps of weights, or masks, to be drawn. mask: how to read them, if they are masks.
     """
 
@@ -31,7 +32,7 @@ class Exercise:
     difficulty: int
     why: str
     hints: tuple[str, ...]
-    calls: list[FunctionCall | LayerCall]
+    make_calls: Callable
     oracle: Callable
     properties: tuple[Callable, ...] = ()
     maps: bool = False
@@ -48,6 +49,11 @@ class Exercise:
     def minutes(self):
         """How long it takes."""
         return MINUTES[self.difficulty]
+
+    @cached_property
+    def calls(self):
+        """The calls put to an answer; made when they are needed, since an import should not wait for numbers."""
+        return self.make_calls()
 
     @cached_property
     def expected(self):
@@ -71,14 +77,14 @@ class Exercise:
         return solutions.known_values(self, number)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Puzzle(Exercise):
-    """An exercise that asks for the numbers of a head, once, and not for how they were found.
+    """An exercise that asks for the numbers of a head, however they were found.
 
-    All numbers that have the properties are right, so an answer is not held against others to explain it (`free`).
+    Any that have the properties are right, so an answer is not held against others to explain it.
     """
 
-    calls: list[FunctionCall | LayerCall] = field(default_factory=lambda: [FunctionCall([], later=False)])
+    make_calls: Callable = lambda: [FunctionCall([], later=False)]
     oracle: Callable = lambda: None
 
     free = True

@@ -37,11 +37,12 @@ def project(x, weight, bias=None):
     return [[dot(row, line) + (bias[k] if bias else 0.0) for k, line in enumerate(weight)] for row in x]
 
 
-def attend(queries, keys, values, causal=False, scale=None):
-    """(context vectors, weights) of one sequence and one head. scale: the divisor of the scores, √d_k when None."""
+def attend(queries, keys, values, causal=False, scale=None, visible=None):
+    """(context vectors, weights) of one sequence and one head. scale: the divisor of the scores, √d_k when None.
+
+    visible: whom each query sees, rows of True and False; None for everyone, or where causal for all so far.
+    """
     scale = math.sqrt(len(keys[0])) if scale is None else scale
-    weights = []
-    for t, query in enumerate(queries):
-        visible = [s <= t or not causal for s in range(len(keys))]
-        weights.append(softmax([dot(query, key) / scale for key in keys], visible))
+    visible = visible or [[s <= t or not causal for s in range(len(keys))] for t in range(len(queries))]
+    weights = [softmax([dot(query, key) / scale for key in keys], seen) for query, seen in zip(queries, visible)]
     return [mix(row, values) for row in weights], weights

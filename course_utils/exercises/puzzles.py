@@ -93,18 +93,21 @@ def sentences(seed, words, least, most, *always):
         yield found
 
 
-def behaves(head, readings):
+def behaves(head, *readings):
     """A property: an answer's head reads every sentence as wanted.
 
-    head: (value, Reading) -> Head; ValueError in words for a value that makes none. readings: () -> list of Reading.
+    head: (value, Reading) -> Head; ValueError in words for a value that makes none. readings: () -> list of Reading
+    each, tried in turn.
     """
 
     def sentence(case):
-        try:
-            tried = [(reading, head(case.value, reading)) for reading in readings()]
-        except ValueError as refused:
-            return str(refused)
-        return misread(tried) or mishanded(tried)
+        for made in readings:
+            try:
+                tried = [(reading, head(case.value, reading)) for reading in made()]
+            except ValueError as refused:
+                return str(refused)
+            if wrong := misread(tried) or mishanded(tried):
+                return wrong
 
     return sentence
 

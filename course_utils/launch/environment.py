@@ -211,12 +211,8 @@ def wait_for(process):
             return process.communicate(timeout=1)[1]
         except subprocess.TimeoutExpired:
             if sys.stdout.isatty():
-                print(f"\r  {how_far()} packages in place ", end="\r", flush=True)
-
-
-def how_far():
-    """How many packages .venv holds."""
-    return sum(1 for folder in venv_packages() for _ in folder.glob("*.dist-info/RECORD"))
+                there = sum(len([*folder.glob("*.dist-info/RECORD")]) for folder in venv_packages())
+                print(f"\r  {there} packages in place ", end="\r", flush=True)
 
 
 def step(command, verbose=False):

@@ -32,7 +32,8 @@ def main(arguments):
     name = os.environ.get("GITHUB_REPOSITORY") or repository.address() or links.remote()
     python = environment.python_with("site/requirements.txt")
     course, exact = target / "course", version()
-    copy_commit(course)
+    with tarfile.open(fileobj=io.BytesIO(repository.git("archive", "HEAD"))) as archive:
+        archive.extractall(course, filter="data")
     set_in(course / "pyproject.toml", version=exact, branch=PUBLISHED)
     run(python, "-m", "course_utils", "links", name, cwd=course)
     run(python, "-m", "pip", "--disable-pip-version-check", "wheel", "-q", "--no-deps", "-w", target, course)
@@ -47,12 +48,6 @@ def version():
         sys.exit("This clone holds only the newest commits, so the version is unknown: git fetch --unshallow")
     count = repository.git("rev-list", "--count", "HEAD", "--", *CONTENT).decode().strip()
     return f"{repository.project()['project']['version']}.post{count}"
-
-
-def copy_commit(folder):
-    """Unpack what is committed into a folder."""
-    with tarfile.open(fileobj=io.BytesIO(repository.git("archive", "HEAD"))) as archive:
-        archive.extractall(folder, filter="data")
 
 
 def set_in(file, **values):
