@@ -91,7 +91,7 @@ def edges(columns):
 def drawing(new):
     """The Figure of the layer up to a part, with the steps of this part marked as new."""
     rows = rows_upto(new)
-    gaps = [GAP + LINE * max(lines(text) for step in row for text in step.out.values()) for row in rows]
+    gaps = [GAP + LINE * max(len(text.splitlines()) for step in row for text in step.out.values()) for row in rows]
     wide, high = edges(ALL)[1] + LEFT, HEIGHT * len(rows) + sum(gaps) + 2 * LEFT + 4
     figure = Figure(figsize=(wide / DOTS_PER_INCH, high / DOTS_PER_INCH), dpi=DOTS_PER_INCH, facecolor="white")
     axes = figure.add_axes((0, 0, 1, 1), xlim=(0, wide), ylim=(high, 0))
@@ -106,11 +106,6 @@ def drawing(new):
                 arrow(axes, edges((column, column))[0] + FOOT, tops[k] + HEIGHT, end, text)
     box(axes, Step(new, f"new in chapter {1 + PARTS.index(new)}", (VALUES, VALUES), {}), high - HEIGHT - 4, True)
     return figure
-
-
-def lines(text):
-    """How many lines a text has."""
-    return len(text.splitlines())
 
 
 def covers(row, column):

@@ -42,17 +42,7 @@ def show_weights(
     keys = tokens if key_tokens is None else key_tokens
     heads = weight_panels(weights, tokens, keys)
     hidden = hidden_cells(masked, tokens, keys)
-    figure, all_axes = draw_maps(
-        heads,
-        tokens,
-        title,
-        keys=keys,
-        masked=hidden,
-        unit="attention weight",
-        colours=WEIGHTS_MAP,
-        lowest=0,
-        highest=1,
-    )
+    figure, all_axes = draw_maps(heads, tokens, title, "attention weight", WEIGHTS_MAP, (0, 1), hidden, keys)
     for axes, values in zip(all_axes, heads):
         sums = axes.secondary_yaxis("right")
         sums.set_yticks(range(len(tokens)), [f"{total:.2f}" for total in values.sum(axis=1)])
@@ -69,9 +59,7 @@ def show_scores(scores: ArrayLike, tokens: Sequence[str], *, title: str = "", ma
     heads = score_panels(scores, tokens, tokens)
     hidden = np.isneginf(heads).any(axis=0) | hidden_cells(masked, tokens, tokens)
     reach = abs(heads[np.isfinite(heads)]).max(initial=0) or 1
-    figure, _ = draw_maps(
-        heads, tokens, title, keys=tokens, masked=hidden, unit="score", colours=SCORES_MAP, lowest=-reach, highest=reach
-    )
+    figure, _ = draw_maps(heads, tokens, title, "score", SCORES_MAP, (-reach, reach), hidden, tokens)
     show(figure)
 
 
@@ -80,9 +68,8 @@ def show_dependencies(depends: ArrayLike, tokens: Sequence[str], *, title: str =
     maps = panels(depends, tokens, tokens)
     if len(maps) > 1:
         raise ValueError(f"One dependency matrix at a time: this has shape {maps.shape}.")
-    figure, (axes,) = draw_maps(
-        maps, tokens, title, keys=tokens, unit="", colours=DEPENDS_MAP, lowest=0, highest=1, texts=("·", "yes")
-    )
+    nothing = hidden_cells(None, tokens, tokens)
+    figure, (axes,) = draw_maps(maps, tokens, title, "", DEPENDS_MAP, (0, 1), nothing, tokens, texts=("·", "yes"))
     axes.set(xlabel="input of", ylabel="output of")
     show(figure)
 
@@ -151,15 +138,10 @@ def panels(values, tokens, keys):
 def weight_panels(values, tokens, keys):
     """The weights as in `panels`. Refuses what softmax and dropout cannot give; rows need not sum to 1."""
     values = panels(values, tokens, keys)
-    for wrong, reason in [
-        (np.isnan(values), "a row that is hidden altogether gives nan: let every query see at least one key"),
-        (values < 0, "these look like scores: take torch.softmax(scores, dim=-1) first"),
-        (np.isinf(values), "softmax gives no weight of that size"),
-    ]:
-        if wrong.any():
-            head, row, column = np.argwhere(wrong)[0]
-            place = f"row {row + 1}, column {column + 1}"
-            raise ValueError(f"The weight in {place} is {values[head, row, column]:.4g}: {reason}.")
+    hidden = "a row that is hidden altogether gives nan: let every query see at least one key"
+    refuse("weight", values, np.isnan(values), hidden)
+    refuse("weight", values, values < 0, "these look like scores: take torch.softmax(scores, dim=-1) first")
+    refuse("weight", values, np.isinf(values), "softmax gives no weight of that size")
     return values
 
 
@@ -167,13 +149,15 @@ def score_panels(values, tokens, keys):
     """The scores as in `panels`; minus infinity means masked. Refuses nan and plus infinity."""
     values = panels(values, tokens, keys)
     wrong = np.isnan(values) | np.isposinf(values)
+    refuse("score", values, wrong, "scores are numbers, or -inf where a cell is masked")
+    return values
+
+
+def refuse(name, values, wrong, reason):
+    """Say where the first wrong one of the values (panels, T, S) stands, and why it cannot be drawn."""
     if wrong.any():
         _, row, column = np.argwhere(wrong)[0]
-        raise ValueError(
-            f"The score in row {row + 1}, column {column + 1} is {values[wrong][0]}: scores are numbers, or -inf where "
-            "a cell is masked."
-        )
-    return values
+        raise ValueError(f"The {name} in row {row + 1}, column {column + 1} is {values[wrong][0]:.4g}: {reason}.")
 
 
 def hidden_cells(masked, tokens, keys):
@@ -183,20 +167,19 @@ def hidden_cells(masked, tokens, keys):
     return panels(masked, tokens, keys)[0].astype(bool)
 
 
-def draw_maps(maps, tokens, title, *, keys, unit, colours, lowest, highest, masked=None, texts=None):
+def draw_maps(maps, tokens, title, unit, colours, limits, hidden, keys, texts=None):
     """A figure with a map per panel on one colour scale, and its axes.
 
-    masked: a boolean array (T, S), True where a cell is hatched.
-    unit: what a colour stands for; without it there is no colour bar. texts: what stands in cells of 0 and of 1,
+    unit: what a colour stands for; without it there is no colour bar. limits: the numbers of the first and of the last
+    colour. hidden: a boolean array (T, S), True where a cell is hatched. texts: what stands in cells of 0 and of 1,
     instead of the number.
     """
     count = len(maps)
     figure = Figure(figsize=(0.9 + 5.5 * count, 4.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
     all_axes = figure.subplots(1, count, squeeze=False)[0]
     names, key_names = numbered(tokens), numbered(keys)
-    hidden = np.zeros(maps.shape[1:], dtype=bool) if masked is None else masked
     for head, (axes, values) in enumerate(zip(all_axes, maps)):
-        image = axes.imshow(np.ma.masked_where(hidden, values), cmap=colours, vmin=lowest, vmax=highest)
+        image = axes.imshow(np.ma.masked_where(hidden, values), cmap=colours, vmin=limits[0], vmax=limits[1])
         axes.patch.set(facecolor=HIDDEN, edgecolor=HATCH, hatch="///")
         axes.set_xticks(range(len(key_names)), key_names, rotation=35, ha="right", rotation_mode="anchor")
         axes.set_yticks(range(len(names)), names)

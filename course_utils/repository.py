@@ -3,6 +3,8 @@
 Every other room may ask here; nothing of the course is imported here.
 """
 
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -15,14 +17,36 @@ def sources():
     return sorted((ROOT / "solutions").glob("[0-9][0-9]_*.py"))
 
 
+def learners():
+    """Every learner's stored notebook, in order."""
+    return sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+
+
 def stored():
     """Every stored notebook, learners' first."""
-    return [path for folder in ["notebooks", "solutions"] for path in sorted((ROOT / folder).glob("*.ipynb"))]
+    return learners() + sorted((ROOT / "solutions").glob("[0-9][0-9]_*.ipynb"))
 
 
 def relative(path):
     """A file's path in the repository, with forward slashes on every system."""
     return path.relative_to(ROOT).as_posix()
+
+
+def requirements(file):
+    """The lines of a requirements file, without what explains them."""
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    return [pin for line in lines if (pin := line.partition("#")[0].strip())]
+
+
+def git(*arguments):
+    """What git says of the repository, as bytes; ends the program where it complains."""
+    try:
+        answer = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True)
+    except FileNotFoundError:
+        sys.exit("This command needs git.")
+    if answer.returncode:
+        sys.exit(f"This command needs a clone with a commit; git says: {answer.stderr.decode().strip()}")
+    return answer.stdout
 
 
 def project():

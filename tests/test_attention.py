@@ -3,8 +3,6 @@
 All sizes differ from one another (batch, tokens, widths, heads): equal ones hide mistakes.
 """
 
-import math
-
 import pytest
 import torch
 from torch.nn import functional as F
@@ -18,6 +16,7 @@ from course_utils.attention import (
     SelfAttention_v1,
     SelfAttention_v2,
 )
+from course_utils.exercises import oracle
 
 B, T, D_IN, D_OUT, HEADS, LONGEST = 2, 5, 3, 8, 4, 7
 LAYERS = {
@@ -43,51 +42,35 @@ def make(name, dtype=torch.float64):
 # --- what the layers compute ----------------------------------------------------------------------------------------
 
 
-def projected(linear, token):
-    """One token (a list) through a layer's matrix, by loops."""
-    if isinstance(linear, torch.nn.Parameter):  # (d_in, d_out)
-        rows, bias = linear.T.tolist(), [0.0] * linear.shape[1]
-    else:  # nn.Linear keeps (d_out, d_in)
-        rows = linear.weight.tolist()
-        bias = [0.0] * len(rows) if linear.bias is None else linear.bias.tolist()
-    return [sum(w * t for w, t in zip(row, token)) + b for row, b in zip(rows, bias)]
+def projected(linear, x):
+    """A sequence (T, d_in), as lists, through a layer's matrix, by loops."""
+    if isinstance(linear, torch.nn.Parameter):  # (d_in, d_out); nn.Linear keeps (d_out, d_in)
+        return oracle.project(x, linear.T.tolist())
+    return oracle.project(x, linear.weight.tolist(), None if linear.bias is None else linear.bias.tolist())
 
 
-def attended(queries, keys, values, causal):
-    """Context vectors by loops: queries, keys and values are lists of T vectors."""
-    result = []
-    for i, query in enumerate(queries):
-        seen = range(i + 1) if causal else range(len(keys))
-        scores = [sum(q * k for q, k in zip(query, keys[j])) / math.sqrt(len(query)) for j in seen]
-        exponentials = [math.exp(score - max(scores)) for score in scores]
-        weights = [e / sum(exponentials) for e in exponentials]
-        result.append([sum(w * values[j][c] for w, j in zip(weights, seen)) for c in range(len(values[0]))])
-    return result
-
-
-def by_loops(layer, x):
-    """The output for one sequence of shape (T, d_in), as a list of T vectors, by plain loops."""
+def by_loops(layer, *inputs):
+    """The output for the sequences (T, d_in) that give queries, keys and values, as T vectors, by plain loops."""
     if isinstance(layer, MultiHeadAttentionWrapper):
-        heads = [by_loops(head, x) for head in layer.heads]
-        return [sum(parts, []) for parts in zip(*heads)]
-    queries, keys, values = (
-        [projected(linear, token) for token in x.tolist()] for linear in (layer.W_query, layer.W_key, layer.W_value)
-    )
-    causal = hasattr(layer, "mask")
-    if not isinstance(layer, MultiHeadAttention):
-        return attended(queries, keys, values, causal)
-    size = len(queries[0]) // layer.num_heads
-    heads = [
-        attended(*([vector[h * size : (h + 1) * size] for vector in part] for part in (queries, keys, values)), causal)
-        for h in range(layer.num_heads)
-    ]
-    return [projected(layer.out_proj, sum(parts, [])) for parts in zip(*heads)]
+        return side_by_side(by_loops(head, *inputs) for head in layer.heads)
+    linears = layer.W_query, layer.W_key, layer.W_value
+    vectors = [projected(linear, x.tolist()) for linear, x in zip(linears, inputs)]
+    num_heads, causal = getattr(layer, "num_heads", 1), hasattr(layer, "mask")
+    size = len(vectors[0][0]) // num_heads
+    parts = [[[vector[h * size :][:size] for vector in part] for part in vectors] for h in range(num_heads)]
+    context = side_by_side(oracle.attend(*part, causal)[0] for part in parts)
+    return projected(layer.out_proj, context) if hasattr(layer, "out_proj") else context
+
+
+def side_by_side(heads):
+    """The vectors of some heads, token by token behind each other."""
+    return [sum(vectors, []) for vectors in zip(*heads)]
 
 
 @every_layer
 def test_it_computes_what_plain_loops_compute(name):
     layer, x = make(name)
-    expected = torch.tensor([by_loops(layer, sequence) for sequence in x], dtype=torch.float64)
+    expected = torch.tensor([by_loops(layer, *[sequence] * 3) for sequence in x], dtype=torch.float64)
     assert torch.allclose(layer(x), expected, rtol=0, atol=1e-12)
 
 
@@ -121,7 +104,7 @@ def test_every_parameter_learns(name):
             assert value.grad.abs().max() > 1e-6, parameter
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@every_layer
 def test_which_output_depends_on_which_input(name):
     layer, x = make(name)
     change = torch.autograd.functional.jacobian(layer, x[0])  # (T, d_out, T, d_in)
@@ -199,8 +182,8 @@ def test_the_fused_class_takes_the_textbook_class_weights_and_gives_the_same(dty
 
 
 def kept_bytes(layer, x):
-    """How much a forward pass puts aside for the derivatives, each piece of memory once."""
-    kept = {}
+    """How much a forward pass puts aside for the derivatives, each piece of memory once, parameters aside."""
+    kept, own = {}, {parameter.untyped_storage().data_ptr() for parameter in layer.parameters()}
 
     def note(tensor):
         kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
@@ -209,7 +192,7 @@ def kept_bytes(layer, x):
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
         output = layer(x)  # as long as this lives, so does what is kept
     del output
-    return sum(kept.values())
+    return sum(size for address, size in kept.items() if address not in own)
 
 
 @pytest.mark.parametrize("shape", [(1, 512, 16), (512, 16)], ids=["batch", "one sequence"])
@@ -224,15 +207,11 @@ def test_the_fused_class_stores_no_table_of_weights(shape):
     assert heads_cost(FusedMultiHeadAttention) < three_tables / 50
 
 
-DEVICES = [
-    "cpu",
-    pytest.param(
-        "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
-    ),
-]
+needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
+on_each_device = pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_cuda)])
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@on_each_device
 @pytest.mark.parametrize("pick", [slice(None), 0], ids=["batch", "one sequence"])
 def test_a_fast_kernel_takes_the_fused_class(device, pick):
     torch.manual_seed(7)
@@ -250,7 +229,7 @@ def test_a_fast_kernel_takes_the_fused_class(device, pick):
 
 
 @every_layer
-@pytest.mark.parametrize("device", DEVICES)
+@on_each_device
 @pytest.mark.parametrize("dtype, tolerance", [(torch.bfloat16, 3e-2), (torch.float16, 4e-3)])
 def test_under_autocast_it_takes_what_other_layers_hand_it(name, device, dtype, tolerance):
     layer, x = make(name, torch.float32)
@@ -271,7 +250,7 @@ def test_autocast_leaves_float64_alone_and_so_it_is_refused_as_ever():
         layer(torch.rand(B, T, D_IN, dtype=torch.float64))
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
+@needs_cuda
 @every_layer
 def test_cuda_gives_the_same(name):
     layer, x = make(name)

@@ -2,11 +2,10 @@
 
 import re
 import shutil
-import subprocess
-import sys
 
 import pytest
 
+from course_utils import repository
 from course_utils.authoring import chapter, code_digest, imports
 from tests.support import bare_clone, stored
 
@@ -41,12 +40,6 @@ def write(clone, text):
     (clone / "solutions/09_tiny.py").write_text(text, encoding="utf-8")
 
 
-def build(clone, *arguments):
-    """Run the build command in a clone."""
-    command = [sys.executable, "-m", "course_utils", "build", *arguments]
-    return subprocess.run(command, cwd=clone, capture_output=True, text=True)
-
-
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """A clone with a tiny chapter 9, built once, and a learner's file."""
@@ -54,7 +47,7 @@ def built(tmp_path_factory):
     write(clone, CHAPTER)
     (clone / "work").mkdir(exist_ok=True)
     (clone / "work/09_tiny.ipynb").write_text("mine")
-    answer = build(clone, "9")
+    answer = bare_clone.command(clone, "build", "9")
     assert answer.returncode == 0, answer
     return clone
 
@@ -86,21 +79,21 @@ def test_a_build_makes_both_notebooks_and_leaves_work_alone(clone):
 def test_a_changed_sentence_runs_nothing_and_changed_code_its_notebook_only(clone):
     before = made(clone)
     write(clone, CHAPTER.replace("A tiny one", "A small one"))
-    build(clone, "9")
+    bare_clone.command(clone, "build", "9")
     assert runs(clone) == 2 and all(b"A small one" in new for new in made(clone))
     write(clone, CHAPTER.replace("return 4", "return 2 + 2"))
-    build(clone, "9")
+    bare_clone.command(clone, "build", "9")
     assert runs(clone) == 3 and b"return 2 + 2" in made(clone)[0]
     write(clone, CHAPTER)
     (clone / PATHS[1]).write_bytes(before[1].replace(b'"None\\n"', b'"4\\n"'))
-    build(clone, "9")
+    bare_clone.command(clone, "build", "9")
     assert runs(clone) == 5 and made(clone) == before, "outputs changed by hand are not kept"
 
 
 def test_a_chapter_that_does_not_run_leaves_both_notebooks_as_they_were(clone):
     before = made(clone)
     write(clone, CHAPTER.replace("print(my_sum())", "print(my_sum() + 1)"))  # only the learner's stub breaks: None + 1
-    answer = build(clone, "9")
+    answer = bare_clone.command(clone, "build", "9")
     assert answer.returncode == 1 and "notebooks/09_tiny.ipynb does not run" in answer.stderr
     assert made(clone) == before
 
@@ -111,7 +104,7 @@ def test_a_chapter_that_does_not_run_leaves_both_notebooks_as_they_were(clone):
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """A clone whose files the digest reads."""
-    for module in (imports, code_digest):
+    for module in (imports, repository):
         monkeypatch.setattr(module, "ROOT", tmp_path)
     for function in (imports.named_in, imports.files):
         monkeypatch.setattr(imports, function.__name__, function.__wrapped__)  # nothing kept from other files
@@ -178,5 +171,5 @@ def test_a_mistake_in_the_source_is_one_sentence(tmp_path, old, new, sentence):
 
 
 def test_an_unknown_chapter_is_one_sentence(clone):
-    answer = build(clone, "42")
+    answer = bare_clone.command(clone, "build", "42")
     assert answer.returncode == 1 and answer.stderr.startswith("There is no chapter 42")

@@ -26,24 +26,12 @@ SOLVED, LEARNERS = "solutions/03_hiding_the_future.ipynb", "notebooks/03_hiding_
 NOBODYS = ["a_page" + ".md"]  # in two pieces, or this file would name it
 
 
-def python(clone, code):
-    """Run Python code in a clone."""
-    return subprocess.run([sys.executable, "-c", code], cwd=clone, capture_output=True, text=True)
-
-
-def git(clone, *arguments):
-    """Run git in a clone."""
-    who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
-    subprocess.run(["git", "-C", str(clone), *who, *arguments], check=True)
-
-
 @pytest.fixture(scope="module")
 def committed(tmp_path_factory):
     """A clone in which everything is committed."""
     clone = bare_clone.copy(tmp_path_factory.mktemp("clone"))
-    assert python(clone, STAMP).returncode == 0
-    for command in ["init -q", "add -A", "commit -qm x"]:
-        git(clone, *command.split())
+    assert bare_clone.python(clone, "-c", STAMP).returncode == 0
+    bare_clone.commit(clone)
     return clone
 
 
@@ -51,13 +39,13 @@ def committed(tmp_path_factory):
 def clone(committed):
     """The same, put back as it was afterwards."""
     yield committed
-    git(committed, "reset", "-q", "--hard")
-    git(committed, "clean", "-qfd")
+    bare_clone.git(committed, "reset", "-q", "--hard")
+    bare_clone.git(committed, "clean", "-qfd")
 
 
 def chosen(clone):
     """(notebooks, test files, options) that an edit asks for; the notebooks may also be `everything`."""
-    answer = python(clone, CHOOSE)
+    answer = bare_clone.python(clone, "-c", CHOOSE)
     assert answer.returncode == 0, answer
     reasons, options = json.loads(answer.stdout)
     tests = {name for name in reasons if name.endswith(".py")}
@@ -90,7 +78,7 @@ def exercise_3_2(cell):
 
 
 def test_without_a_change_there_is_nothing_to_test(clone):
-    answer = python(clone, CHOOSE)
+    answer = bare_clone.python(clone, "-c", CHOOSE)
     assert answer.returncode == 1 and answer.stderr.startswith("Nothing changed since the last commit")
 
 

@@ -15,7 +15,7 @@ from course_utils import files
 from course_utils.checking import answer, check, hint, progress, progress_file, solution
 from course_utils.exercises import EXERCISES
 from course_utils.judging import serialize
-from course_utils.judging.calls import FunctionCall, LayerCall, from_plain, perform, plain
+from course_utils.judging.calls import from_plain, perform, plain
 from course_utils.repository import ROOT
 
 
@@ -383,9 +383,3 @@ def test_many_tensors_before_many_numbers_cost_no_copy_each():
     with pytest.raises(ValueError, match="behind its end"):
         serialize.unpack(many + bytes(60_000_000))
     assert time.monotonic() - start < 10
-
-
-def test_kinds_of_calls_are_told_apart():
-    call = LayerCall([2, 3], [[torch.ones(1)]], weights={"W": torch.ones(2)})
-    assert isinstance(from_plain(plain(call)), LayerCall)
-    assert isinstance(from_plain(plain(FunctionCall([1]))), FunctionCall)

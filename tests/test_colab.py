@@ -6,7 +6,6 @@ installs from (a clone that stands for) GitHub.
 """
 
 import functools
-import json
 import os
 import shutil
 import subprocess
@@ -53,8 +52,7 @@ def colab(request, colabs, monkeypatch):
 def made(setting, folder):
     """(folder, variables): an environment with packages that may install more, and finds GitHub in a folder."""
     course = bare_clone.copy(folder / "github")
-    for command in ["init -q", "add -A", "-c user.name=x -c user.email=x@example.org commit -qm x"]:
-        subprocess.run(["git", "-C", str(course), *command.split()], check=True)
+    bare_clone.commit(course)
 
     build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(course)]
     subprocess.run(build, check=True)
@@ -62,17 +60,7 @@ def made(setting, folder):
     colabs_own = [colab_versions.python().parents[1]] if setting == COLABS else []
     python = environments.on_top_of(folder / "env", *colabs_own, sys.prefix)
 
-    kernel = folder / "jupyter/kernels/colab"
-    kernel.mkdir(parents=True)
-    (kernel / "kernel.json").write_text(
-        json.dumps(
-            {
-                "argv": [python.as_posix(), "-m", "ipykernel_launcher", "-f", "{connection_file}"],
-                "display_name": "colab",
-                "language": "python",
-            }
-        )
-    )
+    environments.kernel(folder / "jupyter", "colab", python)
     variables = {
         "JUPYTER_PATH": str(folder / "jupyter"),
         "COLAB_RELEASE_TAG": "release-colab",

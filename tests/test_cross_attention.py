@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional as F
 
 from course_utils.attention import CrossAttention
-from tests.test_attention import attended, projected
+from tests.test_attention import by_loops
 
 B, T, S, WIDTH, HEADS = 2, 4, 5, 12, 3
 LENGTHS = [3, 5]  # of the S tokens, how many are no padding
@@ -42,18 +42,8 @@ def by_kernel(layer, query_input, key_input, value_input, mask):
 @pytest.mark.parametrize("bias", [True, False])
 def test_it_computes_what_plain_loops_compute(bias):
     layer, *inputs = make(bias=bias)
-    for number in range(B):
-        parts = [
-            [projected(linear, token) for token in tokens[number].tolist()]
-            for linear, tokens in zip((layer.W_query, layer.W_key, layer.W_value), inputs)
-        ]
-        size = WIDTH // HEADS
-        heads = [
-            attended(*([vector[h * size : (h + 1) * size] for vector in part] for part in parts), causal=False)
-            for h in range(HEADS)
-        ]
-        expected = [projected(layer.out_proj, sum(vectors, [])) for vectors in zip(*heads)]
-        assert torch.allclose(layer(*inputs)[number], torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-12)
+    expected = torch.tensor([by_loops(layer, *sequences) for sequences in zip(*inputs)], dtype=torch.float64)
+    assert torch.allclose(layer(*inputs), expected, rtol=0, atol=1e-12)
 
 
 @every_mask

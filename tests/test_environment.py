@@ -16,7 +16,7 @@ from course_utils.launch import environment
 from course_utils.repository import ROOT
 from tests.support import bare_clone
 
-ASK = "from course_utils.launch import environment; print('python:', environment.python_with('requirements.txt'))"
+ASK = "from course_utils.launch import environment; print('python:', environment.python_with())"
 
 
 def offline(**changes):
@@ -27,9 +27,7 @@ def offline(**changes):
 
 def ask(clone, **changes):
     """Run python_with in a clone, as a fresh process of this Python."""
-    return subprocess.run(
-        [sys.executable, "-c", ASK], cwd=clone, env=offline(**changes), capture_output=True, text=True
-    )
+    return bare_clone.python(clone, "-c", ASK, env=offline(**changes))
 
 
 @pytest.fixture

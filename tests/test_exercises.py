@@ -95,8 +95,7 @@ def test_hints_are_several_and_short(exercise):
 
 def learners_cells(chapter):
     """The cells of a chapter's notebook for learners."""
-    (path,) = (ROOT / "notebooks").glob(f"{chapter:02}_*.ipynb")
-    return stored.read(path).cells
+    return stored.read(stored.of_chapter(chapter, stored.LEARNERS)).cells
 
 
 @pytest.mark.parametrize("chapter", sorted({exercise.chapter for exercise in EXERCISES.values()}))

@@ -12,10 +12,9 @@ from course_utils.attention import Attention, LatentAttention
 from course_utils.exercises import EXERCISES, solutions
 from course_utils.families import NUMBERS, load
 from tests.support import families, stored
+from tests.test_attention import kept_bytes, needs_cuda, on_each_device
 
-DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))]
 each_family = pytest.mark.parametrize("family", families.FAMILIES)
-on_each_device = pytest.mark.parametrize("device", DEVICES)
 B, T, LAYERS = 3, 11, 2
 LENGTHS = [T, 7, 4]  # of the sequences that are padded
 close = functools.partial(torch.testing.assert_close, rtol=0, atol=1e-5)
@@ -280,47 +279,26 @@ def test_a_sequence_padded_on_the_left_comes_out_as_alone(layer, x):
     close(layer(padded, mask=mask)[0][:, 3:], layer(x)[0])
 
 
-def test_a_row_without_a_visible_key_gives_zeros_and_gradients_without_nan(x):
-    layer = Attention(10, 5).double()
-    mask = (torch.arange(7) < 3).expand(2, 1, 7)
-    output, weights, _ = layer.attend(x.requires_grad_(), mask=mask)
-    assert weights[:, :, :3].eq(0).all() and weights[:, :, 3:].sum(-1).allclose(torch.ones(1).double())
-    output.sum().backward()
-    assert x.grad.isfinite().all()
-
-
-def test_such_a_row_is_as_empty_in_forward(x):
+def test_a_row_without_a_visible_key_gives_the_bias_alone_and_gradients_without_nan(x):
     layer = Attention(10, 5, num_kv_heads=1, bias=True).double()
     mask = (torch.arange(7) < 3).expand(2, 1, 7)
-    output, _ = layer(x.requires_grad_(), mask=mask)
-    close(output, layer.attend(x, mask=mask)[0])
+    by_weights, weights, _ = layer.attend(x.requires_grad_(), mask=mask)
+    assert weights[:, :, :3].eq(0).all() and weights[:, :, 3:].sum(-1).allclose(torch.ones(1).double())
+    output, _ = layer(x, mask=mask)
+    close(output, by_weights)
     assert output[:, :3].eq(layer.out_proj.bias).all()
-    output.sum().backward()
-    assert x.grad.isfinite().all()
-
-
-def put_aside(layer, tokens):
-    """How many numbers a forward pass on so many tokens puts aside for the derivatives, parameters aside."""
-    sizes, own = {}, {parameter.untyped_storage().data_ptr() for parameter in layer.parameters()}
-
-    def note(tensor):
-        memory = tensor.untyped_storage()
-        sizes[memory.data_ptr()] = memory.nbytes() // 4
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
-        output = layer(torch.rand(1, tokens, 64))  # as long as this lives, so does all that is kept
-    assert output[0].isfinite().all()
-    return sum(size for address, size in sizes.items() if address not in own)
+    for each in (output, by_weights):
+        assert torch.autograd.grad(each.sum(), x)[0].isfinite().all()
 
 
 @pytest.mark.parametrize("more", [{}, {"num_kv_heads": 1}, {"frequencies": torch.ones(8)}])
 def test_without_sinks_a_layer_keeps_memory_for_tokens_and_not_for_pairs_of_them(more):
-    assert put_aside(Attention(64, 4, **more), 512) < 2.1 * put_aside(Attention(64, 4, **more), 256)
-    assert put_aside(Attention(64, 4, **more, sinks=True), 512) > 4 * 512 * 512  # four tables of weights
+    short, long = torch.rand(1, 256, 64), torch.rand(1, 512, 64)
+    assert kept_bytes(Attention(64, 4, **more), long) < 2.1 * kept_bytes(Attention(64, 4, **more), short)
+    assert kept_bytes(Attention(64, 4, **more, sinks=True), long) > 4 * 4 * 512 * 512  # four tables of weights
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA: a CPU has one fast kernel, which is tested above")
+@needs_cuda  # a CPU has one fast kernel, which is tested above
 @pytest.mark.parametrize("backend", ["FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION", "MATH"])
 def test_each_kernel_of_a_graphics_card_gives_what_attend_gives(backend):
     torch.manual_seed(1)

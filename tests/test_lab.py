@@ -3,13 +3,12 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
 import pytest
 
+from course_utils import repository
 from course_utils.authoring import chapter
 from course_utils.launch import lab
 from course_utils.repository import ROOT
@@ -20,6 +19,15 @@ from tests.support import bare_clone, server, stored
 def clone(tmp_path):
     """A clone of this course."""
     return bare_clone.copy(tmp_path)
+
+
+@pytest.fixture
+def here(clone, monkeypatch):
+    """The same, in which the functions of the command work."""
+    monkeypatch.setattr(repository, "ROOT", clone)
+    monkeypatch.setattr(lab, "ROOT", clone)
+    monkeypatch.setattr(lab, "WORK", clone / "work")
+    return clone
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
@@ -43,18 +51,12 @@ def test_it_opens_the_first_chapter_and_stops_when_told_to(clone, signals):
         assert not server.answers(address)
 
 
-def lab_command(clone, *options):
-    """Run the command to its end in a clone."""
-    command = [sys.executable, "-m", "course_utils", "lab", *options]
-    return subprocess.run(command, cwd=clone, capture_output=True, text=True)
-
-
 @pytest.mark.parametrize(
     "option",
     ["--nobrowser", pytest.param("--ServerApp.prot=9000", marks=pytest.mark.every_setting("other options of lab"))],
 )
 def test_an_option_that_does_not_exist_is_refused(option, clone):
-    done = lab_command(clone, "--no-browser", option)
+    done = bare_clone.command(clone, "lab", "--no-browser", option)
     assert done.returncode == 1 and f"no option {option.partition('=')[0]}." in done.stderr
     assert done.stderr.count("\n") == 1 and "http" not in done.stdout
 
@@ -65,24 +67,20 @@ def test_verbose_shows_what_jupyterlab_says(clone):
         assert "jupyterlab | extension was successfully loaded" in (clone / "lab.log").read_text()
 
 
-def test_what_a_learner_changed_stays_and_new_chapters_appear(clone, monkeypatch):
-    monkeypatch.setattr(lab, "ROOT", clone)
-    monkeypatch.setattr(lab, "WORK", clone / "work")
+def test_what_a_learner_changed_stays_and_new_chapters_appear(here):
     (first, *_) = lab.copy_chapters()
-    (clone / "work" / first).write_text("mine")
-    (clone / "notebooks" / "99_zoo.ipynb").write_text("new")
+    (here / "work" / first).write_text("mine")
+    (here / "notebooks" / "99_zoo.ipynb").write_text("new")
     assert lab.copy_chapters()[-1] == "99_zoo.ipynb"
-    assert (clone / "work" / first).read_text() == "mine"
-    assert (clone / "work" / "99_zoo.ipynb").read_text() == "new"
+    assert (here / "work" / first).read_text() == "mine"
+    assert (here / "work" / "99_zoo.ipynb").read_text() == "new"
 
 
 @pytest.fixture
-def learner(clone, monkeypatch):
+def learner(here):
     """A clone of a learner who has a copy of each chapter, and an answer in the first; the name of that notebook."""
-    monkeypatch.setattr(lab, "ROOT", clone)
-    monkeypatch.setattr(lab, "WORK", clone / "work")
     first, *_ = lab.copy_chapters()
-    answer_in(clone / "work" / first, "an answer")
+    answer_in(here / "work" / first, "an answer")
     return first
 
 
@@ -133,7 +131,7 @@ def test_a_notebook_that_does_not_say_what_it_was_made_from_is_left_alone(conten
 
 def test_lab_says_so_in_one_line(clone, learner, monkeypatch, capsys):
     change_chapter(clone, learner, "A better sentence.")
-    monkeypatch.setattr(lab.environment, "python_with", lambda *files, verbose: "python")
+    monkeypatch.setattr(lab.environment, "python_with", lambda verbose: "python")
     monkeypatch.setattr(lab.environment, "take_over", lambda command: None)
     monkeypatch.setattr(lab, "sign", lambda python: None)
     monkeypatch.chdir(clone)
@@ -143,32 +141,29 @@ def test_lab_says_so_in_one_line(clone, learner, monkeypatch, capsys):
     assert learner in said and learner.replace(".ipynb", ".v2.ipynb") in said and starting.startswith("Starting")
 
 
-def test_only_copies_that_nobody_changed_are_signed(clone, monkeypatch):
-    monkeypatch.setattr(lab, "ROOT", clone)
-    monkeypatch.setattr(lab, "WORK", clone / "work")
+def test_only_copies_that_nobody_changed_are_signed(here, monkeypatch):
     first, *others = lab.copy_chapters()
-    (clone / "work" / first).write_text("mine")
+    (here / "work" / first).write_text("mine")
     signed = []
     monkeypatch.setattr(lab.subprocess, "run", lambda command, **more: signed.extend(command))
     lab.sign("python")
-    assert sorted(signed[3:]) == [str(clone / "work" / name) for name in others]
+    assert sorted(signed[3:]) == [str(here / "work" / name) for name in others]
     for name in others:
-        (clone / "work" / name).write_text("mine")
+        (here / "work" / name).write_text("mine")
     signed.clear()
     lab.sign("python")
     assert signed == [], "nothing to sign"
 
 
 def test_a_clone_without_chapters_is_one_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(lab, "ROOT", tmp_path)
+    monkeypatch.setattr(repository, "ROOT", tmp_path)
     with pytest.raises(SystemExit, match="notebooks/ holds no chapter"):
         lab.copy_chapters()
 
 
-def test_work_that_cannot_be_written_is_one_sentence(clone, monkeypatch):
-    monkeypatch.setattr(lab, "ROOT", clone)
-    monkeypatch.setattr(lab, "WORK", clone / "README.md")
-    with pytest.raises(SystemExit, match="Your copy of the chapters could not be made: .*README.md: File exists."):
+def test_work_that_cannot_be_written_is_one_sentence(here, monkeypatch):
+    monkeypatch.setattr(lab, "WORK", here / "README.md")
+    with pytest.raises(SystemExit, match="Your copy of 01_.* could not be made: .*README.md: .*"):
         lab.copy_chapters()
 
 

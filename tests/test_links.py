@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -14,34 +12,22 @@ from tests.support import bare_clone, stored
 
 def set_links(clone, *arguments):
     """Run the links command in a clone."""
-    command = [sys.executable, "-m", "course_utils", "links", *arguments]
-    return subprocess.run(command, cwd=clone, capture_output=True, text=True)
+    return bare_clone.command(clone, "links", *arguments)
 
 
 @pytest.fixture
 def clone(tmp_path):
     """A clone without an address and with git, but without a remote."""
     bare_clone.copy(tmp_path)
-    git(tmp_path, "init", "-q")
+    bare_clone.git(tmp_path, "init", "-q")
     run(tmp_path, "links.set_everywhere('')")
     return tmp_path
 
 
 def run(clone, statement):
     """Run a statement with the links module of a clone."""
-    subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            f"from course_utils import repository; from course_utils.authoring import links; {statement}",
-        ],
-        cwd=clone,
-        check=True,
-    )
-
-
-def git(folder, *arguments):
-    subprocess.run(["git", "-C", str(folder), *arguments], check=True)
+    imports = "from course_utils import repository; from course_utils.authoring import links"
+    assert bare_clone.python(clone, "-c", f"{imports}; {statement}").returncode == 0
 
 
 def contents(folder):
@@ -118,7 +104,7 @@ def test_nothing_is_re_executed_and_a_build_would_agree(clone):
     "url", ["https://github.com/ada/course.git", "git@github.com:ada/course.git", "ssh://git@github.com/ada/course"]
 )
 def test_without_a_name_the_git_remote_gives_the_address(clone, url):
-    git(clone, "remote", "add", "origin", url)
+    bare_clone.git(clone, "remote", "add", "origin", url)
     assert "https://github.com/ada/course\n" in set_links(clone).stdout
 
 

@@ -34,17 +34,11 @@ def days_ago(file, days):
 # --- the questions ----------------------------------------------------------------------------------------------------
 
 
-def cells_of(chapter):
-    """The cells of a chapter's solved notebook."""
-    path = stored.of_chapter(chapter)
-    return stored.read(path).cells
-
-
 @each_fill_in
 def test_a_chapter_asks_it_and_answers_it_rightly(fill_in):
     chapter = int(re.findall(r"\d+", fill_in.id)[0])
     kind = {"M": "memory", "S": "step"}[fill_in.id[0]]
-    cells = cells_of(chapter)
+    cells = stored.read(stored.of_chapter(chapter)).cells
     place = next(k for k, cell in enumerate(cells) if cell.id == f"{kind}-{fill_in.id[1:].replace('.', '-')}")
     given = re.fullmatch(rf'answer\("{fill_in.id}", "(.*)"\)', cells[place].source)[1]
     assert fill_in.accepts(given) and stored.printed(cells[place]).startswith(f"✓ {fill_in.id}")

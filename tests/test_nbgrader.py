@@ -1,7 +1,6 @@
 """An instructor who uses nbgrader can take the solved notebooks as they are: it makes the assignment and grades it."""
 
 import csv
-import json
 import os
 import shutil
 import subprocess
@@ -24,10 +23,7 @@ def course(tmp_path_factory):
     """(folder, command): a course folder of nbgrader in which an assignment was generated from all solved notebooks."""
     python = environments.python_with("nbgrader", "nbgrader==0.9.6")
     course = tmp_path_factory.mktemp("course")
-    kernel = course / "jupyter/kernels/python3/kernel.json"  # the notebooks run with the packages of the tests
-    kernel.parent.mkdir(parents=True)
-    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    kernel.write_text(json.dumps({"argv": argv, "display_name": "Python 3", "language": "python"}))
+    environments.kernel(course / "jupyter", "python3", sys.executable)  # that of the tests runs the notebooks
     (course / "source/attention").mkdir(parents=True)
     for path in (ROOT / "solutions").glob("*.ipynb"):
         shutil.copy(path, course / "source/attention")

@@ -2,9 +2,7 @@
 
 import contextlib
 import functools
-import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -52,15 +50,10 @@ def started(name, folder):
     own = os.environ | {f"JUPYTER_{kind}_DIR": str(folder / kind) for kind in ("CONFIG", "DATA", "RUNTIME")}
     if name == "notebook-7":  # what shows widgets there belongs to the packages of the tests
         own["JUPYTER_PATH"] = str(Path(sys.prefix, "share", "jupyter"))
-    kernel = folder / "DATA" / "kernels" / "course" / "kernel.json"
-    kernel.parent.mkdir(parents=True)
-    command = [str(KERNELS[name]()), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    kernel.write_text(json.dumps({"argv": command, "display_name": "Course", "language": "python"}))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        address = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    environments.kernel(folder / "DATA", "course", KERNELS[name]())
+    port = server.free_port()
     kind = "NotebookApp" if name == "notebook-6" else "ServerApp"
-    options = {"port": address.rpartition(":")[2], "token": "", "password": "", "disable_check_xsrf": True}
+    options = {"port": port, "token": "", "password": "", "disable_check_xsrf": True}
     command = [python, "-m", "notebook", "--no-browser", "--allow-root"]
     command += [f"--{kind}.{option}={value}" for option, value in options.items()]
     if name == "notebook-7":
@@ -69,6 +62,7 @@ def started(name, folder):
         process = subprocess.Popen(command, cwd=folder, env=own, stdout=log, stderr=log)
     try:
         end = time.monotonic() + SECONDS
+        address = f"http://127.0.0.1:{port}"
         while not server.answers(address) and time.monotonic() < end:
             time.sleep(0.3)
         yield folder, address, own
@@ -85,7 +79,7 @@ def opened(jupyters, chromium):
     def show(name, cells):
         folder, address, own = jupyters(name)
         notebook = nbformat.v4.new_notebook(cells=cells)
-        notebook.metadata.kernelspec = {"display_name": "Course", "language": "python", "name": "course"}
+        notebook.metadata.kernelspec = {"display_name": "course", "language": "python", "name": "course"}
         nbformat.write(notebook, folder / "shown.ipynb")
         sign = [environments.python_with(name, *JUPYTERS[name]), "-m", "nbformat.sign", "shown.ipynb"]
         subprocess.run(sign, cwd=folder, env=own, check=True, capture_output=True)

@@ -24,6 +24,14 @@ def shown(monkeypatch):
     return bundles
 
 
+@pytest.fixture
+def figures(monkeypatch):
+    """The figures that would be displayed, in order."""
+    made = []
+    monkeypatch.setattr(pictures, "show", made.append)
+    return made
+
+
 @pytest.mark.parametrize("name", pictures.__all__)
 def test_a_picture_is_the_same_bytes_again(name, shown):
     assert name in EXAMPLES, f"{name}: give it an example in tests/test_pictures.py"
@@ -44,9 +52,7 @@ def test_what_is_no_map_gets_a_sentence(shape):
 
 
 @pytest.mark.parametrize("show, limits", [(pictures.show_weights, (0, 1)), (pictures.show_scores, (-2, 2))])
-def test_maps_have_a_fixed_scale_and_row_0_on_top(show, limits, monkeypatch):
-    figures = []
-    monkeypatch.setattr(pictures, "show", lambda figure: figures.append(figure))
+def test_maps_have_a_fixed_scale_and_row_0_on_top(show, limits, figures):
     show([[0.5, 2.0], [0.5, 0.5]], ["a", "b"])  # dropout makes weights above 1
     axes = figures[0].axes[0]
     assert axes.images[0].get_clim() == limits
@@ -58,9 +64,7 @@ def texts(axes):
     return [text.get_text() for text in axes.texts]
 
 
-def test_masked_is_not_zero(monkeypatch):
-    figures = []
-    monkeypatch.setattr(pictures, "show", lambda figure: figures.append(figure))
+def test_masked_is_not_zero(figures):
     pictures.show_weights([[1.0, 0.0], [1.0, 0.0]], ["a", "b"], masked=[[False, True], [False, False]])
     pictures.show_scores([[1.0, -torch.inf], [1.0, 0.0]], ["a", "b"])
     for figure in figures:
@@ -87,9 +91,7 @@ def test_what_cannot_be_drawn_gets_a_sentence(draw, sentence):
         draw()
 
 
-def test_the_axes_say_what_rows_and_columns_are(monkeypatch):
-    figures = []
-    monkeypatch.setattr(pictures, "show", lambda figure: figures.append(figure))
+def test_the_axes_say_what_rows_and_columns_are(figures):
     pictures.show_weights(torch.eye(2), ["a", "b"])
     pictures.show_scores(torch.full((2, 2), -torch.inf), ["a", "b"])
     pictures.show_dependencies(torch.eye(2), ["a", "b"])
@@ -97,9 +99,7 @@ def test_the_axes_say_what_rows_and_columns_are(monkeypatch):
     assert labels == [("query (attends)", "key (attended to)")] * 2 + [("output of", "input of")]
 
 
-def test_the_keys_of_another_sequence_have_names_of_their_own(monkeypatch):
-    figures = []
-    monkeypatch.setattr(pictures, "show", lambda figure: figures.append(figure))
+def test_the_keys_of_another_sequence_have_names_of_their_own(figures):
     hidden = [[False, False, True], [False, False, True]]
     pictures.show_weights([[0.5, 0.5, 0], [1, 0, 0]], ["a", "b"], key_tokens=["c", "d", "e"], masked=hidden)
     axes = figures[0].axes[0]
@@ -108,9 +108,7 @@ def test_the_keys_of_another_sequence_have_names_of_their_own(monkeypatch):
     assert axes.images[0].get_array().mask.tolist() == hidden
 
 
-def test_a_power_law_is_a_straight_line_on_doublings_and_powers_of_ten(monkeypatch):
-    figures = []
-    monkeypatch.setattr(pictures, "show", lambda figure: figures.append(figure))
+def test_a_power_law_is_a_straight_line_on_doublings_and_powers_of_ten(figures):
     curves = {"square": [1, 4, 16]}
     pictures.show_curves(curves, x=[1, 2, 4], x_label="", y_label="", logarithmic=True, doublings=True)
     axes = figures[0].axes[0]
@@ -118,9 +116,7 @@ def test_a_power_law_is_a_straight_line_on_doublings_and_powers_of_ten(monkeypat
     assert (middle - left, centre - low) == pytest.approx((right - middle, high - centre))
 
 
-def test_every_head_gets_a_panel_on_one_scale(monkeypatch):
-    figures = []
-    monkeypatch.setattr(pictures, "show", lambda figure: figures.append(figure))
+def test_every_head_gets_a_panel_on_one_scale(figures):
     pictures.show_weights([[[1.0, 0.0], [1.0, 0.0]], [[0.2, 0.8], [0.5, 0.5]]], ["a", "b"])
     maps = [axes for axes in figures[0].axes if axes.images]
     assert [axes.get_title() for axes in maps] == ["head 0", "head 1"]

@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 import tomllib
 import zipfile
 
@@ -17,16 +16,9 @@ from tests.support import bare_clone, stored
 NAME = "ada/attention-course"
 
 
-def git(folder, *arguments):
-    """Run git in a folder, as somebody."""
-    subprocess.run(["git", "-C", folder, "-c", "user.name=x", "-c", "user.email=x@example.org", *arguments], check=True)
-
-
 def publish(fork, target):
     """Run the command in a fork, as the workflow does."""
-    command = [sys.executable, "-m", "course_utils", "publish", str(target)]
-    environment = os.environ | {"GITHUB_REPOSITORY": NAME}
-    return subprocess.run(command, cwd=fork, env=environment, capture_output=True, text=True)
+    return bare_clone.command(fork, "publish", target, env=os.environ | {"GITHUB_REPOSITORY": NAME})
 
 
 def contents(folder):
@@ -38,9 +30,7 @@ def contents(folder):
 def fork(tmp_path_factory):
     """A new fork: a clone with a commit, without an address."""
     folder = bare_clone.copy(tmp_path_factory.mktemp("push") / "fork")
-    git(folder, "init", "-q", "-b", "main")
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", "first")
+    bare_clone.commit(folder)
     return folder
 
 
@@ -89,21 +79,21 @@ def test_the_wheel_holds_what_solution_shows_and_no_notebook(made):
 def test_a_second_push_changes_nothing_where_nothing_changed_and_leaves_old_notebooks_their_wheel(fork, made):
     (old,) = made.glob("*.whl")
     (fork / "README.md").write_text("New words.\n")
-    git(fork, "commit", "-qam", "words")
+    bare_clone.git(fork, "commit", "-qam", "words")
     done = publish(fork, fork.parent / "words")
     assert done.returncode == 0, done.stdout + done.stderr
     before, after = contents(made), contents(fork.parent / "words")
     assert {name for name in before | after if before.get(name) != after.get(name)} == {"course/README.md"}
 
     (fork / "course_utils/validation.py").write_text("changed = True\n")
-    git(fork, "commit", "-qam", "code")
+    bare_clone.git(fork, "commit", "-qam", "code")
     assert version(fork) != old.name.split("-")[1]
 
 
 def version(fork):
     """The version that the fork's next push has."""
     command = "from course_utils.launch import publish; print(publish.version())"
-    return subprocess.run([sys.executable, "-c", command], cwd=fork, capture_output=True, text=True).stdout.strip()
+    return bare_clone.python(fork, "-c", command).stdout.strip()
 
 
 def test_a_folder_with_something_in_it_is_refused(fork, tmp_path):
@@ -113,7 +103,7 @@ def test_a_folder_with_something_in_it_is_refused(fork, tmp_path):
 
 
 def test_a_clone_without_its_history_is_refused(fork, tmp_path):
-    git(tmp_path, "clone", "-q", "--depth", "1", fork.as_uri(), "shallow")
+    bare_clone.git(tmp_path, "clone", "-q", "--depth", "1", fork.as_uri(), "shallow")
     done = publish(tmp_path / "shallow", tmp_path / "made")
     assert done.returncode == 1 and "--unshallow" in done.stderr and not (tmp_path / "made/course").exists()
 

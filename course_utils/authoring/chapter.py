@@ -27,7 +27,6 @@ HIDDEN_TESTS = re.compile(r"^### BEGIN HIDDEN TESTS\n.*?^### END HIDDEN TESTS\n"
 ANSWERED = re.compile(r'(answer\("[QMS][\d.]+", )"[^"\n]*"\)')
 SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION$", re.MULTILINE | re.DOTALL)
 
-HEADER = {"summary"}
 NAME = re.compile(r"[a-z0-9-]{1,64}")
 HEADING = re.compile(r"^### Exercise (\S+) · .*\n(\d+) points? ·", re.MULTILINE)
 METADATA = {
@@ -36,28 +35,19 @@ METADATA = {
 }
 
 
-def digest(source: Path):
-    """What identifies a source. The repository's address is left out: setting it re-executes nothing."""
-    return hashlib.sha256(without_address(source).encode()).hexdigest()
-
-
-def without_address(source: Path):
-    """The text of a source as it is before an address is set."""
-    return links.stamp_source(source.read_text(encoding="utf-8"), source.stem, "")
-
-
 def notebooks(source: Path, address: str):
     """The chapter's notebooks, without outputs: {path: notebook} with the solved one first.
 
     Ends the program with one sentence when the source has a mistake in its marks.
     """
-    solved = jupytext.reads(without_address(source), fmt="py:percent")
+    text = links.stamp_source(source.read_text(encoding="utf-8"), source.stem, "")  # what setting an address leaves
+    solved = jupytext.reads(text, fmt="py:percent")
     course = solved.metadata.pop("course", None) or {}
-    if set(course) != HEADER:
-        wanted = ", ".join(sorted(HEADER))
-        raise SystemExit(f"{source.name} must begin with a header that sets {wanted} under `course`.")
+    if set(course) != {"summary"}:
+        raise SystemExit(f"{source.name} must begin with a header that sets summary under `course`.")
+    digest = hashlib.sha256(text.encode()).hexdigest()
     solved.metadata = nbformat.from_dict(
-        METADATA | {"course": course, "source": {"path": f"solutions/{source.name}", "sha256": digest(source)}}
+        METADATA | {"course": course, "source": {"path": f"solutions/{source.name}", "sha256": digest}}
     )
     solved.nbformat_minor = 5  # the first with cell ids
     name_cells(solved)

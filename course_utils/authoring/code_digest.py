@@ -4,8 +4,8 @@ import hashlib
 import json
 import platform
 
+from course_utils import repository
 from course_utils.authoring import imports, links
-from course_utils.repository import ROOT
 
 
 def code_digest(cells, chapter):
@@ -19,7 +19,7 @@ def code_digest(cells, chapter):
         if cell["cell_type"] == "code"
     ]
     texts = [file.read_text(encoding="utf-8") for file in files(cells, chapter)]
-    whole = [code, texts, platform.python_version_tuple()[:2], versions()]
+    whole = [code, texts, platform.python_version_tuple()[:2], repository.requirements("requirements.txt")]
     return hashlib.sha256(json.dumps(whole).encode()).hexdigest()
 
 
@@ -27,9 +27,3 @@ def files(cells, chapter):
     """The course's files behind a notebook's code."""
     own = f"course_utils.exercises.chapter_{chapter}"  # found by its name, so no text imports it
     return imports.behind("\n".join([own, *("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")]))
-
-
-def versions():
-    """The lines of requirements.txt, without what explains them."""
-    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    return [pin for line in lines if (pin := line.partition("#")[0].strip())]

@@ -80,7 +80,8 @@ def without_badge(text, comment=""):
 
 def badge(path, name):
     """Markdown for the button that opens a notebook on Colab."""
-    return f"[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({colab(path, name)})"
+    button = "https://colab.research.google.com/assets/colab-badge.svg"
+    return f"[![Open in Colab]({button})]({address('colab', path, name)})"
 
 
 def wheel(name):
@@ -92,36 +93,21 @@ def wheel(name):
 # --- pages made of links -------------------------------------------------------------------------------------------
 
 
-def colab(path, name):
-    """Where Colab opens a notebook from GitHub."""
-    return f"https://colab.research.google.com/github/{name}/blob/{repository.branch()}/{path}"
+PLACES = {  # where a notebook opens, from GitHub; in a JupyterHub, nbgitpuller fetches the course first
+    "colab": "https://colab.research.google.com/github/{owner}/{repo}/blob/{branch}/{path}",
+    "kaggle": "https://kaggle.com/kernels/welcome?src=https://github.com/{owner}/{repo}/blob/{branch}/{path}",
+    "binder": "https://mybinder.org/v2/gh/{owner}/{repo}/{branch}?labpath={quoted}",
+    "jupyterhub": "https://HUB/hub/user-redirect/git-pull?repo=https%3A%2F%2Fgithub.com%2F{owner}%2F{repo}"
+    "&branch={branch}&urlpath=lab%2Ftree%2F{repo}%2F{quoted}",
+    "download": "https://raw.githubusercontent.com/{owner}/{repo}/{branch}/{path}",
+}
 
 
-def binder(path, name):
-    """Where Binder builds .binder/ and opens a notebook in JupyterLab."""
-    return f"https://mybinder.org/v2/gh/{name}/{repository.branch()}?labpath={quote(path, safe='')}"
-
-
-def kaggle(path, name):
-    """Where Kaggle imports a notebook from GitHub."""
-    return f"https://kaggle.com/kernels/welcome?src=https://github.com/{name}/blob/{repository.branch()}/{path}"
-
-
-def jupyterhub(path, name):
-    """The part after the hub's own address that makes nbgitpuller fetch the course and open a notebook."""
-    lab = quote(f"lab/tree/{name.partition('/')[2]}/{path}", safe="")
-    repo = quote(f"https://github.com/{name}", safe="")
-    return f"https://HUB/hub/user-redirect/git-pull?repo={repo}&branch={repository.branch()}&urlpath={lab}"
-
-
-def download(path, name):
-    """The notebook's file."""
-    return f"https://raw.githubusercontent.com/{name}/{repository.branch()}/{path}"
-
-
-def codespaces(name):
-    """Where GitHub starts a machine with the course on it."""
-    return f"https://codespaces.new/{name}?ref={repository.branch()}"
+def address(place, path, name):
+    """Where a notebook opens in one of the PLACES."""
+    owner, _, repo = name.partition("/")
+    branch, quoted = repository.branch(), quote(path, safe="")
+    return PLACES[place].format(owner=owner, repo=repo, branch=branch, path=path, quoted=quoted)
 
 
 def site(name):
@@ -143,7 +129,7 @@ def write_pages():
 def chapter_table(name):
     """The README's table of chapters, with links that work on GitHub and, once there is an address, on Colab."""
     lines = ["| chapter | what it is about | minutes | solved |", "| --- | --- | --- | --- |"]
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+    for path in repository.learners():
         title, summary, minutes = about(path)
         place = f"notebooks/{path.name}"
         button = f" {badge(place, name)}" if name else ""
@@ -188,17 +174,17 @@ def link_page(name):
     """The text of colab_links.md."""
     if not name:
         return HEAD + UNKNOWN
-    places = (colab, kaggle, binder, jupyterhub, download)
+    codespaces = f"https://codespaces.new/{name}?ref={repository.branch()}"
     lines = [
         "",
-        f"Read it on [the site]({site(name)}). All of it at once: [Codespaces]({codespaces(name)}). For your own",
+        f"Read it on [the site]({site(name)}). All of it at once: [Codespaces]({codespaces}). For your own",
         "JupyterHub, put its address in the place of `HUB` in the link.",
         "",
-        f"| notebook | {' | '.join(place.__name__ for place in places)} |",
-        f"| --- |{' --- |' * len(places)}",
+        f"| notebook | {' | '.join(PLACES)} |",
+        f"| --- |{' --- |' * len(PLACES)}",
     ]
     for path in map(repository.relative, repository.stored()):
-        cells = [f"[{place.__name__}]({place(path, name)})" for place in places]
+        cells = [f"[{place}]({address(place, path, name)})" for place in PLACES]
         lines.append(f"| {path} | {' | '.join(cells)} |")
     return HEAD + "\n".join(lines) + "\n"
 

@@ -97,7 +97,7 @@ def solution(id: str) -> Words:
             f"Try it first: write something in {EXERCISES[id].name}, and check it. Then this shows a worked answer."
         )
     code, explanation = solutions.answer_to(id)
-    return Words(explanation, code)
+    return Words(" ".join(explanation.replace("**", "").split()), code)
 
 
 def answer(id: str, choice: str) -> Words:

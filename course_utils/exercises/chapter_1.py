@@ -1,26 +1,11 @@
 """The exercises and questions of chapter 1, dot-product attention."""
 
-import random
-
 import numpy as np
 import torch
 
 from course_utils.exercises import oracle, puzzles
-from course_utils.exercises.exercise import Exercise, FillIn, Question
+from course_utils.exercises.exercise import Exercise, FillIn, Puzzle, Question
 from course_utils.exercises.inputs import measured, non_contiguous, normal
-from course_utils.judging.calls import FunctionCall
-
-SENTENCES = 40  # that a puzzle's head has to read
-
-
-def for_numbers():
-    """The one call of a puzzle: it asks for numbers, which may have been found by training."""
-    return [FunctionCall([], later=False)]
-
-
-def decided_by_behaviour(call):
-    return [None]
-
 
 # --- 1.1 a query ------------------------------------------------------------------------------------------------------
 
@@ -45,12 +30,9 @@ KIND |= dict.fromkeys(("hungry", "afraid"), "feelings")
 
 
 def sentences_with_a_hunted():
-    """Readings of random sentences with one hunted animal or two: the query should find them and nothing else."""
-    draw = random.Random(101)
-    for _ in range(SENTENCES):
-        words = [draw.choice(["mouse", "hen"]), *draw.choices(list(MEANING), k=draw.randint(5, 9))]
-        draw.shuffle(words)
-        yield hunt(words)
+    """Readings of random sentences with a hunted animal or more: the query should find them and nothing else."""
+    found = puzzles.sentences(101, list(MEANING), 6, 10)
+    return [hunt(words) for words in found if {"mouse", "hen"} & set(words)]
 
 
 def one_hunted_among_nine():
@@ -70,7 +52,7 @@ def head_of_query(value, reading):
     return puzzles.Head(scores)
 
 
-QUERY = Exercise(
+QUERY = Puzzle(
     id="1.1",
     title="A query that finds the hunted",
     name="my_query",
@@ -83,35 +65,14 @@ QUERY = Exercise(
         " get less than a tenth of the weight together?",
         "A mouse must score about 5 with the query: `torch.tensor([3.0, -3.0, 0.0, 0.0])` gives it 6.",
     ),
-    make_calls=for_numbers,
-    oracle=decided_by_behaviour,
-    properties=(
-        puzzles.behaves(head_of_query, sentences_with_a_hunted),
-        puzzles.behaves(head_of_query, one_hunted_among_nine),
-    ),
-    free=True,
+    properties=(puzzles.behaves(head_of_query, sentences_with_a_hunted, one_hunted_among_nine),),
 )
 
 # --- 1.2 a stable softmax ---------------------------------------------------------------------------------------------
 
 
-def calls_on_hard_scores():
-    infinite = -torch.inf
-    return [
-        measured([normal(5, seed=109)]),
-        measured([torch.tensor([1000.0, 1001.0, 1002.0])]),
-        measured([torch.tensor([0.5, 0.0, 1000.0])]),
-        measured([torch.tensor([1000.0, 1002.0, 3.0])]),  # a limit makes the first two equal
-        measured([torch.tensor([-1000.0, -1001.0])]),
-        measured([torch.tensor([1e4, -1e4, 9000.0, 0.0])]),
-        measured([torch.tensor([-1e4])]),
-        measured([torch.tensor([infinite, 0.3, -1.2, infinite, 0.8, 0.1])]),
-    ]
-
-
-def softmax_by_loop(call):
-    (scores,) = map(oracle.rows, call.arguments)
-    return [np.array(oracle.softmax(scores))]
+def softmax_by_loop(scores):
+    return np.array(oracle.softmax(oracle.rows(scores)))
 
 
 STABLE_SOFTMAX = Exercise(
@@ -129,29 +90,25 @@ STABLE_SOFTMAX = Exercise(
         "exp overflows when an exponent is large, and the sum is 0 when all of them are very negative. Avoid both.",
         "`exponentials = torch.exp(scores - scores.max())`, then divide them by their sum.",
     ),
-    make_calls=calls_on_hard_scores,
+    make_calls=lambda: [
+        measured(normal(5, seed=109)),
+        measured(torch.tensor([1000.0, 1001.0, 1002.0])),
+        measured(torch.tensor([0.5, 0.0, 1000.0])),
+        measured(torch.tensor([1000.0, 1002.0, 3.0])),  # a limit makes the first two equal
+        measured(torch.tensor([-1000.0, -1001.0])),
+        measured(torch.tensor([1e4, -1e4, 9000.0, 0.0])),
+        measured(torch.tensor([-1e4])),
+        measured(torch.tensor([-torch.inf, 0.3, -1.2, -torch.inf, 0.8, 0.1])),
+    ],
     oracle=softmax_by_loop,
 )
 
 # --- 1.3 attention in one function ------------------------------------------------------------------------------------
 
 
-def calls_on_two_sentences():
-    return [
-        measured([normal(3, 4, seed=110), normal(5, 4, seed=111), normal(5, 6, seed=118)]),
-        # square: a swap has the shape
-        measured([normal(4, 3, seed=112), non_contiguous(normal(4, 3, seed=113)), normal(4, 3, seed=119)]),
-        measured([normal(1, 2, seed=114), normal(3, 2, seed=115), normal(3, 4, seed=120)]),
-        measured([normal(2, 5, seed=116), normal(1, 5, seed=117), normal(1, 3, seed=121)]),
-        # exp of such scores is inf
-        measured([normal(3, 4, seed=122) * 20, normal(2, 4, seed=123) * 20, normal(2, 5, seed=124)]),
-    ]
-
-
-def attended(call):
-    queries, keys, values = map(oracle.rows, call.arguments)
-    context, _ = oracle.attend(queries, keys, values, scale=1)
-    return [np.array(context)]
+def attended(*vectors):
+    context, _ = oracle.attend(*map(oracle.rows, vectors), scale=1)
+    return np.array(context)
 
 
 ATTENTION = Exercise(
@@ -169,7 +126,15 @@ ATTENTION = Exercise(
         "`queries @ keys.T` has shape (number of queries, number of keys). A row belongs to a query and must sum to 1.",
         "`weights = torch.softmax(queries @ keys.T, dim=-1)`, then `weights @ values`.",
     ),
-    make_calls=calls_on_two_sentences,
+    make_calls=lambda: [
+        measured(normal(3, 4, seed=110), normal(5, 4, seed=111), normal(5, 6, seed=118)),
+        # square: a swap has the shape
+        measured(normal(4, 3, seed=112), non_contiguous(normal(4, 3, seed=113)), normal(4, 3, seed=119)),
+        measured(normal(1, 2, seed=114), normal(3, 2, seed=115), normal(3, 4, seed=120)),
+        measured(normal(2, 5, seed=116), normal(1, 5, seed=117), normal(1, 3, seed=121)),
+        # exp of such scores is inf
+        measured(normal(3, 4, seed=122) * 20, normal(2, 4, seed=123) * 20, normal(2, 5, seed=124)),
+    ],
     oracle=attended,
 )
 
@@ -181,11 +146,7 @@ GROUPS = {"cat": ANIMALS, "mouse": ANIMALS, "bread": FOODS, "cheese": FOODS, "th
 
 def sentences_of_two_groups():
     """Readings of random sentences: animals ask animals, foods ask foods, the others ask everyone alike."""
-    draw = random.Random(102)
-    for _ in range(SENTENCES):
-        words = ["cat", "mouse", "bread", "cheese", *draw.choices(list(GROUPS), k=draw.randint(0, 4))]
-        draw.shuffle(words)
-        yield grouped(words)
+    return map(grouped, puzzles.sentences(102, list(GROUPS), 0, 4, "cat", "mouse", "bread", "cheese"))
 
 
 def one_against_six():
@@ -211,7 +172,7 @@ def head_of_embeddings(value, reading):
     return puzzles.Head(inputs @ inputs.T)
 
 
-EMBEDDINGS = Exercise(
+EMBEDDINGS = Puzzle(
     id="1.4",
     title="Two groups that keep to themselves",
     name="my_embeddings",
@@ -223,13 +184,7 @@ EMBEDDINGS = Exercise(
         "Two animals should share: then a cat's score with a mouse must be that with itself. When is that so?",
         "A direction for each group, and length enough: animals `[3, 0]`, foods `[0, 3]`, fillers `[0, 0]`.",
     ),
-    make_calls=for_numbers,
-    oracle=decided_by_behaviour,
-    properties=(
-        puzzles.behaves(head_of_embeddings, sentences_of_two_groups),
-        puzzles.behaves(head_of_embeddings, one_against_six),
-    ),
-    free=True,
+    properties=(puzzles.behaves(head_of_embeddings, sentences_of_two_groups, one_against_six),),
 )
 
 QUESTIONS = (

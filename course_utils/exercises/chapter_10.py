@@ -7,8 +7,7 @@ import torch
 
 from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise, FillIn, Question
-from course_utils.exercises.inputs import measured, normal
-from course_utils.judging.calls import FunctionCall
+from course_utils.exercises.inputs import called_with, measured, normal
 from course_utils.judging.masks import Mask
 
 # --- softmax in pieces, by loops --------------------------------------------------------------------------------------
@@ -59,27 +58,12 @@ ALL = slice(None)
 def halves(*scores, d, seed):
     """A call with two halves of some scores (T, S) each."""
     pairs = [tensors(pieces_of(some, normal(some.shape[1], d, seed=seed + k))) for k, some in enumerate(scores)]
-    return measured([torch.stack(each) for each in zip(*pairs)])
+    return measured(*map(torch.stack, zip(*pairs)))
 
 
-def calls_on_halves():
-    return [
-        halves(normal(4, 3, seed=1) * 3, normal(4, 3, seed=2) * 3, d=5, seed=3),
-        halves(normal(3, 2, seed=5) - 4, normal(3, 5, seed=6) + 4, d=2, seed=7),
-        halves(normal(5, 4, seed=9) * 90, normal(5, 4, seed=10) * 90, d=3, seed=11),  # no exponential may overflow
-        halves(hiding(normal(4, 3, seed=13), (1, ALL)), hiding(normal(4, 2, seed=14), (3, ALL)), d=6, seed=15),
-        halves(normal(1, 3, seed=17), normal(1, 3, seed=18), d=4, seed=19),
-    ]
-
-
-def merged_halves(call):
-    rows = zip(*[half(call, k) for k in range(2)])
-    return [stacked([merged(first, second) for first, second in rows])]
-
-
-def half(call, k):
-    """The pieces, one a query, of half k of a call."""
-    return list(zip(*[oracle.rows(each[k]) for each in call.arguments]))
+def merged_halves(*both):
+    first, second = (zip(*[oracle.rows(each[half]) for each in both]) for half in range(2))
+    return stacked(map(merged, first, second))
 
 
 MERGE = Exercise(
@@ -94,22 +78,22 @@ MERGE = Exercise(
         "`shrink = torch.exp(largest - larger)` is a factor for each half and query: 1 for the half with the largest.",
         "Add `shrink * total` over dimension 0; for mixed the factor needs one dimension more: `shrink[..., None]`.",
     ),
-    make_calls=calls_on_halves,
+    make_calls=lambda: [
+        halves(normal(4, 3, seed=1) * 3, normal(4, 3, seed=2) * 3, d=5, seed=3),
+        halves(normal(3, 2, seed=5) - 4, normal(3, 5, seed=6) + 4, d=2, seed=7),
+        halves(normal(5, 4, seed=9) * 90, normal(5, 4, seed=10) * 90, d=3, seed=11),  # no exponential may overflow
+        halves(hiding(normal(4, 3, seed=13), (1, ALL)), hiding(normal(4, 2, seed=14), (3, ALL)), d=6, seed=15),
+        halves(normal(1, 3, seed=17), normal(1, 3, seed=18), d=4, seed=19),
+    ],
     oracle=merged_halves,
 )
 
 # --- 10.2 a window with a cache ---------------------------------------------------------------------------------------
 
 
-def calls_on_windows():
-    sizes = [(3, 7, 2), (5, 5, 3), (1, 6, 4), (2, 14, 1), (4, 6, 8), (3, 7, 4)]
-    return [FunctionCall(list(each)) for each in sizes]
-
-
-def window_mask(call):
-    num_new, num_tokens, window = call.arguments
+def window_mask(num_new, num_tokens, window):
     asking = range(num_tokens - num_new, num_tokens)
-    return [np.array([[s > t or s <= t - window for s in range(num_tokens)] for t in asking])]
+    return np.array([[s > t or s <= t - window for s in range(num_tokens)] for t in asking])
 
 
 WINDOW = Exercise(
@@ -124,7 +108,14 @@ WINDOW = Exercise(
         "How many steps old is key s when query t looks at it? Below 0 lies the future; window - 1 is the last seen.",
         "`age = positions[num_tokens - num_new:, None] - positions`, hidden where `(age < 0) | (age >= window)`.",
     ),
-    make_calls=calls_on_windows,
+    make_calls=lambda: [
+        called_with(3, 7, 2),
+        called_with(5, 5, 3),
+        called_with(1, 6, 4),
+        called_with(2, 14, 1),
+        called_with(4, 6, 8),
+        called_with(3, 7, 4),
+    ],
     oracle=window_mask,
     maps=True,
     mask=Mask(true="hidden"),
@@ -140,28 +131,12 @@ def next_tile(before, scores, d, seed):
         known = [torch.full((T,), -torch.inf), torch.zeros(T), torch.zeros(T, d)]
     else:
         known = tensors(pieces_of(before, normal(before.shape[1], d, seed=seed)))
-    return measured([*known, scores, normal(scores.shape[1], d, seed=seed + 1)])
+    return measured(*known, scores, normal(scores.shape[1], d, seed=seed + 1))
 
 
-def calls_on_tiles():
-    return [
-        next_tile(normal(4, 6, seed=31) * 2, normal(4, 3, seed=32) * 2, d=5, seed=33),
-        next_tile(None, hiding(normal(5, 3, seed=35), (0, 1), (2, 2)), d=2, seed=36),
-        next_tile(None, hiding(normal(4, 3, seed=38), (1, ALL), (3, ALL)), d=6, seed=39),  # nothing seen yet
-        next_tile(
-            hiding(normal(5, 4, seed=41) - 4, (0, ALL), (1, ALL)),
-            hiding(normal(5, 2, seed=42) - 4, (1, ALL), (2, ALL)),
-            d=3,
-            seed=43,
-        ),  # all scores below 0
-        next_tile(normal(3, 2, seed=45) * 90, normal(3, 4, seed=46) * 90, d=2, seed=47),
-    ]
-
-
-def after_the_tile(call):
-    *known, scores, values = call.arguments
-    pieces = zip(*map(oracle.rows, known))
-    return [stacked([merged(old, new) for old, new in zip(pieces, pieces_of(scores, values))])]
+def after_the_tile(largest, total, mixed, scores, values):
+    old = zip(*map(oracle.rows, (largest, total, mixed)))
+    return stacked(map(merged, old, pieces_of(scores, values)))
 
 
 NEXT_TILE = Exercise(
@@ -176,26 +151,28 @@ NEXT_TILE = Exercise(
         "Any finite number may be subtracted. `larger.masked_fill(larger == -torch.inf, 0.0)` is finite in every row.",
         "Subtract it in both places, in shrink and in shares, and still return the true largest.",
     ),
-    make_calls=calls_on_tiles,
+    make_calls=lambda: [
+        next_tile(normal(4, 6, seed=31) * 2, normal(4, 3, seed=32) * 2, d=5, seed=33),
+        next_tile(None, hiding(normal(5, 3, seed=35), (0, 1), (2, 2)), d=2, seed=36),
+        next_tile(None, hiding(normal(4, 3, seed=38), (1, ALL), (3, ALL)), d=6, seed=39),  # nothing seen yet
+        next_tile(
+            hiding(normal(5, 4, seed=41) - 4, (0, ALL), (1, ALL)),
+            hiding(normal(5, 2, seed=42) - 4, (1, ALL), (2, ALL)),
+            d=3,
+            seed=43,
+        ),  # all scores below 0
+        next_tile(normal(3, 2, seed=45) * 90, normal(3, 4, seed=46) * 90, d=2, seed=47),
+    ],
     oracle=after_the_tile,
 )
 
 # --- 10.4 look up in pages --------------------------------------------------------------------------------------------
 
 
-def calls_on_pages():
-    return [
-        measured([normal(6, 4, 3, seed=51), torch.tensor([5, 0, 3]), torch.tensor([0, 9, 4, 3, 11])]),
-        measured([normal(5, 2, 7, seed=52), torch.tensor([2, 4, 1, 0]), torch.tensor([7, 0, 2, 5, 1, 6])]),
-        measured([normal(3, 8, 2, seed=53), torch.tensor([2]), torch.tensor([6])]),
-        measured([normal(7, 3, 4, seed=54), torch.tensor([6, 1, 4, 2, 0]), torch.tensor([14, 13, 12])]),
-    ]
-
-
-def looked_up(call):
-    pages, table, positions = (argument.tolist() for argument in call.arguments)
+def looked_up(pages, table, positions):
+    pages, table = pages.tolist(), table.tolist()
     size = len(pages[0])
-    return [np.array([pages[table[position // size]][position % size] for position in positions])]
+    return np.array([pages[table[position // size]][position % size] for position in positions.tolist()])
 
 
 LOOKUP = Exercise(
@@ -210,7 +187,12 @@ LOOKUP = Exercise(
         "`positions // size` says which of the text's pages, `positions % size` which slot.",
         "Page 2 of the text is `table[2]` in memory. Two lists of indices at once: `pages[table[...], ...]`.",
     ),
-    make_calls=calls_on_pages,
+    make_calls=lambda: [
+        measured(normal(6, 4, 3, seed=51), torch.tensor([5, 0, 3]), torch.tensor([0, 9, 4, 3, 11])),
+        measured(normal(5, 2, 7, seed=52), torch.tensor([2, 4, 1, 0]), torch.tensor([7, 0, 2, 5, 1, 6])),
+        measured(normal(3, 8, 2, seed=53), torch.tensor([2]), torch.tensor([6])),
+        measured(normal(7, 3, 4, seed=54), torch.tensor([6, 1, 4, 2, 0]), torch.tensor([14, 13, 12])),
+    ],
     oracle=looked_up,
 )
 

@@ -1,23 +1,14 @@
 """The exercises and questions of chapter 2, trainable weights."""
 
-import random
-
 import numpy as np
 
 from course_utils.exercises import oracle, puzzles
-from course_utils.exercises.exercise import Exercise, FillIn, Question
-from course_utils.exercises.inputs import normal
-from course_utils.judging.calls import FunctionCall, LayerCall
-
-
-def turned(matrix):
-    """A matrix (d_in, d_out) as nested lists, as nn.Linear would store it: (d_out, d_in)."""
-    return oracle.rows(matrix.T)
-
+from course_utils.exercises.exercise import Exercise, FillIn, Puzzle, Question
+from course_utils.exercises.inputs import called_with, normal
+from course_utils.judging.calls import LayerCall
 
 # --- 2.1 a head made by hand ------------------------------------------------------------------------------------------
 
-SENTENCES = 40  # that the head has to read
 AXES = ("female", "male", "thing", "pronoun", "age")
 PEOPLE = {  # word: its numbers, in the order of AXES
     "Anna": (1, 0, 0, 0, 9),
@@ -41,11 +32,7 @@ KIND = dict.fromkeys(PEOPLE, "other words") | dict.fromkeys(PRONOUNS, "pronouns"
 
 def sentences_with_pronouns():
     """Readings of random sentences: each pronoun should find those it may mean, and be handed their age."""
-    draw = random.Random(201)
-    for _ in range(SENTENCES):
-        words = ["she", "he", "it", *draw.choices(list(KIND), k=draw.randint(4, 8))]
-        draw.shuffle(words)
-        yield meant_by_pronouns(words)
+    return map(meant_by_pronouns, puzzles.sentences(201, list(KIND), 4, 8, *PRONOUNS))
 
 
 def one_among_ten():
@@ -59,18 +46,16 @@ def meant_by_pronouns(words):
     kinds = [KIND[word] for word in words]
     meant = np.array([[PRONOUNS.get(word) == kind for kind in kinds] for word in words])
     wanted = np.where(meant.any(axis=1, keepdims=True), puzzles.shared(meant), np.nan)
-    columns = np.array([PEOPLE[word] for word in words], dtype=float).T
-    things = dict(zip(AXES, columns, strict=True))
-    return puzzles.Reading(words, wanted, kinds, context=wanted @ columns[-1:].T, things=things)
+    x = embedded(words)
+    return puzzles.Reading(words, wanted, kinds, context=wanted @ x[:, -1:], things=dict(zip(AXES, x.T, strict=True)))
 
 
-def head_of_matrices(value, reading):
-    matrices = puzzles.three_matrices(value, len(AXES), 1)
-    x = np.array([PEOPLE[word] for word in reading.words], dtype=float)
-    return puzzles.head_of(x, *matrices)
+def embedded(words):
+    """Embeddings (T, 5)."""
+    return np.array([PEOPLE[word] for word in words], dtype=float)
 
 
-LOOKUP = Exercise(
+LOOKUP = Puzzle(
     id="2.1",
     title="How old is she?",
     name="my_matrices",
@@ -86,30 +71,14 @@ LOOKUP = Exercise(
         "Two rows of W_key: female `[1, 0, 0]`, pronoun `[-1, -1, -1]`. W_query takes the first three axes, times 10."
         " W_value is zero except for the age.",
     ),
-    make_calls=lambda: [FunctionCall([], later=False)],
-    oracle=lambda call: [None],
-    properties=(
-        puzzles.behaves(head_of_matrices, sentences_with_pronouns),
-        puzzles.behaves(head_of_matrices, one_among_ten),
-    ),
-    free=True,
+    properties=(puzzles.behaves(puzzles.head_of_matrices(embedded), sentences_with_pronouns, one_among_ten),),
 )
 
 # --- 2.2 from a linear layer to a matrix ------------------------------------------------------------------------------
 
 
-def calls_on_layers():
-    return [
-        FunctionCall([{"linear": normal(2, 5, seed=221)}]),
-        FunctionCall([{"linear": normal(4, 4, seed=222)}]),  # square: without transposing, the shape is right
-        FunctionCall([{"linear": normal(6, 3, seed=223)}]),
-        FunctionCall([{"linear": normal(1, 2, seed=224)}]),
-    ]
-
-
-def matrix_of(call):
-    (layer,) = call.arguments
-    return [np.array(list(zip(*oracle.rows(layer["linear"]))))]
+def matrix_of(layer):
+    return np.array(list(zip(*oracle.rows(layer["linear"]))))
 
 
 MATRIX = Exercise(
@@ -127,30 +96,27 @@ MATRIX = Exercise(
         "The layer computes `x @ layer.weight.T`.",
         "`return layer.weight.T`",
     ),
-    make_calls=calls_on_layers,
+    make_calls=lambda: [
+        called_with({"linear": normal(2, 5, seed=221)}),
+        called_with({"linear": normal(4, 4, seed=222)}),  # square: without transposing, the shape is right
+        called_with({"linear": normal(6, 3, seed=223)}),
+        called_with({"linear": normal(1, 2, seed=224)}),
+    ],
     oracle=matrix_of,
 )
 
 # --- 2.3 self-attention in one function -------------------------------------------------------------------------------
 
 
-def calls_on_attention():
-    def call(T, d_in, d_out, seed, **more):
-        matrices = [normal(d_in, d_out, seed=seed + k) * 0.5 for k in range(1, 4)]
-        return FunctionCall([normal(T, d_in, seed=seed), *matrices], **more)
-
-    return [
-        call(3, 4, 6, seed=230),  # T < d_out: the weights can be worked out
-        call(4, 7, 5, seed=240),
-        call(6, 2, 3, seed=250),
-        call(1, 3, 2, seed=260),
-    ]
+def attention_call(T, d_in, d_out, seed):
+    """A call with T tokens and three matrices."""
+    matrices = [normal(d_in, d_out, seed=seed + k) * 0.5 for k in range(1, 4)]
+    return called_with(normal(T, d_in, seed=seed), *matrices)
 
 
-def self_attention(call):
-    x, *matrices = call.arguments
-    context, _ = oracle.attend(*(oracle.project(oracle.rows(x), turned(matrix)) for matrix in matrices))
-    return [np.array(context)]
+def self_attention(x, *matrices):
+    context, _ = oracle.attend(*(oracle.project(oracle.rows(x), oracle.rows(matrix.T)) for matrix in matrices))
+    return np.array(context)
 
 
 SELF_ATTENTION = Exercise(
@@ -168,37 +134,29 @@ SELF_ATTENTION = Exercise(
         "Scores are `queries @ keys.T`, weights the softmax of scores / √d_k along each row; `d_k = keys.shape[-1]`.",
         "The last line is `weights @ values`.",
     ),
-    make_calls=calls_on_attention,
+    make_calls=lambda: [
+        attention_call(3, 4, 6, seed=230),
+        attention_call(4, 7, 5, seed=240),
+        attention_call(6, 2, 3, seed=250),
+        attention_call(1, 3, 2, seed=260),
+    ],
     oracle=self_attention,
 )
 
 # --- 2.4 self-attention as a layer ------------------------------------------------------------------------------------
 
 
-def layer_calls():
-    def call(d_in, d_k, d_out, seed, sizes, **more):
-        weights = {
-            name: normal(width, d_in, seed=seed + k) * 0.5
-            for k, (name, width) in enumerate([("W_query", d_k), ("W_key", d_k), ("W_value", d_out)])
-        }
-        inputs = [[normal(B, T, d_in, seed=seed + B * 10 + T)] for B, T in sizes]
-        return LayerCall([d_in, d_k, d_out], inputs, weights, **more)
-
-    return [
-        call(5, 3, 6, seed=300, sizes=[(2, 4)]),
-        call(3, 2, 7, seed=400, sizes=[(4, 5), (1, 1)]),
-        call(6, 7, 5, seed=500, sizes=[(2, 3), (3, 8)]),
-        call(4, 5, 3, seed=600, sizes=[(2, 3)], training=True),
-    ]
+def layer_call(d_in, d_k, d_out, *sizes, seed, training=False):
+    """A call of a layer with an input (B, T, d_in) of each of the sizes (B, T)."""
+    widths = {"W_query": d_k, "W_key": d_k, "W_value": d_out}
+    weights = {name: normal(width, d_in, seed=seed + k) * 0.5 for k, (name, width) in enumerate(widths.items())}
+    inputs = [[normal(B, T, d_in, seed=seed + B * 10 + T)] for B, T in sizes]
+    return LayerCall([d_in, d_k, d_out], inputs, weights, training)
 
 
-def layer_contexts(call):
-    results = []
-    for (x,) in call.inputs:
-        matrices = [oracle.rows(weight) for weight in call.weights.values()]
-        contexts = [oracle.attend(*(oracle.project(one, matrix) for matrix in matrices))[0] for one in oracle.rows(x)]
-        results.append(np.array(contexts))
-    return results
+def layer_contexts(call, x):
+    matrices = [oracle.rows(weight) for weight in call.weights.values()]
+    return np.array([oracle.attend(*(oracle.project(one, W) for W in matrices))[0] for one in oracle.rows(x)])
 
 
 MY_SELF_ATTENTION = Exercise(
@@ -216,7 +174,12 @@ MY_SELF_ATTENTION = Exercise(
         "`W_query` and `W_key` go from d_in to d_k, `W_value` from d_in to d_out: `nn.Linear(d_in, d_k, bias=False)`.",
         "A batch comes in: `queries @ keys.transpose(-2, -1)`, and the divisor is `keys.shape[-1]**0.5`.",
     ),
-    make_calls=layer_calls,
+    make_calls=lambda: [
+        layer_call(5, 3, 6, (2, 4), seed=300),
+        layer_call(3, 2, 7, (4, 5), (1, 1), seed=400),
+        layer_call(6, 7, 5, (2, 3), (3, 8), seed=500),
+        layer_call(4, 5, 3, (2, 3), seed=600, training=True),
+    ],
     oracle=layer_contexts,
 )
 

@@ -1,27 +1,22 @@
 """The exercises and questions of chapter 3, hiding the future."""
 
-import random
-
 import numpy as np
 import torch
 
 from course_utils.exercises import oracle, puzzles
-from course_utils.exercises.exercise import Exercise, FillIn, Question
-from course_utils.exercises.inputs import non_contiguous, normal, uniform
-from course_utils.judging.calls import FunctionCall
+from course_utils.exercises.exercise import Exercise, FillIn, Puzzle, Question
+from course_utils.exercises.inputs import called_with, non_contiguous, normal, uniform
 from course_utils.judging.masks import Mask
 
 # --- 3.1 a share and a count ------------------------------------------------------------------------------------------
 
-SENTENCES = 40  # that a head has to read
 START, LETTERS = "<s>", ("a", "b", "c", "d")
 TOKENS = (START, *LETTERS)
 
 
 def sequences(seed):
     """Random sequences of four to eight letters behind a start token."""
-    draw = random.Random(seed)
-    return [[START, *draw.choices(LETTERS, k=draw.randint(4, 8))] for _ in range(SENTENCES)]
+    return [[START, *letters] for letters in puzzles.sentences(seed, LETTERS, 4, 8)]
 
 
 def embedded(words):
@@ -42,12 +37,7 @@ def sequences_with_an_average():
         yield puzzles.Reading(words, weights, words, context=weights @ named)
 
 
-def head_that_averages(value, reading):
-    matrices = puzzles.three_matrices(value, len(TOKENS), 2)
-    return puzzles.head_of(embedded(reading.words), *matrices, so_far(reading.words))
-
-
-AVERAGE = Exercise(
+AVERAGE = Puzzle(
     id="3.1",
     title="A share and a count",
     name="my_average",
@@ -59,34 +49,17 @@ AVERAGE = Exercise(
         "W_value has a row for each token: what it hands over to the share, and what to the count.",
         "W_query and W_key can be zeros. In W_value the row of a is `[1, 0]`, that of `<s>` `[0, 1]`.",
     ),
-    make_calls=lambda: [FunctionCall([], later=False)],
-    oracle=lambda call: [None],
-    properties=(puzzles.behaves(head_that_averages, sequences_with_an_average),),
-    free=True,
+    properties=(puzzles.behaves(puzzles.head_of_matrices(embedded, so_far), sequences_with_an_average),),
 )
 
 # --- 3.2 causal weights -----------------------------------------------------------------------------------------------
 
 
-def calls_on_scores():
-    return [
-        FunctionCall([normal(2, 4, 4, seed=4)]),
-        FunctionCall([normal(3, 5, 5, seed=5) * 3]),
-        FunctionCall([non_contiguous(normal(1, 3, 3, seed=6))]),
-        FunctionCall([normal(2, 1, 1, seed=7)]),
-        FunctionCall([normal(2, 3, 3, seed=15).round()]),  # some scores are exactly 0
-        # visible scores so low that no small number hides anything (-1e9 does), and hidden ones too large for softmax
-        FunctionCall([normal(2, 4, 4, seed=14) - 1000 * torch.ones(4, 4).tril()]),
-    ]
-
-
-def causal_weights(call):
-    (scores,) = map(oracle.rows, call.arguments)
-    return [
-        np.array(
-            [[oracle.softmax(row, [s <= t for s in range(len(row))]) for t, row in enumerate(one)] for one in scores]
-        )
-    ]
+def causal_weights(scores):
+    tables = oracle.rows(scores)
+    return np.array(
+        [[oracle.softmax(row, [s <= t for s in range(len(row))]) for t, row in enumerate(one)] for one in tables]
+    )
 
 
 CAUSAL_WEIGHTS = Exercise(
@@ -101,7 +74,15 @@ CAUSAL_WEIGHTS = Exercise(
         "The number of tokens is scores.shape[-1]. torch.tril or torch.triu gives the mask.",
         "scores.masked_fill(hidden, -torch.inf) returns new scores; then torch.softmax(..., dim=-1).",
     ),
-    make_calls=calls_on_scores,
+    make_calls=lambda: [
+        called_with(normal(2, 4, 4, seed=4)),
+        called_with(normal(3, 5, 5, seed=5) * 3),
+        called_with(non_contiguous(normal(1, 3, 3, seed=6))),
+        called_with(normal(2, 1, 1, seed=7)),
+        called_with(normal(2, 3, 3, seed=15).round()),  # some scores are exactly 0
+        # visible scores so low that no small number hides anything (-1e9 does), and hidden ones too large for softmax
+        called_with(normal(2, 4, 4, seed=14) - 1000 * torch.ones(4, 4).tril()),
+    ],
     oracle=causal_weights,
     maps=True,
 )
@@ -130,20 +111,14 @@ def remembered(words):
     return puzzles.Reading(words, wanted, kinds, context=handed)
 
 
-def letters_before(words):
-    """(embeddings (T, 5), what each token may see (T, T)): all before it, and `<s>` itself."""
+def before(words):
+    """Whom each token may look at, (T, T): all before it, and `<s>` at itself."""
     visible = np.tril(np.ones((len(words), len(words))), k=-1) > 0
     visible[0, 0] = True
-    return embedded(words), visible
+    return visible
 
 
-def head_that_remembers(value, reading):
-    matrices = puzzles.three_matrices(value, len(TOKENS), 1)
-    x, visible = letters_before(reading.words)
-    return puzzles.head_of(x, *matrices, visible)
-
-
-MEMORY = Exercise(
+MEMORY = Puzzle(
     id="3.3",
     title="Has it occurred before?",
     name="my_memory",
@@ -159,29 +134,15 @@ MEMORY = Exercise(
         " scores with `<s>`, but less.",
         "`W_query = 30 * torch.eye(5)`, then `W_query[:, 0] = 15`; W_key is a unit matrix; W_value is 0 for `<s>`.",
     ),
-    make_calls=lambda: [FunctionCall([], later=False)],
-    oracle=lambda call: [None],
-    properties=(
-        puzzles.behaves(head_that_remembers, sequences_of_letters),
-        puzzles.behaves(head_that_remembers, one_among_six),
-    ),
-    free=True,
+    properties=(puzzles.behaves(puzzles.head_of_matrices(embedded, before), sequences_of_letters, one_among_six),),
 )
 
 # --- 3.4 padding ------------------------------------------------------------------------------------------------------
 
 
-def calls_on_padding():
-    left = torch.tensor([[True, True, False, False], [False, False, False, True]])
-    return [FunctionCall([left]), FunctionCall([uniform(3, 5, seed=8) < 0.4]), FunctionCall([torch.ones(2, 3).bool()])]
-
-
-def padding_mask(call):
-    (is_padding,) = call.arguments
-    rows = is_padding.tolist()
-    return [
-        np.array([[[s != t and (s > t or row[s]) for s in range(len(row))] for t in range(len(row))] for row in rows])
-    ]
+def padding_mask(is_padding):
+    rows, places = is_padding.tolist(), range(is_padding.shape[1])
+    return np.array([[[s != t and (s > t or row[s]) for s in places] for t in places] for row in rows])
 
 
 PADDING = Exercise(
@@ -199,7 +160,11 @@ PADDING = Exercise(
         "is_padding[:, None, :] has shape (B, 1, T): one row of keys per sequence, for all queries.",
         "(future | is_padding[:, None, :]) & ~torch.eye(T).bool()",
     ),
-    make_calls=calls_on_padding,
+    make_calls=lambda: [
+        called_with(torch.tensor([[True, True, False, False], [False, False, False, True]])),
+        called_with(uniform(3, 5, seed=8) < 0.4),
+        called_with(torch.ones(2, 3).bool()),
+    ],
     oracle=padding_mask,
     maps=True,
     mask=Mask(true="hidden", padding=lambda arguments: arguments[0]),

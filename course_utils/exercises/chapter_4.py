@@ -1,14 +1,12 @@
 """The exercises and questions of chapter 4, dropout and the causal class."""
 
-import functools
-
 import numpy as np
 import torch
 
 from course_utils.exercises import chapter_3, oracle, properties, puzzles
-from course_utils.exercises.exercise import Exercise, FillIn, Question
-from course_utils.exercises.inputs import non_contiguous, normal
-from course_utils.judging.calls import FunctionCall, LayerCall
+from course_utils.exercises.exercise import Exercise, FillIn, Puzzle, Question
+from course_utils.exercises.inputs import called_with, non_contiguous, normal
+from course_utils.judging.calls import LayerCall
 
 # --- 4.1 dropout from a given generator -------------------------------------------------------------------------------
 
@@ -17,20 +15,6 @@ def far_from_zero(*shape, seed):
     """Numbers of both signs, none near 0, so that a 0 in the result is one that was dropped."""
     numbers = normal(*shape, seed=seed)
     return numbers + numbers.sign()
-
-
-def calls_on_numbers():
-    return [
-        FunctionCall([far_from_zero(30, 40, seed=1), 0.2, {"generator": 11}], repeat=2),
-        FunctionCall([non_contiguous(far_from_zero(2, 30, 20, seed=2)), 0.95, {"generator": 12}]),
-        FunctionCall([far_from_zero(500, seed=3), 0.5, {"generator": 13}]),
-        FunctionCall([far_from_zero(3, 4, seed=4), 0.0, {"generator": 14}]),
-    ]
-
-
-def judged_by_properties(call):
-    """Chance decides what is dropped."""
-    return [None] * call.repeat
 
 
 def dropped_numbers(case):
@@ -63,10 +47,15 @@ DROPOUT = Exercise(
         "`torch.rand(x.shape, generator=generator)` lies below `1 - p` with probability 1 - p.",
         "`x * kept / (1 - p)`, where `kept` is a mask of True and False.",
     ),
-    make_calls=calls_on_numbers,
-    oracle=judged_by_properties,
+    make_calls=lambda: [
+        called_with(far_from_zero(30, 40, seed=1), 0.2, {"generator": 11}, repeat=2),
+        called_with(non_contiguous(far_from_zero(2, 30, 20, seed=2)), 0.95, {"generator": 12}),
+        called_with(far_from_zero(500, seed=3), 0.5, {"generator": 13}),
+        called_with(far_from_zero(3, 4, seed=4), 0.0, {"generator": 14}),
+    ],
+    oracle=lambda *arguments: None,  # chance decides what is dropped
     properties=(
-        properties.dropped_rightly(dropped_numbers, lambda case: tuple(case.arguments[0].shape)),
+        properties.dropped_rightly(dropped_numbers),
         same_coins_each_time,
         properties.each_with_a_coin(dropped_numbers),
     ),
@@ -82,23 +71,18 @@ MOST_HEADS = 64
 
 def stack_of(value):
     """W_query, W_key (H, 5, d_k) and W_value (H, 5, 1) of an answer. ValueError, in words, for anything else."""
-    if not isinstance(value, list) or len(value) != 3:
-        raise ValueError("Return three stacks of matrices: W_query, W_key, W_value.")
-    stacks = [puzzles.numbers(each, name, None, 5, width) for each, name, width in zip(value, STACKS, (None, None, 1))]
-    if len({len(each) for each in stacks}) > 1 or stacks[0].shape != stacks[1].shape or len(stacks[0]) > MOST_HEADS:
-        shapes = ", ".join(f"{name} {each.shape}" for name, each in zip(STACKS, stacks))
+    stacks = puzzles.three_matrices(value, 5, 1, None)
+    count, other = len(stacks[0]), len(stacks[2])
+    if count != other or count > MOST_HEADS:
         raise ValueError(
-            f"All three need the same number of heads, up to {MOST_HEADS}, and W_query and W_key one width: {shapes}."
+            f"All need the same number of heads, up to {MOST_HEADS}: W_query has {count}, W_value {other}."
         )
     return stacks
 
 
-STACKS = ("W_query", "W_key", "W_value")
-
-
 def read_by(heads, reading):
     """What each of a stack of heads does with a sequence: a puzzles.Head each."""
-    x, visible = chapter_3.letters_before(reading.words)
+    x, visible = chapter_3.embedded(reading.words), chapter_3.before(reading.words)
     return [puzzles.head_of(x, *matrices, visible) for matrices in zip(*heads)]
 
 
@@ -178,7 +162,7 @@ def left_for_a_yes(read):
     return f"Heads that find a copy and say yes: {finding} of {len(handed)}; how many must be left for a yes: {needed}."
 
 
-SURVIVING = Exercise(
+SURVIVING = Puzzle(
     id="4.2",
     title="Heads that survive",
     name="my_heads",
@@ -193,27 +177,14 @@ SURVIVING = Exercise(
         "H heads are all blind with probability 0.5 to the power of H. How many do you need for one case in twenty?",
         "`W_query.repeat(8, 1, 1)` stacks eight copies. What must one head's value be, so that it alone says yes?",
     ),
-    make_calls=lambda: [FunctionCall([], later=False)],
-    oracle=lambda call: [None],
     properties=(survives,),
-    free=True,
 )
 
 # --- 4.3 dropout as a layer -------------------------------------------------------------------------------------------
 
 
-def calls_on_dropout_layers():
-    x = far_from_zero(30, 40, seed=9)
-    return [
-        LayerCall([0.2], inputs=[[x], [x]], training=True, seed=1),
-        LayerCall([0.75], inputs=[[far_from_zero(2, 20, 30, seed=10)]], training=True, seed=3),
-        LayerCall([0.2], inputs=[[x], [x]], seed=5),
-        LayerCall([0.0], inputs=[[far_from_zero(3, 4, seed=11)]], training=True, seed=7),
-    ]
-
-
-def unchanged_in_evaluation(call):
-    return [None if call.training else np.array(oracle.rows(x)) for (x,) in call.inputs]
+def unchanged_in_evaluation(call, x):
+    return None if call.training else np.array(oracle.rows(x))
 
 
 def dropped_in_training(case):
@@ -234,27 +205,20 @@ DROPOUT_LAYER = Exercise(
         "`self.training` is True after `.train()` and False after `.eval()`.",
         "`if not self.training: return x`. Otherwise as in exercise 4.1, without a generator.",
     ),
-    make_calls=calls_on_dropout_layers,
+    make_calls=lambda: [
+        LayerCall([0.2], inputs=[[far_from_zero(30, 40, seed=9)]] * 2, training=True, seed=1),
+        LayerCall([0.75], inputs=[[far_from_zero(2, 20, 30, seed=10)]], training=True, seed=3),
+        LayerCall([0.2], inputs=[[far_from_zero(30, 40, seed=9)]] * 2, seed=5),
+        LayerCall([0.0], inputs=[[far_from_zero(3, 4, seed=11)]], training=True, seed=7),
+    ],
     oracle=unchanged_in_evaluation,
     properties=(
-        properties.dropped_rightly(dropped_in_training, lambda case: tuple(case.arguments[0].shape)),
+        properties.dropped_rightly(dropped_in_training),
         properties.each_with_a_coin(dropped_in_training),
     ),
 )
 
 # --- 4.4 one matrix instead of three ----------------------------------------------------------------------------------
-
-
-def calls_on_layers():
-    return [
-        # as wide as its tokens are many, so that weights can be worked out of context vectors; the mask must be cut
-        fused(2, T=4, d_in=6, d_out=5, context_length=7, dropout=0.5, seed=70, calls=2),
-        fused(3, T=5, d_in=4, d_out=2, context_length=5, dropout=0.0, seed=80),
-        fused(3, T=1, d_in=2, d_out=4, context_length=8, dropout=0.0, seed=90),  # one token: nothing is hidden
-        fused(T=3, d_in=7, d_out=6, context_length=8, dropout=0.1, seed=100),  # one sequence without a batch
-        fused(20, T=4, d_in=6, d_out=5, context_length=4, dropout=0.25, seed=110, training=True),
-        fused(2, T=3, d_in=4, d_out=5, context_length=6, dropout=0.0, seed=120, training=True),
-    ]
 
 
 def fused(*batch, T, d_in, d_out, context_length, dropout, seed, calls=1, **more):
@@ -264,51 +228,16 @@ def fused(*batch, T, d_in, d_out, context_length, dropout, seed, calls=1, **more
     return LayerCall(arguments, inputs=[[x]] * calls, weights={"W_qkv": weight}, seed=seed, **more)
 
 
-def given(place):
-    """The argument at a place, as float64: case -> array."""
-    return lambda case: case.arguments[place].double().numpy()
-
-
-def projections(call):
-    """The query, key and value matrices of a call, (d_out, d_in) each, as nested lists."""
-    return [oracle.rows(part) for part in call.weights["W_qkv"].chunk(3)]
-
-
-def fused_attention(call):
-    if call.training:
-        return [None] * len(call.inputs)
-    contexts = []
-    for (x,) in call.inputs:
-        found = [oracle.multi_head(one, *projections(call), num_heads=1) for (one,) in oracle.sequences(x)]
-        contexts.append(np.array(found).reshape(*x.shape[:-1], call.arguments[1]))
-    return contexts
-
-
-@functools.cache
-def layer_weights(call):
-    """The weights before dropout that the first input of this call should have, (..., T, T)."""
-    (x,), (W_query, W_key, W_value) = call.inputs[0], projections(call)
-    tables = []
+def attended(call, x):
+    """(context vectors, weights, values) of each sequence, by loops."""
     for (one,) in oracle.sequences(x):
-        vectors = [oracle.project(one, matrix) for matrix in (W_query, W_key, W_value)]
-        tables.append(oracle.attend(*vectors, causal=True)[1])
-    return np.array(tables).reshape(*x.shape[:-1], x.shape[-2])
+        queries, keys, values = (oracle.project(one, oracle.rows(W)) for W in call.weights["W_qkv"].chunk(3))
+        yield *oracle.attend(queries, keys, values, causal=True), values
 
 
-def projected(part):
-    """The queries (0), keys (1) or values (2) of a call of the layer: case -> array (..., T, d_out)."""
-    return lambda case: given(0)(case) @ case.call.weights["W_qkv"].chunk(3)[part].double().numpy().T
-
-
-behind_layer = properties.recovered(projected(2))
-
-
-def dropped_layer_weights(case):
-    """(weights before dropout, weights behind the context vectors, p) of a call in training."""
-    if not case.call.training:
-        return None
-    after = behind_layer(case)
-    return None if after is None else (layer_weights(case.call), after, case.call.arguments[3])
+def fused_attention(call, x):
+    contexts = np.array([context for context, _, _ in attended(call, x)])
+    return None if call.training else contexts.reshape(*x.shape[:-1], call.arguments[1])
 
 
 FUSED = Exercise(
@@ -324,13 +253,17 @@ FUSED = Exercise(
         "The mask is a buffer for `context_length` tokens: cut it, `self.mask[:T, :T]`, with `T = x.shape[-2]`.",
         "`nn.Dropout(dropout)` is a layer: make it in `__init__` and call it on the weights, after softmax.",
     ),
-    make_calls=calls_on_layers,
+    make_calls=lambda: [
+        # as wide as its tokens are many, so that weights can be worked out of context vectors; the mask must be cut
+        fused(2, T=4, d_in=6, d_out=5, context_length=7, dropout=0.5, seed=70, calls=2),
+        fused(3, T=5, d_in=4, d_out=2, context_length=5, dropout=0.0, seed=80),
+        fused(3, T=1, d_in=2, d_out=4, context_length=8, dropout=0.0, seed=90),  # one token: nothing is hidden
+        fused(T=3, d_in=7, d_out=6, context_length=8, dropout=0.1, seed=100),  # one sequence without a batch
+        fused(20, T=4, d_in=6, d_out=5, context_length=4, dropout=0.25, seed=110, training=True),
+        fused(2, T=3, d_in=4, d_out=5, context_length=6, dropout=0.0, seed=120, training=True),
+    ],
     oracle=fused_attention,
-    properties=(
-        properties.dropped_rightly(
-            dropped_layer_weights, lambda case: (*case.arguments[0].shape[:-1], case.call.arguments[1])
-        ),
-    ),
+    properties=(properties.weights_dropped_rightly(attended),),
 )
 
 QUESTIONS = (

@@ -1,14 +1,12 @@
 """The exercises and questions of chapter 5, multi-head attention."""
 
-import random
-
 import numpy as np
 import torch
 
 from course_utils.exercises import chapter_3, oracle, properties, puzzles
-from course_utils.exercises.exercise import Exercise, FillIn, Question
-from course_utils.exercises.inputs import non_contiguous, normal
-from course_utils.judging.calls import FunctionCall, LayerCall
+from course_utils.exercises.exercise import Exercise, FillIn, Puzzle, Question
+from course_utils.exercises.inputs import called_with, non_contiguous, normal
+from course_utils.judging.calls import LayerCall
 
 
 def apart(vectors, num_heads):
@@ -23,15 +21,12 @@ def apart(vectors, num_heads):
 
 # --- 5.1 a head that looks back ---------------------------------------------------------------------------------------
 
-SENTENCES = 40  # that the head has to read
 LETTERS, POSITIONS = ("a", "b", "c", "d"), 8
 
 
 def sequences_of_places():
     """Readings of random sequences: each token but the first should find the one before it, and get its letter."""
-    draw = random.Random(501)
-    for _ in range(SENTENCES):
-        words = draw.choices(LETTERS, k=draw.randint(4, POSITIONS))
+    for words in puzzles.sentences(501, LETTERS, 4, POSITIONS):
         wanted = np.eye(len(words), k=-1)
         wanted[0] = np.nan
         handed = wanted @ placed(words)[:, : len(LETTERS)]
@@ -43,12 +38,7 @@ def placed(words):
     return np.hstack([np.eye(len(LETTERS))[[LETTERS.index(word) for word in words]], np.eye(POSITIONS)[: len(words)]])
 
 
-def head_that_looks_back(value, reading):
-    matrices = puzzles.three_matrices(value, len(LETTERS) + POSITIONS, len(LETTERS))
-    return puzzles.head_of(placed(reading.words), *matrices, chapter_3.so_far(reading.words))
-
-
-LOOK_BACK = Exercise(
+LOOK_BACK = Puzzle(
     id="5.1",
     title="One token back",
     name="my_look_back",
@@ -60,29 +50,14 @@ LOOK_BACK = Exercise(
         "A token is found by its position: `W_key[4:] = torch.eye(8)`. A query is the position, shifted by one axis.",
         "`W_query[5:, :7] = 30 * torch.eye(7)` in zeros; `W_value = torch.eye(12)[:, :4]`, 0 for positions.",
     ),
-    make_calls=lambda: [FunctionCall([], later=False)],
-    oracle=lambda call: [None],
-    properties=(puzzles.behaves(head_that_looks_back, sequences_of_places),),
-    free=True,
+    properties=(puzzles.behaves(puzzles.head_of_matrices(placed, chapter_3.so_far), sequences_of_places),),
 )
 
 # --- 5.2 split --------------------------------------------------------------------------------------------------------
 
 
-def calls_on_projected():
-    return [
-        FunctionCall([normal(2, 4, 15, seed=1), 3]),
-        FunctionCall([normal(5, 8, seed=2), 4]),
-        FunctionCall([non_contiguous(normal(3, 2, 10, seed=3)), 5]),
-        FunctionCall([normal(2, 3, 4, seed=4), 1]),
-        FunctionCall([normal(1, 4, 6, seed=5), 2]),  # a batch of one
-        FunctionCall([normal(2, 3, 8, seed=6).double(), 4]),
-    ]
-
-
-def split_heads(call):
-    projected, num_heads = call.arguments
-    return [apart(projected.double().numpy(), num_heads)]
+def split_heads(projected, num_heads):
+    return apart(projected.double().numpy(), num_heads)
 
 
 SPLIT = Exercise(
@@ -97,29 +72,24 @@ SPLIT = Exercise(
         "`*before, d_out = projected.shape` takes any dimensions in front; `head_dim` is `d_out // num_heads`.",
         "`projected.view(*before, num_heads, head_dim).transpose(-3, -2)`",
     ),
-    make_calls=calls_on_projected,
+    make_calls=lambda: [
+        called_with(normal(2, 4, 15, seed=1), 3),
+        called_with(normal(5, 8, seed=2), 4),
+        called_with(non_contiguous(normal(3, 2, 10, seed=3)), 5),
+        called_with(normal(2, 3, 4, seed=4), 1),
+        called_with(normal(1, 4, 6, seed=5), 2),  # a batch of one
+        called_with(normal(2, 3, 8, seed=6).double(), 4),
+    ],
     oracle=split_heads,
 )
 
 # --- 5.3 merge --------------------------------------------------------------------------------------------------------
 
 
-def calls_on_contexts():
-    return [
-        FunctionCall([normal(2, 3, 4, 5, seed=5)]),
-        FunctionCall([normal(2, 5, 3, seed=6)]),
-        FunctionCall([normal(3, 5, 4, 2, seed=7).transpose(1, 2)]),  # not in order in memory
-        FunctionCall([normal(2, 1, 3, 4, seed=8)]),
-        FunctionCall([normal(1, 2, 3, 4, seed=9)]),  # a batch of one
-        FunctionCall([normal(2, 3, 1, 4, seed=10)]),  # one token
-    ]
-
-
-def merged_heads(call):
-    (context,) = call.arguments
+def merged_heads(context):
     *before, num_heads, T, size = context.shape
     heads = oracle.rows(context.reshape(-1, num_heads, T, size))
-    return [np.array([[sum((head[t] for head in one), []) for t in range(T)] for one in heads]).reshape(*before, T, -1)]
+    return np.array([[sum((head[t] for head in one), []) for t in range(T)] for one in heads]).reshape(*before, T, -1)
 
 
 MERGE = Exercise(
@@ -134,115 +104,68 @@ MERGE = Exercise(
         "After `transpose`, `view` needs the numbers in order in memory: `contiguous()` in between.",
         "`together = context.transpose(-3, -2).contiguous()`, then `together.view(*before, num_heads * head_dim)`.",
     ),
-    make_calls=calls_on_contexts,
+    make_calls=lambda: [
+        called_with(normal(2, 3, 4, 5, seed=5)),
+        called_with(normal(2, 5, 3, seed=6)),
+        called_with(normal(3, 5, 4, 2, seed=7).transpose(1, 2)),  # not in order in memory
+        called_with(normal(2, 1, 3, 4, seed=8)),
+        called_with(normal(1, 2, 3, 4, seed=9)),  # a batch of one
+        called_with(normal(2, 3, 1, 4, seed=10)),  # one token
+    ],
     oracle=merged_heads,
 )
 
 # --- 5.4 multi-head attention from a blank page -----------------------------------------------------------------------
 
 
-def calls_on_layers():
-    unit = {"mixed": False}
-    return [
-        # head_dim is at least T, so that weights can be worked out of context vectors; the mask must be cut
-        layer_call(
-            3,
-            5,
-            d_in=7,
-            d_out=12,
-            context_length=8,
-            dropout=0.5,
-            num_heads=2,
-            seed=1,
-            calls=2,
-            **unit,
-        ),
-        layer_call(2, 4, d_in=3, d_out=6, context_length=4, dropout=0.0, num_heads=3, seed=20),
-        layer_call(3, 1, d_in=5, d_out=8, context_length=6, dropout=0.0, num_heads=2, seed=40, **unit),  # none hidden
-        layer_call(2, 3, d_in=4, d_out=5, context_length=7, dropout=0.1, num_heads=1, seed=60, qkv_bias=True),
-        layer_call(8, 4, d_in=6, d_out=15, context_length=9, dropout=0.25, num_heads=3, seed=80, training=True, **unit),
-        layer_call(2, 3, d_in=5, d_out=8, context_length=6, dropout=0.0, num_heads=2, seed=100, training=True, **unit),
-    ]
+PROJECTIONS = ["W_query", "W_key", "W_value"]
 
 
-def layer_call(
-    B, T, d_in, d_out, context_length, dropout, num_heads, seed, mixed=True, qkv_bias=False, calls=1, **more
-):
-    """A call of a multi-head layer. mixed: with a random out_proj; otherwise it hands on what it gets."""
-    names = ["W_query", "W_key", "W_value"]
-    weights = {name: normal(d_out, d_in, seed=seed + k) * 0.3 for k, name in enumerate(names)}
+def layer_call(B, T, sizes, seed, mixed=False, qkv_bias=False, calls=1, training=False):
+    """A call of a multi-head layer. mixed: with a random out_proj; otherwise it hands on what it gets.
+
+    sizes: its arguments: d_in, d_out, context_length, dropout, num_heads.
+    """
+    d_in, d_out, *_ = sizes
+    weights = {name: normal(d_out, d_in, seed=seed + k) * 0.3 for k, name in enumerate(PROJECTIONS)}
     if qkv_bias:
-        weights |= {f"{name}.bias": normal(d_out, seed=seed + 3 + k) for k, name in enumerate(names)}
+        weights |= {f"{name}.bias": normal(d_out, seed=seed + 3 + k) for k, name in enumerate(PROJECTIONS)}
     weights["out_proj"] = normal(d_out, d_out, seed=seed + 6) if mixed else torch.eye(d_out)
     weights["out_proj.bias"] = normal(d_out, seed=seed + 7) if mixed else torch.zeros(d_out)
     x = normal(B, T, d_in, seed=seed + 8)
-    arguments = [d_in, d_out, context_length, dropout, num_heads] + [True] * qkv_bias  # False is what nobody has to say
-    return LayerCall(arguments, inputs=[[x]] * calls, weights=weights, seed=seed, **more)
+    arguments = [*sizes] + [True] * qkv_bias  # False is what nobody has to say
+    return LayerCall(arguments, inputs=[[x]] * calls, weights=weights, seed=seed, training=training)
 
 
 def heads_of(call, x):
-    """(context vectors (T, head_dim), weights (T, T)) of each head, for one sequence x (T, d_in) as nested lists."""
-    names = ["W_query", "W_key", "W_value"]
-    biases = [call.weights.get(f"{name}.bias") for name in names]
+    """(context vectors, weights, values) of each head, by loops, for one sequence x (T, d_in) as nested lists."""
+    biases = [call.weights.get(f"{name}.bias") for name in PROJECTIONS]
     size = call.arguments[1] // call.arguments[4]
     for h in range(call.arguments[4]):
         own = slice(h * size, (h + 1) * size)
-        vectors = [
+        queries, keys, values = (
             oracle.project(x, oracle.rows(call.weights[name][own]), None if bias is None else oracle.rows(bias[own]))
-            for name, bias in zip(names, biases)
-        ]
-        yield oracle.attend(*vectors, causal=True)
+            for name, bias in zip(PROJECTIONS, biases)
+        )
+        yield *oracle.attend(queries, keys, values, causal=True), values
 
 
-def concatenated(call, x):
-    """The heads' context vectors side by side, before out_proj, for a batch x: nested lists (B, T, d_out)."""
-    batch = [[context for context, _ in heads_of(call, one)] for (one,) in oracle.sequences(x)]
-    return [[sum(rows, []) for rows in zip(*heads)] for heads in batch]
+def attended(call, x):
+    """The same of each sequence in a batch: (num_heads, T, ...) each."""
+    return [list(zip(*heads_of(call, one))) for (one,) in oracle.sequences(x)]
 
 
-def multi_head_attention(call):
+def multi_head_attention(call, x):
     if call.training:
-        return [None] * len(call.inputs)
+        return None
     matrix, bias = oracle.rows(call.weights["out_proj"]), oracle.rows(call.weights["out_proj.bias"])
-    return [np.array([oracle.project(one, matrix, bias) for one in concatenated(call, x)]) for (x,) in call.inputs]
-
-
-def hands_on(case):
-    """Whether out_proj of this call does nothing, so that the result is the heads' context vectors."""
-    weight = case.call.weights["out_proj"]
-    return torch.equal(weight, torch.eye(len(weight)))
+    together = [[sum(rows, []) for rows in zip(*contexts)] for contexts, _, _ in attended(call, x)]  # (B, T, d_out)
+    return np.array([oracle.project(one, matrix, bias) for one in together])
 
 
 def head_contexts(case):
-    """The learner's context vectors per head, (B, num_heads, T, head_dim), where out_proj does nothing."""
-    context = properties.returned(case)
-    return apart(context, case.call.arguments[4]) if context is not None and hands_on(case) else None
-
-
-def projected(name):
-    """The queries, keys or values of each head: case -> array (B, num_heads, T, head_dim)."""
-
-    def vectors(case):
-        x, weight = case.arguments[0].double().numpy(), case.call.weights[name].double().numpy()
-        return apart(x @ weight.T, case.call.arguments[4])
-
-    return vectors
-
-
-behind_heads = properties.recovered(projected("W_value"), head_contexts)
-
-
-def weights_before(heads, call):
-    """The weights before dropout of each head, (B, num_heads, T, T), for a call's first input."""
-    return np.array([[weights for _, weights in heads(call, x)] for (x,) in oracle.sequences(call.inputs[0][0])])
-
-
-def dropped_weights(case):
-    """(weights before dropout, weights behind the context vectors, p) of a call in training."""
-    if not case.call.training:
-        return None
-    after = behind_heads(case)
-    return None if after is None else (weights_before(heads_of, case.call), after, case.call.arguments[3])
+    """The learner's context vectors per head, (B, num_heads, T, head_dim): in training, out_proj does nothing."""
+    return apart(case.got, case.call.arguments[4])
 
 
 MULTI_HEAD = Exercise(
@@ -261,13 +184,17 @@ MULTI_HEAD = Exercise(
         "Scores are divided by the root of head_dim, and the mask is cut to the tokens: `self.mask[:T, :T]`.",
         "Merge: `context.transpose(1, 2).contiguous().view(B, T, d_out)`, and then `self.out_proj`.",
     ),
-    make_calls=calls_on_layers,
+    make_calls=lambda: [
+        # head_dim is at least T, so that weights can be worked out of context vectors; the mask must be cut
+        layer_call(3, 5, [7, 12, 8, 0.5, 2], seed=1, calls=2),
+        layer_call(2, 4, [3, 6, 4, 0.0, 3], seed=20, mixed=True),
+        layer_call(3, 1, [5, 8, 6, 0.0, 2], seed=40),  # none hidden
+        layer_call(2, 3, [4, 5, 7, 0.1, 1], seed=60, mixed=True, qkv_bias=True),
+        layer_call(8, 4, [6, 15, 9, 0.25, 3], seed=80, training=True),
+        layer_call(2, 3, [5, 8, 6, 0.0, 2], seed=100, training=True),
+    ],
     oracle=multi_head_attention,
-    properties=(
-        properties.dropped_rightly(
-            dropped_weights, lambda case: (*case.arguments[0].shape[:-1], case.call.arguments[1])
-        ),
-    ),
+    properties=(properties.weights_dropped_rightly(attended, head_contexts),),
 )
 
 QUESTIONS = (

@@ -7,24 +7,14 @@ import torch
 
 from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise, Question
-from course_utils.exercises.inputs import measured, non_contiguous, normal
-from course_utils.judging.calls import FunctionCall
+from course_utils.exercises.inputs import called_with, measured, non_contiguous, normal
 from course_utils.judging.masks import Mask
 
 # --- 6.1 padding ------------------------------------------------------------------------------------------------------
 
 
-def calls_on_lengths():
-    return [
-        FunctionCall([torch.tensor([1, 4, 2]), 4]),
-        FunctionCall([torch.tensor([5, 3]), 6]),
-        FunctionCall([torch.tensor([0, 2, 1, 3]), 3]),
-    ]
-
-
-def padding_mask(call):
-    lengths, num_tokens = call.arguments
-    return [np.array([[[s >= length for s in range(num_tokens)]] for length in lengths.tolist()])]
+def padding_mask(lengths, num_tokens):
+    return np.array([[[s >= length for s in range(num_tokens)]] for length in lengths.tolist()])
 
 
 PADDING_MASK = Exercise(
@@ -39,24 +29,20 @@ PADDING_MASK = Exercise(
         "torch.arange(num_tokens) >= lengths[:, None] is a table (B, S).",
         "Then [:, None, :] gives it a dimension for the queries.",
     ),
-    make_calls=calls_on_lengths,
+    make_calls=lambda: [
+        called_with(torch.tensor([1, 4, 2]), 4),
+        called_with(torch.tensor([5, 3]), 6),
+        called_with(torch.tensor([0, 2, 1, 3]), 3),
+    ],
     oracle=padding_mask,
 )
 
 # --- 6.2 a mask for the other camp ------------------------------------------------------------------------------------
 
 
-def calls_on_attention_masks():
-    return [
-        FunctionCall([torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])]),
-        FunctionCall([torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1]])]),
-        FunctionCall([torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]])]),  # of the first one's size
-    ]
-
-
-def keep_mask(call):
-    rows = call.arguments[0].tolist()
-    return [np.array([[[[s <= t and row[s] == 1 for s in range(len(row))] for t in range(len(row))]] for row in rows])]
+def keep_mask(attention_mask):
+    rows, places = attention_mask.tolist(), range(attention_mask.shape[1])
+    return np.array([[[[s <= t and row[s] == 1 for s in places] for t in places]] for row in rows])
 
 
 KEEP_MASK = Exercise(
@@ -71,7 +57,11 @@ KEEP_MASK = Exercise(
         "torch.tril(torch.ones(S, S)).bool() is True where a key is not in the future.",
         "(attention_mask == 1)[:, None, None, :] has shape (B, 1, 1, S); & joins it with (S, S).",
     ),
-    make_calls=calls_on_attention_masks,
+    make_calls=lambda: [
+        called_with(torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])),
+        called_with(torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1]])),
+        called_with(torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]])),  # of the first one's size
+    ],
     oracle=keep_mask,
     maps=True,
     mask=Mask(true="visible", padding=lambda arguments: arguments[0] == 0),
@@ -84,16 +74,11 @@ def step_of(B, num_heads, T, head_dim, seed):
     """A call with T tokens in the cache."""
     new = normal(3, B, num_heads, 1, head_dim, seed=seed)
     old = normal(2, B, num_heads, T, head_dim, seed=seed + 1)
-    return FunctionCall([*new, *old])
+    return called_with(*new, *old)
 
 
-def calls_on_steps():
-    return [step_of(2, 3, 5, 4, seed=61), step_of(1, 2, 6, 3, seed=63), step_of(3, 4, 2, 5, seed=65)]
-
-
-def attended(call):
+def attended(query, key, value, keys, values):
     """(context, keys, values) of a step, by loops."""
-    query, key, value, keys, values = call.arguments
     all_keys, all_values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
     context = [
         [oracle.attend(*map(oracle.rows, (q, k, v)))[0] for q, k, v in zip(*heads)]
@@ -114,26 +99,16 @@ STEP = Exercise(
         "torch.cat([keys, key], dim=-2) puts the new key after the old ones.",
         "scores = query @ keys.transpose(-2, -1) / head_dim**0.5 has one row: softmax, then times values.",
     ),
-    make_calls=calls_on_steps,
-    oracle=lambda call: [attended(call)],
+    make_calls=lambda: [step_of(2, 3, 5, 4, seed=61), step_of(1, 2, 6, 3, seed=63), step_of(3, 4, 2, 5, seed=65)],
+    oracle=attended,
 )
 
 # --- 6.4 shared keys --------------------------------------------------------------------------------------------------
 
 
-def calls_on_groups():
-    return [
-        FunctionCall([normal(1, 2, 3, 4, seed=67), 6]),
-        FunctionCall([non_contiguous(normal(2, 3, 1, 5, seed=68)), 12]),
-        FunctionCall([normal(2, 4, 3, 2, seed=69), 4]),
-        FunctionCall([normal(3, 2, 2, 4, seed=80), 8]),
-    ]
-
-
-def shared_keys(call):
-    keys, num_heads = call.arguments
+def shared_keys(keys, num_heads):
     groups = keys.shape[1]
-    return [np.array([[one[h * groups // num_heads] for h in range(num_heads)] for one in keys.tolist()])]
+    return np.array([[one[h * groups // num_heads] for h in range(num_heads)] for one in keys.tolist()])
 
 
 SHARED = Exercise(
@@ -147,7 +122,12 @@ SHARED = Exercise(
         "Each head of keys is needed num_heads // groups times, and its copies stand side by side.",
         "tensor.repeat_interleave(times, dim=...) repeats each entry in its place.",
     ),
-    make_calls=calls_on_groups,
+    make_calls=lambda: [
+        called_with(normal(1, 2, 3, 4, seed=67), 6),
+        called_with(non_contiguous(normal(2, 3, 1, 5, seed=68)), 12),
+        called_with(normal(2, 4, 3, 2, seed=69), 4),
+        called_with(normal(3, 2, 2, 4, seed=80), 8),
+    ],
     oracle=shared_keys,
 )
 
@@ -159,54 +139,36 @@ def head(size, seed, divisor, ahead=0, afterwards=False):
     scores = normal(size, size, seed=seed)
     hidden = torch.ones(size, size).triu(1 + ahead).bool()
     if afterwards:
-        return measured([scores, torch.softmax(scores / divisor, dim=-1).masked_fill(hidden, 0)])
-    return measured([scores, torch.softmax(scores.masked_fill(hidden, -torch.inf) / divisor, dim=-1)])
-
-
-def calls_on_heads():
-    return [
-        head(5, seed=70, divisor=2.0),
-        head(4, seed=71, divisor=8**0.5),
-        head(5, seed=72, divisor=2.0, ahead=1),
-        head(6, seed=73, divisor=3.0, afterwards=True),
-        head(2, seed=74, divisor=0.5),
-        with_sums(head(4, seed=75, divisor=1.5), 1.0, 1.1, 0.9, 1.0),  # 1 on average, and wrong
-        with_sums(head(4, seed=79, divisor=1.5), 1.0, 1.0, 1.1, 1.0),
-        with_sums(head(4, seed=80, divisor=1.5), 1.0, 1.0, 1.0005, 1.0),
-        with_sums(head(4, seed=82, divisor=1.5), 1.0, 1.0, 1.00005, 1.0),  # near enough
-        leaking(head(4, seed=76, divisor=2.5), 1e-3),
-        leaking(head(4, seed=77, divisor=2.0), 1e-5),
-        leaking(head(4, seed=81, divisor=2.0), 1e-2, row=2),
-        one_key_closed(head(4, seed=78, divisor=2.0)),
-    ]
+        return measured(scores, torch.softmax(scores / divisor, dim=-1).masked_fill(hidden, 0))
+    return measured(scores, torch.softmax(scores.masked_fill(hidden, -torch.inf) / divisor, dim=-1))
 
 
 def with_sums(call, *sums):
     """The call with rows that sum to these."""
     scores, weights = call.arguments
-    return measured([scores, weights * torch.tensor(sums)[:, None]])
+    return measured(scores, weights * torch.tensor(sums)[:, None])
 
 
 def leaking(call, leak, row=0):
     """The call with a weight on the future, in a row that still sums to 1."""
     scores, weights = (argument.clone() for argument in call.arguments)
     weights[row] = torch.tensor([1 - leak, 0.0, 0.0, leak])
-    return measured([scores, weights])
+    return measured(scores, weights)
 
 
 def one_key_closed(call):
     """The call with a last token that does not see itself."""
     scores, weights = (argument.clone() for argument in call.arguments)
     weights[-1, -1] = 0
-    return measured([scores, weights / weights.sum(dim=-1, keepdim=True)])
+    return measured(scores, weights / weights.sum(dim=-1, keepdim=True))
 
 
-def readings(call):
-    scores, weights = map(oracle.rows, call.arguments)
+def readings(*tables):
+    scores, weights = map(oracle.rows, tables)
     sums = all(abs(math.fsum(row) - 1) < 1e-4 for row in weights)
     hidden = not any(weight for t, row in enumerate(weights) for weight in row[t + 1 :])
     gap = math.log(weights[-1][0]) - math.log(weights[-1][1])
-    return [[sums, hidden, (scores[-1][0] - scores[-1][1]) / gap]]
+    return [sums, hidden, (scores[-1][0] - scores[-1][1]) / gap]
 
 
 READINGS = Exercise(
@@ -221,7 +183,21 @@ READINGS = Exercise(
         "In weights[-1, 0] / weights[-1, 1] softmax's sum cancels. What is left is exp of a difference.",
         "divisor = (scores[-1, 0] - scores[-1, 1]) / (weights[-1, 0] / weights[-1, 1]).log()",
     ),
-    make_calls=calls_on_heads,
+    make_calls=lambda: [
+        head(5, seed=70, divisor=2.0),
+        head(4, seed=71, divisor=8**0.5),
+        head(5, seed=72, divisor=2.0, ahead=1),
+        head(6, seed=73, divisor=3.0, afterwards=True),
+        head(2, seed=74, divisor=0.5),
+        with_sums(head(4, seed=75, divisor=1.5), 1.0, 1.1, 0.9, 1.0),  # 1 on average, and wrong
+        with_sums(head(4, seed=79, divisor=1.5), 1.0, 1.0, 1.1, 1.0),
+        with_sums(head(4, seed=80, divisor=1.5), 1.0, 1.0, 1.0005, 1.0),
+        with_sums(head(4, seed=82, divisor=1.5), 1.0, 1.0, 1.00005, 1.0),  # near enough
+        leaking(head(4, seed=76, divisor=2.5), 1e-3),
+        leaking(head(4, seed=77, divisor=2.0), 1e-5),
+        leaking(head(4, seed=81, divisor=2.0), 1e-2, row=2),
+        one_key_closed(head(4, seed=78, divisor=2.0)),
+    ],
     oracle=readings,
 )
 

@@ -7,30 +7,14 @@ import torch
 
 from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise, Question
-from course_utils.exercises.inputs import measured, normal
-from course_utils.judging.calls import FunctionCall
+from course_utils.exercises.inputs import called_with, causal_weights, measured, normal
 
 # --- 7.1 the loss of the next token -----------------------------------------------------------------------------------
 
 
-def calls_on_scores_and_tokens():
-    return [
-        FunctionCall([normal(5, 7, seed=1) * 2, torch.tensor([3, 0, 6, 6, 2])]),
-        FunctionCall([normal(3, 4, seed=2), torch.tensor([1, 2, 0])]),
-        FunctionCall([normal(2, 9, seed=3) * 5, torch.tensor([8, 4])]),
-        # exp of 500 is inf, and beside it every number of the other row counts as nothing
-        FunctionCall([torch.tensor([[0.0, 500.0], [3.0, 1.0], [0.0, 0.0]]), torch.tensor([1, 0, 1])]),
-    ]
-
-
-def losses(scores, tokens):
-    """The loss of each of the tokens under the scores in the same row."""
-    return np.array([-math.log(oracle.softmax(row)[token]) for row, token in zip(scores, tokens)])
-
-
-def next_token_losses(call):
-    scores, tokens = (argument.tolist() for argument in call.arguments)
-    return [losses(scores[:-1], tokens[1:])]
+def next_token_losses(scores, tokens):
+    pairs = zip(scores[:-1].tolist(), tokens[1:].tolist())
+    return np.array([-math.log(oracle.softmax(row)[token]) for row, token in pairs])
 
 
 NEXT_TOKEN_LOSSES = Exercise(
@@ -45,31 +29,22 @@ NEXT_TOKEN_LOSSES = Exercise(
         "torch.log_softmax(scores, dim=-1) gives the logarithms of all probabilities at once.",
         "logs.gather(1, tokens[1:, None]) picks one column per row; it has shape (T - 1, 1).",
     ),
-    make_calls=calls_on_scores_and_tokens,
+    make_calls=lambda: [
+        called_with(normal(5, 7, seed=1) * 2, torch.tensor([3, 0, 6, 6, 2])),
+        called_with(normal(3, 4, seed=2), torch.tensor([1, 2, 0])),
+        called_with(normal(2, 9, seed=3) * 5, torch.tensor([8, 4])),
+        # exp of 500 is inf, and beside it every number of the other row counts as nothing
+        called_with(torch.tensor([[0.0, 500.0], [3.0, 1.0], [0.0, 0.0]]), torch.tensor([1, 0, 1])),
+    ],
     oracle=next_token_losses,
 )
 
 # --- 7.2 previous-token heads -----------------------------------------------------------------------------------------
 
 
-def calls_on_weights():
-    causal = torch.softmax(normal(2, 6, 6, seed=4).masked_fill(torch.ones(6, 6).triu(1).bool(), -torch.inf), dim=-1)
-    return [
-        measured([causal]),
-        measured([torch.softmax(normal(3, 5, 5, seed=5) * 2, dim=-1)]),
-        measured([torch.softmax(normal(1, 2, 2, seed=6), dim=-1)]),
-        measured([torch.stack([torch.eye(4), torch.eye(4).roll(-1, dims=-1).tril(-1) + torch.eye(4)[0]])]),  # zeros
-    ]
-
-
-def previous_token_shares(call):
-    heads = call.arguments[0].tolist()
-    return [np.array([math.fsum(head[t][t - 1] for t in range(1, len(head))) / (len(head) - 1) for head in heads])]
-
-
-def diagonal(case, offset):
-    """The mean of a diagonal of each head's weights."""
-    return np.diagonal(case.arguments[0].numpy(), offset, axis1=-2, axis2=-1).mean(axis=-1)
+def previous_token_shares(weights):
+    heads = weights.tolist()
+    return np.array([math.fsum(head[t][t - 1] for t in range(1, len(head))) / (len(head) - 1) for head in heads])
 
 
 PREVIOUS_TOKEN_SHARE = Exercise(
@@ -84,25 +59,20 @@ PREVIOUS_TOKEN_SHARE = Exercise(
         "weights.diagonal(offset=..., dim1=-2, dim2=-1) gives such a line for each head.",
         "The line just below the main diagonal has offset -1; average it over its last dimension.",
     ),
-    make_calls=calls_on_weights,
+    make_calls=lambda: [
+        measured(causal_weights(2, 6, 6, seed=4)),
+        measured(torch.softmax(normal(3, 5, 5, seed=5) * 2, dim=-1)),
+        measured(torch.softmax(normal(1, 2, 2, seed=6), dim=-1)),
+        measured(torch.stack([torch.eye(4), torch.eye(4).roll(-1, dims=-1).tril(-1) + torch.eye(4)[0]])),  # zeros
+    ],
     oracle=previous_token_shares,
 )
 
 # --- 7.3 the floor ----------------------------------------------------------------------------------------------------
 
 
-def calls_on_probabilities():
-    return [
-        measured([torch.tensor([0.5, 0.2, 0.2, 0.1])]),
-        measured([torch.full((100,), 0.01)]),
-        measured([torch.tensor([0.7, 0.0, 0.3])]),
-        measured([torch.tensor([0.0, 1.0])]),
-        measured([torch.tensor([0.7, 0.1, 0.1995, 0.0005])]),  # of another one's size; small, and not 0
-    ]
-
-
-def floor(call):
-    return [-math.fsum(p * math.log(p) for p in call.arguments[0].tolist() if p > 0)]
+def floor(probabilities):
+    return -math.fsum(p * math.log(p) for p in probabilities.tolist() if p > 0)
 
 
 FLOOR = Exercise(
@@ -117,25 +87,17 @@ FLOOR = Exercise(
         "-(p * p.log()).sum() is the formula. What is 0 * log(0) for torch?",
         "possible = probabilities[probabilities > 0], and then the formula.",
     ),
-    make_calls=calls_on_probabilities,
+    make_calls=lambda: [
+        measured(torch.tensor([0.5, 0.2, 0.2, 0.1])),
+        measured(torch.full((100,), 0.01)),
+        measured(torch.tensor([0.7, 0.0, 0.3])),
+        measured(torch.tensor([0.0, 1.0])),
+        measured(torch.tensor([0.7, 0.1, 0.1995, 0.0005])),  # of another one's size; small, and not 0
+    ],
     oracle=floor,
 )
 
 # --- 7.4 temperature --------------------------------------------------------------------------------------------------
-
-
-def calls_on_scores_and_temperature():
-    return [
-        FunctionCall([normal(5, seed=7), 0.5]),
-        FunctionCall([normal(3, 4, seed=8) * 2, 2.0]),
-        FunctionCall([normal(2, 6, seed=9), 0.8]),
-        FunctionCall([torch.tensor([10.0, 12.0, 9.0]), 0.05]),  # exp of 12 / 0.05 is inf
-        FunctionCall([normal(100, seed=10) / 2, 0.01]),  # no probability of 100 is large: their powers are 0
-        FunctionCall([normal(2, 3, 4, seed=11), 1.0]),
-        FunctionCall(
-            [normal(4, 3, seed=12) + torch.tensor([[0.0], [300.0], [-300.0], [600.0]]), 1.5]
-        ),  # rows far apart
-    ]
 
 
 def with_temperature(scores, temperature):
@@ -155,8 +117,16 @@ TEMPERATURE = Exercise(
         "Softmax turns differences between scores into ratios. What happens to the differences?",
         "torch.softmax(..., dim=-1), with the scores divided first.",
     ),
-    make_calls=calls_on_scores_and_temperature,
-    oracle=lambda call: [with_temperature(*call.arguments)],
+    make_calls=lambda: [
+        called_with(normal(5, seed=7), 0.5),
+        called_with(normal(3, 4, seed=8) * 2, 2.0),
+        called_with(normal(2, 6, seed=9), 0.8),
+        called_with(torch.tensor([10.0, 12.0, 9.0]), 0.05),  # exp of 12 / 0.05 is inf
+        called_with(normal(100, seed=10) / 2, 0.01),  # no probability of 100 is large: their powers are 0
+        called_with(normal(2, 3, 4, seed=11), 1.0),
+        called_with(normal(4, 3, seed=12) + torch.tensor([[0.0], [300.0], [-300.0], [600.0]]), 1.5),  # rows far apart
+    ],
+    oracle=with_temperature,
 )
 
 QUESTIONS = (

@@ -7,8 +7,7 @@ import torch
 
 from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise, Question
-from course_utils.exercises.inputs import measured, normal, uniform
-from course_utils.judging.calls import FunctionCall
+from course_utils.exercises.inputs import called_with, causal_weights, measured, normal, uniform
 
 # --- 8.1 the vectors of a batch of sentences --------------------------------------------------------------------------
 
@@ -18,22 +17,12 @@ def padding_after(*lengths):
     return torch.arange(max(lengths)) >= torch.tensor(lengths)[:, None]  # (B, T)
 
 
-def calls_on_contexts():
-    return [
-        FunctionCall([normal(2, 5, 3, seed=81), padding_after(5, 2)]),
-        FunctionCall([normal(3, 4, 6, seed=82) + 1, padding_after(1, 4, 3)]),
-        FunctionCall([normal(1, 5, 2, seed=83), torch.tensor([[True, True, False, False, False]])]),
-        FunctionCall([normal(2, 4, 3, seed=93).relu(), padding_after(4, 2)]),  # a 0 in a real token is a number, too
-    ]
-
-
-def sentence_vectors(call):
-    contexts, paddings = map(oracle.rows, call.arguments)
+def sentence_vectors(contexts, is_padding):
     sentences = []
-    for context, padding in zip(contexts, paddings):
+    for context, padding in zip(oracle.rows(contexts), is_padding.tolist()):
         real = [token for token, hidden in zip(context, padding) if not hidden]
         sentences.append(oracle.mix([1 / len(real)] * len(real), real))
-    return [np.array(sentences)]
+    return np.array(sentences)
 
 
 SENTENCE_VECTORS = Exercise(
@@ -48,42 +37,43 @@ SENTENCE_VECTORS = Exercise(
         "(~is_padding).unsqueeze(-1) has shape (B, T, 1): multiplied with the context vectors, it makes padding 0.",
         "(context * kept).sum(dim=1) / kept.sum(dim=1), where kept is that (B, T, 1).",
     ),
-    make_calls=calls_on_contexts,
+    make_calls=lambda: [
+        called_with(normal(2, 5, 3, seed=81), padding_after(5, 2)),
+        called_with(normal(3, 4, 6, seed=82) + 1, padding_after(1, 4, 3)),
+        called_with(normal(1, 5, 2, seed=83), torch.tensor([[True, True, False, False, False]])),
+        called_with(normal(2, 4, 3, seed=93).relu(), padding_after(4, 2)),  # a 0 in a real token is a number, too
+    ],
     oracle=sentence_vectors,
 )
 
 # --- 8.2 heads that turn ----------------------------------------------------------------------------------------------
 
 
-def calls_on_turns():
-    tables = [uniform(3, 4, seed=84 + k) for k in range(4)]
-    ahead, behind = torch.tensor([[0.51, 0.7, 0.3, 0.7, 0.51]]), torch.tensor([[0.5, 0.2, 0.6, 0.2, 0.5]])
-    ahead_after, behind_after = torch.tensor([[0.51, 0.7, 0.3, 0.51, 0.7]]), torch.tensor([[0.5, 0.2, 0.6, 0.5, 0.2]])
-    level = [  # head 0 turns, head 1 turns back, head 2 stays; 3 is undecided before, 4 after: by not more than 0
-        torch.tensor([row])
-        for row in (
-            [0.5, 0.2, 0.5, 0.5, 0.5],
-            [0.2, 0.5, 0.2, 0.5, 0.2],
-            [0.2, 0.5, 0.5, 0.2, 0.5],
-            [0.5, 0.2, 0.2, 0.5, 0.5],
-        )
-    ]
-    return [
-        measured([*tables, 0.1]),
-        measured([*tables, 0.0]),
-        measured([*(normal(5, 7, seed=820 + k) for k in range(4)), 0.4]),
-        measured([*tables, 0.3]),
-        measured([*(table.softmax(dim=-1) for table in tables), 0.02]),
-        measured([*level, 0.0]),
-        # head 0 turns by too little, head 1 as it should, head 2 the wrong way; heads 3 and 4 by too little on one side
-        measured([ahead, behind, behind_after, ahead_after, 0.05]),
-    ]
+def tables():
+    """What four calls share."""
+    return [uniform(3, 4, seed=84 + k) for k in range(4)]
 
 
-def turning(call):
-    *tables, margin = call.arguments
+# head 0 turns, head 1 turns back, head 2 stays; 3 is undecided before, 4 after: by not more than 0
+LEVEL = [
+    [0.5, 0.2, 0.5, 0.5, 0.5],
+    [0.2, 0.5, 0.2, 0.5, 0.2],
+    [0.2, 0.5, 0.5, 0.2, 0.5],
+    [0.5, 0.2, 0.2, 0.5, 0.5],
+]
+# head 0 turns by too little, head 1 as it should, head 2 the wrong way; heads 3 and 4 by too little on one side
+NARROW = [
+    [0.51, 0.7, 0.3, 0.7, 0.51],
+    [0.5, 0.2, 0.6, 0.2, 0.5],
+    [0.5, 0.2, 0.6, 0.5, 0.2],
+    [0.51, 0.7, 0.3, 0.51, 0.7],
+]
+
+
+def turning(*tables_and_margin):
+    *tables, margin = tables_and_margin
     rows = zip(*map(oracle.rows, tables))
-    return [np.array([[a - b > margin and d - c > margin for a, b, c, d in zip(*heads)] for heads in rows])]
+    return np.array([[a - b > margin and d - c > margin for a, b, c, d in zip(*heads)] for heads in rows])
 
 
 TURNING_HEADS = Exercise(
@@ -98,20 +88,19 @@ TURNING_HEADS = Exercise(
         "first_before - second_before > margin is True for heads that preferred the first word before.",
         "& combines two tables of True and False; put each comparison in parentheses.",
     ),
-    make_calls=calls_on_turns,
+    make_calls=lambda: [
+        measured(*tables(), 0.1),
+        measured(*tables(), 0.0),
+        measured(*normal(4, 5, 7, seed=820), 0.4),
+        measured(*tables(), 0.3),
+        measured(*(table.softmax(dim=-1) for table in tables()), 0.02),
+        measured(*(torch.tensor([row]) for row in LEVEL), 0.0),
+        measured(*(torch.tensor([row]) for row in NARROW), 0.05),
+    ],
     oracle=turning,
 )
 
 # --- 8.3 how many tokens does a head look at? -------------------------------------------------------------------------
-
-
-def calls_on_rows():
-    causal = torch.softmax(normal(2, 4, 4, seed=88).masked_fill(torch.ones(4, 4).triu(1).bool(), -torch.inf), dim=-1)
-    return [
-        measured([torch.softmax(3 * normal(2, 3, 5, 5, seed=89), dim=-1)]),
-        measured([torch.stack([torch.eye(4), torch.full((4, 4), 0.25)])]),
-        measured([causal]),
-    ]
 
 
 def entropy(row):
@@ -119,19 +108,10 @@ def entropy(row):
     return -math.fsum(share * math.log(share) for share in row if share > 0)
 
 
-def matrices(weights):
-    """Weights (..., T, T) as a list of matrices, and the shape to bring a number for each back to."""
-    return oracle.rows(weights.reshape(-1, *weights.shape[-2:])), weights.shape[:-2]
-
-
-def per_head(call, number):
-    """The number of each matrix of rows, (...)."""
-    heads, shape = matrices(call.arguments[0])
-    return np.array([number(head) for head in heads]).reshape(shape)
-
-
-def breadth(call):
-    return [per_head(call, lambda head: math.fsum(math.exp(entropy(row)) for row in head) / len(head))]
+def breadth(weights):
+    heads = oracle.rows(weights.flatten(0, -3))
+    means = [math.fsum(math.exp(entropy(row)) for row in head) / len(head) for head in heads]
+    return np.array(means).reshape(weights.shape[:-2])
 
 
 BREADTH = Exercise(
@@ -146,27 +126,20 @@ BREADTH = Exercise(
         "torch.xlogy(weights, weights) is weights * ln(weights), with 0 where a weight is 0.",
         "(-torch.xlogy(weights, weights).sum(dim=-1)).exp().mean(dim=-1)",
     ),
-    make_calls=calls_on_rows,
+    make_calls=lambda: [
+        measured(torch.softmax(3 * normal(2, 3, 5, 5, seed=89), dim=-1)),
+        measured(torch.stack([torch.eye(4), torch.full((4, 4), 0.25)])),
+        measured(causal_weights(2, 4, 4, seed=88)),
+    ],
     oracle=breadth,
 )
 
 # --- 8.4 hear one head only -------------------------------------------------------------------------------------------
 
 
-def calls_on_matrices():
-    return [
-        measured([normal(6, 6, seed=90), 1, 2]),
-        measured([normal(8, 8, seed=91), 3, 2]),
-        measured([normal(9, 9, seed=92), 2, 3]),
-        measured([normal(4, 6, seed=94), 0, 2]),  # 6 inputs, which are 3 heads of 2
-        measured([normal(4, 4, seed=95).double(), 1, 2]),
-    ]
-
-
-def only_head(call):
-    weight, head, head_dim = call.arguments
+def only_head(weight, head, head_dim):
     own = range(head * head_dim, (head + 1) * head_dim)
-    return [np.array([[x if column in own else 0.0 for column, x in enumerate(row)] for row in oracle.rows(weight)])]
+    return np.array([[x if column in own else 0.0 for column, x in enumerate(row)] for row in oracle.rows(weight)])
 
 
 ONLY_HEAD = Exercise(
@@ -181,7 +154,13 @@ ONLY_HEAD = Exercise(
         "Head h owns the columns from h * head_dim up to, not including, (h + 1) * head_dim.",
         "alone = torch.zeros_like(out_weight), then alone[:, start:end] = out_weight[:, start:end].",
     ),
-    make_calls=calls_on_matrices,
+    make_calls=lambda: [
+        measured(normal(6, 6, seed=90), 1, 2),
+        measured(normal(8, 8, seed=91), 3, 2),
+        measured(normal(9, 9, seed=92), 2, 3),
+        measured(normal(4, 6, seed=94), 0, 2),  # 6 inputs, which are 3 heads of 2
+        measured(normal(4, 4, seed=95).double(), 1, 2),
+    ],
     oracle=only_head,
 )
 

@@ -7,8 +7,7 @@ import torch
 
 from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise, FillIn, Question
-from course_utils.exercises.inputs import non_contiguous, normal, uniform
-from course_utils.judging.calls import FunctionCall
+from course_utils.exercises.inputs import called_with, non_contiguous, normal, uniform
 
 
 def turned(vector, position, frequencies):
@@ -33,21 +32,9 @@ def all_turned(x, positions, frequencies):
 # --- 9.1 turn by position ---------------------------------------------------------------------------------------------
 
 
-def calls_on_vectors():
-    return [
-        FunctionCall([normal(3, 6, seed=901), torch.tensor([0, 1, 2]), 10_000.0]),
-        FunctionCall([normal(3, 6, seed=906), torch.tensor([9, 4, 6]), 10_000.0]),  # of the same size
-        FunctionCall([normal(2, 5, 4, 10, seed=902), torch.tensor([7, 8, 9, 10]), 100.0]),
-        FunctionCall([non_contiguous(normal(2, 3, 8, seed=903)), torch.tensor([4, 0, 31]), 500.0]),
-        FunctionCall([normal(5, 2, seed=904), torch.tensor([3, 1, 4, 1, 5]), 10.0]),
-        FunctionCall([normal(3, 1, 2, 12, seed=905).double(), torch.tensor([20, 40]), 10_000.0]),
-    ]
-
-
-def rotated(call):
-    x, positions, base = call.arguments
+def rotated(x, positions, base):
     size = x.shape[-1]
-    return [all_turned(x, positions.tolist(), [base ** (-2 * k / size) for k in range(size // 2)])]
+    return all_turned(x, positions.tolist(), [base ** (-2 * k / size) for k in range(size // 2)])
 
 
 ROTATE = Exercise(
@@ -62,30 +49,27 @@ ROTATE = Exercise(
         "Angles: `positions[:, None] * frequencies`, (T, head_dim / 2). `x.chunk(2, dim=-1)` gives the two halves.",
         "`torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)`",
     ),
-    make_calls=calls_on_vectors,
+    make_calls=lambda: [
+        called_with(normal(3, 6, seed=901), torch.tensor([0, 1, 2]), 10_000.0),
+        called_with(normal(3, 6, seed=906), torch.tensor([9, 4, 6]), 10_000.0),  # of the same size
+        called_with(normal(2, 5, 4, 10, seed=902), torch.tensor([7, 8, 9, 10]), 100.0),
+        called_with(non_contiguous(normal(2, 3, 8, seed=903)), torch.tensor([4, 0, 31]), 500.0),
+        called_with(normal(5, 2, seed=904), torch.tensor([3, 1, 4, 1, 5]), 10.0),
+        called_with(normal(3, 1, 2, 12, seed=905).double(), torch.tensor([20, 40]), 10_000.0),
+    ],
     oracle=rotated,
 )
 
 # --- 9.2 from pairs to halves -----------------------------------------------------------------------------------------
 
 
-def calls_on_weights():
-    return [
-        FunctionCall([normal(12, 5, seed=911), 2]),
-        FunctionCall([normal(8, 3, seed=912), 1]),
-        FunctionCall([non_contiguous(normal(24, 7, seed=913)), 3]),
-        FunctionCall([normal(10, 4, seed=914), 5]),
-    ]
-
-
-def in_halves(call):
-    weight, num_heads = call.arguments
+def in_halves(weight, num_heads):
     rows, size = oracle.rows(weight), len(weight) // num_heads
     found = []
     for h in range(num_heads):
         head = rows[h * size : (h + 1) * size]
         found += [head[2 * k] for k in range(size // 2)] + [head[2 * k + 1] for k in range(size // 2)]
-    return [np.array(found)]
+    return np.array(found)
 
 
 TO_HALVES = Exercise(
@@ -100,7 +84,12 @@ TO_HALVES = Exercise(
         "Heads apart first: `weight.unflatten(0, (num_heads, -1))` is (num_heads, head_dim, d_in).",
         "`torch.cat([heads[:, 0::2], heads[:, 1::2]], dim=1).flatten(0, 1)`",
     ),
-    make_calls=calls_on_weights,
+    make_calls=lambda: [
+        called_with(normal(12, 5, seed=911), 2),
+        called_with(normal(8, 3, seed=912), 1),
+        called_with(non_contiguous(normal(24, 7, seed=913)), 3),
+        called_with(normal(10, 4, seed=914), 5),
+    ],
     oracle=in_halves,
 )
 
@@ -115,32 +104,19 @@ def attention_call(B, num_heads, num_kv_heads, T, S, head_dim, seed, batch_of_ma
     if batch_of_masks:
         hidden = hidden | (torch.arange(S) < torch.arange(B)[:, None, None, None])  # padding on the left
         hidden = hidden & ~torch.eye(T, S).roll(S - T, dims=1).bool()  # everyone sees itself
-    return FunctionCall([queries, keys, values, hidden])
+    return called_with(queries, keys, values, hidden)
 
 
-def calls_on_groups():
-    return [
-        attention_call(2, 6, 2, 4, 4, 5, seed=921),
-        attention_call(3, 6, 3, 2, 5, 4, seed=923, batch_of_masks=True),
-        attention_call(1, 4, 1, 3, 6, 2, seed=925),
-        attention_call(2, 3, 3, 5, 5, 7, seed=927),
-        attention_call(1, 8, 4, 1, 3, 6, seed=929),
-    ]
-
-
-def grouped(call):
+def grouped(queries, keys, values, hidden):
     """(context, weights) of every head, by loops."""
-    queries, keys, values, hidden = call.arguments
-    B, num_heads, T, head_dim = queries.shape
+    B, num_heads, T, _ = queries.shape
     shared = num_heads // keys.shape[1]
-    visible = (~hidden).expand(B, 1, T, keys.shape[2]).tolist()
-    context, weights = np.empty((B, num_heads, T, head_dim)), np.empty((B, num_heads, T, keys.shape[2]))
-    for b, h, t in np.ndindex(B, num_heads, T):
-        query = queries[b, h, t].tolist()
-        scores = [oracle.dot(query, key) / math.sqrt(head_dim) for key in oracle.rows(keys[b, h // shared])]
-        row = oracle.softmax(scores, visible[b][0][t])
-        context[b, h, t], weights[b, h, t] = oracle.mix(row, oracle.rows(values[b, h // shared])), row
-    return [context, weights]
+    visible = (~hidden).expand(B, 1, T, keys.shape[2])[:, 0].tolist()
+    found = []
+    for b, h in np.ndindex(B, num_heads):
+        head = queries[b, h], keys[b, h // shared], values[b, h // shared]
+        found.append(oracle.attend(*map(oracle.rows, head), visible=visible[b]))
+    return [np.array(each).reshape(B, num_heads, T, -1) for each in zip(*found)]
 
 
 GROUPED = Exercise(
@@ -155,30 +131,26 @@ GROUPED = Exercise(
         "Neighbours share: `keys.repeat_interleave(times, dim=1)`, and the same for values.",
         "`torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)`, after a division by the root of head_dim.",
     ),
-    make_calls=calls_on_groups,
-    oracle=lambda call: [grouped(call)],
+    make_calls=lambda: [
+        attention_call(2, 6, 2, 4, 4, 5, seed=921),
+        attention_call(3, 6, 3, 2, 5, 4, seed=923, batch_of_masks=True),
+        attention_call(1, 4, 1, 3, 6, 2, seed=925),
+        attention_call(2, 3, 3, 5, 5, 7, seed=927),
+        attention_call(1, 8, 4, 1, 3, 6, seed=929),
+    ],
+    oracle=grouped,
 )
 
 # --- 9.4 the norm of queries and keys ---------------------------------------------------------------------------------
 
 
-def calls_on_norms():
-    return [
-        FunctionCall([normal(2, 3, 4, 6, seed=931), uniform(6, seed=932), 1e-6]),
-        FunctionCall([0.01 * normal(5, 8, seed=933), 1 + uniform(8, seed=934), 1e-4]),
-        FunctionCall([20 * normal(2, 4, 3, seed=935), normal(3, seed=936), 0.5]),
-        FunctionCall([normal(3, 1, 5, seed=937), torch.full((5,), 2.0), 0.1]),
-    ]
-
-
-def normed(call):
-    x, scale, eps = call.arguments
+def normed(x, scale, eps):
     vectors = np.array(x.double().tolist())
     for place in np.ndindex(vectors.shape[:-1]):
         vector = vectors[place].tolist()
         length = math.sqrt(oracle.dot(vector, vector) / len(vector) + eps)
         vectors[place] = [number / length * by for number, by in zip(vector, scale.tolist())]
-    return [vectors]
+    return vectors
 
 
 NORM = Exercise(
@@ -192,7 +164,12 @@ NORM = Exercise(
         "Root, mean, square, from the inside out: squares first, their mean over the last dimension, then its root.",
         "`x.pow(2).mean(dim=-1, keepdim=True)`, and eps is added before the root is taken.",
     ),
-    make_calls=calls_on_norms,
+    make_calls=lambda: [
+        called_with(normal(2, 3, 4, 6, seed=931), uniform(6, seed=932), 1e-6),
+        called_with(0.01 * normal(5, 8, seed=933), 1 + uniform(8, seed=934), 1e-4),
+        called_with(20 * normal(2, 4, 3, seed=935), normal(3, seed=936), 0.5),
+        called_with(normal(3, 1, 5, seed=937), torch.full((5,), 2.0), 0.1),
+    ],
     oracle=normed,
 )
 
@@ -205,21 +182,10 @@ def cache_call(B, num_heads, num_kv_heads, n, past, head_dim, seed):
     keys, values = normal(2, B, num_kv_heads, n, head_dim, seed=seed + 1)
     cache = list(normal(2, B, num_kv_heads, past, head_dim, seed=seed + 2)) if past else None
     frequencies = torch.tensor([100.0 ** (-2 * k / head_dim) for k in range(head_dim // 2)], dtype=torch.float64)
-    return FunctionCall([queries, keys, values, cache, frequencies])
+    return called_with(queries, keys, values, cache, frequencies)
 
 
-def calls_on_caches():
-    return [
-        cache_call(2, 6, 3, n=1, past=5, head_dim=4, seed=941),
-        cache_call(1, 4, 2, n=4, past=0, head_dim=6, seed=944),
-        cache_call(3, 2, 1, n=2, past=7, head_dim=8, seed=947),
-        cache_call(2, 3, 3, n=1, past=0, head_dim=2, seed=951),
-        cache_call(2, 3, 3, n=3, past=1, head_dim=10, seed=954),
-    ]
-
-
-def continued(call):
-    queries, keys, values, cache, frequencies = call.arguments
+def continued(queries, keys, values, cache, frequencies):
     past = cache[0].shape[2] if cache else 0
     positions = list(range(past, past + keys.shape[2]))
     found = [all_turned(queries, positions, frequencies.tolist())]
@@ -241,8 +207,14 @@ CACHED = Exercise(
         "`positions = torch.arange(past, past + n)`; turn queries and keys with `rotate`, and leave values alone.",
         "Only then `torch.cat([cache[0], keys], dim=-2)`: what lies in the cache is turned already.",
     ),
-    make_calls=calls_on_caches,
-    oracle=lambda call: [continued(call)],
+    make_calls=lambda: [
+        cache_call(2, 6, 3, n=1, past=5, head_dim=4, seed=941),
+        cache_call(1, 4, 2, n=4, past=0, head_dim=6, seed=944),
+        cache_call(3, 2, 1, n=2, past=7, head_dim=8, seed=947),
+        cache_call(2, 3, 3, n=1, past=0, head_dim=2, seed=951),
+        cache_call(2, 3, 3, n=3, past=1, head_dim=10, seed=954),
+    ],
+    oracle=continued,
 )
 
 QUESTIONS = (

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from course_utils.exercises import solutions
-from course_utils.judging import calls, replies
+from course_utils.judging import replies
+from course_utils.judging.calls import FunctionCall, LayerCall, perform
 from course_utils.judging.masks import Mask
 
 MINUTES = {1: 5, 2: 10, 3: 20}  # that an exercise takes, by its difficulty
@@ -17,12 +18,11 @@ class Exercise:
     """One exercise of a chapter.
 
     id: "3.2". name: what the learner's function or class must be called. why: said to a right answer. hints: from
-    gentle to oracle. make_calls: () -> the calls put to an answer, the same each time. oracle: call -> what each value
-    in the reply should be (None where only `properties` decide). properties: each case -> None, or a sentence on what
-    is wrong; each is asked only of an answer that has those before it.
+    gentle to oracle. make_calls: () -> the calls put to an answer, the same each time. oracle: takes what a function is
+    given, for a layer its call and an input, and gives the right result, or None where only `properties` decide.
+    properties: each case -> None, or a sentence on what is wrong; each is asked only of an answer that has those before
+    it. free: whether any numbers that have the properties are right.
     maps: whether the results are maps of weights, or masks, to be drawn. mask: how to read them, if they are masks.
-    free: any numbers that have the properties are right (a puzzle), so an answer is not held against others to explain
-    it.
     """
 
     id: str
@@ -37,7 +37,8 @@ class Exercise:
     properties: tuple[Callable, ...] = ()
     maps: bool = False
     mask: Mask | None = None
-    free: bool = False
+
+    free = False
 
     @property
     def chapter(self):
@@ -51,23 +52,42 @@ class Exercise:
 
     @cached_property
     def calls(self):
-        """The calls put to an answer."""
+        """The calls put to an answer; made when they are needed, since an import should not wait for numbers."""
         return self.make_calls()
 
     @cached_property
     def expected(self):
         """For each call, what each value in the reply should be."""
-        return [self.oracle(call) for call in self.calls]
+        return [self.results_of(call) for call in self.calls]
+
+    def results_of(self, call):
+        """What each value in the reply to a call should be."""
+        if isinstance(call, LayerCall):
+            return [self.oracle(call, *given) for given in call.inputs]
+        return [self.oracle(*call.arguments)] * call.repeat
 
     @cached_property
     def reference(self):
         """The worked answer's Reply to each call: what is neither value nor property is compared with these."""
         worked = solutions.defined(self, solutions.answer_to(self.id)[0])
-        return replies.read(calls.perform(worked, self.calls), self.calls)
+        return replies.read(perform(worked, self.calls), self.calls)
 
     def known(self, number):
         """The values that right answers make on their way through one call."""
         return solutions.known_values(self, number)
+
+
+@dataclass(frozen=True)
+class Puzzle(Exercise):
+    """An exercise that asks for the numbers of a head, however they were found.
+
+    Any that have the properties are right, so an answer is not held against others to explain it.
+    """
+
+    make_calls: Callable = lambda: [FunctionCall([], later=False)]
+    oracle: Callable = lambda: None
+
+    free = True
 
 
 @dataclass(frozen=True)

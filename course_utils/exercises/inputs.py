@@ -6,7 +6,13 @@ import torch
 
 from course_utils.judging.calls import FunctionCall
 
-measured = functools.partial(FunctionCall, gradient=False)  # a call of a function that nobody learns through
+
+def called_with(*arguments, **more):
+    """A call of a function with these arguments. more: as in FunctionCall."""
+    return FunctionCall(list(arguments), **more)
+
+
+measured = functools.partial(called_with, gradient=False)  # a call of a function that nobody learns through
 
 
 def normal(*shape, seed):
@@ -17,6 +23,12 @@ def normal(*shape, seed):
 def uniform(*shape, seed):
     """Numbers between 0 and 1, (shape)."""
     return torch.rand(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def causal_weights(*shape, seed):
+    """Random attention weights, (..., T, T), in which no token sees its future."""
+    scores = normal(*shape, seed=seed)
+    return scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(dim=-1)
 
 
 def non_contiguous(tensor):

@@ -37,24 +37,12 @@ def project(x, weight, bias=None):
     return [[dot(row, line) + (bias[k] if bias else 0.0) for k, line in enumerate(weight)] for row in x]
 
 
-def attend(queries, keys, values, causal=False, scale=None):
-    """(context vectors, weights) of one sequence and one head. scale: the divisor of the scores, √d_k when None."""
+def attend(queries, keys, values, causal=False, scale=None, visible=None):
+    """(context vectors, weights) of one sequence and one head. scale: the divisor of the scores, √d_k when None.
+
+    visible: whom each query sees, rows of True and False; None for everyone, or where causal for all so far.
+    """
     scale = math.sqrt(len(keys[0])) if scale is None else scale
-    weights = []
-    for t, query in enumerate(queries):
-        visible = [s <= t or not causal for s in range(len(keys))]
-        weights.append(softmax([dot(query, key) / scale for key in keys], visible))
+    visible = visible or [[s <= t or not causal for s in range(len(keys))] for t in range(len(queries))]
+    weights = [softmax([dot(query, key) / scale for key in keys], seen) for query, seen in zip(queries, visible)]
     return [mix(row, values) for row in weights], weights
-
-
-def multi_head(x, W_query, W_key, W_value, num_heads, causal=True):
-    """The heads' context vectors side by side, (T, d_out), of one sequence x (T, d_in). Weights: (d_out, d_in)."""
-    queries, keys, values = (project(x, weight) for weight in (W_query, W_key, W_value))
-    size = len(W_query) // num_heads
-    result = [[] for _ in x]
-    for h in range(num_heads):
-        own = slice(h * size, (h + 1) * size)
-        context, _ = attend([q[own] for q in queries], [k[own] for k in keys], [v[own] for v in values], causal)
-        for t, row in enumerate(context):
-            result[t] += row
-    return result

@@ -3,37 +3,27 @@
 A property gets a `Case` (see `judging.judge`) and gives a sentence on what is wrong, or None.
 """
 
+import functools
+
 import numpy as np
 
 CLOSE = 1e-3  # how exactly a recovered number must fit: wrong answers miss it by far
 ROUNDING = 1e-5  # what is left of a weight of 0 once it was recovered
 
 
-# --- finding the weights in a case ------------------------------------------------------------------------------------
+# --- finding the weights ----------------------------------------------------------------------------------------------
 
 
-def returned(case):
-    """The weights, where the answer returns them: the value itself, if its shape is right (or left to properties)."""
-    got = case.got
-    return got if got is not None and (case.want is None or got.shape == np.shape(case.want)) else None
+def recovered(context, values):
+    """The weights behind context vectors = weights @ values, (..., T, d) both; None where there are none.
 
-
-def recovered(values, context=returned):
-    """The weights behind context vectors = weights @ values, for a case whose tokens number at most a value's width.
-
-    values: case -> the value vectors (..., T, d), with T <= d so that each context vector has one explanation only.
-    context: case -> the context vectors (..., T, d). Where one is nan, so are its weights.
+    T <= d, so that each context vector has one explanation only. Where one is nan, so are its weights.
     """
-
-    def weights(case):
-        seen, known = context(case), values(case)
-        if seen is None or known.shape[-2] > known.shape[-1] or np.isnan(seen).all():
-            return None
-        found = seen @ np.linalg.pinv(known)  # (..., T, d) @ (..., d, T) -> (..., T, T)
-        found[np.abs(found) < ROUNDING] = 0
-        return found if np.allclose(found @ known, seen, atol=CLOSE, equal_nan=True) else None
-
-    return weights
+    if np.isnan(context).all():
+        return None
+    found = context @ np.linalg.pinv(values)  # (..., T, d) @ (..., d, T) -> (..., T, T)
+    found[np.abs(found) < ROUNDING] = 0
+    return found if np.allclose(found @ values, context, atol=CLOSE, equal_nan=True) else None
 
 
 # --- dropout ----------------------------------------------------------------------------------------------------------
@@ -59,10 +49,10 @@ def margin(before, p):
     return 5 * np.sqrt(p * (1 - p) / (before != 0).sum())
 
 
-def dropped_rightly(dropping, shape):
+def dropped_rightly(dropping, shape=lambda case: tuple(case.arguments[0].shape)):
     """A property: every number is either 0 or what it was, times 1 / (1 - p), and about the share p is 0.
 
-    shape: case -> that of the result.
+    dropping: case -> (numbers before, numbers after, p), or None. shape: case -> that of the result.
     """
 
     def sentence(case):
@@ -94,6 +84,26 @@ def dropped_rightly(dropping, shape):
             return "Numbers are dropped together that should each have a coin of their own."
 
     return sentence
+
+
+def weights_dropped_rightly(attended, context=lambda case: case.got):
+    """The same of the weights in a layer, which are recovered from what it returns in training.
+
+    attended: (call, input) -> (context vectors, weights, values) of each sequence, without dropout. context: case ->
+    the context vectors (..., T, d). The layer's arguments begin with d_in, d_out, context_length, dropout.
+    """
+
+    @functools.cache
+    def wanted(call):
+        _, weights, values = map(np.array, zip(*attended(call, *call.inputs[0])))
+        return weights, values
+
+    def dropping(case):
+        weights, values = wanted(case.call)
+        after = recovered(context(case), values)
+        return None if after is None else (weights, after, case.call.arguments[3])
+
+    return dropped_rightly(dropping, lambda case: (*case.arguments[0].shape[:-1], case.call.arguments[1]))
 
 
 def each_with_a_coin(dropping):

@@ -4,11 +4,13 @@ A head is tried on many sentences. Its weights are compared with those wanted, r
 it fails, its own weights and scores are asked what it does instead; nothing here knows an exercise.
 """
 
+import random
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 
+SENTENCES = 40  # that a head has to read
 MISPLACED = 0.1  # the share of a row's weight that may lie elsewhere than wanted
 FARTHER = (3, 10, 30)  # times: to see whether only the distances of the scores are wrong
 LARGEST = 1e4  # no number of a puzzle needs to be larger
@@ -34,11 +36,6 @@ class Reading:
     askers: list[str] | None = None
     context: np.ndarray | None = None
     things: dict[str, np.ndarray] = field(default_factory=dict)
-
-    @property
-    def rows(self):
-        """The names of the rows."""
-        return self.words if self.askers is None else self.askers
 
 
 @dataclass(frozen=True)
@@ -73,18 +70,44 @@ def head_of(x, W_query, W_key, W_value, visible=True):
     return Head(scores, visible, x @ W_value)
 
 
-def behaves(head, readings):
+def head_of_matrices(embed, visible=lambda words: True):
+    """How three matrices, which are an answer, make a head: (value, Reading) -> Head.
+
+    embed: words -> embeddings (T, d_in). visible: words -> whom each may look at, as in Head.
+    """
+
+    def head(value, reading):
+        x = embed(reading.words)
+        matrices = three_matrices(value, x.shape[-1], reading.context.shape[-1])
+        return head_of(x, *matrices, visible(reading.words))
+
+    return head
+
+
+def sentences(seed, words, least, most, *always):
+    """Random sentences: some words that are always there, and `least` to `most` others, in any order."""
+    draw = random.Random(seed)
+    for _ in range(SENTENCES):
+        found = [*always, *draw.choices(words, k=draw.randint(least, most))]
+        draw.shuffle(found)
+        yield found
+
+
+def behaves(head, *readings):
     """A property: an answer's head reads every sentence as wanted.
 
-    head: (value, Reading) -> Head; ValueError in words for a value that makes none. readings: () -> list of Reading.
+    head: (value, Reading) -> Head; ValueError in words for a value that makes none. readings: () -> list of Reading
+    each, tried in turn.
     """
 
     def sentence(case):
-        try:
-            tried = [(reading, head(case.value, reading)) for reading in readings()]
-        except ValueError as refused:
-            return str(refused)
-        return misread(tried) or mishanded(tried)
+        for made in readings:
+            try:
+                tried = [(reading, head(case.value, reading)) for reading in made()]
+            except ValueError as refused:
+                return str(refused)
+            if wrong := misread(tried) or mishanded(tried):
+                return wrong
 
     return sentence
 
@@ -104,16 +127,19 @@ def numbers(value, name, *sizes):
     return found
 
 
-def three_matrices(value, d_in, d_out):
-    """W_query, W_key and W_value as arrays: (d_in, d) twice, for any d, and (d_in, d_out). ValueError, in words."""
+def three_matrices(value, d_in, d_out, *heads):
+    """W_query, W_key and W_value as arrays: (d_in, d) twice, for any d, and (d_in, d_out). ValueError, in words.
+
+    heads: None where each of the three is a stack of any number of matrices.
+    """
     if not isinstance(value, list) or len(value) != 3:
-        raise ValueError("Return three matrices: W_query, W_key, W_value.")
-    W_query, W_key = (numbers(each, name, d_in, None) for each, name in zip(value, ("W_query", "W_key")))
+        raise ValueError(f"Return three {'stacks of ' * len(heads)}matrices: W_query, W_key, W_value.")
+    W_query, W_key = (numbers(each, name, *heads, d_in, None) for each, name in zip(value, ("W_query", "W_key")))
     if W_query.shape != W_key.shape:
         raise ValueError(
-            f"W_query has shape {W_query.shape} and W_key {W_key.shape}: what is compared must have one width."
+            f"W_query has shape {W_query.shape} and W_key {W_key.shape}: what is compared must have one shape."
         )
-    return W_query, W_key, numbers(value[2], "W_value", d_in, d_out)
+    return W_query, W_key, numbers(value[2], "W_value", *heads, d_in, d_out)
 
 
 # --- where a head looks -----------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ PLACES = (PACKAGE.parent / "solutions", PACKAGE / "solutions")
 
 
 def answer_to(id):
-    """(code, explanation) of exercise "3.2"."""
+    """(code, explanation in Markdown) of exercise "3.2"."""
     cells = re.split(r"(?m)^# %%", source_of(int(id.split(".")[0])))
     name = f'name="exercise-{id.replace(".", "-")}"'
     found = [(k, cell) for k, cell in enumerate(cells) if cell.split("\n", 1)[0].strip().startswith(name)]
@@ -26,7 +26,8 @@ def answer_to(id):
         raise LookupError(f"the source of exercise {id} has {len(found)} cells with {name}; it needs one")
     ((place, code),) = found
     explanation = next(cell for cell in cells[place:] if '"solution"' in cell.split("\n", 1)[0])
-    return without_marks(code.split("\n", 1)[1]), unquoted(explanation.split("\n", 1)[1])
+    code = re.sub(r"(?m)^ *### (BEGIN|END) SOLUTION\n", "", code.split("\n", 1)[1])
+    return code.strip(), re.sub(r"(?m)^# ?", "", explanation.split("\n", 1)[1]).strip()
 
 
 def source_of(chapter):
@@ -35,17 +36,6 @@ def source_of(chapter):
         for path in place.glob(f"{chapter:02}_*.py"):
             return path.read_text(encoding="utf-8")
     raise FileNotFoundError(f"the source of chapter {chapter} is not in {' or '.join(map(str, PLACES))}")
-
-
-def without_marks(code):
-    """A cell's code without the marks around the solution."""
-    return re.sub(r"(?m)^ *### (BEGIN|END) SOLUTION\n", "", code).strip()
-
-
-def unquoted(markdown):
-    """A Markdown cell without the comment signs, and without a lead like "**Solution.**"."""
-    text = re.sub(r"(?m)^# ?", "", markdown).strip()
-    return re.sub(r"\*\*|\s*\n\s*", lambda found: "" if found[0] == "**" else " ", text)
 
 
 def defined(exercise, code):

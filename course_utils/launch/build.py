@@ -17,7 +17,7 @@ def main(arguments):
     if unknown:
         sys.exit(f"There is no chapter {', '.join(sorted(unknown))} in solutions/. usage: build [NUMBER ...]")
     # with the tests' packages, so that no chapter installs any while its outputs are being stored
-    environment.become(environment.python_with("requirements.txt", "tests/requirements.txt"), "build", arguments)
+    environment.become("build", arguments, "tests/requirements.txt")
     from course_utils.authoring.build import build  # only now is there all that it needs
 
     build(chosen)

@@ -5,7 +5,6 @@ Standard library only: to find out, neither torch nor a notebook's tools are loa
 
 import json
 import re
-import subprocess
 import sys
 
 from course_utils import repository
@@ -50,13 +49,7 @@ def choose():
 
 def git(*arguments):
     """The lines that git prints in the repository."""
-    try:
-        answer = subprocess.run(["git", "-c", "core.quotepath=off", *arguments], cwd=ROOT, capture_output=True)
-    except FileNotFoundError:
-        sys.exit("--changed needs git.")
-    if answer.returncode:
-        sys.exit(f"--changed needs a clone with a commit; git says: {answer.stderr.decode().strip()}")
-    return answer.stdout.decode().splitlines()
+    return repository.git("-c", "core.quotepath=off", *arguments).decode().splitlines()
 
 
 # --- chapters ---------------------------------------------------------------------------------------------------------
@@ -71,7 +64,8 @@ def because_of_chapters(names, texts):
     before = {name: committed(name) if name in names else notebook for name, notebook in now.items()}
     edited = {found[1] for name in names if (found := OF_CHAPTER.match(name))}
     chapters = f"chapter {', '.join(sorted(edited))}"
-    again = [name for name in now if digest(name, now[name]) != before[name]["metadata"].get("source", {}).get("code")]
+    stored = {name: notebook["metadata"].get("source", {}).get("code") for name, notebook in before.items()}
+    again = [name for name in now if code_digest(now[name]["cells"], int(number(name))) != stored[name]]
     reasons = dict.fromkeys(again, "its code changed, or something that it imports")
     if edited:
         reasons[WORDS_TEST] = f"words of {chapters} changed"
@@ -86,11 +80,6 @@ def because_of_chapters(names, texts):
 def number(name):
     """The number of a notebook's chapter, with two digits."""
     return OF_CHAPTER.match(name)[1]
-
-
-def digest(name, notebook):
-    """What a notebook's outputs come from, as it is now."""
-    return code_digest(notebook["cells"], int(number(name)))
 
 
 def committed(name):

@@ -16,6 +16,7 @@ import sys
 import tempfile
 from importlib.metadata import Distribution
 
+from course_utils import repository
 from course_utils.files import locked
 from course_utils.repository import ROOT
 
@@ -43,12 +44,13 @@ NO_NETWORK = re.compile(
 NO_MATCH = re.compile(r"No matching distribution found for (\S+)")
 
 
-def python_with(*files, verbose=False):
-    """Path of a Python that has every pin in the requirements files, installing them if need be.
+def python_with(*more, verbose=False):
+    """Path of a Python that has every pin in requirements.txt and more such files, installing them if need be.
 
     verbose: show all that pip says. Ends the program with one sentence when that is impossible.
     """
-    for file in ["requirements.txt", *files]:
+    files = ["requirements.txt", *more]
+    for file in files:
         if not (ROOT / file).is_file():
             sys.exit(
                 f"There is no {file} here. This command needs the whole course: clone its repository and run it there."
@@ -69,7 +71,7 @@ def python_with(*files, verbose=False):
 
 def ready(files):
     """Whether .venv has all that the requirements files pin."""
-    return usable(venv_python()) and not missing(files, venv_packages(), whole=True)
+    return usable() and not missing(files, venv_packages(), whole=True)
 
 
 def missing(files, path, whole=False):
@@ -105,13 +107,11 @@ def canonical(name):
 def pins(files):
     """(name, version) of every line `name==version` in the requirements files."""
     for file in files:
-        for line in (ROOT / file).read_text(encoding="utf-8").splitlines():
-            requirement = line.partition("#")[0].strip()
-            if requirement:
-                pin = PIN.fullmatch(requirement)
-                if not pin:
-                    sys.exit(f"{file}: the line {requirement!r} is not of the form name==version.")
-                yield pin["name"], pin["version"]
+        for requirement in repository.requirements(file):
+            pin = PIN.fullmatch(requirement)
+            if not pin:
+                sys.exit(f"{file}: the line {requirement!r} is not of the form name==version.")
+            yield pin["name"], pin["version"]
 
 
 def venv_python():
@@ -124,13 +124,13 @@ def venv_packages():
     return [*VENV.glob("lib/python3*/site-packages"), *VENV.glob("Lib/site-packages")]
 
 
-def usable(python):
-    """Whether this is the Python of an environment, new enough and with a whole pip.
+def usable():
+    """Whether .venv has a Python that is new enough, and a whole pip.
 
-    It is not after an interruption, when the Python it was made from is gone, or when an old one made it.
+    It has not after an interruption, when the Python it was made from is gone, or when an old one made it.
     """
     try:
-        return subprocess.run([python, "-c", PROBE], capture_output=True).returncode == 0
+        return subprocess.run([venv_python(), "-c", PROBE], capture_output=True).returncode == 0
     except OSError:
         return False
 
@@ -146,7 +146,7 @@ def install(files, verbose=False):
     empty = VENV.is_dir() and not any(VENV.iterdir())
     if os.path.lexists(VENV) and not (VENV / "pyvenv.cfg").is_file() and not empty:
         sys.exit(f"{VENV} is there and is not an environment of Python's: move it away and run this again.")
-    if not usable(venv_python()):
+    if not usable():
         print("Making an environment for the course in .venv ...", flush=True)
         step([sys.executable, "-m", "venv", "--clear", str(VENV)])
     for folder in venv_packages():
@@ -182,9 +182,16 @@ def take_cpu_torch(torch, pip, verbose):
 def run(command, verbose):
     """(status, complaints) of a command that can be stopped; how far it is shows in a terminal, or all that it says."""
     own = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
-    kept = {"stderr": subprocess.PIPE, "text": True, "errors": "replace", "env": own, "close_fds": os.name == "nt"}
     with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(command, stdout=None if verbose else said, **kept)
+        process = subprocess.Popen(
+            command,
+            stdout=None if verbose else said,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env=own,
+            close_fds=os.name == "nt",
+        )
         before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         try:
             complaints = wait_for(process)
@@ -204,12 +211,8 @@ def wait_for(process):
             return process.communicate(timeout=1)[1]
         except subprocess.TimeoutExpired:
             if sys.stdout.isatty():
-                print(f"\r  {how_far()} packages in place ", end="\r", flush=True)
-
-
-def how_far():
-    """How many packages .venv holds."""
-    return sum(1 for folder in venv_packages() for _ in folder.glob("*.dist-info/RECORD"))
+                there = sum(len([*folder.glob("*.dist-info/RECORD")]) for folder in venv_packages())
+                print(f"\r  {there} packages in place ", end="\r", flush=True)
 
 
 def step(command, verbose=False):
@@ -235,9 +238,9 @@ def step(command, verbose=False):
     sys.exit(f"{complaints}\nThe step above failed: {' '.join(map(str, command))}")
 
 
-def become(python, command, arguments):
-    """Go on as `python -m course_utils COMMAND`, unless this is already that Python."""
-    if python != sys.executable:
+def become(command, arguments, *more):
+    """Go on as `python -m course_utils COMMAND` with a `python_with(*more)`, unless this is already that Python."""
+    if (python := python_with(*more)) != sys.executable:
         os.chdir(ROOT)
         take_over([python, "-m", "course_utils", command, *arguments])
 

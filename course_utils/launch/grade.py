@@ -21,7 +21,7 @@ def main(arguments):
     """Read the arguments, name a slip in them before anything is installed or loaded, and grade."""
     options = parser().parse_args(arguments)
     check(options)
-    environment.become(environment.python_with("requirements.txt"), "grade", arguments)
+    environment.become("grade", arguments)
     from course_utils.grading import command, doctor  # only now is there all that it needs
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends it, it ends whole

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 
-from course_utils import files
+from course_utils import files, repository
 from course_utils.launch import environment
 from course_utils.repository import ROOT
 
@@ -23,7 +23,7 @@ def main(arguments):
     """Copy new chapters and newer versions to work/, then become JupyterLab."""
     verbose = "--verbose" in arguments
     others = [argument for argument in arguments if argument != "--verbose"]
-    python = environment.python_with("requirements.txt", verbose=verbose)
+    python = environment.python_with(verbose=verbose)
     first, *_ = names = copy_chapters()
     if newer := copy_newer(names):
         print(f"Newer in the course: {', '.join(newer)}. Beside yours, which stay: {', '.join(newer.values())}.")
@@ -40,8 +40,7 @@ def main(arguments):
 
 def sign(python):
     """Let Jupyter trust the copies that nobody has changed, so that their live figures move before anything is run."""
-    originals = (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")
-    pairs = [(copy, path) for path in originals for copy in copies_of(path.name)]
+    pairs = [(copy, path) for path in repository.learners() for copy in copies_of(path.name)]
     untouched = [str(copy) for copy, original in pairs if copy.read_bytes() == original.read_bytes()]
     if untouched:  # whoever's signatures cannot be kept runs the cells instead
         subprocess.run([python, "-m", "nbformat.sign", *untouched], capture_output=True)
@@ -49,17 +48,23 @@ def sign(python):
 
 def copy_chapters():
     """Put every chapter that is not yet there into work/ and return all names. What is there is never touched."""
-    names = sorted(path.name for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-    if not names:
+    originals = repository.learners()
+    if not originals:
         sys.exit("notebooks/ holds no chapter: get it back with `git checkout notebooks`.")
+    for original in originals:
+        if not os.path.lexists(WORK / original.name):
+            copy(original, original.name)
+    return [original.name for original in originals]
+
+
+def copy(original, name):
+    """Copy a notebook to work/ under a name, which it gives."""
     try:
         WORK.mkdir(exist_ok=True)
-        for name in names:
-            if not os.path.lexists(WORK / name):
-                files.replace(WORK / name, (ROOT / "notebooks" / name).read_bytes())
+        files.replace(WORK / name, original.read_bytes())
     except OSError as error:
-        sys.exit(f"Your copy of the chapters could not be made: {error.filename}: {error.strerror}.")
-    return names
+        sys.exit(f"Your copy of {original.name} could not be made: {error.filename}: {error.strerror}.")
+    return name
 
 
 def copy_newer(names):
@@ -81,12 +86,7 @@ def copy_newer(names):
 def put_beside(original):
     """Copy a notebook to work/ under a name of its own, since a learner may have written into older ones. Its name."""
     names = (f"{original.stem}.v{number}.ipynb" for number in itertools.count(2))
-    name = next(name for name in names if not os.path.lexists(WORK / name))
-    try:
-        files.replace(WORK / name, original.read_bytes())
-    except OSError as error:
-        sys.exit(f"The newer version of {original.name} could not be copied: {error.filename}: {error.strerror}.")
-    return name
+    return copy(original, next(name for name in names if not os.path.lexists(WORK / name)))
 
 
 def copies_of(name):

@@ -30,9 +30,10 @@ def main(arguments):
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         sys.exit(f"{target} is there already: name a folder that is empty or not there yet.")
     name = os.environ.get("GITHUB_REPOSITORY") or repository.address() or links.remote()
-    python = environment.python_with("requirements.txt", "site/requirements.txt")
+    python = environment.python_with("site/requirements.txt")
     course, exact = target / "course", version()
-    copy_commit(course)
+    with tarfile.open(fileobj=io.BytesIO(repository.git("archive", "HEAD"))) as archive:
+        archive.extractall(course, filter="data")
     set_in(course / "pyproject.toml", version=exact, branch=PUBLISHED)
     run(python, "-m", "course_utils", "links", name, cwd=course)
     run(python, "-m", "pip", "--disable-pip-version-check", "wheel", "-q", "--no-deps", "-w", target, course)
@@ -43,16 +44,10 @@ def main(arguments):
 
 def version():
     """The version of what is committed: the project's, and how many commits changed what is in a wheel."""
-    if git("rev-parse", "--is-shallow-repository").strip() == b"true":
+    if repository.git("rev-parse", "--is-shallow-repository").strip() == b"true":
         sys.exit("This clone holds only the newest commits, so the version is unknown: git fetch --unshallow")
-    count = git("rev-list", "--count", "HEAD", "--", *CONTENT).decode().strip()
+    count = repository.git("rev-list", "--count", "HEAD", "--", *CONTENT).decode().strip()
     return f"{repository.project()['project']['version']}.post{count}"
-
-
-def copy_commit(folder):
-    """Unpack what is committed into a folder."""
-    with tarfile.open(fileobj=io.BytesIO(git("archive", "HEAD"))) as archive:
-        archive.extractall(folder, filter="data")
 
 
 def set_in(file, **values):
@@ -61,14 +56,6 @@ def set_in(file, **values):
     for name, value in values.items():
         text = re.sub(rf'^{name} = ".*?"', f'{name} = "{value}"', text, count=1, flags=re.MULTILINE)
     file.write_text(text, encoding="utf-8")
-
-
-def git(*arguments):
-    """What git prints; ends the program with its complaint."""
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True)
-    if done.returncode:
-        sys.exit(f"publish needs a clone with a commit; git says: {done.stderr.decode().strip()}")
-    return done.stdout
 
 
 def run(*command, cwd=ROOT):

@@ -15,7 +15,7 @@ def main(arguments):
     if len(arguments) > 1 or any(argument.startswith("-") for argument in arguments):
         sys.exit("usage: python3 -m course_utils site [FOLDER]")
     target = Path(*arguments or [ROOT / "_site"]).absolute()
-    environment.become(environment.python_with("requirements.txt", "site/requirements.txt"), "site", [str(target)])
+    environment.become("site", [str(target)], "site/requirements.txt")
     from course_utils.site.build import build  # only now is there all that it needs
 
     build(target)

@@ -14,7 +14,7 @@ FEW = 2  # files that are tested before workers would have started
 
 def main(arguments):
     """Install what tests need, then become pytest."""
-    python = environment.python_with("requirements.txt", "site/requirements.txt", "tests/requirements.txt")
+    python = environment.python_with("site/requirements.txt", "tests/requirements.txt")
     workers = (os.cpu_count() or 1) + 1  # one more than cores: many tests wait for a limit, a server or a page
     if "--changed" in arguments:
         arguments.remove("--changed")

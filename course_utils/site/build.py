@@ -34,13 +34,13 @@ def build(target):
 def write_sources(folder):
     """Write what Sphinx reads: a page for each chapter, the first page, the ledger, the glossary, the downloads."""
     address = repository.address()
-    topics = [path.stem for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
+    topics = [path.stem for path in repository.learners()]
     (folder / "downloads").mkdir(parents=True)
     pages = {topic: chapter_page.page(topic, address) for topic in topics}
     first = glossary.link({int(topic[:2]): page for topic, page in pages.items()})
     for topic, page in pages.items():
         nbformat.write(page, folder / f"{topic}.ipynb")
-        shutil.copy(chapter_page.place("notebooks", topic), folder / "downloads")
+        shutil.copy(chapter_page.place(topic), folder / "downloads")
     texts = {
         "ways": links.link_page(address),
         "index": start_page.page(topics),

@@ -1,7 +1,6 @@
 """A chapter's page: its stored notebook, with what a reader needs in the place of what needs a kernel.
 
-Cells are known by what a build gives them: `setup`, `exercise-1-2`, `check-1-2`, `progress`, the tag `solution`; and by
-`answer("Q1.2", ...)` in their code.
+Cells are known by what a build gives them, `setup`, `check-1-2`, `progress`, and by `answer("Q1.2", ...)` in them.
 """
 
 import re
@@ -10,47 +9,32 @@ import nbformat
 
 from course_utils import repository
 from course_utils.authoring import links
-from course_utils.exercises import QUESTIONS, solutions
 from course_utils.site import folded
 
 ASKED = re.compile(r'^answer\("(Q[\w.]+)"', re.MULTILINE)
-OF_EXERCISE = re.compile(r"(exercise|check)-(\d+)-(\d+)")
+CHECK = re.compile(r"check-(\d+)-(\d+)")
 TO_KERNEL = re.compile(r"^Run the cells from top to bottom.*\n?", re.MULTILINE)  # a line that only a notebook needs
 TO_CONTENTS = re.compile(r"\]\(\.\./README\.md(#\S*?)?\)")
 
 
 def page(topic, address):
     """The chapter `topic` ("01_some_topic") as a notebook for MyST-NB. address: OWNER/REPO, or empty."""
-    solved, learners = (nbformat.read(place(folder, topic), as_version=4) for folder in ("solutions", "notebooks"))
-    answers = worked_answers(solved.cells)
-    cells = without_the_end_for_kernels(learners.cells)
-    before, made = None, []
+    notebook = nbformat.read(place(topic), as_version=4)
+    cells = without_the_end_for_kernels(notebook.cells)
+    notebook.cells = []
     for cell, after in zip(cells, [*cells[1:], None]):
         if cell.cell_type == "markdown":
-            made += words(cell, after)
-        elif not (asked(cell) and before.cell_type == "markdown"):
-            made += code(cell, topic, answers)
-        before = cell
-    made[0].source = with_ways_on(links.without_badge(made[0].source), topic, address)
-    learners.cells = made
-    return learners
+            notebook.cells.append(words(cell, after))
+        elif not asked(cell):
+            notebook.cells += code(cell, int(topic[:2]))
+    first = notebook.cells[0]
+    first.source = with_ways_on(links.without_badge(first.source), topic, address)
+    return notebook
 
 
-def place(folder, topic):
-    """Where a stored notebook lies."""
-    return repository.ROOT / folder / f"{topic}.ipynb"
-
-
-def worked_answers(cells):
-    """{"1.2": (code, explanation in Markdown)} of a solved notebook."""
-    answers, id = {}, None
-    for cell in cells:
-        if (found := OF_EXERCISE.fullmatch(cell.id)) and found[1] == "exercise":
-            id = f"{found[2]}.{found[3]}"
-            answers[id] = solutions.without_marks(cell.source), ""
-        elif "solution" in cell.metadata.get("tags", []):
-            answers[id] = answers[id][0], f"{answers[id][1]}\n\n{cell.source}".strip()
-    return answers
+def place(topic):
+    """Where a learner's stored notebook lies."""
+    return repository.ROOT / "notebooks" / f"{topic}.ipynb"
 
 
 def without_the_end_for_kernels(cells):
@@ -68,23 +52,21 @@ def words(cell, after):
     if after and (id := asked(after)):
         cell.source = folded.question(id, cell.source)
     cell.source = TO_CONTENTS.sub("](index.md)", cell.source)
-    return [cell]
+    return cell
 
 
 def asked(cell):
     """The id of the question with choices that a code cell answers, or None."""
     found = ASKED.search(cell.source) if cell.cell_type == "code" else None
-    return found[1] if found and getattr(QUESTIONS.get(found[1]), "said", None) else None
+    return found and found[1]
 
 
-def code(cell, topic, answers):
-    """A code cell below a place to link to; help instead of a check."""
-    found = OF_EXERCISE.fullmatch(cell.id)
-    if found and found[1] == "check":
-        id = f"{found[2]}.{found[3]}"
-        return [markdown(folded.help_with(id, *answers[id]), cell.id)]
+def code(cell, number):
+    """A code cell of chapter `number` below a place to link to; help instead of a check."""
+    if found := CHECK.fullmatch(cell.id):
+        return [markdown(folded.help_with(f"{found[1]}.{found[2]}"), cell.id)]
     cell.metadata.mystnb = {"image": {"alt": cell.metadata.get("shows", "")}}
-    return [markdown(f"({anchor(int(topic[:2]), cell.id)})=", f"at-{cell.id}"), cell]
+    return [markdown(f"({anchor(number, cell.id)})=", f"at-{cell.id}"), cell]
 
 
 def anchor(number, id):
@@ -100,6 +82,6 @@ def markdown(text, id):
 def with_ways_on(text, topic, address):
     """The first cell's text with ways to run the chapter below its title."""
     title, _, rest = text.partition("\n")
-    colab = f"[Open in Colab]({links.colab(f'notebooks/{topic}.ipynb', address)}) · " if address else ""
+    colab = f"[Open in Colab]({links.address('colab', f'notebooks/{topic}.ipynb', address)}) · " if address else ""
     rest = TO_KERNEL.sub("", rest)
     return f"{title}\n\n{colab}{{download}}`Download <downloads/{topic}.ipynb>` · [other ways](ways.md)\n{rest}"

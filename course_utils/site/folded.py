@@ -2,7 +2,7 @@
 
 import re
 
-from course_utils.exercises import EXERCISES, QUESTIONS
+from course_utils.exercises import EXERCISES, QUESTIONS, solutions
 
 CHOICE = re.compile(r"^\* \*\*(\w)\*\* (.*(?:\n +\S.*)*)\n?", re.MULTILINE)  # "* **a** words", on several lines
 
@@ -12,9 +12,10 @@ def block(title, name, text):
     return f"::::{{dropdown}} {title}\n:name: {name}\n\n{text}\n::::\n"
 
 
-def help_with(id, code, explanation):
-    """The hints of exercise `id`, each folded, and its worked answer: code, and Markdown that explains it."""
+def help_with(id):
+    """The hints of exercise `id`, each folded, and its worked answer with what explains it."""
     hints = EXERCISES[id].hints
+    code, explanation = solutions.answer_to(id)
     folded = [
         block(f"Hint {number} of {len(hints)}", place("hint", id, number), words)
         for number, words in enumerate(hints, start=1)

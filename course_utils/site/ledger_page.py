@@ -27,26 +27,24 @@ follow at the end. A test compares the two whenever anything changes.
 
 def section(name, source, values):
     """A source with a table of its values."""
-    rows = [row(value) for value in values if value["source"] == name]
+    rows = [row(value["line"], value) for value in values if value["source"] == name]
     head = f"## {name}: {source['author']}\n\n{source['title']}\n\n| line | it prints | here |\n| --- | --- | --- |"
     return "\n".join([head, *rows, ""])
 
 
-def row(value):
-    """A value's row."""
-    text = " ".join(value["text"].split()).replace("|", "\\|")
-    short = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
-    return f"| {value['line']} | `{short}` | {where(value)} |"
-
-
 def paper(name, source, published):
     """A paper or a configuration with a table of its figures."""
-    rows = [
-        f"| {value['place']} | `{value['text']}` | {where(value)} |" for value in published if value["paper"] == name
-    ]
+    rows = [row(value["place"], value) for value in published if value["paper"] == name]
     read = f"Read: {source['read']}." if source["read"] else "Not read."
     head = f"## {source['author']}\n\n{source['title']}. {read}\n\n| place | it says | here |\n| --- | --- | --- |"
     return "\n".join([head, *rows, ""])
+
+
+def row(place, value):
+    """A value's row."""
+    text = " ".join(value["text"].split()).replace("|", "\\|")
+    short = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+    return f"| {place} | `{short}` | {where(value)} |"
 
 
 def where(value):

@@ -19,17 +19,13 @@ def page(topics):
 
 def live_figure(topic):
     """The HTML of the first live figure in a chapter's stored outputs."""
-    outputs = [output for cell in notebook(topic)["cells"] for output in cell.get("outputs", [])]
+    cells = json.loads(chapter_page.place(topic).read_text(encoding="utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
     pages = ("".join(output.get("data", {}).get("text/html", "")) for output in outputs)
     return next(page for page in pages if 'class="course-figure"' in page)
 
 
 def row(topic):
     """A chapter's row in the table."""
-    title, summary, minutes = links.about(chapter_page.place("notebooks", topic))
+    title, summary, minutes = links.about(chapter_page.place(topic))
     return f"| [{title}]({topic}.ipynb) | {summary} | {minutes} |"
-
-
-def notebook(topic):
-    """A learner's stored notebook."""
-    return json.loads(chapter_page.place("notebooks", topic).read_text(encoding="utf-8"))

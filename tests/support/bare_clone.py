@@ -1,6 +1,8 @@
 """A copy of what a clone holds, in a folder of its own, so that tests can install, open and change things there."""
 
 import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -12,6 +14,29 @@ def copy(target: Path):
     ignored = [line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines()]
     shutil.copytree(ROOT, target, ignore=shutil.ignore_patterns(".git", *ignored), dirs_exist_ok=True)
     return target
+
+
+def python(clone, *arguments, env=None):
+    """Run Python with these arguments in a clone, to its end."""
+    return subprocess.run([sys.executable, *arguments], cwd=clone, env=env, capture_output=True, text=True)
+
+
+def command(clone, *arguments, env=None):
+    """Run one of the course's commands in a clone, to its end."""
+    return python(clone, "-m", "course_utils", *arguments, env=env)
+
+
+def git(clone, *arguments):
+    """Run git in a clone, as somebody."""
+    who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    subprocess.run(["git", "-C", clone, *who, *arguments], check=True)
+
+
+def commit(clone):
+    """Give a clone a history: one commit with all that it holds."""
+    git(clone, "init", "-q", "-b", "main")
+    git(clone, "add", "-A")
+    git(clone, "commit", "-qm", "first")
 
 
 def tiny_wheel(folder: Path):

@@ -1,6 +1,7 @@
 """Environments with other packages than those of the tests, on top of these: made once, kept in .environments/."""
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -45,6 +46,14 @@ def on_top_of(folder, *others):
     found = [str(packages) for other in others for packages in packages_in(other)]
     (place / "packages_of_others.pth").write_text("\n".join(found))
     return python_in(folder)
+
+
+def kernel(folder, name, python):
+    """Make a kernel of an environment's Python, known to a Jupyter that looks for such in a folder."""
+    place = folder / "kernels" / name
+    place.mkdir(parents=True)
+    argv = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    (place / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": name, "language": "python"}))
 
 
 def python_in(environment):

@@ -15,10 +15,7 @@ SECONDS = 90  # for JupyterLab to come up on a busy machine
 @contextlib.contextmanager
 def lab(clone, *options):
     """Run `lab --no-browser` in a clone. Gives (process, address with its token) and ends the process."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "course_utils", "lab", "--no-browser", "--port", str(port), *options]
+    command = [sys.executable, "-m", "course_utils", "lab", "--no-browser", "--port", str(free_port()), *options]
     with open(clone / "lab.log", "w+") as log:
         process = subprocess.Popen(command, cwd=clone, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         try:
@@ -26,6 +23,13 @@ def lab(clone, *options):
         finally:
             process.kill()
             process.wait()
+
+
+def free_port():
+    """The number of a port that nothing listens at."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def wait_for(process, log):
