@@ -144,8 +144,8 @@ def test_nothing_stumbles_over_a_result_of_another_kind(id, odd):
 
 def test_an_input_is_told_where_there_is_one_and_a_value_for_it():
     assert "(Input: " in check("3.2", lambda scores: scores).message
-    for id, answer in (("3.2", needs_more), ("3.1", lambda: [torch.ones(5, 2)] * 3)):
-        assert "Input" not in check(id, answer).message
+    for id, given in (("3.2", needs_more), ("3.1", lambda: [torch.ones(5, 2)] * 3)):
+        assert "Input" not in check(id, given).message
 
 
 def test_a_call_that_stops_decides_over_one_whose_sizes_fit_by_chance():
