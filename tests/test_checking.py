@@ -144,8 +144,8 @@ def test_nothing_stumbles_over_a_result_of_another_kind(id, odd):
 
 def test_an_input_is_told_where_there_is_one_and_a_value_for_it():
     assert "(Input: " in check("3.2", lambda scores: scores).message
-    for id, answer in (("3.2", needs_more), ("3.1", lambda: [torch.ones(5, 2)] * 3)):
-        assert "Input" not in check(id, answer).message
+    for id, given in (("3.2", needs_more), ("3.1", lambda: [torch.ones(5, 2)] * 3)):
+        assert "Input" not in check(id, given).message
 
 
 def test_a_call_that_stops_decides_over_one_whose_sizes_fit_by_chance():
@@ -238,7 +238,7 @@ def test_yours_and_expected_stand_side_by_side():
     assert page.count("<table") == 2 and "yours" in page and "expected" in page
     assert "<script" not in page
     assert "<table" not in check("3.2", right).html()
-    assert "<table" not in check("2.2", lambda linear: linear.weight + 1).html()  # no map of weights
+    assert "<table" not in check("2.2", lambda linear: linear.weight.T + 1).html()  # no map of weights
 
 
 def test_nothing_of_a_learners_text_becomes_html():

@@ -203,6 +203,26 @@ def test_layers_in_a_plain_list_are_named_where_weights_find_no_place():
     assert "`self.heads`" in result.message and "nn.ModuleList" in result.message
 
 
+STOPPED = {"type": "RuntimeError", "message": "in place", "line": 0, "code": ""}
+
+
+@pytest.mark.parametrize(
+    "id, part, odd, words",
+    [
+        ("2.4", "extra", ["spare.weight"], "`spare.weight`, which nobody asked for"),
+        ("2.4", "twins", ["W_query", "W_key"], "start from the same numbers"),
+        ("2.4", "loose", ["mask"], "leaves it behind"),
+        ("2.4", "backward", STOPPED, "no gradient comes back"),
+        ("3.2", "turned", honest(EXERCISE)[0]["values"], "keeps something from the first call"),
+    ],
+)
+def test_what_shows_later_only_makes_right_numbers_wrong(id, part, odd, words):
+    first, *others = honest_once(EXERCISES[id])
+    assert judge(EXERCISES[id], [first, *others]).status == "right"
+    result = judge(EXERCISES[id], [first | {part: odd}, *others])
+    assert result.status == "not yet" and words in result.message
+
+
 def test_what_any_answer_can_send_can_be_read():
     for odd in PLAIN.values():
         replies = perform(lambda scores, odd=odd: odd, EXERCISE.calls)

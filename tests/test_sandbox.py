@@ -4,6 +4,7 @@ import ast
 import importlib
 import os
 import re
+import select
 import socket
 import sys
 from types import SimpleNamespace
@@ -248,6 +249,14 @@ def test_a_server_that_is_told_too_late_to_stop_a_child_goes_on(best):
     begun = best.process.pid
     best.control.sendall(server.STOP)
     assert result(best, RIGHT)[1].status == "right" and best.process.pid == begun
+
+
+@pytest.mark.parametrize("way", sandboxes.WAYS)
+def test_a_server_whose_grader_has_gone_ends(way):
+    sandboxes.skip_without(way)
+    with Sandbox(way) as left:
+        left.control.close()
+        assert select.select([left.process.handle], [], [], 10)[0]
 
 
 @pytest.mark.parametrize("way", sandboxes.WAYS)
