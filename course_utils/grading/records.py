@@ -1,10 +1,11 @@
 """What is known of a submission after grading, and where it is kept for the next run."""
 
+import functools
 import json
 from dataclasses import dataclass, field
 
 from course_utils import files
-from course_utils.judging.result import Result
+from course_utils.judging.result import NOT_ATTEMPTED, Result
 
 INVISIBLE = "\n\u200c\u200d"  # line ends, and the joiners that names in Persian and Hindi need
 KEPT = ".reports"  # the folder of the reports that a second run needs
@@ -125,8 +126,16 @@ def from_plain(data):
 
 def graded_from(entry):
     """One Graded of it. The student's words may be anywhere in what is said."""
+    if entry["result"]["status"] == NOT_ATTEMPTED and not entry["remarks"]:
+        return untouched(*entry["result"].values())
     result = Result(**entry["result"] | {"message": printable(entry["result"]["message"])})
     return Graded(**entry | {"result": result, "remarks": list(map(printable, entry["remarks"]))})
+
+
+@functools.lru_cache
+def untouched(*result):
+    """A Graded that all have in common who did not attempt an exercise. Nobody hands in all chapters at once."""
+    return Graded(Result(*result))
 
 
 def printable(text):
