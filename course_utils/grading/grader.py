@@ -115,13 +115,14 @@ class Grading:
 
     def grade(self, notebook):
         """Grade every exercise that a notebook holds."""
-        found, held = {}, set()
+        found, holds_some = {}, False
         self.notebooks.append(notebook)
         self.found.append(found)
         for exercise in EXERCISES.values():
             places = notebook.defining(exercise)
             if places or notebook.marked(exercise):
-                held.add(exercise.chapter)
+                holds_some = True
+                self.chapters.add(exercise.chapter)
             if places:
                 self.lines[exercise.id] = lines = own_lines(notebook.cells[places[-1]].source)
                 self.published[exercise.id] = is_published(exercise, lines)
@@ -133,8 +134,7 @@ class Grading:
             if graded:
                 found[exercise.id] = graded
                 self.news = True
-        self.chapters |= held
-        if not held:
+        if not holds_some:
             self.remarks.append(f"{notebook.name} holds no exercise of the course.")
 
     def report(self, missing):

@@ -12,8 +12,6 @@ from course_utils.grading.platforms.gradebook import NOTHING, Gradebook, decimal
 FILE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(file|onlinetext)(_(?P<rest>.*))?")
 GRADE, MOST = "Grade", "Maximum grade"
 ANONYMOUS = "Participant"  # the name of all where students are anonymous; only the numbers tell them apart
-
-
 NUMBERED = re.compile(r"\D*?(\d+)")  # a student: "Participant 77", "Teilnehmer/in77"
 WITH_DECIMALS = re.compile(r"[\d.,]*\d[.,]\d+")  # a highest grade; an ID number, which all might share, is none
 
