@@ -76,7 +76,7 @@ def test_the_summary_names_both_and_runs_nothing_of_it(tmp_path):
 def test_no_answer_whose_grading_is_timed_was_seen_before(monkeypatch):
     """What was seen before is not run again, and would take no time."""
     tasks, nothing = [], records.Report(Student("k", "K"), [], [], [], "", "")
-    monkeypatch.setattr(doctor, "grade_in_own_process", lambda task, limits: tasks.append(task) or nothing)
+    monkeypatch.setattr(doctor, "grade_in_own_process", lambda task, limits: tasks.append(task) or (nothing, {}))
     for _ in range(2):
         doctor.graded("solutions", process.Limits())
     one, other = (notebook.read("03.ipynb", content) for task in tasks for _, content in task.files)

@@ -94,11 +94,29 @@ def test_who_is_excused_from_all_gets_nothing_filled_in_and_page_and_run_say_so(
     book = pages.Book(tmp_path, found, history)
     book.add(report())
     book.close()
+    summary = (tmp_path / "summary.html").read_text(encoding="utf-8")
+    assert "Points of 0 students" in summary and "excused, not counted" in summary and "3.2 " not in summary
     page = (tmp_path / "feedback/doejane.html").read_text(encoding="utf-8")
     assert book.scores == [] and "points.</b>" not in page
     assert f"excused you from this assignment: it does not count. {comment}".strip() in page
     said = [*table(history.changes(book.entries)), *command.excused(book)]
     assert f"0 of {HIGHEST} -> excused, the assignment" in said[1] and "nothing is filled in: Jane Doe" in said[2]
+
+
+def test_an_exercise_that_somebody_is_excused_from_is_not_counted_for_them(read, tmp_path):
+    book = pages.Book(
+        tmp_path, read(adjustments="student,exercise,excused\ndoejane,3.1,yes\n", chapters=[3]), None, True
+    )
+    for each in (report(), report(Student("roe", "John Roe"))):
+        book.seen.add(book.assignment.marked(each), each)
+    counted = {id: right + not_yet + untried for id, _, right, not_yet, untried, *_ in book.seen.hardest}
+    assert counted["3.1"] == 1 and counted["3.2"] == 2
+
+
+def test_a_page_is_headed_with_the_name_in_the_gradebook(read, tmp_path):
+    book = pages.Book(tmp_path, read(chapters=[3]), History(Store(tmp_path)), names={"doejane": "Doe, Jane M."})
+    book.add(report())
+    assert "<h1>Doe, Jane M.</h1>" in (tmp_path / "feedback/doejane.html").read_text(encoding="utf-8")
 
 
 def test_a_first_preview_says_that_all_are_new_and_leaves_no_folder_of_pages(read, tmp_path):

@@ -188,7 +188,7 @@ POINTS = {student: points["3.2"] for student, points in EXPECTED.items()}
 def threads():
     """Two threads: an executor that is none of ours."""
     with ThreadPoolExecutor(2) as pool:
-        yield pool, 2
+        yield pool, 2, process.learn
     process.end_all()
 
 
@@ -227,11 +227,13 @@ def test_an_answer_that_one_process_has_graded_no_other_grades_again(tmp_path, m
     handed = lay(tmp_path / "class", {f"s1/{NAME}": WRONG})
     (submission,) = submissions(handed)
     monkeypatch.setattr(process, "known", {})
-    process.Process(SIXTY).grade(batch.task_of(submission, SIXTY))
-    (wrong,) = [result for result in process.known.values() if result["status"] == NOT_YET]
+    _, found = process.Process(SIXTY).grade(batch.task_of(submission, SIXTY))
+    (wrong,) = [result for result in found.values() if result["status"] == NOT_YET]
     wrong["message"] = "told by another process"
-    told = process.Process(SIXTY).grade(batch.task_of(submission, SIXTY))
+    process.learn(found)
+    told, again = process.Process(SIXTY).grade(batch.task_of(submission, SIXTY))
     process.end_all()
+    assert again == {}
     assert "told by another process" in [entry.result.message for entry in told.graded]
 
 
@@ -267,19 +269,32 @@ def test_a_full_disk_ends_the_run_at_once_and_is_named_with_its_folder(handed, t
     assert len(written) <= 2  # a report, and the table of what was graded before
 
 
-@pytest.mark.every_setting("a Dask cluster")
-def test_a_dask_cluster_loses_a_worker_in_the_middle_and_no_submission(handed, tmp_path):
+@pytest.fixture
+def cluster():
+    """Two workers of Dask on this machine."""
     import distributed
 
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None, silence_logs=50
     ) as cluster:
+        yield cluster
 
-        def kill():
-            os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
 
-        executor = lambda: workers.dask(cluster.scheduler_address)
-        assert graded_with(executor, handed, tmp_path, once(kill)) == (POINTS, {})
+@pytest.mark.every_setting("a Dask cluster")
+def test_a_dask_cluster_loses_a_worker_in_the_middle_and_no_submission(handed, tmp_path, cluster):
+    def kill():
+        os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+
+    executor = lambda: workers.dask(cluster.scheduler_address)
+    assert graded_with(executor, handed, tmp_path, once(kill)) == (POINTS, {})
+
+
+@pytest.mark.every_setting("a Dask cluster")
+def test_what_one_worker_of_a_cluster_has_found_all_of_them_know(handed, tmp_path, cluster):
+    assert graded_with(lambda: workers.dask(cluster.scheduler_address), handed, tmp_path) == (POINTS, {})
+    with cluster.get_client() as client:
+        one, other = client.run(lambda: set(process.known)).values()
+    assert one == other and one
 
 
 # --- a class of every kind --------------------------------------------------------------------------------------------
@@ -326,7 +341,7 @@ def at_once(task, limits):
         records.Graded(Result(id, "", RIGHT_ANSWER if right and id == "3.2" else NOT_YET, "", EXERCISES[id].points))
         for id in IDS
     ]
-    return records.Report(task.student, graded, [3], task.remarks, "Protection: on.", task.digest)
+    return records.Report(task.student, graded, [3], task.remarks, "Protection: on.", task.digest), {}
 
 
 @pytest.fixture
@@ -408,7 +423,7 @@ class Gone:
 
 
 TASK = records.Task(records.Student("a", "A"), [], [], "", 60)
-READY, PART = {"ready": True}, {"report": json.dumps(records.plain(at_once(TASK, SIXTY))), "whole": False}
+READY, PART = {"ready": True}, {"report": json.dumps(records.plain(at_once(TASK, SIXTY)[0])), "whole": False}
 
 
 @pytest.fixture
@@ -440,8 +455,8 @@ def lives(monkeypatch):
 )
 def test_what_became_of_a_process_is_told_and_its_part_counts(said, error, words, lives):
     with pytest.raises(error, match=words) if error else contextlib.nullcontext():
-        remarks = lives(*said).grade(TASK).remarks
-        assert words in remarks[-1] if words else remarks == []
+        made, _ = lives(*said).grade(TASK)
+        assert words in made.remarks[-1] if words else made.remarks == []
 
 
 def test_a_process_that_was_ended_for_good_grades_no_more(lives, monkeypatch):

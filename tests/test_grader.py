@@ -48,7 +48,7 @@ def graded(sandbox, monkeypatch):
         files = [
             content if isinstance(content, tuple) else ((f"{k}.ipynb",), content) for k, content in enumerate(contents)
         ]
-        *_, (made, _) = grader.reports(Task(WHO, files, [], "", 60), sandbox)
+        made = grader.report(Task(WHO, files, [], "", 60), sandbox, print)
         return {entry.result.id: entry for entry in made.graded}, made
 
     return of
@@ -274,7 +274,7 @@ def test_what_holds_nothing_gets_no_points_and_a_reason(content, words, graded):
 
 def test_of_very_many_remarks_the_first_are_kept():
     task = Task(WHO, [], [f"remark {k}" for k in range(30)], "", 60)
-    made = grader.Grading(task, SimpleNamespace(protection="")).report("")
+    made = grader.Grading(task, SimpleNamespace(protection=""), print).report("")
     assert made.remarks == [f"remark {k}" for k in range(10)] + ["There are 20 more remarks of this kind."]
 
 

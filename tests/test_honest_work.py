@@ -30,7 +30,7 @@ def unknown(monkeypatch):
 
 def status(sandbox, *files):
     """(status of exercise 3.2, its remarks) in a submission of [(parts of the name, bytes)]."""
-    *_, (made, _) = grader.reports(Task(Student("jane", "Jane"), list(files), [], "", 60), sandbox)
+    made = grader.report(Task(Student("jane", "Jane"), list(files), [], "", 60), sandbox, print)
     entry = next(entry for entry in made.graded if entry.result.id == "3.2")
     return entry.result.status, entry.remarks
 
@@ -117,7 +117,7 @@ def test_check_and_the_grade_agree_whatever_students_do_to_their_notebooks(numbe
     monkeypatch.setattr(commands, "explained_here", lambda exercise, answer, data, result: result)
     monkeypatch.setattr(grader, "with_explanation", lambda exercise, texts, sandbox, replies, result: result)
     said = checked(book)
-    *_, (made, _) = grader.reports(Task(Student("a", "A"), [((NAME,), packed(book.whole))], [], "", 600), best)
+    made = grader.report(Task(Student("a", "A"), [((NAME,), packed(book.whole))], [], "", 600), best, print)
     for entry in made.graded:
         if entry.result.id in said:
             helped = any("which is not right yet" in remark for remark in entry.remarks)

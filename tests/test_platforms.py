@@ -71,6 +71,58 @@ def test_without_scores_a_file_comes_back_byte_for_byte(platform, change):
     assert fill(platform, content, []) == (content, [])
 
 
+GERMAN = (
+    "ID;Vollständiger Name;E-Mail-Adresse;Status;Bewertung;Bestwertung;Bewertung kann geändert werden;"
+    "Zuletzt geändert (Abgabe);Zuletzt geändert (Bewertung);Feedback als Kommentar\n"
+    "Teilnehmer/in77;Jane Doe;j@x.edu;Zur Bewertung abgegeben;;100,00;Ja;Montag, 2. März 2026, 10:00;-;\n"
+    "Teilnehmer/in78;John Roe;r@x.edu;Keine Abgabe;12,50;100,00;Ja;-;-;schön\n"
+)
+FRENCH = (
+    'Identifiant,"Nom complet",Groupe,Note,"Note maximale","Statut du flux d’évaluation","La note peut être modifiée"\n'
+    'Participant77,"Jane Doe",2,,"20,00","Non évalué",Oui\n'
+    'Participant78,"John Roe",2,-,"20,00","Non évalué",Oui\n'
+)
+
+
+@pytest.mark.parametrize(
+    "worksheet, filled",
+    [
+        (GERMAN, {";;100,": ";100;100,", ";12,50;": ";44.44;"}),
+        (FRENCH, {'2,,"20': '2,20,"20', '2,-,"20': '2,8.89,"20'}),
+    ],
+    ids=["German", "French"],
+)
+def test_a_worksheet_in_another_language_is_told_by_its_form(worksheet, filled):
+    expected = worksheet
+    for before, after in filled.items():
+        expected = expected.replace(before, after)
+    assert fill(Moodle(), worksheet.encode(), SCORES, overwrite=True) == (expected.encode(), [])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("100,00", "100"),  # could be any number that all share
+        (
+            "E-Mail-Adresse;Status",
+            "Etage;Raum",
+            "j@x.edu;Zur Bewertung abgegeben",
+            "1;2,0",
+            "r@x.edu;Keine Abgabe",
+            "1;2,0",
+        ),
+        ("Teilnehmer/in78", "John"),
+    ],
+    ids=["no decimals", "two could be it", "no number"],
+)
+def test_a_form_with_more_than_one_reading_is_refused(change):
+    content = GERMAN
+    for before, after in zip(change[::2], change[1::2]):
+        content = content.replace(before, after)
+    with pytest.raises(Unusable, match="Identifier"):
+        Moodle().fill(content.encode(), SCORES)
+
+
 def test_anonymous_students_of_moodle_are_told_by_their_numbers():
     name = "Participant_78_assignsubmission_file"
     john = Student("k", *Moodle().owner(name))
@@ -146,6 +198,21 @@ def filling_of(platform, sheet):
     filling = platform.export(Namespace(**{platform.option: sheet}, column=None, overwrite=False))
     filling.prepare()
     return filling
+
+
+@pytest.mark.parametrize(
+    "platform, sheet, names",
+    [
+        (Canvas(), CANVAS, {"k": "Doe, Jane"}),
+        (Moodle(), MOODLE, {"k": "Jane Doe"}),
+        (Moodle(), MOODLE.replace('"Full name"', "Status"), {}),
+    ],
+    ids=["Canvas", "Moodle", "no names"],
+)
+def test_a_gradebook_knows_what_somebody_is_called(platform, sheet, names, tmp_path):
+    (tmp_path / "sheet.csv").write_text(sheet)
+    filling = filling_of(platform, tmp_path / "sheet.csv")
+    assert filling.names([Student("k", "doejane", ("77",)), Student("n", "nobody")]) == names
 
 
 @pytest.mark.parametrize("more, names", [(0, "John Roe"), (5, "John Roe; Mia 0; Mia 1; 3 more")])

@@ -5,6 +5,7 @@ class have it. Who gives other names to everything is not found.
 """
 
 import itertools
+from collections import Counter
 
 MOST, LONGEST, SHORTEST = 60, 120, 4  # lines of an answer that are compared; letters of a line
 FEW = 0.05  # of the class, and at least 3 students: so many may have a line that tells something
@@ -24,20 +25,18 @@ def pairs(answers):
 
     answers: {student: {id of an exercise: own lines}}.
     """
-    owners = {}  # (id, line) -> students
-    for student, lines_of in answers.items():
-        for id, lines in lines_of.items():
-            for line in dict.fromkeys(lines):
-                owners.setdefault((id, line), []).append(student)
-    shared = {}  # two students -> [(id, line)]
-    for place, students in owners.items():
-        if len(students) <= max(3, FEW * len(answers)):
-            for two in itertools.combinations(students, 2):
-                shared.setdefault(two, []).append(place)
-    written = {student: sum(len(set(lines)) for lines in lines_of.values()) for student, lines_of in answers.items()}
-    found = [
-        (*two, sorted({id for id, _ in places}), len(places), [line for _, line in places][:SHOWN])
-        for two, places in shared.items()
-        if len(places) >= max(ENOUGH, SHARE * min(written[student] for student in two))
-    ]
+    students = list(answers)
+    own = [dict.fromkeys((id, line) for id in lines for line in lines[id]) for lines in answers.values()]
+    owners = {}  # (id, line) -> numbers of students
+    for number, places in enumerate(own):
+        for place in places:
+            owners.setdefault(place, []).append(number)
+    telling = {place: numbers for place, numbers in owners.items() if len(numbers) <= max(3, FEW * len(own))}
+    shared = Counter(two for numbers in telling.values() for two in itertools.combinations(numbers, 2))
+    found = []
+    for (one, other), number in shared.items():
+        if number >= ENOUGH and number >= SHARE * min(len(own[one]), len(own[other])):
+            places = [place for place in own[one] if place in own[other] and place in telling]
+            lines = [line for _, line in places[:SHOWN]]
+            found.append((students[one], students[other], sorted({id for id, _ in places}), number, lines))
     return sorted(found, key=lambda row: -row[3])

@@ -14,13 +14,14 @@ from course_utils.grading.sandbox.protection import Unprotected
 def grade_changed(submissions, store, executor, limits, done, again=lambda student: False):
     """Grade what the store does not have yet. Gives {key of a student: why the submission could not be graded}.
 
-    executor: gives, when it is called, a context of (executor of concurrent.futures, tasks to keep in it). limits: a
-    process.Limits. done: called with each submission that is dealt with and its report, or None. again: whether a
-    student's submission is graded even though nothing changed.
+    executor: gives, when it is called, a context of (executor of concurrent.futures, tasks to keep in it, what is
+    called with new results, so that all of it knows them). limits: a process.Limits. done: called with each submission
+    that is dealt with and its report, or None. again: whether a student's submission is graded even though nothing
+    changed.
     Raises Unprotected when a worker's machine has no protection, OSError when a report cannot be kept.
     """
     waiting, flying, failed = iter(submissions), {}, {}
-    with executor() as (pool, width):
+    with executor() as (pool, width, tell):
         while True:
             while len(flying) < width and (submission := next(waiting, None)):
                 task = task_of(submission, limits)
@@ -33,21 +34,23 @@ def grade_changed(submissions, store, executor, limits, done, again=lambda stude
                 return failed
             for future in wait(flying, return_when=FIRST_COMPLETED).done:
                 submission = flying.pop(future)
-                report = finished(future, submission, failed)
+                report, found = finished(future, submission, failed)
+                if found:
+                    tell(found)
                 if report:
                     store.put(report)
                 done(submission, report)
 
 
 def finished(future, submission, failed):
-    """The report of a finished task; None, with the reason noted, where there is none."""
+    """(the report of a finished task, its new results); (None, {}), with the reason noted, where there is none."""
     try:
         return future.result()
     except Unprotected:
         raise
     except Exception as error:  # one submission's trouble is not the others'
         failed[submission.student.key] = f"{type(error).__name__}: {error}"
-        return None
+        return None, {}
 
 
 def task_of(submission, limits):

@@ -36,11 +36,13 @@ def grade(options):
     if not found:
         sys.exit(f"{options.submissions} holds no submissions.")
     store = Store(options.out)
-    gone = store.others(submission.student for submission in found)
+    students = [submission.student for submission in found]
+    gone = store.others(students)
     if gone and not options.fewer:
         sys.exit(MISSING.format(options.out, some(gone)))
     history = History(store)
-    book = pages.Book(options.out, assignment, history, options.preview)
+    names = {key: name for export in exports for key, name in export.names(students).items()}
+    book = pages.Book(options.out, assignment, history, options.preview, names)
     try:
         failed = grade_into(book, store, found, options)
     except BaseException:  # however it ends: whole tables of all that is graded
@@ -83,7 +85,7 @@ def ending(book, number):
 
 def excused(book):
     """A sentence on who is excused."""
-    if names := sorted(student.name for student in book.seen.excused):
+    if names := sorted(student.name for student, _ in book.seen.excused):
         yield f"{rules.DECISIONS}: excused, so that nothing is filled in: {some(names)}."
 
 

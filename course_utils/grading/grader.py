@@ -43,13 +43,17 @@ results: dict[str, dict] = {}  # {`identified` answer: its plain Result}, also f
 
 
 class Own:
-    """A sandbox for one submission: no answer may use up the time of the others, and all find its Python files."""
+    """A sandbox for one submission: no answer may use up the time of the others, and all find its Python files.
 
-    def __init__(self, sandbox, seconds):
-        self.sandbox, self.end, self.modules = sandbox, time.monotonic() + seconds, {}
+    before: called before anything runs.
+    """
+
+    def __init__(self, sandbox, seconds, before):
+        self.sandbox, self.end, self.before, self.modules = sandbox, time.monotonic() + seconds, before, {}
 
     def run(self, texts, *what, **more):
         """What the sandbox gives, with the student's own Python files that the texts name."""
+        self.before()
         patience = (self.end - time.monotonic()) / SHARE
         return self.sandbox.run(texts, *what, **more, patience=patience, modules=self.named_in("\n".join(texts)))
 
@@ -65,18 +69,19 @@ class Own:
 
 
 class Grading:
-    """How far a submission is graded."""
+    """How far a submission is graded. tell: called with a Report, as far as it is, before what may come to no end."""
 
-    def __init__(self, task, sandbox):
-        self.task, self.protection = task, str(sandbox.protection)
-        self.sandbox = Own(sandbox, task.seconds)
+    def __init__(self, task, sandbox, tell):
+        self.task, self.protection, self.tell = task, str(sandbox.protection), tell
+        self.sandbox = Own(sandbox, task.seconds, self.tell_news)
+        self.news = True  # whether more is known than was told
         self.remarks = list(task.remarks)
         self.notebooks, self.found, self.unexplained, self.chapters = [], [], [], set()
         self.lines, self.published = {}, {}  # of each answer: the student's own lines; whether they are the published
 
-    def steps(self):
-        """Grade; what is yielded says nothing but that there is more to report. Points come first, then words."""
-        yield
+    def grade_all(self):
+        """Grade everything. Points come first, then words."""
+        self.tell_news()
         handed = unpacked(self.task.files)
         self.sandbox.modules = handed.modules
         self.remarks += handed.remarks
@@ -84,34 +89,41 @@ class Grading:
             if is_the_courses_own(name):
                 self.remarks.append(OWN.format(name))
             elif notebook := self.read(name, content):
-                yield from self.grade(notebook)
+                self.grade(notebook)
         for place, exercise, texts, replies in self.unexplained:
             graded = self.found[place][exercise.id]
             result = with_explanation(exercise, texts, self.sandbox, replies, graded.result)
             self.found[place][exercise.id] = Graded(result, graded.remarks)
-            yield
+            self.news = True
+
+    def tell_news(self):
+        """Tell what was not told yet."""
+        if self.news:
+            self.tell(self.report(NOT_REACHED))
+        self.news = False
 
     def read(self, name, content):
         """A Notebook, or None where it cannot be read."""
+        self.tell_news()
         try:
             notebook = reading.read(name, content)
         except reading.NoNotebook as error:
             self.remarks.append(f"{name} {error}.")
             return None
         self.remarks += [f"{name} {remark}." for remark in notebook.remarks]
-        chapters = chapters_of(notebook)
-        self.chapters |= chapters
-        if not chapters:
-            self.remarks.append(f"{name} holds no exercise of the course.")
         return notebook
 
     def grade(self, notebook):
         """Grade every exercise that a notebook holds."""
-        found = {}
+        found, holds_some = {}, False
         self.notebooks.append(notebook)
         self.found.append(found)
         for exercise in EXERCISES.values():
-            if places := notebook.defining(exercise):
+            places = notebook.defining(exercise)
+            if places or notebook.marked(exercise):
+                holds_some = True
+                self.chapters.add(exercise.chapter)
+            if places:
                 self.lines[exercise.id] = lines = own_lines(notebook.cells[places[-1]].source)
                 self.published[exercise.id] = is_published(exercise, lines)
                 graded, told = grade_answer(exercise, notebook, places, found, self.sandbox)
@@ -121,7 +133,9 @@ class Grading:
                 graded = undefined(exercise, notebook)
             if graded:
                 found[exercise.id] = graded
-                yield
+                self.news = True
+        if not holds_some:
+            self.remarks.append(f"{notebook.name} holds no exercise of the course.")
 
     def report(self, missing):
         """The Report as far as it is. missing: what to say of an exercise that is not there."""
@@ -143,24 +157,22 @@ class Grading:
         )
 
 
-def reports(task, sandbox):
-    """(Report, whether it is the whole one) of a task, each more complete than the one before."""
-    grading = Grading(task, sandbox)
-    for _ in grading.steps():
-        yield grading.report(NOT_REACHED), False
-    yield grading.report(NOT_FOUND), True
+def report(task, sandbox, tell):
+    """The Report of a task. tell: called with others on the way, each more complete than the one before."""
+    grading = Grading(task, sandbox, tell)
+    grading.grade_all()
+    return grading.report(NOT_FOUND)
 
 
 def is_the_courses_own(name):
     """Whether a file is a solved chapter in a whole clone of the course: nobody handed that in as an answer."""
-    return any(name.endswith(source.relative_to(ROOT).with_suffix(".ipynb").as_posix()) for source in sources())
+    return name.endswith(solved_chapters())
 
 
-def chapters_of(notebook):
-    """The chapters of which a notebook holds an exercise."""
-    return {
-        exercise.chapter for exercise in EXERCISES.values() if notebook.marked(exercise) or notebook.defining(exercise)
-    }
+@functools.cache
+def solved_chapters():
+    """Where the solved chapters lie in a clone."""
+    return tuple(source.relative_to(ROOT).with_suffix(".ipynb").as_posix() for source in sources())
 
 
 def grade_answer(exercise, notebook, places, earlier, sandbox):

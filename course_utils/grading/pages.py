@@ -31,11 +31,12 @@ class Book:
 
     A page with other points than in the last run, which `history` knows, waits until then: first they are announced.
     preview: write nothing. entries: {key: (name, points, highest possible points, digest)} of all who are graded, with
-    None as points of who is excused.
+    None as points of who is excused. names: {key: what a platform's gradebook calls a student}, to head the page with.
     """
 
-    def __init__(self, out, assignment, history, preview=False):
+    def __init__(self, out, assignment, history, preview=False, names=None):
         self.out, self.assignment, self.history, self.preview = out, assignment, history, preview
+        self.names = names or {}
         self.waiting = {}  # {path of a page: its text}
         self.rows, self.totals, self.entries, self.seen, self.pages = {}, {}, {}, Class(), out / "feedback"
         if not preview:
@@ -47,7 +48,8 @@ class Book:
         key = report.student.key
         path = self.pages / f"{key}.html"
         if not self.preview:  # first, so that whoever is in the tables has a page, wherever a run ends
-            self.waiting[path] = template("feedback.html").render(report=report, marked=marked)
+            name = self.names.get(key, report.student.name)
+            self.waiting[path] = template("feedback.html").render(name=name, report=report, marked=marked)
         self.rows[key] = list(csv_rows(marked, report))
         self.totals[key] = totals_row(marked, report)
         got, most = marked.points
@@ -64,9 +66,7 @@ class Book:
     @property
     def scores(self):
         """[(student, points, highest possible points)] of all who are not excused."""
-        return [
-            (student, got, most) for student, got, most, _ in self.seen.students if student not in self.seen.excused
-        ]
+        return [(student, got, most) for student, got, most, _ in self.seen.students]
 
     def close(self):
         """Write the pages that wait, grades.csv, totals.csv and summary.html."""
@@ -74,7 +74,8 @@ class Book:
             return
         for path, page in self.waiting.items():
             write_changed(path, page)
-        self.seen.students.sort(key=lambda entry: entry[0].key)
+        for listed in (self.seen.students, self.seen.excused):
+            listed.sort(key=lambda entry: entry[0].key)
         self.write_table(table(COLUMNS, (row for key in sorted(self.rows) for row in self.rows[key])))
         files.replace(self.out / "totals.csv", table(TOTALS, (self.totals[key] for key in sorted(self.totals))))
         files.replace(self.out / "summary.html", template("summary.html").render(seen=self.seen).encode())
@@ -152,8 +153,8 @@ class Class:
     """What the summary says of a class, counted report by report."""
 
     def __init__(self):
-        self.students = []  # (student, points, highest possible points, remarks)
-        self.excused = set()  # students
+        self.students = []  # (student, points, highest possible points, remarks) of all who are not excused
+        self.excused = []  # (student, remarks) of the others, who are not counted
         self.protections = Counter()
         self.statuses = {}  # {id: Counter of statuses}
         self.titles = {}
@@ -166,16 +167,20 @@ class Class:
     def add(self, marked, report):
         """Count one more report."""
         exercises = (f"{entry.result.id}: {remark}" for entry in marked.graded for remark in entry.remarks)
-        self.students.append((report.student, *marked.points, [*report.remarks, *marked.remarks, *exercises]))
-        if marked.excused:
-            self.excused.add(report.student)
+        remarks = [*report.remarks, *marked.remarks, *exercises]
         self.protections[report.protection] += 1
         self.lines_of[report.student] = {
             entry.result.id: report.lines.get(entry.result.id, []) for entry in marked.graded
         }
         if ids := [entry.result.id for entry in marked.graded if entry.result.id in report.published]:
             self.published.append((report.student, ids))
+        if marked.excused:
+            self.excused.append((report.student, remarks))
+            return
+        self.students.append((report.student, *marked.points, remarks))
         for entry in marked.graded:
+            if entry.excused:
+                continue
             result = entry.result
             self.titles[result.id] = result.title
             self.shares_of.setdefault(result.id, []).append(entry.points / (result.max_points or 1))

@@ -28,7 +28,7 @@ COMMAND = (
 )
 threads = threading.local()
 running: set["Process"] = set()
-known: dict[str, dict] = {}  # the results that the processes have found so far: each hears them from the others
+known: dict[str, dict] = {}  # the results that processes have found so far, also on other machines: each hears them
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,15 @@ class Limits:
     unsandboxed: bool = False
 
 
-def grade_in_own_process(task, limits):
-    """The Report of a task, graded in this thread's own process, which stays for the next task.
+def learn(found):
+    """Let the processes here know results that others have found: no answer is run twice."""
+    known.update(found)
 
-    Raises Unprotected where that machine has no protection.
+
+def grade_in_own_process(task, limits):
+    """(the Report of a task, the results that nobody knew before), from this thread's own process.
+
+    It stays for the next task. Raises Unprotected where that machine has no protection.
     """
     if getattr(threads, "limits", None) != limits:
         threads.limits, threads.process = limits, Process(limits)
@@ -63,14 +68,15 @@ class Process:
         running.add(self)
 
     def grade(self, task):
-        """The Report of a task; where it cannot be finished, as much of it as there is, with a remark that says why."""
+        """(the Report of a task, its new results). What cannot be finished counts as far as it is, and says why."""
+        self.found = {}
         for _ in range(2):
             if not self.child:
                 self.start()
             text, why = self.ask(task)
             last = json.loads(text) if text else None
             if not why:
-                return from_plain(last)
+                return from_plain(last), self.found
             self.end()
             if self.ended:
                 raise CancelledError
@@ -78,7 +84,7 @@ class Process:
                 break
         if not last:
             raise RuntimeError(why)
-        return from_plain(last | {"remarks": [*last["remarks"], why]})
+        return from_plain(last | {"remarks": [*last["remarks"], why]}), self.found
 
     def ask(self, task):
         """(the last plain report that came for a task, as JSON; None or why it is not the whole one)."""
@@ -97,7 +103,7 @@ class Process:
                         if whole:
                             return last, None
                     case {"known": found}:
-                        known.update(found)
+                        self.found |= found
                     case {"trouble": trouble}:
                         raise RuntimeError(trouble)
                     case {"memory": _}:

@@ -1,10 +1,11 @@
 """What is known of a submission after grading, and where it is kept for the next run."""
 
+import functools
 import json
 from dataclasses import dataclass, field
 
 from course_utils import files
-from course_utils.judging.result import Result
+from course_utils.judging.result import NOT_ATTEMPTED, Result
 
 INVISIBLE = "\n\u200c\u200d"  # line ends, and the joiners that names in Persian and Hindi need
 KEPT = ".reports"  # the folder of the reports that a second run needs
@@ -118,20 +119,30 @@ def plain(report):
 def from_plain(data):
     """The Report that `plain` took apart, with texts that steer no terminal, whatever a student's code has said."""
     student = Student(**data["student"] | {"ids": tuple(data["student"]["ids"])})
-    graded = [Graded(**entry | {"result": Result(**entry["result"])}) for entry in printable(data["graded"])]
-    words = {name: printable(data[name]) for name in ("remarks", "lines", "published")}
-    return Report(**data | words | {"student": student, "graded": graded})
+    lines = {id: list(map(printable, own)) for id, own in data["lines"].items()}
+    words = {"remarks": list(map(printable, data["remarks"])), "lines": lines}
+    return Report(**data | words | {"student": student, "graded": list(map(graded_from, data["graded"]))})
 
 
-def printable(data):
-    """Plain data with every sign replaced that cannot be seen, beside line ends and what scripts need."""
-    if isinstance(data, str):
-        if data.isprintable():
-            return data
-        return "".join(sign if sign.isprintable() or sign in INVISIBLE else "\ufffd" for sign in data)
-    if isinstance(data, list):
-        return list(map(printable, data))
-    return {key: printable(value) for key, value in data.items()} if isinstance(data, dict) else data
+def graded_from(entry):
+    """One Graded of it. The student's words may be anywhere in what is said."""
+    if entry["result"]["status"] == NOT_ATTEMPTED and not entry["remarks"]:
+        return untouched(*entry["result"].values())
+    result = Result(**entry["result"] | {"message": printable(entry["result"]["message"])})
+    return Graded(**entry | {"result": result, "remarks": list(map(printable, entry["remarks"]))})
+
+
+@functools.lru_cache
+def untouched(*result):
+    """A Graded that all have in common who did not attempt an exercise. Nobody hands in all chapters at once."""
+    return Graded(Result(*result))
+
+
+def printable(text):
+    """A text with every sign replaced that cannot be seen, beside line ends and what scripts need."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() or sign in INVISIBLE else "\ufffd" for sign in text)
 
 
 def plain_number(value):

@@ -9,8 +9,8 @@ import threading
 
 from course_utils.grading import grader
 from course_utils.grading.records import plain
-from course_utils.grading.sandbox import forked
-from course_utils.grading.sandbox.inside import forking
+from course_utils.grading.sandbox import forked, importable
+from course_utils.grading.sandbox.inside import answering, forking
 from course_utils.grading.sandbox.protection import Unprotected, protection
 from course_utils.grading.sandbox.sandbox import Sandbox
 
@@ -45,6 +45,8 @@ def serve_as_fork(words):
 def serve_forks():
     """In a fork: load and try out once what all that grade need, and fork those."""
     sys.dont_write_bytecode = False  # it loads more of the course than the process it comes from
+    # right answers draw nothing; magics are read by IPython
+    sys.meta_path.insert(0, answering.Silent([name for name in importable.silent() if name != "IPython"]))
     grader.prepare()
     protection()
     forking.fork_on_request(forking.FIRST)
@@ -53,12 +55,16 @@ def serve_forks():
 def grade(task, sandbox, out):
     """Send the reports of a task, each more complete than the one before, and each result that is new."""
     sent = len(grader.results)
+
+    def tell(report, whole=False):
+        nonlocal sent
+        if found := dict(list(grader.results.items())[sent:]):
+            send(out, known=found)
+            sent += len(found)
+        send(out, report=json.dumps(plain(report)), whole=whole)
+
     try:
-        for report, whole in grader.reports(task, sandbox):
-            if len(grader.results) > sent:
-                send(out, known=dict(list(grader.results.items())[sent:]))
-                sent = len(grader.results)
-            send(out, report=json.dumps(plain(report)), whole=whole)
+        tell(grader.report(task, sandbox, tell), whole=True)
     except MemoryError:
         send(out, memory=True)
     except Exception as error:

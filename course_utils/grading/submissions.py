@@ -4,6 +4,7 @@ Understood are one folder (or zip) per student, and flat files with a student's 
 Moodle and Gradescope give. Nothing is read here but names and Gradescope's list of students.
 """
 
+import functools
 import re
 import sys
 import unicodedata
@@ -166,10 +167,14 @@ def bare(name):
 
 def without_chapter(name):
     """A file's or folder's name without a chapter's, and without what a second download adds: it names a student."""
-    rest = bare(name)
-    for source in repository.sources():
-        rest = re.sub(re.escape(source.stem) + COPY, "", rest, flags=re.IGNORECASE)
-    return rest.strip("-_ ")
+    return chapters().sub("", bare(name)).strip("-_ ")
+
+
+@functools.cache
+def chapters():
+    """What a chapter's notebook may be called."""
+    stems = "|".join(re.escape(source.stem) for source in repository.sources())
+    return re.compile(f"({stems}){COPY}", re.IGNORECASE)
 
 
 def listed_owners(files):

@@ -2,16 +2,20 @@
 
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from course_utils.grading import process
 
 
 @contextlib.contextmanager
 def here(count):
-    """(executor, how many tasks to keep in it) over threads of this process, of which each has a process to grade."""
+    """(executor, how many tasks to keep in it, what lets all of it know results) over threads of this process.
+
+    Each has a process to grade.
+    """
     executor = ThreadPoolExecutor(count)
     try:
-        yield executor, count + 1
+        yield executor, count + 1, process.learn
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
         process.end_all()
@@ -20,7 +24,7 @@ def here(count):
 
 @contextlib.contextmanager
 def dask(address):
-    """(executor, how many tasks to keep in it) over an existing Dask cluster, whose workers have the course.
+    """The same over an existing Dask cluster, whose workers have the course.
 
     Dask moves the tasks of a worker that was lost to another one.
     """
@@ -31,4 +35,4 @@ def dask(address):
         if not width:
             raise OSError(f"the cluster at {address} has no workers")
         with client.get_executor(pure=False) as executor:
-            yield executor, width
+            yield executor, width, partial(client.run, process.learn, on_error="ignore")

@@ -33,6 +33,7 @@ class Sheet:
         self.header = [self.value(0, column) for column in range(len(self.rows[0]))] if self.rows else []
         self.places = {folded(name): place for place, name in reversed(list(enumerate(self.header)))}  # first wins
         self.changes = {}
+        self.indexes = {}  # {number of a column: {what a field says, folded: rows}}
 
     def place(self, name):
         """The number of the column of this name, in whatever case platforms write it; None where there is none."""
@@ -113,6 +114,18 @@ class Gradebook(Platform):
         path = getattr(options, self.option)
         return Filling(self, options) if path else None
 
+    def sheet(self, content):
+        """The Sheet in the bytes of a file. Raises Unusable where the platform writes no such file."""
+        sheet = Sheet(content)
+        sheet.places |= self.told_by_form(sheet)
+        if absent := [name for name in self.needed if sheet.place(name) is None]:
+            raise Unusable(f"it has no column {absent[0]!r}, so it is no file that {self.name} exports for grading")
+        return sheet
+
+    def told_by_form(self, sheet):
+        """{name, folded: number} of columns that the platform heads in another language."""
+        return {}
+
     # --- filling ------------------------------------------------------------------------------------------------------
 
     def fill(self, content, scores, wanted=None, last=None, overwrite=False):
@@ -123,9 +136,7 @@ class Gradebook(Platform):
         there was put there by somebody: a number stays unless overwrite is set, anything else always. Where the
         platform's highest points differ, points are scaled. Raises Unusable.
         """
-        sheet = Sheet(content)
-        if absent := [name for name in self.needed if sheet.place(name) is None]:
-            raise Unusable(f"it has no column {absent[0]!r}, so it is no file that {self.name} exports for grading")
+        sheet = self.sheet(content)
         column = self.column(sheet, wanted)
         found, remarks = self.matched(sheet, scores)
         filled = Filled(b"", [], remarks, {}, self.without_points(sheet, found))
@@ -189,16 +200,29 @@ class Gradebook(Platform):
         first, and in another one it would be another student's.
         """
         keys = {folded(key) for key in (*map(self.id_in_column, student.ids), *student.ids, student.name)}
-        candidates = [row for row in range(1, len(sheet.rows)) if self.is_student(sheet, row)]
         for name in self.ids:
-            place = sheet.place(name)
-            rows = [row for row in candidates if place is not None and folded(sheet.value(row, place)) in keys]
-            if rows:
+            index = self.index(sheet, sheet.place(name), self.own_key if name == self.ids[0] else folded)
+            if rows := sorted({row for key in keys for row in index.get(key, ())}):
                 return rows
             if len(student.ids) == 1 and student.ids[0].isdigit():
                 keys.discard(student.ids[0])
         own = name_key(student.name)
-        return [row for row in candidates if own and name_key(self.name_in(sheet, row)) == own]
+        return self.index(sheet, sheet.place(self.names), name_key).get(own, []) if own else []
+
+    def index(self, sheet, place, key):
+        """{key of what a field of this column says: students' rows}; none for a column that is not there."""
+        if place is None:
+            return {}
+        if place not in sheet.indexes:
+            sheet.indexes[place] = {}
+            for row in range(1, len(sheet.rows)):
+                if self.is_student(sheet, row):
+                    sheet.indexes[place].setdefault(key(sheet.value(row, place)), []).append(row)
+        return sheet.indexes[place]
+
+    def own_key(self, value):
+        """What tells a student in the platform's own column, folded, from what a field there says."""
+        return folded(value)
 
     def name_in(self, sheet, row):
         """The full name in a row; "" where there is none, as in all rows where students are anonymous."""
@@ -235,6 +259,12 @@ class Filling:
         """Read the file before hours of grading, not after."""
         self.content = self.path.read_bytes()
         self.filled = self.fill([], {})
+
+    def names(self, students):
+        """{key of a student: the full name in the file}, of those who have a row with one."""
+        sheet = self.platform.sheet(self.content)
+        rows, _ = self.platform.matched(sheet, [(student,) for student in students])
+        return {student.key: name for row, (student,) in rows.items() if (name := self.platform.name_in(sheet, row))}
 
     def fill(self, scores, last):
         """The Filled file."""

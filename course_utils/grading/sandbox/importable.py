@@ -54,7 +54,7 @@ def built_before(chapter, text):
         node
         for node in tree.body
         if built_in().get(getattr(node, "name", None), 0) < chapter
-        and "__all__" not in ast.unparse(node)
+        and not (isinstance(node, ast.Assign) and ast.unparse(node.targets) == "__all__")
         and not (isinstance(node, ast.ImportFrom) and not node.names)
     ]
     return ast.unparse(tree)
