@@ -88,6 +88,9 @@ def check(options):
         return
     if (options.new_assignment or options.autograder) and not options.chapters:
         sys.exit("Say which chapters count: --chapters 3.")
+    there = [int(source.name[:2]) for source in repository.sources()]
+    if options.chapters and not set(options.chapters) <= set(there):
+        sys.exit(f"--chapters: there are the chapters {there[0]} to {there[-1]}.")
     if options.autograder:
         return
     if not options.submissions:
@@ -96,9 +99,6 @@ def check(options):
         sys.exit(f"{options.submissions} does not exist.")
     if not options.submissions.is_dir() and options.submissions.suffix.lower() != ".zip":
         sys.exit(f"{options.submissions} is neither a folder nor a zip.")
-    there = [int(source.name[:2]) for source in repository.sources()]
-    if options.chapters and not set(options.chapters) <= set(there):
-        sys.exit(f"--chapters: there are the chapters {there[0]} to {there[-1]}.")
     if options.seconds <= 0:
         sys.exit("--seconds needs a number above 0.")
     if options.workers < 1:
