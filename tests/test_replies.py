@@ -48,6 +48,7 @@ FOREIGN = {
     "a tuple": (1.0, 2.0),
     "bytes": b"1",
     "a number of 400 digits": 10**400,
+    "a number that NumPy does not hold": 2**63,
     "a text without end": "x" * 10**7,
     "lists without end": deep(200),
     "too many entries": [0] * (LONGEST_LIST + 1),
