@@ -57,7 +57,8 @@ def knowing(load):
         from course_utils.exercises import EXERCISES
 
         assert EXERCISES["3.2"].expected
-        answer.__globals__["Reduced"].find_spec = lambda *arguments: None
+        for finder in ("Reduced", "Silent"):
+            answer.__globals__[finder].find_spec = lambda *arguments: None
         return answer
 
     return load_all
