@@ -474,7 +474,7 @@ def test_a_process_that_was_ended_for_good_grades_no_more(lives, monkeypatch):
     "error, said", [(MemoryError(), {"memory": True}), (KeyError(3), {"trouble": "KeyError: 3"})], ids=repr
 )
 def test_what_goes_wrong_in_a_process_that_grades_is_told_by_it(error, said, monkeypatch):
-    monkeypatch.setattr(serving.grader, "reports", lambda task, sandbox: iter(lambda: raising(error), None))
+    monkeypatch.setattr(serving.grader, "report", lambda task, sandbox, tell: raising(error))
     out = io.StringIO()
     with pytest.raises(KeyError) if "trouble" in said else contextlib.nullcontext():
         serving.grade(TASK, None, out)

@@ -77,7 +77,7 @@ def test_one_command_sets_the_address_everywhere(clone):
     assert "colab.research.google.com" in after["README.md"]
 
     set_links(clone, "grace/other-name")
-    assert "ada/" not in "".join(contents(clone).values())
+    assert "ada/attention-course" not in "".join(contents(clone).values())
     assert set_links(clone, "ada/attention-course").returncode == 0 and contents(clone) == after
     assert {name for name in after if after[name] != before.get(name)} == {
         "pyproject.toml",

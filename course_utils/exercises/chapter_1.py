@@ -94,6 +94,7 @@ STABLE_SOFTMAX = Exercise(
         measured(normal(5, seed=109)),
         measured(torch.tensor([1000.0, 1001.0, 1002.0])),
         measured(torch.tensor([0.5, 0.0, 1000.0])),
+        measured(torch.tensor([0.5, 1000.0, 0.0])),
         measured(torch.tensor([1000.0, 1002.0, 3.0])),  # a limit makes the first two equal
         measured(torch.tensor([-1000.0, -1001.0])),
         measured(torch.tensor([1e4, -1e4, 9000.0, 0.0])),
