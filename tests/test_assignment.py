@@ -111,6 +111,8 @@ def test_an_exercise_that_somebody_is_excused_from_is_not_counted_for_them(read,
         book.seen.add(book.assignment.marked(each), each)
     counted = {id: right + not_yet + untried for id, _, right, not_yet, untried, *_ in book.seen.hardest}
     assert counted["3.1"] == 1 and counted["3.2"] == 2
+    (said,) = command.excused(book)
+    assert said.endswith("excused from what does not count then: Jane Doe (3.1).")
 
 
 def test_a_page_is_headed_with_the_name_in_the_gradebook(read, tmp_path):

@@ -255,7 +255,7 @@ def test_a_clone_of_the_course_handed_in_whole_earns_nothing_with_its_solutions(
         content = own.read_bytes()
         found, made = graded((("course", own.parent.name, own.name), content))
         assert answers(found) == only(None, None)
-    assert "it is the course's own" in made.remarks[0]
+    assert made.remarks[0] == "The course's own solved chapters were passed over (1)."
     assert answers(graded(content)[0])["3.2"] == RIGHT  # under another name
 
 

@@ -23,7 +23,7 @@ MISSING = (
 def grade(options):
     """Grade, write everything, and give the exit status: 1 when a submission could not be graded."""
     if options.autograder:
-        print(autograder.write(options.autograder, options.chapters))
+        print(autograder.write(options.autograder, options.chapters, points_of_course()))
         return 0
     if options.new_assignment:
         print(rules.write_new(options.submissions, options.chapters, points_of_course()))
@@ -84,9 +84,11 @@ def ending(book, number):
 
 
 def excused(book):
-    """A sentence on who is excused."""
+    """Sentences on who is excused, and on who is from some exercises."""
     if names := sorted(student.name for student, _ in book.seen.excused):
         yield f"{rules.DECISIONS}: excused, so that nothing is filled in: {some(names)}."
+    if names := sorted(f"{student.name} ({', '.join(ids)})" for student, ids in book.seen.excused_from):
+        yield f"{rules.DECISIONS}: excused from what does not count then: {some(names)}."
 
 
 def strangers(assignment, found):

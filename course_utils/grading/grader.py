@@ -34,7 +34,8 @@ WORD = re.compile(r"\w+")
 GPU = re.compile(r"cuda|mps|xpu")
 NOT_FOUND = "This exercise was not found in what was handed in."
 NOT_REACHED = "Grading stopped before it came to this exercise."
-OWN = "{} was passed over: it is the course's own."
+MARKS = {"### BEGIN SOLUTION", "### END SOLUTION"}
+OWN = "The course's own solved chapters were passed over ({})."
 MOST_REMARKS = 10  # on one submission
 SEVERAL_LINES = 3  # a shorter answer is often the same without a copy
 SHARE = 4  # of the time that is left, one answer gets this part: so those after many that hang still get their turn
@@ -85,10 +86,11 @@ class Grading:
         handed = unpacked(self.task.files)
         self.sandbox.modules = handed.modules
         self.remarks += handed.remarks
-        for name, content in handed.notebooks:
-            if is_the_courses_own(name):
-                self.remarks.append(OWN.format(name))
-            elif notebook := self.read(name, content):
+        students = [(name, content) for name, content in handed.notebooks if not is_the_courses_own(name)]
+        if own := len(handed.notebooks) - len(students):
+            self.remarks.append(OWN.format(own))
+        for name, content in students:
+            if notebook := self.read(name, content):
                 self.grade(notebook)
         for place, exercise, texts, replies in self.unexplained:
             graded = self.found[place][exercise.id]
@@ -250,8 +252,8 @@ def handed_out():
 
 @functools.cache
 def lines_handed_out():
-    """Every line of them."""
-    return {" ".join(line.split()) for text in handed_out() for line in text.split("\n")}
+    """Every line of them, and the marks around a solution, which are nobody's."""
+    return {" ".join(line.split()) for text in handed_out() for line in text.split("\n")} | MARKS
 
 
 def own_lines(text):

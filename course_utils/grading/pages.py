@@ -155,6 +155,7 @@ class Class:
     def __init__(self):
         self.students = []  # (student, points, highest possible points, remarks) of all who are not excused
         self.excused = []  # (student, remarks) of the others, who are not counted
+        self.excused_from = []  # (student, ids) of who is counted, but not in these exercises
         self.protections = Counter()
         self.statuses = {}  # {id: Counter of statuses}
         self.titles = {}
@@ -178,6 +179,8 @@ class Class:
             self.excused.append((report.student, remarks))
             return
         self.students.append((report.student, *marked.points, remarks))
+        if ids := [entry.result.id for entry in marked.graded if entry.excused]:
+            self.excused_from.append((report.student, ids))
         for entry in marked.graded:
             if entry.excused:
                 continue

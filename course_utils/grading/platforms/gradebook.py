@@ -292,7 +292,11 @@ class Filling:
             place = out / f"{self.platform.option}-feedback.zip"
             files.replace(place, zipped({name: out / "feedback" / f"{key}.html" for name, key in pages.items()}))
             yield f"{place} holds the pages: upload it in {self.platform.name} ({self.platform.pages_go})."
-        yield f"{out / self.path.name} is {self.path.name} with the points in it: import it into {self.platform.name}."
+        if self.filled.values:
+            said = f"{self.path.name} with the points in it: import it into {self.platform.name}."
+        else:
+            said = f"{self.path.name} as it was: nobody who handed in has a row there."
+        yield f"{out / self.path.name} is {said}"
 
     @property
     def values(self):
