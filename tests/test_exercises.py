@@ -43,11 +43,15 @@ def test_right_answers_of_every_form_earn_all_points(exercise):
         assert judged(exercise, answer.object()).status == "right", answer.code
 
 
+OTHERS = pytest.mark.every_setting("two of three wrong answers")
+
+
 @each_exercise
-def test_wrong_answers_earn_none(exercise):
+@pytest.mark.parametrize("part", [0, pytest.param(1, marks=OTHERS), pytest.param(2, marks=OTHERS)])
+def test_wrong_answers_earn_none(exercise, part):
     place = f"tests/wrong_answers/chapter_{exercise.chapter}.toml"
     assert len(answers.wrong(exercise.id)) >= 5, f"{exercise.id}: write five wrong answers or more into {place}"
-    for answer in answers.wrong(exercise.id):
+    for answer in answers.wrong(exercise.id)[part::3]:
         assert judged(exercise, answer.object()).status == "not yet", answer
 
 

@@ -200,13 +200,24 @@ def test_the_largest_figures_fit_a_laptops_screen(show, sizes, chromium, tmp_pat
     assert shown.locator(LIVE).bounding_box()["height"] <= 640
 
 
+OTHER_COLOURS = pytest.mark.every_setting("axe in dark and in forced colours")
+
+
 @each_figure
-def test_axe_finds_nothing_in_light_dark_and_forced_colours(name, chromium, tmp_path):
+@pytest.mark.parametrize(
+    "colours",
+    [
+        {"color_scheme": "light"},
+        pytest.param({"color_scheme": "dark"}, marks=OTHER_COLOURS),
+        pytest.param({"forced_colors": "active"}, marks=OTHER_COLOURS),
+    ],
+    ids=["light", "dark", "forced"],
+)
+def test_axe_finds_nothing_in_light_dark_and_forced_colours(name, colours, chromium, tmp_path):
     shown = page.opened(chromium, tmp_path, html(name))
-    for colours in ({"color_scheme": "light"}, {"color_scheme": "dark"}, {"forced_colors": "active"}):
-        shown.emulate_media(**colours)
-        found = Axe().run(shown).response["violations"]
-        assert not found, (colours, [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found])
+    shown.emulate_media(**colours)
+    found = Axe().run(shown).response["violations"]
+    assert not found, [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found]
 
 
 @each_figure
