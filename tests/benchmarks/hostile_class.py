@@ -62,7 +62,7 @@ def grade(folder, out):
     @contextlib.contextmanager
     def one_after_another():
         with ThreadPoolExecutor(1) as pool:
-            yield pool, 1
+            yield pool, 1, process.learn
             process.end_all()
 
     def done(submission, report):
