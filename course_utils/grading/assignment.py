@@ -169,10 +169,15 @@ def decisions(path, points_of):
     return found
 
 
+def of_chapters(chapters, points_of):
+    """{id: points} of the exercises of these chapters."""
+    return {id: points for id, points in points_of.items() if int(id.partition(".")[0]) in chapters}
+
+
 def write_new(downloads: Path, chapters, points_of):
     """Write an assignment.toml beside the downloads, where there is none. Gives the sentence to say."""
     path = downloads.absolute().parent / RULES
-    counted = {id: points for id, points in points_of.items() if int(id.partition(".")[0]) in chapters}
+    counted = of_chapters(chapters, points_of)
     lines = "\n".join(f'"{id}" = {points}' for id, points in counted.items())
     text = NEW.format(chapters=", ".join(map(str, chapters)), total=sum(counted.values()), points=lines)
     try:

@@ -23,7 +23,8 @@ MISSING = (
 def grade(options):
     """Grade, write everything, and give the exit status: 1 when a submission could not be graded."""
     if options.autograder:
-        print(autograder.write(options.autograder, options.chapters, points_of_course()))
+        most = sum(rules.of_chapters(options.chapters, points_of_course()).values())
+        print(autograder.write(options.autograder, options.chapters, most))
         return 0
     if options.new_assignment:
         print(rules.write_new(options.submissions, options.chapters, points_of_course()))
