@@ -121,11 +121,8 @@ def panels(values, tokens, keys):
     """The values as an array of shape (panels, T, S), for T tokens and S keys: one map, or one per head."""
     values = array(values)
     wanted = (len(tokens), len(keys))
-    for names in (tokens, keys):
-        if isinstance(names, str) or len(names) == 0:
-            raise ValueError(
-                f"tokens must be a list of one or more names, such as sentence.split(); this is {names!r}."
-            )
+    check_names(tokens)
+    check_names(keys)
     if values.ndim not in (2, 3) or values.shape[-2:] != wanted:
         size = f"{len(tokens)} tokens" if keys is tokens else f"{len(tokens)} tokens and {len(keys)} keys"
         raise ValueError(
@@ -133,6 +130,12 @@ def panels(values, tokens, keys):
             f"{tuple(values.shape)}. For a batch, pick one sequence first: weights[0]."
         )
     return values if values.ndim == 3 else values[np.newaxis]
+
+
+def check_names(tokens):
+    """Refuse what is no list of names. Raises ValueError."""
+    if isinstance(tokens, str) or len(tokens) == 0:
+        raise ValueError(f"tokens must be a list of one or more names, such as sentence.split(); this is {tokens!r}.")
 
 
 def weight_panels(values, tokens, keys):

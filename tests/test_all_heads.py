@@ -22,7 +22,7 @@ def weights():
 def test_every_head_has_its_small_map_and_a_pressed_one_becomes_large(tmp_path):
     with page.chromium() as chromium:
         shown = page.opened(chromium, tmp_path, all_heads_figure(weights(), TOKENS).html())
-        assert shown.locator(".course-live svg image").count() == 6
+        assert shown.locator(".course-live svg image").count() == 6 + 1, "and the scale of colours"
         assert page.said(shown).startswith("Layer 0, head 0: an average token gives 0.25 to the one before it")
         small = shown.get_by_role("application", name="All heads")
         size = small.bounding_box()

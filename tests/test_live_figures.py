@@ -18,7 +18,7 @@ WIDTHS = [360, 600, 820, 1280, 1440]
 # pairs of words in a picture of which more than a pixel or two lies on the other
 OVERLAPS = """() => {
   const words = [...document.querySelectorAll(".course-live svg text")]
-    .filter(text => text.textContent && !/rotate\\((?!0deg)/.test(text.style.transform))
+    .filter(text => text.textContent && !text.style.rotate)
     .map(text => [text.textContent, text.getBoundingClientRect()]);
   const shared = (p, q, low, high) => Math.min(p[high], q[high]) - Math.max(p[low], q[low]);
   return words.flatMap(([a, p], place) => words.slice(place + 1)
@@ -133,7 +133,7 @@ def test_what_a_number_was_made_from_lights_up(chromium, tmp_path):
 def test_a_map_that_was_hidden_and_comes_back_is_pointed_at_as_before(chromium, tmp_path):
     shown = page.opened(chromium, tmp_path, html("show_attention"))
     for head in ("0", "all"):
-        shown.locator("[data-control=head] select").select_option(label=head)
+        shown.locator("select[name=head]").select_option(label=head)
     shown.get_by_role("application", name="head 1").hover()
     assert page.said(shown).startswith("Head 1, query")
 
@@ -160,7 +160,7 @@ def test_the_dependency_matrix_is_that_of_torchs_derivatives(mask, when, renorma
 
 def test_the_slider_over_tiles_has_a_step_for_each_tile_and_no_more(chromium, tmp_path):
     shown = page.opened(chromium, tmp_path, html("show_tiles"))
-    tile, length = (shown.locator(f"[data-control={name}] input") for name in ("tile", "length"))
+    tile, length = (shown.locator(f"input[name={name}]") for name in ("tile", "length"))
     keys = len(examples.TOKENS)
     for size in range(1, keys + 1):
         length.fill(str(size))

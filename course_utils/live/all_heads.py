@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from course_utils import pictures
@@ -37,12 +36,13 @@ def all_heads_figure(weights, tokens, layer=0, head=0):
             f"There is no layer {layer}, head {head}: layers go from 0 to {num_layers - 1}, "
             f"heads from 0 to {num_heads - 1}."
         )
-    weights = np.stack([pictures.weight_panels(heads, tokens, tokens) for heads in weights])  # checks each layer
+    for heads in weights:
+        pictures.weight_panels(heads, tokens, tokens)  # refuses what are no weights
     names = pictures.numbered(tokens)
 
     about = (
         f"Small maps of {num_layers} layers with {num_heads} heads each, one of them large, {len(names)} tokens. "
         f"Layer {layer}, head {head}:"
     )
-    large = dict(zip(names, weights[layer, head]))
-    return Figure("all_heads", about, large, names, names=names, weights=packed(weights), layer=layer, head=head)
+    large = weights[layer, head]
+    return Figure("all_heads", about, names, large, names, weights=packed(weights), layer=layer, head=head)

@@ -47,9 +47,9 @@ def attention_figure(weights, tokens, scores=None, masked=None, key_tokens=None)
     return Figure(
         "attention",
         about,
-        dict(zip(names, heads[0])),
+        names,
+        heads[0],
         keys,
-        names=names,
         keys=keys,
         weights=heads if heads.size <= FEW else packed(heads),
         scores=scores,

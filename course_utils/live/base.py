@@ -24,19 +24,19 @@ ALIVE = "This figure moves when you run its cell, or trust the notebook."
 class Figure:
     """A live figure.
 
-    kind: the name of its module, a `.js` file beside this one. about: what it shows, in words. rows: {name: numbers}, a
-    table for where no script runs. columns: their names, where they have any. data: plain values for the module.
+    kind: the name of its module, a `.js` file beside this one. about: what it shows, in words. names, rows: of a table
+    for where no script runs. columns: their names, where they have any. data: plain values for the module, and names.
     """
 
-    def __init__(self, kind, about, rows, columns=None, **data):
-        self.kind, self.about, self.rows, self.columns, self.data = kind, about, rows, columns, data
+    def __init__(self, kind, about, names, rows, columns=None, /, **data):
+        self.kind, self.about, self.table, self.data = kind, about, (names, rows, columns), {"names": names, **data}
 
     def html(self):
         """The figure as HTML that carries all that it needs: the same for the same numbers."""
         data = as_json(self.data).replace("<", "\\u003c")
         return (
             f'<div class="course-figure" data-figure="{self.kind}"><p>{html.escape(self.about)}</p>'
-            f"{as_table(self.rows, self.columns)}<p><em>{ALIVE}</em></p>"
+            f"{as_table(*self.table)}<p><em>{ALIVE}</em></p>"
             f'<script type="application/json">{data}</script></div>\n<script>{script(self.kind)}</script>'
         )
 
@@ -86,12 +86,12 @@ def as_json(value):
     return json.dumps(value, ensure_ascii=False)
 
 
-def as_table(rows, columns):
+def as_table(names, rows, columns):
     """A table of numbers with two decimals; of large ones the first rows and columns."""
-    columns = columns or [f"number {place + 1}" for place, _ in enumerate(next(iter(rows.values())))]
+    columns = columns or [f"number {place + 1}" for place, _ in enumerate(rows[0])]
     head = "".join(f"<th>{html.escape(name)}" for name in ["", *columns[:LARGEST_TABLE]])
     lines = [
-        f"<tr><th>{html.escape(name)}{''.join(f'<td>{value:.2f}' for value in values[:LARGEST_TABLE])}"
-        for name, values in list(rows.items())[:LARGEST_TABLE]
+        f"<tr><th>{html.escape(name)}{''.join(f'<td>{value:.2f}' for value in row[:LARGEST_TABLE])}"
+        for name, row in list(zip(names, rows))[:LARGEST_TABLE]
     ]
     return f"<table><tr>{head}{''.join(lines)}</table>"

@@ -1,37 +1,36 @@
 // Chapter 4: dropout on attention weights: its rate, its seed, two samplers, training and evaluation.
-import {figure, fixed, named, sum} from "./base.js";
-import {maps} from "./maps.js";
+import {figure, fixed, say, sum} from "./base.js";
+import {maps, reading} from "./maps.js";
 
 const TRAIN = 0, STEPS = 20;  // rates are twentieths
 
 export default figure(({names, weights, masked, draws, seeds}) => {
-  const hidden = (row, column) => Boolean(masked[row][column]);
+  const hidden = (row, column) => masked[row][column], look = {names, hidden};
 
   function draw(page, {mode, rate, seed, sampler}, at) {
     const p = mode === TRAIN ? rate : 0, letters = draws[sampler][seed - seeds[0]];
     // a letter says at how many of the rates, from 0 upwards, an entry is kept; at 0 every one is
     const kept = (row, column) => letters.charCodeAt(row * names.length + column) - 97 > Math.round(p * STEPS);
     const dropped = weights.map((line, row) => line.map((weight, column) => kept(row, column) ? weight / (1 - p) : 0));
-    maps(page, [{key: "weights", values: dropped, title: `weights, p = ${fixed(p)}`}], {names, hidden, at});
-    if (!at) return say(dropped, kept);
-    const {row, column} = at, pair = `${named(names[row], names[column])}weight ${fixed(weights[row][column], 4)}`;
-    if (hidden(row, column)) return `${pair}, masked.`;
-    return kept(row, column) ? `${pair}, kept: times ${fixed(1 / (1 - p))} = ${fixed(dropped[row][column], 4)}.` : `${pair}, dropped.`;
+    maps(page, [{key: "weights", values: dropped, title: say`weights, p = ${p}`}], {...look, at});
+    if (!at) return summary(dropped, kept);
+    const {row, column} = at, fate = kept(row, column) ? `kept: times ${fixed(1 / (1 - p))} = ${fixed(dropped[row][column], 4)}` : "dropped";
+    return `${reading(at, weights, look)}${hidden(row, column) ? "" : `, ${fate}`}.`;
   }
 
-  function say(dropped, kept) {
+  function summary(dropped, kept) {
     const visible = dropped.map((line, row) => line.filter((_, column) => !hidden(row, column))), sums = visible.map(sum);
     const left = dropped.flatMap((line, row) => line.filter((_, column) => !hidden(row, column) && kept(row, column)));
     const empty = names.filter((_, row) => sums[row] === 0).map(name => `"${name}"`);
     const nothing = empty.length ? ` ${empty.join(", ")} ${empty.length === 1 ? "attends" : "attend"} to nothing.` : "";
-    return `${left.length} of ${visible.flat().length} weights are kept. The rows sum to between ${fixed(Math.min(...sums))} and ${fixed(Math.max(...sums))}, `
-      + `on average ${fixed(sum(sums) / sums.length)}.${nothing}`;
+    return `${left.length} of ${visible.flat().length} weights are kept. `
+      + say`The rows sum to between ${Math.min(...sums)} and ${Math.max(...sums)}, on average ${sum(sums) / sums.length}.${nothing}`;
   }
 
   return {
     controls: {
-      mode: ["radio", "mode", TRAIN, ["train", "eval"]], rate: ["slide", "rate p", 0.5, [0, 0.95, 0.05]],
-      seed: ["slide", "seed", seeds[0], [...seeds, 1]], sampler: ["radio", "sampler", 0, ["mask A", "mask B"]],
+      mode: ["radio", "mode", TRAIN, ["train", "eval"]], rate: ["slide", "rate p", 0.5, 0.95, 0, 0.05],
+      seed: ["slide", "seed", seeds[0], seeds[1], seeds[0]], sampler: ["radio", "sampler", 0, ["mask A", "mask B"]],
     },
     draw, letters: 190,
   };

@@ -31,9 +31,9 @@ def show_dropout(weights: ArrayLike, tokens: Sequence[str], *, masked: ArrayLike
     Figure(
         "dropping",
         about,
-        dict(zip(names, maps[0])),
         names,
-        names=names,
+        maps[0],
+        names,
         weights=maps[0],
         masked=hidden.astype(int),
         seeds=[seeds[0], seeds[-1]],

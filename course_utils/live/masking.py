@@ -35,4 +35,4 @@ def show_masking(layer: nn.Module, inputs: ArrayLike, tokens: Sequence[str]) -> 
     about = (
         f"Attention weights of {len(names)} tokens under a mask, and which output depends on which input. The scores:"
     )
-    Figure("masking", about, dict(zip(names, scores)), names, names=names, scores=scores).show()
+    Figure("masking", about, names, scores, names, scores=scores).show()

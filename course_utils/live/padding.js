@@ -1,6 +1,6 @@
 // Chapter 6: padding among the keys, hidden from every query in three ways or in none, until no key is left.
-import {figure, fixed, most, named, softmax, sum} from "./base.js";
-import {maps} from "./maps.js";
+import {figure, most, say, softmax, sum} from "./base.js";
+import {maps, reading} from "./maps.js";
 
 const [NONE, BILLION, INFINITY, SAFE] = [0, 1, 2, 3], WAYS = ["no mask", "−10⁹", "−∞", "−∞, then 0"];
 const PADDING = "(padding)";
@@ -16,18 +16,16 @@ function padded(scores, length, mask) {
 export default figure(({names, keys: words, scores}) => {
   function draw(page, {length, mask}, at) {
     const weights = padded(scores, length, mask), keys = words.map((word, key) => key < length ? word : PADDING);
-    const hidden = (row, column) => column >= length && weights[row][column] === 0;
-    maps(page, [{key: "weights", values: weights}], {names, keys, widest: [...words.slice(1), PADDING], hidden, at});
-    if (!at) return say(weights, length, mask);
-    const {row, column} = at, masked = column >= length && mask !== NONE ? "masked, " : "";
-    return `${named(names[row], keys[column])}${masked}weight ${fixed(weights[row][column], 4)}.`;
+    const look = {names, keys, hidden: (row, column) => column >= length && weights[row][column] === 0};
+    maps(page, [{key: "weights", values: weights}], {...look, widest: [...words.slice(1), PADDING], at});
+    return at ? `${reading(at, weights, look)}.` : summary(weights, length, mask);
   }
 
-  function say(weights, length, mask) {
+  function summary(weights, length, mask) {
     if (length === words.length) return "No padding: whatever the mask, every row sums to 1.";
     if (mask === NONE) {
       const shares = weights.map(row => sum(row.slice(length))), worst = most(shares);
-      return `No mask: "${names[worst]}" gives ${fixed(shares[worst])} of its weight to padding.`;
+      return say`No mask: "${names[worst]}" gives ${shares[worst]} of its weight to padding.`;
     }
     if (length > 0) return `Hidden by ${WAYS[mask]}: padding weighs nothing, and every row sums to 1.`;
     if (mask === BILLION) return "No word is left: all scores are −10⁹, and softmax shares evenly among the padding.";
@@ -36,7 +34,7 @@ export default figure(({names, keys: words, scores}) => {
 
   return {
     controls: {
-      length: ["slide", "words that answer", Math.max(1, words.length - 2), [0, words.length, 1]], mask: ["radio", "hidden by", NONE, WAYS],
+      length: ["slide", "words that answer", Math.max(1, words.length - 2), words.length], mask: ["radio", "hidden by", NONE, WAYS],
     },
     draw, letters: 110,
   };

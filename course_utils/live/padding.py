@@ -27,4 +27,4 @@ def show_padding(scores: ArrayLike, tokens: Sequence[str], key_tokens: Sequence[
     names, keys = pictures.numbered(tokens), pictures.numbered(key_tokens)
 
     about = f"Attention weights of {len(names)} queries on {len(keys)} keys with padding, from their scores:"
-    Figure("padding", about, dict(zip(names, tables[0])), keys, names=names, keys=keys, scores=tables[0]).show()
+    Figure("padding", about, names, tables[0], keys, keys=keys, scores=tables[0]).show()

@@ -17,4 +17,4 @@ def show_query_steps(inputs: ArrayLike, tokens: Sequence[str]) -> None:
     """
     inputs, names = check_vectors("inputs", inputs, tokens, MOST_NUMBERS)
     about = f"Scores, weights and context vector of one query among {len(names)} tokens, from their embeddings:"
-    Figure("query_steps", about, dict(zip(names, inputs)), names=names, inputs=inputs).show()
+    Figure("query_steps", about, names, inputs, inputs=inputs).show()

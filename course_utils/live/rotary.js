@@ -1,5 +1,5 @@
 // Chapter 9: a query and a key whose pairs of numbers turn with their positions; each pair's share of the score.
-import {dot, FAINT, figure, fixed, MARK, range, sum} from "./base.js";
+import {BOLD, dot, FAINT, figure, fixed, MARK, MIDDLE, range, say, sum} from "./base.js";
 import {arrow} from "./vectors.js";
 
 const FIELD = 160, TOP = 40, BELOW = 24, FARTHEST = 40, RADIUS = FIELD / 2 - 14;
@@ -16,8 +16,8 @@ export default figure(({query, key, frequencies}) => {
   // An arrow from the middle of a field, and its letter behind the tip.
   function lettered(page, name, letter, [first, second], x, y, colour) {
     const [dx, dy] = [first * scale, -second * scale], behind = 1 + 8 / (Math.hypot(dx, dy) || 1);
-    arrow(page, name, [x, y], [x + dx, y + dy], {width: 2.5, colour});
-    page.words(`${name} letter`, x + behind * dx, y + behind * dy, letter, {anchor: "middle", size: 11, bold: true});
+    arrow(page, name, [x, y], [x + dx, y + dy], `stroke:${colour};stroke-width:2.5`);
+    page.words(x + behind * dx, y + behind * dy, letter, MIDDLE + BOLD);
   }
 
   function draw(page, {m, n}, at) {
@@ -25,14 +25,15 @@ export default figure(({query, key, frequencies}) => {
     const across = Math.max(1, Math.min(count, Math.floor(page.width / FIELD))), lines = Math.ceil(count / across), high = TOP + FIELD + BELOW;
     products.forEach((product, k) => {
       const x = k % across * FIELD + FIELD / 2, top = Math.floor(k / across) * high, y = top + TOP + FIELD / 2;
-      page.heading(x, top, `pair ${k}`, `${fixed(frequencies[k], 3)} a position`, {anchor: "middle"});
-      page.line(`circle ${k}`, `M${x - RADIUS} ${y}a${RADIUS} ${RADIUS} 0 1 0 ${2 * RADIUS} 0a${RADIUS} ${RADIUS} 0 1 0 ${-2 * RADIUS} 0`, {colour: FAINT, layer: 0});
+      page.words(x, top + 9, `pair ${k}`, MIDDLE + BOLD);
+      page.words(x, top + 26, `${fixed(frequencies[k], 3)} a position`, MIDDLE);
+      page.line(`M${x - RADIUS} ${y}a${RADIUS} ${RADIUS} 0 1 0 ${2 * RADIUS} 0a${RADIUS} ${RADIUS} 0 1 0 ${-2 * RADIUS} 0`, `stroke:${FAINT}`, `circle ${k}`);
       lettered(page, `query ${k}`, "q", queries[k], x, y, MARK);
       lettered(page, `key ${k}`, "k", keys[k], x, y, KEY);
-      page.words(`product ${k}`, x, top + TOP + FIELD + 10, `q · k = ${fixed(product)}`, {anchor: "middle"});
+      page.words(x, top + TOP + FIELD + 10, say`q · k = ${product}`, MIDDLE);
     });
     page.board("pairs", 0, 0, FIELD, high, lines, across, "pairs");
-    page.words("score", 4, lines * high + 14, `score, the sum: ${fixed(score)}`, {bold: true});
+    page.words(4, lines * high + 14, say`score, the sum: ${score}`, BOLD);
     page.height = lines * high + 28;
 
     const pair = at ? at.row * across + at.column : count;
@@ -41,6 +42,6 @@ export default figure(({query, key, frequencies}) => {
     return `Pair ${pair}: the query is turned by ${fixed(m * frequencies[pair], 4)}, the key by ${fixed(n * frequencies[pair], 4)}; their product is ${fixed(products[pair], 4)}.`;
   }
 
-  const slide = (label, first) => ["slide", label, first, [0, FARTHEST, 1]];
+  const slide = (label, first) => ["slide", label, first, FARTHEST];
   return {controls: {m: slide("position of the query", 7), n: slide("position of the key", 3)}, draw, letters: 110};
 });

@@ -24,4 +24,4 @@ def show_rotary(query: ArrayLike, key: ArrayLike, frequencies: ArrayLike) -> Non
         "key": check_numbers("key", key, 2 * pairs, both),
         "frequencies": check_numbers("frequencies", frequencies, pairs, "be one for each pair"),
     }
-    Figure("rotary", "A query and a key whose pairs of numbers turn with their positions:", vectors, **vectors).show()
+    Figure("rotary", "A query and a key whose pairs of numbers turn with their positions:", list(vectors), list(vectors.values()), **vectors).show()

@@ -18,6 +18,5 @@ def show_scaling(query: ArrayLike, keys: ArrayLike, tokens: Sequence[str]) -> No
     """
     keys, names = check_vectors("keys", keys, tokens, LARGEST)
     query = check_numbers("query", query, keys.shape[1], "have as many numbers as a key")
-    rows = {"query": query, **dict(zip(names, keys))}
     about = f"Scores and weights of one query against {len(names)} keys, and one score's products, from these numbers:"
-    Figure("scaling", about, rows, names=names, query=query, keys=keys).show()
+    Figure("scaling", about, ["query", *names], [query, *keys], names=names, query=query, keys=keys).show()

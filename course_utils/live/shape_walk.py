@@ -27,4 +27,4 @@ def show_shape_walk(x: ArrayLike, num_heads: int, tokens: Sequence[str]) -> None
             f"This figure has {MOST_HEADS} colours for heads, not {num_heads}: pass fewer numbers and heads."
         )
     about = f"A tensor of {len(names)} tokens split into {num_heads} heads, with transpose and without:"
-    Figure("shape_walk", about, dict(zip(names, x)), names=names, x=x, heads=num_heads).show()
+    Figure("shape_walk", about, names, x, x=x, heads=num_heads).show()

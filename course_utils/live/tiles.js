@@ -1,5 +1,5 @@
 // Chapter 10: one query's scores read tile by tile: the largest, the total and the output so far, merged or not.
-import {chunks, figure, fixed, longest, range, short, sum, weightColour} from "./base.js";
+import {BOLD, chunks, figure, fixed, longest, range, short, sum, weightColour} from "./base.js";
 import {bars} from "./vectors.js";
 
 const ROW = 22, TOP = 30, SCORE = 58;
@@ -30,25 +30,26 @@ export default figure(({names, scores, values, size: atFirst}) => {
     const [tiles, theirs] = [scores, values].map(all => chunks(all, length)), pieces = tiles.slice(0, last + 1).map((some, place) => piece(some, theirs[place]));
     const before = pieces.slice(0, last).reduce((sofar, next) => merged(sofar, next, forgotten), NOTHING(values[0].length));
     const now = pieces[last], after = merged(before, now, forgotten);
+    page.controls.tile.max = count;
     const unit = key => forgotten ? pieces[Math.floor(key / length)].largest : after.largest;
 
-    const shares = scores.map((score, key) => key < read ? Math.exp(score - unit(key)) : null);
-    page.words("scores", left, 9, "score ω", {bold: true});
-    page.words("shares", left + SCORE, 9, "share e^(ω − m)", {bold: true});
-    page.column("name", left - 6, TOP, ROW, names.map(short), {bold: [at?.row]});
-    page.column("score", left + SCORE - 14, TOP, ROW, scores.map(score => fixed(score)));
+    const shares = scores.slice(0, read).map((score, key) => Math.exp(score - unit(key)));
+    page.words(left, 9, "score ω", BOLD);
+    page.words(left + SCORE, 9, "share e^(ω − m)", BOLD);
+    page.column(left - 6, TOP, ROW, names.map(short), [at?.row]);
+    page.column(left + SCORE - 14, TOP, ROW, scores.map(score => fixed(score)));
     bars(page, "share", left + SCORE, TOP, page.width - left - SCORE, ROW, shares, {colour: weightColour});
     page.board("keys", 2, TOP, page.width - 4, ROW, size, 1, "scores and shares");
     page.mark("tile", 2, TOP + ROW * last * length, page.width - 5, ROW * (Math.min(size, read) - last * length) - 1);
     if (at) page.light("keys", at.row);
 
     const top = TOP + ROW * size + 13, column = (page.width - left) / 3;
-    page.column("line", left - 6, top, ROW, LINES);
+    page.column(left - 6, top, ROW, LINES);
     [
       ["before", last ? fixed(before.largest) : "−∞", fixed(after.factors[0]), fixed(before.total), last ? list(output(before)) : "none"],
       ["this tile", fixed(now.largest), fixed(after.factors[1]), fixed(now.total), list(output(now))],
       ["after", fixed(after.largest), "", fixed(after.total), list(output(after)), whole],
-    ].forEach((texts, place) => page.column(texts[0], left + place * column, top, ROW, texts, {anchor: "start", bold: [0]}));
+    ].forEach((texts, place) => page.column(left + place * column, top, ROW, texts, [0], null, ""));
     page.height = top + ROW * LINES.length;
 
     if (at && at.row >= read) return `Key "${names[at.row]}": score ${fixed(scores[at.row], 4)}, not read yet.`;
@@ -59,7 +60,7 @@ export default figure(({names, scores, values, size: atFirst}) => {
 
   return {
     controls: {
-      tile: ["slide", "tile", 1, [1, ({length}) => countOf(length), 1]], length: ["slide", "keys in a tile", atFirst, [1, size, 1]],
+      tile: ["slide", "tile", 1, size, 1], length: ["slide", "keys in a tile", atFirst, size, 1],
       forgotten: ["check", "forget to rescale", false],
     },
     draw, letters: 160,

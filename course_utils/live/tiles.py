@@ -23,6 +23,6 @@ def show_tiles(scores: ArrayLike, values: ArrayLike, tokens: Sequence[str], size
     if not 1 <= size <= len(tokens):
         raise ValueError(f"size is how many of the {len(tokens)} keys a tile has, from 1; this is {size}.")
     shares = np.exp(scores - scores.max())
-    rows = {"score": scores, "weight": shares / shares.sum()}
+    rows = np.stack([scores, shares / shares.sum()], axis=1)  # (S, 2)
     about = f"Scores of one query on {len(names)} keys, read in tiles, with the weights that all of them give together:"
-    Figure("tiles", about, rows, names, names=names, scores=scores, values=values, size=size).show()
+    Figure("tiles", about, names, rows, ["score", "weight"], scores=scores, values=values, size=size).show()

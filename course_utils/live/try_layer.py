@@ -63,4 +63,4 @@ def layer_figure(make, inputs, names, length, mask, dropout, seed):
         ) from error
     about = "Which output of your layer depends on which input, and how strongly. Run this cell for its controls."
     names = names[:length]
-    return Figure("try_layer", about, dict(zip(names, moved.tolist())), names, names=names, moved=moved.numpy())
+    return Figure("try_layer", about, names, moved.numpy(), names, moved=moved.numpy())

@@ -5,27 +5,25 @@ import numpy as np
 from course_utils import pictures
 
 
-def check_vectors(name, vectors, tokens, most=None, most_tokens=None):
+def check_vectors(name, vectors, tokens, most=np.inf, most_tokens=np.inf):
     """Vectors, one per token, as an array of shape (T, d) in 64 bits, and the tokens' names. Raises ValueError.
 
-    name: what the caller calls them. most, most_tokens: how many numbers and tokens a figure has room for, or None.
+    name: what the caller calls them. most, most_tokens: how many numbers and tokens a figure has room for.
     """
     vectors = pictures.array(vectors)
-    if isinstance(tokens, str) or len(tokens) == 0:
-        raise ValueError(f"tokens must be a list of one or more names, such as sentence.split(); this is {tokens!r}.")
+    pictures.check_names(tokens)
     if vectors.ndim != 2 or len(vectors) != len(tokens) or vectors.shape[1] == 0:
         raise ValueError(
             f"{name} must have a row for each of the {len(tokens)} tokens, shape ({len(tokens)}, d); this has shape "
             f"{vectors.shape}. For a batch, pick one sequence first: {name}[0]."
         )
     check_finite(name, vectors)
-    if most is not None and vectors.shape[1] > most:
+    if vectors.shape[1] > most:
         raise ValueError(
             f"This figure has room for {most} numbers per token, and {name} has {vectors.shape[1]}: "
             f"pass {name}[:, :{most}]."
         )
-    if most_tokens is not None:
-        check_count(len(tokens), most_tokens)
+    check_count(len(tokens), most_tokens)
     return vectors, pictures.numbered(tokens)
 
 

@@ -8,11 +8,8 @@ from course_utils.authoring.stills import CHROMIUM, OPTIONS
 
 LIVE = ".course-live"
 NUMBER = re.compile(r"(?<![\w.])(?:-?\d+\.\d+|nan)(?![\w.])")
-STATE = """() => Object.fromEntries([...document.querySelectorAll("[data-control]")].map(control => {
-  const input = control.querySelector("select, input"), radios = [...control.querySelectorAll("[type=radio]")];
-  return [control.dataset.control, radios.length ? radios.findIndex(radio => radio.checked)
-    : input.type === "checkbox" ? input.checked : +input.value];
-}))"""
+STATE = """() => Object.fromEntries([...document.querySelectorAll(".course-live [name]")].map(
+  ({name, form}) => [name, form[name].type === "checkbox" ? form[name].checked : +form[name].value]))"""
 CHOSEN = """live => [...live.querySelectorAll("select, input")]
     .map(input => ["radio", "checkbox"].includes(input.type) ? input.checked : input.value).join()"""
 PICTURE = '() => [...document.querySelectorAll(".course-live svg text")].map(text => text.textContent).join(" | ")'
@@ -72,7 +69,7 @@ def said(page):
 
 def controls(place):
     """[(kind, locator)] of the controls, in order, below a place; a group of radio buttons counts once."""
-    found = place.locator("[data-control]").all()
+    found = place.locator(".controls > :not(button)").all()
     kinds = [
         control.evaluate("c => c.matches('fieldset') ? 'radio' : c.querySelector('select,input').type")
         for control in found
