@@ -35,7 +35,7 @@ const STYLE = `
 .course-live svg path{fill:none;stroke:currentColor}
 .course-live svg g:last-child *{pointer-events:auto;cursor:pointer}
 .course-live svg [tabindex]{fill:transparent;transition:none}
-.course-live:has([role=slider]:active) svg *{transition:none}
+.course-live svg:active *{transition:none}
 .course-live :focus-visible{outline:3px solid #c2410c;outline-offset:1px;box-shadow:0 0 0 1px #fff}
 @media(prefers-reduced-motion:reduce){.course-live svg *{transition:none}}
 @media(forced-colors:active){.course-live,.course-live svg{color:CanvasText}.course-live :focus-visible{outline-color:Highlight}}`;
@@ -183,7 +183,7 @@ function picture({change, point, controls}) {
     const made = parts.get(key) || before.get(key) || layers[layer].appendChild(element(tag));
     parts.set(key, made);
     if (made.look !== look) made.style.cssText = made.look = look;
-    for (const name in attributes) made.setAttribute(name, attributes[name]);
+    for (const name in attributes) if (made.getAttribute(name) !== `${attributes[name]}`) made.setAttribute(name, attributes[name]);
     if (made.textContent !== text) made.textContent = text;
     return made;
   }
@@ -226,9 +226,10 @@ function picture({change, point, controls}) {
     let hatch = "M0 0";
     values.forEach((line, row) => line.forEach((value, column) => {
       if (value === undefined) return;
-      const left = x + column * wide, top = y + row * high, covered = hidden(row, column), fill = covered ? MASKED : colour(value), cell = `${key} ${row} ${column}`;
+      const left = x + column * wide, top = y + row * high, covered = hidden(row, column);
       if (covered) hatch += `M${left} ${top + high - 1}L${left + wide - 1} ${top}`;
       if (drawn) return;
+      const fill = covered ? MASKED : colour(value), cell = `${key} ${row} ${column}`;
       box(cell, left, top, wide - 1, high - 1, fill);
       words(left + (wide - 1) / 2, top + high / 2, covered ? "" : text(value), `${MIDDLE};fill:${ink(fill)}`, null, cell);
     }));

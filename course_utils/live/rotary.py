@@ -24,4 +24,5 @@ def show_rotary(query: ArrayLike, key: ArrayLike, frequencies: ArrayLike) -> Non
         "key": check_numbers("key", key, 2 * pairs, both),
         "frequencies": check_numbers("frequencies", frequencies, pairs, "be one for each pair"),
     }
-    Figure("rotary", "A query and a key whose pairs of numbers turn with their positions:", list(vectors), list(vectors.values()), **vectors).show()
+    about = "A query and a key whose pairs of numbers turn with their positions:"
+    Figure("rotary", about, list(vectors), list(vectors.values()), **vectors).show()
