@@ -122,6 +122,24 @@ def test_a_clicked_word_asks_and_a_dragged_or_typed_number_counts(chromium, tmp_
     assert f"number 2 of cat: {x[1, 1]:.2f}" == number.get_attribute("aria-valuetext")
 
 
+def test_a_number_follows_a_finger_and_no_button_that_was_pressed_elsewhere(chromium, tmp_path):
+    shown = page.opened(chromium, tmp_path, html("show_query_steps"), has_touch=True)
+    number = shown.get_by_role("slider", name="number 2 of cat")
+    before, place = float(number.get_attribute("aria-valuenow")), number.bounding_box()
+    x, y = place["x"] + 5, place["y"] + 15
+    shown.mouse.move(2, 700)
+    shown.mouse.down()
+    shown.mouse.move(x, y)
+    shown.mouse.move(x, y - 9)
+    shown.mouse.up()
+    assert float(number.get_attribute("aria-valuenow")) == before
+    finger = shown.context.new_cdp_session(shown)
+    for kind, up in [("touchStart", 0), *(("touchMove", up) for up in range(5, 45, 5)), ("touchEnd", None)]:
+        points = [] if up is None else [{"x": x, "y": y - up}]
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    assert float(number.get_attribute("aria-valuenow")) == pytest.approx(before + 0.4)
+
+
 def test_what_a_number_was_made_from_lights_up(chromium, tmp_path):
     shown = page.opened(chromium, tmp_path, html("show_query_steps"))
     marks = shown.locator(f"{LIVE} svg path[style*='rgb(17, 17, 17)']")

@@ -51,7 +51,7 @@ export default figure(({names, inputs: original}) => {
   function slider(page, row, column, value, inputs) {
     const name = `number ${column + 1} of ${names[row]}`, place = {part: "input", row, column};
     const edit = next => page.change({inputs: inputs.with(row, inputs[row].with(column, Math.round(limit(next, -reach, reach) * 100) / 100))});
-    const element = page.hot(name, left + column * CELL, TOP + row * ROW, CELL - 1, ROW - 1, "cursor:ns-resize;touch-action:none", {
+    const element = page.hot(name, left + column * CELL, TOP + row * ROW, CELL - 1, ROW - 1, "cursor:ns-resize", {
       role: "slider", "aria-label": name, "aria-valuemin": -reach, "aria-valuemax": reach, "aria-valuenow": fixed(value), "aria-valuetext": `${name}: ${fixed(value)}`,
     }, STEPS, by => edit(value + by), {
       onpointerdown: event => {
@@ -60,6 +60,7 @@ export default figure(({names, inputs: original}) => {
         page.point(place);
       },
       onpointermove: event => element.hasPointerCapture(event.pointerId) ? edit((element.start - event.clientY) / 100) : page.point(place),
+      ontouchmove: event => event.preventDefault(),  // or a finger would scroll the page
       onfocus: () => page.point(place, true),
     });
   }
