@@ -75,8 +75,8 @@ def test_every_stored_figure_has_its_still_and_is_small_enough(path):
 
 def test_numbers_are_handed_over_rounded_and_what_is_none_as_nothing():
     assert (
-        base.as_json({"a": [0.1 + 0.2, (1, np.nan)], "b": np.array([-np.inf])})
-        == '{"a":[0.300000,[1,null]],"b":[null]}'
+        base.as_json({"a": [0.1 + 0.2, [1, np.nan]], "b": np.array([-np.inf]), "c": np.array([True])})
+        == '{"a":[0.300000,[1,null]],"b":[null],"c":[1]}'
     )
 
 
