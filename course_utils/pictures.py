@@ -224,10 +224,11 @@ def luminance(colour):
     return np.dot([0.2126, 0.7152, 0.0722], linear)
 
 
-def numbered(tokens):
-    """Token names, with their position behind those that occur more than once. Raises ValueError."""
+def numbered(tokens, most=np.inf):
+    """Token names, up to so many, with their position behind those that occur more than once. Raises ValueError."""
     if isinstance(tokens, str) or len(tokens) == 0:
         raise ValueError(f"tokens must be a list of one or more names, such as sentence.split(); this is {tokens!r}.")
+    check_room(len(tokens), most, "tokens")
     tokens = list(tokens)
     return [f"{token} ({position})" if tokens.count(token) > 1 else str(token) for position, token in enumerate(tokens)]
 

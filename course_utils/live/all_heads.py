@@ -22,8 +22,7 @@ def show_all_heads(weights: ArrayLike, tokens: Sequence[str], *, layer: int = 0,
 
 def all_heads_figure(weights, tokens, layer=0, head=0):
     """The Figure that show_all_heads shows."""
-    names = pictures.numbered(tokens)
-    pictures.check_room(len(names), MOST_TOKENS, "tokens")
+    names = pictures.numbered(tokens, MOST_TOKENS)
     wanted = "be all heads of a model (for those of one layer take show_attention)"
     weights = pictures.shaped("weights", weights, wanted, "num_layers", "num_heads", len(names), len(names))
     pictures.check_weights(weights)

@@ -22,7 +22,6 @@ def show_dropout(weights: ArrayLike, tokens: Sequence[str], *, masked: ArrayLike
     names, _, maps, hidden = pictures.weight_maps(weights, tokens, masked)
     pictures.check_room(len(maps), 1, "map", "pick one head, weights[0]")
     pictures.check_room(len(names), MOST_TOKENS, "tokens")
-
     seeds = range(FIRST_SEED, FIRST_SEED + min(MOST_SEEDS, MOST_DRAWS // hidden.size))
     about = f"Map of the attention weights of {len(names)} tokens after dropout, with row sums. Before dropout:"
     Figure(

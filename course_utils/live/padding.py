@@ -17,11 +17,10 @@ def show_padding(scores: ArrayLike, tokens: Sequence[str], key_tokens: Sequence[
     scores: (T, S), already divided by √d_k; padding takes the place of a key and scores 0. tokens: T names of the
     queries. key_tokens: S names of the keys. Raises ValueError for other input.
     """
-    names, keys = pictures.numbered(tokens), pictures.numbered(key_tokens)
+    names, keys = pictures.numbered(tokens, MOST_TOKENS), pictures.numbered(key_tokens, MOST_TOKENS)
     tables = pictures.panels("scores", scores, names, keys)  # (1, T, S)
     pictures.check_room(len(tables), 1, "table of scores", "pick one head, scores[0]")
     early = "pass scores before any mask, since this figure hides padding itself"
     pictures.refuse("scores", tables, ~np.isfinite(tables), early)
-    pictures.check_room(max(tables.shape), MOST_TOKENS, "tokens")
     about = f"Attention weights of {len(names)} queries on {len(keys)} keys with padding, from their scores:"
     Figure("padding", about, names, tables[0], keys, keys=keys, scores=tables[0]).show()

@@ -10,10 +10,9 @@ def check_vectors(name, vectors, tokens, most=np.inf, most_tokens=np.inf):
 
     name: what the caller calls them. most, most_tokens: how many numbers and tokens a figure has room for.
     """
-    names = pictures.numbered(tokens)
+    names = pictures.numbered(tokens, most_tokens)
     vectors = check_numbers(name, vectors, f"have a row for each of the {len(names)} tokens", len(names), "d")
     pictures.check_room(vectors.shape[1], most, "numbers per token", f"pass {name}[:, :{most}]")
-    pictures.check_room(len(names), most_tokens, "tokens")
     return vectors, names
 
 
