@@ -74,10 +74,8 @@ def test_every_stored_figure_has_its_still_and_is_small_enough(path):
 
 
 def test_numbers_are_handed_over_rounded_and_what_is_none_as_nothing():
-    assert (
-        base.as_json({"a": [0.1 + 0.2, [1, np.nan]], "b": np.array([-np.inf]), "c": np.array([True])})
-        == '{"a":[0.300000,[1,null]],"b":[null],"c":[1]}'
-    )
+    data = {"a": [0.1 + 0.2, [1, np.nan]], "b": np.array([-np.inf]), "c": np.array([True]), "d": np.float32([0.5])}
+    assert base.as_json(data) == '{"a":[0.300000,[1,null]],"b":[null],"c":[1],"d":[0.500000]}'
 
 
 def test_packed_weights_come_back_and_round_as_they_would_have():

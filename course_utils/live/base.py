@@ -75,7 +75,7 @@ def as_json(value):
         return "{" + ",".join(f'"{name}":{as_json(part)}' for name, part in value.items()) + "}"
     if isinstance(value, (list, np.ndarray)):
         return "[" + ",".join(map(as_json, value)) + "]"
-    if isinstance(value, float):
+    if isinstance(value, (float, np.floating)):
         return f"{value:.6f}" if np.isfinite(value) else "null"  # figures print up to 4
     return json.dumps(value, ensure_ascii=False, default=int)  # int: of whole numbers and truths in arrays
 
