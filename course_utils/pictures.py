@@ -39,13 +39,11 @@ def show_weights(
     key_tokens: the S names of the keys where they are another sequence; weights and masked are then (T, S).
     Raises ValueError when shape and names do not fit, and for numbers that cannot be weights.
     """
-    keys = tokens if key_tokens is None else key_tokens
-    heads = weight_panels(weights, tokens, keys)
-    hidden = hidden_cells(masked, tokens, keys)
-    figure, all_axes = draw_maps(heads, tokens, title, "attention weight", WEIGHTS_MAP, (0, 1), hidden, keys)
+    names, keys, heads, hidden = weight_maps(weights, tokens, masked, key_tokens)
+    figure, all_axes = draw_maps(heads, names, title, "attention weight", WEIGHTS_MAP, (0, 1), hidden, keys)
     for axes, values in zip(all_axes, heads):
         sums = axes.secondary_yaxis("right")
-        sums.set_yticks(range(len(tokens)), [f"{total:.2f}" for total in values.sum(axis=1)])
+        sums.set_yticks(range(len(names)), [f"{total:.2f}" for total in values.sum(axis=1)])
         sums.set_ylabel("sum of the row", rotation=270, labelpad=14)
         sums.tick_params(length=0)
     show(figure)
@@ -56,20 +54,21 @@ def show_scores(scores: ArrayLike, tokens: Sequence[str], *, title: str = "", ma
 
     Entries of minus infinity are drawn as masked.
     """
-    heads = score_panels(scores, tokens, tokens)
-    hidden = np.isneginf(heads).any(axis=0) | hidden_cells(masked, tokens, tokens)
+    names = numbered(tokens)
+    heads, infinite = score_panels(scores, names, names)
+    hidden = infinite | hidden_cells(masked, names, names)
     reach = abs(heads[np.isfinite(heads)]).max(initial=0) or 1
-    figure, _ = draw_maps(heads, tokens, title, "score", SCORES_MAP, (-reach, reach), hidden, tokens)
+    figure, _ = draw_maps(heads, names, title, "score", SCORES_MAP, (-reach, reach), hidden, names)
     show(figure)
 
 
 def show_dependencies(depends: ArrayLike, tokens: Sequence[str], *, title: str = "") -> None:
     """Show which output depends on which input: a boolean matrix (T, T), row t, column s for output t and input s."""
-    maps = panels(depends, tokens, tokens)
-    if len(maps) > 1:
-        raise ValueError(f"One dependency matrix at a time: this has shape {maps.shape}.")
-    nothing = hidden_cells(None, tokens, tokens)
-    figure, (axes,) = draw_maps(maps, tokens, title, "", DEPENDS_MAP, (0, 1), nothing, tokens, texts=("·", "yes"))
+    names = numbered(tokens)
+    maps = panels("depends", depends, names, names)
+    check_room(len(maps), 1, "dependency matrix", "pass depends[0]")
+    nothing = hidden_cells(None, names, names)
+    figure, (axes,) = draw_maps(maps, names, title, "", DEPENDS_MAP, (0, 1), nothing, names, texts=("·", "yes"))
     axes.set(xlabel="input of", ylabel="output of")
     show(figure)
 
@@ -90,8 +89,7 @@ def show_curves(
     """
     figure = Figure(figsize=(6.4, 3.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
     axes = figure.add_subplot()
-    if len(curves) > len(COLOURS):
-        raise ValueError(f"A figure has room for {len(COLOURS)} curves, not {len(curves)}: draw two figures.")
+    check_room(len(curves), len(COLOURS), "curves", "draw two figures")
     for (name, values), colour, style in zip(curves.items(), COLOURS, STYLES):
         values = array(values)
         places = range(len(values)) if x is None else array(x)
@@ -117,60 +115,76 @@ def array(values):
     return np.asarray(values, dtype=float)
 
 
-def panels(values, tokens, keys):
-    """The values as an array of shape (panels, T, S), for T tokens and S keys: one map, or one per head."""
+def shaped(name, values, wanted, *shape):
+    """Values as an array of floats that has this shape, in which a word stands for any size from 1.
+
+    name: what the caller calls them. wanted: what they must be, in words. Raises ValueError.
+    """
     values = array(values)
-    wanted = (len(tokens), len(keys))
-    check_names(tokens)
-    check_names(keys)
-    if values.ndim not in (2, 3) or values.shape[-2:] != wanted:
-        size = f"{len(tokens)} tokens" if keys is tokens else f"{len(tokens)} tokens and {len(keys)} keys"
+    sizes = [found if isinstance(size, str) else size for size, found in zip(shape, values.shape)]
+    if len(shape) != values.ndim or values.shape != tuple(sizes) or values.size == 0:
+        written = str(shape).replace("'", "")
         raise ValueError(
-            f"A map of {size} needs a matrix of shape {wanted}, or one per head, {wanted} each; this has shape "
-            f"{tuple(values.shape)}. For a batch, pick one sequence first: weights[0]."
+            f"{name} must {wanted}, shape {written}; this has shape {values.shape}. "
+            f"Of several, such as a batch, pick one first: {name}[0]."
         )
-    return values if values.ndim == 3 else values[np.newaxis]
+    return values
 
 
-def check_names(tokens):
-    """Refuse what is no list of names. Raises ValueError."""
-    if isinstance(tokens, str) or len(tokens) == 0:
-        raise ValueError(f"tokens must be a list of one or more names, such as sentence.split(); this is {tokens!r}.")
+def panels(name, values, names, keys):
+    """The values as an array of shape (panels, T, S), for T tokens and S keys: one map, or one per head."""
+    size = (len(names), len(keys))
+    heads = ["num_heads"] if np.ndim(values) == 3 else []
+    wanted = f"be a map of {len(names)} tokens and {len(keys)} keys, or one per head"
+    return shaped(name, values, wanted, *heads, *size).reshape(-1, *size)
 
 
-def weight_panels(values, tokens, keys):
-    """The weights as in `panels`. Refuses what softmax and dropout cannot give; rows need not sum to 1."""
-    values = panels(values, tokens, keys)
+def weight_maps(weights, tokens, masked, key_tokens=None):
+    """What maps of weights show: names of the tokens and of the keys, the weights as in `panels`, hidden cells."""
+    names = numbered(tokens)
+    keys = names if key_tokens is None else numbered(key_tokens)
+    heads = panels("weights", weights, names, keys)
+    check_weights(heads)
+    return names, keys, heads, hidden_cells(masked, names, keys)
+
+
+def check_weights(values):
+    """Refuse what softmax and dropout cannot give; rows need not sum to 1. Raises ValueError."""
     hidden = "a row that is hidden altogether gives nan: let every query see at least one key"
-    refuse("weight", values, np.isnan(values), hidden)
-    refuse("weight", values, values < 0, "these look like scores: take torch.softmax(scores, dim=-1) first")
-    refuse("weight", values, np.isinf(values), "softmax gives no weight of that size")
-    return values
+    refuse("weights", values, np.isnan(values), hidden)
+    refuse("weights", values, values < 0, "these look like scores: take torch.softmax(scores, dim=-1) first")
+    refuse("weights", values, np.isinf(values), "softmax gives no weight of that size")
 
 
-def score_panels(values, tokens, keys):
-    """The scores as in `panels`; minus infinity means masked. Refuses nan and plus infinity."""
-    values = panels(values, tokens, keys)
+def score_panels(values, names, keys):
+    """The scores as in `panels`, and which cells are masked: minus infinity. Refuses nan and plus infinity."""
+    values = panels("scores", values, names, keys)
     wrong = np.isnan(values) | np.isposinf(values)
-    refuse("score", values, wrong, "scores are numbers, or -inf where a cell is masked")
-    return values
+    refuse("scores", values, wrong, "scores are numbers, or -inf where a cell is masked")
+    return values, np.isneginf(values).any(axis=0)
 
 
 def refuse(name, values, wrong, reason):
-    """Say where the first wrong one of the values (panels, T, S) stands, and why it cannot be drawn."""
+    """Say where the first wrong one of the values stands, and why it cannot be drawn. Raises ValueError."""
     if wrong.any():
-        _, row, column = np.argwhere(wrong)[0]
-        raise ValueError(f"The {name} in row {row + 1}, column {column + 1} is {values[wrong][0]:.4g}: {reason}.")
+        *_, row, column = np.argwhere(np.atleast_2d(wrong))[0] + 1
+        raise ValueError(f"The entry of {name} in row {row}, column {column} is {values[wrong][0]:.4g}: {reason}.")
 
 
-def hidden_cells(masked, tokens, keys):
+def check_room(count, most, what, instead="pass fewer of them"):
+    """Refuse more than a figure has room for. Raises ValueError. instead: what to do, in words."""
+    if count > most:
+        raise ValueError(f"This figure has room for {most} {what}, not {count}: {instead}.")
+
+
+def hidden_cells(masked, names, keys):
     """`masked` as a boolean array of shape (T, S); nothing is hidden when it is None."""
     if masked is None:
-        return np.zeros((len(tokens), len(keys)), dtype=bool)
-    return panels(masked, tokens, keys)[0].astype(bool)
+        return np.zeros((len(names), len(keys)), dtype=bool)
+    return panels("masked", masked, names, keys)[0].astype(bool)
 
 
-def draw_maps(maps, tokens, title, unit, colours, limits, hidden, keys, texts=None):
+def draw_maps(maps, names, title, unit, colours, limits, hidden, keys, texts=None):
     """A figure with a map per panel on one colour scale, and its axes.
 
     unit: what a colour stands for; without it there is no colour bar. limits: the numbers of the first and of the last
@@ -180,14 +194,13 @@ def draw_maps(maps, tokens, title, unit, colours, limits, hidden, keys, texts=No
     count = len(maps)
     figure = Figure(figsize=(0.9 + 5.5 * count, 4.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
     all_axes = figure.subplots(1, count, squeeze=False)[0]
-    names, key_names = numbered(tokens), numbered(keys)
     for head, (axes, values) in enumerate(zip(all_axes, maps)):
         image = axes.imshow(np.ma.masked_where(hidden, values), cmap=colours, vmin=limits[0], vmax=limits[1])
         axes.patch.set(facecolor=HIDDEN, edgecolor=HATCH, hatch="///")
-        axes.set_xticks(range(len(key_names)), key_names, rotation=35, ha="right", rotation_mode="anchor")
+        axes.set_xticks(range(len(keys)), keys, rotation=35, ha="right", rotation_mode="anchor")
         axes.set_yticks(range(len(names)), names)
         axes.set(xlabel="key (attended to)", ylabel="query (attends)", title=f"head {head}" if count > 1 else title)
-        if max(len(names), len(key_names)) <= LARGEST_WITH_NUMBERS:
+        if max(len(names), len(keys)) <= LARGEST_WITH_NUMBERS:
             for (row, column), value in np.ndenumerate(values):
                 if not hidden[row, column]:
                     ink = readable_on(image.cmap(image.norm(value)))
@@ -211,8 +224,11 @@ def luminance(colour):
     return np.dot([0.2126, 0.7152, 0.0722], linear)
 
 
-def numbered(tokens):
-    """Token names, with their position behind those that occur more than once."""
+def numbered(tokens, most=np.inf):
+    """Token names, up to so many, with their position behind those that occur more than once. Raises ValueError."""
+    if isinstance(tokens, str) or len(tokens) == 0:
+        raise ValueError(f"tokens must be a list of one or more names, such as sentence.split(); this is {tokens!r}.")
+    check_room(len(tokens), most, "tokens")
     tokens = list(tokens)
     return [f"{token} ({position})" if tokens.count(token) > 1 else str(token) for position, token in enumerate(tokens)]
 

@@ -74,10 +74,8 @@ def test_every_stored_figure_has_its_still_and_is_small_enough(path):
 
 
 def test_numbers_are_handed_over_rounded_and_what_is_none_as_nothing():
-    assert (
-        base.as_json({"a": [0.1 + 0.2, (1, np.nan)], "b": np.array([-np.inf])})
-        == '{"a":[0.300000,[1,null]],"b":[null]}'
-    )
+    data = {"a": [0.1 + 0.2, [1, np.nan]], "b": np.array([-np.inf]), "c": np.array([True]), "d": np.float32([0.5])}
+    assert base.as_json(data) == '{"a":[0.300000,[1,null]],"b":[null],"c":[1],"d":[0.500000]}'
 
 
 def test_packed_weights_come_back_and_round_as_they_would_have():
@@ -105,8 +103,12 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
 @pytest.mark.parametrize(
     "make, sentence",
     [
-        (lambda x, w: live.show_attention(w[:, :3], TOKENS), "A map of 4 tokens needs a matrix of shape"),
-        (lambda x, w: live.show_attention(w, TOKENS[:3]), "A map of 3 tokens needs"),
+        (
+            lambda x, w: live.show_attention(w[:, :3], TOKENS),
+            "must be a map of 4 tokens and 4 keys, or one per",
+        ),
+        (lambda x, w: live.show_attention(w[:0], TOKENS), "(num_heads, 4, 4); this has shape (0, 4, 4)"),
+        (lambda x, w: live.show_attention(w, TOKENS[:3]), "weights must be a map of 3 tokens and 3 keys"),
         (lambda x, w: live.show_attention(w, "word"), "tokens must be a list"),
         (lambda x, w: live.show_attention(torch.zeros(0, 0), []), "tokens must be a list of one or more"),
         (
@@ -117,7 +119,7 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         (lambda x, w: live.show_attention(INFINITE, TOKENS), "softmax gives no weight of that size"),
         (lambda x, w: live.show_attention(w, TOKENS, scores=x), "3 maps of weights and 1 of scores"),
         (lambda x, w: live.show_attention(w, TOKENS, scores=NAN), "scores are numbers, or -inf where"),
-        (lambda x, w: live.show_query_steps(x[None], TOKENS), "For a batch, pick one sequence first: inputs"),
+        (lambda x, w: live.show_query_steps(x[None], TOKENS), "Of several, such as a batch, pick one first: inputs[0]"),
         (lambda x, w: live.show_query_steps(x, "word"), "tokens must be a list"),
         (lambda x, w: live.show_query_steps(x[:0], []), "tokens must be a list of one or more"),
         (lambda x, w: live.show_query_steps(x, TOKENS[:3]), "a row for each of the 3 tokens"),
@@ -125,7 +127,10 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         (lambda x, w: live.show_query_steps(torch.ones(4, 9), TOKENS), "room for 6 numbers per token"),
         (lambda x, w: live.show_query_steps(NAN, TOKENS), "only finite numbers can be drawn"),
         (lambda x, w: live.show_scaling(x[0, :3], x, TOKENS), "query must have as many numbers as a key"),
-        (lambda x, w: live.show_scaling(NAN[0], x, TOKENS), "query holds nan"),
+        (
+            lambda x, w: live.show_scaling(NAN[0], x, TOKENS),
+            "entry of query in row 1, column 1 is nan: only",
+        ),
         (lambda x, w: live.show_scaling(*torch.ones(2, 1, 129), ["a"]), "room for 128 numbers per token"),
         (lambda x, w: live.show_masking(torch.nn.Linear(4, 2), x, TOKENS), "pass a SelfAttention_v2"),
         (
@@ -136,22 +141,25 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
             lambda x, w: live.show_masking(SelfAttention_v2(4, 2), torch.ones(25, 4), ["a"] * 25),
             "room for 24 tokens, not 25",
         ),
-        (lambda x, w: live.show_dropout(w, TOKENS), "room for one map"),
-        (lambda x, w: live.show_dropout(torch.eye(49), ["a"] * 49), "room for one map of up to 48 tokens"),
-        (lambda x, w: live.show_padding(w, TOKENS, TOKENS), "room for one table of scores, not 3"),
-        (lambda x, w: live.show_padding(x.log(), TOKENS, TOKENS), "scores are numbers, or -inf where"),
-        (lambda x, w: live.show_padding(-INFINITE, TOKENS, TOKENS), "scores must be those before any mask"),
+        (lambda x, w: live.show_dropout(w, TOKENS), "room for 1 map, not 3: pick one head, weights[0]"),
+        (lambda x, w: live.show_dropout(torch.eye(49), ["a"] * 49), "room for 48 tokens, not 49"),
+        (
+            lambda x, w: live.show_padding(w, TOKENS, TOKENS),
+            "1 table of scores, not 3: pick one head, scores[0]",
+        ),
+        (lambda x, w: live.show_padding(x.log(), TOKENS, TOKENS), "is nan: pass finite ones, before any mask"),
+        (lambda x, w: live.show_padding(-INFINITE, TOKENS, TOKENS), "is -inf: pass finite ones, before any mask"),
         (lambda x, w: live.show_padding(torch.ones(2, 41), "ab", TOKENS), "tokens must be a list"),
         (lambda x, w: live.show_padding(torch.ones(4, 41), TOKENS, ["a"] * 41), "room for 40 tokens, not 41"),
         (lambda x, w: live.show_shape_walk(x, 3, TOKENS), "cannot be split into num_heads=3"),
-        (lambda x, w: live.show_shape_walk(torch.ones(4, 16), 16, TOKENS), "8 colours for heads, not 16"),
+        (lambda x, w: live.show_shape_walk(torch.ones(4, 16), 16, TOKENS), "room for 8 heads, not 16"),
         (lambda x, w: live.show_shape_walk(torch.ones(9, 4), 2, list("abcdefghi")), "room for 8 tokens"),
-        (lambda x, w: live.show_rotary(*torch.ones(2, 34), torch.ones(17)), "frequencies must be 1 to 16 numbers"),
+        (lambda x, w: live.show_rotary(*torch.ones(2, 34), torch.ones(17)), "room for 16 pairs, not 17"),
         (lambda x, w: live.show_rotary(x[0], x[1, :3], x[0, :2]), "key must have two numbers for each of the 2"),
-        (lambda x, w: live.show_rotary(x[0], x[1], NAN[0, :2]), "frequencies holds nan"),
+        (lambda x, w: live.show_rotary(x[0], x[1], NAN[0, :2]), "The entry of frequencies in row 1, column 1 is nan"),
         (lambda x, w: live.show_tiles(torch.ones(13), torch.ones(13, 2), ["a"] * 13), "room for 12 tokens, not 13"),
         (lambda x, w: live.show_tiles(x, x[:, :2], TOKENS), "scores must be those of one query"),
-        (lambda x, w: live.show_tiles(NAN[0], x[:, :2], TOKENS), "scores holds nan"),
+        (lambda x, w: live.show_tiles(NAN[0], x[:, :2], TOKENS), "The entry of scores in row 1, column 1 is nan"),
         (lambda x, w: live.show_tiles(x[0], x, TOKENS), "room for 2 numbers per token"),
         (lambda x, w: live.show_tiles(x[0], x[:, :2], TOKENS, 5), "size is how many of the 4 keys"),
     ],

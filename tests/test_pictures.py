@@ -47,7 +47,7 @@ def test_tensors_with_gradients_are_drawn(shown):
 
 @pytest.mark.parametrize("shape", [(2, 3), (2, 1, 2, 2), (2,)])
 def test_what_is_no_map_gets_a_sentence(shape):
-    with pytest.raises(ValueError, match=r"2 tokens needs .* shape \(2, 2\).*pick one sequence first"):
+    with pytest.raises(ValueError, match=r"map of 2 tokens and 2 keys.* shape \(2, 2\); .*pick one first: weights"):
         pictures.show_weights(torch.ones(shape), ["a", "b"])
 
 
@@ -77,11 +77,11 @@ def test_masked_is_not_zero(figures):
     [
         (
             lambda: pictures.show_dependencies(torch.ones(2, 2, 2), ["a", "b"]),
-            "One dependency matrix at a time",
+            "room for 1 dependency matrix, not 2: pass depends",
         ),
         (
             lambda: pictures.show_weights(torch.ones(2, 2), ["a", "b"], masked=torch.ones(3, 3)),
-            "needs a matrix",
+            "masked must be a map of 2 tokens",
         ),
         (lambda: pictures.show_curves({n: [1] for n in "abcde"}, x_label="", y_label=""), "room for 4 curves"),
     ],

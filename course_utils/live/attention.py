@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from course_utils import pictures
@@ -31,15 +30,12 @@ def show_attention(
 
 def attention_figure(weights, tokens, scores=None, masked=None, key_tokens=None):
     """The Figure that show_attention shows."""
-    key_tokens = tokens if key_tokens is None else key_tokens
-    heads = pictures.weight_panels(weights, tokens, key_tokens)  # (num_heads, T, S)
-    names, keys = pictures.numbered(tokens), pictures.numbered(key_tokens)
-    hidden = pictures.hidden_cells(masked, tokens, key_tokens)
+    names, keys, heads, hidden = pictures.weight_maps(weights, tokens, masked, key_tokens)  # heads: (num_heads, T, S)
     if scores is not None:
-        scores = pictures.score_panels(scores, tokens, key_tokens)
-        if scores.shape != heads.shape:
+        scores, infinite = pictures.score_panels(scores, names, keys)
+        if len(scores) != len(heads):
             raise ValueError(f"There are {len(heads)} maps of weights and {len(scores)} of scores: pass one for one.")
-        hidden = hidden | np.isneginf(scores).any(axis=0)
+        hidden = hidden | infinite
 
     count = f"{len(heads)} heads" if len(heads) > 1 else "one head"
     size = f"{len(names)} tokens" if keys == names else f"{len(names)} tokens that ask {len(keys)}"
@@ -53,5 +49,5 @@ def attention_figure(weights, tokens, scores=None, masked=None, key_tokens=None)
         keys=keys,
         weights=heads if heads.size <= FEW else packed(heads),
         scores=scores,
-        masked=hidden.astype(int),
+        masked=hidden,
     )

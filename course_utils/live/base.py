@@ -5,7 +5,6 @@ stands above them, which the build adds.
 """
 
 import base64
-import functools
 import html
 import json
 import re
@@ -16,7 +15,6 @@ import numpy as np
 from IPython.display import display
 
 HERE = Path(__file__).parent
-DECIMALS = 6  # of the numbers handed over; figures print up to 4
 LARGEST_TABLE = 6  # rows and columns that the table without scripts shows
 ALIVE = "This figure moves when you run its cell, or trust the notebook."
 
@@ -59,31 +57,27 @@ def script(kind):
     )
 
 
-@functools.cache
 def code(kind):
-    """The files that a figure's module imports, and in a block of its own the module and its start, without imports."""
+    """The files that a figure's module imports, and in a block of its own the module and its start.
+
+    Without imports, which a page does not know, exports, comments and spaces at the beginning of lines.
+    """
     own = (HERE / f"{kind}.js").read_text(encoding="utf-8")
     shared = [(HERE / name).read_text(encoding="utf-8") for name in re.findall(r'(?m)^import .* from "./(.*)";', own)]
     module = own.replace("export default", "const module =")
-    return bare(f'(() => {{\n{"".join(shared)}{{\n{module}start(module, "{kind}");\n}}\n}})();')
-
-
-def bare(script):
-    """A script without imports, exports, comments and spaces at the beginning of lines; a page knows no imports."""
-    return re.sub(r"(?m)^import .*\n|^export |^ *//.*\n|  //.*$|^ */\*[^*]*\*/\n|^ +|(?<=[;,{}(\[])\n", "", script)
+    whole = f'(() => {{\n{"".join(shared)}{{\n{module}start(module, "{kind}");\n}}\n}})();'
+    return re.sub(r"(?m)^import .*\n|^export |^ *//.*\n|  //.*$|^ */\*[^*]*\*/\n|^ +|(?<=[;,{}(\[])\n", "", whole)
 
 
 def as_json(value):
-    """Plain values as JSON, decimal numbers with so many decimals that a last bit does not show."""
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
+    """Plain values and arrays as JSON, decimal numbers with so many decimals that a last bit does not show."""
     if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(name)}:{as_json(part)}" for name, part in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
+        return "{" + ",".join(f'"{name}":{as_json(part)}' for name, part in value.items()) + "}"
+    if isinstance(value, (list, np.ndarray)):
         return "[" + ",".join(map(as_json, value)) + "]"
-    if isinstance(value, float):
-        return f"{value:.{DECIMALS}f}" if np.isfinite(value) else "null"
-    return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, (float, np.floating)):
+        return f"{value:.6f}" if np.isfinite(value) else "null"  # figures print up to 4
+    return json.dumps(value, ensure_ascii=False, default=int)  # int: of whole numbers and truths in arrays
 
 
 def as_table(names, rows, columns):
@@ -92,6 +86,6 @@ def as_table(names, rows, columns):
     head = "".join(f"<th>{html.escape(name)}" for name in ["", *columns[:LARGEST_TABLE]])
     lines = [
         f"<tr><th>{html.escape(name)}{''.join(f'<td>{value:.2f}' for value in row[:LARGEST_TABLE])}"
-        for name, row in list(zip(names, rows))[:LARGEST_TABLE]
+        for name, row in zip(names[:LARGEST_TABLE], rows)
     ]
     return f"<table><tr>{head}{''.join(lines)}</table>"

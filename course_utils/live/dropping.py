@@ -19,14 +19,10 @@ def show_dropout(weights: ArrayLike, tokens: Sequence[str], *, masked: ArrayLike
     weights: (T, T), T up to 48. tokens: T names. masked: (T, T), True where a cell is hidden. Raises ValueError for
     other input.
     """
-    maps = pictures.weight_panels(weights, tokens, tokens)
-    if len(maps) > 1 or len(tokens) > MOST_TOKENS:
-        raise ValueError(
-            f"This figure has room for one map of up to {MOST_TOKENS} tokens; this has shape {maps.shape}."
-        )
-    names, hidden = pictures.numbered(tokens), pictures.hidden_cells(masked, tokens, tokens)
-
-    seeds = range(FIRST_SEED, FIRST_SEED + max(1, min(MOST_SEEDS, MOST_DRAWS // hidden.size)))
+    names, _, maps, hidden = pictures.weight_maps(weights, tokens, masked)
+    pictures.check_room(len(maps), 1, "map", "pick one head, weights[0]")
+    pictures.check_room(len(names), MOST_TOKENS, "tokens")
+    seeds = range(FIRST_SEED, FIRST_SEED + min(MOST_SEEDS, MOST_DRAWS // hidden.size))
     about = f"Map of the attention weights of {len(names)} tokens after dropout, with row sums. Before dropout:"
     Figure(
         "dropping",
@@ -35,7 +31,7 @@ def show_dropout(weights: ArrayLike, tokens: Sequence[str], *, masked: ArrayLike
         maps[0],
         names,
         weights=maps[0],
-        masked=hidden.astype(int),
+        masked=hidden,
         seeds=[seeds[0], seeds[-1]],
         draws=[[draw(sampler, hidden.shape, seed) for seed in seeds] for sampler in (keep_mask_a, keep_mask_b)],
     ).show()

@@ -16,9 +16,9 @@ def packed(weights):
     what rounding the weight itself gives. A letter holds five bits, the first bits first; all but the last letter of a
     number carry 32 more.
     """
-    exact = weights.ravel() * PACKED
-    cut = np.floor(np.round(exact, 6)).astype(int)
-    cut += (cut % 5 == 0) & (np.round(exact, 6) > cut)
+    exact = np.round(weights.ravel() * PACKED, 6)
+    cut = np.floor(exact).astype(int)
+    cut += (cut % 5 == 0) & (exact > cut)
     return {"shape": list(weights.shape), "letters": "".join(map(letters_of, cut.tolist()))}
 
 

@@ -29,9 +29,8 @@ def show_masking(layer: nn.Module, inputs: ArrayLike, tokens: Sequence[str]) -> 
     inputs = torch.from_numpy(vectors)
     check_input(inputs, layer.W_query.in_features, layer.W_query.weight)
 
-    with torch.no_grad():
-        queries, keys = layer.W_query(inputs), layer.W_key(inputs)  # (T, d_out) each
-        scores = (queries @ keys.T / keys.shape[1] ** 0.5).numpy()
+    queries, keys = layer.W_query(inputs), layer.W_key(inputs)  # (T, d_out) each
+    scores = (queries @ keys.T / keys.shape[1] ** 0.5).detach().numpy()
     about = (
         f"Attention weights of {len(names)} tokens under a mask, and which output depends on which input. The scores:"
     )

@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike
 
 from course_utils import pictures
 from course_utils.live.base import Figure
-from course_utils.live.vectors import check_count
 
 MOST_TOKENS = 40  # with names beside them
 
@@ -18,13 +17,10 @@ def show_padding(scores: ArrayLike, tokens: Sequence[str], key_tokens: Sequence[
     scores: (T, S), already divided by √d_k; padding takes the place of a key and scores 0. tokens: T names of the
     queries. key_tokens: S names of the keys. Raises ValueError for other input.
     """
-    tables = pictures.score_panels(scores, tokens, key_tokens)  # (1, T, S)
-    if len(tables) > 1:
-        raise ValueError(f"This figure has room for one table of scores, not {len(tables)}: pick one head, scores[0].")
-    if np.isinf(tables).any():
-        raise ValueError("scores must be those before any mask: this figure hides padding itself.")
-    check_count(max(tables.shape), MOST_TOKENS)
-    names, keys = pictures.numbered(tokens), pictures.numbered(key_tokens)
-
+    names, keys = pictures.numbered(tokens, MOST_TOKENS), pictures.numbered(key_tokens, MOST_TOKENS)
+    tables = pictures.panels("scores", scores, names, keys)  # (1, T, S)
+    pictures.check_room(len(tables), 1, "table of scores", "pick one head, scores[0]")
+    early = "pass finite ones, before any mask: this figure hides padding itself"
+    pictures.refuse("scores", tables, ~np.isfinite(tables), early)
     about = f"Attention weights of {len(names)} queries on {len(keys)} keys with padding, from their scores:"
     Figure("padding", about, names, tables[0], keys, keys=keys, scores=tables[0]).show()

@@ -15,14 +15,14 @@ def show_rotary(query: ArrayLike, key: ArrayLike, frequencies: ArrayLike) -> Non
     query, key: (head_dim,), before they are turned; pair k is number k of each half. frequencies: (head_dim / 2,), up
     to 16. Raises ValueError for other input.
     """
-    pairs = pictures.array(frequencies).size
-    if not 1 <= pairs <= MOST_PAIRS:
-        raise ValueError(f"frequencies must be 1 to {MOST_PAIRS} numbers, one for each pair; these are {pairs}.")
+    frequencies = check_numbers("frequencies", frequencies, "be one number for each pair", "pairs")
+    pairs = len(frequencies)
+    pictures.check_room(pairs, MOST_PAIRS, "pairs")
     both = f"have two numbers for each of the {pairs} frequencies"
     vectors = {
-        "query": check_numbers("query", query, 2 * pairs, both),
-        "key": check_numbers("key", key, 2 * pairs, both),
-        "frequencies": check_numbers("frequencies", frequencies, pairs, "be one for each pair"),
+        "query": check_numbers("query", query, both, 2 * pairs),
+        "key": check_numbers("key", key, both, 2 * pairs),
+        "frequencies": frequencies,
     }
     about = "A query and a key whose pairs of numbers turn with their positions:"
     Figure("rotary", about, list(vectors), list(vectors.values()), **vectors).show()

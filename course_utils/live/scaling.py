@@ -17,6 +17,6 @@ def show_scaling(query: ArrayLike, keys: ArrayLike, tokens: Sequence[str]) -> No
     ValueError for other input.
     """
     keys, names = check_vectors("keys", keys, tokens, LARGEST)
-    query = check_numbers("query", query, keys.shape[1], "have as many numbers as a key")
+    query = check_numbers("query", query, "have as many numbers as a key", keys.shape[1])
     about = f"Scores and weights of one query against {len(names)} keys, and one score's products, from these numbers:"
     Figure("scaling", about, ["query", *names], [query, *keys], names=names, query=query, keys=keys).show()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
+from course_utils import pictures
 from course_utils.live.base import Figure
 from course_utils.live.vectors import check_vectors
 from course_utils.validation import check_heads
@@ -22,9 +23,6 @@ def show_shape_walk(x: ArrayLike, num_heads: int, tokens: Sequence[str]) -> None
     """
     x, names = check_vectors("x", x, tokens, MOST_NUMBERS, MOST_TOKENS)
     check_heads(x.shape[1], num_heads)
-    if num_heads > MOST_HEADS:
-        raise ValueError(
-            f"This figure has {MOST_HEADS} colours for heads, not {num_heads}: pass fewer numbers and heads."
-        )
+    pictures.check_room(num_heads, MOST_HEADS, "heads")
     about = f"A tensor of {len(names)} tokens split into {num_heads} heads, with transpose and without:"
     Figure("shape_walk", about, names, x, x=x, heads=num_heads).show()

@@ -19,9 +19,9 @@ def show_tiles(scores: ArrayLike, values: ArrayLike, tokens: Sequence[str], size
     size: keys in a tile at first. Raises ValueError for other input.
     """
     values, names = check_vectors("values", values, tokens, MOST_NUMBERS, MOST_TOKENS)
-    scores = check_numbers("scores", scores, len(tokens), "be those of one query")
-    if not 1 <= size <= len(tokens):
-        raise ValueError(f"size is how many of the {len(tokens)} keys a tile has, from 1; this is {size}.")
+    scores = check_numbers("scores", scores, "be those of one query", len(names))
+    if not 1 <= size <= len(names):
+        raise ValueError(f"size is how many of the {len(names)} keys a tile has, from 1; this is {size}.")
     shares = np.exp(scores - scores.max())
     rows = np.stack([scores, shares / shares.sum()], axis=1)  # (S, 2)
     about = f"Scores of one query on {len(names)} keys, read in tiles, with the weights that all of them give together:"

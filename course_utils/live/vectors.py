@@ -1,4 +1,4 @@
-"""What figures of single numbers take, and what they refuse: each in one sentence that says what to do."""
+"""What figures of single numbers take, and what they refuse."""
 
 import numpy as np
 
@@ -10,45 +10,14 @@ def check_vectors(name, vectors, tokens, most=np.inf, most_tokens=np.inf):
 
     name: what the caller calls them. most, most_tokens: how many numbers and tokens a figure has room for.
     """
-    vectors = pictures.array(vectors)
-    pictures.check_names(tokens)
-    if vectors.ndim != 2 or len(vectors) != len(tokens) or vectors.shape[1] == 0:
-        raise ValueError(
-            f"{name} must have a row for each of the {len(tokens)} tokens, shape ({len(tokens)}, d); this has shape "
-            f"{vectors.shape}. For a batch, pick one sequence first: {name}[0]."
-        )
-    check_finite(name, vectors)
-    if vectors.shape[1] > most:
-        raise ValueError(
-            f"This figure has room for {most} numbers per token, and {name} has {vectors.shape[1]}: "
-            f"pass {name}[:, :{most}]."
-        )
-    check_count(len(tokens), most_tokens)
-    return vectors, pictures.numbered(tokens)
+    names = pictures.numbered(tokens, most_tokens)
+    vectors = check_numbers(name, vectors, f"have a row for each of the {len(names)} tokens", len(names), "d")
+    pictures.check_room(vectors.shape[1], most, "numbers per token", f"pass {name}[:, :{most}]")
+    return vectors, names
 
 
-def check_numbers(name, values, count, wanted):
-    """One row of so many numbers, as an array in 64 bits. Raises ValueError. wanted: what it must be, in words."""
-    values = pictures.array(values)
-    if values.shape != (count,):
-        raise ValueError(
-            f"{name} must {wanted}, shape ({count},); this has shape {values.shape}. Of a table, pick a row: {name}[0]."
-        )
-    check_finite(name, values)
+def check_numbers(name, values, wanted, *shape):
+    """Finite numbers as an array in 64 bits; the rest as in `pictures.shaped`. Raises ValueError."""
+    values = pictures.shaped(name, values, wanted, *shape)
+    pictures.refuse(name, values, ~np.isfinite(values), "only finite numbers can be drawn")
     return values
-
-
-def check_count(tokens, most):
-    """Refuse more tokens than a figure has room for. Raises ValueError. tokens, most: how many."""
-    if tokens > most:
-        raise ValueError(f"This figure has room for {most} tokens, not {tokens}: pass fewer of them.")
-
-
-def check_finite(name, values):
-    """Refuse nan and infinity. Raises ValueError."""
-    wrong = ~np.isfinite(values)
-    if wrong.any():
-        place = tuple((np.argwhere(wrong)[0] + 1).tolist())
-        raise ValueError(
-            f"{name} holds {values[wrong][0]} at {place}, counted from 1: only finite numbers can be drawn."
-        )
