@@ -1,10 +1,10 @@
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
-import {BOLD, END, figure, fixed, flow, limit, MIDDLE, range, sum, weightColour} from "./base.js";
+import {BOLD, END, fixed, flow, limit, MIDDLE, range, sum, weightColour} from "./base.js";
 import {favourites, image, maps, reading, unpacked} from "./maps.js";
 
 const GAP = 4, LABELS = 48, TOP = 22;
 
-export default figure(({names, weights, layer: firstLayer, head: firstHead}) => {
+export default ({names, weights, layer: firstLayer, head: firstHead}) => {
   const layers = unpacked(weights), heads = layers[0].length;
 
   function draw(page, {layer, head, query}, at) {
@@ -40,8 +40,8 @@ export default figure(({names, weights, layer: firstLayer, head: firstHead}) => 
   return {
     controls: {
       layer: ["slide", "layer", firstLayer, layers.length - 1], head: ["slide", "head", firstHead, heads - 1],
-      query: ["select", "query", -1, ["all", ...names], -1],
+      query: ["select", "query", -1, names],
     },
     draw, letters: 210,
   };
-});
+};

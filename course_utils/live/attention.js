@@ -1,8 +1,8 @@
 // Attention weights that you can walk through: one map per head, any number of heads.
-import {exactly, figure} from "./base.js";
+import {exactly} from "./base.js";
 import {favourites, maps, reading, SAID, unpacked} from "./maps.js";
 
-export default figure(({names, keys, weights, scores, masked}) => {
+export default ({names, keys, weights, scores, masked}) => {
   const exact = Array.isArray(weights), heads = exact ? weights : unpacked(weights), digits = exact ? 4 : 3;
   const several = heads.length > 1, titles = heads.map((_, head) => several ? `head ${head}` : "weights");
   const look = {names, keys, digits, hidden: (row, column) => masked[row][column]};
@@ -24,7 +24,7 @@ export default figure(({names, keys, weights, scores, masked}) => {
     return `${said.join("; ")}.${chosen.length > SAID ? " Pick a head to read the others." : ""}`;
   }
 
-  const controls = {query: ["select", "query", -1, ["all", ...names], -1]};
-  if (several) controls.head = ["select", "head", -1, ["all", ...heads.keys()], -1];
+  const controls = {query: ["select", "query", -1, names]};
+  if (several) controls.head = ["select", "head", -1, [...heads.keys()]];
   return {controls, draw, letters: several ? 260 : 130};
-});
+};

@@ -14,7 +14,7 @@ export const MASKED = [226, 226, 226];
 // Looks of words, which may be added up; all looks are CSS.
 export const [BOLD, MIDDLE, END, TURNED] = [";font-weight:bold", ";text-anchor:middle", ";text-anchor:end", ";rotate:-90deg"];
 
-const STYLE = `
+const FRAME = `<div class="course-live"><style>
 .course-live{box-sizing:border-box;max-width:860px;padding:8px;font:13px/1.4 var(--jp-ui-font-family,system-ui,sans-serif);
  color:var(--jp-content-font-color0,var(--vscode-editor-foreground,CanvasText));background:var(--jp-layout-color0,var(--vscode-editor-background,Canvas));color-scheme:light dark}
 [data-jp-theme-light=true] .course-live{color-scheme:light}
@@ -38,7 +38,9 @@ const STYLE = `
 .course-live svg:active *{transition:none}
 .course-live :focus-visible{outline:3px solid #c2410c;outline-offset:1px;box-shadow:0 0 0 1px #fff}
 @media(prefers-reduced-motion:reduce){.course-live svg *{transition:none}}
-@media(forced-colors:active){.course-live,.course-live svg{color:CanvasText}.course-live :focus-visible{outline-color:Highlight}}`;
+@media(forced-colors:active){.course-live,.course-live svg{color:CanvasText}.course-live :focus-visible{outline-color:Highlight}}
+</style><form class="controls" method="dialog"><button type="button">put everything back</button></form>
+<svg><g></g><g></g><g></g><g></g></svg><p class="said" aria-live="polite"></p></div>`;
 
 // --- numbers, names and colours ---------------------------------------------------------------------------------------
 
@@ -92,44 +94,35 @@ export function make(tag, attributes = {}, ...children) {
 // Controls, which have the name of a value in the state.
 const label = (...parts) => make("label", {}, ...parts);
 const KINDS = {
-  select: (name, text, options, from = 0) =>  // the value is a place, counted from there
-    label(text, make("select", {name}, ...options.map((option, place) => make("option", {value: place + from}, option)))),
-  radio: (name, text, options) => make("fieldset", {}, make("legend", {}, text),  // the value is a place
+  select: (name, text, first, options) => {  // the value is a place, or -1 for all where that is the first one
+    const all = first < 0 ? [new Option("all", -1)] : [];
+    return label(text, make("select", {name}, ...all, ...options.map((option, place) => new Option(option, place))));
+  },
+  radio: (name, text, first, options) => make("fieldset", {}, make("legend", {}, text),  // the value is a place
     ...options.map((option, value) => label(make("input", {type: "radio", name, value}), option))),
   check: (name, text) => label(make("input", {type: "checkbox", name}), text),
-  slide: (name, text, max, min = 0, step = 1) => label(text, make("input", {type: "range", name, min, max, step}), make("output")),
+  slide: (name, text, first, max, min = 0, step = 1) => label(text, make("input", {type: "range", name, min, max, step}), make("output")),
 };
 
 const field = ({type}) => type === "checkbox" ? "checked" : "value";
-function set(control, value) {
-  control[field(control)] = value;  // of a slider, or its highest
-  if (control.type !== "range") return;
-  const [text, , output] = control.parentNode.childNodes;
-  output.textContent = fixed(+control.value, control.step.slice(2).length);  // as many decimals as a step has
-  control.setAttribute("aria-valuetext", `${text.data}: ${output.textContent}`);
-}
 
-/* What a module exports. describe({...}) takes the figure's numbers by their names and gives
+/* What a module exports: a function that takes the figure's numbers by their names and gives
    controls: {name: [kind, label, first value, ...options]}. more: what else the figure's own parts change, plain data.
    draw(page, state, at) draws a state, the values of controls and more, and gives its sentence; `at` is what the reader
    points at, or null. letters: of the longest sentence, so that the height stays the same. */
-export const figure = describe => ({render: ({model, el}) => show(el, describe(model.get("data")))});
-
 function show(el, {controls = {}, more, draw, letters}) {
+  el.innerHTML = FRAME;
+  const [bar, svg, said] = el.querySelectorAll("form, svg, p"), page = picture(svg, {change, point, controls: bar});
   const state = {...more};
   let at = null, focused = null;
-  const bar = make("form", {class: "controls", method: "dialog"}), said = make("p", {class: "said", "aria-live": "polite"});
-  const page = picture({change, point, controls: bar});
-  const root = make("div", {class: "course-live"}, make("style", {}, STYLE), bar, page.svg, said);
 
   for (const name in controls) {
-    const [kind, text, first, ...options] = controls[name];
-    bar.append(KINDS[kind](name, text, ...options));
-    state[name] = first;
+    const [kind, ...description] = controls[name];
+    bar.lastChild.before(KINDS[kind](name, ...description));
+    state[name] = description[1];
   }
-  const start = {...state}, back = make("button", {type: "button"}, "put everything back");
-  back.onclick = () => change(start);
-  bar.append(back);
+  const start = {...state};
+  bar.lastChild.onclick = () => change(start);
   bar.oninput = ({target}) => change({[target.name]: +target[field(target)]});
 
   function change(news) { Object.assign(state, news); redraw(); }
@@ -142,20 +135,23 @@ function show(el, {controls = {}, more, draw, letters}) {
     page.width = bar.clientWidth;
     if (!page.width) return;  // hidden
     const words = page.draw(() => draw(page, state, at)), sentence = words[0].toUpperCase() + words.slice(1);
-    for (const name in controls) set(bar[name], state[name]);
+    for (const name in controls) {
+      const control = bar[name];
+      control[field(control)] = state[name];  // of a slider, or its highest
+      if (control.type === "range") control.nextSibling.value = control.value;
+    }
     if (said.textContent !== sentence) said.textContent = sentence;
     said.style.minHeight = `${Math.ceil(letters * LETTER / page.width) * 1.4}em`;
   }
   // JupyterLab takes arrow keys unless the element that has the focus forbids it; Control-S is for JupyterLab
   addEventListener("keydown", event => {
-    if (root.contains(event.target)) event.target.toggleAttribute("data-lm-suppress-shortcuts", !(event.ctrlKey || event.metaKey));
+    if (el.contains(event.target)) event.target.toggleAttribute("data-lm-suppress-shortcuts", !(event.ctrlKey || event.metaKey));
   }, true);
-  root.onkeydown = event => {  // what a figure uses is not for the notebook around it
+  el.onkeydown = event => {  // what a figure uses is not for the notebook around it
     if (event.key === "Escape") point(null, true);
     if (/^(Arrow.*|Home|End| |Enter|Page.*)$/.test(event.key)) event.stopPropagation();
   };
-  new ResizeObserver(redraw).observe(root);
-  el.replaceChildren(root);
+  new ResizeObserver(redraw).observe(el);
 }
 
 // --- the picture ------------------------------------------------------------------------------------------------------
@@ -163,10 +159,9 @@ function show(el, {controls = {}, more, draw, letters}) {
 const WALK = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -1e9], End: [0, 1e9], Enter: [0, 0], " ": [0, 0]};
 
 // What figures draw on: `draw` of a module takes it as page, and sets its height. change(news): of the state.
-function picture({change, point, controls}) {
+function picture(svg, {change, point, controls}) {
   const element = tag => document.createElementNS("http://www.w3.org/2000/svg", tag);
-  const svg = element("svg"), layers = range(4).map(() => svg.appendChild(element("g")));
-  const boards = {}, page = {svg, change, point, controls, draw, part, hot, box, words, line, heading, mark, column, grid, pick, light, board};
+  const boards = {}, page = {change, point, controls, draw, part, hot, box, words, line, heading, mark, column, grid, pick, light, board};
   let parts = new Map(), before;
   svg.onpointerleave = () => point(null);
 
@@ -180,7 +175,7 @@ function picture({change, point, controls}) {
 
   // A part of the picture: made once for its key, then changed where it differs.
   function part(key, layer, tag, look, attributes = {}, text = "") {
-    const made = parts.get(key) || before.get(key) || layers[layer].appendChild(element(tag));
+    const made = parts.get(key) || before.get(key) || svg.children[layer].appendChild(element(tag));
     parts.set(key, made);
     if (made.look !== look) made.style.cssText = made.look = look;
     for (const name in attributes) if (made.getAttribute(name) !== `${attributes[name]}`) made.setAttribute(name, attributes[name]);
@@ -288,9 +283,8 @@ function picture({change, point, controls}) {
 // --- the page around it -----------------------------------------------------------------------------------------------
 
 // Start every figure of this kind that stands in the page and was not started. Each root holds its data.
-export function start({render}, kind) {
+export function start(describe, kind) {
   for (const el of document.querySelectorAll(`.course-figure[data-figure="${kind}"]:has(script)`)) {
-    const data = JSON.parse(el.querySelector("script").textContent);
-    render({model: {get: () => data}, el});
+    show(el, describe(JSON.parse(el.querySelector("script").textContent)));
   }
 }

@@ -1,10 +1,10 @@
 // Chapter 4: dropout on attention weights: its rate, its seed, two samplers, training and evaluation.
-import {figure, fixed, say, sum} from "./base.js";
+import {fixed, say, sum} from "./base.js";
 import {maps, reading} from "./maps.js";
 
 const TRAIN = 0, STEPS = 20;  // rates are twentieths
 
-export default figure(({names, weights, masked, draws, seeds}) => {
+export default ({names, weights, masked, draws, seeds}) => {
   const hidden = (row, column) => masked[row][column], look = {names, hidden};
 
   function draw(page, {mode, rate, seed, sampler}, at) {
@@ -34,4 +34,4 @@ export default figure(({names, weights, masked, draws, seeds}) => {
     },
     draw, letters: 190,
   };
-});
+};

@@ -1,10 +1,10 @@
 // Chapter 3: a causal mask, on or off, before or after softmax, renormalised or not, and what it lets through.
-import {figure, say, softmax, sum} from "./base.js";
+import {say, softmax, sum} from "./base.js";
 import {DEPENDENCIES, DEPENDS, maps, reading} from "./maps.js";
 
 const BEFORE = 0;
 
-export default figure(({names, scores}) => {
+export default ({names, scores}) => {
   function draw(page, {mask, when, renormalised}, at) {
     const hidden = (row, column) => mask && column > row;
     const weights = scores.map((line, row) => {
@@ -32,7 +32,7 @@ export default figure(({names, scores}) => {
     },
     draw, letters: 160,
   };
-});
+};
 
 function summary(weights, depends, mask, when) {
   const sums = weights.map(sum), whole = sums.every(total => Math.abs(total - 1) < 1e-6);

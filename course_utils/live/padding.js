@@ -1,5 +1,5 @@
 // Chapter 6: padding among the keys, hidden from every query in three ways or in none, until no key is left.
-import {figure, most, say, softmax, sum} from "./base.js";
+import {most, say, softmax, sum} from "./base.js";
 import {maps, reading} from "./maps.js";
 
 const [NONE, BILLION, INFINITY, SAFE] = [0, 1, 2, 3], WAYS = ["no mask", "−10⁹", "−∞", "−∞, then 0"];
@@ -13,7 +13,7 @@ function padded(scores, length, mask) {
   });
 }
 
-export default figure(({names, keys: words, scores}) => {
+export default ({names, keys: words, scores}) => {
   function draw(page, {length, mask}, at) {
     const weights = padded(scores, length, mask), keys = words.map((word, key) => key < length ? word : PADDING);
     const look = {names, keys, hidden: (row, column) => column >= length && weights[row][column] === 0};
@@ -38,4 +38,4 @@ export default figure(({names, keys: words, scores}) => {
     },
     draw, letters: 110,
   };
-});
+};

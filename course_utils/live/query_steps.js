@@ -1,5 +1,5 @@
 // Chapter 1: one query, step by step: scores, weights, context vector; as numbers and as arrows.
-import {BOLD, dot, exactly, FAINT, figure, fixed, flow, limit, longest, MARK, most, say, short, softmax, sum, weightColour} from "./base.js";
+import {BOLD, dot, exactly, FAINT, fixed, flow, limit, longest, MARK, most, say, short, softmax, sum, weightColour} from "./base.js";
 import {arrow, bars, reachOf, signedColour} from "./vectors.js";
 
 const CELL = 40, ROW = 27, TOP = 40, BARS = 112, NARROW = 66, ARROWS = 240;
@@ -12,7 +12,7 @@ function attend(query, inputs) {
   return {scores, weights, mixed, context: query.map((_, number) => sum(mixed.map(row => row[number])))};
 }
 
-export default figure(({names, inputs: original}) => {
+export default ({names, inputs: original}) => {
   const size = names.length, width = original[0].length;
   const reach = 2 * Math.max(1, reachOf(original)), left = longest(names) + 10, tall = TOP + ROW * (size + 1) + 8;
 
@@ -96,7 +96,7 @@ export default figure(({names, inputs: original}) => {
     controls: {query: ["select", "query", Math.min(1, size - 1), names], step: ["radio", "show", 2, steps]},
     more: {inputs: original}, draw, letters: 240,
   };
-});
+};
 
 // Where a point stands in a field that has room for these points and for [0, 0], with words above and below.
 function field({x, y}, points) {

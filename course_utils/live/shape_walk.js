@@ -1,5 +1,5 @@
 // Chapter 5: a tensor on its way through view, transpose, scores and merge, beside the same way with a common mistake.
-import {BOLD, chunks, colours, dot, figure, fixed, flow, ink, limit, longest, range, short, softmax, sum} from "./base.js";
+import {BOLD, chunks, colours, dot, fixed, flow, ink, limit, longest, range, short, softmax, sum} from "./base.js";
 
 const STEPS = ["1 projected", "2 view", "3 transpose", "4 scores", "5 mix and merge"], SCORES = 3;
 const CALLS = [  // what each step does, on the right way and with the mistake
@@ -30,7 +30,7 @@ function walk(x, heads, right) {
   return [[x], viewed, split, scores, [transposed(context).map(row => row.flat())]];
 }
 
-export default figure(({names, x, heads}) => {
+export default ({names, x, heads}) => {
   const size = x.length, width = x[0].length, label = longest(names) + 26;
 
   function draw(page, {step, token, number, head}, at) {
@@ -87,8 +87,8 @@ export default figure(({names, x, heads}) => {
   return {
     controls: {
       step: ["radio", "step", 2, STEPS], token: ["select", "follow a number of", Math.min(2, size - 1), names],
-      number: ["slide", "which number", 1, width, 1], head: ["select", "head", -1, ["all", ...range(heads)], -1],
+      number: ["slide", "which number", 1, width, 1], head: ["select", "head", -1, range(heads)],
     },
     draw, letters: 240,
   };
-});
+};

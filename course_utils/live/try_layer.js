@@ -1,10 +1,10 @@
 // Chapters 3 to 5: how strongly each output of a layer depends on each input.
-import {figure, fixed, sum} from "./base.js";
+import {fixed, sum} from "./base.js";
 import {DEPENDENCIES, DEPENDS, maps} from "./maps.js";
 
 const ROUNDING = 1e-6;  // what is handed over has six decimals
 
-export default figure(({names, moved}) => {
+export default ({names, moved}) => {
   const depends = value => value > ROUNDING;
 
   function draw(page, state, at) {
@@ -19,4 +19,4 @@ export default figure(({names, moved}) => {
   }
 
   return {draw, letters: 120};
-});
+};
