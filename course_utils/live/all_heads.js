@@ -1,6 +1,6 @@
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
 import {BOLD, END, fixed, flow, limit, MIDDLE, range, sum, weightColour} from "./base.js";
-import {favourites, image, maps, reading, unpacked} from "./maps.js";
+import {favourites, image, maps, unpacked} from "./maps.js";
 
 const GAP = 4, LABELS = 48, TOP = 22;
 
@@ -18,14 +18,13 @@ export default ({names, weights, layer: firstLayer, head: firstHead}) => {
     page.board("all", LABELS, TOP, step, step, layers.length, heads, "All heads: a row for each layer, a column for each head", (l, h) => page.change({layer: l, head: h}));
     page.pick("all", layer, head);
     const large = layers[layer][head], pointed = at?.part === "all";
-    maps(page, [{key: "large", values: large, title: `layer ${layer}, head ${head}`}], {names, x, y, row: query, at: pointed ? null : at});
+    const title = `layer ${layer}, head ${head}`, said = maps(page, [{key: "large", values: large, title}], {names, x, y, row: query, at: pointed ? null : at, digits: 3});
     page.height = Math.max(low, page.height);
     if (pointed) {
       page.light("all", at.row, at.column);
       return `Layer ${at.row}, head ${at.column}: ${habits(layers[at.row][at.column])}. Press to see it large.`;
     }
-    const said = at ? `, ${reading(at, large, {names, digits: 3})}` : `: ${query < 0 ? habits(large) : favourites(large[query], names, names[query])}`;
-    return `Layer ${layer}, head ${head}${said}.`;
+    return said ? `${title}, ${said}.` : `${title}: ${query < 0 ? habits(large) : favourites(large[query], names, names[query])}.`;
   }
 
   // What an average token gives to its neighbours, itself, and the first and last token.

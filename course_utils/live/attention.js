@@ -1,21 +1,19 @@
 // Attention weights that you can walk through: one map per head, any number of heads.
 import {exactly} from "./base.js";
-import {favourites, maps, reading, SAID, unpacked} from "./maps.js";
+import {favourites, maps, SAID, unpacked} from "./maps.js";
 
 export default ({names, keys, weights, scores, masked}) => {
-  const exact = Array.isArray(weights), heads = exact ? weights : unpacked(weights), digits = exact ? 4 : 3;
+  const exact = Array.isArray(weights), heads = exact ? weights : unpacked(weights);
   const several = heads.length > 1, titles = heads.map((_, head) => several ? `head ${head}` : "weights");
-  const look = {names, keys, digits, hidden: (row, column) => masked[row][column]};
 
   function draw(page, {query, head = -1}, at) {
     const chosen = [...heads.keys()].filter(place => head < 0 || place === head);
-    maps(page, chosen.map(place => ({key: titles[place], values: heads[place]})), {...look, row: query, at, spots: heads.length});
-    return at ? tell(at) : summary(chosen, query);
-  }
-
-  function tell(at) {
-    const head = titles.indexOf(at.part), score = scores?.[head][at.row][at.column];
-    return `${several ? `${at.part}, ` : ""}${reading(at, heads[head], look)}${Number.isFinite(score) ? exactly`, score ${score}` : ""}.`;
+    const said = maps(page, chosen.map(place => ({key: titles[place], values: heads[place]})), {
+      names, keys, digits: exact ? 4 : 3, hidden: (row, column) => masked[row][column], row: query, at, spots: heads.length,
+    });
+    if (!at) return summary(chosen, query);
+    const score = scores?.[titles.indexOf(at.part)][at.row][at.column];
+    return `${several ? `${at.part}, ` : ""}${said}${Number.isFinite(score) ? exactly`, score ${score}` : ""}.`;
   }
 
   function summary(chosen, query) {

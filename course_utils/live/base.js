@@ -32,7 +32,7 @@ const FRAME = `<div class="course-live"><style>
 .course-live svg{display:block;width:100%;overflow:visible;fill:currentColor;forced-color-adjust:none;user-select:none;font-size:12px}
 .course-live svg *{transition:translate .2s,width .2s,height .2s,fill .2s,d .2s;pointer-events:none}
 .course-live svg text{dominant-baseline:central}
-.course-live svg path{fill:none;stroke:currentColor}
+.course-live svg g:nth-child(3) *{fill:none;stroke:currentColor}
 .course-live svg g:last-child *{pointer-events:auto;cursor:pointer}
 .course-live svg [tabindex]{fill:transparent;transition:none}
 .course-live svg:active *{transition:none}
@@ -161,7 +161,7 @@ const WALK = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRigh
 // What figures draw on: `draw` of a module takes it as page, and sets its height. change(news): of the state.
 function picture(svg, {change, point, controls}) {
   const element = tag => document.createElementNS("http://www.w3.org/2000/svg", tag);
-  const boards = {}, page = {change, point, controls, draw, part, hot, box, words, line, heading, mark, column, grid, pick, light, board};
+  const frames = {}, page = {change, point, controls, draw, part, hot, box, words, line, heading, mark, column, grid, pick, light, board};
   let parts = new Map(), before;
   svg.onpointerleave = () => point(null);
 
@@ -183,10 +183,8 @@ function picture(svg, {change, point, controls}) {
     return made;
   }
 
-  const placed = (x, y, wide, high, look) => `translate:${x}px ${y}px;width:${wide}px;height:${high}px;${look}`;
-
-  function box(key, x, y, wide, high, colour, look = "") {
-    part(key, 0, "rect", placed(x, y, wide, high, `fill:rgb(${colour});${look}`));
+  function box(key, x, y, wide, high, look, layer = 0, attributes) {
+    return part(key, layer, "rect", `translate:${x}px ${y}px;width:${wide}px;height:${high}px;${look}`, attributes);
   }
 
   // press(): by a click on them. key: of words that move.
@@ -205,9 +203,8 @@ function picture(svg, {change, point, controls}) {
 
   // A frame that stands out on every colour: dark in a white line.
   function mark(key, x, y, wide, high, colour = MARK) {
-    const d = `M${x} ${y}h${wide}v${high}h${-wide}Z`;
-    line(d, "stroke:#fff;stroke-width:5", `${key} white`);
-    line(d, `stroke:${colour};stroke-width:2.5`, key);
+    box(`${key} white`, x, y, wide, high, "stroke:#fff;stroke-width:5", 2);
+    box(key, x, y, wide, high, `stroke:${colour};stroke-width:2.5`, 2);
   }
 
   // Words below each other, each in a row of this height. bold: the rows that stand out. press(row): by its word.
@@ -225,7 +222,7 @@ function picture(svg, {change, point, controls}) {
       if (covered) hatch += `M${left} ${top + high - 1}L${left + wide - 1} ${top}`;
       if (drawn) return;
       const fill = covered ? MASKED : colour(value), cell = `${key} ${row} ${column}`;
-      box(cell, left, top, wide - 1, high - 1, fill);
+      box(cell, left, top, wide - 1, high - 1, `fill:rgb(${fill})`);
       words(left + (wide - 1) / 2, top + high / 2, covered ? "" : text(value), `${MIDDLE};fill:${ink(fill)}`, null, cell);
     }));
     line(hatch, "stroke:#6b6b6b", `${key} hatch`);
@@ -233,16 +230,12 @@ function picture(svg, {change, point, controls}) {
   }
 
   // A frame around a cell of a board, around a row, a column or all of it: of what is picked, and of what is pointed at.
-  function pick(key, row, column, name = "picked", colour = MARK) {
-    const {x, y, wide, high, rows, columns} = boards[key];
-    const across = column === undefined ? columns : 1, down = row === undefined ? rows : 1;
-    mark(`${key} ${name}`, x + (column || 0) * wide, y + (row || 0) * high, across * wide - 1, down * high - 1, colour);
-  }
-  function light(key, row, column) { pick(key, row, column, `lit ${row} ${column}`, LIT); }
+  function pick(key, row, column) { frames[key]("picked", MARK, row, column); }
+  function light(key, row, column) { frames[key](`lit ${row} ${column}`, LIT, row, column); }
 
   // Where the pointer, the focus and keys do something. steps: what keys mean to `step`.
   function hot(key, x, y, wide, high, look, attributes, steps, step, acts) {
-    return Object.assign(part(key, 3, "rect", placed(x, y, wide, high, look), {tabindex: 0, ...attributes}), {
+    return Object.assign(box(key, x, y, wide, high, look, 3, {tabindex: 0, ...attributes}), {
       onblur: () => point(null, true),
       onkeydown: event => {
         if (!(event.key in steps)) return;
@@ -255,26 +248,28 @@ function picture(svg, {change, point, controls}) {
   // Cells that are pointed at, tapped, and walked through with arrow keys: one tab stop. Without a label they are only
   // known by their places. press(row, column).
   function board(key, x, y, wide, high, rows, columns, label, press) {
-    boards[key] = {x, y, wide, high, rows, columns};
+    frames[key] = (name, colour, row, column) => mark(`${key} ${name}`, x + (column || 0) * wide, y + (row || 0) * high,
+      (column === undefined ? columns : 1) * wide - 1, (row === undefined ? rows : 1) * high - 1, colour);
     if (!label) return;
     const go = (row, column, byFocus) => {
-      cells.now = [limit(row, 0, rows - 1), limit(column, 0, columns - 1)];
-      point({part: key, row: cells.now[0], column: cells.now[1]}, byFocus);
+      cells.now = {part: key, row: limit(row, 0, rows - 1), column: limit(column, 0, columns - 1)};
+      point(cells.now, byFocus);
     };
     const here = event => {
       const {left, top} = cells.getBoundingClientRect();
       go(Math.floor((event.clientY - top) / high), Math.floor((event.clientX - left) / wide));
     };
-    const pressed = () => press && press(...cells.now);
+    const pressed = () => press && press(cells.now.row, cells.now.column);
     const cells = hot(`${key} board`, x, y, columns * wide, rows * high, press ? "" : "cursor:crosshair", {
       role: "application", "aria-label": `${label}. Arrow keys walk through it.`, "data-cells": `${rows} ${columns}`,
     }, WALK, ([down, right]) => {
-      go(cells.now[0] + down, cells.now[1] + right, true);
+      go(cells.now.row + down, cells.now.column + right, true);
       if (!down && !right) pressed();
     }, {
       onpointermove: here, onpointerdown: here, onclick: event => { here(event); pressed(); },
-      onfocus: () => { if (cells.matches(":focus-visible")) go(...cells.now || [0, 0], true); },
+      onfocus: () => { if (cells.matches(":focus-visible")) point(cells.now, true); },
     });
+    cells.now ||= {part: key, row: 0, column: 0};
   }
 
   return page;

@@ -1,21 +1,21 @@
 // Chapter 4: dropout on attention weights: its rate, its seed, two samplers, training and evaluation.
 import {fixed, say, sum} from "./base.js";
-import {maps, reading} from "./maps.js";
+import {maps} from "./maps.js";
 
 const TRAIN = 0, STEPS = 20;  // rates are twentieths
 
 export default ({names, weights, masked, draws, seeds}) => {
-  const hidden = (row, column) => masked[row][column], look = {names, hidden};
+  const hidden = (row, column) => masked[row][column];
 
   function draw(page, {mode, rate, seed, sampler}, at) {
     const p = mode === TRAIN ? rate : 0, letters = draws[sampler][seed - seeds[0]];
     // a letter says at how many of the rates, from 0 upwards, an entry is kept; at 0 every one is
     const kept = (row, column) => letters.charCodeAt(row * names.length + column) - 97 > Math.round(p * STEPS);
     const dropped = weights.map((line, row) => line.map((weight, column) => kept(row, column) ? weight / (1 - p) : 0));
-    maps(page, [{key: "weights", values: dropped, title: say`weights, p = ${p}`}], {...look, at});
+    const said = maps(page, [{key: "weights", values: dropped, told: weights, title: say`weights, p = ${p}`}], {names, hidden, at});
     if (!at) return summary(dropped, kept);
     const {row, column} = at, fate = kept(row, column) ? `kept: times ${fixed(1 / (1 - p))} = ${fixed(dropped[row][column], 4)}` : "dropped";
-    return `${reading(at, weights, look)}${hidden(row, column) ? "" : `, ${fate}`}.`;
+    return `${said}${hidden(row, column) ? "" : `, ${fate}`}.`;
   }
 
   function summary(dropped, kept) {

@@ -1,6 +1,6 @@
 // Chapter 3: a causal mask, on or off, before or after softmax, renormalised or not, and what it lets through.
 import {say, softmax, sum} from "./base.js";
-import {DEPENDENCIES, DEPENDS, maps, reading} from "./maps.js";
+import {DEPENDENCIES, maps} from "./maps.js";
 
 const BEFORE = 0;
 
@@ -14,13 +14,13 @@ export default ({names, scores}) => {
     });
     // An output depends on an input whose value it reads, or whose score is in a sum that nothing divides out again.
     const summed = when !== BEFORE && !renormalised, depends = weights.map(line => line.map(weight => weight > 0 || summed));
-    maps(page, [
+    const said = maps(page, [
       {key: "weights", values: weights, hidden},
-      {key: "depends", values: depends, colour: DEPENDS, text: value => value ? "yes" : "·", ...DEPENDENCIES},
+      {...DEPENDENCIES, values: depends, text: value => value ? "yes" : "·"},
     ], {names, at});
     if (!at) return summary(weights, depends, mask, when);
-    const {part, row, column} = at;
-    if (part === "weights") return `${reading(at, weights, {names, hidden})}.`;
+    if (said) return `${said}.`;
+    const {row, column} = at;
     const whether = !depends[row][column] ? "does not depend on" : hidden(row, column) ? "leaks: it depends on" : "depends on";
     return `Output of "${names[row]}" ${whether} input "${names[column]}".`;
   }

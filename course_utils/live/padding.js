@@ -1,6 +1,6 @@
 // Chapter 6: padding among the keys, hidden from every query in three ways or in none, until no key is left.
 import {most, say, softmax, sum} from "./base.js";
-import {maps, reading} from "./maps.js";
+import {maps} from "./maps.js";
 
 const [NONE, BILLION, INFINITY, SAFE] = [0, 1, 2, 3], WAYS = ["no mask", "−10⁹", "−∞", "−∞, then 0"];
 const PADDING = "(padding)";
@@ -16,9 +16,9 @@ function padded(scores, length, mask) {
 export default ({names, keys: words, scores}) => {
   function draw(page, {length, mask}, at) {
     const weights = padded(scores, length, mask), keys = words.map((word, key) => key < length ? word : PADDING);
-    const look = {names, keys, hidden: (row, column) => column >= length && weights[row][column] === 0};
-    maps(page, [{key: "weights", values: weights}], {...look, widest: [...words.slice(1), PADDING], at});
-    return at ? `${reading(at, weights, look)}.` : summary(weights, length, mask);
+    const hidden = (row, column) => column >= length && weights[row][column] === 0, widest = [...words.slice(1), PADDING];
+    const said = maps(page, [{key: "weights", values: weights}], {names, keys, hidden, widest, at});
+    return at ? `${said}.` : summary(weights, length, mask);
   }
 
   function summary(weights, length, mask) {
