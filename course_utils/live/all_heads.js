@@ -1,5 +1,5 @@
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
-import {BOLD, END, fixed, flow, limit, MIDDLE, range, sum, weightColour} from "./base.js";
+import {BOLD, END, flow, limit, MIDDLE, range, say, sum, weightColour} from "./base.js";
 import {favourites, image, maps, unpacked} from "./maps.js";
 
 const GAP = 4, LABELS = 48, TOP = 22;
@@ -31,9 +31,9 @@ export default ({names, weights, layer: firstLayer, head: firstHead}) => {
   function habits(weights) {
     const mean = key => {
       const given = weights.flatMap((row, t) => row[key(t)] ?? []);
-      return fixed(sum(given) / given.length);
+      return sum(given) / given.length;
     };
-    return `an average token gives ${mean(t => t - 1)} to the one before it, ${mean(t => t)} to itself, ${mean(t => t + 1)} to the one after it, ${mean(() => 0)} to ${names[0]} and ${mean(() => names.length - 1)} to ${names.at(-1)}`;
+    return say`an average token gives ${mean(t => t - 1)} to the one before it, ${mean(t => t)} to itself, ${mean(t => t + 1)} to the one after it, ${mean(() => 0)} to ${names[0]} and ${mean(() => names.length - 1)} to ${names.at(-1)}`;
   }
 
   return {

@@ -11,15 +11,13 @@ export default ({names, keys, weights, scores, masked}) => {
     const said = maps(page, chosen.map(place => ({key: titles[place], values: heads[place]})), {
       names, keys, digits: exact ? 4 : 3, hidden: (row, column) => masked[row][column], row: query, at, spots: heads.length,
     });
-    if (!at) return summary(chosen, query);
-    const score = scores?.[titles.indexOf(at.part)][at.row][at.column];
-    return `${several ? `${at.part}, ` : ""}${said}${Number.isFinite(score) ? exactly`, score ${score}` : ""}.`;
-  }
-
-  function summary(chosen, query) {
+    if (at) {
+      const score = scores?.[titles.indexOf(at.part)][at.row][at.column];
+      return `${several ? `${at.part}, ` : ""}${said}${Number.isFinite(score) ? exactly`, score ${score}` : ""}.`;
+    }
     if (query < 0) return `Each row is a query, each column a key, and a row's sum stands beside it${chosen.length > 1 ? "; each map is a head" : ""}. Pick a query to read it.`;
-    const said = chosen.slice(0, SAID).map(head => (several ? `${titles[head]}: ` : "") + favourites(heads[head][query], keys, names[query]));
-    return `${said.join("; ")}.${chosen.length > SAID ? " Pick a head to read the others." : ""}`;
+    const read = chosen.slice(0, SAID).map(head => (several ? `${titles[head]}: ` : "") + favourites(heads[head][query], keys, names[query]));
+    return `${read.join("; ")}.${chosen.length > SAID ? " Pick a head to read the others." : ""}`;
   }
 
   const controls = {query: ["select", "query", -1, names]};

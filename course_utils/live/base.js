@@ -29,6 +29,7 @@ const FRAME = `<div class="course-live"><style>
 .course-live output{min-width:2.6em}
 .course-live button:only-child{display:none}
 .course-live .said{margin:6px 0 0;font:inherit;color:inherit}
+.course-live .said::first-letter{text-transform:uppercase}
 .course-live svg{display:block;width:100%;overflow:visible;fill:currentColor;forced-color-adjust:none;user-select:none;font-size:12px}
 .course-live svg *{transition:translate .2s,width .2s,height .2s,fill .2s,d .2s;pointer-events:none}
 .course-live svg text{dominant-baseline:central}
@@ -48,6 +49,7 @@ export const sum = values => values.reduce((total, value) => total + value, 0);
 export const dot = (a, b) => sum(a.map((value, place) => value * b[place]));
 export const range = size => [...Array(size).keys()];
 export const chunks = (list, size) => range(Math.ceil(list.length / size)).map(place => list.slice(place * size, (place + 1) * size));
+export const transposed = rows => rows[0].map((_, column) => rows.map(row => row[column]));
 export const most = values => values.indexOf(Math.max(...values));
 export const limit = (value, low, high) => Math.min(high, Math.max(low, value));
 export const fixed = (value, digits = 2) => value.toFixed(digits).toLowerCase();  // "nan" as torch says
@@ -84,24 +86,14 @@ export function ink(colour) {
 
 // --- the frame --------------------------------------------------------------------------------------------------------
 
-export function make(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const name in attributes) made.setAttribute(name, attributes[name]);
-  made.append(...children);
-  return made;
-}
-
-// Controls, which have the name of a value in the state.
-const label = (...parts) => make("label", {}, ...parts);
+// Controls, which have the name of a value in the state. Of a list and of buttons, the value is a place.
 const KINDS = {
-  select: (name, text, first, options) => {  // the value is a place, or -1 for all where that is the first one
-    const all = first < 0 ? [new Option("all", -1)] : [];
-    return label(text, make("select", {name}, ...all, ...options.map((option, place) => new Option(option, place))));
-  },
-  radio: (name, text, first, options) => make("fieldset", {}, make("legend", {}, text),  // the value is a place
-    ...options.map((option, value) => label(make("input", {type: "radio", name, value}), option))),
-  check: (name, text) => label(make("input", {type: "checkbox", name}), text),
-  slide: (name, text, first, max, min = 0, step = 1) => label(text, make("input", {type: "range", name, min, max, step}), make("output")),
+  select: (name, text) => `<label>${text}<select name="${name}"></select></label>`,
+  radio: (name, text, options) => `<fieldset><legend>${text}</legend>${options.map((option, value) =>
+    `<label><input type="radio" name="${name}" value="${value}">${option}</label>`).join("")}</fieldset>`,
+  check: (name, text) => `<label><input type="checkbox" name="${name}">${text}</label>`,
+  slide: (name, text, max, min = 0, step = 1) =>
+    `<label>${text}<input type="range" name="${name}" min="${min}" max="${max}" step="${step}"><output></output></label>`,
 };
 
 const field = ({type}) => type === "checkbox" ? "checked" : "value";
@@ -117,9 +109,13 @@ function show(el, {controls = {}, more, draw, letters}) {
   let at = null, focused = null;
 
   for (const name in controls) {
-    const [kind, ...description] = controls[name];
-    bar.lastChild.before(KINDS[kind](name, ...description));
-    state[name] = description[1];
+    const [kind, text, first, ...options] = controls[name];
+    bar.lastChild.insertAdjacentHTML("beforebegin", KINDS[kind](name, text, ...options));
+    if (kind === "select") {  // its words may be a learner's, so they are no HTML; -1 is all, where that is offered
+      if (first < 0) bar[name].add(new Option("all", first));
+      options[0].forEach((option, place) => bar[name].add(new Option(option, place)));
+    }
+    state[name] = first;
   }
   const start = {...state};
   bar.lastChild.onclick = () => change(start);
@@ -134,7 +130,7 @@ function show(el, {controls = {}, more, draw, letters}) {
   function redraw() {
     page.width = bar.clientWidth;
     if (!page.width) return;  // hidden
-    const words = page.draw(() => draw(page, state, at)), sentence = words[0].toUpperCase() + words.slice(1);
+    const sentence = page.draw(() => draw(page, state, at));
     for (const name in controls) {
       const control = bar[name];
       control[field(control)] = state[name];  // of a slider, or its highest
@@ -143,10 +139,8 @@ function show(el, {controls = {}, more, draw, letters}) {
     if (said.textContent !== sentence) said.textContent = sentence;
     said.style.minHeight = `${Math.ceil(letters * LETTER / page.width) * 1.4}em`;
   }
-  // JupyterLab takes arrow keys unless the element that has the focus forbids it; Control-S is for JupyterLab
-  addEventListener("keydown", event => {
-    if (el.contains(event.target)) event.target.toggleAttribute("data-lm-suppress-shortcuts", !(event.ctrlKey || event.metaKey));
-  }, true);
+  // JupyterLab takes arrow keys unless an element around the focus forbids it; Control-S is for JupyterLab
+  addEventListener("keydown", event => el.toggleAttribute("data-lm-suppress-shortcuts", !(event.ctrlKey || event.metaKey)), true);
   el.onkeydown = event => {  // what a figure uses is not for the notebook around it
     if (event.key === "Escape") point(null, true);
     if (/^(Arrow.*|Home|End| |Enter|Page.*)$/.test(event.key)) event.stopPropagation();
@@ -156,7 +150,7 @@ function show(el, {controls = {}, more, draw, letters}) {
 
 // --- the picture ------------------------------------------------------------------------------------------------------
 
-const WALK = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -1e9], End: [0, 1e9], Enter: [0, 0], " ": [0, 0]};
+const WALK = {ArrowUp: [-1], ArrowDown: [1], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -1e9], End: [0, 1e9], Enter: [], " ": []};
 
 // What figures draw on: `draw` of a module takes it as page, and sets its height. change(news): of the state.
 function picture(svg, {change, point, controls}) {
@@ -262,7 +256,7 @@ function picture(svg, {change, point, controls}) {
     const pressed = () => press && press(cells.now.row, cells.now.column);
     const cells = hot(`${key} board`, x, y, columns * wide, rows * high, press ? "" : "cursor:crosshair", {
       role: "application", "aria-label": `${label}. Arrow keys walk through it.`, "data-cells": `${rows} ${columns}`,
-    }, WALK, ([down, right]) => {
+    }, WALK, ([down = 0, right = 0]) => {
       go(cells.now.row + down, cells.now.column + right, true);
       if (!down && !right) pressed();
     }, {

@@ -13,17 +13,15 @@ export default ({names, weights, masked, draws, seeds}) => {
     const kept = (row, column) => letters.charCodeAt(row * names.length + column) - 97 > Math.round(p * STEPS);
     const dropped = weights.map((line, row) => line.map((weight, column) => kept(row, column) ? weight / (1 - p) : 0));
     const said = maps(page, [{key: "weights", values: dropped, told: weights, title: say`weights, p = ${p}`}], {names, hidden, at});
-    if (!at) return summary(dropped, kept);
-    const {row, column} = at, fate = kept(row, column) ? `kept: times ${fixed(1 / (1 - p))} = ${fixed(dropped[row][column], 4)}` : "dropped";
-    return `${said}${hidden(row, column) ? "" : `, ${fate}`}.`;
-  }
-
-  function summary(dropped, kept) {
-    const visible = dropped.map((line, row) => line.filter((_, column) => !hidden(row, column))), sums = visible.map(sum);
-    const left = dropped.flatMap((line, row) => line.filter((_, column) => !hidden(row, column) && kept(row, column)));
+    if (at) {
+      const {row, column} = at, fate = kept(row, column) ? `kept: times ${fixed(1 / (1 - p))} = ${fixed(dropped[row][column], 4)}` : "dropped";
+      return `${said}${hidden(row, column) ? "" : `, ${fate}`}.`;
+    }
+    const fates = weights.flatMap((line, row) => line.flatMap((_, column) => hidden(row, column) ? [] : kept(row, column)));
+    const sums = dropped.map(sum);
     const empty = names.filter((_, row) => sums[row] === 0).map(name => `"${name}"`);
     const nothing = empty.length ? ` ${empty.join(", ")} ${empty.length === 1 ? "attends" : "attend"} to nothing.` : "";
-    return `${left.length} of ${visible.flat().length} weights are kept. `
+    return `${fates.filter(Boolean).length} of ${fates.length} weights are kept. `
       + say`The rows sum to between ${Math.min(...sums)} and ${Math.max(...sums)}, on average ${sum(sums) / sums.length}.${nothing}`;
   }
 

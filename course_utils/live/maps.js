@@ -1,5 +1,5 @@
 // What figures of maps share: maps of weights with names and sums, as large as there is room for, and what colours mean.
-import {BOLD, chunks, END, fixed, limit, longest, make, MASKED, MIDDLE, range, say, short, sum, TURNED, weightColour} from "./base.js";
+import {BOLD, chunks, END, fixed, limit, longest, MASKED, MIDDLE, range, say, short, sum, TURNED, weightColour} from "./base.js";
 
 const LARGEST = 44;  // a cell of a map
 const NAMED = 13, STEEP = 24, NUMBERED = 30;  // cells from these sizes on have names beside them (else the sentence names them), less steep ones, numbers
@@ -62,7 +62,9 @@ export function maps(page, list, {names, keys = names, spots = list.length, wide
     if (!at) return "";
     page.light(key, at.row);
     page.light(key, undefined, at.column);
-    return at.part === key && sums ? `query "${names[at.row]}", key "${keys[at.column]}": ${hidden?.(at.row, at.column) ? "masked, " : ""}weight ${fixed(told[at.row][at.column], digits)}` : "";
+    if (at.part !== key || !sums) return "";
+    const whether = hidden?.(at.row, at.column) ? "masked, " : "", weight = fixed(told[at.row][at.column], digits);
+    return `query "${names[at.row]}", key "${keys[at.column]}": ${whether}weight ${weight}`;
   }
 
   const said = list.map((own, spot) => map({...all, ...own}, spot)).join("");
@@ -87,7 +89,7 @@ export function image(page, x, y, wide, high, values, colour) {
   const part = page.part(`image ${x} ${y}`, 0, "image", `translate:${x}px ${y}px;image-rendering:pixelated`, {width: wide, height: high, preserveAspectRatio: "none"});
   if (part.values === values) return;
   part.values = values;
-  const canvas = make("canvas", {width: columns, height: rows}), context = canvas.getContext("2d");
+  const canvas = Object.assign(document.createElement("canvas"), {width: columns, height: rows}), context = canvas.getContext("2d");
   const pixels = values.flatMap((line, row) => line.flatMap((value, column) => [...colour(value, row, column), 255]));
   context.putImageData(new ImageData(Uint8ClampedArray.from(pixels), columns), 0, 0);
   part.setAttribute("href", canvas.toDataURL());

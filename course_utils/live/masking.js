@@ -18,11 +18,16 @@ export default ({names, scores}) => {
       {key: "weights", values: weights, hidden},
       {...DEPENDENCIES, values: depends, text: value => value ? "yes" : "·"},
     ], {names, at});
-    if (!at) return summary(weights, depends, mask, when);
     if (said) return `${said}.`;
-    const {row, column} = at;
-    const whether = !depends[row][column] ? "does not depend on" : hidden(row, column) ? "leaks: it depends on" : "depends on";
-    return `Output of "${names[row]}" ${whether} input "${names[column]}".`;
+    if (at) {
+      const whether = !depends[at.row][at.column] ? "does not depend on" : hidden(at.row, at.column) ? "leaks: it depends on" : "depends on";
+      return `Output of "${names[at.row]}" ${whether} input "${names[at.column]}".`;
+    }
+    const sums = weights.map(sum), whole = sums.every(total => Math.abs(total - 1) < 1e-6);
+    const leaks = depends.flatMap((line, row) => line.slice(row + 1)).filter(Boolean).length;
+    return `${mask ? `Masked ${when === BEFORE ? "before" : "after"} softmax` : "No mask"}. `
+      + (whole ? "Every row sums to 1" : say`The rows sum to ${Math.min(...sums)} to ${Math.max(...sums)}`)
+      + (leaks ? `; ${leaks} cells above the diagonal say yes: outputs depend on later tokens.` : "; no output depends on a later token.");
   }
 
   return {
@@ -33,11 +38,3 @@ export default ({names, scores}) => {
     draw, letters: 160,
   };
 };
-
-function summary(weights, depends, mask, when) {
-  const sums = weights.map(sum), whole = sums.every(total => Math.abs(total - 1) < 1e-6);
-  const leaks = depends.flatMap((line, row) => line.slice(row + 1)).filter(Boolean).length;
-  return `${mask ? `Masked ${when === BEFORE ? "before" : "after"} softmax` : "No mask"}. `
-    + (whole ? "Every row sums to 1" : say`The rows sum to ${Math.min(...sums)} to ${Math.max(...sums)}`)
-    + (leaks ? `; ${leaks} cells above the diagonal say yes: outputs depend on later tokens.` : "; no output depends on a later token.");
-}

@@ -7,11 +7,11 @@ const CELL = 36, ROW = 22, TOP = 36;
 export default ({names, query, keys}) => {
   const most_d = query.length, size = names.length;
   const products = keys.map(key => key.map((value, place) => value * query[place]));
-  const subtotals = products.map(row => { let total = 0; return row.map(value => total += value); });
-  const reach = reachOf(subtotals), left = longest(names) + 10;
+  const scoresOf = d_k => products.map(row => sum(row.slice(0, d_k)));
+  const reach = reachOf(query.map((_, place) => scoresOf(place + 1))), left = longest(names) + 10;
 
   function draw(page, {d_k, scaled, temperature, opened}, at) {
-    const scores = subtotals.map(row => row[d_k - 1]), divided = scores.map(score => score / (scaled ? Math.sqrt(d_k) : 1) / temperature);
+    const scores = scoresOf(d_k), divided = scores.map(score => score / (scaled ? Math.sqrt(d_k) : 1) / temperature);
     const weights = softmax(divided), column = Math.floor((page.width - left) / 3), signed = {low: -reach, reach};
     const by = `${scaled ? " ÷ √d_k" : ""}${temperature === 1 ? "" : ` ÷ ${fixed(temperature, 1)}`}`;
     [
