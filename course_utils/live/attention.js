@@ -4,19 +4,19 @@ import {favourites, maps, SAID, unpacked} from "./maps.js";
 
 export default ({names, keys, weights, scores, masked}) => {
   const exact = Array.isArray(weights), heads = exact ? weights : unpacked(weights);
-  const several = heads.length > 1, titles = heads.map((_, head) => several ? `head ${head}` : "weights");
+  const several = heads.length > 1, all = heads.map((values, head) => ({key: several ? `head ${head}` : "weights", values}));
 
   function draw(page, {query, head = -1}, at) {
-    const chosen = [...heads.keys()].filter(place => head < 0 || place === head);
-    const said = maps(page, chosen.map(place => ({key: titles[place], values: heads[place]})), {
+    const chosen = head < 0 ? all : [all[head]];
+    const said = maps(page, chosen, {
       names, keys, digits: exact ? 4 : 3, hidden: (row, column) => masked[row][column], row: query, at, spots: heads.length,
     });
     if (at) {
-      const score = scores?.[titles.indexOf(at.part)][at.row][at.column];
+      const score = scores?.[all.findIndex(({key}) => key === at.part)][at.row][at.column];
       return `${several ? `${at.part}, ` : ""}${said}${Number.isFinite(score) ? exactly`, score ${score}` : ""}.`;
     }
     if (query < 0) return `Each row is a query, each column a key, and a row's sum stands beside it${chosen.length > 1 ? "; each map is a head" : ""}. Pick a query to read it.`;
-    const read = chosen.slice(0, SAID).map(head => (several ? `${titles[head]}: ` : "") + favourites(heads[head][query], keys, names[query]));
+    const read = chosen.slice(0, SAID).map(({key, values}) => (several ? `${key}: ` : "") + favourites(values[query], keys, names[query]));
     return `${read.join("; ")}.${chosen.length > SAID ? " Pick a head to read the others." : ""}`;
   }
 

@@ -12,7 +12,7 @@ export const FAINT = "#8a8f98";
 export const MASKED = [226, 226, 226];
 
 // Looks of words, which may be added up; all looks are CSS.
-export const [BOLD, MIDDLE, END, TURNED] = [";font-weight:bold", ";text-anchor:middle", ";text-anchor:end", ";rotate:-90deg"];
+export const [BOLD, MIDDLE, END] = [";font-weight:bold", ";text-anchor:middle", ";text-anchor:end"];
 
 const FRAME = `<div class="course-live"><style>
 .course-live{box-sizing:border-box;max-width:860px;padding:8px;font:13px/1.4 var(--jp-ui-font-family,system-ui,sans-serif);
@@ -172,7 +172,7 @@ function picture(svg, {change, point, controls}) {
     const made = parts.get(key) || before.get(key) || svg.children[layer].appendChild(element(tag));
     parts.set(key, made);
     if (made.look !== look) made.style.cssText = made.look = look;
-    for (const name in attributes) if (made.getAttribute(name) !== `${attributes[name]}`) made.setAttribute(name, attributes[name]);
+    for (const name in attributes) made.setAttribute(name, attributes[name]);
     if (made.textContent !== text) made.textContent = text;
     return made;
   }

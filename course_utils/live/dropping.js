@@ -20,7 +20,7 @@ export default ({names, weights, masked, draws, seeds}) => {
     const fates = weights.flatMap((line, row) => line.flatMap((_, column) => hidden(row, column) ? [] : kept(row, column)));
     const sums = dropped.map(sum);
     const empty = names.filter((_, row) => sums[row] === 0).map(name => `"${name}"`);
-    const nothing = empty.length ? ` ${empty.join(", ")} ${empty.length === 1 ? "attends" : "attend"} to nothing.` : "";
+    const nothing = empty.length ? ` Nothing is left for ${empty.join(", ")}.` : "";
     return `${fates.filter(Boolean).length} of ${fates.length} weights are kept. `
       + say`The rows sum to between ${Math.min(...sums)} and ${Math.max(...sums)}, on average ${sum(sums) / sums.length}.${nothing}`;
   }

@@ -1,5 +1,5 @@
 // What figures of maps share: maps of weights with names and sums, as large as there is room for, and what colours mean.
-import {BOLD, chunks, END, fixed, limit, longest, MASKED, MIDDLE, range, say, short, sum, TURNED, weightColour} from "./base.js";
+import {BOLD, chunks, END, fixed, limit, longest, MASKED, MIDDLE, range, say, short, sum, weightColour} from "./base.js";
 
 const LARGEST = 44;  // a cell of a map
 const NAMED = 13, STEEP = 24, NUMBERED = 30;  // cells from these sizes on have names beside them (else the sentence names them), less steep ones, numbers
@@ -47,7 +47,7 @@ export function maps(page, list, {names, keys = names, spots = list.length, wide
     const wide = cell * keys.length, high = cell * names.length, drawn = Math.max(names.length, keys.length) > MANY;
     page.words(x, y - room.top - TITLE / 2, title, BOLD);
     page.words(x + wide / 2, y - room.top + 6, columns, MIDDLE);
-    page.words(x - room.left + 6, y + high / 2, rows, MIDDLE + TURNED);
+    page.words(x - room.left + 6, y + high / 2, rows, MIDDLE + ";rotate:-90deg");
     if (cell >= NAMED) {
       page.column(x - 5, y, cell, names.map(short), [row, at?.row], row !== undefined && (query => page.change({query: query === row ? -1 : query})));
       keys.forEach((name, place) => page.words(x + (place + 0.5) * cell + 2, y - 7, short(name), `;rotate:${cell < STEEP ? -90 : -60}deg${place === at?.column ? BOLD : ""}`));

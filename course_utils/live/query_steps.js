@@ -13,16 +13,17 @@ export default ({names, inputs: original}) => {
   function draw(page, {query, step, inputs}, at) {
     const scores = inputs.map(key => dot(inputs[query], key)), weights = softmax(scores);
     const mixed = inputs.map((value, row) => value.map(number => weights[row] * number)), context = transposed(mixed).map(sum);
-    const bar = page.width < 600 ? NARROW : BARS, spots = [width * CELL + 14, 2 * bar, width * CELL, ARROWS].map(flow(page.width, left, tall));
-    const [, score, mix, place] = spots, after = score.x + bar, press = row => page.change({query: row});
-    for (const {x, y} of spots.slice(0, Math.max(2, step + 1))) {
+    const bar = page.width < 600 ? NARROW : BARS, press = row => page.change({query: row});
+    const [numbers, score, mix, place] = [width * CELL + 14, 2 * bar, width * CELL, ARROWS].map(flow(page.width, left, tall)), after = score.x + bar;
+    const block = ({x, y}, title, below) => {
+      page.heading(x, y, title, below);
       if (x === left) page.column(left - 6, y + TOP, ROW, names.map(short), [query], press);
-    }
-    page.heading(left, 0, "embedding", "drag a number");
+    };
+    block(numbers, "embedding", "drag a number");
     page.grid("input", left, TOP, CELL, ROW, inputs, {colour: signedColour(inputs)});
     page.pick("input", query);
     inputs.forEach((vector, row) => vector.forEach((value, column) => slider(value, row, column)));
-    page.heading(score.x, score.y, "score ω", bar === BARS ? `with “${short(names[query])}”` : "");
+    block(score, "score ω", bar === BARS ? `with “${short(names[query])}”` : "");
     bars(page, "score", score.x, score.y + TOP, bar, ROW, scores, {low: Math.min(0, ...scores), reach: Math.max(0, ...scores), label: "scores", press});
     if (step > 0) {
       page.heading(after, score.y, "weight α", "softmax");
@@ -31,7 +32,7 @@ export default ({names, inputs: original}) => {
     }
     if (step > 1) {
       const rows = [...mixed, context];
-      page.heading(mix.x, mix.y, "weight · value", "added up: z");
+      block(mix, "weight · value", "added up: z");
       page.grid("mix", mix.x, mix.y + TOP, CELL, ROW, rows, {colour: signedColour(rows), label: "weight times value, and below the context vector"});
       page.pick("mix", size);
     }

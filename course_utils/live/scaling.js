@@ -42,8 +42,8 @@ export default ({names, query, keys}) => {
       return `Number ${number + 1}: ${exactly`q ${query[number]} times k ${keys[opened][number]} = ${shown[number]}`}.`;
     }
     const best = most(weights);
-    return `With d_k = ${d_k} the ` + say`scores lie between ${Math.min(...scores)} and ${Math.max(...scores)}, and the largest weight is ${weights[best]}, for "${names[best]}". `
-      + `The score of "${names[opened]}" is the sum of ${d_k} products, ${fixed(scores[opened])}.`;
+    return say`The scores lie between ${Math.min(...scores)} and ${Math.max(...scores)}, and the largest weight is ${weights[best]}, for "${names[best]}". `
+      + say`The score of "${names[opened]}" is the sum of these products, ${scores[opened]}.`;
   }
 
   return {
