@@ -9,12 +9,12 @@ export default ({names, weights, layer: firstLayer, head: firstHead}) => {
 
   function draw(page, {layer, head, query}, at) {
     const room = page.width < 700 ? page.width : page.width * 0.46;
-    const step = Math.floor(limit((room - LABELS) / heads, 4, 48)), inside = step - GAP;
+    const step = Math.floor(limit((room - LABELS) / heads, 4, 48));
     const low = TOP + layers.length * step + 10, [, {x, y}] = [LABELS + heads * step + 14, 330].map(flow(page.width, 0, low));
     page.words(LABELS - 6, 10, "head", END);
     range(heads).forEach(h => page.words(LABELS + (h + 0.5) * step, 10, step < 18 && h % 2 ? "" : h, MIDDLE + (h === head ? BOLD : "")));
     page.column(LABELS - 6, TOP, step, layers.map((_, l) => l || "layer 0"), [layer]);
-    layers.forEach((maps, l) => maps.forEach((values, h) => image(page, LABELS + h * step + GAP / 2, TOP + l * step + GAP / 2, inside, inside, values, weightColour)));
+    layers.forEach((maps, l) => maps.forEach((values, h) => image(page, LABELS + h * step + GAP / 2, TOP + l * step + GAP / 2, step - GAP, step - GAP, values, weightColour)));
     page.board("all", LABELS, TOP, step, step, layers.length, heads, "All heads: a row for each layer, a column for each head", (l, h) => page.change({layer: l, head: h}));
     page.pick("all", layer, head);
     const large = layers[layer][head], pointed = at?.part === "all";

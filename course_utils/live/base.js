@@ -154,7 +154,6 @@ const WALK = {ArrowUp: [-1], ArrowDown: [1], ArrowLeft: [0, -1], ArrowRight: [0,
 
 // What figures draw on: `draw` of a module takes it as page, and sets its height. change(news): of the state.
 function picture(svg, {change, point, controls}) {
-  const element = tag => document.createElementNS("http://www.w3.org/2000/svg", tag);
   const frames = {}, page = {change, point, controls, draw, part, hot, box, words, line, heading, mark, column, grid, pick, light, board};
   let parts = new Map(), before;
   svg.onpointerleave = () => point(null);
@@ -169,7 +168,8 @@ function picture(svg, {change, point, controls}) {
 
   // A part of the picture: made once for its key, then changed where it differs.
   function part(key, layer, tag, look, attributes = {}, text = "") {
-    const made = parts.get(key) || before.get(key) || svg.children[layer].appendChild(element(tag));
+    const made = parts.get(key) || before.get(key)
+      || svg.children[layer].appendChild(document.createElementNS("http://www.w3.org/2000/svg", tag));
     parts.set(key, made);
     if (made.look !== look) made.style.cssText = made.look = look;
     for (const name in attributes) made.setAttribute(name, attributes[name]);
@@ -232,9 +232,10 @@ function picture(svg, {change, point, controls}) {
     return Object.assign(box(key, x, y, wide, high, look, 3, {tabindex: 0, ...attributes}), {
       onblur: () => point(null, true),
       onkeydown: event => {
-        if (!(event.key in steps)) return;
-        event.preventDefault();
-        step(steps[event.key]);
+        if (event.key in steps) {
+          event.preventDefault();
+          step(steps[event.key]);
+        }
       },
     }, acts);
   }

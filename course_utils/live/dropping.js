@@ -14,14 +14,13 @@ export default ({names, weights, masked, draws, seeds}) => {
     const dropped = weights.map((line, row) => line.map((weight, column) => kept(row, column) ? weight / (1 - p) : 0));
     const said = maps(page, [{key: "weights", values: dropped, told: weights, title: say`weights, p = ${p}`}], {names, hidden, at});
     if (at) {
-      const {row, column} = at, fate = kept(row, column) ? `kept: times ${fixed(1 / (1 - p))} = ${fixed(dropped[row][column], 4)}` : "dropped";
-      return `${said}${hidden(row, column) ? "" : `, ${fate}`}.`;
+      const {row, column} = at, fate = kept(row, column) ? `, kept: times ${fixed(1 / (1 - p))} = ${fixed(dropped[row][column], 4)}` : ", dropped";
+      return `${said}${hidden(row, column) ? "" : fate}.`;
     }
     const fates = weights.flatMap((line, row) => line.flatMap((_, column) => hidden(row, column) ? [] : kept(row, column)));
-    const sums = dropped.map(sum);
-    const empty = names.filter((_, row) => sums[row] === 0).map(name => `"${name}"`);
-    const nothing = empty.length ? ` Nothing is left for ${empty.join(", ")}.` : "";
-    return `${fates.filter(Boolean).length} of ${fates.length} weights are kept. `
+    const sums = dropped.map(sum), empty = names.filter((_, row) => sums[row] === 0);
+    const nothing = empty.length ? ` Nothing is left for "${empty.join('", "')}".` : "";
+    return `${sum(fates)} of ${fates.length} weights are kept. `
       + say`The rows sum to between ${Math.min(...sums)} and ${Math.max(...sums)}, on average ${sum(sums) / sums.length}.${nothing}`;
   }
 

@@ -85,11 +85,10 @@ function scale(page, x, y) {
 
 // Rows of values as one image, a pixel each. colour(value, row, column).
 export function image(page, x, y, wide, high, values, colour) {
-  const rows = values.length, columns = values[0].length;
   const part = page.part(`image ${x} ${y}`, 0, "image", `translate:${x}px ${y}px;image-rendering:pixelated`, {width: wide, height: high, preserveAspectRatio: "none"});
   if (part.values === values) return;
   part.values = values;
-  const canvas = Object.assign(document.createElement("canvas"), {width: columns, height: rows}), context = canvas.getContext("2d");
+  const columns = values[0].length, canvas = Object.assign(document.createElement("canvas"), {width: columns, height: values.length}), context = canvas.getContext("2d");
   const pixels = values.flatMap((line, row) => line.flatMap((value, column) => [...colour(value, row, column), 255]));
   context.putImageData(new ImageData(Uint8ClampedArray.from(pixels), columns), 0, 0);
   part.setAttribute("href", canvas.toDataURL());

@@ -13,7 +13,7 @@ export default ({names, scores}) => {
       return renormalised ? left.map(weight => weight / total) : left;
     });
     // An output depends on an input whose value it reads, or whose score is in a sum that nothing divides out again.
-    const summed = when !== BEFORE && !renormalised, depends = weights.map(line => line.map(weight => weight > 0 || summed));
+    const depends = weights.map(line => line.map(weight => weight > 0 || when !== BEFORE && !renormalised));
     const said = maps(page, [
       {key: "weights", values: weights, hidden},
       {...DEPENDENCIES, values: depends, text: value => value ? "yes" : "·"},
@@ -24,7 +24,7 @@ export default ({names, scores}) => {
       return `Output of "${names[at.row]}" ${whether} input "${names[at.column]}".`;
     }
     const sums = weights.map(sum), whole = sums.every(total => Math.abs(total - 1) < 1e-6);
-    const leaks = depends.flatMap((line, row) => line.slice(row + 1)).filter(Boolean).length;
+    const leaks = sum(depends.flatMap((line, row) => line.slice(row + 1)));
     return `${mask ? `Masked ${when === BEFORE ? "before" : "after"} softmax` : "No mask"}. `
       + (whole ? "Every row sums to 1" : say`The rows sum to ${Math.min(...sums)} to ${Math.max(...sums)}`)
       + (leaks ? `; ${leaks} cells above the diagonal say yes: outputs depend on later tokens.` : "; no output depends on a later token.");

@@ -2,9 +2,10 @@
 import {most, say, softmax, sum} from "./base.js";
 import {maps} from "./maps.js";
 
-const NONE = 0, SAFE = 3, WAYS = ["no mask", "−10⁹", "−∞", "−∞, then 0"], SCORES = [0, -1e9, -Infinity, -Infinity];  // of padding, a vector of zeros
-const EMPTY = ["", "all scores are −10⁹, and softmax shares evenly among the padding", "softmax of nothing but −∞ is nan", "all weights are 0, so nothing is read"];
-const PADDING = "(padding)";
+const NONE = 0, SAFE = 3, WAYS = ["no mask", "−10⁹", "−∞", "−∞, then 0"], PADDING = "(padding)";
+const SCORES = [0, -1e9, -Infinity, -Infinity];  // of padding: a vector of zeros scores 0
+const EMPTY = ["", "all scores are −10⁹, and softmax shares evenly among the padding",
+  "softmax of nothing but −∞ is nan", "all weights are 0, so nothing is read"];
 
 export default ({names, keys: words, scores}) => {
   function draw(page, {length, mask}, at) {

@@ -48,9 +48,9 @@ export default ({names, inputs: original}) => {
     // A number that is dragged up and down, or changed with keys.
     function slider(value, row, column) {
       const name = `number ${column + 1} of ${names[row]}`, place = {part: "input", row, column};
-      const edit = next => page.change({inputs: inputs.with(row, inputs[row].with(column, Math.round(limit(next, -reach, reach) * 100) / 100))});
+      const edit = next => page.change({inputs: inputs.with(row, inputs[row].with(column, +fixed(limit(next, -reach, reach))))});
       const element = page.hot(name, left + column * CELL, TOP + row * ROW, CELL - 1, ROW - 1, "cursor:ns-resize;touch-action:none", {
-        role: "slider", "aria-label": name, "aria-valuemin": -reach, "aria-valuemax": reach, "aria-valuenow": value, "aria-valuetext": `${name}: ${fixed(value)}`,
+        role: "slider", "aria-label": name, "aria-valuemin": -reach, "aria-valuemax": reach, "aria-valuenow": value, "aria-valuetext": say`${name}: ${value}`,
       }, STEPS, by => edit(value + by), {
         onpointerdown: event => {
           element.start = event.clientY + value * 100;

@@ -30,24 +30,25 @@ function walk(x, heads, right) {
 }
 
 export default ({names, x, heads}) => {
-  const size = x.length, width = x[0].length, label = longest(names) + 26;
+  const width = x[0].length, label = longest(names) + 26;
 
   function draw(page, {step, token, number, head}, at) {
     const start = x.map((row, t) => row.map((value, place) => ({
       values: twice(k => t === token && place === number - 1 ? value + k * CHANGE : value), token: t, head: Math.floor(place * heads / width),
     })));
     const ways = [true, false].map(right => walk(start, heads, right)), stages = ways.map(way => way[step]);
-    const beside = page.width >= 700, room = beside ? (page.width - 20) / 2 : page.width, cell = limit(Math.floor((room - label) / width), 12, 36);
+    const room = page.width < 700 ? page.width : (page.width - 20) / 2, cell = limit(Math.floor((room - label) / width), 12, 36);
     const high = stage => TITLE + stage[0].length * ROW + 6;
     const spots = stage => stage.map(([row]) => label + row.length * cell + 8).map(flow(room + 8, 0, high(stage)));
     const tall = TOP + Math.max(...ways.flat().map(stage => spots(stage).at(-1).y + high(stage)));
     const [litWay, litBlock] = at?.part.split(" ") ?? [], pointed = stages[litWay]?.[litBlock], lit = pointed?.[at.row]?.[at.column];
+    const next = flow(page.width + 20, 0, tall + 8);
     stages.forEach((stage, way) => {
-      const [left, top] = beside ? [way * (room + 20), 0] : [0, way * (tall + 8)];
+      const {x: left, y: top} = next(room + 20);
       page.heading(left, top, way ? "with view alone: the mistake" : "with view and transpose", CALLS[step][way]);
       spots(stage).forEach(({x, y}, b) => add(way, b, left + x + label, top + TOP + y + TITLE));
+      page.height = top + tall;
     });
-    page.height = beside ? tall : 2 * tall + 8;
     if (lit) {
       const whose = `"${names[lit.token]}", head ${lit.head}`, [value] = lit.values, [key] = pointed[at.column] ?? [];
       if (step !== SCORES) return exactly`Token ${whose}: ${value}.`;
@@ -81,7 +82,7 @@ export default ({names, x, heads}) => {
 
   return {
     controls: {
-      step: ["radio", "step", 2, STEPS], token: ["select", "follow a number of", Math.min(2, size - 1), names],
+      step: ["radio", "step", 2, STEPS], token: ["select", "follow a number of", Math.min(2, x.length - 1), names],
       number: ["slide", "which number", 1, width, 1], head: ["select", "head", -1, range(heads)],
     },
     draw, letters: 240,
