@@ -154,7 +154,8 @@ const WALK = {ArrowUp: [-1], ArrowDown: [1], ArrowLeft: [0, -1], ArrowRight: [0,
 
 // What figures draw on: `draw` of a module takes it as page, and sets its height. change(news): of the state.
 function picture(svg, {change, point, controls}) {
-  const frames = {}, page = {change, point, controls, draw, part, hot, box, words, line, heading, mark, column, grid, pick, light, board};
+  const frames = {};  // how each board is framed: (name, colour, row, column)
+  const page = {change, point, controls, draw, part, hot, box, words, line, heading, mark, column, grid, pick, light, board};
   let parts = new Map(), before;
   svg.onpointerleave = () => point(null);
 
