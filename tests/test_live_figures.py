@@ -142,7 +142,7 @@ def test_a_number_follows_a_finger_and_no_button_that_was_pressed_elsewhere(chro
 
 def test_what_a_number_was_made_from_lights_up(chromium, tmp_path):
     shown = page.opened(chromium, tmp_path, html("show_query_steps"))
-    marks = shown.locator(f"{LIVE} svg path[style*='rgb(17, 17, 17)']")
+    marks = shown.locator(f"{LIVE} svg rect[style*='rgb(17, 17, 17)']")
     assert marks.count() == 0
     shown.get_by_role("application", name="scores").hover(position={"x": 20, "y": 5})
     assert marks.count() == 2, "the key's numbers and the query's"

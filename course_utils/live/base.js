@@ -12,9 +12,9 @@ export const FAINT = "#8a8f98";
 export const MASKED = [226, 226, 226];
 
 // Looks of words, which may be added up; all looks are CSS.
-export const [BOLD, MIDDLE, END, TURNED] = [";font-weight:bold", ";text-anchor:middle", ";text-anchor:end", ";rotate:-90deg"];
+export const [BOLD, MIDDLE, END] = [";font-weight:bold", ";text-anchor:middle", ";text-anchor:end"];
 
-const STYLE = `
+const FRAME = `<div class="course-live"><style>
 .course-live{box-sizing:border-box;max-width:860px;padding:8px;font:13px/1.4 var(--jp-ui-font-family,system-ui,sans-serif);
  color:var(--jp-content-font-color0,var(--vscode-editor-foreground,CanvasText));background:var(--jp-layout-color0,var(--vscode-editor-background,Canvas));color-scheme:light dark}
 [data-jp-theme-light=true] .course-live{color-scheme:light}
@@ -29,16 +29,19 @@ const STYLE = `
 .course-live output{min-width:2.6em}
 .course-live button:only-child{display:none}
 .course-live .said{margin:6px 0 0;font:inherit;color:inherit}
+.course-live .said::first-letter{text-transform:uppercase}
 .course-live svg{display:block;width:100%;overflow:visible;fill:currentColor;forced-color-adjust:none;user-select:none;font-size:12px}
 .course-live svg *{transition:translate .2s,width .2s,height .2s,fill .2s,d .2s;pointer-events:none}
 .course-live svg text{dominant-baseline:central}
-.course-live svg path{fill:none;stroke:currentColor}
+.course-live svg g:nth-child(3) *{fill:none;stroke:currentColor}
 .course-live svg g:last-child *{pointer-events:auto;cursor:pointer}
 .course-live svg [tabindex]{fill:transparent;transition:none}
 .course-live svg:active *{transition:none}
 .course-live :focus-visible{outline:3px solid #c2410c;outline-offset:1px;box-shadow:0 0 0 1px #fff}
 @media(prefers-reduced-motion:reduce){.course-live svg *{transition:none}}
-@media(forced-colors:active){.course-live,.course-live svg{color:CanvasText}.course-live :focus-visible{outline-color:Highlight}}`;
+@media(forced-colors:active){.course-live,.course-live svg{color:CanvasText}.course-live :focus-visible{outline-color:Highlight}}
+</style><form class="controls" method="dialog"><button type="button">put everything back</button></form>
+<svg><g></g><g></g><g></g><g></g></svg><p class="said" aria-live="polite"></p></div>`;
 
 // --- numbers, names and colours ---------------------------------------------------------------------------------------
 
@@ -46,6 +49,7 @@ export const sum = values => values.reduce((total, value) => total + value, 0);
 export const dot = (a, b) => sum(a.map((value, place) => value * b[place]));
 export const range = size => [...Array(size).keys()];
 export const chunks = (list, size) => range(Math.ceil(list.length / size)).map(place => list.slice(place * size, (place + 1) * size));
+export const transposed = rows => rows[0].map((_, column) => rows.map(row => row[column]));
 export const most = values => values.indexOf(Math.max(...values));
 export const limit = (value, low, high) => Math.min(high, Math.max(low, value));
 export const fixed = (value, digits = 2) => value.toFixed(digits).toLowerCase();  // "nan" as torch says
@@ -82,54 +86,39 @@ export function ink(colour) {
 
 // --- the frame --------------------------------------------------------------------------------------------------------
 
-export function make(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const name in attributes) made.setAttribute(name, attributes[name]);
-  made.append(...children);
-  return made;
-}
-
-// Controls, which have the name of a value in the state.
-const label = (...parts) => make("label", {}, ...parts);
+// Controls, which have the name of a value in the state. Of a list and of buttons, the value is a place.
 const KINDS = {
-  select: (name, text, options, from = 0) =>  // the value is a place, counted from there
-    label(text, make("select", {name}, ...options.map((option, place) => make("option", {value: place + from}, option)))),
-  radio: (name, text, options) => make("fieldset", {}, make("legend", {}, text),  // the value is a place
-    ...options.map((option, value) => label(make("input", {type: "radio", name, value}), option))),
-  check: (name, text) => label(make("input", {type: "checkbox", name}), text),
-  slide: (name, text, max, min = 0, step = 1) => label(text, make("input", {type: "range", name, min, max, step}), make("output")),
+  select: (name, text) => `<label>${text}<select name="${name}"></select></label>`,
+  radio: (name, text, options) => `<fieldset><legend>${text}</legend>${options.map((option, value) =>
+    `<label><input type="radio" name="${name}" value="${value}">${option}</label>`).join("")}</fieldset>`,
+  check: (name, text) => `<label><input type="checkbox" name="${name}">${text}</label>`,
+  slide: (name, text, max, min = 0, step = 1) =>
+    `<label>${text}<input type="range" name="${name}" min="${min}" max="${max}" step="${step}"><output></output></label>`,
 };
 
 const field = ({type}) => type === "checkbox" ? "checked" : "value";
-function set(control, value) {
-  control[field(control)] = value;  // of a slider, or its highest
-  if (control.type !== "range") return;
-  const [text, , output] = control.parentNode.childNodes;
-  output.textContent = fixed(+control.value, control.step.slice(2).length);  // as many decimals as a step has
-  control.setAttribute("aria-valuetext", `${text.data}: ${output.textContent}`);
-}
 
-/* What a module exports. describe({...}) takes the figure's numbers by their names and gives
+/* What a module exports: a function that takes the figure's numbers by their names and gives
    controls: {name: [kind, label, first value, ...options]}. more: what else the figure's own parts change, plain data.
    draw(page, state, at) draws a state, the values of controls and more, and gives its sentence; `at` is what the reader
    points at, or null. letters: of the longest sentence, so that the height stays the same. */
-export const figure = describe => ({render: ({model, el}) => show(el, describe(model.get("data")))});
-
 function show(el, {controls = {}, more, draw, letters}) {
+  el.innerHTML = FRAME;
+  const [bar, svg, said] = el.querySelectorAll("form, svg, p"), page = picture(svg, {change, point, controls: bar});
   const state = {...more};
   let at = null, focused = null;
-  const bar = make("form", {class: "controls", method: "dialog"}), said = make("p", {class: "said", "aria-live": "polite"});
-  const page = picture({change, point, controls: bar});
-  const root = make("div", {class: "course-live"}, make("style", {}, STYLE), bar, page.svg, said);
 
   for (const name in controls) {
     const [kind, text, first, ...options] = controls[name];
-    bar.append(KINDS[kind](name, text, ...options));
+    bar.lastChild.insertAdjacentHTML("beforebegin", KINDS[kind](name, text, ...options));
+    if (kind === "select") {  // its words may be a learner's, so they are no HTML; -1 is all, where that is offered
+      if (first < 0) bar[name].add(new Option("all", first));
+      options[0].forEach((option, place) => bar[name].add(new Option(option, place)));
+    }
     state[name] = first;
   }
-  const start = {...state}, back = make("button", {type: "button"}, "put everything back");
-  back.onclick = () => change(start);
-  bar.append(back);
+  const start = {...state};
+  bar.lastChild.onclick = () => change(start);
   bar.oninput = ({target}) => change({[target.name]: +target[field(target)]});
 
   function change(news) { Object.assign(state, news); redraw(); }
@@ -141,32 +130,32 @@ function show(el, {controls = {}, more, draw, letters}) {
   function redraw() {
     page.width = bar.clientWidth;
     if (!page.width) return;  // hidden
-    const words = page.draw(() => draw(page, state, at)), sentence = words[0].toUpperCase() + words.slice(1);
-    for (const name in controls) set(bar[name], state[name]);
+    const sentence = page.draw(() => draw(page, state, at));
+    for (const name in controls) {
+      const control = bar[name];
+      control[field(control)] = state[name];  // of a slider, or its highest
+      if (control.type === "range") control.nextSibling.value = control.value;
+    }
     if (said.textContent !== sentence) said.textContent = sentence;
     said.style.minHeight = `${Math.ceil(letters * LETTER / page.width) * 1.4}em`;
   }
-  // JupyterLab takes arrow keys unless the element that has the focus forbids it; Control-S is for JupyterLab
-  addEventListener("keydown", event => {
-    if (root.contains(event.target)) event.target.toggleAttribute("data-lm-suppress-shortcuts", !(event.ctrlKey || event.metaKey));
-  }, true);
-  root.onkeydown = event => {  // what a figure uses is not for the notebook around it
+  // JupyterLab takes arrow keys unless an element around the focus forbids it; Control-S is for JupyterLab
+  addEventListener("keydown", event => el.toggleAttribute("data-lm-suppress-shortcuts", !(event.ctrlKey || event.metaKey)), true);
+  el.onkeydown = event => {  // what a figure uses is not for the notebook around it
     if (event.key === "Escape") point(null, true);
     if (/^(Arrow.*|Home|End| |Enter|Page.*)$/.test(event.key)) event.stopPropagation();
   };
-  new ResizeObserver(redraw).observe(root);
-  el.replaceChildren(root);
+  new ResizeObserver(redraw).observe(el);
 }
 
 // --- the picture ------------------------------------------------------------------------------------------------------
 
-const WALK = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -1e9], End: [0, 1e9], Enter: [0, 0], " ": [0, 0]};
+const WALK = {ArrowUp: [-1], ArrowDown: [1], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -1e9], End: [0, 1e9], Enter: [], " ": []};
 
 // What figures draw on: `draw` of a module takes it as page, and sets its height. change(news): of the state.
-function picture({change, point, controls}) {
-  const element = tag => document.createElementNS("http://www.w3.org/2000/svg", tag);
-  const svg = element("svg"), layers = range(4).map(() => svg.appendChild(element("g")));
-  const boards = {}, page = {svg, change, point, controls, draw, part, hot, box, words, line, heading, mark, column, grid, pick, light, board};
+function picture(svg, {change, point, controls}) {
+  const frames = {};  // how each board is framed: (name, colour, row, column)
+  const page = {change, point, controls, draw, part, hot, box, words, line, heading, mark, column, grid, pick, light, board};
   let parts = new Map(), before;
   svg.onpointerleave = () => point(null);
 
@@ -180,18 +169,17 @@ function picture({change, point, controls}) {
 
   // A part of the picture: made once for its key, then changed where it differs.
   function part(key, layer, tag, look, attributes = {}, text = "") {
-    const made = parts.get(key) || before.get(key) || layers[layer].appendChild(element(tag));
+    const made = parts.get(key) || before.get(key)
+      || svg.children[layer].appendChild(document.createElementNS("http://www.w3.org/2000/svg", tag));
     parts.set(key, made);
     if (made.look !== look) made.style.cssText = made.look = look;
-    for (const name in attributes) if (made.getAttribute(name) !== `${attributes[name]}`) made.setAttribute(name, attributes[name]);
+    for (const name in attributes) made.setAttribute(name, attributes[name]);
     if (made.textContent !== text) made.textContent = text;
     return made;
   }
 
-  const placed = (x, y, wide, high, look) => `translate:${x}px ${y}px;width:${wide}px;height:${high}px;${look}`;
-
-  function box(key, x, y, wide, high, colour, look = "") {
-    part(key, 0, "rect", placed(x, y, wide, high, `fill:rgb(${colour});${look}`));
+  function box(key, x, y, wide, high, look, layer = 0, attributes) {
+    return part(key, layer, "rect", `translate:${x}px ${y}px;width:${wide}px;height:${high}px;${look}`, attributes);
   }
 
   // press(): by a click on them. key: of words that move.
@@ -210,9 +198,8 @@ function picture({change, point, controls}) {
 
   // A frame that stands out on every colour: dark in a white line.
   function mark(key, x, y, wide, high, colour = MARK) {
-    const d = `M${x} ${y}h${wide}v${high}h${-wide}Z`;
-    line(d, "stroke:#fff;stroke-width:5", `${key} white`);
-    line(d, `stroke:${colour};stroke-width:2.5`, key);
+    box(`${key} white`, x, y, wide, high, "stroke:#fff;stroke-width:5", 2);
+    box(key, x, y, wide, high, `stroke:${colour};stroke-width:2.5`, 2);
   }
 
   // Words below each other, each in a row of this height. bold: the rows that stand out. press(row): by its word.
@@ -230,7 +217,7 @@ function picture({change, point, controls}) {
       if (covered) hatch += `M${left} ${top + high - 1}L${left + wide - 1} ${top}`;
       if (drawn) return;
       const fill = covered ? MASKED : colour(value), cell = `${key} ${row} ${column}`;
-      box(cell, left, top, wide - 1, high - 1, fill);
+      box(cell, left, top, wide - 1, high - 1, `fill:rgb(${fill})`);
       words(left + (wide - 1) / 2, top + high / 2, covered ? "" : text(value), `${MIDDLE};fill:${ink(fill)}`, null, cell);
     }));
     line(hatch, "stroke:#6b6b6b", `${key} hatch`);
@@ -238,21 +225,18 @@ function picture({change, point, controls}) {
   }
 
   // A frame around a cell of a board, around a row, a column or all of it: of what is picked, and of what is pointed at.
-  function pick(key, row, column, name = "picked", colour = MARK) {
-    const {x, y, wide, high, rows, columns} = boards[key];
-    const across = column === undefined ? columns : 1, down = row === undefined ? rows : 1;
-    mark(`${key} ${name}`, x + (column || 0) * wide, y + (row || 0) * high, across * wide - 1, down * high - 1, colour);
-  }
-  function light(key, row, column) { pick(key, row, column, `lit ${row} ${column}`, LIT); }
+  function pick(key, row, column) { frames[key]("picked", MARK, row, column); }
+  function light(key, row, column) { frames[key](`lit ${row} ${column}`, LIT, row, column); }
 
   // Where the pointer, the focus and keys do something. steps: what keys mean to `step`.
   function hot(key, x, y, wide, high, look, attributes, steps, step, acts) {
-    return Object.assign(part(key, 3, "rect", placed(x, y, wide, high, look), {tabindex: 0, ...attributes}), {
+    return Object.assign(box(key, x, y, wide, high, look, 3, {tabindex: 0, ...attributes}), {
       onblur: () => point(null, true),
       onkeydown: event => {
-        if (!(event.key in steps)) return;
-        event.preventDefault();
-        step(steps[event.key]);
+        if (event.key in steps) {
+          event.preventDefault();
+          step(steps[event.key]);
+        }
       },
     }, acts);
   }
@@ -260,26 +244,28 @@ function picture({change, point, controls}) {
   // Cells that are pointed at, tapped, and walked through with arrow keys: one tab stop. Without a label they are only
   // known by their places. press(row, column).
   function board(key, x, y, wide, high, rows, columns, label, press) {
-    boards[key] = {x, y, wide, high, rows, columns};
+    frames[key] = (name, colour, row, column) => mark(`${key} ${name}`, x + (column || 0) * wide, y + (row || 0) * high,
+      (column === undefined ? columns : 1) * wide - 1, (row === undefined ? rows : 1) * high - 1, colour);
     if (!label) return;
     const go = (row, column, byFocus) => {
-      cells.now = [limit(row, 0, rows - 1), limit(column, 0, columns - 1)];
-      point({part: key, row: cells.now[0], column: cells.now[1]}, byFocus);
+      cells.now = {part: key, row: limit(row, 0, rows - 1), column: limit(column, 0, columns - 1)};
+      point(cells.now, byFocus);
     };
     const here = event => {
       const {left, top} = cells.getBoundingClientRect();
       go(Math.floor((event.clientY - top) / high), Math.floor((event.clientX - left) / wide));
     };
-    const pressed = () => press && press(...cells.now);
+    const pressed = () => press && press(cells.now.row, cells.now.column);
     const cells = hot(`${key} board`, x, y, columns * wide, rows * high, press ? "" : "cursor:crosshair", {
       role: "application", "aria-label": `${label}. Arrow keys walk through it.`, "data-cells": `${rows} ${columns}`,
-    }, WALK, ([down, right]) => {
-      go(cells.now[0] + down, cells.now[1] + right, true);
+    }, WALK, ([down = 0, right = 0]) => {
+      go(cells.now.row + down, cells.now.column + right, true);
       if (!down && !right) pressed();
     }, {
       onpointermove: here, onpointerdown: here, onclick: event => { here(event); pressed(); },
-      onfocus: () => { if (cells.matches(":focus-visible")) go(...cells.now || [0, 0], true); },
+      onfocus: () => { if (cells.matches(":focus-visible")) point(cells.now, true); },
     });
+    cells.now ||= {part: key, row: 0, column: 0};
   }
 
   return page;
@@ -288,9 +274,8 @@ function picture({change, point, controls}) {
 // --- the page around it -----------------------------------------------------------------------------------------------
 
 // Start every figure of this kind that stands in the page and was not started. Each root holds its data.
-export function start({render}, kind) {
+export function start(describe, kind) {
   for (const el of document.querySelectorAll(`.course-figure[data-figure="${kind}"]:has(script)`)) {
-    const data = JSON.parse(el.querySelector("script").textContent);
-    render({model: {get: () => data}, el});
+    show(el, describe(JSON.parse(el.querySelector("script").textContent)));
   }
 }

@@ -1,29 +1,26 @@
 // Chapter 4: dropout on attention weights: its rate, its seed, two samplers, training and evaluation.
-import {figure, fixed, say, sum} from "./base.js";
-import {maps, reading} from "./maps.js";
+import {fixed, say, sum} from "./base.js";
+import {maps} from "./maps.js";
 
 const TRAIN = 0, STEPS = 20;  // rates are twentieths
 
-export default figure(({names, weights, masked, draws, seeds}) => {
-  const hidden = (row, column) => masked[row][column], look = {names, hidden};
+export default ({names, weights, masked, draws, seeds}) => {
+  const hidden = (row, column) => masked[row][column];
 
   function draw(page, {mode, rate, seed, sampler}, at) {
     const p = mode === TRAIN ? rate : 0, letters = draws[sampler][seed - seeds[0]];
     // a letter says at how many of the rates, from 0 upwards, an entry is kept; at 0 every one is
     const kept = (row, column) => letters.charCodeAt(row * names.length + column) - 97 > Math.round(p * STEPS);
     const dropped = weights.map((line, row) => line.map((weight, column) => kept(row, column) ? weight / (1 - p) : 0));
-    maps(page, [{key: "weights", values: dropped, title: say`weights, p = ${p}`}], {...look, at});
-    if (!at) return summary(dropped, kept);
-    const {row, column} = at, fate = kept(row, column) ? `kept: times ${fixed(1 / (1 - p))} = ${fixed(dropped[row][column], 4)}` : "dropped";
-    return `${reading(at, weights, look)}${hidden(row, column) ? "" : `, ${fate}`}.`;
-  }
-
-  function summary(dropped, kept) {
-    const visible = dropped.map((line, row) => line.filter((_, column) => !hidden(row, column))), sums = visible.map(sum);
-    const left = dropped.flatMap((line, row) => line.filter((_, column) => !hidden(row, column) && kept(row, column)));
-    const empty = names.filter((_, row) => sums[row] === 0).map(name => `"${name}"`);
-    const nothing = empty.length ? ` ${empty.join(", ")} ${empty.length === 1 ? "attends" : "attend"} to nothing.` : "";
-    return `${left.length} of ${visible.flat().length} weights are kept. `
+    const said = maps(page, [{key: "weights", values: dropped, told: weights, title: say`weights, p = ${p}`}], {names, hidden, at});
+    if (at) {
+      const {row, column} = at, fate = kept(row, column) ? `, kept: times ${fixed(1 / (1 - p))} = ${fixed(dropped[row][column], 4)}` : ", dropped";
+      return `${said}${hidden(row, column) ? "" : fate}.`;
+    }
+    const fates = weights.flatMap((line, row) => line.flatMap((_, column) => hidden(row, column) ? [] : kept(row, column)));
+    const sums = dropped.map(sum), empty = names.filter((_, row) => sums[row] === 0);
+    const nothing = empty.length ? ` Nothing is left for "${empty.join('", "')}".` : "";
+    return `${sum(fates)} of ${fates.length} weights are kept. `
       + say`The rows sum to between ${Math.min(...sums)} and ${Math.max(...sums)}, on average ${sum(sums) / sums.length}.${nothing}`;
   }
 
@@ -34,4 +31,4 @@ export default figure(({names, weights, masked, draws, seeds}) => {
     },
     draw, letters: 190,
   };
-});
+};

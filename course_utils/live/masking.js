@@ -1,10 +1,10 @@
 // Chapter 3: a causal mask, on or off, before or after softmax, renormalised or not, and what it lets through.
-import {figure, say, softmax, sum} from "./base.js";
-import {DEPENDENCIES, DEPENDS, maps, reading} from "./maps.js";
+import {say, softmax, sum} from "./base.js";
+import {DEPENDENCIES, maps} from "./maps.js";
 
 const BEFORE = 0;
 
-export default figure(({names, scores}) => {
+export default ({names, scores}) => {
   function draw(page, {mask, when, renormalised}, at) {
     const hidden = (row, column) => mask && column > row;
     const weights = scores.map((line, row) => {
@@ -13,16 +13,21 @@ export default figure(({names, scores}) => {
       return renormalised ? left.map(weight => weight / total) : left;
     });
     // An output depends on an input whose value it reads, or whose score is in a sum that nothing divides out again.
-    const summed = when !== BEFORE && !renormalised, depends = weights.map(line => line.map(weight => weight > 0 || summed));
-    maps(page, [
+    const depends = weights.map(line => line.map(weight => weight > 0 || when !== BEFORE && !renormalised));
+    const said = maps(page, [
       {key: "weights", values: weights, hidden},
-      {key: "depends", values: depends, colour: DEPENDS, text: value => value ? "yes" : "·", ...DEPENDENCIES},
+      {...DEPENDENCIES, values: depends, text: value => value ? "yes" : "·"},
     ], {names, at});
-    if (!at) return summary(weights, depends, mask, when);
-    const {part, row, column} = at;
-    if (part === "weights") return `${reading(at, weights, {names, hidden})}.`;
-    const whether = !depends[row][column] ? "does not depend on" : hidden(row, column) ? "leaks: it depends on" : "depends on";
-    return `Output of "${names[row]}" ${whether} input "${names[column]}".`;
+    if (said) return `${said}.`;
+    if (at) {
+      const whether = !depends[at.row][at.column] ? "does not depend on" : hidden(at.row, at.column) ? "leaks: it depends on" : "depends on";
+      return `Output of "${names[at.row]}" ${whether} input "${names[at.column]}".`;
+    }
+    const sums = weights.map(sum), whole = sums.every(total => Math.abs(total - 1) < 1e-6);
+    const leaks = sum(depends.flatMap((line, row) => line.slice(row + 1)));
+    return `${mask ? `Masked ${when === BEFORE ? "before" : "after"} softmax` : "No mask"}. `
+      + (whole ? "Every row sums to 1" : say`The rows sum to ${Math.min(...sums)} to ${Math.max(...sums)}`)
+      + (leaks ? `; ${leaks} cells above the diagonal say yes: outputs depend on later tokens.` : "; no output depends on a later token.");
   }
 
   return {
@@ -32,12 +37,4 @@ export default figure(({names, scores}) => {
     },
     draw, letters: 160,
   };
-});
-
-function summary(weights, depends, mask, when) {
-  const sums = weights.map(sum), whole = sums.every(total => Math.abs(total - 1) < 1e-6);
-  const leaks = depends.flatMap((line, row) => line.slice(row + 1)).filter(Boolean).length;
-  return `${mask ? `Masked ${when === BEFORE ? "before" : "after"} softmax` : "No mask"}. `
-    + (whole ? "Every row sums to 1" : say`The rows sum to ${Math.min(...sums)} to ${Math.max(...sums)}`)
-    + (leaks ? `; ${leaks} cells above the diagonal say yes: outputs depend on later tokens.` : "; no output depends on a later token.");
-}
+};

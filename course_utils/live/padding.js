@@ -1,35 +1,26 @@
 // Chapter 6: padding among the keys, hidden from every query in three ways or in none, until no key is left.
-import {figure, most, say, softmax, sum} from "./base.js";
-import {maps, reading} from "./maps.js";
+import {most, say, softmax, sum} from "./base.js";
+import {maps} from "./maps.js";
 
-const [NONE, BILLION, INFINITY, SAFE] = [0, 1, 2, 3], WAYS = ["no mask", "−10⁹", "−∞", "−∞, then 0"];
-const PADDING = "(padding)";
+const NONE = 0, SAFE = 3, WAYS = ["no mask", "−10⁹", "−∞", "−∞, then 0"], PADDING = "(padding)";
+const SCORES = [0, -1e9, -Infinity, -Infinity];  // of padding: a vector of zeros scores 0
+const EMPTY = ["", "all scores are −10⁹, and softmax shares evenly among the padding",
+  "softmax of nothing but −∞ is nan", "all weights are 0, so nothing is read"];
 
-function padded(scores, length, mask) {
-  return scores.map(row => {
-    const fill = mask === NONE ? 0 : mask === BILLION ? -1e9 : -Infinity;  // padding is a vector of zeros
-    const weights = softmax(row.map((score, key) => key < length ? score : fill));
-    return mask === SAFE ? weights.map((weight, key) => key < length ? weight : 0) : weights;
-  });
-}
-
-export default figure(({names, keys: words, scores}) => {
+export default ({names, keys: words, scores}) => {
   function draw(page, {length, mask}, at) {
-    const weights = padded(scores, length, mask), keys = words.map((word, key) => key < length ? word : PADDING);
-    const look = {names, keys, hidden: (row, column) => column >= length && weights[row][column] === 0};
-    maps(page, [{key: "weights", values: weights}], {...look, widest: [...words.slice(1), PADDING], at});
-    return at ? `${reading(at, weights, look)}.` : summary(weights, length, mask);
-  }
-
-  function summary(weights, length, mask) {
+    const keys = words.map((word, key) => key < length ? word : PADDING);
+    const weights = scores.map(row => softmax(row.map((score, key) => key < length ? score : SCORES[mask]))
+      .map((weight, key) => key < length || mask !== SAFE ? weight : 0));
+    const hidden = (row, column) => column >= length && weights[row][column] === 0, widest = [...words.slice(1), PADDING];
+    const said = maps(page, [{key: "weights", values: weights}], {names, keys, hidden, widest, at});
+    if (at) return `${said}.`;
     if (length === words.length) return "No padding: whatever the mask, every row sums to 1.";
     if (mask === NONE) {
       const shares = weights.map(row => sum(row.slice(length))), worst = most(shares);
       return say`No mask: "${names[worst]}" gives ${shares[worst]} of its weight to padding.`;
     }
-    if (length > 0) return `Hidden by ${WAYS[mask]}: padding weighs nothing, and every row sums to 1.`;
-    if (mask === BILLION) return "No word is left: all scores are −10⁹, and softmax shares evenly among the padding.";
-    return mask === INFINITY ? "No word is left: softmax of nothing but −∞ is nan." : "No word is left: all weights are 0, so nothing is read.";
+    return length > 0 ? `Hidden by ${WAYS[mask]}: padding weighs nothing, and every row sums to 1.` : `No word is left: ${EMPTY[mask]}.`;
   }
 
   return {
@@ -38,4 +29,4 @@ export default figure(({names, keys: words, scores}) => {
     },
     draw, letters: 110,
   };
-});
+};

@@ -1,33 +1,29 @@
 // Chapter 1: one query, step by step: scores, weights, context vector; as numbers and as arrows.
-import {BOLD, dot, exactly, FAINT, figure, fixed, flow, limit, longest, MARK, most, say, short, softmax, sum, weightColour} from "./base.js";
+import {BOLD, dot, exactly, FAINT, fixed, flow, limit, longest, MARK, most, say, short, softmax, sum, transposed, weightColour} from "./base.js";
 import {arrow, bars, reachOf, signedColour} from "./vectors.js";
 
 const CELL = 40, ROW = 27, TOP = 40, BARS = 112, NARROW = 66, ARROWS = 240;
 const STEPS = {ArrowUp: 0.01, ArrowRight: 0.01, ArrowDown: -0.01, ArrowLeft: -0.01, PageUp: 0.1, PageDown: -0.1};
 const list = values => values.map(value => fixed(value)).join(", ");
 
-function attend(query, inputs) {
-  const scores = inputs.map(key => dot(query, key)), weights = softmax(scores);
-  const mixed = inputs.map((value, row) => value.map(number => weights[row] * number));
-  return {scores, weights, mixed, context: query.map((_, number) => sum(mixed.map(row => row[number])))};
-}
-
-export default figure(({names, inputs: original}) => {
+export default ({names, inputs: original}) => {
   const size = names.length, width = original[0].length;
   const reach = 2 * Math.max(1, reachOf(original)), left = longest(names) + 10, tall = TOP + ROW * (size + 1) + 8;
 
   function draw(page, {query, step, inputs}, at) {
-    const results = attend(inputs[query], inputs), {scores, weights, mixed, context} = results;
-    const bar = page.width < 600 ? NARROW : BARS, spots = [width * CELL + 14, 2 * bar, width * CELL, ARROWS].map(flow(page.width, left, tall));
-    const [, score, mix, place] = spots, after = score.x + bar, press = row => page.change({query: row});
-    for (const {x, y} of spots.slice(0, Math.max(2, step + 1))) {
+    const scores = inputs.map(key => dot(inputs[query], key)), weights = softmax(scores);
+    const mixed = inputs.map((value, row) => value.map(number => weights[row] * number)), context = transposed(mixed).map(sum);
+    const bar = page.width < 600 ? NARROW : BARS, press = row => page.change({query: row});
+    const [numbers, score, mix, place] = [width * CELL + 14, 2 * bar, width * CELL, ARROWS].map(flow(page.width, left, tall)), after = score.x + bar;
+    const block = ({x, y}, title, below) => {
+      page.heading(x, y, title, below);
       if (x === left) page.column(left - 6, y + TOP, ROW, names.map(short), [query], press);
-    }
-    page.heading(left, 0, "embedding", "drag a number");
+    };
+    block(numbers, "embedding", "drag a number");
     page.grid("input", left, TOP, CELL, ROW, inputs, {colour: signedColour(inputs)});
     page.pick("input", query);
-    inputs.forEach((vector, row) => vector.forEach((value, column) => slider(page, row, column, value, inputs)));
-    page.heading(score.x, score.y, "score ω", bar === BARS ? `with “${short(names[query])}”` : "");
+    inputs.forEach((vector, row) => vector.forEach((value, column) => slider(value, row, column)));
+    block(score, "score ω", bar === BARS ? `with “${short(names[query])}”` : "");
     bars(page, "score", score.x, score.y + TOP, bar, ROW, scores, {low: Math.min(0, ...scores), reach: Math.max(0, ...scores), label: "scores", press});
     if (step > 0) {
       page.heading(after, score.y, "weight α", "softmax");
@@ -36,60 +32,61 @@ export default figure(({names, inputs: original}) => {
     }
     if (step > 1) {
       const rows = [...mixed, context];
-      page.heading(mix.x, mix.y, "weight · value", "added up: z");
+      block(mix, "weight · value", "added up: z");
       page.grid("mix", mix.x, mix.y + TOP, CELL, ROW, rows, {colour: signedColour(rows), label: "weight times value, and below the context vector"});
       page.pick("mix", size);
     }
-    if (at) light(page, at, query, step);
-    const shown = at?.row < size ? at.row : most(scores);
-    (step < 2 ? angles : tips)(page, place, inputs, query, results, shown, short(names[shown]));
+    const best = most(scores), shown = at?.row < size ? at.row : best;
+    (step < 2 ? angles : tips)(page, place, inputs, query, {scores, mixed, context}, shown, short(names[shown]));
     page.height = Math.max(mix.y + tall, place.y + ARROWS);
-    return at ? tell(at, query, inputs, results) : summary(query, step, results);
-  }
-
-  // A number that is dragged up and down, or changed with keys.
-  function slider(page, row, column, value, inputs) {
-    const name = `number ${column + 1} of ${names[row]}`, place = {part: "input", row, column};
-    const edit = next => page.change({inputs: inputs.with(row, inputs[row].with(column, Math.round(limit(next, -reach, reach) * 100) / 100))});
-    const element = page.hot(name, left + column * CELL, TOP + row * ROW, CELL - 1, ROW - 1, "cursor:ns-resize", {
-      role: "slider", "aria-label": name, "aria-valuemin": -reach, "aria-valuemax": reach, "aria-valuenow": fixed(value), "aria-valuetext": `${name}: ${fixed(value)}`,
-    }, STEPS, by => edit(value + by), {
-      onpointerdown: event => {
-        element.start = event.clientY + value * 100;
-        element.setPointerCapture(event.pointerId);
-        page.point(place);
-      },
-      onpointermove: event => element.hasPointerCapture(event.pointerId) ? edit((element.start - event.clientY) / 100) : page.point(place),
-      ontouchmove: event => event.preventDefault(),  // or a finger would scroll the page
-      onfocus: () => page.point(place, true),
-    });
-  }
-
-  // What a number was made from stands out with it.
-  function light(page, {part, row, column}, query, step) {
-    if (part === "score") { page.light("input", row); page.light("input", query); }
-    if (part === "weight") page.light("score");
-    if (part === "input" && step > 1) page.light("mix", row, column);
-    if (part !== "mix") return;
-    if (row === size) page.light("mix", undefined, column);
-    else { page.light("input", row, column); page.light("weight", row); }
-  }
-
-  function tell({part, row, column}, query, inputs, {scores, weights, mixed, context}) {
-    const pair = `query "${names[query]}", key "${names[row]}": `, number = `number ${column + 1}`;
-    if (part === "input") return exactly`${number} of "${names[row]}": ${inputs[row][column]}. Drag it, or use the arrow keys.`;
-    if (part === "score") return exactly`${pair}${inputs[query].map((q, k) => say`${q} · ${inputs[row][k]}`).join(" + ")} = ${scores[row]}.`;
-    if (part === "weight") return exactly`${pair}score ${scores[row]}, weight ${weights[row]}.`;
-    if (row < size) return exactly`Weight ${weights[row]} · ${inputs[row][column]} of "${names[row]}" = ${mixed[row][column]}.`;
-    return exactly`Context vector, ${number}: ${context[column]}, the sum of the column above.`;
-  }
-
-  function summary(query, step, {scores, weights, context}) {
-    const best = most(scores), said = [
+    if (!at) return [
       say`Query "${names[query]}" scores highest with "${names[best]}", ${scores[best]}.`,
       say`Softmax turns that into a weight of ${weights[best]}.`, `The context vector is ${list(context)}.`,
-    ];
-    return said.slice(0, step + 1).join(" ");
+    ].slice(0, step + 1).join(" ");
+    return tell(at);
+
+    // A number that is dragged up and down, or changed with keys.
+    function slider(value, row, column) {
+      const name = `number ${column + 1} of ${names[row]}`, place = {part: "input", row, column};
+      const edit = next => page.change({inputs: inputs.with(row, inputs[row].with(column, +fixed(limit(next, -reach, reach))))});
+      const element = page.hot(name, left + column * CELL, TOP + row * ROW, CELL - 1, ROW - 1, "cursor:ns-resize", {
+        role: "slider", "aria-label": name, "aria-valuemin": -reach, "aria-valuemax": reach, "aria-valuenow": value, "aria-valuetext": say`${name}: ${value}`,
+      }, STEPS, by => edit(value + by), {
+        onpointerdown: event => {
+          element.start = event.clientY + value * 100;
+          element.setPointerCapture(event.pointerId);
+          page.point(place);
+        },
+        onpointermove: event => element.hasPointerCapture(event.pointerId) ? edit((element.start - event.clientY) / 100) : page.point(place),
+        ontouchmove: event => event.preventDefault(),  // or a finger would scroll the page
+        onfocus: () => page.point(place, true),
+      });
+    }
+
+    // What the number that is pointed at was made from stands out with it.
+    function tell({part, row, column}) {
+      const pair = `query "${names[query]}", key "${names[row]}": `, number = `number ${column + 1}`;
+      if (part === "input") {
+        if (step > 1) page.light("mix", row, column);
+        return exactly`${number} of "${names[row]}": ${inputs[row][column]}. Drag it, or use the arrow keys.`;
+      }
+      if (part === "score") {
+        page.light("input", row);
+        page.light("input", query);
+        return exactly`${pair}${inputs[query].map((q, k) => say`${q} · ${inputs[row][k]}`).join(" + ")} = ${scores[row]}.`;
+      }
+      if (part === "weight") {
+        page.light("score");
+        return exactly`${pair}score ${scores[row]}, weight ${weights[row]}.`;
+      }
+      if (row === size) {
+        page.light("mix", undefined, column);
+        return exactly`Context vector, ${number}: ${context[column]}, the sum of the column above.`;
+      }
+      page.light("input", row, column);
+      page.light("weight", row);
+      return exactly`Weight ${weights[row]} · ${inputs[row][column]} of "${names[row]}" = ${mixed[row][column]}.`;
+    }
   }
 
   const steps = ["1 scores", "2 weights", "3 context vector"];
@@ -97,7 +94,7 @@ export default figure(({names, inputs: original}) => {
     controls: {query: ["select", "query", Math.min(1, size - 1), names], step: ["radio", "show", 2, steps]},
     more: {inputs: original}, draw, letters: 240,
   };
-});
+};
 
 // Where a point stands in a field that has room for these points and for [0, 0], with words above and below.
 function field({x, y}, points) {

@@ -1,17 +1,17 @@
 // Chapter 2: from products to scores to weights, while d_k grows, with and without scaling, at any temperature.
-import {BOLD, chunks, exactly, figure, fixed, longest, most, say, short, softmax, sum, weightColour} from "./base.js";
+import {BOLD, chunks, exactly, fixed, longest, most, say, short, softmax, sum, weightColour} from "./base.js";
 import {bars, reachOf, signedColour} from "./vectors.js";
 
 const CELL = 36, ROW = 22, TOP = 36;
 
-export default figure(({names, query, keys}) => {
+export default ({names, query, keys}) => {
   const most_d = query.length, size = names.length;
   const products = keys.map(key => key.map((value, place) => value * query[place]));
-  const subtotals = products.map(row => { let total = 0; return row.map(value => total += value); });
-  const reach = reachOf(subtotals), left = longest(names) + 10;
+  const scoresOf = d_k => products.map(row => sum(row.slice(0, d_k)));
+  const reach = reachOf(query.map((_, place) => scoresOf(place + 1))), left = longest(names) + 10;
 
   function draw(page, {d_k, scaled, temperature, opened}, at) {
-    const scores = subtotals.map(row => row[d_k - 1]), divided = scores.map(score => score / (scaled ? Math.sqrt(d_k) : 1) / temperature);
+    const scores = scoresOf(d_k), divided = scores.map(score => score / (scaled ? Math.sqrt(d_k) : 1) / temperature);
     const weights = softmax(divided), column = Math.floor((page.width - left) / 3), signed = {low: -reach, reach};
     const by = `${scaled ? " ÷ √d_k" : ""}${temperature === 1 ? "" : ` ÷ ${fixed(temperature, 1)}`}`;
     [
@@ -42,8 +42,8 @@ export default figure(({names, query, keys}) => {
       return `Number ${number + 1}: ${exactly`q ${query[number]} times k ${keys[opened][number]} = ${shown[number]}`}.`;
     }
     const best = most(weights);
-    return `With d_k = ${d_k} the ` + say`scores lie between ${Math.min(...scores)} and ${Math.max(...scores)}, and the largest weight is ${weights[best]}, for "${names[best]}". `
-      + `The score of "${names[opened]}" is the sum of ${d_k} products, ${fixed(scores[opened])}.`;
+    return say`The scores lie between ${Math.min(...scores)} and ${Math.max(...scores)}, and the largest weight is ${weights[best]}, for "${names[best]}". `
+      + say`The score of "${names[opened]}" is the sum of these products, ${scores[opened]}.`;
   }
 
   return {
@@ -53,4 +53,4 @@ export default figure(({names, query, keys}) => {
     },
     draw, letters: 230,
   };
-});
+};

@@ -1,15 +1,15 @@
 // Chapters 3 to 5: how strongly each output of a layer depends on each input.
-import {figure, fixed, sum} from "./base.js";
-import {DEPENDENCIES, DEPENDS, maps} from "./maps.js";
+import {fixed, sum} from "./base.js";
+import {DEPENDENCIES, maps} from "./maps.js";
 
 const ROUNDING = 1e-6;  // what is handed over has six decimals
 
-export default figure(({names, moved}) => {
+export default ({names, moved}) => {
   const depends = value => value > ROUNDING;
 
   function draw(page, state, at) {
-    const colour = value => DEPENDS(depends(value)), text = value => depends(value) ? fixed(value) : "·";
-    maps(page, [{key: "depends", values: moved, colour, text, ...DEPENDENCIES}], {names, at});
+    const colour = value => DEPENDENCIES.colour(depends(value)), text = value => depends(value) ? fixed(value) : "·";
+    maps(page, [{...DEPENDENCIES, values: moved, colour, text}], {names, at});
     if (at) {
       const value = moved[at.row][at.column];
       return `Output of "${names[at.row]}" ${depends(value) ? `moves by up to ${fixed(value, 4)} times a step of` : "does not depend on"} input "${names[at.column]}".`;
@@ -19,4 +19,4 @@ export default figure(({names, moved}) => {
   }
 
   return {draw, letters: 120};
-});
+};

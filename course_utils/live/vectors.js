@@ -15,7 +15,7 @@ export function signedColour(rows) {
 export function bars(page, key, x, y, wide, high, values, {low = 0, reach = 1, colour = () => [138, 143, 152], digits, label, press} = {}) {
   const place = value => x + (limit(value, low, reach) - low) / (reach - low || 1) * (wide - NUMBER), zero = place(0);
   values.forEach((value, row) => page.box(`${key} ${row}`, Math.min(zero, place(value)), y + row * high + 4,
-    Math.max(1, Math.abs(place(value) - zero)), high - 8, colour(value), `stroke:currentColor;fill-opacity:${value < 0 ? 0 : 1}`));
+    Math.max(1, Math.abs(place(value) - zero)), high - 8, `fill:rgb(${colour(value)});stroke:currentColor;fill-opacity:${value < 0 ? 0 : 1}`));
   page.column(x + wide - 6, y, high, values.map(value => fixed(value, digits)));
   page.board(key, x, y, wide, high, values.length, 1, label, press);
   page.line(`M${zero} ${y}v${high * values.length}`);
