@@ -1,10 +1,10 @@
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
-import {BOLD, END, flow, limit, MIDDLE, range, say, sum, weightColour} from "./base.js";
+import {BOLD, END, figure, flow, limit, MIDDLE, range, say, sum, weightColour} from "./base.js";
 import {favourites, image, maps, unpacked} from "./maps.js";
 
 const GAP = 4, LABELS = 48, TOP = 22;
 
-export default ({names, weights, layer: firstLayer, head: firstHead}) => {
+export default figure(({names, weights, layer: firstLayer, head: firstHead}) => {
   const layers = unpacked(weights), heads = layers[0].length;
 
   function draw(page, {layer, head, query}, at) {
@@ -43,4 +43,4 @@ export default ({names, weights, layer: firstLayer, head: firstHead}) => {
     },
     draw, letters: 210,
   };
-};
+});

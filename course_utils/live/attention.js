@@ -1,8 +1,8 @@
 // Attention weights that you can walk through: one map per head, any number of heads.
-import {exactly} from "./base.js";
+import {exactly, figure} from "./base.js";
 import {favourites, maps, SAID, unpacked} from "./maps.js";
 
-export default ({names, keys, weights, scores, masked}) => {
+export default figure(({names, keys, weights, scores, masked}) => {
   const exact = Array.isArray(weights), heads = exact ? weights : unpacked(weights);
   const several = heads.length > 1, all = heads.map((values, head) => ({key: several ? `head ${head}` : "weights", values}));
 
@@ -23,4 +23,4 @@ export default ({names, keys, weights, scores, masked}) => {
   const controls = {query: ["select", "query", -1, names]};
   if (several) controls.head = ["select", "head", -1, [...heads.keys()]];
   return {controls, draw, letters: several ? 260 : 130};
-};
+});

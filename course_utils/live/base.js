@@ -93,15 +93,17 @@ const KINDS = {
     `<label><input type="radio" name="${name}" value="${value}">${option}</label>`).join("")}</fieldset>`,
   check: (name, text) => `<label><input type="checkbox" name="${name}">${text}</label>`,
   slide: (name, text, max, min = 0, step = 1) =>
-    `<label>${text}<input type="range" name="${name}" min="${min}" max="${max}" step="${step}"><output></output></label>`,
+    `<label>${text} <input type="range" name="${name}" min="${min}" max="${max}" step="${step}"><output></output></label>`,
 };
 
 const field = ({type}) => type === "checkbox" ? "checked" : "value";
 
-/* What a module exports: a function that takes the figure's numbers by their names and gives
+/* What a module exports. describe({...}) takes the figure's numbers by their names and gives
    controls: {name: [kind, label, first value, ...options]}. more: what else the figure's own parts change, plain data.
    draw(page, state, at) draws a state, the values of controls and more, and gives its sentence; `at` is what the reader
    points at, or null. letters: of the longest sentence, so that the height stays the same. */
+export const figure = describe => ({render: ({model, el}) => show(el, describe(model.get("data")))});
+
 function show(el, {controls = {}, more, draw, letters}) {
   el.innerHTML = FRAME;
   const [bar, svg, said] = el.querySelectorAll("form, svg, p"), page = picture(svg, {change, point, controls: bar});
@@ -134,7 +136,9 @@ function show(el, {controls = {}, more, draw, letters}) {
     for (const name in controls) {
       const control = bar[name];
       control[field(control)] = state[name];  // of a slider, or its highest
-      if (control.type === "range") control.nextSibling.value = control.value;
+      if (control.type !== "range") continue;
+      control.nextSibling.value = fixed(+control.value, control.step.slice(2).length);  // as many decimals as a step has
+      control.ariaValueText = control.parentNode.textContent;
     }
     if (said.textContent !== sentence) said.textContent = sentence;
     said.style.minHeight = `${Math.ceil(letters * LETTER / page.width) * 1.4}em`;
@@ -274,8 +278,9 @@ function picture(svg, {change, point, controls}) {
 // --- the page around it -----------------------------------------------------------------------------------------------
 
 // Start every figure of this kind that stands in the page and was not started. Each root holds its data.
-export function start(describe, kind) {
+export function start({render}, kind) {
   for (const el of document.querySelectorAll(`.course-figure[data-figure="${kind}"]:has(script)`)) {
-    show(el, describe(JSON.parse(el.querySelector("script").textContent)));
+    const data = JSON.parse(el.querySelector("script").textContent);
+    render({model: {get: () => data}, el});
   }
 }

@@ -1,10 +1,10 @@
 // Chapter 4: dropout on attention weights: its rate, its seed, two samplers, training and evaluation.
-import {fixed, say, sum} from "./base.js";
+import {figure, fixed, say, sum} from "./base.js";
 import {maps} from "./maps.js";
 
 const TRAIN = 0, STEPS = 20;  // rates are twentieths
 
-export default ({names, weights, masked, draws, seeds}) => {
+export default figure(({names, weights, masked, draws, seeds}) => {
   const hidden = (row, column) => masked[row][column];
 
   function draw(page, {mode, rate, seed, sampler}, at) {
@@ -31,4 +31,4 @@ export default ({names, weights, masked, draws, seeds}) => {
     },
     draw, letters: 190,
   };
-};
+});

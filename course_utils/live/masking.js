@@ -1,10 +1,10 @@
 // Chapter 3: a causal mask, on or off, before or after softmax, renormalised or not, and what it lets through.
-import {say, softmax, sum} from "./base.js";
+import {figure, say, softmax, sum} from "./base.js";
 import {DEPENDENCIES, maps} from "./maps.js";
 
 const BEFORE = 0;
 
-export default ({names, scores}) => {
+export default figure(({names, scores}) => {
   function draw(page, {mask, when, renormalised}, at) {
     const hidden = (row, column) => mask && column > row;
     const weights = scores.map((line, row) => {
@@ -37,4 +37,4 @@ export default ({names, scores}) => {
     },
     draw, letters: 160,
   };
-};
+});

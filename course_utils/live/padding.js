@@ -1,5 +1,5 @@
 // Chapter 6: padding among the keys, hidden from every query in three ways or in none, until no key is left.
-import {most, say, softmax, sum} from "./base.js";
+import {figure, most, say, softmax, sum} from "./base.js";
 import {maps} from "./maps.js";
 
 const NONE = 0, SAFE = 3, WAYS = ["no mask", "−10⁹", "−∞", "−∞, then 0"], PADDING = "(padding)";
@@ -7,7 +7,7 @@ const SCORES = [0, -1e9, -Infinity, -Infinity];  // of padding: a vector of zero
 const EMPTY = ["", "all scores are −10⁹, and softmax shares evenly among the padding",
   "softmax of nothing but −∞ is nan", "all weights are 0, so nothing is read"];
 
-export default ({names, keys: words, scores}) => {
+export default figure(({names, keys: words, scores}) => {
   function draw(page, {length, mask}, at) {
     const keys = words.map((word, key) => key < length ? word : PADDING);
     const weights = scores.map(row => softmax(row.map((score, key) => key < length ? score : SCORES[mask]))
@@ -29,4 +29,4 @@ export default ({names, keys: words, scores}) => {
     },
     draw, letters: 110,
   };
-};
+});

@@ -1,12 +1,12 @@
 // Chapter 1: one query, step by step: scores, weights, context vector; as numbers and as arrows.
-import {BOLD, dot, exactly, FAINT, fixed, flow, limit, longest, MARK, most, say, short, softmax, sum, transposed, weightColour} from "./base.js";
+import {BOLD, dot, exactly, FAINT, figure, fixed, flow, limit, longest, MARK, most, say, short, softmax, sum, transposed, weightColour} from "./base.js";
 import {arrow, bars, reachOf, signedColour} from "./vectors.js";
 
 const CELL = 40, ROW = 27, TOP = 40, BARS = 112, NARROW = 66, ARROWS = 240;
 const STEPS = {ArrowUp: 0.01, ArrowRight: 0.01, ArrowDown: -0.01, ArrowLeft: -0.01, PageUp: 0.1, PageDown: -0.1};
 const list = values => values.map(value => fixed(value)).join(", ");
 
-export default ({names, inputs: original}) => {
+export default figure(({names, inputs: original}) => {
   const size = names.length, width = original[0].length;
   const reach = 2 * Math.max(1, reachOf(original)), left = longest(names) + 10, tall = TOP + ROW * (size + 1) + 8;
 
@@ -94,7 +94,7 @@ export default ({names, inputs: original}) => {
     controls: {query: ["select", "query", Math.min(1, size - 1), names], step: ["radio", "show", 2, steps]},
     more: {inputs: original}, draw, letters: 240,
   };
-};
+});
 
 // Where a point stands in a field that has room for these points and for [0, 0], with words above and below.
 function field({x, y}, points) {

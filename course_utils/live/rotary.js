@@ -1,11 +1,11 @@
 // Chapter 9: a query and a key whose pairs of numbers turn with their positions; each pair's share of the score.
-import {BOLD, dot, FAINT, fixed, MARK, MIDDLE, range, say, sum} from "./base.js";
+import {BOLD, dot, FAINT, figure, fixed, MARK, MIDDLE, range, say, sum} from "./base.js";
 import {arrow} from "./vectors.js";
 
 const FIELD = 160, TOP = 40, BELOW = 24, FARTHEST = 40, RADIUS = FIELD / 2 - 14;
 const KEY = "#0072b2";
 
-export default ({query, key, frequencies}) => {
+export default figure(({query, key, frequencies}) => {
   const count = frequencies.length, pairs = vector => range(count).map(k => [vector[k], vector[k + count]]);
   const turned = (vector, position) => pairs(vector).map(([first, second], k) => {
     const [cos, sin] = [Math.cos(position * frequencies[k]), Math.sin(position * frequencies[k])];
@@ -44,4 +44,4 @@ export default ({query, key, frequencies}) => {
 
   const slide = (label, first) => ["slide", label, first, FARTHEST];
   return {controls: {m: slide("position of the query", 7), n: slide("position of the key", 3)}, draw, letters: 110};
-};
+});

@@ -1,10 +1,10 @@
 // Chapter 2: from products to scores to weights, while d_k grows, with and without scaling, at any temperature.
-import {BOLD, chunks, exactly, fixed, longest, most, say, short, softmax, sum, weightColour} from "./base.js";
+import {BOLD, chunks, exactly, figure, fixed, longest, most, say, short, softmax, sum, weightColour} from "./base.js";
 import {bars, reachOf, signedColour} from "./vectors.js";
 
 const CELL = 36, ROW = 22, TOP = 36;
 
-export default ({names, query, keys}) => {
+export default figure(({names, query, keys}) => {
   const most_d = query.length, size = names.length;
   const products = keys.map(key => key.map((value, place) => value * query[place]));
   const scoresOf = d_k => products.map(row => sum(row.slice(0, d_k)));
@@ -53,4 +53,4 @@ export default ({names, query, keys}) => {
     },
     draw, letters: 230,
   };
-};
+});

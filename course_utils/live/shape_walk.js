@@ -1,5 +1,5 @@
 // Chapter 5: a tensor on its way through view, transpose, scores and merge, beside the same way with a common mistake.
-import {BOLD, chunks, colours, dot, exactly, fixed, flow, ink, limit, longest, range, short, softmax, transposed} from "./base.js";
+import {BOLD, chunks, colours, dot, exactly, figure, fixed, flow, ink, limit, longest, range, short, softmax, transposed} from "./base.js";
 
 const STEPS = ["1 projected", "2 view", "3 transpose", "4 scores", "5 mix and merge"], SCORES = 3;
 const CALLS = [  // what each step does, on the right way and with the mistake
@@ -29,7 +29,7 @@ function walk(x, heads, right) {
   return [[x], viewed, split, scores, [transposed(context).map(row => row.flat())]];
 }
 
-export default ({names, x, heads}) => {
+export default figure(({names, x, heads}) => {
   const width = x[0].length, label = longest(names) + 26;
 
   function draw(page, {step, token, number, head}, at) {
@@ -87,4 +87,4 @@ export default ({names, x, heads}) => {
     },
     draw, letters: 240,
   };
-};
+});

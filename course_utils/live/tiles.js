@@ -1,5 +1,5 @@
 // Chapter 10: one query's scores read tile by tile: the largest, the total and the output so far, merged or not.
-import {BOLD, chunks, fixed, longest, range, short, sum, weightColour} from "./base.js";
+import {BOLD, chunks, figure, fixed, longest, range, short, sum, weightColour} from "./base.js";
 import {bars} from "./vectors.js";
 
 const ROW = 22, TOP = 30, SCORE = 58;
@@ -21,7 +21,7 @@ function merged(before, tile, forgotten) {
   return {largest, factors, total: both(before.total, tile.total), mixed: before.mixed.map((number, k) => both(number, tile.mixed[k]))};
 }
 
-export default ({names, scores, values, size: atFirst}) => {
+export default figure(({names, scores, values, size: atFirst}) => {
   const size = names.length, left = longest([...names, ...LINES]) + 10, whole = list(output(piece(scores, values)));
   const countOf = length => Math.ceil(size / length);
 
@@ -65,4 +65,4 @@ export default ({names, scores, values, size: atFirst}) => {
     },
     draw, letters: 160,
   };
-};
+});

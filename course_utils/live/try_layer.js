@@ -1,10 +1,10 @@
 // Chapters 3 to 5: how strongly each output of a layer depends on each input.
-import {fixed, sum} from "./base.js";
+import {figure, fixed, sum} from "./base.js";
 import {DEPENDENCIES, maps} from "./maps.js";
 
 const ROUNDING = 1e-6;  // what is handed over has six decimals
 
-export default ({names, moved}) => {
+export default figure(({names, moved}) => {
   const depends = value => value > ROUNDING;
 
   function draw(page, state, at) {
@@ -19,4 +19,4 @@ export default ({names, moved}) => {
   }
 
   return {draw, letters: 120};
-};
+});
