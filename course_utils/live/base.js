@@ -143,8 +143,10 @@ function show(el, {controls = {}, more, draw, letters}) {
     if (said.textContent !== sentence) said.textContent = sentence;
     said.style.minHeight = `${Math.ceil(letters * LETTER / page.width) * 1.4}em`;
   }
-  // JupyterLab takes arrow keys unless an element around the focus forbids it; Control-S is for JupyterLab
-  addEventListener("keydown", event => el.toggleAttribute("data-lm-suppress-shortcuts", !(event.ctrlKey || event.metaKey)), true);
+  // Jupyter takes arrow keys unless the very element that has the focus forbids it; Control-S is for Jupyter
+  addEventListener("keydown", event => {
+    if (el.contains(event.target)) event.target.toggleAttribute("data-lm-suppress-shortcuts", !(event.ctrlKey || event.metaKey));
+  }, true);
   el.onkeydown = event => {  // what a figure uses is not for the notebook around it
     if (event.key === "Escape") point(null, true);
     if (/^(Arrow.*|Home|End| |Enter|Page.*)$/.test(event.key)) event.stopPropagation();
