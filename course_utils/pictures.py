@@ -17,6 +17,7 @@ __all__ = ["show_curves", "show_dependencies", "show_scores", "show_weights"]
 
 DOTS_PER_INCH = 100
 LARGEST_WITH_NUMBERS = 8  # tokens; larger maps have no room for numbers
+LARGEST_WEIGHT = 1e6  # dropout gives weights above 1, never such
 EVEN_CONTRAST = 0.179  # relative luminance (WCAG) on which black and white text are equally readable
 WEIGHTS_MAP, SCORES_MAP, DEPENDS_MAP = "viridis", "PuOr_r", "Blues"  # matplotlib's names
 HIDDEN, HATCH = "#e2e2e2", "#6b6b6b"  # masked cells are hatched: masked is not zero, and grey is the middle of scores
@@ -153,7 +154,7 @@ def check_weights(values):
     hidden = "a row that is hidden altogether gives nan: let every query see at least one key"
     refuse("weights", values, np.isnan(values), hidden)
     refuse("weights", values, values < 0, "these look like scores: take torch.softmax(scores, dim=-1) first")
-    refuse("weights", values, np.isinf(values), "softmax gives no weight of that size")
+    refuse("weights", values, values > LARGEST_WEIGHT, "softmax gives no weight of that size")
 
 
 def score_panels(values, names, keys):

@@ -133,6 +133,8 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         ),
         (lambda x, w: live.show_scaling(*torch.ones(2, 1, 129), ["a"]), "room for 128 numbers per token"),
         (lambda x, w: live.show_masking(torch.nn.Linear(4, 2), x, TOKENS), "pass a SelfAttention_v2"),
+        (lambda x, w: live.show_masking(SelfAttention_v2(4, 2), 1e200 * x, TOKENS), "entry of scores in row 1"),
+        (lambda x, w: live.show_attention(1e16 * torch.ones(50, 50), ["a"] * 50), "no weight of that size"),
         (
             lambda x, w: live.show_masking(SelfAttention_v2(3, 2), x, TOKENS),
             "Each token of x has 4 numbers, but this layer was made with d_in=3",

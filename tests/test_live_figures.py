@@ -156,6 +156,37 @@ def test_a_map_that_was_hidden_and_comes_back_is_pointed_at_as_before(chromium, 
     assert page.said(shown).startswith("Head 1, query")
 
 
+def test_what_a_control_takes_away_is_no_longer_read_or_framed(chromium, tmp_path):
+    shown = page.opened(chromium, tmp_path, html("show_attention"))
+    shown.get_by_role("application", name="head 2").hover()
+    shown.locator("select[name=head]").focus()
+    shown.keyboard.press("ArrowDown")
+    assert page.said(shown).startswith("Each row is a query")
+    shown = page.opened(chromium, tmp_path, html("show_query_steps"))
+    shown.get_by_role("application", name="weight times value").hover()
+    shown.get_by_label("1 scores").focus()
+    shown.keyboard.press("Space")
+    assert page.said(shown).startswith("Query")
+    assert shown.locator(f"{LIVE} svg [style*='rgb(17, 17, 17)']").count() == 0
+
+
+def test_halves_are_rounded_as_torch_rounds_them_and_one_token_has_no_neighbours(chromium, tmp_path):
+    even = examples.made(live.show_attention, torch.full((8, 8), 0.125), list("abcdefgh"))
+    shown = page.opened(chromium, tmp_path, even.html(), width=1280)
+    assert f"{0.125:.2f}" == "0.12" and set(page.numbers(shown)) == {"0.12", "1.00"}
+    alone = examples.made(live.show_all_heads, torch.ones(1, 1, 1, 1), ["a"])
+    assert "nan" not in page.said(page.opened(chromium, tmp_path, alone.html()))
+
+
+def test_a_tile_that_needs_no_rescaling_is_not_called_wrong(chromium, tmp_path):
+    shown = page.opened(chromium, tmp_path, html("show_tiles"))
+    shown.get_by_label("forget to rescale").check()
+    for size, wrong in [(2, True), (4, False)]:
+        shown.locator("input[name=length]").fill(str(size))
+        shown.locator("input[name=tile]").fill("4")
+        assert ("is not that of the whole row" in page.said(shown)) == wrong
+
+
 @pytest.mark.parametrize("mask", [False, True])
 @pytest.mark.parametrize("when", [0, 1])
 @pytest.mark.parametrize("renormalised", [False, True])

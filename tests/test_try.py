@@ -52,11 +52,19 @@ def test_it_shows_what_torch_computes_for_every_setting():
     torch.manual_seed(1)
     layer = causal(4, 0.0).double()
     expected = influences(lambda x: layer(x[None])[0], inputs())
-    assert torch.equal(moved(), expected) and torch.equal(moved() > 0, torch.ones(4, 4).tril().bool())
+    assert torch.equal(moved().nan_to_num(), expected) and torch.equal(moved() > 0, torch.ones(4, 4).tril().bool())
     assert moved(length=2).shape == (2, 2)
     assert (moved(mask=False) > 0).all(), "an emptied mask hides nothing"
     dropped = [moved(dropout=0.5, seed=seed) > 0 for seed in (1, 2)]
     assert not torch.equal(*dropped) and torch.equal(moved(dropout=0.5) > 0, dropped[0])
+
+
+def test_a_leak_that_is_small_is_no_less_a_leak():
+    def leaking(x):  # masked after softmax: rows sum to less than 1
+        return torch.softmax(1e-3 * x @ x.transpose(1, 2), dim=-1).tril() @ (1e-4 * x)
+
+    told = layer_figure(lambda length, dropout: leaking, inputs(), TOKENS, **SETTING).data["moved"]
+    assert (told > 0).all() and told[0, 3] < 1e-6
 
 
 def test_controls_have_names_and_the_output_follows_them(shown, controls):
@@ -78,6 +86,7 @@ def test_controls_have_names_and_the_output_follows_them(shown, controls):
         (lambda length, dropout: lambda x: None, "^Your layer gives None: fill in the exercise"),
         (lambda length, dropout: lambda x: x[0], r"^Your layer turns \(1, 4, d_in\) into \(4, 4\)"),
         (lambda length, dropout: lambda x: x @ torch.ones(3, 3).double(), "stopped with RuntimeError"),
+        (lambda length, dropout: lambda x: x * torch.nan, "^Your layer gives nan or infinity"),
     ],
 )
 def test_a_layer_that_does_not_run_is_refused_in_a_sentence(make, sentence, shown, capsys):

@@ -29,6 +29,7 @@ export default figure(({names, weights, layer: firstLayer, head: firstHead}) => 
 
   // What an average token gives to its neighbours, itself, and the first and last token.
   function habits(weights) {
+    if (names.length === 1) return "the one token attends to itself";
     const mean = key => {
       const given = weights.flatMap((row, t) => row[key(t)] ?? []);
       return sum(given) / given.length;

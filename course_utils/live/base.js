@@ -28,9 +28,9 @@ const FRAME = `<div class="course-live"><style>
 .course-live input[type=range]{width:120px;height:24px}
 .course-live output{min-width:2.6em}
 .course-live button:only-child{display:none}
-.course-live .said{margin:6px 0 0;font:inherit;color:inherit}
+.course-live .said{overflow-wrap:anywhere;margin:6px 0 0;font:inherit;color:inherit}
 .course-live .said::first-letter{text-transform:uppercase}
-.course-live svg{display:block;width:100%;overflow:visible;fill:currentColor;forced-color-adjust:none;user-select:none;font-size:12px}
+.course-live svg{direction:ltr;display:block;width:100%;overflow:visible;fill:currentColor;forced-color-adjust:none;user-select:none;font-size:12px}
 .course-live svg *{transition:translate .2s,width .2s,height .2s,fill .2s,d .2s;pointer-events:none}
 .course-live svg text{dominant-baseline:central}
 .course-live svg g:nth-child(3) *{fill:none;stroke:currentColor}
@@ -52,11 +52,15 @@ export const chunks = (list, size) => range(Math.ceil(list.length / size)).map(p
 export const transposed = rows => rows[0].map((_, column) => rows.map(row => row[column]));
 export const most = values => values.indexOf(Math.max(...values));
 export const limit = (value, low, high) => Math.min(high, Math.max(low, value));
-export const fixed = (value, digits = 2) => value.toFixed(digits).toLowerCase();  // "nan" as torch says
+// As Python and torch print: of two nearest numbers the one whose last digit is even, which toFixed raises; and nan.
+export function fixed(value, digits = 2) {
+  const raised = value.toFixed(digits), half = Math.abs(value) * 2 ** (digits + 1) % 2 === 1;
+  return (half && raised.at(-1) % 2 ? (value * (1 - 1e-9)).toFixed(digits) : raised).toLowerCase();
+}
 // Sentences: their numbers with two decimals, or with four.
 const decimals = digits => (texts, ...values) => String.raw({raw: texts}, ...values.map(value => typeof value === "number" ? fixed(value, digits) : value));
 export const [say, exactly] = [2, 4].map(decimals);
-export const short = name => name.length > LONGEST ? name.slice(0, LONGEST - 1) + "…" : name;
+export const short = name => name.length > LONGEST ? [...name].slice(0, LONGEST - 1).join("") + "…" : name;
 export const longest = names => Math.ceil(LETTER * Math.max(...names.map(name => short(name).length)));
 
 // Blocks side by side, below where there is no room left: where the next one stands.
@@ -133,6 +137,7 @@ function show(el, {controls = {}, more, draw, letters}) {
     page.width = bar.clientWidth;
     if (!page.width) return;  // hidden
     const sentence = page.draw(() => draw(page, state, at));
+    if (at && !page.shows(at.part)) { at = focused = null; return redraw(); }  // a control took away what was pointed at
     for (const name in controls) {
       const control = bar[name];
       control[field(control)] = state[name];  // of a slider, or its highest
@@ -144,9 +149,9 @@ function show(el, {controls = {}, more, draw, letters}) {
     said.style.minHeight = `${Math.ceil(letters * LETTER / page.width) * 1.4}em`;
   }
   // Jupyter takes arrow keys unless the very element that has the focus forbids it; Control-S is for Jupyter
-  addEventListener("keydown", event => {
-    if (el.contains(event.target)) event.target.toggleAttribute("data-lm-suppress-shortcuts", !(event.ctrlKey || event.metaKey));
-  }, true);
+  for (const name of ["focusin", "keydown", "keyup"]) {
+    el.addEventListener(name, event => event.target.toggleAttribute("data-lm-suppress-shortcuts", !event.ctrlKey && !event.metaKey));
+  }
   el.onkeydown = event => {  // what a figure uses is not for the notebook around it
     if (event.key === "Escape") point(null, true);
     if (/^(Arrow.*|Home|End| |Enter|Page.*)$/.test(event.key)) event.stopPropagation();
@@ -160,13 +165,13 @@ const WALK = {ArrowUp: [-1], ArrowDown: [1], ArrowLeft: [0, -1], ArrowRight: [0,
 
 // What figures draw on: `draw` of a module takes it as page, and sets its height. change(news): of the state.
 function picture(svg, {change, point, controls}) {
-  const frames = {};  // how each board is framed: (name, colour, row, column)
-  const page = {change, point, controls, draw, part, hot, box, words, line, heading, mark, column, grid, pick, light, board};
+  let frames;  // how each board is framed: (name, colour, row, column)
+  const page = {change, point, controls, shows: key => key in frames, draw, part, hot, box, words, line, heading, mark, column, grid, pick, light, board};
   let parts = new Map(), before;
   svg.onpointerleave = () => point(null);
 
   function draw(act) {
-    [before, parts] = [parts, new Map()];
+    [before, parts, frames] = [parts, new Map(), {}];
     const words = act();
     before.forEach((part, key) => parts.has(key) || part.remove());
     svg.style.height = `${page.height}px`;
@@ -232,7 +237,7 @@ function picture(svg, {change, point, controls}) {
 
   // A frame around a cell of a board, around a row, a column or all of it: of what is picked, and of what is pointed at.
   function pick(key, row, column) { frames[key]("picked", MARK, row, column); }
-  function light(key, row, column) { frames[key](`lit ${row} ${column}`, LIT, row, column); }
+  function light(key, row, column) { frames[key]?.(`lit ${row} ${column}`, LIT, row, column); }
 
   // Where the pointer, the focus and keys do something. steps: what keys mean to `step`.
   function hot(key, x, y, wide, high, look, attributes, steps, step, acts) {

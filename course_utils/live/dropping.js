@@ -18,7 +18,7 @@ export default figure(({names, weights, masked, draws, seeds}) => {
       return `${said}${hidden(row, column) ? "" : fate}.`;
     }
     const fates = weights.flatMap((line, row) => line.flatMap((_, column) => hidden(row, column) ? [] : kept(row, column)));
-    const sums = dropped.map(sum), empty = names.filter((_, row) => sums[row] === 0);
+    const sums = dropped.map((line, row) => sum(line.filter((_, column) => !hidden(row, column)))), empty = names.filter((_, row) => sums[row] === 0);
     const nothing = empty.length ? ` Nothing is left for "${empty.join('", "')}".` : "";
     return `${sum(fates)} of ${fates.length} weights are kept. `
       + say`The rows sum to between ${Math.min(...sums)} and ${Math.max(...sums)}, on average ${sum(sums) / sums.length}.${nothing}`;

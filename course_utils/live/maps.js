@@ -52,7 +52,7 @@ export function maps(page, list, {names, keys = names, spots = list.length, wide
       page.column(x - 5, y, cell, names.map(short), [row, at?.row], row !== undefined && (query => page.change({query: query === row ? -1 : query})));
       keys.forEach((name, place) => page.words(x + (place + 0.5) * cell + 2, y - 7, short(name), `;rotate:${cell < STEEP ? -90 : -60}deg${place === at?.column ? BOLD : ""}`));
       if (sums) {
-        page.column(x + wide + 6, y, cell, values.map(line => fixed(sum(line))), [at?.row], null, "");
+        page.column(x + wide + 6, y, cell, values.map((line, query) => fixed(sum(line.filter((_, place) => !hidden?.(query, place))))), [at?.row], null, "");
         page.words(x + wide + 6, y - 7, sums);
       }
     }

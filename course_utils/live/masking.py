@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from torch import nn
 
 from course_utils.live.base import Figure
-from course_utils.live.vectors import check_vectors
+from course_utils.live.vectors import check_numbers, check_vectors
 from course_utils.validation import check_input
 
 MOST_TOKENS = 24  # two maps with names side by side
@@ -31,6 +31,7 @@ def show_masking(layer: nn.Module, inputs: ArrayLike, tokens: Sequence[str]) -> 
 
     queries, keys = layer.W_query(inputs), layer.W_key(inputs)  # (T, d_out) each
     scores = (queries @ keys.T / keys.shape[1] ** 0.5).detach().numpy()
+    scores = check_numbers("scores", scores, "be finite", *scores.shape)  # a layer's numbers may be nan
     about = (
         f"Attention weights of {len(names)} tokens under a mask, and which output depends on which input. The scores:"
     )

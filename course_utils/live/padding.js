@@ -12,7 +12,7 @@ export default figure(({names, keys: words, scores}) => {
     const keys = words.map((word, key) => key < length ? word : PADDING);
     const weights = scores.map(row => softmax(row.map((score, key) => key < length ? score : SCORES[mask]))
       .map((weight, key) => key < length || mask !== SAFE ? weight : 0));
-    const hidden = (row, column) => column >= length && weights[row][column] === 0, widest = [...words.slice(1), PADDING];
+    const hidden = (row, column) => column >= length && mask !== NONE && weights[row][column] === 0, widest = [...words.slice(1), PADDING];
     const said = maps(page, [{key: "weights", values: weights}], {names, keys, hidden, widest, at});
     if (at) return `${said}.`;
     if (length === words.length) return "No padding: whatever the mask, every row sums to 1.";

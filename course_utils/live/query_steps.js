@@ -23,7 +23,7 @@ export default figure(({names, inputs: original}) => {
     page.grid("input", left, TOP, CELL, ROW, inputs, {colour: signedColour(inputs)});
     page.pick("input", query);
     inputs.forEach((vector, row) => vector.forEach((value, column) => slider(value, row, column)));
-    block(score, "score ω", bar === BARS ? `with “${short(names[query])}”` : "");
+    block(score, "score ω", bar === BARS ? `of “${short(names[query])}”` : "");
     bars(page, "score", score.x, score.y + TOP, bar, ROW, scores, {low: Math.min(0, ...scores), reach: Math.max(0, ...scores), label: "scores", press});
     if (step > 0) {
       page.heading(after, score.y, "weight α", "softmax");
@@ -53,6 +53,7 @@ export default figure(({names, inputs: original}) => {
         role: "slider", "aria-label": name, "aria-valuemin": -reach, "aria-valuemax": reach, "aria-valuenow": value, "aria-valuetext": say`${name}: ${value}`,
       }, STEPS, by => edit(value + by), {
         onpointerdown: event => {
+          if (event.button) return;
           element.start = event.clientY + value * 100;
           element.setPointerCapture(event.pointerId);
           page.point(place);

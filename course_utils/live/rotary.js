@@ -17,7 +17,7 @@ export default figure(({query, key, frequencies}) => {
   function lettered(page, name, letter, [first, second], x, y, colour) {
     const [dx, dy] = [first * scale, -second * scale], behind = 1 + 8 / (Math.hypot(dx, dy) || 1);
     arrow(page, name, [x, y], [x + dx, y + dy], `stroke:${colour};stroke-width:2.5`);
-    page.words(x + behind * dx, y + behind * dy, letter, MIDDLE + BOLD);
+    page.words(x + behind * dx, y + behind * dy, letter, MIDDLE + BOLD, null, name);
   }
 
   function draw(page, {m, n}, at) {

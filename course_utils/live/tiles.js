@@ -54,7 +54,7 @@ export default figure(({names, scores, values, size: atFirst}) => {
 
     if (at && at.row >= read) return `Key "${names[at.row]}": score ${fixed(scores[at.row], 4)}, not read yet.`;
     if (at) return `Key "${names[at.row]}": score ${fixed(scores[at.row], 4)}, share e^(${fixed(scores[at.row])} − ${fixed(unit(at.row))}) = ${fixed(shares[at.row], 4)}.`;
-    const done = last + 1 < count ? "" : forgotten ? ` All keys are read, and the output is not that of the whole row, ${whole}.` : " All keys are read: this is the output of the whole row.";
+    const done = last + 1 < count ? "" : list(output(after)) !== whole ? ` All keys are read, and the output is not that of the whole row, ${whole}.` : " All keys are read: this is the output of the whole row.";
     return `Tile ${last + 1} of ${count}: what was before counts ${fixed(after.factors[0])} times, the tile ${fixed(after.factors[1])} times.${done}`;
   }
 

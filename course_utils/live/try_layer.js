@@ -2,17 +2,15 @@
 import {figure, fixed, sum} from "./base.js";
 import {DEPENDENCIES, maps} from "./maps.js";
 
-const ROUNDING = 1e-6;  // what is handed over has six decimals
-
 export default figure(({names, moved}) => {
-  const depends = value => value > ROUNDING;
+  const depends = value => value !== null;
 
   function draw(page, state, at) {
     const colour = value => DEPENDENCIES.colour(depends(value)), text = value => depends(value) ? fixed(value) : "·";
     maps(page, [{...DEPENDENCIES, values: moved, colour, text}], {names, at});
     if (at) {
       const value = moved[at.row][at.column];
-      return `Output of "${names[at.row]}" ${depends(value) ? `moves by up to ${fixed(value, 4)} times a step of` : "does not depend on"} input "${names[at.column]}".`;
+      return `Output of "${names[at.row]}" ${depends(value) ? `moves by ${value < 0.0001 ? "less than 0.0001" : `up to ${fixed(value, 4)}`} times a step of` : "does not depend on"} input "${names[at.column]}".`;
     }
     const leaks = sum(moved.map((row, output) => row.slice(output + 1).filter(depends).length));
     return leaks ? `${leaks} cells above the diagonal are not empty: outputs depend on later tokens.` : "No output depends on a later token.";

@@ -12,6 +12,7 @@ from course_utils.live.base import Figure
 from course_utils.live.vectors import check_vectors
 
 MOST_TOKENS = 24  # with names beside them
+ROUNDING = 1e-9  # of the largest influence: what is less comes from rounding
 
 
 def try_layer(make: Callable, inputs: ArrayLike, tokens: Sequence[str]) -> None:
@@ -55,6 +56,8 @@ def layer_figure(make, inputs, names, length, mask, dropout, seed):
                 f"Your layer turns (1, {length}, d_in) into {tuple(output.shape)}, not (1, {length}, d_out)."
             )
         moved = influences(lambda sequence: layer(sequence[None])[0], inputs[:length])  # (length, length)
+        if not moved.isfinite().all():
+            raise ValueError("Your layer gives nan or infinity: let every query see at least one key.")
     except ValueError:
         raise
     except Exception as error:  # whatever a learner's code does
@@ -63,4 +66,5 @@ def layer_figure(make, inputs, names, length, mask, dropout, seed):
         ) from error
     about = "Which output of your layer depends on which input, and how strongly. Run this cell for its controls."
     names = names[:length]
-    return Figure("try_layer", about, names, moved.numpy(), names, moved=moved.numpy())
+    told = moved.where(moved > ROUNDING * moved.max(), torch.nan)  # nan: does not depend
+    return Figure("try_layer", about, names, moved.numpy(), names, moved=told.numpy())
