@@ -1,6 +1,6 @@
 """The course's figures, all with one look: `show_weights`, `show_scores`, `show_dependencies`, `show_curves`.
 
-Each draws with matplotlib, displays a PNG that is the same on every run. They take tensors (on
+Each draws with matplotlib and displays a PNG that is the same on every run. They take tensors (on
 any device, with or without gradients), arrays or nested lists. In every map, row 0 is on top and a row is one query.
 """
 

@@ -1,7 +1,7 @@
 // What all figures share: the frame with its controls and its sentence, and a picture whose parts keep their identity
 // from one state to the next. A figure's own module says what to draw for a state. Lengths are CSS pixels.
 
-const LETTER = 7.1, LONGEST = 12;  // width of a letter; letters of a name that are shown
+const LETTER = 7.1, LONGEST = 12;  // width of a letter; letters that a shown name has at most
 
 // Colours as [red, green, blue].
 export const colours = names => names.split(" ").map(name => name.match(/../g).map(part => parseInt(part, 16)));
@@ -61,6 +61,7 @@ export function fixed(value, digits = 2) {
 const decimals = digits => (texts, ...values) => String.raw({raw: texts}, ...values.map(value => typeof value === "number" ? fixed(value, digits) : value));
 export const [say, exactly] = [2, 4].map(decimals);
 export const short = name => name.length > LONGEST ? [...name].slice(0, LONGEST - 1).join("") + "…" : name;
+// Room for names, in pixels.
 export const longest = names => Math.ceil(LETTER * Math.max(...names.map(name => short(name).length)));
 
 // Blocks side by side, below where there is no room left: where the next one stands.
@@ -163,7 +164,8 @@ function show(el, {controls = {}, more, draw, letters}) {
 
 const WALK = {ArrowUp: [-1], ArrowDown: [1], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -1e9], End: [0, 1e9], Enter: [], " ": []};
 
-// What figures draw on: `draw` of a module takes it as page, and sets its height. change(news): of the state.
+// What figures draw on: `draw` of a module takes it as page, and sets its height. change(news): of the state. Its layers, the
+// <g> in FRAME: 0 cells, 1 words, 2 lines and frames, 3 what takes the pointer and the focus.
 function picture(svg, {change, point, controls}) {
   let frames;  // how each board is framed: (name, colour, row, column)
   const page = {change, point, controls, shows: key => key in frames, draw, part, hot, box, words, line, heading, mark, column, grid, pick, light, board};
@@ -239,7 +241,7 @@ function picture(svg, {change, point, controls}) {
   function pick(key, row, column) { frames[key]("picked", MARK, row, column); }
   function light(key, row, column) { frames[key]?.(`lit ${row} ${column}`, LIT, row, column); }
 
-  // Where the pointer, the focus and keys do something. steps: what keys mean to `step`.
+  // Where the pointer, the focus and keys do something. steps: what keys mean to `step`. acts: what else it hears.
   function hot(key, x, y, wide, high, look, attributes, steps, step, acts) {
     return Object.assign(box(key, x, y, wide, high, look, 3, {tabindex: 0, ...attributes}), {
       onblur: () => point(null, true),
@@ -284,7 +286,7 @@ function picture(svg, {change, point, controls}) {
 
 // --- the page around it -----------------------------------------------------------------------------------------------
 
-// Start every figure of this kind that stands in the page and was not started. Each root holds its data.
+// Start every figure of this kind that stands in the page and was not started, so that it still holds its data.
 export function start({render}, kind) {
   for (const el of document.querySelectorAll(`.course-figure[data-figure="${kind}"]:has(script)`)) {
     const data = JSON.parse(el.querySelector("script").textContent);

@@ -11,7 +11,7 @@ export function signedColour(rows) {
   return value => between(PURPLE_ORANGE, (value / reach + 1) / 2);
 }
 
-// Numbers below each other: a bar from 0, which ends at low and high, empty if below 0, and the number. label, press: of the board over them.
+// Numbers below each other: a bar from 0, which ends at low and reach, empty if below 0, and the number. label, press: of the board over them.
 export function bars(page, key, x, y, wide, high, values, {low = 0, reach = 1, colour = () => [138, 143, 152], digits, label, press} = {}) {
   const place = value => x + (limit(value, low, reach) - low) / (reach - low || 1) * (wide - NUMBER), zero = place(0);
   values.forEach((value, row) => page.box(`${key} ${row}`, Math.min(zero, place(value)), y + row * high + 4,
