@@ -36,6 +36,7 @@ const FRAME = `<div class="course-live"><style>
 .course-live svg g:nth-child(3) *{fill:none;stroke:currentColor}
 .course-live svg g:last-child *{pointer-events:auto;cursor:pointer}
 .course-live svg [tabindex]{fill:transparent;transition:none}
+.course-live svg :focus:not(:focus-visible){outline:none}
 .course-live svg:active *{transition:none}
 .course-live :focus-visible{outline:3px solid #c2410c;outline-offset:1px;box-shadow:0 0 0 1px #fff}
 @media(prefers-reduced-motion:reduce){.course-live svg *{transition:none}}
@@ -231,7 +232,7 @@ function picture(svg, {change, point, controls}) {
       if (drawn) return;
       const fill = covered ? MASKED : colour(value), cell = `${key} ${row} ${column}`;
       box(cell, left, top, wide - 1, high - 1, `fill:rgb(${fill})`);
-      words(left + (wide - 1) / 2, top + high / 2, covered ? "" : text(value), `${MIDDLE};fill:${ink(fill)}`, null, cell);
+      words(left + (wide - 1) / 2, top + high / 2, covered ? "" : text(value), `${MIDDLE};fill:${ink(fill)};font-size:${wide < 30 ? 11 : 12}px`, null, cell);
     }));
     line(hatch, "stroke:#6b6b6b", `${key} hatch`);
     board(key, x, y, wide, high, values.length, values[0].length, label, press);

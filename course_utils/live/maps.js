@@ -10,8 +10,8 @@ export const DEPENDENCIES = {key: "dependency matrix", axes: ["output of", "inpu
 
 export const SAID = 3;  // keys that a sentence names
 export function favourites(row, keys, name) {
-  const best = range(row.length).sort((a, b) => row[b] - row[a]).slice(0, SAID);
-  return `query "${name}" attends most to ${best.map(key => say`"${keys[key]}" (${row[key]})`).join(", ")}`;
+  const best = range(row.length).filter(key => row[key]).sort((a, b) => row[b] - row[a]).slice(0, SAID);
+  return !best.length ? `query "${name}" attends to nothing` : `query "${name}" attends most to ${best.map(key => say`"${keys[key]}" (${row[key]})`).join(", ")}`;
 }
 
 // Weights from 0, packed as Python's `maps.packed` does: five bits a letter, the first letters of a number carry 32 more.

@@ -14,7 +14,7 @@ export default figure(({names, inputs: original}) => {
     const scores = inputs.map(key => dot(inputs[query], key)), weights = softmax(scores);
     const mixed = inputs.map((value, row) => value.map(number => weights[row] * number)), context = transposed(mixed).map(sum);
     const bar = page.width < 600 ? NARROW : BARS, press = row => page.change({query: row});
-    const [numbers, score, mix, place] = [width * CELL + 14, 2 * bar, width * CELL, ARROWS].map(flow(page.width, left, tall)), after = score.x + bar;
+    const [numbers, score, mix, place] = [width * CELL + 14, 2 * bar, width * CELL + 14, ARROWS].map(flow(page.width, left, tall)), after = score.x + bar;
     const block = ({x, y}, title, below) => {
       page.heading(x, y, title, below);
       if (x === left) page.column(left - 6, y + TOP, ROW, names.map(short), [query], press);
@@ -60,7 +60,7 @@ export default figure(({names, inputs: original}) => {
         },
         onpointermove: event => element.hasPointerCapture(event.pointerId) ? edit((element.start - event.clientY) / 100) : page.point(place),
         ontouchmove: event => event.preventDefault(),  // or a finger would scroll the page
-        onfocus: () => page.point(place, true),
+        onfocus: () => { if (element.matches(":focus-visible")) page.point(place, true); },
       });
     }
 
