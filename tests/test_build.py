@@ -20,7 +20,7 @@ CHAPTER = """# ---
 # # Chapter 9 · A tiny one
 
 # %% name="first"
-with open("../work/runs", "a") as runs:
+with open("../runs", "a") as runs:
     print(runs.write("run "))
 
 # %% name="exercise-9-1"
@@ -65,7 +65,7 @@ def made(clone):
 
 def runs(clone):
     """How often a notebook of chapter 9 was run."""
-    return (clone / "work/runs").read_text().count("run")
+    return (clone / "runs").read_text().count("run")
 
 
 def test_a_build_makes_both_notebooks_and_leaves_work_alone(clone):
