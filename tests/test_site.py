@@ -1,5 +1,6 @@
 """The site, built from the stored notebooks and opened from disk in Chromium, with no network."""
 
+import html
 import re
 import subprocess
 import sys
@@ -143,7 +144,8 @@ def test_every_page_can_be_reached_from_the_first(parts):
     while waiting:
         reached |= waiting
         waiting = {urldefrag(link)[0] for name in waiting for link in parts[name].links} & parts.keys() - reached
-    assert {f"{topic}.html" for topic in LEARNERS} | {"ledger.html", "glossary.html", "ways.html"} <= reached
+    others = {"ledger.html", "glossary.html", "ways.html", "teaching.html"}
+    assert {f"{topic}.html" for topic in LEARNERS} | others <= reached
 
 
 def test_every_picture_has_its_words_and_no_chapter_is_too_large(site, parts):
@@ -161,6 +163,15 @@ def test_every_exercise_has_its_hints_and_a_worked_answer(parts):
         (ids,) = [parts[f"{topic}.html"].ids for topic in LEARNERS if int(topic[:2]) == exercise.chapter]
         assert {folded.place("hint", exercise.id, number) for number in range(1, len(exercise.hints) + 1)} <= ids
         assert folded.place("answer", exercise.id) in ids, exercise.id
+
+
+def test_the_page_for_instructors_has_every_exercise_with_mistakes_and_a_question(site):
+    text = (site / "teaching.html").read_text(encoding="utf-8")
+    for exercise in EXERCISES.values():
+        _, found, rest = text.partition(f"<strong>{exercise.id} {html.escape(exercise.title, quote=False)}</strong>")
+        entry, _, _ = rest.partition("<strong>")
+        assert found and "Mistakes: " in entry and "Ask: <em>" in entry, exercise.id
+    assert all(f"<p>{plan}</p>" in text for plan in ("one week", "four weeks", "ten weeks"))
 
 
 def test_the_ledger_page_has_every_value_and_links_every_cell(parts, site):

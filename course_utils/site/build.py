@@ -11,7 +11,7 @@ from sphinx.cmd.build import build_main
 from course_utils import repository
 from course_utils.authoring import links
 from course_utils.repository import ROOT
-from course_utils.site import chapter_page, glossary, ledger_page, start_page
+from course_utils.site import chapter_page, glossary, ledger_page, start_page, teaching_page
 
 MARK = ".buildinfo"  # Sphinx's own, in every site that it built
 
@@ -45,6 +45,7 @@ def write_sources(folder):
         "ways": links.link_page(address),
         "index": start_page.page(topics),
         "ledger": ledger_page.page(),
+        "teaching": teaching_page.page(topics),
         "glossary": glossary.page(first),
     }
     for name, text in texts.items():
