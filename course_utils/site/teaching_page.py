@@ -72,4 +72,5 @@ def mistakes(exercise):
     """The causes of the wrong answers recorded for an exercise, each once."""
     recorded = (ROOT / f"tests/wrong_answers/chapter_{exercise.chapter}.toml").read_text(encoding="utf-8")
     answers = tomllib.loads(recorded)["answer"]
-    return list(dict.fromkeys(each["cause"] for each in answers if each["exercise"] == exercise.id))
+    causes = dict.fromkeys(each["cause"] for each in answers if each["exercise"] == exercise.id)
+    return [cause.replace("<", "\\<") for cause in causes]  # the token <s> would strike out the rest of the page
