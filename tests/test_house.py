@@ -219,8 +219,7 @@ def test_what_another_package_brings_comes_with_it():
 
 @pytest.mark.parametrize(
     "command",
-    ["ruff format --check --diff .", "ruff check .", "mypy"],
-    ids=["format", "lint", "types"],
+    ["ruff format --check --diff .", "ruff check .", "mypy", "deno fmt --check", "deno lint"],
 )
 def test_code_is_written_alike(command):
     done = subprocess.run([sys.executable, "-m", *command.split()], cwd=ROOT, capture_output=True, text=True)

@@ -1,47 +1,78 @@
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
-import {BOLD, END, figure, flow, limit, MIDDLE, range, say, sum, weightColour} from "./base.js";
-import {favourites, image, maps, unpacked} from "./maps.js";
+import { BOLD, END, figure, flow, limit, MIDDLE, range, say, sum, weightColour } from "./base.js";
+import { favourites, image, maps, unpacked } from "./maps.js";
 
 const GAP = 4, LABELS = 48, TOP = 22;
 
-export default figure(({names, weights, layer: firstLayer, head: firstHead}) => {
+export default figure(({ names, weights, layer: firstLayer, head: firstHead }) => {
   const layers = unpacked(weights), heads = layers[0].length;
 
-  function draw(page, {layer, head, query}, at) {
+  function draw(page, { layer, head, query }, at) {
     const room = page.width < 700 ? page.width : page.width * 0.46;
     const step = Math.floor(limit((room - LABELS) / heads, 4, 48));
-    const low = TOP + layers.length * step + 10, [, {x, y}] = [LABELS + heads * step + 14, 330].map(flow(page.width, 0, low));
+    const low = TOP + layers.length * step + 10,
+      [, { x, y }] = [LABELS + heads * step + 14, 330].map(flow(page.width, 0, low));
     page.words(LABELS - 6, 10, "head", END);
-    range(heads).forEach(h => page.words(LABELS + (h + 0.5) * step, 10, step < 18 && h % 2 ? "" : h, MIDDLE + (h === head ? BOLD : "")));
+    range(heads).forEach((h) =>
+      page.words(LABELS + (h + 0.5) * step, 10, step < 18 && h % 2 ? "" : h, MIDDLE + (h === head ? BOLD : ""))
+    );
     page.column(LABELS - 6, TOP, step, layers.map((_, l) => l || "layer 0"), [layer]);
-    layers.forEach((maps, l) => maps.forEach((values, h) => image(page, LABELS + h * step + GAP / 2, TOP + l * step + GAP / 2, step - GAP, step - GAP, values, weightColour)));
-    page.board("all", LABELS, TOP, step, step, layers.length, heads, "All heads: a row for each layer, a column for each head", (l, h) => page.change({layer: l, head: h}));
+    layers.forEach((maps, l) =>
+      maps.forEach((values, h) =>
+        image(page, LABELS + h * step + GAP / 2, TOP + l * step + GAP / 2, step - GAP, step - GAP, values, weightColour)
+      )
+    );
+    page.board(
+      "all",
+      LABELS,
+      TOP,
+      step,
+      step,
+      layers.length,
+      heads,
+      "All heads: a row for each layer, a column for each head",
+      (l, h) => page.change({ layer: l, head: h }),
+    );
     page.pick("all", layer, head);
     const large = layers[layer][head], pointed = at?.part === "all";
-    const title = `layer ${layer}, head ${head}`, said = maps(page, [{key: "large", values: large, title}], {names, x, y, row: query, at: pointed ? null : at, digits: 3});
+    const title = `layer ${layer}, head ${head}`,
+      said = maps(page, [{ key: "large", values: large, title }], {
+        names,
+        x,
+        y,
+        row: query,
+        at: pointed ? null : at,
+        digits: 3,
+      });
     page.height = Math.max(low, page.height);
     if (pointed) {
       page.light("all", at.row, at.column);
       return `Layer ${at.row}, head ${at.column}: ${habits(layers[at.row][at.column])}. Press to see it large.`;
     }
-    return said ? `${title}, ${said}.` : `${title}: ${query < 0 ? habits(large) : favourites(large[query], names, names[query])}.`;
+    return said
+      ? `${title}, ${said}.`
+      : `${title}: ${query < 0 ? habits(large) : favourites(large[query], names, names[query])}.`;
   }
 
   // What an average token gives to its neighbours, itself, and the first and last token.
   function habits(weights) {
     if (names.length === 1) return "the one token attends to itself";
-    const mean = key => {
+    const mean = (key) => {
       const given = weights.flatMap((row, t) => row[key(t)] ?? []);
       return sum(given) / given.length;
     };
-    return say`an average token gives ${mean(t => t - 1)} to the one before it, ${mean(t => t)} to itself, ${mean(t => t + 1)} to the one after it, ${mean(() => 0)} to ${names[0]} and ${mean(() => names.length - 1)} to ${names.at(-1)}`;
+    return say`an average token gives ${mean((t) => t - 1)} to the one before it, ${mean((t) => t)} to itself, ${
+      mean((t) => t + 1)
+    } to the one after it, ${mean(() => 0)} to ${names[0]} and ${mean(() => names.length - 1)} to ${names.at(-1)}`;
   }
 
   return {
     controls: {
-      layer: ["slide", "layer", firstLayer, layers.length - 1], head: ["slide", "head", firstHead, heads - 1],
+      layer: ["slide", "layer", firstLayer, layers.length - 1],
+      head: ["slide", "head", firstHead, heads - 1],
       query: ["select", "query", -1, names],
     },
-    draw, letters: 210,
+    draw,
+    letters: 210,
   };
 });

@@ -1,13 +1,13 @@
 // What all figures share: the frame with its controls and its sentence, and a picture whose parts keep their identity
 // from one state to the next. A figure's own module says what to draw for a state. Lengths are CSS pixels.
 
-const LETTER = 7.1, LONGEST = 12;  // width of a letter; letters that a shown name has at most
+const LETTER = 7.1, LONGEST = 12; // width of a letter; letters that a shown name has at most
 
 // Colours as [red, green, blue].
-export const colours = names => names.split(" ").map(name => name.match(/../g).map(part => parseInt(part, 16)));
+export const colours = (names) => names.split(" ").map((name) => name.match(/../g).map((part) => parseInt(part, 16)));
 const VIRIDIS = colours("440154 482878 3e4989 31688e 26828e 1f9e89 35b779 6ece58 b5de2b fde725");
-export const MARK = "#c2410c";  // what is picked, inside a white line
-const LIT = "#111";  // what is pointed at
+export const MARK = "#c2410c"; // what is picked, inside a white line
+const LIT = "#111"; // what is pointed at
 export const FAINT = "#8a8f98";
 export const MASKED = [226, 226, 226];
 
@@ -46,12 +46,13 @@ const FRAME = `<div class="course-live"><style>
 
 // --- numbers, names and colours ---------------------------------------------------------------------------------------
 
-export const sum = values => values.reduce((total, value) => total + value, 0);
+export const sum = (values) => values.reduce((total, value) => total + value, 0);
 export const dot = (a, b) => sum(a.map((value, place) => value * b[place]));
-export const range = size => [...Array(size).keys()];
-export const chunks = (list, size) => range(Math.ceil(list.length / size)).map(place => list.slice(place * size, (place + 1) * size));
-export const transposed = rows => rows[0].map((_, column) => rows.map(row => row[column]));
-export const most = values => values.indexOf(Math.max(...values));
+export const range = (size) => [...Array(size).keys()];
+export const chunks = (list, size) =>
+  range(Math.ceil(list.length / size)).map((place) => list.slice(place * size, (place + 1) * size));
+export const transposed = (rows) => rows[0].map((_, column) => rows.map((row) => row[column]));
+export const most = (values) => values.indexOf(Math.max(...values));
 export const limit = (value, low, high) => Math.min(high, Math.max(low, value));
 // As Python and torch print: of two nearest numbers the one whose last digit is even, which toFixed raises; and nan.
 export function fixed(value, digits = 2) {
@@ -59,34 +60,40 @@ export function fixed(value, digits = 2) {
   return (half && raised.at(-1) % 2 ? (value * (1 - 1e-9)).toFixed(digits) : raised).toLowerCase();
 }
 // Sentences: their numbers with two decimals, or with four.
-const decimals = digits => (texts, ...values) => String.raw({raw: texts}, ...values.map(value => typeof value === "number" ? fixed(value, digits) : value));
+const decimals = (digits) => (texts, ...values) =>
+  String.raw({ raw: texts }, ...values.map((value) => typeof value === "number" ? fixed(value, digits) : value));
 export const [say, exactly] = [2, 4].map(decimals);
-export const short = name => name.length > LONGEST ? [...name].slice(0, LONGEST - 1).join("") + "…" : name;
+export const short = (name) => name.length > LONGEST ? [...name].slice(0, LONGEST - 1).join("") + "…" : name;
 // Room for names, in pixels.
-export const longest = names => Math.ceil(LETTER * Math.max(...names.map(name => short(name).length)));
+export const longest = (names) => Math.ceil(LETTER * Math.max(...names.map((name) => short(name).length)));
 
 // Blocks side by side, below where there is no room left: where the next one stands.
 export function flow(room, left, high) {
   let x = left, y = 0;
-  return wide => {
-    if (x > left && x + wide > room) { x = left; y += high; }
+  return (wide) => {
+    if (x > left && x + wide > room) {
+      x = left;
+      y += high;
+    }
     x += wide;
-    return {x: x - wide, y};
+    return { x: x - wide, y };
   };
 }
 
 export function softmax(scores) {
-  const top = Math.max(...scores), exponentials = scores.map(score => Math.exp(score - top)), total = sum(exponentials);
-  return exponentials.map(value => value / total);
+  const top = Math.max(...scores),
+    exponentials = scores.map((score) => Math.exp(score - top)),
+    total = sum(exponentials);
+  return exponentials.map((value) => value / total);
 }
 
 export function between(stops, share) {
   const place = limit(share || 0, 0, 1) * (stops.length - 1), left = Math.floor(place), right = stops[Math.ceil(place)];
   return stops[left].map((part, k) => Math.round(part + (place - left) * (right[k] - part)));
 }
-export const weightColour = value => between(VIRIDIS, value);
+export const weightColour = (value) => between(VIRIDIS, value);
 export function ink(colour) {
-  const linear = colour.map(part => ((part / 255 + 0.055) / 1.055) ** 2.4);
+  const linear = colour.map((part) => ((part / 255 + 0.055) / 1.055) ** 2.4);
   return dot(linear, [0.2126, 0.7152, 0.0722]) > 0.179 ? "#000" : "#fff";
 }
 
@@ -95,56 +102,68 @@ export function ink(colour) {
 // Controls, which have the name of a value in the state. Of a list and of buttons, the value is a place.
 const KINDS = {
   select: (name, text) => `<label>${text}<select name="${name}"></select></label>`,
-  radio: (name, text, options) => `<fieldset><legend>${text}</legend>${options.map((option, value) =>
-    `<label><input type="radio" name="${name}" value="${value}">${option}</label>`).join("")}</fieldset>`,
+  radio: (name, text, options) =>
+    `<fieldset><legend>${text}</legend>${
+      options.map((option, value) => `<label><input type="radio" name="${name}" value="${value}">${option}</label>`)
+        .join("")
+    }</fieldset>`,
   check: (name, text) => `<label><input type="checkbox" name="${name}">${text}</label>`,
   slide: (name, text, max, min = 0, step = 1) =>
     `<label>${text} <input type="range" name="${name}" min="${min}" max="${max}" step="${step}"><output></output></label>`,
 };
 
-const field = ({type}) => type === "checkbox" ? "checked" : "value";
+const field = ({ type }) => type === "checkbox" ? "checked" : "value";
 
 /* What a module exports. describe({...}) takes the figure's numbers by their names and gives
    controls: {name: [kind, label, first value, ...options]}. more: what else the figure's own parts change, plain data.
    draw(page, state, at) draws a state, the values of controls and more, and gives its sentence; `at` is what the reader
    points at, or null. letters: of the longest sentence, so that the height stays the same. */
-export const figure = describe => ({render: ({model, el}) => show(el, describe(model.get("data")))});
+export const figure = (describe) => ({ render: ({ model, el }) => show(el, describe(model.get("data"))) });
 
-function show(el, {controls = {}, more, draw, letters}) {
+function show(el, { controls = {}, more, draw, letters }) {
   el.innerHTML = FRAME;
-  const [bar, svg, said] = el.querySelectorAll("form, svg, p"), page = picture(svg, {change, point, controls: bar});
-  const state = {...more};
+  const [bar, svg, said] = el.querySelectorAll("form, svg, p"), page = picture(svg, { change, point, controls: bar });
+  const state = { ...more };
   let at = null, focused = null;
 
   for (const name in controls) {
     const [kind, text, first, ...options] = controls[name];
     bar.lastChild.insertAdjacentHTML("beforebegin", KINDS[kind](name, text, ...options));
-    if (kind === "select") {  // its words may be a learner's, so they are no HTML; -1 is all, where that is offered
+    if (kind === "select") { // its words may be a learner's, so they are no HTML; -1 is all, where that is offered
       if (first < 0) bar[name].add(new Option("all", first));
       options[0].forEach((option, place) => bar[name].add(new Option(option, place)));
     }
     state[name] = first;
   }
-  const start = {...state};
+  const start = { ...state };
   bar.lastChild.onclick = () => change(start);
-  bar.oninput = ({target}) => change({[target.name]: +target[field(target)]});
+  bar.oninput = ({ target }) => change({ [target.name]: +target[field(target)] });
 
-  function change(news) { Object.assign(state, news); redraw(); }
+  function change(news) {
+    Object.assign(state, news);
+    redraw();
+  }
   function point(place, byFocus) {
     if (byFocus) focused = place;
     const next = place || focused;
-    if (JSON.stringify(next) !== JSON.stringify(at)) { at = next; redraw(); }
+    if (JSON.stringify(next) !== JSON.stringify(at)) {
+      at = next;
+      redraw();
+    }
   }
   function redraw() {
     page.width = bar.clientWidth;
-    if (!page.width) return;  // hidden
+    if (!page.width) return; // hidden
     const sentence = page.draw(() => draw(page, state, at));
-    if (at && !page.shows(at.part)) { at = focused = null; return redraw(); }  // a control took away what was pointed at
+    if (at && !page.shows(at.part)) { // a control took away what was pointed at
+      at = focused = null;
+      return redraw();
+    }
     for (const name in controls) {
       const control = bar[name];
-      control[field(control)] = state[name];  // of a slider, or its highest
+      control[field(control)] = state[name]; // of a slider, or its highest
       if (control.type !== "range") continue;
-      control.nextSibling.value = fixed(+control.value, control.step.slice(2).length);  // as many decimals as a step has
+      control.nextSibling.value = fixed(+control.value, control.step.slice(2).length); // as many decimals as a step has
       control.ariaValueText = control.parentNode.textContent;
     }
     if (said.textContent !== sentence) said.textContent = sentence;
@@ -152,9 +171,12 @@ function show(el, {controls = {}, more, draw, letters}) {
   }
   // Jupyter takes arrow keys unless the very element that has the focus forbids it; Control-S is for Jupyter
   for (const name of ["focusin", "keydown", "keyup"]) {
-    el.addEventListener(name, event => event.target.toggleAttribute("data-lm-suppress-shortcuts", !event.ctrlKey && !event.metaKey));
+    el.addEventListener(
+      name,
+      (event) => event.target.toggleAttribute("data-lm-suppress-shortcuts", !event.ctrlKey && !event.metaKey),
+    );
   }
-  el.onkeydown = event => {  // what a figure uses is not for the notebook around it
+  el.onkeydown = (event) => { // what a figure uses is not for the notebook around it
     if (event.key === "Escape") point(null, true);
     if (/^(Arrow.*|Home|End| |Enter|Page.*)$/.test(event.key)) event.stopPropagation();
   };
@@ -163,13 +185,40 @@ function show(el, {controls = {}, more, draw, letters}) {
 
 // --- the picture ------------------------------------------------------------------------------------------------------
 
-const WALK = {ArrowUp: [-1], ArrowDown: [1], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -1e9], End: [0, 1e9], Enter: [], " ": []};
+const WALK = {
+  ArrowUp: [-1],
+  ArrowDown: [1],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+  Home: [0, -1e9],
+  End: [0, 1e9],
+  Enter: [],
+  " ": [],
+};
 
 // What figures draw on: `draw` of a module takes it as page, and sets its height. change(news): of the state. Its layers, the
 // <g> in FRAME: 0 cells, 1 words, 2 lines and frames, 3 what takes the pointer and the focus.
-function picture(svg, {change, point, controls}) {
-  let frames;  // how each board is framed: (name, colour, row, column)
-  const page = {change, point, controls, shows: key => key in frames, draw, part, hot, box, words, line, heading, mark, column, grid, pick, light, board};
+function picture(svg, { change, point, controls }) {
+  let frames; // how each board is framed: (name, colour, row, column)
+  const page = {
+    change,
+    point,
+    controls,
+    shows: (key) => key in frames,
+    draw,
+    part,
+    hot,
+    box,
+    words,
+    line,
+    heading,
+    mark,
+    column,
+    grid,
+    pick,
+    light,
+    board,
+  };
   let parts = new Map(), before;
   svg.onpointerleave = () => point(null);
 
@@ -183,8 +232,8 @@ function picture(svg, {change, point, controls}) {
 
   // A part of the picture: made once for its key, then changed where it differs.
   function part(key, layer, tag, look, attributes = {}, text = "") {
-    const made = parts.get(key) || before.get(key)
-      || svg.children[layer].appendChild(document.createElementNS("http://www.w3.org/2000/svg", tag));
+    const made = parts.get(key) || before.get(key) ||
+      svg.children[layer].appendChild(document.createElementNS("http://www.w3.org/2000/svg", tag));
     parts.set(key, made);
     if (made.look !== look) made.style.cssText = made.look = look;
     for (const name in attributes) made.setAttribute(name, attributes[name]);
@@ -202,7 +251,9 @@ function picture(svg, {change, point, controls}) {
   }
 
   // key: of a line that moves.
-  function line(d, look = "", key = d) { part(key, 2, "path", look, {d}); }
+  function line(d, look = "", key = d) {
+    part(key, 2, "path", look, { d });
+  }
 
   // A title, and more about it below.
   function heading(x, y, title, below) {
@@ -218,35 +269,58 @@ function picture(svg, {change, point, controls}) {
 
   // Words below each other, each in a row of this height. bold: the rows that stand out. press(row): by its word.
   function column(x, y, high, texts, bold = [], press = null, look = END) {
-    texts.forEach((text, row) => words(x, y + (row + 0.5) * high, text, look + (bold.includes(row) ? BOLD : ""), press && (() => press(row))));
+    texts.forEach((text, row) =>
+      words(x, y + (row + 0.5) * high, text, look + (bold.includes(row) ? BOLD : ""), press && (() => press(row)))
+    );
   }
 
   /* Rows of cells; what is undefined is left out. colour(value), text(value): of a cell. hidden(row, column): hatched.
      drawn: without the cells. label: what the board over them is called. */
-  function grid(key, x, y, wide, high, values, {colour = weightColour, text = fixed, hidden = () => false, drawn, label, press}) {
+  function grid(
+    key,
+    x,
+    y,
+    wide,
+    high,
+    values,
+    { colour = weightColour, text = fixed, hidden = () => false, drawn, label, press },
+  ) {
     let hatch = "M0 0";
-    values.forEach((line, row) => line.forEach((value, column) => {
-      if (value === undefined) return;
-      const left = x + column * wide, top = y + row * high, covered = hidden(row, column);
-      if (covered) hatch += `M${left} ${top + high - 1}L${left + wide - 1} ${top}`;
-      if (drawn) return;
-      const fill = covered ? MASKED : colour(value), cell = `${key} ${row} ${column}`;
-      box(cell, left, top, wide - 1, high - 1, `fill:rgb(${fill})`);
-      words(left + (wide - 1) / 2, top + high / 2, covered ? "" : text(value), `${MIDDLE};fill:${ink(fill)};font-size:${wide < 30 ? 11 : 12}px`, null, cell);
-    }));
+    values.forEach((line, row) =>
+      line.forEach((value, column) => {
+        if (value === undefined) return;
+        const left = x + column * wide, top = y + row * high, covered = hidden(row, column);
+        if (covered) hatch += `M${left} ${top + high - 1}L${left + wide - 1} ${top}`;
+        if (drawn) return;
+        const fill = covered ? MASKED : colour(value), cell = `${key} ${row} ${column}`;
+        box(cell, left, top, wide - 1, high - 1, `fill:rgb(${fill})`);
+        words(
+          left + (wide - 1) / 2,
+          top + high / 2,
+          covered ? "" : text(value),
+          `${MIDDLE};fill:${ink(fill)};font-size:${wide < 30 ? 11 : 12}px`,
+          null,
+          cell,
+        );
+      })
+    );
     line(hatch, "stroke:#6b6b6b", `${key} hatch`);
     board(key, x, y, wide, high, values.length, values[0].length, label, press);
   }
 
   // A frame around a cell of a board, around a row, a column or all of it: of what is picked, and of what is pointed at.
-  function pick(key, row, column) { frames[key]("picked", MARK, row, column); }
-  function light(key, row, column) { frames[key]?.(`lit ${row} ${column}`, LIT, row, column); }
+  function pick(key, row, column) {
+    frames[key]("picked", MARK, row, column);
+  }
+  function light(key, row, column) {
+    frames[key]?.(`lit ${row} ${column}`, LIT, row, column);
+  }
 
   // Where the pointer, the focus and keys do something. steps: what keys mean to `step`. acts: what else it hears.
   function hot(key, x, y, wide, high, look, attributes, steps, step, acts) {
-    return Object.assign(box(key, x, y, wide, high, look, 3, {tabindex: 0, ...attributes}), {
+    return Object.assign(box(key, x, y, wide, high, look, 3, { tabindex: 0, ...attributes }), {
       onblur: () => point(null, true),
-      onkeydown: event => {
+      onkeydown: (event) => {
         if (event.key in steps) {
           event.preventDefault();
           step(steps[event.key]);
@@ -258,28 +332,55 @@ function picture(svg, {change, point, controls}) {
   // Cells that are pointed at, tapped, and walked through with arrow keys: one tab stop. Without a label they are only
   // known by their places. press(row, column).
   function board(key, x, y, wide, high, rows, columns, label, press) {
-    frames[key] = (name, colour, row, column) => mark(`${key} ${name}`, x + (column || 0) * wide, y + (row || 0) * high,
-      (column === undefined ? columns : 1) * wide - 1, (row === undefined ? rows : 1) * high - 1, colour);
+    frames[key] = (name, colour, row, column) =>
+      mark(
+        `${key} ${name}`,
+        x + (column || 0) * wide,
+        y + (row || 0) * high,
+        (column === undefined ? columns : 1) * wide - 1,
+        (row === undefined ? rows : 1) * high - 1,
+        colour,
+      );
     if (!label) return;
     const go = (row, column, byFocus) => {
-      cells.now = {part: key, row: limit(row, 0, rows - 1), column: limit(column, 0, columns - 1)};
+      cells.now = { part: key, row: limit(row, 0, rows - 1), column: limit(column, 0, columns - 1) };
       point(cells.now, byFocus);
     };
-    const here = event => {
-      const {left, top} = cells.getBoundingClientRect();
+    const here = (event) => {
+      const { left, top } = cells.getBoundingClientRect();
       go(Math.floor((event.clientY - top) / high), Math.floor((event.clientX - left) / wide));
     };
     const pressed = () => press && press(cells.now.row, cells.now.column);
-    const cells = hot(`${key} board`, x, y, columns * wide, rows * high, press ? "" : "cursor:crosshair", {
-      role: "application", "aria-label": `${label}. Arrow keys walk through it.`, "data-cells": `${rows} ${columns}`,
-    }, WALK, ([down = 0, right = 0]) => {
-      go(cells.now.row + down, cells.now.column + right, true);
-      if (!down && !right) pressed();
-    }, {
-      onpointermove: here, onpointerdown: here, onclick: event => { here(event); pressed(); },
-      onfocus: () => { if (cells.matches(":focus-visible")) point(cells.now, true); },
-    });
-    cells.now ||= {part: key, row: 0, column: 0};
+    const cells = hot(
+      `${key} board`,
+      x,
+      y,
+      columns * wide,
+      rows * high,
+      press ? "" : "cursor:crosshair",
+      {
+        role: "application",
+        "aria-label": `${label}. Arrow keys walk through it.`,
+        "data-cells": `${rows} ${columns}`,
+      },
+      WALK,
+      ([down = 0, right = 0]) => {
+        go(cells.now.row + down, cells.now.column + right, true);
+        if (!down && !right) pressed();
+      },
+      {
+        onpointermove: here,
+        onpointerdown: here,
+        onclick: (event) => {
+          here(event);
+          pressed();
+        },
+        onfocus: () => {
+          if (cells.matches(":focus-visible")) point(cells.now, true);
+        },
+      },
+    );
+    cells.now ||= { part: key, row: 0, column: 0 };
   }
 
   return page;
@@ -288,9 +389,9 @@ function picture(svg, {change, point, controls}) {
 // --- the page around it -----------------------------------------------------------------------------------------------
 
 // Start every figure of this kind that stands in the page and was not started, so that it still holds its data.
-export function start({render}, kind) {
+export function start({ render }, kind) {
   for (const el of document.querySelectorAll(`.course-figure[data-figure="${kind}"]:has(script)`)) {
     const data = JSON.parse(el.querySelector("script").textContent);
-    render({model: {get: () => data}, el});
+    render({ model: { get: () => data }, el });
   }
 }

@@ -63,10 +63,11 @@ def code(kind):
     Without imports, which a page does not know, exports, comments and spaces at the beginning of lines.
     """
     own = (HERE / f"{kind}.js").read_text(encoding="utf-8")
-    shared = [(HERE / name).read_text(encoding="utf-8") for name in re.findall(r'(?m)^import .* from "./(.*)";', own)]
+    imported = re.findall(r'(?m)^import [^;]* from "./(.*)";', own)
+    shared = [(HERE / name).read_text(encoding="utf-8") for name in imported]
     module = own.replace("export default", "const module =")
     whole = f'(() => {{\n{"".join(shared)}{{\n{module}start(module, "{kind}");\n}}\n}})();'
-    return re.sub(r"(?m)^import .*\n|^export |^ *//.*\n|  //.*$|^ */\*[^*]*\*/\n|^ +|(?<=[;,{}(\[])\n", "", whole)
+    return re.sub(r"(?m)^import [^;]*;\n|^export |^ *//.*\n| +//.*$|^ */\*[^*]*\*/\n|^ +|(?<=[;,{}(\[])\n", "", whole)
 
 
 def as_json(value):

@@ -1,23 +1,45 @@
 // What figures of maps share: maps of weights with names and sums, as large as there is room for, and what colours mean.
-import {BOLD, chunks, END, fixed, limit, longest, MASKED, MIDDLE, range, say, short, sum, weightColour} from "./base.js";
+import {
+  BOLD,
+  chunks,
+  END,
+  fixed,
+  limit,
+  longest,
+  MASKED,
+  MIDDLE,
+  range,
+  say,
+  short,
+  sum,
+  weightColour,
+} from "./base.js";
 
-const LARGEST = 44;  // a cell of a map
-const NAMED = 13, STEEP = 24, NUMBERED = 30;  // cells from these sizes on have names beside them (else the sentence names them), less steep ones, numbers
-const MANY = 16;  // a map with more rows or columns is one image
-const SUMS = 46, TITLE = 20;  // room for row sums, and for the title above a map
-const SCALE = [range(40).map(step => step / 39)];
-export const DEPENDENCIES = {key: "dependency matrix", axes: ["output of", "input of"], colour: yes => yes ? [8, 81, 156] : [247, 251, 255]};
+const LARGEST = 44; // a cell of a map
+const NAMED = 13, STEEP = 24, NUMBERED = 30; // cells from these sizes on have names beside them (else the sentence names them), less steep ones, numbers
+const MANY = 16; // a map with more rows or columns is one image
+const SUMS = 46, TITLE = 20; // room for row sums, and for the title above a map
+const SCALE = [range(40).map((step) => step / 39)];
+export const DEPENDENCIES = {
+  key: "dependency matrix",
+  axes: ["output of", "input of"],
+  colour: (yes) => yes ? [8, 81, 156] : [247, 251, 255],
+};
 
-export const SAID = 3;  // keys that a sentence names
+export const SAID = 3; // keys that a sentence names
 export function favourites(row, keys, name) {
-  const best = range(row.length).filter(key => row[key]).sort((a, b) => row[b] - row[a]).slice(0, SAID);
-  return !best.length ? `query "${name}" attends to nothing` : `query "${name}" attends most to ${best.map(key => say`"${keys[key]}" (${row[key]})`).join(", ")}`;
+  const best = range(row.length).filter((key) => row[key]).sort((a, b) => row[b] - row[a]).slice(0, SAID);
+  return !best.length
+    ? `query "${name}" attends to nothing`
+    : `query "${name}" attends most to ${best.map((key) => say`"${keys[key]}" (${row[key]})`).join(", ")}`;
 }
 
 // Weights from 0, packed as Python's `maps.packed` does: five bits a letter, the first letters of a number carry 32 more.
-export function unpacked({shape, letters}) {
-  const bits = letter => atob(`AAA${letter}`).charCodeAt(2) % 32;  // of its place among the letters of base 64
-  const flat = letters.match(/[^A-Za-f]*./g).map(number => [...number].reduce((before, letter) => before * 32 + bits(letter), 0) / 10000);
+export function unpacked({ shape, letters }) {
+  const bits = (letter) => atob(`AAA${letter}`).charCodeAt(2) % 32; // of its place among the letters of base 64
+  const flat = letters.match(/[^A-Za-f]*./g).map((number) =>
+    [...number].reduce((before, letter) => before * 32 + bits(letter), 0) / 10000
+  );
   return shape.slice(1).reduceRight((list, size) => chunks(list, size), flat);
 }
 
@@ -27,37 +49,91 @@ export function unpacked({shape, letters}) {
    picked one or -1. at: the row and the column to light up. told: what is read of a cell, if not its value. colour, ...: of a
    grid. spots: for how many maps the height is, that it stays the same when some are hidden. widest: keys with the longest
    names that may come. */
-export function maps(page, list, {names, keys = names, spots = list.length, widest = keys, x: fromLeft = 0, y: fromTop = 0, row, at, digits = 4, ...all}) {
+export function maps(
+  page,
+  list,
+  {
+    names,
+    keys = names,
+    spots = list.length,
+    widest = keys,
+    x: fromLeft = 0,
+    y: fromTop = 0,
+    row,
+    at,
+    digits = 4,
+    ...all
+  },
+) {
   // The size of a cell with which so many maps fill a height as well as they can, with room for names and axes on the left and on top.
   function fit(count, height) {
-    for (let cell = LARGEST; ; cell -= cell > 2 ? 1 : 0.25) {
-      const [left, top, right] = cell < NAMED ? [20, 20, 8] : [longest(names) + 22, Math.ceil(longest(widest) * (cell < STEEP ? 1 : 0.87)) + 22, SUMS];
-      const wide = left + keys.length * cell + right, high = TITLE + top + names.length * cell + 8, room = page.width - fromLeft;
+    for (let cell = LARGEST;; cell -= cell > 2 ? 1 : 0.25) {
+      const [left, top, right] = cell < NAMED
+        ? [20, 20, 8]
+        : [longest(names) + 22, Math.ceil(longest(widest) * (cell < STEEP ? 1 : 0.87)) + 22, SUMS];
+      const wide = left + keys.length * cell + right,
+        high = TITLE + top + names.length * cell + 8,
+        room = page.width - fromLeft;
       const across = limit(Math.floor(room / wide), 1, count), tall = Math.ceil(count / across) * high;
-      if (wide <= room && tall <= height || cell === 1) return {cell, across, left, top, wide, high, tall};
+      if (wide <= room && tall <= height || cell === 1) return { cell, across, left, top, wide, high, tall };
     }
   }
 
-  const {tall} = fit(spots, page.width < 700 ? 4000 : 420);  // a narrow screen scrolls anyway
-  const {cell, across, ...room} = fit(list.length, tall);
+  const { tall } = fit(spots, page.width < 700 ? 4000 : 420); // a narrow screen scrolls anyway
+  const { cell, across, ...room } = fit(list.length, tall);
 
-  function map({key, values, title = key, axes: [rows, columns, sums] = ["query (attends)", "key (attended to)", "sum"], told = values, ...look}, spot) {
-    const {colour = weightColour, hidden, text} = look;
-    const x = fromLeft + spot % across * room.wide + room.left, y = fromTop + Math.floor(spot / across) * room.high + TITLE + room.top;
+  function map(
+    {
+      key,
+      values,
+      title = key,
+      axes: [rows, columns, sums] = ["query (attends)", "key (attended to)", "sum"],
+      told = values,
+      ...look
+    },
+    spot,
+  ) {
+    const { colour = weightColour, hidden, text } = look;
+    const x = fromLeft + spot % across * room.wide + room.left,
+      y = fromTop + Math.floor(spot / across) * room.high + TITLE + room.top;
     const wide = cell * keys.length, high = cell * names.length, drawn = Math.max(names.length, keys.length) > MANY;
     page.words(x, y - room.top - TITLE / 2, title, BOLD);
     page.words(x + wide / 2, y - room.top + 6, columns, MIDDLE);
     page.words(x - room.left + 6, y + high / 2, rows, MIDDLE + ";rotate:-90deg");
     if (cell >= NAMED) {
-      page.column(x - 5, y, cell, names.map(short), [row, at?.row], row !== undefined && (query => page.change({query: query === row ? -1 : query})));
-      keys.forEach((name, place) => page.words(x + (place + 0.5) * cell + 2, y - 7, short(name), `;rotate:${cell < STEEP ? -90 : -60}deg${place === at?.column ? BOLD : ""}`));
+      page.column(
+        x - 5,
+        y,
+        cell,
+        names.map(short),
+        [row, at?.row],
+        row !== undefined && ((query) => page.change({ query: query === row ? -1 : query })),
+      );
+      keys.forEach((name, place) =>
+        page.words(
+          x + (place + 0.5) * cell + 2,
+          y - 7,
+          short(name),
+          `;rotate:${cell < STEEP ? -90 : -60}deg${place === at?.column ? BOLD : ""}`,
+        )
+      );
       if (sums) {
-        page.column(x + wide + 6, y, cell, values.map((line, query) => fixed(sum(line.filter((_, place) => !hidden?.(query, place))))), [at?.row], null, "");
+        page.column(
+          x + wide + 6,
+          y,
+          cell,
+          values.map((line, query) => fixed(sum(line.filter((_, place) => !hidden?.(query, place))))),
+          [at?.row],
+          null,
+          "",
+        );
         page.words(x + wide + 6, y - 7, sums);
       }
     }
-    if (drawn) image(page, x, y, wide, high, values, (value, query, place) => hidden?.(query, place) ? MASKED : colour(value));
-    page.grid(key, x, y, cell, cell, values, {...look, drawn, label: title, text: cell < NUMBERED ? () => "" : text});
+    if (drawn) {
+      image(page, x, y, wide, high, values, (value, query, place) => hidden?.(query, place) ? MASKED : colour(value));
+    }
+    page.grid(key, x, y, cell, cell, values, { ...look, drawn, label: title, text: cell < NUMBERED ? () => "" : text });
     if (row >= 0) page.pick(key, row);
     if (!at) return "";
     page.light(key, at.row);
@@ -67,9 +143,9 @@ export function maps(page, list, {names, keys = names, spots = list.length, wide
     return `query "${names[at.row]}", key "${keys[at.column]}": ${whether}weight ${weight}`;
   }
 
-  const said = list.map((own, spot) => map({...all, ...own}, spot)).join("");
+  const said = list.map((own, spot) => map({ ...all, ...own }, spot)).join("");
   page.height = fromTop + tall;
-  if (list.some(({colour}) => !colour)) scale(page, fromLeft + 24, page.height + 4);
+  if (list.some(({ colour }) => !colour)) scale(page, fromLeft + 24, page.height + 4);
   return said;
 }
 
@@ -78,17 +154,23 @@ function scale(page, x, y) {
   image(page, x, y, 120, 10, SCALE, weightColour);
   page.words(x - 4, y + 5, "0", END);
   page.words(x + 124, y + 5, "1  weight");
-  page.grid("masked", x + 186, y, 15, 11, [[0]], {hidden: () => true});
+  page.grid("masked", x + 186, y, 15, 11, [[0]], { hidden: () => true });
   page.words(x + 204, y + 5, "masked");
   page.height = y + 16;
 }
 
 // Rows of values as one image, a pixel each. colour(value, row, column).
 export function image(page, x, y, wide, high, values, colour) {
-  const part = page.part(`image ${x} ${y}`, 0, "image", `translate:${x}px ${y}px;image-rendering:pixelated`, {width: wide, height: high, preserveAspectRatio: "none"});
+  const part = page.part(`image ${x} ${y}`, 0, "image", `translate:${x}px ${y}px;image-rendering:pixelated`, {
+    width: wide,
+    height: high,
+    preserveAspectRatio: "none",
+  });
   if (part.values === values) return;
   part.values = values;
-  const columns = values[0].length, canvas = Object.assign(document.createElement("canvas"), {width: columns, height: values.length}), context = canvas.getContext("2d");
+  const columns = values[0].length,
+    canvas = Object.assign(document.createElement("canvas"), { width: columns, height: values.length }),
+    context = canvas.getContext("2d");
   const pixels = values.flatMap((line, row) => line.flatMap((value, column) => [...colour(value, row, column), 255]));
   context.putImageData(new ImageData(Uint8ClampedArray.from(pixels), columns), 0, 0);
   part.setAttribute("href", canvas.toDataURL());

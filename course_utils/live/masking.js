@@ -1,40 +1,48 @@
 // Chapter 3: a causal mask, on or off, before or after softmax, renormalised or not, and what it lets through.
-import {figure, say, softmax, sum} from "./base.js";
-import {DEPENDENCIES, maps} from "./maps.js";
+import { figure, say, softmax, sum } from "./base.js";
+import { DEPENDENCIES, maps } from "./maps.js";
 
 const BEFORE = 0;
 
-export default figure(({names, scores}) => {
-  function draw(page, {mask, when, renormalised}, at) {
+export default figure(({ names, scores }) => {
+  function draw(page, { mask, when, renormalised }, at) {
     const hidden = (row, column) => mask && column > row;
     const weights = scores.map((line, row) => {
       const all = softmax(line.map((score, column) => hidden(row, column) && when === BEFORE ? -Infinity : score));
       const left = all.map((weight, column) => hidden(row, column) ? 0 : weight), total = sum(left);
-      return renormalised ? left.map(weight => weight / total) : left;
+      return renormalised ? left.map((weight) => weight / total) : left;
     });
     // An output depends on an input whose value it reads, or whose score is in a sum that nothing divides out again.
-    const depends = weights.map(line => line.map(weight => weight > 0 || when !== BEFORE && !renormalised));
+    const depends = weights.map((line) => line.map((weight) => weight > 0 || when !== BEFORE && !renormalised));
     const said = maps(page, [
-      {key: "weights", values: weights, hidden},
-      {...DEPENDENCIES, values: depends, text: value => value ? "yes" : "·"},
-    ], {names, at});
+      { key: "weights", values: weights, hidden },
+      { ...DEPENDENCIES, values: depends, text: (value) => value ? "yes" : "·" },
+    ], { names, at });
     if (said) return `${said}.`;
     if (at) {
-      const whether = !depends[at.row][at.column] ? "does not depend on" : hidden(at.row, at.column) ? "leaks: it depends on" : "depends on";
+      const whether = !depends[at.row][at.column]
+        ? "does not depend on"
+        : hidden(at.row, at.column)
+        ? "leaks: it depends on"
+        : "depends on";
       return `Output of "${names[at.row]}" ${whether} input "${names[at.column]}".`;
     }
-    const sums = weights.map(sum), whole = sums.every(total => Math.abs(total - 1) < 1e-6);
+    const sums = weights.map(sum), whole = sums.every((total) => Math.abs(total - 1) < 1e-6);
     const leaks = sum(depends.flatMap((line, row) => line.slice(row + 1)));
-    return `${mask ? `Masked ${when === BEFORE ? "before" : "after"} softmax` : "No mask"}. `
-      + (whole ? "Every row sums to 1" : say`The rows sum to ${Math.min(...sums)} to ${Math.max(...sums)}`)
-      + (leaks ? `; ${leaks} cells above the diagonal say yes: outputs depend on later tokens.` : "; no output depends on a later token.");
+    return `${mask ? `Masked ${when === BEFORE ? "before" : "after"} softmax` : "No mask"}. ` +
+      (whole ? "Every row sums to 1" : say`The rows sum to ${Math.min(...sums)} to ${Math.max(...sums)}`) +
+      (leaks
+        ? `; ${leaks} cells above the diagonal say yes: outputs depend on later tokens.`
+        : "; no output depends on a later token.");
   }
 
   return {
     controls: {
-      mask: ["check", "mask on", true], when: ["radio", "masked", BEFORE, ["before softmax", "after softmax"]],
+      mask: ["check", "mask on", true],
+      when: ["radio", "masked", BEFORE, ["before softmax", "after softmax"]],
       renormalised: ["check", "renormalise", false],
     },
-    draw, letters: 160,
+    draw,
+    letters: 160,
   };
 });

@@ -1,71 +1,126 @@
 // Chapter 1: one query, step by step: scores, weights, context vector; as numbers and as arrows.
-import {BOLD, dot, exactly, FAINT, figure, fixed, flow, limit, longest, MARK, most, say, short, softmax, sum, transposed, weightColour} from "./base.js";
-import {arrow, bars, reachOf, signedColour} from "./vectors.js";
+import {
+  BOLD,
+  dot,
+  exactly,
+  FAINT,
+  figure,
+  fixed,
+  flow,
+  limit,
+  longest,
+  MARK,
+  most,
+  say,
+  short,
+  softmax,
+  sum,
+  transposed,
+  weightColour,
+} from "./base.js";
+import { arrow, bars, reachOf, signedColour } from "./vectors.js";
 
 const CELL = 40, ROW = 27, TOP = 40, BARS = 112, NARROW = 66, ARROWS = 240;
-const STEPS = {ArrowUp: 0.01, ArrowRight: 0.01, ArrowDown: -0.01, ArrowLeft: -0.01, PageUp: 0.1, PageDown: -0.1};
-const list = values => values.map(value => fixed(value)).join(", ");
+const STEPS = { ArrowUp: 0.01, ArrowRight: 0.01, ArrowDown: -0.01, ArrowLeft: -0.01, PageUp: 0.1, PageDown: -0.1 };
+const list = (values) => values.map((value) => fixed(value)).join(", ");
 
-export default figure(({names, inputs: original}) => {
+export default figure(({ names, inputs: original }) => {
   const size = names.length, width = original[0].length;
   const reach = 2 * Math.max(1, reachOf(original)), left = longest(names) + 10, tall = TOP + ROW * (size + 1) + 8;
 
-  function draw(page, {query, step, inputs}, at) {
-    const scores = inputs.map(key => dot(inputs[query], key)), weights = softmax(scores);
-    const mixed = inputs.map((value, row) => value.map(number => weights[row] * number)), context = transposed(mixed).map(sum);
-    const bar = page.width < 600 ? NARROW : BARS, press = row => page.change({query: row});
-    const [numbers, score, mix, place] = [width * CELL + 14, 2 * bar, width * CELL + 14, ARROWS].map(flow(page.width, left, tall)), after = score.x + bar;
-    const block = ({x, y}, title, below) => {
+  function draw(page, { query, step, inputs }, at) {
+    const scores = inputs.map((key) => dot(inputs[query], key)), weights = softmax(scores);
+    const mixed = inputs.map((value, row) => value.map((number) => weights[row] * number)),
+      context = transposed(mixed).map(sum);
+    const bar = page.width < 600 ? NARROW : BARS, press = (row) => page.change({ query: row });
+    const [numbers, score, mix, place] = [width * CELL + 14, 2 * bar, width * CELL + 14, ARROWS].map(
+        flow(page.width, left, tall),
+      ),
+      after = score.x + bar;
+    const block = ({ x, y }, title, below) => {
       page.heading(x, y, title, below);
       if (x === left) page.column(left - 6, y + TOP, ROW, names.map(short), [query], press);
     };
     block(numbers, "embedding", "drag a number");
-    page.grid("input", left, TOP, CELL, ROW, inputs, {colour: signedColour(inputs)});
+    page.grid("input", left, TOP, CELL, ROW, inputs, { colour: signedColour(inputs) });
     page.pick("input", query);
     inputs.forEach((vector, row) => vector.forEach((value, column) => slider(value, row, column)));
     block(score, "score ω", bar === BARS ? `of “${short(names[query])}”` : "");
-    bars(page, "score", score.x, score.y + TOP, bar, ROW, scores, {low: Math.min(0, ...scores), reach: Math.max(0, ...scores), label: "scores", press});
+    bars(page, "score", score.x, score.y + TOP, bar, ROW, scores, {
+      low: Math.min(0, ...scores),
+      reach: Math.max(0, ...scores),
+      label: "scores",
+      press,
+    });
     if (step > 0) {
       page.heading(after, score.y, "weight α", "softmax");
-      bars(page, "weight", after, score.y + TOP, bar, ROW, weights, {colour: weightColour, label: "weights", press});
+      bars(page, "weight", after, score.y + TOP, bar, ROW, weights, { colour: weightColour, label: "weights", press });
       page.words(after, score.y + TOP + ROW * (size + 0.6), say`sum ${sum(weights)}`, BOLD);
     }
     if (step > 1) {
       const rows = [...mixed, context];
       block(mix, "weight · value", "added up: z");
-      page.grid("mix", mix.x, mix.y + TOP, CELL, ROW, rows, {colour: signedColour(rows), label: "weight times value, and below the context vector"});
+      page.grid("mix", mix.x, mix.y + TOP, CELL, ROW, rows, {
+        colour: signedColour(rows),
+        label: "weight times value, and below the context vector",
+      });
       page.pick("mix", size);
     }
     const best = most(scores), shown = at?.row < size ? at.row : best;
-    (step < 2 ? angles : tips)(page, place, inputs, query, {scores, mixed, context}, shown, short(names[shown]));
+    (step < 2 ? angles : tips)(page, place, inputs, query, { scores, mixed, context }, shown, short(names[shown]));
     page.height = Math.max(mix.y + tall, place.y + ARROWS);
-    if (!at) return [
-      say`Query "${names[query]}" scores highest with "${names[best]}", ${scores[best]}.`,
-      say`Softmax turns that into a weight of ${weights[best]}.`, `The context vector is ${list(context)}.`,
-    ].slice(0, step + 1).join(" ");
+    if (!at) {
+      return [
+        say`Query "${names[query]}" scores highest with "${names[best]}", ${scores[best]}.`,
+        say`Softmax turns that into a weight of ${weights[best]}.`,
+        `The context vector is ${list(context)}.`,
+      ].slice(0, step + 1).join(" ");
+    }
     return tell(at);
 
     // A number that is dragged up and down, or changed with keys.
     function slider(value, row, column) {
-      const name = `number ${column + 1} of ${names[row]}`, place = {part: "input", row, column};
-      const edit = next => page.change({inputs: inputs.with(row, inputs[row].with(column, +fixed(limit(next, -reach, reach))))});
-      const element = page.hot(name, left + column * CELL, TOP + row * ROW, CELL - 1, ROW - 1, "cursor:ns-resize", {
-        role: "slider", "aria-label": name, "aria-valuemin": -reach, "aria-valuemax": reach, "aria-valuenow": value, "aria-valuetext": say`${name}: ${value}`,
-      }, STEPS, by => edit(value + by), {
-        onpointerdown: event => {
-          if (event.button) return;
-          element.start = event.clientY + value * 100;
-          element.setPointerCapture(event.pointerId);
-          page.point(place);
+      const name = `number ${column + 1} of ${names[row]}`, place = { part: "input", row, column };
+      const edit = (next) =>
+        page.change({ inputs: inputs.with(row, inputs[row].with(column, +fixed(limit(next, -reach, reach)))) });
+      const element = page.hot(
+        name,
+        left + column * CELL,
+        TOP + row * ROW,
+        CELL - 1,
+        ROW - 1,
+        "cursor:ns-resize",
+        {
+          role: "slider",
+          "aria-label": name,
+          "aria-valuemin": -reach,
+          "aria-valuemax": reach,
+          "aria-valuenow": value,
+          "aria-valuetext": say`${name}: ${value}`,
         },
-        onpointermove: event => element.hasPointerCapture(event.pointerId) ? edit((element.start - event.clientY) / 100) : page.point(place),
-        ontouchmove: event => event.preventDefault(),  // or a finger would scroll the page
-        onfocus: () => { if (element.matches(":focus-visible")) page.point(place, true); },
-      });
+        STEPS,
+        (by) => edit(value + by),
+        {
+          onpointerdown: (event) => {
+            if (event.button) return;
+            element.start = event.clientY + value * 100;
+            element.setPointerCapture(event.pointerId);
+            page.point(place);
+          },
+          onpointermove: (event) =>
+            element.hasPointerCapture(event.pointerId)
+              ? edit((element.start - event.clientY) / 100)
+              : page.point(place),
+          ontouchmove: (event) => event.preventDefault(), // or a finger would scroll the page
+          onfocus: () => {
+            if (element.matches(":focus-visible")) page.point(place, true);
+          },
+        },
+      );
     }
 
     // What the number that is pointed at was made from stands out with it.
-    function tell({part, row, column}) {
+    function tell({ part, row, column }) {
       const pair = `query "${names[query]}", key "${names[row]}": `, number = `number ${column + 1}`;
       if (part === "input") {
         if (step > 1) page.light("mix", row, column);
@@ -74,7 +129,9 @@ export default figure(({names, inputs: original}) => {
       if (part === "score") {
         page.light("input", row);
         page.light("input", query);
-        return exactly`${pair}${inputs[query].map((q, k) => say`${q} · ${inputs[row][k]}`).join(" + ")} = ${scores[row]}.`;
+        return exactly`${pair}${inputs[query].map((q, k) => say`${q} · ${inputs[row][k]}`).join(" + ")} = ${
+          scores[row]
+        }.`;
       }
       if (part === "weight") {
         page.light("score");
@@ -92,42 +149,67 @@ export default figure(({names, inputs: original}) => {
 
   const steps = ["1 scores", "2 weights", "3 context vector"];
   return {
-    controls: {query: ["select", "query", Math.min(1, size - 1), names], step: ["radio", "show", 2, steps]},
-    more: {inputs: original}, draw, letters: 240,
+    controls: { query: ["select", "query", Math.min(1, size - 1), names], step: ["radio", "show", 2, steps] },
+    more: { inputs: original },
+    draw,
+    letters: 240,
   };
 });
 
 // Where a point stands in a field that has room for these points and for [0, 0], with words above and below.
-function field({x, y}, points) {
-  const [lows, highs] = [Math.min, Math.max].map(end => [0, 1].map(k => end(0, ...points.map(point => point[k]))));
+function field({ x, y }, points) {
+  const [lows, highs] = [Math.min, Math.max].map((end) =>
+    [0, 1].map((k) => end(0, ...points.map((point) => point[k])))
+  );
   const scale = Math.min((ARROWS - 34) / (highs[0] - lows[0] || 1), (ARROWS - 96) / (highs[1] - lows[1] || 1));
   return ([a, b]) => [x + 6 + (a - lows[0]) * scale, y + ARROWS - 44 - (b - lows[1]) * scale];
 }
 
-function captions(page, {x, y}, title, below, lines) {
+function captions(page, { x, y }, title, below, lines) {
   page.heading(x, y, title, below);
   page.column(x, y + ARROWS - 30, 15, lines, [], null, "");
 }
 
 // Every arrow with its true length and its true angle to the query, which points to the right; and one shadow on it.
-function angles(page, place, inputs, query, {scores}, shown, name) {
-  const length = Math.hypot(...inputs[query]), along = scores.map(score => length ? score / length : 0);
+function angles(page, place, inputs, query, { scores }, shown, name) {
+  const length = Math.hypot(...inputs[query]), along = scores.map((score) => length ? score / length : 0);
   const ends = inputs.map((vector, row) => [along[row], Math.sqrt(Math.max(0, dot(vector, vector) - along[row] ** 2))]);
-  const at = field(place, [[length, 0], ...ends]), [origin, tip, foot] = [[0, 0], ends[shown], [along[shown], 0]].map(at);
-  ends.forEach((end, row) => arrow(page, `arrow ${row}`, origin, at(end), row === query ? `stroke:${MARK};stroke-width:3` : row === shown ? "stroke-width:2.5" : `stroke:${FAINT}`));
+  const at = field(place, [[length, 0], ...ends]),
+    [origin, tip, foot] = [[0, 0], ends[shown], [along[shown], 0]].map(at);
+  ends.forEach((end, row) =>
+    arrow(
+      page,
+      `arrow ${row}`,
+      origin,
+      at(end),
+      row === query ? `stroke:${MARK};stroke-width:3` : row === shown ? "stroke-width:2.5" : `stroke:${FAINT}`,
+    )
+  );
   page.line(`M${tip.join(" ")}L${foot.join(" ")}`, "stroke-dasharray:4 3", "shadow");
   page.line(`M${origin[0]} ${foot[1] + 6}H${foot[0]}`, "stroke-width:4", "on query");
   captions(page, place, "as arrows", "true lengths and angles to the query", [
-    `shadow of “${name}”: ${fixed(along[shown])}`, `× length of the query ${fixed(length)} = ${fixed(scores[shown])}`,
+    `shadow of “${name}”: ${fixed(along[shown])}`,
+    `× length of the query ${fixed(length)} = ${fixed(scores[shown])}`,
   ]);
 }
 
 // The weighted arrows laid tip to tail, in the first two numbers; they end where the context vector does.
-function tips(page, place, inputs, query, {mixed, context}, shown, name) {
+function tips(page, place, _inputs, _query, { mixed, context }, shown, name) {
   const ends = [[0, 0]];
   for (const [a, b = 0] of mixed) ends.push([ends.at(-1)[0] + a, ends.at(-1)[1] + b]);
   const spots = ends.map(field(place, ends));
-  mixed.forEach((_, row) => arrow(page, `arrow ${row}`, spots[row], spots[row + 1], row === shown ? "stroke-width:3" : `stroke:${FAINT};stroke-width:1.5`));
+  mixed.forEach((_, row) =>
+    arrow(
+      page,
+      `arrow ${row}`,
+      spots[row],
+      spots[row + 1],
+      row === shown ? "stroke-width:3" : `stroke:${FAINT};stroke-width:1.5`,
+    )
+  );
   arrow(page, "context arrow", spots[0], spots.at(-1), `stroke:${MARK};stroke-width:3`);
-  captions(page, place, "as arrows, tip to tail", "→ number 1, ↑ number 2", [`bold: weight · “${name}”`, `long: the context vector, ${list(context.slice(0, 2))}`]);
+  captions(page, place, "as arrows, tip to tail", "→ number 1, ↑ number 2", [
+    `bold: weight · “${name}”`,
+    `long: the context vector, ${list(context.slice(0, 2))}`,
+  ]);
 }

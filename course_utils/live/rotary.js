@@ -1,17 +1,18 @@
 // Chapter 9: a query and a key whose pairs of numbers turn with their positions; each pair's share of the score.
-import {BOLD, dot, FAINT, figure, fixed, MARK, MIDDLE, range, say, sum} from "./base.js";
-import {arrow} from "./vectors.js";
+import { BOLD, dot, FAINT, figure, fixed, MARK, MIDDLE, range, say, sum } from "./base.js";
+import { arrow } from "./vectors.js";
 
 const FIELD = 160, TOP = 40, BELOW = 24, FARTHEST = 40, RADIUS = FIELD / 2 - 14;
 const KEY = "#0072b2";
 
-export default figure(({query, key, frequencies}) => {
-  const count = frequencies.length, pairs = vector => range(count).map(k => [vector[k], vector[k + count]]);
-  const turned = (vector, position) => pairs(vector).map(([first, second], k) => {
-    const [cos, sin] = [Math.cos(position * frequencies[k]), Math.sin(position * frequencies[k])];
-    return [first * cos - second * sin, second * cos + first * sin];
-  });
-  const scale = RADIUS / (Math.max(...[query, key].flatMap(pairs).map(pair => Math.hypot(...pair))) || 1);
+export default figure(({ query, key, frequencies }) => {
+  const count = frequencies.length, pairs = (vector) => range(count).map((k) => [vector[k], vector[k + count]]);
+  const turned = (vector, position) =>
+    pairs(vector).map(([first, second], k) => {
+      const [cos, sin] = [Math.cos(position * frequencies[k]), Math.sin(position * frequencies[k])];
+      return [first * cos - second * sin, second * cos + first * sin];
+    });
+  const scale = RADIUS / (Math.max(...[query, key].flatMap(pairs).map((pair) => Math.hypot(...pair))) || 1);
 
   // An arrow from the middle of a field, and its letter behind the tip.
   function lettered(page, name, letter, [first, second], x, y, colour) {
@@ -20,14 +21,23 @@ export default figure(({query, key, frequencies}) => {
     page.words(x + behind * dx, y + behind * dy, letter, MIDDLE + BOLD, null, name);
   }
 
-  function draw(page, {m, n}, at) {
-    const queries = turned(query, m), keys = turned(key, n), products = queries.map((pair, k) => dot(pair, keys[k])), score = sum(products);
-    const across = Math.max(1, Math.min(count, Math.floor(page.width / FIELD))), lines = Math.ceil(count / across), high = TOP + FIELD + BELOW;
+  function draw(page, { m, n }, at) {
+    const queries = turned(query, m),
+      keys = turned(key, n),
+      products = queries.map((pair, k) => dot(pair, keys[k])),
+      score = sum(products);
+    const across = Math.max(1, Math.min(count, Math.floor(page.width / FIELD))),
+      lines = Math.ceil(count / across),
+      high = TOP + FIELD + BELOW;
     products.forEach((product, k) => {
       const x = k % across * FIELD + FIELD / 2, top = Math.floor(k / across) * high, y = top + TOP + FIELD / 2;
       page.words(x, top + 9, `pair ${k}`, MIDDLE + BOLD);
       page.words(x, top + 26, `${fixed(frequencies[k], 3)} a position`, MIDDLE);
-      page.line(`M${x - RADIUS} ${y}a${RADIUS} ${RADIUS} 0 1 0 ${2 * RADIUS} 0a${RADIUS} ${RADIUS} 0 1 0 ${-2 * RADIUS} 0`, `stroke:${FAINT}`, `circle ${k}`);
+      page.line(
+        `M${x - RADIUS} ${y}a${RADIUS} ${RADIUS} 0 1 0 ${2 * RADIUS} 0a${RADIUS} ${RADIUS} 0 1 0 ${-2 * RADIUS} 0`,
+        `stroke:${FAINT}`,
+        `circle ${k}`,
+      );
       lettered(page, `query ${k}`, "q", queries[k], x, y, MARK);
       lettered(page, `key ${k}`, "k", keys[k], x, y, KEY);
       page.words(x, top + TOP + FIELD + 10, say`q · k = ${product}`, MIDDLE);
@@ -37,11 +47,17 @@ export default figure(({query, key, frequencies}) => {
     page.height = lines * high + 28;
 
     const pair = at ? at.row * across + at.column : count;
-    if (pair >= count) return `Query at ${m}, key at ${n}: distance ${m - n}, score ${fixed(score, 4)}. Any other two positions at this distance give the same.`;
+    if (pair >= count) {
+      return `Query at ${m}, key at ${n}: distance ${m - n}, score ${
+        fixed(score, 4)
+      }. Any other two positions at this distance give the same.`;
+    }
     page.light("pairs", at.row, at.column);
-    return `Pair ${pair}: the query is turned by ${fixed(m * frequencies[pair], 4)}, the key by ${fixed(n * frequencies[pair], 4)}; their product is ${fixed(products[pair], 4)}.`;
+    return `Pair ${pair}: the query is turned by ${fixed(m * frequencies[pair], 4)}, the key by ${
+      fixed(n * frequencies[pair], 4)
+    }; their product is ${fixed(products[pair], 4)}.`;
   }
 
   const slide = (label, first) => ["slide", label, first, FARTHEST];
-  return {controls: {m: slide("position of the query", 7), n: slide("position of the key", 3)}, draw, letters: 110};
+  return { controls: { m: slide("position of the query", 7), n: slide("position of the key", 3) }, draw, letters: 110 };
 });

@@ -1,8 +1,24 @@
 // Chapter 5: a tensor on its way through view, transpose, scores and merge, beside the same way with a common mistake.
-import {BOLD, chunks, colours, dot, exactly, figure, fixed, flow, ink, limit, longest, range, short, softmax, transposed} from "./base.js";
+import {
+  BOLD,
+  chunks,
+  colours,
+  dot,
+  exactly,
+  figure,
+  fixed,
+  flow,
+  ink,
+  limit,
+  longest,
+  range,
+  short,
+  softmax,
+  transposed,
+} from "./base.js";
 
 const STEPS = ["1 projected", "2 view", "3 transpose", "4 scores", "5 mix and merge"], SCORES = 3;
-const CALLS = [  // what each step does, on the right way and with the mistake
+const CALLS = [ // what each step does, on the right way and with the mistake
   ["x: (T, d_out)", "x: (T, d_out)"],
   ["x.view(T, heads, head_dim)", "x.view(heads, T, head_dim)"],
   [".transpose(0, 1): (heads, T, head_dim)", "nothing: the shape is right already"],
@@ -12,51 +28,76 @@ const CALLS = [  // what each step does, on the right way and with the mistake
 const HEADS = colours("0072b2 d55e00 009e73 cc79a7 56b4e9 e69f00 8c6bb1 999999");
 const ROW = 21, TITLE = 17, TOP = 40, CHANGE = 1, ROUNDING = 1e-9;
 
-const twice = value => [0, 1].map(value);  // as it is, and after the change
-const moved = ({values: [before, after]}) => Math.abs(after - before) > ROUNDING;
+const twice = (value) => [0, 1].map(value); // as it is, and after the change
+const moved = ({ values: [before, after] }) => Math.abs(after - before) > ROUNDING;
 
 /* The five stages of x (T, d_out): blocks of rows of {values, token, head}, where token and head say to which the number
    belonged before the split; a score has those of its query. */
 function walk(x, heads, right) {
-  const dim = x[0].length / heads, numbers = (row, k) => row.map(({values}) => values[k]);
+  const dim = x[0].length / heads, numbers = (row, k) => row.map(({ values }) => values[k]);
   const viewed = chunks(chunks(x.flat(), dim), right ? heads : x.length), split = right ? transposed(viewed) : viewed;
-  const scores = split.map(block => block.map((query, t) => block.map((key, s) => ({
-    ...query[0], values: twice(k => s > t ? -Infinity : dot(numbers(query, k), numbers(key, k)) / Math.sqrt(dim)),
-  }))));
-  const context = split.map((block, b) => transposed(transposed(block).map(column => column.map((cell, t) => ({
-    ...cell, values: twice(k => dot(softmax(numbers(scores[b][t], k)), numbers(column, k))),
-  })))));
-  return [[x], viewed, split, scores, [transposed(context).map(row => row.flat())]];
+  const scores = split.map((block) =>
+    block.map((query, t) =>
+      block.map((key, s) => ({
+        ...query[0],
+        values: twice((k) => s > t ? -Infinity : dot(numbers(query, k), numbers(key, k)) / Math.sqrt(dim)),
+      }))
+    )
+  );
+  const context = split.map((block, b) =>
+    transposed(
+      transposed(block).map((column) =>
+        column.map((cell, t) => ({
+          ...cell,
+          values: twice((k) => dot(softmax(numbers(scores[b][t], k)), numbers(column, k))),
+        }))
+      ),
+    )
+  );
+  return [[x], viewed, split, scores, [transposed(context).map((row) => row.flat())]];
 }
 
-export default figure(({names, x, heads}) => {
+export default figure(({ names, x, heads }) => {
   const width = x[0].length, label = longest(names) + 26;
 
-  function draw(page, {step, token, number, head}, at) {
-    const start = x.map((row, t) => row.map((value, place) => ({
-      values: twice(k => t === token && place === number - 1 ? value + k * CHANGE : value), token: t, head: Math.floor(place * heads / width),
-    })));
-    const ways = [true, false].map(right => walk(start, heads, right)), stages = ways.map(way => way[step]);
-    const room = page.width < 700 ? page.width : (page.width - 20) / 2, cell = limit(Math.floor((room - label) / width), 12, 36);
-    const high = stage => TITLE + stage[0].length * ROW + 6;
-    const spots = stage => stage.map(([row]) => label + row.length * cell + 8).map(flow(room + 8, 0, high(stage)));
-    const tall = TOP + Math.max(...ways.flat().map(stage => spots(stage).at(-1).y + high(stage)));
-    const [litWay, litBlock] = at?.part.split(" ") ?? [], pointed = stages[litWay]?.[litBlock], lit = pointed?.[at.row]?.[at.column];
+  function draw(page, { step, token, number, head }, at) {
+    const start = x.map((row, t) =>
+      row.map((value, place) => ({
+        values: twice((k) => t === token && place === number - 1 ? value + k * CHANGE : value),
+        token: t,
+        head: Math.floor(place * heads / width),
+      }))
+    );
+    const ways = [true, false].map((right) => walk(start, heads, right)), stages = ways.map((way) => way[step]);
+    const room = page.width < 700 ? page.width : (page.width - 20) / 2,
+      cell = limit(Math.floor((room - label) / width), 12, 36);
+    const high = (stage) => TITLE + stage[0].length * ROW + 6;
+    const spots = (stage) => stage.map(([row]) => label + row.length * cell + 8).map(flow(room + 8, 0, high(stage)));
+    const tall = TOP + Math.max(...ways.flat().map((stage) => spots(stage).at(-1).y + high(stage)));
+    const [litWay, litBlock] = at?.part.split(" ") ?? [],
+      pointed = stages[litWay]?.[litBlock],
+      lit = pointed?.[at.row]?.[at.column];
     const next = flow(page.width + 20, 0, tall + 8);
     stages.forEach((stage, way) => {
-      const {x: left, y: top} = next(room + 20);
+      const { x: left, y: top } = next(room + 20);
       page.heading(left, top, way ? "with view alone: the mistake" : "with view and transpose", CALLS[step][way]);
-      spots(stage).forEach(({x, y}, b) => add(way, b, left + x + label, top + TOP + y + TITLE));
+      spots(stage).forEach(({ x, y }, b) => add(way, b, left + x + label, top + TOP + y + TITLE));
       page.height = top + tall;
     });
     if (lit) {
       const whose = `"${names[lit.token]}", head ${lit.head}`, [value] = lit.values, [key] = pointed[at.column] ?? [];
       if (step !== SCORES) return exactly`Token ${whose}: ${value}.`;
-      return `Query ${whose}, key "${names[key.token]}", head ${key.head}: ${value === -Infinity ? "masked" : exactly`score ${value}`}.`;
+      return `Query ${whose}, key "${names[key.token]}", head ${key.head}: ${
+        value === -Infinity ? "masked" : exactly`score ${value}`
+      }.`;
     }
-    const what = `Number ${number} of "${names[token]}", ${fixed(x[token][number - 1])}, is framed, and so is all that it changes`;
-    if (step < SCORES) return `${what}. Every number has the colour of its head; a row names its numbers' token and head.`;
-    const [right, wrong] = stages.map(stage => stage.flat(2).filter(moved).length);
+    const what = `Number ${number} of "${names[token]}", ${
+      fixed(x[token][number - 1])
+    }, is framed, and so is all that it changes`;
+    if (step < SCORES) {
+      return `${what}. Every number has the colour of its head; a row names its numbers' token and head.`;
+    }
+    const [right, wrong] = stages.map((stage) => stage.flat(2).filter(moved).length);
     const told = `${what}: ${right} ${step === SCORES ? "scores" : "numbers"} with transpose, ${wrong} without.`;
     const reached = names.filter((_, row) => step > SCORES && row < token && stages[1][0][row].some(moved));
     return reached.length ? `${told} Without transpose it reaches ${reached.join(", ")}, which must not see it.` : told;
@@ -64,27 +105,38 @@ export default figure(({names, x, heads}) => {
     // A block with its title, and its rows' names.
     function add(way, b, x0, y0) {
       const part = `${way} ${b}`, block = stages[way][b], split = step > 0 && step < 4;
-      const shown = block.map(row => row.map(entry => head < 0 || entry.head === head ? entry : undefined));
+      const shown = block.map((row) => row.map((entry) => head < 0 || entry.head === head ? entry : undefined));
       if (split) page.words(x0, y0 - TITLE / 2, step === 1 && !way ? names[b] : `head ${b}`, BOLD);
-      page.column(x0 - 5, y0, ROW, block.map(([{token, head}]) => short(names[token]) + (split ? ` · ${head}` : "")));
+      page.column(x0 - 5, y0, ROW, block.map(([{ token, head }]) => short(names[token]) + (split ? ` · ${head}` : "")));
       page.grid(part, x0, y0, cell, ROW, shown, {
-        colour: entry => HEADS[entry.head], hidden: (r, c) => block[r][c].values[0] === -Infinity,
-        text: ({values}) => cell < 22 ? "" : fixed(values[0], step === SCORES || cell < 32 ? 1 : 2),
+        colour: (entry) => HEADS[entry.head],
+        hidden: (r, c) => block[r][c].values[0] === -Infinity,
+        text: ({ values }) => cell < 22 ? "" : fixed(values[0], step === SCORES || cell < 32 ? 1 : 2),
         label: `${way ? "with view alone" : "with transpose"}, ${split ? `block ${b}` : "all numbers"}`,
-        press: step === 0 && ((token, place) => page.change({token, number: place + 1})),
+        press: step === 0 && ((token, place) => page.change({ token, number: place + 1 })),
       });
-      shown.forEach((row, r) => row.forEach((entry, c) => {
-        if (entry && moved(entry)) page.line(`M${x0 + c * cell + 1.5} ${y0 + r * ROW + 1.5}h${cell - 4}v${ROW - 4}h${4 - cell}Z`, `stroke:${ink(HEADS[entry.head])};stroke-width:2`);
-        if (lit && entry?.token === lit.token && entry.head === lit.head) page.light(part, r, c);
-      }));
+      shown.forEach((row, r) =>
+        row.forEach((entry, c) => {
+          if (entry && moved(entry)) {
+            page.line(
+              `M${x0 + c * cell + 1.5} ${y0 + r * ROW + 1.5}h${cell - 4}v${ROW - 4}h${4 - cell}Z`,
+              `stroke:${ink(HEADS[entry.head])};stroke-width:2`,
+            );
+          }
+          if (lit && entry?.token === lit.token && entry.head === lit.head) page.light(part, r, c);
+        })
+      );
     }
   }
 
   return {
     controls: {
-      step: ["radio", "step", 2, STEPS], token: ["select", "follow a number of", Math.min(2, x.length - 1), names],
-      number: ["slide", "which number", 1, width, 1], head: ["select", "head", -1, range(heads)],
+      step: ["radio", "step", 2, STEPS],
+      token: ["select", "follow a number of", Math.min(2, x.length - 1), names],
+      number: ["slide", "which number", 1, width, 1],
+      head: ["select", "head", -1, range(heads)],
     },
-    draw, letters: 240,
+    draw,
+    letters: 240,
   };
 });
