@@ -8,6 +8,7 @@ import sys
 import tomllib
 
 import yaml
+from packaging.requirements import Requirement
 
 from course_utils.__main__ import COMMANDS
 from course_utils.launch import environment
@@ -72,9 +73,19 @@ def test_where_a_package_of_the_tests_is_missing_pytest_says_so_and_goes_on(tmp_
     assert "1 skipped" in done.stdout and "error" not in done.stdout
 
 
-def test_installing_the_package_touches_nothing_else():
+def test_installing_the_package_replaces_nothing_on_colab():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert "dependencies" not in project, "on Colab it must leave torch, numpy and ipywidgets alone"
+    lines = (ROOT / "tests/colab_versions.txt").read_text(encoding="utf-8").splitlines()
+    there = dict(line.split("==") for line in lines if not line.startswith("#")) | {"torch": "2.11.0"}
+    for needed in map(Requirement, project["dependencies"]):
+        assert needed.specifier.contains(there[needed.name]), f"Colab has {needed.name} {there[needed.name]}"
+
+
+def test_whoever_cites_the_course_cites_this_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert citation["version"] == project["version"] and " AND ".join(citation["license"]) == project["license"]
+    assert [author["name"] for author in citation["authors"]] == [author["name"] for author in project["authors"]]
 
 
 def modules_after(statement):
