@@ -46,7 +46,8 @@ from course_utils.validation import (
     check_dropout, check_heads, check_input, check_mask, check_pair, check_room, check_values,
 )
 
-logging.getLogger("torch.utils.cpp_extension").setLevel("ERROR")  # Timer's import warns that there is no GPU
+# importing Timer would warn where there is CUDA's compiler and no GPU
+logging.getLogger("torch.utils.cpp_extension").setLevel("ERROR")
 from torch.utils.benchmark import Timer
 
 # %% [markdown]
