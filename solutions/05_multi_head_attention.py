@@ -518,7 +518,7 @@ show_layer("heads")
 torch.manual_seed(123)
 mha = MultiHeadAttention(d_in=3, d_out=2, context_length=6, dropout=0.0, num_heads=2)
 context_vecs = mha(batch)  # (2, 6, 3) -> (2, 6, 2)
-print(context_vecs)
+print(context_vecs.detach())
 print("context_vecs.shape:", context_vecs.shape)
 
 # %% [markdown]

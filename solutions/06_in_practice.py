@@ -29,6 +29,7 @@ if "COLAB_RELEASE_TAG" in os.environ:
     print("On Colab, File > Save a copy in Drive keeps what you write.")
 
 # %% name="imports"
+import logging
 import warnings
 
 import torch
@@ -36,7 +37,6 @@ import torch.nn.functional as F
 from torch import nn
 from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode
 
 from course_utils import live, pictures
@@ -45,6 +45,10 @@ from course_utils.checking import answer, check, hint, progress, solution
 from course_utils.validation import (
     check_dropout, check_heads, check_input, check_mask, check_pair, check_room, check_values,
 )
+
+# importing Timer would warn where there is CUDA's compiler and no GPU
+logging.getLogger("torch.utils.cpp_extension").setLevel("ERROR")
+from torch.utils.benchmark import Timer
 
 # %% [markdown]
 # ## Who asks, and who answers?
@@ -362,9 +366,9 @@ print("first sequence, largest number:", wrong[0].abs().max().item())
 
 # %% [markdown]
 # No error. The first sentence has no padding, so everything is hidden, and this function gave zeros: its largest number
-# is 0.0. (On some devices and versions it is `nan`. The [notes](99_notes.ipynb) have all masks side by side, and what
-# is safe everywhere.) The second sentence attends to its padding only. So when you change libraries, test the mask:
-# change a token that should be hidden, and see whether the output moves.
+# is 0.0. (Before PyTorch 2.5, and on some devices since, it is `nan`. The [notes](99_notes.ipynb) have all masks side
+# by side, and what is safe everywhere.) The second sentence attends to its padding only. So when you change libraries,
+# test the mask: change a token that should be hidden, and see whether the output moves.
 
 # %% [markdown]
 # ### Exercise 6.2 · One mask for the other camp
@@ -423,7 +427,7 @@ class FusedMultiHeadAttention(MultiHeadAttention):
 
     def forward(self, x):
         check_input(x, self.W_query.in_features, self.W_query.weight, longest=len(self.mask))
-        if x.dim() == 2:  # the fast kernels want a batch
+        if x.dim() == 2:  # before PyTorch 2.14 the fast kernels want a batch
             return self.forward(x[None])[0]  # (1, T, d_in) -> (T, d_out)
         queries = self.split(self.W_query(x))  # (B, num_heads, T, head_dim)
         keys = self.split(self.W_key(x))  # (B, num_heads, T, head_dim)
@@ -467,11 +471,12 @@ def fast(x, rate=0.0):
 
 
 heads = torch.rand(1, 4, 6, 8)  # (B, num_heads, T, head_dim)
-print("batch:", fast(heads), "| with dropout:", fast(heads, 0.1), "| no batch:", fast(heads[0]))
+print("without dropout:", fast(heads), "| with dropout:", fast(heads, 0.1))
 
 # %% [markdown]
-# On a CPU it wants a batch, so our class gives a single sequence one, and it knows no dropout. (On a graphics card it
-# does, but takes 16-bit numbers only.) Now what is it worth?
+# On a CPU it knows no dropout. (On a graphics card it does, but takes 16-bit numbers only.) Before PyTorch 2.14 it also
+# needs a batch: there `fast(heads[0])` is `False`. So our class adds one to a single sequence, and is fast in every
+# version. Now what is it worth?
 
 # %% [markdown]
 # ### Memory

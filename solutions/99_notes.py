@@ -49,7 +49,8 @@ def fails():
     try:
         yield
     except Exception as error:
-        print(shorten(f"{type(error).__name__}: {error}", width=170))
+        message = str(error).removeprefix("addmm: ")  # in PyTorch 2.15 and newer
+        print(shorten(f"{type(error).__name__}: {message}", width=170))
     else:
         print("no error")
 
@@ -118,8 +119,9 @@ with fails():
 print("fixed:", nn.Linear(512, 768)(torch.rand(2, 100, 512)).shape)
 
 # %% [markdown]
-# 200 is 2 × 100, the batch laid flat. The inner numbers, 512 and 768, must be equal. **Fix:** make the layer with
-# `d_in` = `x.shape[-1]`.
+# 200 is 2 × 100, the batch laid flat. The inner numbers, 512 and 768, must be equal. PyTorch 2.15 and newer name the
+# operation first: `addmm: mat1 and mat2 ...`, or `mm:` for a layer without bias. **Fix:** make the layer with `d_in` =
+# `x.shape[-1]`.
 
 # %% [markdown]
 # #### 4 · `view` after `transpose`

@@ -232,7 +232,7 @@ class FusedMultiHeadAttention(MultiHeadAttention):
 
     def forward(self, x):
         check_input(x, self.W_query.in_features, self.W_query.weight, longest=len(self.mask))
-        if x.dim() == 2:  # the fast kernels want a batch
+        if x.dim() == 2:  # before PyTorch 2.14 the fast kernels want a batch
             return self.forward(x[None])[0]  # (1, T, d_in) -> (T, d_out)
         queries = self.split(self.W_query(x))  # (B, num_heads, T, head_dim)
         keys = self.split(self.W_key(x))  # (B, num_heads, T, head_dim)

@@ -1,7 +1,8 @@
 """python3 -m course_utils test: prove every guarantee of the course, in parallel where there is more than one core.
 
 Alone it proves each once; `--all` proves it in every other setting, too; `--changed` runs what your edits since the
-last commit can touch. All else after `test` goes to pytest as it is: `-k ledger`, `-x`, `tests/test_links.py`, ...
+last commit can touch; `--matrix` runs other versions of torch and of Python, and odd folders. All else after `test`
+goes to pytest as it is: `-k ledger`, `-x`, `tests/test_links.py`, ...
 """
 
 import os
@@ -28,4 +29,8 @@ def main(arguments):
     if parallel:  # workers that share the cores would wait for one another's threads
         os.environ["OMP_NUM_THREADS"] = "1"
     os.chdir(ROOT)
-    environment.take_over([python, "-m", "pytest", *parallel, *arguments])
+    module = "pytest"
+    if "--matrix" in arguments:
+        arguments.remove("--matrix")
+        module = "tests.support.matrix"
+    environment.take_over([python, "-m", module, *parallel, *arguments])

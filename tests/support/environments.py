@@ -11,9 +11,14 @@ from pathlib import Path
 import pytest
 
 from course_utils.files import locked
+from course_utils.launch import environment
 from course_utils.repository import ROOT
 
 FOLDER = ROOT / ".environments"  # git ignores it
+
+
+class NotInstalled(Exception):
+    """Why an environment cannot be had here."""
 
 
 def python_with(name, *requirements):
@@ -21,22 +26,44 @@ def python_with(name, *requirements):
 
     Without a network the test is skipped; in CI it fails.
     """
-    digest = hashlib.sha256("\n".join([sys.version, *requirements]).encode()).hexdigest()[:8]
+    try:
+        return made(name, requirements)
+    except NotInstalled as reason:
+        pytest.fail(str(reason)) if os.environ.get("CI") else pytest.skip(str(reason))
+
+
+def made(name, requirements, base=None):
+    """The Python of an environment with these requirements, and with the packages of the tests where they agree.
+
+    base: another Python, whose environment has only the requirements. Raises NotInstalled.
+    """
+    digest = hashlib.sha256("\n".join([base or sys.version, *requirements]).encode()).hexdigest()[:8]
     folder = FOLDER / f"{name}-{digest}"
     python = python_in(folder)
     FOLDER.mkdir(exist_ok=True)
     with locked(f"{folder}.lock"):
         if not (folder / "complete").exists():
-            on_top_of(folder, sys.prefix)
-            pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
-            installed = subprocess.run(
-                [*pip, "install", "-q", "--no-compile", *requirements], capture_output=True, text=True
-            )
-            if installed.returncode:
-                reason = f"{name} cannot be installed: {installed.stderr.strip().splitlines()[-1]}"
-                pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+            if base:
+                run(name, base, "-m", "venv", "--clear", folder)
+                pip = [python, "-m", "pip"]
+            else:
+                on_top_of(folder, sys.prefix)
+                pip = [sys.executable, "-m", "pip", "--python", python]
+            install = [*pip, "--disable-pip-version-check", "install", "-q", "--no-compile"]
+            torch = [pin for pin in requirements if pin.startswith("torch==")]
+            if torch and sys.platform == "linux":
+                environment.take_cpu_torch(*torch, install, verbose=False)
+            run(name, *install, *requirements)
             (folder / "complete").touch()
     return python
+
+
+def run(name, *command):
+    """Run a command that is needed for an environment of this name. Raises NotInstalled."""
+    done = subprocess.run(command, capture_output=True, encoding="utf-8")
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise NotInstalled(f"{name} cannot be installed: {said[-1] if said else done.returncode}")
 
 
 def on_top_of(folder, *others):
@@ -56,11 +83,11 @@ def kernel(folder, name, python):
     (place / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": name, "language": "python"}))
 
 
-def python_in(environment):
+def python_in(folder):
     """The Python of an environment."""
-    return Path(environment, "Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    return Path(folder, "Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
-def packages_in(environment):
+def packages_in(folder):
     """The folders of an environment's packages."""
-    return [*Path(environment).glob("lib/python3*/site-packages"), *Path(environment).glob("Lib/site-packages")]
+    return [*Path(folder).glob("lib/python3*/site-packages"), *Path(folder).glob("Lib/site-packages")]
