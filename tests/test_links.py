@@ -7,6 +7,7 @@ import pytest
 
 from course_utils import repository
 from course_utils.authoring import chapter
+from course_utils.authoring.links import PLACES
 from tests.support import bare_clone, stored
 
 
@@ -44,9 +45,28 @@ def test_this_repository_is_in_agreement_with_its_address(tmp_path):
 
 def test_without_an_address_there_are_no_badges(clone):
     texts = contents(clone)
-    assert "colab.research.google.com" not in "".join(texts.values())
+    assert "https://colab.research.google.com" not in "".join(texts.values())
     for path in stored.PATHS:
         assert 'REPOSITORY = \\"\\"' in texts[repository.relative(path)]
+
+
+def test_without_an_address_the_page_still_says_how_each_chapter_opens_in_colab(clone):
+    page = (clone / "colab_links.md").read_text(encoding="utf-8")
+    (here, there) = re.search(r"replace\s+`(\S+)` with `(\S+)`", page).groups()
+    paths = re.findall(r"\| `(notebooks/\S+)` \|", page)
+    assert paths == [repository.relative(path) for path in stored.LEARNERS]
+    for path in [*paths, *(path.replace("notebooks", "solutions") for path in paths)]:
+        on_github = f"https://github.com/ada/attention-course/blob/main/{path}"
+        on_colab = PLACES["colab"].format(owner="ada", repo="attention-course", branch="main", path=path)
+        assert (clone / path).is_file() and on_github.replace(here, there) == on_colab
+
+
+def test_the_first_cell_takes_the_address_that_the_page_says_to_write_there(clone):
+    page = (clone / "colab_links.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"`(REPOSITORY = \S+)` in the first cell", page)
+    for path in stored.LEARNERS:
+        first = next(cell for cell in stored.code_cells(stored.read(clone / repository.relative(path))))
+        assert f"{line}  #" in first.source and "git+https://github.com/{REPOSITORY}\n" in first.source
 
 
 def test_with_an_address_saving_in_jupyterlab_still_gives_back_the_source(clone):

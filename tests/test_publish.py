@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import tomllib
 import zipfile
@@ -108,13 +109,58 @@ def test_a_clone_without_its_history_is_refused(fork, tmp_path):
     assert done.returncode == 1 and "--unshallow" in done.stderr and not (tmp_path / "made/course").exists()
 
 
-def test_the_workflow_does_what_the_command_makes():
-    (publishing,) = yaml.safe_load((ROOT / ".github/workflows/publish.yml").read_text(encoding="utf-8"))[
-        "jobs"
-    ].values()
-    steps = "\n".join(step.get("run", "") for step in publishing["steps"])
-    assert steps.index("course_utils test") < steps.index("course_utils publish made") < steps.index("gh release")
-    assert any(step.get("with", {}).get("fetch-depth") == 0 for step in publishing["steps"])
+def steps(job):
+    """What a job of the workflow runs itself, in order."""
+    workflow = yaml.safe_load((ROOT / ".github/workflows/publish.yml").read_text(encoding="utf-8"))
+    return [step["run"] for step in workflow["jobs"][job]["steps"] if "run" in step]
+
+
+def test_the_workflow_tests_before_it_makes_and_knows_the_whole_history():
+    assert steps("make")[:2] == ["python3 -m course_utils test", "python3 -m course_utils publish made"]
+    assert "fetch-depth: 0 " in (ROOT / ".github/workflows/publish.yml").read_text(encoding="utf-8")
+
+
+GH = """#!/bin/sh
+echo "$@" >> "$HOME/said"
+test "$2" != view
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the workflow publishes from Linux")
+def test_the_job_that_may_write_publishes_what_the_other_made_without_python(made, tmp_path):
+    *_, pack = steps("make")
+    there = tmp_path / "there/made"
+    shutil.copytree(made, there)
+    subprocess.run(["bash", "-euc", pack], cwd=there.parent, check=True)
+    here = tmp_path / "here"
+    (here / "made").mkdir(parents=True)
+    for name in ("*.whl", "course.tar"):  # all that is handed over
+        (found,) = there.glob(name)
+        shutil.copy(found, here / "made")
+
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("sh", "bash", "git", "tar", "cut", "basename", "mkdir"):
+        (programs / name).symlink_to(shutil.which(name))
+    (programs / "gh").write_text(GH)
+    (programs / "gh").chmod(0o755)
+    bare = tmp_path / "published.git"
+    subprocess.run(["git", "init", "-q", "--bare", bare], check=True)
+    settings = f'[url "{bare.as_uri()}"]\n\tinsteadOf = https://github.com/{NAME}\n'
+    (tmp_path / ".gitconfig").write_text(settings)
+    environment = {"PATH": str(programs), "HOME": str(tmp_path), "GITHUB_REPOSITORY": NAME, "GITHUB_SHA": "abc"}
+    for step in steps("release"):
+        subprocess.run(["bash", "-euc", step], cwd=here, env=environment, check=True)
+
+    (wheel,) = made.glob("*.whl")
+    version = wheel.name.split("-")[1]
+    view, create, setup = (tmp_path / "said").read_text().splitlines()
+    assert view == f"release view v{version}" and setup == "auth setup-git"
+    assert create.startswith(f"release create v{version} made/{wheel.name} --target abc ")
+    listed = subprocess.run(["git", "-C", bare, "ls-tree", "-r", "published"], capture_output=True, text=True).stdout
+    names = {line.split("\t")[1]: line.split()[0] for line in listed.splitlines()}
+    assert names.keys() == {name for name in contents(made / "course")}
+    assert names[".ci/run"] == "100755" and names[".binder/requirements.txt"] == "100644"
 
 
 def test_the_changelog_begins_with_this_version():

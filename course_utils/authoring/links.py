@@ -162,8 +162,12 @@ HEAD = """\
 UNKNOWN = """
 This copy of the course does not know its address on GitHub, so it has no links that open it elsewhere. Without them:
 
-1. Get the whole course: `git clone` it, or on its page on GitHub choose Code > Download ZIP and unpack that.
-2. In its folder, run `python3 -m course_utils lab`.
+* **The whole course.** `git clone` it, or on its page on GitHub choose Code > Download ZIP and unpack that. In its
+  folder, run `python3 -m course_utils lab`.
+* **One chapter in Colab.** Open its notebook on GitHub; the table below has its path. In the browser's address bar,
+  replace `github.com` with `colab.research.google.com/github`. Or in Colab choose File > Open notebook > GitHub, give
+  the address of the repository, and choose the same path. Then write OWNER/REPO from that address between the quotes of
+  `REPOSITORY = ""` in the first cell, which installs the helpers from there.
 
 Once the repository publishes itself, its branch `published` has this page with all links; the README leads there. Who
 wants them here, too, runs `python3 -m course_utils links OWNER/REPO`.
@@ -173,7 +177,7 @@ wants them here, too, runs `python3 -m course_utils links OWNER/REPO`.
 def link_page(name):
     """The text of colab_links.md."""
     if not name:
-        return HEAD + UNKNOWN
+        return HEAD + UNKNOWN + "\n" + paths_table()
     codespaces = f"https://codespaces.new/{name}?ref={repository.branch()}"
     lines = [
         "",
@@ -187,6 +191,13 @@ def link_page(name):
         cells = [f"[{place}]({address(place, path, name)})" for place in PLACES]
         lines.append(f"| {path} | {' | '.join(cells)} |")
     return HEAD + "\n".join(lines) + "\n"
+
+
+def paths_table():
+    """A table of all chapters with their paths, not as links: the site shows this page, too, and has no such files."""
+    lines = ["| chapter | path; the solved notebook has the same name in `solutions/` |", "| --- | --- |"]
+    lines += [f"| {about(path)[0]} | `{repository.relative(path)}` |" for path in repository.learners()]
+    return "\n".join(lines) + "\n"
 
 
 def write(path, text):

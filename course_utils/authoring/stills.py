@@ -4,13 +4,13 @@ import base64
 import html
 import io
 import re
-import shutil
 import sys
 
 from PIL import Image, ImageChops
 
-NAMES = ["chromium", "chromium-browser", "google-chrome"]
-CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
+from course_utils.authoring import chromium
+
+CHROMIUM = chromium.find()
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 ROOT = re.compile(r'(?<=<div class="course-figure" data-figure=")(\w+)">')
 STILL = re.compile(r'<figure class="still">.*?</figure>', re.DOTALL)
@@ -26,7 +26,7 @@ def add(notebook):
     if not figures:
         return
     if not CHROMIUM:
-        sys.exit("The stored notebooks hold pictures of live figures, which Chromium draws: install it to build them.")
+        sys.exit(f"Chromium draws the stored pictures of live figures; to get it: {chromium.how_to_get_one()}")
     from playwright.sync_api import sync_playwright  # only a build needs it
 
     with sync_playwright() as playwright:

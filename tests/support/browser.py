@@ -1,17 +1,18 @@
-"""JupyterLab in a real browser, Debian's Chromium, for the tests that look at what a learner sees."""
+"""JupyterLab in a real browser, for the tests that look at what a learner sees."""
 
 import contextlib
 import os
 import re
-import sys
 
 import pytest
 
+from course_utils.authoring import chromium
 from course_utils.authoring.stills import CHROMIUM, OPTIONS
 from tests.support import server
 
 needs_chromium = pytest.mark.skipif(
-    not CHROMIUM and not (os.environ.get("CI") and sys.platform == "linux"), reason="no Chromium on this machine"
+    not CHROMIUM and not os.environ.get("CI"),
+    reason=f"no Chromium, Chrome or Edge on this machine (to get one: {chromium.how_to_get_one()})",
 )
 SECONDS = 300  # for one chapter, on a busy machine
 OPEN = """async path => {

@@ -63,10 +63,3 @@ def pytest_sessionfinish(session):
 def pytest_testnodedown(node):
     """Hear it."""
     node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left out", {})
-
-
-def pytest_terminal_summary(terminalreporter, config):
-    """Say what was left out, in one line."""
-    if left_out := config.stash[LEFT_OUT]:
-        what = ", ".join(f"{setting} ({count})" for setting, count in left_out.items())
-        terminalreporter.line(f"Left out, and proved with --all: {what}.")

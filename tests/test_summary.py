@@ -1,0 +1,68 @@
+"""How `test` ends: what was proved, what was not and why, and the command that changes it, in a few lines."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from course_utils.repository import ROOT
+
+TESTS = '''"""What is tried here.
+
+More about it.
+"""
+import pytest
+
+@pytest.mark.parametrize("number", range(40))
+def test_needs_a_machine(number):
+    pytest.skip(f"no machine here (to get one: buy {'one' if number < 39 else 'two'})")
+
+def test_holds(): pass
+def test_breaks(): assert False
+def test_cannot_start(nowhere): pass
+
+@pytest.mark.every_setting("the other way")
+def test_another_way(): pass
+'''
+
+
+def run(folder, *arguments, **changes):
+    """The lines that pytest prints with the course's plugins, on a machine without CI's variables."""
+    kept = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("PYTEST_")}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    environment = kept | {"PYTHONPATH": str(ROOT)} | changes
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+def test_a_run_ends_with_what_it_proves_and_then_pytests_own_line(workers, tmp_path):
+    (tmp_path / "test_something.py").write_text(TESTS, encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = every_setting(setting): x\n")
+    lines = run(tmp_path, "-p", "tests.support.settings", "-p", "tests.support.summary", *workers)
+    heads = [place for place, line in enumerate(lines) if line.startswith("====")]
+    start, end = next(pair for pair in zip(heads, heads[1:]) if "what this run proves" in lines[pair[0]])
+    assert lines[start + 1 : end] == [
+        "Proved (1 passed): all that was chosen, except what follows.",
+        "Disproved (2 failed): listed below.",
+        "Not proved (39 skipped): no machine here (to get one: buy one)",
+        "    test_something.py (39): What is tried here.",
+        "Not proved (1 skipped): no machine here (to get one: buy two)",
+        "    test_something.py (1): What is tried here.",
+        "Left out, and proved with --all: the other way (1).",
+    ]
+    assert re.search(r"1 failed, 1 passed, 40 skipped, .*1 error in ", lines[-1])
+    assert not [line for line in lines if line.startswith("SKIPPED")]
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="macOS and Windows have Chrome and Edge where a test cannot hide them"
+)
+def test_without_a_browser_the_end_names_the_command_that_brings_one(tmp_path):
+    home = {name: str(tmp_path) for name in ("HOME", "XDG_CACHE_HOME", "PLAYWRIGHT_BROWSERS_PATH", "PATH")}
+    lines = run(ROOT, "-q", "tests/test_all_heads.py", **home)
+    (skipped,) = [line for line in lines if line.startswith("Not proved")]
+    assert re.search(r"no Chromium, Chrome or Edge on this machine .* -m playwright install chromium\)", skipped)
+    assert "1 skipped" in lines[-1]
