@@ -341,7 +341,7 @@ def at_once(task, limits):
         records.Graded(Result(id, "", RIGHT_ANSWER if right and id == "3.2" else NOT_YET, "", EXERCISES[id].points))
         for id in IDS
     ]
-    return records.Report(task.student, graded, [3], task.remarks, "Protection: on.", task.digest), {}
+    return records.Report(task.student, graded, [3], task.remarks, "Protection: on.", task.digest, task.late), {}
 
 
 @pytest.fixture
@@ -401,6 +401,21 @@ def test_what_belongs_to_a_student_stays_theirs_when_one_of_the_same_name_hands_
     assert {name: after[name] for name in before} == before and len(after) == 3
     points = [line.rpartition(",")[2] for line in (tmp_path / "grades/worksheet.csv").read_text().splitlines()[1:]]
     assert points == ["0", f"{2 * 9 / HIGHEST:.4g}", f"{9 / HIGHEST:.4g}"]
+
+
+def test_nobody_escapes_the_deduction_for_lateness_by_a_name(tmp_path, said):
+    """Canvas makes x_999_2 of x__999__2. The victim, whose number is 999, has handed in and keeps what is theirs."""
+    late = ["x_999_2_LATE_77_9001_hw.ipynb", "y_z_LATE_78_9002_hw.ipynb", "LATE_anon_aB3dE_9003_hw.ipynb"]
+    lay(tmp_path / "class", dict.fromkeys([*late, "victim_999_5000_hw.ipynb"], RIGHT))
+    (tmp_path / "assignment.toml").write_text("chapters = [3]\nlate_percent = 50\n")
+    rows = '"X",77,\n"Y",78,\n"Im, Vict",999,\n'
+    (tmp_path / "gradebook.csv").write_text(f"Student,ID,A (5)\nPoints Possible,,{HIGHEST}\n{rows}")
+    shown = said("--canvas", str(tmp_path / "gradebook.csv"))
+    with open(tmp_path / "grades/totals.csv", encoding="utf-8-sig", newline="") as file:
+        points = {row["student"]: row["points"] for row in csv.DictReader(file)}
+    assert points == {"x": "1", "y_z": "1", "anon_aB3dE": "1", "victim": "2"}
+    assert (tmp_path / "grades/gradebook.csv").read_text().endswith('"X",77,\n"Y",78,1\n"Im, Vict",999,2\n')
+    assert "x (999 77): 2 rows" in shown and "anon_aB3dE: no row" in shown
 
 
 def test_a_student_number_never_fills_the_row_of_whom_canvas_numbers_so(tmp_path, said):

@@ -202,6 +202,13 @@ def test_a_students_files_keep_their_name_whoever_else_hands_in(tmp_path):
     assert "Kim Lee-5" not in after.values(), "what two could be called neither is, so nothing of one goes to the other"
 
 
+def test_a_student_whose_file_begins_with_a_number_keeps_the_same_name_after_handing_in_again(tmp_path):
+    """Canvas gives each file another number, which may be read as the student's."""
+    for attachment in ("9001", "9002"):
+        (found,) = submissions(lay(tmp_path / attachment, {f"doe_77_{attachment}_2026_homework.ipynb": BOOK}))
+        assert found.student.key == "doe-77" and found.student.ids == ("77", attachment)
+
+
 def test_one_number_of_two_platforms_is_two_students(tmp_path):
     files = {f"doe_77_9001_{NAME}": BOOK, f"doe_77_assignsubmission_file_/{NAME}": BOOK}
     found = [each.student for each in submissions(lay(tmp_path / "class", files))]

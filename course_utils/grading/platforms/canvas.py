@@ -12,8 +12,8 @@ from course_utils import repository
 from course_utils.grading.platforms.gradebook import Gradebook, Unusable, folded
 from course_utils.grading.platforms.platform import Owner
 
-# after a student's name; older versions wrote all of it in lower case
-NUMBERS = re.compile(r"(?<!_LATE)(?<!_late)(?=(?P<late>_LATE|_late)?_(?P<id>[1-9][0-9]*)_(?P<attachment>[1-9][0-9]*)_)")
+# what follows a student's name; older versions wrote it in lower case
+NUMBERS = re.compile(r"(?=(?P<late>_LATE|_late)?_(?P<id>[1-9][0-9]*)_(?P<attachment>[1-9][0-9]*)_)")
 NAME = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]*")  # not \w, which has no vowel signs, as Hindi writes them
 ANONYMOUS = re.compile(r"(?P<late>LATE_|late_)?(?P<name>anon_[0-9A-Za-z]{5})_(?P<attachment>[1-9][0-9]*)_")
 ASSIGNMENT = re.compile(r".+ \(\d+\)")  # how Canvas heads the column of an assignment
