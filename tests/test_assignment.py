@@ -86,6 +86,27 @@ def test_adjustments_reach_points_page_and_table_as_the_instructors(who, read, t
     assert rows["3.3"]["points"] == "1.5" and rows["3.1"]["max_points"] == "0"
 
 
+KIM, OTHER_KIM = (Student(f"Kim Lee-{id}", "Kim Lee", (id,)) for id in ("5", "9"))
+
+
+@pytest.mark.parametrize(
+    "who, gets",
+    [("Kim Lee", []), ("Kim Lee-9", [OTHER_KIM]), ("9", [OTHER_KIM]), ("5", []), ("nobody", [])],
+)
+def test_a_decision_reaches_the_one_student_who_is_called_so_or_nobody_and_that_is_said(who, gets, read):
+    """One is called 5 since that is the number of somebody else."""
+    students = [KIM, OTHER_KIM, Student("5", "5")]
+    found = read(adjustments=f"student,points,regrade\n{who},2,yes\n", chapters=[3]).among(students)
+    assert [student for student in students if found.marked(report(student)).added] == gets
+    assert [student for student in students if found.wants_again(student)] == gets
+    said = list(command.strangers(found, students))
+    names = {"Kim Lee": "Kim Lee-5, Kim Lee-9", "5": "5, Kim Lee-5"}
+    if who in names:
+        assert len(said) == 1 and f"{who} could be 2 students here" in said[0] and said[0].endswith(f"{names[who]}.")
+    else:
+        assert len(said) == (not gets) and all("nobody has no submission" in sentence for sentence in said)
+
+
 @pytest.mark.parametrize("comment", ["", "ill"])
 def test_who_is_excused_from_all_gets_nothing_filled_in_and_page_and_run_say_so(comment, read, tmp_path):
     history = History(Store(tmp_path))

@@ -10,11 +10,14 @@ import pytest
 from course_utils.grading.platforms import PLATFORMS
 from course_utils.grading.platforms.canvas import Canvas
 from course_utils.grading.platforms.gradebook import Gradebook, Unusable
+from course_utils.grading.platforms.gradescope import Gradescope
 from course_utils.grading.platforms.moodle import Moodle
 from course_utils.grading.records import Student
+from course_utils.grading.submissions import owner_in
 from tests.support.handed_in import lay
 
-JANE, JOHN = Student("jane", "Jane Doe", ("77",)), Student("john", "John Roe", ("78",))
+# Moodle knows them by their numbers, Canvas by their names
+JANE, JOHN = Student("jane", "Jane Doe", ("77",), "Moodle"), Student("john", "John Roe", ("78",), "Moodle")
 SCORES = [(JANE, 9, 9), (JOHN, 4, 9)]
 
 CANVAS = (
@@ -140,13 +143,14 @@ def test_a_file_in_an_older_encoding_keeps_it():
 @pytest.mark.parametrize(
     "student",
     [
-        Student("k", "someone", ("77",)),
+        Student("k", *Canvas().owner("someone_77_9001_x")),
+        Student("k", "Jane Q.", ("x1", "jane@x.edu")),
         Student("k", "jane"),
         Student("k", "X1"),
         Student("k", "Jane Doe"),
         Student("k", "Doe, Jane"),
     ],
-    ids=["ID", "login", "SIS ID", "name", "name as in Canvas"],
+    ids=["ID", "student number", "login", "SIS ID", "name", "name as in Canvas"],
 )
 def test_a_student_is_found_by_what_the_download_tells(student):
     filled, remarks = fill(Canvas(), CANVAS.encode(), [(student, 9, 9)])
@@ -161,16 +165,57 @@ def test_who_has_no_row_or_not_one_alone_is_named_and_nothing_is_filled():
     assert "Jane Doe: 2 rows" in remarks[0] and "Nobody: no row" in remarks[1]
 
 
+# Ben has the number 1002 on the platform itself, Jane has it at the institution
+NUMBERS = {
+    "Canvas": (Canvas(), 'Student,ID,SIS User ID,A (5)\n"Roe, Ben",1002,7,\n"Doe, Jane",5,1002,\n'),
+    "Canvas's logins": (Canvas(), 'Student,ID,SIS Login ID,A (5)\n"Roe, Ben",1002,7,\n"Doe, Jane",5,1002,\n'),
+    "Canvas's integration": (Canvas(), 'Student,ID,Integration ID,A (5)\n"Roe, Ben",1002,7,\n"Doe, Jane",5,1002,\n'),
+    "Moodle": (
+        Moodle(),
+        "Identifier,Full name,ID number,Maximum grade,Grade\n"
+        "Participant 1002,Ben Roe,7,9,\nParticipant 5,Jane Doe,1002,9,\n",
+    ),
+    "Moodle's logins": (
+        Moodle(),
+        "Identifier,Full name,Username,Maximum grade,Grade\n"
+        "Participant 1002,Ben Roe,7,9,\nParticipant 5,Jane Doe,1002,9,\n",
+    ),
+}
+ON_CANVAS, ON_MOODLE = Canvas().owner("max_1002_9001_x"), Moodle().owner("Max_1002_assignsubmission_file_")
+ON_GRADESCOPE = Gradescope().owners(b"a: {':submitters': [{':name': max, ':sid': '1002', ':email': m@x}]}")["a"]
+
+
+@pytest.mark.parametrize("case", NUMBERS)
 @pytest.mark.parametrize(
-    "text, platform",
-    [
-        ('Student,ID,SIS User ID,A (5)\n"Roe, Max",9,1001,\n', Canvas()),
-        ("Identifier,Full name,ID number,Grade,Maximum grade\nParticipant 5,Max Roe,1001,,9\n", Moodle()),
-    ],
+    "owner",
+    [ON_CANVAS, ON_MOODLE, ON_GRADESCOPE, ("1002",)],
+    ids=["Canvas's number", "Moodle's number", "student number", "name of a folder"],
 )
-def test_the_platforms_number_of_one_student_is_no_other_students_number(text, platform):
-    filled, remarks = fill(platform, text.encode(), [(Student("a", "doejane", ("1001",)), 9, 9)])
+def test_a_number_is_one_of_its_own_platform_or_of_the_institution_and_nobody_elses(owner, case):
+    platform, text = NUMBERS[case]
+    filled, remarks = fill(platform, text.encode(), [(Student("k", *owner), 9, 9)])
+    of_another_platform = {ON_CANVAS: Moodle, ON_MOODLE: Canvas}.get(owner)
+    if of_another_platform and isinstance(platform, of_another_platform):
+        assert filled == text.encode() and "max (1002): no row" in remarks[0].casefold()
+    else:
+        whose = "Roe" if owner in (ON_CANVAS, ON_MOODLE) else "Doe"
+        (row,) = [line for line in filled.decode().splitlines() if line.endswith(",9")]
+        assert whose in row and remarks == []
+
+
+@pytest.mark.parametrize("owner", [ON_GRADESCOPE, ("1002",)], ids=["student number", "name of a folder"])
+@pytest.mark.parametrize("case", ["Canvas", "Moodle"])
+def test_a_student_number_that_only_the_platforms_own_column_knows_is_nobodys(owner, case):
+    platform, text = NUMBERS[case]
+    text = text.replace(",1002,", ",8,")
+    filled, remarks = fill(platform, text.encode(), [(Student("k", *owner), 9, 9)])
     assert filled == text.encode() and "no row" in remarks[0]
+
+
+def test_columns_that_know_different_students_by_one_word_fill_nothing():
+    text = 'Student,ID,SIS User ID,SIS Login ID,A (5)\n"Roe, Ben",1,1002,b,\n"Doe, Jane",2,x,1002,\n'
+    filled, remarks = fill(Canvas(), text.encode(), [(Student("1002", "1002"), 9, 9)])
+    assert filled == text.encode() and "1002: 2 rows" in remarks[0]
 
 
 def test_a_row_that_is_too_short_is_named_and_left():
@@ -180,9 +225,76 @@ def test_a_row_that_is_too_short_is_named_and_left():
     assert remarks == ["John Roe: the row in Canvas's file is too short and was left as it was."]
 
 
-def test_two_submissions_for_one_row_are_named():
-    filled, remarks = fill(Canvas(), CANVAS.encode(), [(JANE, 9, 9), (Student("b", "jane"), 0, 9)])
-    assert b'C",18,' in filled and "the same row" in remarks[0]
+def test_where_two_claim_a_row_neither_is_filled_and_both_are_named():
+    scores = [(Student("b", "jane"), 0, 9), *SCORES]
+    for claims in (scores, scores[::-1]):
+        filled, remarks = fill(Canvas(), CANVAS.encode(), claims)
+        assert filled.decode() == CANVAS.replace(' A ,"",50', ' A ,"8",50')
+        assert len(remarks) == 1 and "jane" in remarks[0] and "Jane Doe (77)" in remarks[0]
+
+
+VIC, EVE = '"Vo, Tim",1,v,votim,A,,', '"{}",77,e,eve,A,,'
+
+
+def class_of(name):
+    """Canvas's file for Tim Vo, whose number is 1, and for somebody of this name, whose number is 77."""
+    return "\r\n".join([*CANVAS.splitlines()[:2], VIC, EVE.format(name), ""])
+
+
+@pytest.mark.parametrize(
+    "name, file",
+    [
+        ("a__1__2", "a_1_2_77_9001_hw"),
+        ("votim_1", "votim_1_77_9001_hw"),
+        ("votim__1__5000", "votim_1_5000_77_9001_hw"),
+    ],
+)
+@pytest.mark.parametrize("victim", [True, False], ids=["with the victim", "alone"])
+def test_a_name_that_reads_as_another_students_takes_no_row(name, file, victim):
+    """Canvas takes what stands in _3_ out of a name, so that a__1__2 becomes a_1_2."""
+    owners = [Canvas().owner("votim_1_5000_03_hiding")] * victim + [Canvas().owner(file)]
+    scores = [(Student("-".join(owner.ids), *owner), 9, 9) for owner in owners]
+    filled, remarks = fill(Canvas(), class_of(name).encode(), scores)
+    assert filled.decode() == class_of(name).replace(VIC, VIC.replace(",A,,", ",A,18,") if victim else VIC)
+    assert len(remarks) == 1 and remarks[0].startswith(f"{owners[-1].name} (1 ")
+    assert " 77): 2 rows" in remarks[0]
+
+
+@pytest.mark.parametrize("file", ["eve_77_9001_2026_05_01_hw", "x_999_2_77_9001_hw", "student_12_77_9001_3_2_hw"])
+def test_a_name_with_more_numbers_is_filled_where_one_alone_is_known(file):
+    owner = Canvas().owner(file)
+    filled, remarks = fill(Canvas(), class_of("Eve").encode(), [(Student("k", *owner), 9, 9)])
+    assert filled.decode() == class_of("Eve").replace("eve,A,,", "eve,A,18,") and remarks == []
+
+
+@pytest.mark.parametrize(
+    "file, owner, late",
+    [
+        ("doejane_77_9001_03_hiding_the_future", ("doejane", ("77",), "Canvas"), False),
+        ("doejane_LATE_77_9001_10_what_a_long_text_costs-1", ("doejane", ("77",), "Canvas"), True),
+        ("doejane_late_77_9001_99_notes", ("doejane", ("77",), "Canvas"), True),  # as older versions wrote it
+        ("van_der_berg_LATE_77_9001_hw", ("van_der_berg", ("77",), "Canvas"), True),
+        ("_LATE_77_9001_hw", ("77", ("77",), "Canvas"), True),  # of a name without a letter
+        ("कुमार_LATE_77_9001_hw", ("कुमार", ("77",), "Canvas"), True),
+        ("doejane_77_9001_", ("doejane", ("77",), "Canvas"), False),  # a file called .ipynb
+        ("doejane_77_9001_a-b_2_3_x", ("doejane", ("77",), "Canvas"), False),  # no name holds a hyphen
+        ("a_1_2_LATE_77_9001_hw", ("a", ("1", "77"), "Canvas"), True),
+        ("x_999_2_LATE_77_9001_03_hiding", ("x", ("999", "77"), "Canvas"), True),
+        ("x_1_77_9001_hw", ("x", ("1", "77"), "Canvas"), False),
+        ("a_١_٢_LATE_77_9001_hw", ("a_١_٢", ("77",), "Canvas"), True),
+        ("anon_aB3dE_9001_03_hiding_the_future", ("anon_aB3dE", (), "Canvas"), False),
+        ("LATE_anon_aB3dE_9001_hw", ("anon_aB3dE", (), "Canvas"), True),
+        ("anon_12345_9001_2_3_x", ("anon_12345", (), "Canvas"), False),  # five digits are no number of Canvas
+        ("anon_aB3dE_5_LATE_77_9001_hw", ("anon_aB3dE", (), "Canvas"), True),  # what somebody may be called
+    ],
+)
+def test_a_name_of_canvas_is_read_in_every_way_that_canvas_may_have_written_it(file, owner, late):
+    assert (Canvas().owner(file), Canvas().is_late(file)) == (owner, late)
+
+
+@pytest.mark.parametrize("name", ["jane doe_3_2_x", "bob-hw_1_2_x", "doejane_77_text", "alice", "hw_03_04_x"])
+def test_other_names_are_not_canvass(name):
+    assert Canvas().owner(name) is None and not Canvas().is_late(name)
 
 
 def test_of_several_assignments_one_must_be_named():
@@ -212,7 +324,7 @@ def filling_of(platform, sheet):
 def test_a_gradebook_knows_what_somebody_is_called(platform, sheet, names, tmp_path):
     (tmp_path / "sheet.csv").write_text(sheet)
     filling = filling_of(platform, tmp_path / "sheet.csv")
-    assert filling.names([Student("k", "doejane", ("77",)), Student("n", "nobody")]) == names
+    assert filling.names([replace(JANE, key="k"), Student("n", "nobody")]) == names
 
 
 @pytest.mark.parametrize("more, names", [(0, "John Roe"), (5, "John Roe; Mia 0; Mia 1; 3 more")])
@@ -224,24 +336,33 @@ def test_rows_that_get_no_points_are_counted_and_some_are_named(more, names, tmp
 
 
 @pytest.mark.parametrize(
-    "platform, sheet, said, file, name",
+    "platform, sheet, file, name",
     [
-        (Moodle(), MOODLE, [], "", "Jane Doe_77_assignsubmission_file_/feedback.html"),
-        (Canvas(), CANVAS, ["Poe, Mia."], "doejane_LATE_77_9001_03_hiding-1.ipynb", "doejane_77_9001_feedback.html"),
+        (Moodle(), MOODLE, "Jane Doe_77_assignsubmission_file_", "Jane Doe_77_assignsubmission_file_/feedback.html"),
+        (Canvas(), CANVAS, "doejane_LATE_77_9001_03_hiding-1.ipynb", "doejane_77_9001_feedback.html"),
+        (Canvas(), CANVAS, "doejane_77_9001_2026_hw.ipynb", "doejane_77_9001_feedback.html"),
+        (Canvas(), CANVAS, "LATE_anon_aB3dE_9001_hw.ipynb", "anon_aB3dE_9001_feedback.html"),
+        (Canvas(), CANVAS, "x_999_2_77_9001_hw.ipynb", None),
+        (Canvas(), CANVAS, "roejohn_78_2_77_9001_hw.ipynb", None),
+        (Canvas(), CANVAS, "Jane Doe_77_assignsubmission_file_", None),
+        (Moodle(), MOODLE, "doejane_77_9001_hw.ipynb", None),
     ],
-    ids=["Moodle", "Canvas"],
+    ids=lambda value: str(getattr(value, "name", value))[:20],
 )
-def test_pages_go_back_under_the_names_that_the_platform_knows(platform, sheet, said, file, name, tmp_path):
+def test_pages_go_back_under_the_names_that_the_platform_itself_knows(platform, sheet, file, name, tmp_path):
     (tmp_path / "sheet.csv").write_text(sheet)
     lay(tmp_path / "out", {"feedback/jane.html": b"page"})
     filling = filling_of(platform, tmp_path / "sheet.csv")
-    assert [sentence.rpartition(": ")[2] for sentence in filling.plan(SCORES, {})] == said
-    known, unknown = (Namespace(student=student) for student in (replace(JANE, file=file), Student("jim", "Jim")))
+    list(filling.plan(SCORES, {}))
+    jane = Student("jane", *owner_in(file), file=file)
+    known, unknown = (Namespace(student=student) for student in (jane, Student("jim", "Jim")))
     told = list(filling.write(tmp_path / "out", [("jane", known, None), ("jim", unknown, None)]))
-    with zipfile.ZipFile(tmp_path / f"out/{platform.option}-feedback.zip") as found:
-        assert found.namelist() == [name]
-        assert found.read(name) == b"page"
-    assert f"{platform.option}-feedback.zip" in told[0]
+    place = tmp_path / f"out/{platform.option}-feedback.zip"
+    assert place.exists() == (place.name in told[0]) == (name is not None)
+    if name:
+        with zipfile.ZipFile(place) as found:
+            assert found.namelist() == [name]
+            assert found.read(name) == b"page"
 
 
 # --- what somebody else put there -------------------------------------------------------------------------------------
@@ -305,7 +426,7 @@ def test_highest_points_are_read_as_people_write_them(most, points):
 
 def test_a_file_as_excel_saves_unicode_keeps_its_encoding():
     content = CANVAS.removeprefix("\ufeff").replace(",", "\t").encode("utf-16")
-    filled, _ = fill(Canvas(), content, [(JANE, 9, 9)])
+    filled, _ = fill(Canvas(), content, [(Student("k", "jane"), 9, 9)])
     assert filled.decode("utf-16") != content.decode("utf-16") and "\t18\t" in filled.decode("utf-16")
 
 

@@ -58,6 +58,31 @@ FORMS = {
         },
         {("doejane", ("123",)): ["x.ipynb", f"doejane_LATE_123_4567_{NAME}"], ("roe", ("9",)): [f"roe_9_1_{NAME}"]},
     ),
+    "Canvas, anonymous": (
+        {
+            "LATE_anon_aB3dE_4567_a.ipynb": BOOK,
+            "LATE_anon_aB3dE_4568_b.ipynb": BOOK,
+            f"anon_12345_4569_{NAME}": BOOK,
+        },
+        {
+            ("anon_aB3dE", ()): ["LATE_anon_aB3dE_4567_a.ipynb", "LATE_anon_aB3dE_4568_b.ipynb"],
+            ("anon_12345", ()): [f"anon_12345_4569_{NAME}"],
+        },
+    ),
+    "Canvas, with numbers in names": (  # the second is x_1, or hands in 9001_hw: nothing of it is mixed with x's
+        {"x_1_5000_a.ipynb": BOOK, "x_1_77_9001_hw.ipynb": BOOK, "x_1_77_9002_more.ipynb": BOOK},
+        {
+            ("x", ("1",)): ["x_1_5000_a.ipynb"],
+            ("x", ("1", "77")): ["x_1_77_9001_hw.ipynb", "x_1_77_9002_more.ipynb"],
+        },
+    ),
+    "zips with a colon in them": (
+        {
+            "alice.zip": zipped({f"HW 3: attention/{NAME}": BOOK}),
+            "bob.zip": zipped({"HW 3: attention.ipynb": BOOK, "Q: why.ipynb": BOOK}),
+        },
+        {("alice", ()): [NAME], ("bob", ()): ["HW 3: attention.ipynb", "Q: why.ipynb"]},
+    ),
     "Moodle's folders": (
         {f"Jané Doe_77_assignsubmission_file_/{NAME}": BOOK, f"X Y_78_assignsubmission_file/{NAME}": BOOK},
         {("Jané Doe", ("77",)): [NAME], ("X Y", ("78",)): [NAME]},
@@ -108,6 +133,8 @@ def test_every_form_of_download_is_understood(form, kind, tmp_path):
     elif kind == "zip beside a gradebook":
         start = lay(tmp_path / "both", {"class.zip": zipped(files), "exported.csv": b"Student,ID\n"})
     assert seen(start) == expected
+    late = {found.student.name for found in submissions(start) if found.late}
+    assert late == {"Canvas": {"doejane"}, "Canvas, anonymous": {"anon_aB3dE"}}.get(form, set())
 
 
 def test_one_students_own_folder_is_one_submission(tmp_path):
@@ -149,12 +176,43 @@ def test_names_from_a_mac_or_from_dos_are_read_as_they_were_written(tmp_path):
 def test_every_students_files_get_a_name_of_their_own_that_stays_in_the_folder(tmp_path):
     names = ["ANA", "Ana", "ana", "con", "Émile", "x" * 200, "a;b&c", "a..."]
     start = lay(tmp_path / "class", {f"{name}_{k}_assignsubmission_file_/{NAME}": BOOK for k, name in enumerate(names)})
+    lay(start, {f"{name}/{NAME}": BOOK for name in ["con", "x" * 79 + " y", "x" * 79 + " z", "a&b", "a;b"]})
     keys = [found.student.key for found in submissions(start)]
-    assert len({key.casefold() for key in keys}) == len(names)
+    assert len({key.casefold() for key in keys}) == len(names) + 5
     for key in keys:
         assert (tmp_path / key).parent == tmp_path and key.strip(". ") and len(key.encode()) < 100 and key != "con"
-        assert re.fullmatch(r"[\w .@+-]+", key)
+        assert re.fullmatch(r"[\w .@+~-]+", key)
         (tmp_path / f"{key}.html").write_text("")
+
+
+def test_a_students_files_keep_their_name_whoever_else_hands_in(tmp_path):
+    """Kim Lee is the name of three; where no number tells two apart, what is unlike in their names does."""
+    two = {f"Kim Lee_{number}_assignsubmission_file_/{NAME}": BOOK for number in (5, 9)}
+    more = two | {f"Kim Lee_3_assignsubmission_file_/{NAME}": BOOK, f"Kim Lee/{NAME}": BOOK, f"Kim Lee-5/{NAME}": BOOK}
+    before, after = (
+        {
+            (found.student.name, found.student.ids): found.student.key
+            for found in submissions(lay(tmp_path / name, files))
+        }
+        for name, files in [("before", two), ("after", more)]
+    )
+    assert before == {("Kim Lee", ("5",)): "Kim Lee-5", ("Kim Lee", ("9",)): "Kim Lee-9"}
+    assert after["Kim Lee", ("9",)] == "Kim Lee-9" and after["Kim Lee", ("3",)] == "Kim Lee-3"
+    assert after["Kim Lee", ()] == "Kim Lee" and len(set(after.values())) == 5
+    assert "Kim Lee-5" not in after.values(), "what two could be called neither is, so nothing of one goes to the other"
+
+
+def test_a_student_whose_file_begins_with_a_number_keeps_the_same_name_after_handing_in_again(tmp_path):
+    """Canvas gives each file another number, which may be read as the student's."""
+    for attachment in ("9001", "9002"):
+        (found,) = submissions(lay(tmp_path / attachment, {f"doe_77_{attachment}_2026_homework.ipynb": BOOK}))
+        assert found.student.key == "doe-77" and found.student.ids == ("77", attachment)
+
+
+def test_one_number_of_two_platforms_is_two_students(tmp_path):
+    files = {f"doe_77_9001_{NAME}": BOOK, f"doe_77_assignsubmission_file_/{NAME}": BOOK}
+    found = [each.student for each in submissions(lay(tmp_path / "class", files))]
+    assert [student.numbered_by for student in found] == ["Canvas", "Moodle"] and found[0].key != found[1].key
 
 
 # --- nothing leads out of the folder, nothing fills the memory --------------------------------------------------------
@@ -231,6 +289,13 @@ def test_a_submission_of_very_many_or_very_large_notebooks_is_read_in_part(tmp_p
         assert remarks(start)["bob"] == ([BOOK] * 2, "Of 5 files only the first 2 were looked at.")
     monkeypatch.setattr(archive, "LARGEST", 2 * len(BOOK))
     assert remarks(start)["bob"][0] == [BOOK] * 2 and "2.ipynb was not read: one submission" in remarks(start)["bob"][1]
+
+
+def test_a_colon_in_a_name_leads_nowhere(tmp_path):
+    """Names on macOS and Linux may hold one; Windows writes it after the letter of a disk."""
+    names = [f"HW 3: attention/alice/{NAME}", "HW 3: attention/bob/part 1: masks.ipynb", f"HW 3: attention/C: x/{NAME}"]
+    lay(tmp_path, {"class.zip": zipped(dict.fromkeys(names, BOOK))})
+    assert remarks(tmp_path / "class.zip") == {"alice": ([BOOK], ""), "bob": ([BOOK], ""), "C: x": ([BOOK], "")}
 
 
 @pytest.mark.parametrize("name", [f"../{NAME}", f"/etc/{NAME}", f"..\\..\\{NAME}", f"C:\\{NAME}", f"a/../../{NAME}"])

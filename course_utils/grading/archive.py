@@ -22,6 +22,7 @@ LONGEST_NAME = 120  # characters of a name in a remark
 NOTEBOOK = re.compile(r"\.ipynb(\.(txt|json))?$", re.IGNORECASE)  # browsers append the second ending
 ARCHIVE = re.compile(r"\.(zip|rar|7z|tar|gz|tgz|bz2|xz)$", re.IGNORECASE)
 MODULE = ".py"
+DISK = re.compile(r"[a-z]:", re.IGNORECASE)  # how names on Windows begin that lead to one
 ZIP = re.compile(r"\.zip$", re.IGNORECASE)
 # beside everything hidden: traces of macOS, and environments, which hold notebooks and modules that nobody wrote
 PASSED_OVER = {"__MACOSX", "__pycache__", "venv", "env", "site-packages", "node_modules"}
@@ -105,7 +106,7 @@ def listed(archive):
     found = []
     for _, entry in sorted(archive.NameToInfo.items()):
         names = name_of(entry).replace("\\", "/").split("/")
-        leads_out = ".." in names or names[0] == "" or ":" in names[0]
+        leads_out = ".." in names or names[0] == "" or DISK.fullmatch(names[0])
         if not all(map(shown, names[-1:] if leads_out else names)):  # that of a folder is ""
             continue
         problem = None

@@ -43,16 +43,29 @@ class Decision:
 
 @dataclass(frozen=True)
 class Assignment:
-    """What counts. points: {id: points} where they are not the course's. decisions: {student: [Decision]}."""
+    """What counts.
+
+    points: {id: points} where they are not the course's. decisions: {student: [Decision]}. shared: {what several
+    students may be called: [their keys]}; a decision about one of these reaches nobody.
+    """
 
     chapters: list[int]
     points: dict[str, float] = field(default_factory=dict)
     late_percent: float = 0
     decisions: dict[str, list[Decision]] = field(default_factory=dict)
+    shared: dict[str, list[str]] = field(default_factory=dict)
+
+    def among(self, students):
+        """The same for this class."""
+        called: dict[str, list[str]] = {}
+        for student in students:
+            for name in names_of(student):
+                called.setdefault(name, []).append(student.key)
+        return replace(self, shared={name: sorted(keys) for name, keys in called.items() if len(keys) > 1})
 
     def of(self, student):
         """What was decided about a student, who is written by name, by the name of their files, or by an id."""
-        return [each for who in names_of(student) for each in self.decisions.get(who, [])]
+        return [each for who in names_of(student) - self.shared.keys() for each in self.decisions.get(who, [])]
 
     def wants_again(self, student):
         """Whether a student's submission is to be graded even though nothing changed."""

@@ -38,6 +38,7 @@ def grade(options):
         sys.exit(f"{options.submissions} holds no submissions.")
     store = Store(options.out)
     students = [submission.student for submission in found]
+    assignment = assignment.among(students)
     gone = store.others(students)
     if gone and not options.fewer:
         sys.exit(MISSING.format(options.out, some(gone)))
@@ -49,7 +50,7 @@ def grade(options):
     except BaseException:  # however it ends: whole tables of all that is graded
         book.close()
         raise
-    for sentence in [*table(history.changes(book.entries)), *excused(book), *strangers(assignment, found)]:
+    for sentence in [*table(history.changes(book.entries)), *excused(book), *strangers(assignment, students)]:
         print(sentence)
     for export in exports:
         for sentence in export.plan(book.scores, history.filled):
@@ -92,11 +93,15 @@ def excused(book):
         yield f"{rules.DECISIONS}: excused from what does not count then: {some(names)}."
 
 
-def strangers(assignment, found):
-    """Sentences on rows of adjustments.csv that are about nobody here."""
-    known = {name for submission in found for name in rules.names_of(submission.student)}
+def strangers(assignment, students):
+    """Sentences on rows of adjustments.csv that are about nobody here, or about nobody knows whom."""
+    known = {name for student in students for name in rules.names_of(student)}
     for name in sorted(assignment.decisions.keys() - known):
         yield f"{rules.DECISIONS}: {name} has no submission here, so nothing was changed."
+    for name in sorted(assignment.decisions.keys() & assignment.shared.keys()):
+        keys = assignment.shared[name]
+        few = f"{len(keys)} students here, so nothing was changed. Their pages tell them apart"
+        yield f"{rules.DECISIONS}: {name} could be {few}: {some(keys)}."
 
 
 def grade_into(book, store, found, options):

@@ -15,12 +15,14 @@ KEPT = ".reports"  # the folder of the reports that a second run needs
 class Student:
     """key: the name of the student's files, unlike every other. ids: what the download calls them, beside the name.
 
-    file: the beginning of what it calls one of the files, or the folder of all.
+    numbered_by: the platform whose own numbers the ids are; "" where they are the institution's. file: the beginning of
+    what the download calls one of the files, or the folder of all.
     """
 
     key: str
     name: str
     ids: tuple[str, ...] = ()
+    numbered_by: str = ""
     file: str = ""
 
 

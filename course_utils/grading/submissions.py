@@ -8,13 +8,16 @@ import functools
 import re
 import sys
 import unicodedata
+from collections import Counter
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from course_utils import repository
 from course_utils.grading import archive
 from course_utils.grading.archive import ARCHIVE, NOTEBOOK, ZIP
 from course_utils.grading.platforms import PLATFORMS
+from course_utils.grading.platforms.platform import Owner
 from course_utils.grading.records import Student
 
 COPY = r"([-_ ]*(\(\d+\)|copy\d*)|-\d{1,2})?"  # what browsers, JupyterLab and Canvas add to a name that is taken
@@ -60,22 +63,23 @@ def submissions(start: Path):
     own_name = archive.readable(NOTEBOOK.sub("", start.resolve().name))
     own_name, files = class_folder(own_name, listed(start))
     owners = listed_owners(files)
-    grouped: dict[tuple, list[archive.File]] = {}
+    grouped: dict[Owner, list[archive.File]] = {}
     others = []
     for file in files:
         if is_nobodys(file):
             others.append(file.parts[0])
         else:
-            name, ids = student_of(file, own_name, owners)
-            grouped.setdefault((unicodedata.normalize("NFC", name), ids), []).append(file)
+            owner = student_of(file, own_name, owners)
+            owner = owner._replace(name=unicodedata.normalize("NFC", owner.name))
+            grouped.setdefault(owner, []).append(file)
     if others := [name for name in others if name not in LISTS]:
         print(f"Passed over, since they are nobody's submission: {', '.join(others)}.", file=sys.stderr)
-    taken: set[str] = set()
+    keys = keys_of(grouped)
     found = []
-    for name, ids in sorted(grouped):
-        file = archive.readable(grouped[name, ids][0].parts[0])[:LONGEST_NAME]
-        student = Student(unique_key(name, taken), shown(name), tuple(map(shown, ids)), file)
-        found.append(Submission(student, grouped[name, ids]))
+    for owner, own_files in sorted(grouped.items()):
+        file = archive.readable(own_files[0].parts[0])[:LONGEST_NAME]
+        student = Student(keys[owner], shown(owner.name), tuple(map(shown, owner.ids)), owner.numbered_by, file)
+        found.append(Submission(student, own_files))
     return found
 
 
@@ -145,18 +149,18 @@ def class_folder(name, files):
 
 
 def student_of(file, own_name, listed):
-    """(name, ids) of the student whose file this is.
+    """The Owner of a file.
 
     own_name: of the folder itself, for what is called just like a chapter. listed: as from `listed_owners`.
     """
     first = file.parts[0]
     if owner := listed.get(bare(first)) or owner_in(first):
         return owner
-    return without_chapter(first) or own_name, ()
+    return Owner(without_chapter(first) or own_name)
 
 
 def owner_in(name):
-    """(name, ids) of the student in the name of a file or folder, as a learning platform writes it; None otherwise."""
+    """The Owner in the name of a file or folder, as a learning platform writes it; None in another name."""
     return next(filter(None, (platform.owner(bare(name)) for platform in PLATFORMS)), None)
 
 
@@ -178,7 +182,7 @@ def chapters():
 
 
 def listed_owners(files):
-    """{name of a file or folder: (name, ids)} from the lists of students that platforms put into a download."""
+    """{name of a file or folder: its Owner} from the lists of students that platforms put into a download."""
     owners = {}
     for platform in PLATFORMS:
         for file in files:
@@ -191,14 +195,23 @@ def listed_owners(files):
     return owners
 
 
-def unique_key(name, taken):
-    """A name for a student's files that every file system takes and that no other student has."""
-    plain = re.sub(r"[^\w .@+-]", "_", unicodedata.normalize("NFC", name)).strip(" .")
-    plain = plain.encode()[:LONGEST_NAME].decode(errors="ignore") or "student"
+def keys_of(owners):
+    """{owner: a name for the student's files}, which every file system takes and which no other student has.
+
+    It is made of the owner alone, so that from run to run it stays with the student, whoever else hands in. Where two
+    would have the same, both get what tells them apart.
+    """
+    plain = {owner: plain_key("-".join([owner.name, *owner.ids[:1]])) for owner in owners}
+    times = Counter(key.casefold() for key in plain.values())
+    return {
+        owner: key if times[key.casefold()] == 1 else f"{key}~{sha256(repr(owner).encode()).hexdigest()[:16]}"
+        for owner, key in plain.items()
+    }
+
+
+def plain_key(name):
+    """A name as every file system takes it; never with a ~."""
+    plain = re.sub(r"[^\w .@+-]", "_", name).encode()[:LONGEST_NAME].decode(errors="ignore").strip(" .") or "student"
     if re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", plain, re.IGNORECASE):
         plain = f"{plain}_"  # names that Windows keeps for devices
-    key, number = plain, 2
-    while key.casefold() in taken:
-        key, number = f"{plain}-{number}", number + 1
-    taken.add(key.casefold())
-    return key
+    return plain

@@ -1,10 +1,21 @@
-"""Canvas: flat files named after login, number and submission; a gradebook with a column per assignment."""
+"""Canvas: flat files named after student, number and attachment; a gradebook with a column per assignment.
 
+Students choose two parts of a file's name: what they are called, of which Canvas leaves letters, digits and _ (in
+content_zipper.rb of its source), and what their file is called. Numbers in these can look like Canvas's own. So a name
+is read in every way in which Canvas may have written it.
+"""
+
+import functools
 import re
 
+from course_utils import repository
 from course_utils.grading.platforms.gradebook import Gradebook, Unusable, folded
+from course_utils.grading.platforms.platform import Owner
 
-FILE = re.compile(r"(?P<name>[^_]+)(?P<late>_LATE)?_(?P<id>\d+)_(?P<attachment>\d+)_(?P<rest>.+)")
+# what follows a student's name; older versions wrote it in lower case
+NUMBERS = re.compile(r"(?=(?P<late>_LATE|_late)?_(?P<id>[1-9][0-9]*)_(?P<attachment>[1-9][0-9]*)_)")
+NAME = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]*")  # not \w, which has no vowel signs, as Hindi writes them
+ANONYMOUS = re.compile(r"(?P<late>LATE_|late_)?(?P<name>anon_[0-9A-Za-z]{5})_(?P<attachment>[1-9][0-9]*)_")
 ASSIGNMENT = re.compile(r".+ \(\d+\)")  # how Canvas heads the column of an assignment
 POINTS_POSSIBLE = "points possible"  # what Canvas's own row, with the highest points, says in its first column
 
@@ -19,16 +30,22 @@ class Canvas(Gradebook):
     pages_go = 'in the assignment, "Re-Upload Submissions"; students find them beside the comments'
 
     def owner(self, name):
-        found = FILE.fullmatch(name)
-        return (found["name"], (found["id"],)) if found else None
+        if anonymous := ANONYMOUS.match(name):
+            return Owner(anonymous["name"], (), self.name)
+        found = readings(name)
+        numbers = tuple(dict.fromkeys(numbers["id"] for numbers in found))
+        return Owner(name[: found[0].start()] or numbers[0], numbers, self.name) if found else None
 
     def feedback_name(self, student):
-        found = FILE.fullmatch(student.file)  # Canvas attaches a page to the submission that has this file
-        return f"{found['name']}_{found['id']}_{found['attachment']}_feedback.html" if found else None
+        name = student.file  # Canvas attaches a page to the submission that has this file
+        if anonymous := ANONYMOUS.match(name):
+            return f"{anonymous['name']}_{anonymous['attachment']}_feedback.html"
+        numbers = next(iter(readings(name)), None)
+        return f"{student.name}_{numbers['id']}_{numbers['attachment']}_feedback.html" if numbers else None
 
     def is_late(self, name):
-        found = FILE.fullmatch(name)
-        return bool(found and found["late"])
+        anonymous = ANONYMOUS.match(name)
+        return any(numbers["late"] for numbers in [*readings(name), *[anonymous] * bool(anonymous)])
 
     def add_options(self, parser):
         super().add_options(parser)
@@ -48,3 +65,19 @@ class Canvas(Gradebook):
 
     def is_student(self, sheet, row):
         return folded(self.name_in(sheet, row)) not in ("", POINTS_POSSIBLE)  # without a name: rows of settings
+
+
+def readings(name):
+    """Where in a file's name its student's and its attachment's numbers may stand, the shortest name first."""
+    longest = NAME.match(name).end()
+    return [
+        numbers
+        for numbers in NUMBERS.finditer(name)
+        if numbers.start() <= longest and not name.startswith(chapters(), numbers.start("attachment"))
+    ]
+
+
+@functools.cache
+def chapters():
+    """What the course's own notebooks are called, which begin with a number."""
+    return tuple(source.stem for source in repository.sources())

@@ -78,8 +78,9 @@ class Sheet:
 class Gradebook(Platform):
     """A platform that takes points in a CSV file of its own. A subclass says what this file looks like.
 
-    option: the command's option that names the file. ids: columns that tell students apart, best first. names: the
-    column of full names. needed: columns without which this is another file. pages_go: where pages are uploaded.
+    option: the command's option that names the file. ids: columns that tell students apart: the platform's own numbers,
+    then what the institution gives. names: the column of full names. needed: columns without which this is another
+    file. pages_go: where pages are uploaded.
     """
 
     option: str
@@ -102,7 +103,10 @@ class Gradebook(Platform):
         return True
 
     def feedback_name(self, student):
-        """Where a student's page lies in the zip that the platform takes pages from; None where nothing tells whose."""
+        """Where a student's page lies in the zip that the platform takes pages from; None where nothing tells whose.
+
+        Asked only of students whom this platform numbers.
+        """
         raise NotImplementedError
 
     # --- the command --------------------------------------------------------------------------------------------------
@@ -179,35 +183,38 @@ class Gradebook(Platform):
 
     def matched(self, sheet, scores):
         """({row: score}, sentences on students without a row of their own)."""
-        found, remarks = {}, []
+        claims, remarks = {}, []
         for score in scores:
             rows = self.rows_of(sheet, score[0])
-            if len(rows) != 1:
-                why = "no row" if not rows else f"{len(rows)} rows"
-                remarks.append(f"{score[0].name}: {why} in {self.name}'s file, so nothing was filled in.")
-            elif rows[0] in found:
-                remarks.append(
-                    f"{score[0].name}: the same row in {self.name}'s file as {found[rows[0]][0].name}, so left out."
-                )
+            if len(rows) == 1:
+                claims.setdefault(rows[0], []).append(score)
             else:
-                found[rows[0]] = score
-        return found, remarks
+                why = f"{len(rows)} rows" if rows else "no row"
+                remarks.append(f"{called(score[0])}: {why} in {self.name}'s file, so nothing was filled in.")
+        for rivals in claims.values():
+            if len(rivals) > 1:
+                names = " and ".join(called(student) for student, *_ in rivals)
+                remarks.append(f"{names}: the same row in {self.name}'s file, so nothing was filled in.")
+        return {row: rivals[0] for row, rivals in claims.items() if len(rivals) == 1}, remarks
 
     def rows_of(self, sheet, student):
-        """The rows that belong to a student, by the first column that knows the student.
+        """The rows that may belong to a student.
 
-        A number alone is one that the platform put into a file's name: it stands in the platform's own column, the
-        first, and in another one it would be another student's.
+        A platform's own number stands in its own column, and anywhere else it would be another student's. What the
+        institution gives (a student number, an e-mail address, and a folder's name, which may be one or a login) stands
+        in the institution's columns, never in the platform's own. Where none of these knows it, the full name tells.
         """
-        keys = {folded(key) for key in (*map(self.id_in_column, student.ids), *student.ids, student.name)}
-        for name in self.ids:
-            index = self.index(sheet, sheet.place(name), self.own_key if name == self.ids[0] else folded)
-            if rows := sorted({row for key in keys for row in index.get(key, ())}):
-                return rows
-            if len(student.ids) == 1 and student.ids[0].isdigit():
-                keys.discard(student.ids[0])
-        own = name_key(student.name)
-        return self.index(sheet, sheet.place(self.names), name_key).get(own, []) if own else []
+        own, *institutions = self.ids
+        if student.numbered_by == self.name:
+            return self.rows_with(sheet, own, student.ids, self.own_key)
+        ids = () if student.numbered_by else student.ids or (student.name,)
+        rows = {row for name in institutions for row in self.rows_with(sheet, name, ids, folded)}
+        return sorted(rows) or self.rows_with(sheet, self.names, (student.name,), name_key)
+
+    def rows_with(self, sheet, name, wanted, key):
+        """The rows in which the column of this name says one of these things, compared by their keys."""
+        index = self.index(sheet, sheet.place(name), key)
+        return sorted({row for each in wanted if key(each) for row in index.get(key(each), ())})
 
     def index(self, sheet, place, key):
         """{key of what a field of this column says: students' rows}; none for a column that is not there."""
@@ -221,17 +228,13 @@ class Gradebook(Platform):
         return sheet.indexes[place]
 
     def own_key(self, value):
-        """What tells a student in the platform's own column, folded, from what a field there says."""
+        """What tells a student in the platform's own column, folded, from what a field or a file's name says."""
         return folded(value)
 
     def name_in(self, sheet, row):
         """The full name in a row; "" where there is none, as in all rows where students are anonymous."""
         place = sheet.place(self.names)
         return "" if place is None else sheet.value(row, place)
-
-    def id_in_column(self, id):
-        """How the platform's own column writes the id that stands in a file's name."""
-        return id
 
 
 @dataclass
@@ -262,9 +265,31 @@ class Filling:
 
     def names(self, students):
         """{key of a student: the full name in the file}, of those who have a row with one."""
+        sheet, rows = self.rows(students)
+        return {key: name for key, row in rows.items() if (name := self.platform.name_in(sheet, row))}
+
+    def rows(self, students):
+        """(the Sheet, {key of a student: the row that is this student's})."""
         sheet = self.platform.sheet(self.content)
         rows, _ = self.platform.matched(sheet, [(student,) for student in students])
-        return {student.key: name for row, (student,) in rows.items() if (name := self.platform.name_in(sheet, row))}
+        return sheet, {student.key: row for row, (student,) in rows.items()}
+
+    def page_names(self, students):
+        """{where a page lies in the zip that the platform takes: key of the student}, of those whom it numbers.
+
+        Where a file's name holds several numbers, the first gets the page only if the file finds the student by it.
+        """
+        sheet, rows = self.rows(students)
+        place = sheet.place(self.platform.ids[0])
+        return {
+            name: student.key
+            for student in students
+            if student.numbered_by == self.platform.name
+            and (
+                len(student.ids) < 2 or student.key in rows and sheet.value(rows[student.key], place) == student.ids[0]
+            )
+            and (name := self.platform.feedback_name(student))
+        }
 
     def fill(self, scores, last):
         """The Filled file."""
@@ -287,8 +312,7 @@ class Filling:
     def write(self, out, reports):
         """Write the filled copy into `out`. Gives the sentences to say."""
         files.replace(out / self.path.name, self.filled.content)
-        pages = {name: key for key, report, _ in reports if (name := self.platform.feedback_name(report.student))}
-        if pages:
+        if pages := self.page_names([report.student for _, report, _ in reports]):
             place = out / f"{self.platform.option}-feedback.zip"
             files.replace(place, zipped({name: out / "feedback" / f"{key}.html" for name, key in pages.items()}))
             yield f"{place} holds the pages: upload it in {self.platform.name} ({self.platform.pages_go})."
@@ -302,6 +326,11 @@ class Filling:
     def values(self):
         """{platform: {key of a student: what stands there now}}."""
         return {self.platform.name: self.filled.values}
+
+
+def called(student):
+    """A student in a sentence that tells two of one name apart."""
+    return f"{student.name} ({' '.join(student.ids)})" if student.ids else student.name
 
 
 def zipped(pages):

@@ -4,7 +4,7 @@ import json
 import re
 
 from course_utils import files
-from course_utils.grading.platforms.platform import Platform
+from course_utils.grading.platforms.platform import Owner, Platform
 
 FOLDER = re.compile(r"submission_\d+")
 
@@ -14,7 +14,7 @@ class Gradescope(Platform):
     list_file = "submission_metadata.yml"
 
     def owner(self, name):
-        return (name, ()) if FOLDER.fullmatch(name) else None
+        return Owner(name) if FOLDER.fullmatch(name) else None
 
     def owners(self, content):
         import yaml  # here: the command's options are read before anything is installed
@@ -32,10 +32,10 @@ class Gradescope(Platform):
 
 
 def people(submitters):
-    """(name, ids) of those who handed in one submission together."""
+    """The Owner that those are together who handed in one submission."""
     names = [str(person[":name"]) for person in submitters]
     ids = [str(person[kind]) for person in submitters for kind in (":sid", ":email") if person.get(kind)]
-    return " and ".join(names), tuple(ids)
+    return Owner(" and ".join(names), tuple(ids))
 
 
 class Results:

@@ -8,7 +8,9 @@ the highest grade. So they are told by their form, where only one reading is pos
 import re
 
 from course_utils.grading.platforms.gradebook import NOTHING, Gradebook, decimal, folded
+from course_utils.grading.platforms.platform import Owner
 
+# Moodle writes a space for each _ in a name, so nobody's name can end with a number of its own
 FILE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(file|onlinetext)(_(?P<rest>.*))?")
 GRADE, MOST = "Grade", "Maximum grade"
 ANONYMOUS = "Participant"  # the name of all where students are anonymous; only the numbers tell them apart
@@ -30,7 +32,7 @@ class Moodle(Gradebook):
         if not found:
             return None
         name = self.id_in_column(found["id"]) if found["name"] == ANONYMOUS else found["name"]
-        return name, (found["id"],)
+        return Owner(name, (found["id"],), self.name)
 
     def told_by_form(self, sheet):
         if sheet.place(self.ids[0]) is not None:
@@ -48,8 +50,6 @@ class Moodle(Gradebook):
         return sheet.value(row, sheet.place(MOST))
 
     def feedback_name(self, student):
-        if not student.ids:
-            return None
         name = ANONYMOUS if student.name == self.id_in_column(student.ids[0]) else student.name
         return f"{name}_{student.ids[0]}_assignsubmission_file_/feedback.html"
 

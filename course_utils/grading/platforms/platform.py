@@ -1,5 +1,19 @@
 """What the grader asks of every learning platform. A platform is a file here with a subclass; nothing else names it."""
 
+from typing import NamedTuple
+
+
+class Owner(NamedTuple):
+    """Whose a file is.
+
+    numbered_by: the name of the platform whose own numbers the ids are; they mean nothing elsewhere. "" where the ids
+    are the institution's: student numbers and e-mail addresses. Of several numbers, one is the student's.
+    """
+
+    name: str
+    ids: tuple[str, ...] = ()
+    numbered_by: str = ""
+
 
 class Platform:
     """A learning platform: whose a downloaded file is, and how points get back."""
@@ -8,11 +22,11 @@ class Platform:
     list_file: str | None = None  # a file of the download that lists students and is nobody's submission
 
     def owner(self, name):
-        """(name, ids) of the student in the name of a downloaded file or folder, or None. name: without .ipynb, .zip"""
+        """The Owner in the name of a downloaded file or folder, or None. name: without .ipynb, .zip"""
         return None
 
     def owners(self, content):
-        """{name of a file or folder, without its ending: (name, ids)} from the bytes of `list_file`.
+        """{name of a file or folder, without its ending: its Owner} from the bytes of `list_file`.
 
         ValueError, with a reason, where it is not as the platform writes it.
         """
