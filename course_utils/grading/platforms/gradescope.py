@@ -55,15 +55,21 @@ class Results:
         """There is nothing to compare with."""
         return []
 
+    def written(self, students):
+        """The names of the files that `write` makes."""
+        if len(students) == 1:  # as on Gradescope itself, which looks for results.json in the folder that it gave
+            self.places = {students[0].key: "results.json"}
+        else:
+            self.places = {student.key: f"gradescope/{student.key}/results.json" for student in students}
+        return list(self.places.values())
+
     def write(self, out, reports):
         """Write results.json, one a submission. Gives the sentences to say."""
-        reports = list(reports)
-        alone = len(reports) == 1  # as on Gradescope itself, which looks for results.json in the folder that it gave
         for key, report, marked in reports:
-            folder = out if alone else out / "gradescope" / key
-            folder.mkdir(parents=True, exist_ok=True)
+            path = out / files.on_disk(self.places[key])
+            path.parent.mkdir(parents=True, exist_ok=True)
             results = json.dumps(results_of(report, marked), ensure_ascii=False, indent=1)
-            files.replace(folder / "results.json", results.encode())
+            files.replace(path, results.encode())
         return []
 
 
