@@ -23,7 +23,7 @@ WRITTEN = ("grades.csv", "totals.csv", "summary.html")
 PAGE = "feedback/{}.html"  # of the student with this key
 ENOUGH = 20  # students for a correlation to mean something
 SEPARATES = 0.15  # correlation below which an exercise does not tell who can do the rest
-FORMULA = re.compile(r"(^|[;\t\r\n])(\s*[\"']*\s*[=+\-@])")
+FORMULA = re.compile(r"(^|[;\t\r\n])(\s*[\"']*\s*[=+\-@＝＋－＠])")  # also in the width of Japanese letters
 BARS = 10  # of the distribution, each a tenth of the points
 
 
