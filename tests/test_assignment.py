@@ -138,7 +138,7 @@ def test_a_submission_can_be_graded_again_without_a_change(read):
 @pytest.mark.parametrize(
     "toml, adjustments, words",
     [
-        ("chapters = [", "", "assignment.toml: "),
+        ("chapters = [", "", "assignment.toml cannot be read: "),
         ("chapters = [3]  # f\udcfcr alle", "", "save it as UTF-8"),
         ("chapters = [33]", "", "there are the chapters 1 to"),
         ('chapters = [3]\n[points]\n"3.99" = 1', "", "'3.99' is no exercise of the course"),

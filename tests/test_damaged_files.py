@@ -9,6 +9,7 @@ from course_utils.exercises import EXERCISES
 from course_utils.grading import batch
 from course_utils.grading.assignment import DECISIONS, RULES
 from course_utils.grading.history import LAST
+from course_utils.grading.platforms.gradescope import Gradescope
 from course_utils.grading.records import KEPT, Graded, Report, keep
 from course_utils.judging.result import NOT_YET, RIGHT, Result
 from course_utils.launch import grade
@@ -19,6 +20,7 @@ ASSIGNMENT = 'chapters = [3]\nlate_percent = 10\n[points]\n"3.1" = 4\n"3.3" = 0.
 ADJUSTMENTS = (
     'student,exercise,points,comment,excused,regrade\njane,3.3,1.5,half,,\njohn,,2,"for a, b",,\njim,3.1,,,yes,\n'
 )
+LIST_FILE = Gradescope.list_file
 DEEP = 100_000
 LONG = "9" * 5000  # more digits than Python turns into a number
 
@@ -197,6 +199,16 @@ def test_a_gradebook_may_be_damaged(platform, content, run, tmp_path):
     done, last = run(*options)
     assert done, last
     assert wrong_of_many(run, path, content.encode(), *options) == []
+
+
+LIST = b"submission_1:\n  :submitters:\n  - :name: Jane Doe\n    :sid: '1001'\n    :email: jane@x.edu\n"
+
+
+def test_a_list_of_students_may_be_damaged(run, tmp_path):
+    path = lay(tmp_path / "class", {LIST_FILE: LIST, f"submission_1/{NAME}": b"{}"}) / LIST_FILE
+    done, last = run("--chapters", 3, "--preview")
+    assert done, last
+    assert wrong_of_many(run, path, LIST, "--chapters", 3, "--preview", "--fewer") == []
 
 
 @pytest.mark.parametrize("most", ["nan", "inf", "-inf", "1e999", "-5", "1e9", "x", LONG])

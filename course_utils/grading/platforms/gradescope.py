@@ -7,6 +7,7 @@ from course_utils import files
 from course_utils.grading.platforms.platform import Platform
 
 FOLDER = re.compile(r"submission_\d+")
+LONGEST = 200  # characters of what is wrong with the list
 
 
 class Gradescope(Platform):
@@ -21,8 +22,8 @@ class Gradescope(Platform):
 
         try:
             return {folder: people(entry[":submitters"]) for folder, entry in yaml.safe_load(content).items()}
-        except (yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(error) from None
+        except (yaml.YAMLError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError(" ".join(str(error).split())[:LONGEST]) from None  # YAML's own words take several lines
 
     def add_options(self, parser):
         parser.add_argument("--gradescope", action="store_true", help="also write results.json, one a submission")
