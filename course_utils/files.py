@@ -3,8 +3,8 @@
 import contextlib
 import math
 import os
+import secrets
 import sys
-import tempfile
 import time
 
 if sys.platform == "win32":
@@ -14,18 +14,31 @@ else:
 
 
 def replace(path, content):
-    """Write bytes beside `path` under a name of their own, then move them there in one step."""
-    descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    """Write bytes beside `path` under a name of their own, then move them there in one step.
+
+    Who may read the file is for the umask to say. An OSError names the file that could not be replaced, or else its
+    folder, where nothing more could be written.
+    """
+    beside = path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with open(beside, "xb") as file:
             file.write(content)
-        os.chmod(beside, 0o644)  # mkstemp lets only the owner read
         os.replace(beside, path)
     except BaseException as error:
-        os.unlink(beside)
-        if isinstance(error, OSError):  # writing to an open file names none, for example where the disk is full
-            error.filename = error.filename or str(path.parent)
+        beside.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = str(path if error.filename2 else path.parent)  # moving has two names
         raise
+
+
+def on_disk(name):
+    """A name to open, so that the disk holds it in UTF-8 whatever the locale; `from_disk` gives it back."""
+    return os.fsdecode(name.encode())
+
+
+def from_disk(name):
+    """The text of a name that was found on the disk, whatever the locale; what is no UTF-8 becomes �."""
+    return os.fsencode(name).decode(errors="replace")
 
 
 @contextlib.contextmanager

@@ -159,12 +159,12 @@ def test_a_submission_can_be_graded_again_without_a_change(read):
 @pytest.mark.parametrize(
     "toml, adjustments, words",
     [
-        ("chapters = [", "", "assignment.toml: "),
-        ("chapters = [3]  # f\udcfcr alle", "", "codec can't decode"),
+        ("chapters = [", "", "assignment.toml cannot be read: "),
+        ("chapters = [3]  # f\udcfcr alle", "", "save it as UTF-8"),
         ("chapters = [33]", "", "there are the chapters 1 to"),
-        ('chapters = [3]\n[points]\n"3.99" = 1', "", "3.99 = 1 is no exercise"),
-        ('chapters = [3]\n[points]\n"3.1" = "two"', "", "no exercise of the course with a number"),
-        ('chapters = [3]\n[points]\n"3.1" = -1', "", "no exercise of the course with a number"),
+        ('chapters = [3]\n[points]\n"3.99" = 1', "", "'3.99' is no exercise of the course"),
+        ('chapters = [3]\n[points]\n"3.1" = "two"', "", "points: 3.1 needs a number from 0"),
+        ('chapters = [3]\n[points]\n"3.1" = -1', "", "points: 3.1 needs a number from 0"),
         ("chapters = [3]\nlate = 3", "", "no setting 'late'"),
         ("chapters = [3]\nlate_percent = 200", "", "0 to 100"),
         ("late_percent = 0", "", "Say which chapters count"),

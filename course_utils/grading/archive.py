@@ -13,6 +13,7 @@ import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from course_utils.files import from_disk
 from course_utils.grading.records import printable
 
 LARGEST = 64_000_000  # bytes of one submission, packed or not: 50 MB of stored output are read, a zip bomb is not
@@ -66,7 +67,7 @@ def files(start: Path):
         with unreadable_says_why():
             entries = listed(zip_on_disk(start))
     except Unreadable as error:
-        yield File((start.name,), start, problem=str(error))
+        yield File((from_disk(start.name),), start, problem=str(error))
         return
     for parts, entry, problem in entries:
         yield File(parts, start, entry.filename, problem)
@@ -77,13 +78,13 @@ def in_folder(folder, parts):
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
-        yield File(parts or (folder.name,), folder, problem=f"cannot be listed: {error.strerror}")
+        yield File(parts or (from_disk(folder.name),), folder, problem=f"cannot be listed: {error.strerror}")
         return
     names = list(filter(shown, names))
     if parts and not names:
         yield File(parts, folder, problem="is an empty folder")
     for name in names:
-        path, here = folder / name, (*parts, readable(name))
+        path, here = folder / name, (*parts, readable(from_disk(name)))
         try:
             mode = path.lstat().st_mode
         except OSError as error:
@@ -135,7 +136,7 @@ def worth_reading(name):
 
 def readable(name):
     """A file's name as every file and terminal takes it: what is no text, or steers a terminal, becomes �."""
-    return printable(os.fsencode(name).decode(errors="replace").replace("\n", "\ufffd"))
+    return printable(name.replace("\n", "\ufffd"))
 
 
 def shortened(name):

@@ -10,9 +10,11 @@ import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from course_utils.grading.records import Graded, Marked
+from course_utils.grading.records import Graded, Marked, printable
 
 RULES, DECISIONS = "assignment.toml", "adjustments.csv"
+SETTINGS = ("chapters", "points", "late_percent")
+MOST_POINTS = 1_000_000  # of an exercise, and in a decision; whatever is more was a slip
 COLUMNS = ("student", "exercise", "points", "comment", "excused", "regrade")
 YES = {"yes", "y", "x", "true", "1"}
 INSTEAD = "Your instructor gave {:g} points for this exercise."
@@ -130,56 +132,87 @@ def read(downloads: Path, chapters, course):
     path = downloads.absolute().parent / RULES
     points_of = course() if path.exists() or path.with_name(DECISIONS).exists() else {}
     try:
-        rules = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        says = rules.pop("chapters", [])
-        found = Assignment(says or chapters or [], rules.pop("points", {}), rules.pop("late_percent", 0))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        sys.exit(f"{path}: {error}.")
+        rules = tomllib.loads(text_of(path)) if path.exists() else {}
+    except (ValueError, RecursionError) as error:
+        sys.exit(f"{path} cannot be read: {error}. Correct it, or move it away: --new-assignment writes a new one.")
+    if problem := trouble(rules, points_of):
+        sys.exit(f"{path}: {problem}.")
+    found = Assignment(rules.get("chapters") or chapters, rules.get("points", {}), rules.get("late_percent", 0))
     if not found.chapters:
         sys.exit(f"Say which chapters count: --chapters 3, or `chapters = [3]` in {path} (--new-assignment writes it).")
-    if points_of and (problem := trouble(found, rules, points_of)):
-        sys.exit(f"{path}: {problem}.")
     if chapters and set(chapters) != set(found.chapters):
         sys.exit(f"{path} says that other chapters count than --chapters does: change one, or leave out --chapters.")
     return replace(found, decisions=decisions(path.with_name(DECISIONS), points_of))
 
 
-def trouble(found, rest, points_of):
-    """What makes no sense in an assignment, or None."""
+def text_of(path):
+    """What stands in a file of the instructor's. Ends the program with a sentence where it is in another encoding."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        sys.exit(f"{path}: save it as UTF-8.")
+
+
+def trouble(rules, points_of):
+    """What makes no sense in the rules that an assignment.toml holds, of whatever types they are; or None."""
+    if unknown := [name for name in rules if name not in SETTINGS]:
+        return f"there is no setting {unknown[0]!r:.60}; there are {', '.join(SETTINGS)}"
     known = {int(id.partition(".")[0]) for id in points_of}
-    if rest:
-        return f"there is no setting {next(iter(rest))!r}"
-    if not isinstance(found.chapters, list) or not set(found.chapters) <= known:
-        return f"chapters: there are the chapters {min(known)} to {max(known)}"
-    for id, points in found.points.items():
-        if id not in points_of or not isinstance(points, (int, float)) or points < 0:
-            return f"points: {id} = {points!r} is no exercise of the course with a number of points"
-    if not isinstance(found.late_percent, (int, float)) or not 0 <= found.late_percent <= 100:
-        return "late_percent: a number from 0 to 100"
+    chapters, points = rules.get("chapters", []), rules.get("points", {})
+    if not isinstance(chapters, list) or not all(type(chapter) is int and chapter in known for chapter in chapters):
+        return f"chapters: write a list such as [3, 4]; there are the chapters {min(known)} to {max(known)}"
+    if not isinstance(points, dict):
+        return 'points: write a line [points] and below it a line an exercise, such as "3.1" = 2'
+    for id, value in points.items():
+        if id not in points_of:
+            return f'points: {id!r:.60} is no exercise of the course, as "3.1" is (with its quotes)'
+        if not is_number(value, MOST_POINTS):
+            return f"points: {id} needs a number from 0 to {MOST_POINTS}"
+    if not is_number(rules.get("late_percent", 0), 100):
+        return "late_percent: write a number from 0 to 100"
     return None
+
+
+def is_number(value, most):
+    """Whether a value of a TOML file is a number from 0 to the highest; true and nan are none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= most
 
 
 def decisions(path, points_of):
     """{student: [Decision]} of adjustments.csv; empty where there is none."""
-    found: dict[str, list[Decision]] = {}
+    text = text_of(path) if path.exists() else ""
+    delimiter = ";" if ";" in text.partition("\n")[0] else ","
     try:
-        text = path.read_text(encoding="utf-8-sig") if path.exists() else ""
-    except UnicodeDecodeError:
-        sys.exit(f"{path}: save it as UTF-8.")
-    reader = csv.DictReader(io.StringIO(text), delimiter=";" if ";" in text.partition("\n")[0] else ",")
-    if unknown := set(reader.fieldnames or []) - set(COLUMNS):
-        sys.exit(f"{path}: there is no column {sorted(map(str, unknown))[0]!r}; there are {', '.join(COLUMNS)}.")
-    for number, row in enumerate(reader, start=2):
-        fields = {name: (row.get(name) or "").strip() for name in COLUMNS}
-        try:
-            points = float(fields["points"].replace(",", ".")) if fields["points"] else None
-        except ValueError:
-            sys.exit(f"{path}, row {number}: {fields['points']!r} is no number of points.")
+        header, *rows = list(csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)) or [[]]
+    except csv.Error as error:
+        sys.exit(f"{path} is no CSV file that can be read ({error}): look for a quote without its other half.")
+    if unknown := [name for name in header if name not in COLUMNS or header.count(name) > 1]:
+        known = ", ".join(COLUMNS)
+        sys.exit(f"{path}: there is no column {unknown[0]!r:.60}, or it is there twice; there are {known}, each once.")
+    found: dict[str, list[Decision]] = {}
+    for number, row in enumerate(rows, start=2):
+        if not any(row):
+            continue
+        if any(row[len(header) :]):
+            sys.exit(f"{path}, row {number}: it has more fields than columns; what holds {delimiter!r} needs quotes.")
+        fields = dict.fromkeys(COLUMNS, "") | {name: printable(said.strip()) for name, said in zip(header, row)}
+        points = points_in(fields["points"])
+        if fields["points"] and points is None:
+            sys.exit(f"{path}, row {number}: {fields['points']!r:.60} is no number of points.")
         if not fields["student"] or fields["exercise"] and fields["exercise"] not in points_of:
             sys.exit(f"{path}, row {number}: it needs a student, and an exercise of the course or none.")
         flags = (fields[name].casefold() in YES for name in ("excused", "regrade"))
         found.setdefault(fields["student"], []).append(Decision(fields["exercise"], points, fields["comment"], *flags))
     return found
+
+
+def points_in(text):
+    """The number of points that a text says; None where it says none, such as nan or more than anybody gives."""
+    try:
+        points = float(text.replace(",", "."))
+    except ValueError:
+        return None
+    return points + 0.0 if abs(points) <= MOST_POINTS else None  # -0 becomes 0
 
 
 def of_chapters(chapters, points_of):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import sys
 import zipfile
 
 from course_utils import files
@@ -34,10 +35,21 @@ cp "$work/out/results.json" "$here/results/results.json" || cp failed.json "$her
 cat "$work/said.txt"
 """
 FAILED = {"score": 0, "output": "The grader did not come to its end. Your instructor can see why. Hand in again later."}
+READY = (
+    "{} is ready: Gradescope takes it under Configure Autograder, for a Programming Assignment of {}. The log of its "
+    "build says whether Gradescope offers protection. Without protection an answer may do all that the grader may, so "
+    "while it runs it can change its own result. What it leaves running is ended before the result is written."
+)
+RUNS = "run_autograder"  # what Gradescope calls; where another zip has none, it is no autograder
 
 
 def write(path, chapters, most):
-    """Write the zip. Gives the sentence to say. most: the points of these chapters."""
+    """Write the zip. Gives the sentences to say. most: the points of these chapters.
+
+    Ends the program with a sentence where another file would be replaced.
+    """
+    if path.exists() and not is_autograder(path):
+        sys.exit(f"{path} is there already and is no autograder: name another file, or move it away.")
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for pattern in TAKEN:
@@ -46,6 +58,15 @@ def write(path, chapters, most):
                     archive.write(file, file.relative_to(ROOT))
         archive.writestr("failed.json", json.dumps(FAILED))
         archive.writestr("setup.sh", SETUP)
-        archive.writestr("run_autograder", RUN.format(chapters=" ".join(map(str, chapters))))
+        archive.writestr(RUNS, RUN.format(chapters=" ".join(map(str, chapters))))
     files.replace(path, made.getvalue())
-    return f"{path} is ready: Gradescope takes it under Configure Autograder, for a Programming Assignment of {most}."
+    return READY.format(path, most)
+
+
+def is_autograder(path):
+    """Whether a file is one that `write` made."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return RUNS in archive.namelist()
+    except (zipfile.BadZipFile, IsADirectoryError):
+        return False

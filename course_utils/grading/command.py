@@ -1,14 +1,18 @@
 """One run of the `grade` command: find the submissions, grade what changed, write what people and platforms read."""
 
+import contextlib
+import io
+import os
 import sys
 from functools import partial
 
 from course_utils.grading import assignment as rules
-from course_utils.grading import autograder, batch, pages, workers
+from course_utils.grading import autograder, batch, claims, pages, workers
 from course_utils.grading.history import History, table
 from course_utils.grading.platforms import PLATFORMS
 from course_utils.grading.process import Limits
 from course_utils.grading.records import Store
+from course_utils.grading.sandbox import strays
 from course_utils.grading.sandbox.protection import Unprotected, protection
 from course_utils.grading.submissions import submissions
 from course_utils.grading.terminal import Bar
@@ -18,10 +22,13 @@ MISSING = (
     "{} holds grades of students who have no submission here: {}. Put late submissions beside the others, a new "
     "download in the place of the old zip, or choose another --out; with --fewer, who is missing is removed."
 )
+TAKEN = "{} holds files that no earlier run has written: {}. Move them away, or choose another --out."
 
 
 def grade(options):
     """Grade, write everything, and give the exit status: 1 when a submission could not be graded."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a student's name may hold what this terminal cannot show
+        sys.stdout.reconfigure(errors="backslashreplace")
     if options.autograder:
         most = sum(rules.of_chapters(options.chapters, points_of_course()).values())
         print(autograder.write(options.autograder, options.chapters, most))
@@ -42,7 +49,14 @@ def grade(options):
     gone = store.others(students)
     if gone and not options.fewer:
         sys.exit(MISSING.format(options.out, some(gone)))
+    if not options.preview:
+        own = [*pages.WRITTEN, *(pages.PAGE.format(student.key) for student in students)]
+        own += [name for export in exports for name in export.written(students)]
+        if others := claims.claim(options.out, own):
+            sys.exit(TAKEN.format(options.out, some(others)))
     history = History(store)
+    if history.trouble:
+        print(history.trouble)
     names = {key: name for export in exports for key, name in export.names(students).items()}
     book = pages.Book(options.out, assignment, history, options.preview, names)
     try:
@@ -114,10 +128,10 @@ def grade_into(book, store, found, options):
         bar.step()
 
     executor = partial(workers.dask, options.dask) if options.dask else partial(workers.here, options.workers)
-    try:
-        return batch.grade_changed(
-            found, store, executor, Limits(options.seconds, options.unsandboxed), done, book.assignment.wants_again
-        )
+    limits = Limits(options.seconds, options.unsandboxed)
+    try:  # results are written when nothing runs any more that could write them again
+        with strays.ended() if options.unsandboxed else contextlib.nullcontext():
+            return batch.grade_changed(found, store, executor, limits, done, book.assignment.wants_again)
     except Unprotected as error:
         sys.exit(f"{error} To run them all the same: --unsandboxed.")
 
@@ -144,7 +158,7 @@ def wanted_exports(options):
             continue
         if export.path.name.casefold() in taken:
             sys.exit(f"{export.path}: {options.out} gets another file of this name, so rename it.")
-        if export.path.resolve().parent == options.out.resolve():
+        if os.path.dirname(os.path.realpath(export.path)) == os.path.realpath(options.out):
             sys.exit(f"{export.path} lies where its filled copy will be written, so move it out of {options.out}.")
         taken.add(export.path.name.casefold())
     for export in exports:

@@ -7,10 +7,11 @@ import time
 
 from course_utils.grading.process import Limits, end_all, grade_in_own_process
 from course_utils.grading.records import Student, Task
-from course_utils.grading.sandbox.protection import protection
+from course_utils.grading.sandbox.protection import Protection, protection
 from course_utils.repository import ROOT
 
 CHAPTER = 3
+FORGEABLE = "So an answer can also change its own result."
 ROUNDS = 5  # submissions that are timed
 DEFINITION = re.compile(rb'("(?:def|class) [^"\\]*:)\\n')  # the first line of one, in a notebook's JSON
 copies = itertools.count()
@@ -18,7 +19,7 @@ copies = itertools.count()
 
 def examine(options):
     """Say what was found, and give the exit status: 1 where this machine cannot grade as it is."""
-    print(protection(), flush=True)
+    print(protection(), *[FORGEABLE] * (protection() is Protection.NONE), flush=True)
     limits = Limits(options.seconds, options.unsandboxed)
     try:
         untouched, solved = (graded(folder, limits) for folder in ("notebooks", "solutions"))

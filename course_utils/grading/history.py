@@ -1,27 +1,24 @@
 """What the last whole run wrote, to say before the next one what would change: who, from, to, why."""
 
-import json
-
-from course_utils import files
+from course_utils.grading.records import keep, kept
 
 LAST = "last_run"  # beside the reports that are kept
 SHOWN = 20  # rows on the terminal
+LOST = "{} is damaged, or of an older version of the course: this run cannot say whose points change, the next one can."
 
 
 class History:
     """The last whole run into a folder.
 
     students: {key: [points, highest possible points, digest]}, with None as points of who is excused. filled:
-    {platform: {key: points there}}.
+    {platform: {key: points there}}. trouble: a sentence, where the file that holds all this cannot be read.
     """
 
     def __init__(self, store):
         self.path = store.folder / LAST
-        try:
-            found = json.loads(self.path.read_bytes())
-            self.students, self.filled = dict(found["students"]), dict(found["filled"])
-        except (OSError, ValueError, KeyError, TypeError):  # none, or of another version of the course
-            self.students, self.filled = {}, {}
+        found = kept(self.path)
+        self.trouble = LOST.format(self.path) if self.path.exists() and not found else ""
+        self.students, self.filled = (found["students"], found["filled"]) if found else ({}, {})
 
     def changes(self, entries):
         """[(student's name, before, after, why)]. entries: {key: (name, points, highest, digest)} of this run."""
@@ -42,8 +39,7 @@ class History:
     def write(self, entries, filled):
         """Keep this run for the next one."""
         students = {key: list(entry[1:]) for key, entry in entries.items()}
-        content = {"students": students, "filled": self.filled | filled}
-        files.replace(self.path, json.dumps(content).encode())
+        keep(self.path, {"students": students, "filled": self.filled | filled})
 
 
 def in_words(got, most):

@@ -20,9 +20,10 @@ from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
 TOTALS = ["student", "ids", "points", "max_points", "late", "excused", "page"]
 COLUMNS = ["student", "ids", "exercise", "title", "status", "points", "max_points", "mistake", "message", "remarks"]
 WRITTEN = ("grades.csv", "totals.csv", "summary.html")
+PAGE = "feedback/{}.html"  # of the student with this key
 ENOUGH = 20  # students for a correlation to mean something
 SEPARATES = 0.15  # correlation below which an exercise does not tell who can do the rest
-FORMULA = re.compile(r"(^|[;\t\r\n])(\s*[\"']*\s*[=+\-@])")
+FORMULA = re.compile(r"(^|[;\t\r\n])(\s*[\"']*\s*[=+\-@＝＋－＠])")  # also in the width of Japanese letters
 BARS = 10  # of the distribution, each a tenth of the points
 
 
@@ -46,7 +47,7 @@ class Book:
         """Write a student's page, and keep what the tables will say."""
         marked = self.assignment.marked(report)
         key = report.student.key
-        path = self.pages / f"{key}.html"
+        path = self.page(key)
         if not self.preview:  # first, so that whoever is in the tables has a page, wherever a run ends
             name = self.names.get(key, report.student.name)
             self.waiting[path] = template("feedback.html").render(name=name, report=report, marked=marked)
@@ -59,9 +60,13 @@ class Book:
             write_changed(path, self.waiting[path])
             del self.waiting[path]
 
+    def page(self, key):
+        """Where a student's page lies."""
+        return self.out / files.on_disk(PAGE.format(key))
+
     def remove(self, key):
         """Remove the page of a student who is no longer among the submissions."""
-        (self.pages / f"{key}.html").unlink(missing_ok=True)
+        self.page(key).unlink(missing_ok=True)
 
     @property
     def scores(self):
@@ -83,7 +88,8 @@ class Book:
     def write_table(self, content):
         """Write grades.csv. One that somebody has changed by hand since is put aside first."""
         path, mark = self.out / "grades.csv", self.out / KEPT / "grades.sha256"
-        if path.exists() and not (mark.exists() and mark.read_text() == sha256(path.read_bytes()).hexdigest()):
+        ours = mark.read_bytes() if mark.exists() else b""
+        if path.exists() and ours != sha256(path.read_bytes()).hexdigest().encode():
             aside = next(name for k in count(1) if not (name := self.out / f"grades changed by hand {k}.csv").exists())
             path.rename(aside)
             print(f"{path} was changed by hand, so that file is {aside.name} now. Decisions go into {DECISIONS}.")
@@ -99,9 +105,11 @@ def write_changed(path, text):
 
 
 def table(header, rows):
-    """A CSV file, with the mark that Excel wants."""
+    """A CSV file, with the mark that Excel wants. No text in it is taken for a formula."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([header, *rows])
+    written = csv.writer(text, lineterminator="\n")
+    written.writerow(header)
+    written.writerows([harmless(field) if isinstance(field, str) else field for field in row] for row in rows)
     return text.getvalue().encode("utf-8-sig")
 
 
@@ -109,7 +117,7 @@ def totals_row(marked, report):
     """One student's row in totals.csv."""
     student = report.student
     flags = ["yes" * report.late, "yes" * marked.excused]
-    return [harmless(student.name), harmless(" ".join(student.ids)), *marked.points, *flags, f"{student.key}.html"]
+    return [student.name, " ".join(student.ids), *marked.points, *flags, PAGE.format(student.key)]
 
 
 def csv_rows(marked, report):
@@ -118,16 +126,16 @@ def csv_rows(marked, report):
     for entry in marked.graded:
         result = entry.result
         yield [
-            harmless(report.student.name),
-            harmless(" ".join(report.student.ids)),
+            report.student.name,
+            " ".join(report.student.ids),
             result.id,
             result.title,
             result.status,
             entry.points,
             0 if entry.excused else result.max_points,
             result.mistake or "",
-            harmless(result.message),
-            harmless(" ".join([*entry.remarks, *whole])),
+            result.message,
+            " ".join([*entry.remarks, *whole]),
         ]
         whole = []
 
@@ -231,6 +239,9 @@ class Class:
     def discrimination(self, id):
         """Whether who gets an exercise gets the rest, too: the correlation of the two; None where it cannot be told."""
         own, rest = self.shares_of[id], self.rest_of[id]
-        if len(own) < ENOUGH or len(set(own)) == 1 or len(set(rest)) == 1:
+        if len(own) < ENOUGH:
             return None
-        return statistics.correlation(own, rest)
+        try:
+            return statistics.correlation(own, rest)
+        except statistics.StatisticsError:  # of all the same
+            return None

@@ -2,9 +2,14 @@
 
 import functools
 import json
+import os
+import sys
 from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
 
-from course_utils import files
+from course_utils import files, repository
+from course_utils.grading.sandbox.protection import packages
 from course_utils.judging.result import NOT_ATTEMPTED, Result
 
 INVISIBLE = "\n\u200c\u200d"  # line ends, and the joiners that names in Persian and Hindi need
@@ -119,10 +124,10 @@ def plain(report):
 
 
 def from_plain(data):
-    """The Report that `plain` took apart, with texts that steer no terminal, whatever a student's code has said."""
+    """The Report that `plain` took apart, with texts as `presentable` has them, whatever a student's code has said."""
     student = Student(**data["student"] | {"ids": tuple(data["student"]["ids"])})
-    lines = {id: list(map(printable, own)) for id, own in data["lines"].items()}
-    words = {"remarks": list(map(printable, data["remarks"])), "lines": lines}
+    lines = {id: list(map(presentable, own)) for id, own in data["lines"].items()}
+    words = {"remarks": list(map(presentable, data["remarks"])), "lines": lines}
     return Report(**data | words | {"student": student, "graded": list(map(graded_from, data["graded"]))})
 
 
@@ -130,14 +135,30 @@ def graded_from(entry):
     """One Graded of it. The student's words may be anywhere in what is said."""
     if entry["result"]["status"] == NOT_ATTEMPTED and not entry["remarks"]:
         return untouched(*entry["result"].values())
-    result = Result(**entry["result"] | {"message": printable(entry["result"]["message"])})
-    return Graded(**entry | {"result": result, "remarks": list(map(printable, entry["remarks"]))})
+    result = Result(**entry["result"] | {"message": presentable(entry["result"]["message"])})
+    return Graded(**entry | {"result": result, "remarks": list(map(presentable, entry["remarks"]))})
 
 
 @functools.lru_cache
 def untouched(*result):
     """A Graded that all have in common who did not attempt an exercise. Nobody hands in all chapters at once."""
     return Graded(Result(*result))
+
+
+def presentable(text):
+    """A text that steers no terminal and names no folder of this machine, as the messages of errors do."""
+    for folder in own_folders():
+        text = text.replace(folder, "…")
+    return printable(text)
+
+
+@functools.cache
+def own_folders():
+    """What tells where Python, the course and its user's files lie on this machine, as texts; the longest first."""
+    folders = {*packages(), sys.prefix, str(repository.ROOT), os.path.expanduser("~")}
+    folders |= {os.path.realpath(folder) for folder in folders}
+    below = {folder for folder in folders if len(Path(folder).parts) > 1}  # without "/", the home of many a container
+    return sorted(below | {folder.replace("\\", "\\\\") for folder in below}, key=len, reverse=True)
 
 
 def printable(text):
@@ -153,6 +174,26 @@ def plain_number(value):
     return int(value) if value == int(value) else value
 
 
+def keep(path, data):
+    """Keep data for the next run, as JSON below a checksum."""
+    content = json.dumps(data).encode()
+    files.replace(path, checksum(path, content) + b"\n" + content)
+
+
+def kept(path):
+    """What `keep` wrote there. None where nothing is, or where it is damaged."""
+    try:
+        told, _, content = path.read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    return json.loads(content) if told == checksum(path, content) else None
+
+
+def checksum(path, content):
+    """What tells the content of a file from any other, and from that of another file."""
+    return sha256(os.fsencode(path.name) + b"\0" + content).hexdigest().encode()
+
+
 class Store:
     """The reports of this run and of runs before, a file a student in the output folder."""
 
@@ -162,23 +203,24 @@ class Store:
 
     def path(self, student):
         """Where a student's report is kept."""
-        return self.folder / f"{student.key}.json"
+        return self.folder / files.on_disk(f"{student.key}.json")
 
     def get(self, student):
-        """A student's report, or None."""
+        """A student's report, or None, also where it is damaged: then the submission is graded anew."""
         try:
-            return from_plain(json.loads(self.path(student).read_bytes()))
-        except (OSError, ValueError, TypeError, KeyError):  # none, or one of another version of the course
+            return from_plain(kept(self.path(student)))
+        except (ValueError, TypeError, KeyError, AttributeError):  # none, or one of another version of the course
             return None
 
     def put(self, made):
         """Keep a report."""
-        files.replace(self.path(made.student), json.dumps(plain(made)).encode())
+        keep(self.path(made.student), plain(made))
 
     def others(self, students):
         """The keys of those whose reports are kept, beside these students."""
-        return sorted({path.stem for path in self.folder.glob("*.json")} - {student.key for student in students})
+        stored = {files.from_disk(path.stem) for path in self.folder.glob("*.json")}
+        return sorted(stored - {student.key for student in students})
 
     def forget(self, key):
         """Keep a report no longer."""
-        (self.folder / f"{key}.json").unlink()
+        (self.folder / files.on_disk(f"{key}.json")).unlink()

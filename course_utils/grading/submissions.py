@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from course_utils import repository
+from course_utils.files import from_disk
 from course_utils.grading import archive
 from course_utils.grading.archive import ARCHIVE, NOTEBOOK, ZIP
 from course_utils.grading.platforms import PLATFORMS
@@ -60,7 +61,7 @@ class Submission:
 
 def submissions(start: Path):
     """The submissions in a folder or zip, sorted by student. Says on standard error which files are none."""
-    own_name = archive.readable(NOTEBOOK.sub("", start.resolve().name))
+    own_name = archive.readable(NOTEBOOK.sub("", from_disk(start.resolve().name)))
     own_name, files = class_folder(own_name, listed(start))
     owners = listed_owners(files)
     grouped: dict[Owner, list[archive.File]] = {}

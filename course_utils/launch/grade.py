@@ -30,7 +30,10 @@ def main(arguments):
     except KeyboardInterrupt:
         sys.exit("\nStopped. Run the same command again to go on from here.")
     except OSError as error:
-        sys.exit(f"{error.filename or 'A file'}: {error.strerror or error}. What was written so far is complete.")
+        sys.exit(
+            f"{error.filename or 'A file'}: {error.strerror or error}. What was written so far is complete. "
+            "Once that is put right, run the same command again."
+        )
 
 
 def parser():
@@ -99,8 +102,8 @@ def check(options):
         sys.exit(f"{options.submissions} does not exist.")
     if not options.submissions.is_dir() and options.submissions.suffix.lower() != ".zip":
         sys.exit(f"{options.submissions} is neither a folder nor a zip.")
-    if options.seconds <= 0:
-        sys.exit("--seconds needs a number above 0.")
+    if not 0 < options.seconds <= 86400:
+        sys.exit("--seconds needs a number above 0, and at most a day.")
     if options.workers < 1:
         sys.exit("--workers needs a number from 1 on.")
     if options.new_assignment:

@@ -15,6 +15,7 @@ from course_utils import files
 from course_utils.grading.platforms.platform import Platform
 
 NOTHING = ("", "-")  # what stands in a field where there are no points yet
+LARGEST = 10**6  # a number of points beyond it is none
 NAMED = 3  # students in a sentence about rows that stay
 
 
@@ -177,8 +178,8 @@ class Gradebook(Platform):
         """Points as a text, on the platform's scale."""
         says = self.most_points(sheet, row, column)
         highest = decimal(says)
-        if says and highest is None:
-            raise Unusable(f"its highest points, {says!r}, are no number")
+        if says and (highest is None or highest < 0):
+            raise Unusable(f"its highest points, {says!r:.60}, are no number")
         return number(got * highest / most if highest and most else got)
 
     def matched(self, sheet, scores):
@@ -256,7 +257,11 @@ class Filling:
 
     def __init__(self, platform, options):
         self.platform, self.wanted, self.overwrite = platform, options.column, options.overwrite
-        self.path = getattr(options, platform.option)
+        self.path, self.pages = getattr(options, platform.option), f"{platform.option}-feedback.zip"
+
+    def written(self, students):
+        """The names of the files that `write` makes."""
+        return [files.from_disk(self.path.name), self.pages]
 
     def prepare(self):
         """Read the file before hours of grading, not after."""
@@ -313,8 +318,9 @@ class Filling:
         """Write the filled copy into `out`. Gives the sentences to say."""
         files.replace(out / self.path.name, self.filled.content)
         if pages := self.page_names([report.student for _, report, _ in reports]):
-            place = out / f"{self.platform.option}-feedback.zip"
-            files.replace(place, zipped({name: out / "feedback" / f"{key}.html" for name, key in pages.items()}))
+            place = out / self.pages
+            paths = {name: out / "feedback" / files.on_disk(f"{key}.html") for name, key in pages.items()}
+            files.replace(place, zipped(paths))
             yield f"{place} holds the pages: upload it in {self.platform.name} ({self.platform.pages_go})."
         if self.filled.values:
             said = f"{self.path.name} with the points in it: import it into {self.platform.name}."
@@ -359,9 +365,10 @@ def decimal(text):
     if "," in text and "." in text:
         text = text.replace("," if text.rindex(".") > text.rindex(",") else ".", "")
     try:
-        return float(text.replace(",", "."))
+        value = float(text.replace(",", "."))
     except ValueError:
         return None
+    return value if abs(value) <= LARGEST else None  # nor nan
 
 
 def name_key(name):

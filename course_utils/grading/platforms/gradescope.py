@@ -7,6 +7,7 @@ from course_utils import files
 from course_utils.grading.platforms.platform import Owner, Platform
 
 FOLDER = re.compile(r"submission_\d+")
+LONGEST = 200  # characters of what is wrong with the list
 
 
 class Gradescope(Platform):
@@ -21,8 +22,8 @@ class Gradescope(Platform):
 
         try:
             return {folder: people(entry[":submitters"]) for folder, entry in yaml.safe_load(content).items()}
-        except (yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(error) from None
+        except (yaml.YAMLError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError(" ".join(str(error).split())[:LONGEST]) from None  # YAML's own words take several lines
 
     def add_options(self, parser):
         parser.add_argument("--gradescope", action="store_true", help="also write results.json, one a submission")
@@ -55,15 +56,21 @@ class Results:
         """There is nothing to compare with."""
         return []
 
+    def written(self, students):
+        """The names of the files that `write` makes."""
+        if len(students) == 1:  # as on Gradescope itself, which looks for results.json in the folder that it gave
+            self.places = {students[0].key: "results.json"}
+        else:
+            self.places = {student.key: f"gradescope/{student.key}/results.json" for student in students}
+        return list(self.places.values())
+
     def write(self, out, reports):
         """Write results.json, one a submission. Gives the sentences to say."""
-        reports = list(reports)
-        alone = len(reports) == 1  # as on Gradescope itself, which looks for results.json in the folder that it gave
         for key, report, marked in reports:
-            folder = out if alone else out / "gradescope" / key
-            folder.mkdir(parents=True, exist_ok=True)
+            path = out / files.on_disk(self.places[key])
+            path.parent.mkdir(parents=True, exist_ok=True)
             results = json.dumps(results_of(report, marked), ensure_ascii=False, indent=1)
-            files.replace(folder / "results.json", results.encode())
+            files.replace(path, results.encode())
         return []
 
 

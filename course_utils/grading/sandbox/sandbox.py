@@ -9,7 +9,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-from course_utils.grading.sandbox import forked, importable, protection
+from course_utils.grading.sandbox import forked, importable, protection, strays
 from course_utils.grading.sandbox.inside import forking, server
 from course_utils.grading.sandbox.protection import Protection, Unprotected
 from course_utils.judging import calls as asking
@@ -188,7 +188,10 @@ class Sandbox:
             "server", "alone", course=str(ROOT), packages=protection.packages(), seconds=self.seconds
         )
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        with subprocess.Popen(command, env=protection.environment(), start_new_session=True, **pipes) as process:
+        with (
+            strays.ended(),
+            subprocess.Popen(command, env=protection.environment(), start_new_session=True, **pipes) as process,
+        ):
             try:
                 message, _ = process.communicate(request, timeout=min(self.seconds, patience) + PATIENCE)
             except subprocess.TimeoutExpired:

@@ -138,6 +138,8 @@ def ready(packages):
     """Load torch and what runs an exercise, unless the process that this one was forked from has."""
     if "torch" in sys.modules:
         return
+    if hasattr(os, "uname"):
+        forget_name_of_machine()
     sys.path += [folder for folder in packages if folder not in sys.path]
     import torch  # here: before, it could not be found
 
@@ -146,6 +148,13 @@ def ready(packages):
     from course_utils.grading.sandbox.inside import answering  # here: it needs torch as it is set now
 
     answering.warm_up()
+
+
+def forget_name_of_machine():
+    """Let all that is loaded from now on know this machine by no name, so that no answer finds it."""
+    system, _, *rest = os.uname()
+    nameless = os.uname_result((system, "localhost", *rest))
+    os.uname = lambda: nameless
 
 
 def load(course, packages):

@@ -29,10 +29,10 @@ ALLOWED = {
     "rt_sigreturn": (15, 139), "sigaltstack": (131, 132), "restart_syscall": (219, 128), "gettid": (186, 178),
     "getpid": (39, 172), "getppid": (110, 173), "getuid": (102, 174), "geteuid": (107, 175), "getgid": (104, 176),
     "getegid": (108, 177), "exit": (60, 93), "exit_group": (231, 94),
-    # clocks, chance, and what kind of machine this is
+    # clocks, chance, and what this machine has; not its name, which would come to stand on a student's page
     "clock_gettime": (228, 113), "clock_getres": (229, 114), "clock_nanosleep": (230, 115), "nanosleep": (35, 101),
     "gettimeofday": (96, 169), "time": (201, None), "times": (100, 153), "getrandom": (318, 278),
-    "getrusage": (98, 165), "getrlimit": (97, 163), "sysinfo": (99, 179), "uname": (63, 160),
+    "getrusage": (98, 165), "getrlimit": (97, 163), "sysinfo": (99, 179),
 }
 # fmt: on
 
