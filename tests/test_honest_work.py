@@ -150,3 +150,72 @@ def test_the_chapters_own_cells_do_not_run_without_need(sandbox):
 def test_of_an_environment_nothing_is_read():
     handed = unpacked(AS_BEFORE["a zip with an environment"])
     assert len(handed.notebooks) == 1 and not handed.modules and not handed.remarks
+
+
+# --- cells that trip up whatever reads them ---------------------------------------------------------------------------
+
+STRANGE = {  # IPython runs each, so what stands below in the same cell counts
+    "global at the top": "best = 0\nglobal best\nbest += 1",
+    "global on one line": "best = 0; global best; best += 1",
+    "await": "import asyncio\nawait asyncio.sleep(0)",
+    "an asynchronous loop": "async def numbers():\n    yield 1\nasync for number in numbers(): print(number)",
+    "an asynchronous comprehension": "async def numbers():\n    yield 1\nfound = [n async for n in numbers()]",
+    "a late future": "first = 1\nfrom __future__ import annotations\ndef typed(x: Unknown): return x",
+    "a decorator in brackets": "@(\n    lambda made: made\n)\ndef decorated(): return 1",
+    "an unknown encoding": "# -*- coding: nothing -*-\n@staticmethod\ndef decorated(): return 'é'",
+    "a form feed": "\x0cx = 1\n\x0cdef f(): pass",
+    "a text that ends beside a name": "'''one\ntwo'''; other = 1",
+    "lambdas in lambdas": "deep = " + "lambda: " * 700 + "1",
+    "names in names": "deep = (1)" + ".real" * 700,
+    "a cell that is indented": "  x = 1\n  y = x",
+}
+REFUSED = {  # Python refuses a statement of each, and what stands below in the same cell never ran
+    "a walrus in what a comprehension reads": "[i for i in (j := [1])]",
+    "a walrus for a comprehension's own name": "[j := 1 for j in range(3)]",
+    "a walrus in a class": "class A:\n    x = [y := 1 for _ in range(3)]",
+    "nonlocal": "nonlocal best",
+    "nonlocal in a function": "def f():\n    nonlocal best",
+    "nonlocal and global": "def f():\n    x = 1\n    def g():\n        global x\n        nonlocal x",
+    "global for an argument": "def f(a):\n    global a",
+    "global after the name": "def f():\n    a = 1\n    global a",
+    "global in a class": "class A:\n    x = 1\n    global x",
+    "a star import in a function": "def f():\n    from math import *",
+    "an argument twice": "def f(a, a): pass",
+    "return": "return 3",
+    "yield": "yield 3",
+    "break": "break",
+    "two stars": "*a, *b = 1, 2",
+    "a name of Python's": "__debug__ = 3",
+    "a future that never came": "from __future__ import nothing",
+    "await in a function": "def f():\n    await best",
+    "a cell of a class": "class A:\n    def f(self): return __class__\n    nonlocal __class__",
+}
+UNREADABLE = {  # nothing of these ever ran
+    "a null": "x = '\0'",
+    "half a sign": "x = '\ud800'",
+    "half a sign beside a magic": "%time x = 3\nx = '\udfff'",
+    "a sum without end": "x = " + "+".join("1" * 5000),
+    "brackets without end": "(" * 5000,
+    "a number without end": "x = " + "9" * 5000,
+    "magics of nothing": "%\n!\n?\n%%\n$",
+    "a text that never closes": "%time x\n'''abc",
+}
+
+
+@pytest.mark.parametrize("case", STRANGE | REFUSED | UNREADABLE)
+def test_a_strange_cell_costs_no_other_cell_anything(case, sandbox):
+    odd = (STRANGE | REFUSED | UNREADABLE)[case]
+    assert status(sandbox, *around(handed_in.RIGHT, [odd], below=[odd]))[0] == RIGHT
+    assert status(sandbox, *around(MASK, ["mask = torch.ones(99, 99)", odd, "mask.triu_(1)"], [odd]))[0] == RIGHT
+
+
+@pytest.mark.parametrize("case", STRANGE)
+def test_what_a_strange_cell_defines_counts(case, sandbox):
+    margin = "  " * STRANGE[case].startswith("  ")
+    defining = f"{STRANGE[case]}\n{margin}mask = torch.ones(99, 99).triu(1)"
+    assert status(sandbox, *around(MASK, [defining]))[0] == RIGHT
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_stands_above_a_statement_that_python_refuses_counts(case, sandbox):
+    assert status(sandbox, *around(MASK, ["mask = torch.ones(99, 99).triu(1)\n" + REFUSED[case]]))[0] == RIGHT

@@ -187,7 +187,7 @@ def grade_answer(exercise, notebook, places, earlier, sandbox):
     broken = [cell for cell in notebook.marked(exercise) if cell.problem]
     remarks += [f"The cell marked as this exercise's {cell.problem}." for cell in broken]
 
-    texts, used = notebook.needed(places[-1], exercise.name)
+    texts, used = notebook.needed(places[-1], exercise.name, given(exercise.chapter))
     result, replies = result_once(exercise, texts, sandbox)
     if result.status == NOT_YET and (whole := ran_whole(exercise, notebook, texts, sandbox)):
         return Graded(whole[0], [*remarks, whole[1]]), None
@@ -207,7 +207,7 @@ def ran_whole(exercise, notebook, texts, sandbox):
 
     texts: those that ran before, by names alone.
     """
-    whole = notebook.up_to_check(exercise, handed_out())
+    whole = notebook.up_to_check(exercise, handed_out(), given(exercise.chapter))
     asks_for_gpu = bool(GPU.search("\n".join(whole)))
     if whole == texts and not asks_for_gpu:
         return None
@@ -248,6 +248,13 @@ def handed_out():
     """The texts of all code cells that the course hands out."""
     read = (json.loads(path.read_bytes())["cells"] for path in (ROOT / "notebooks").glob("*.ipynb"))
     return {reading.text_of(cell).strip() for cells in read for cell in cells if cell["cell_type"] == "code"}
+
+
+@functools.cache
+def given(chapter):
+    """The code cells of a chapter as it is handed out, without those to be filled in."""
+    (path,) = (ROOT / "notebooks").glob(f"{chapter:02}_*.ipynb")
+    return [cell for cell in reading.read(path.name, path.read_bytes()).cells if not cell.exercise]
 
 
 @functools.cache
