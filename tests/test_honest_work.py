@@ -47,6 +47,20 @@ def around(answer, before=(), after=(), below=()):
     return [((NAME,), packed(made))]
 
 
+def without_imports(files):
+    """The same without the cell of imports."""
+    ((name, content),) = files
+    made = json.loads(content)
+    return [(name, packed({**made, "cells": [cell for cell in made["cells"] if cell.get("id") != "imports"]}))]
+
+
+def script(files, above):
+    """The notebook as a Python file, with a line above each cell's code."""
+    cells = json.loads(files[0][1])["cells"]
+    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    return [(("work.py",), "\n".join(f"{above.format(k)}\n{text}\n" for k, text in enumerate(texts)).encode())]
+
+
 BY_STATE = {
     "changed in place": around(MASK, ["mask = torch.ones(99, 99)", "mask.triu_(1)"]),
     "appended": around(
@@ -67,6 +81,15 @@ BY_STATE = {
         f"{ANSWER}    return helper(scores, T)",
         after=["def helper(s, T): return s.masked_fill(torch.ones(T, T).triu(1).bool(), -torch.inf).softmax(-1)"],
     ),
+    "a helper below the check": around(
+        f"{ANSWER}    return helper(scores, T)",
+        below=["SIGN = -1", "def helper(s, T): return s.masked_fill(torch.ones(T, T).triu(1).bool(), SIGN * torch.inf)"
+               ".softmax(-1)"],
+    ),
+    "a helper below the check, used at once": around(
+        f"import functools\nmy_causal_weights = functools.partial(helper, hidden=1)",
+        below=[handed_in.RIGHT.replace("my_causal_weights(scores", "helper(scores, hidden").replace("triu(1", "triu(hidden")],
+    ),
     "a GPU": around(
         f"{ANSWER}    scores = scores.cuda()\n    return {SOFTMAX.format('torch.ones(T, T).cuda(0).triu(1).bool()')}"
     ),
@@ -75,7 +98,20 @@ BY_STATE = {
         f"    return {SOFTMAX.format('hidden')}.to('cuda:0')", ["device = torch.device('cuda')"],
     ),
 }  # fmt: skip
+COMPLETED = {
+    "imports deleted": without_imports(around(handed_in.RIGHT)),
+    "imports in a later cell": without_imports(around(handed_in.RIGHT, below=["import torch"])),
+    "only the answer": [((NAME,), packed({"cells": [{"cell_type": "code", "source": handed_in.RIGHT}]}))],
+}
 AS_BEFORE = {
+    "types that nothing defines": around(
+        handed_in.RIGHT.replace("(scores)", "(scores: Unknown)"), ["x = 1\nfrom __future__ import annotations"]
+    ),
+    "2,100 cells in front": around(handed_in.RIGHT, [f"x = {k}" for k in range(2100)]),
+    "a script alone": script(around(handed_in.RIGHT), "# In[{}]:\n"),
+    "a script of one piece": script(around(f"{handed_in.RIGHT}\nget_ipython().run_line_magic('time', '3')"), ""),
+    "a script with broken cells": script(around(handed_in.RIGHT, ["broken("], ["!ls"]), "# %%"),
+    "a script in a zip": [(("work.zip",), zipped({"hw/x.py": script(around(handed_in.RIGHT), "#%% cell")[0][1]}))],
     "compiled": around("@torch.compile\n" + handed_in.RIGHT),
     "compiled with settings": around("@torch.compile(dynamic=True)\n" + handed_in.RIGHT),
     "much data": around(handed_in.RIGHT, ["data = [" + "1.25, " * 50_000 + "]"]),
@@ -97,11 +133,16 @@ AS_BEFORE = {
 }
 
 
-@pytest.mark.parametrize("case", [*BY_STATE, *AS_BEFORE])
+@pytest.mark.parametrize("case", [*BY_STATE, *COMPLETED, *AS_BEFORE])
 def test_honest_work_counts(case, sandbox):
-    found, remarks = status(sandbox, *(BY_STATE | AS_BEFORE)[case])
+    found, remarks = status(sandbox, *(BY_STATE | COMPLETED | AS_BEFORE)[case])
     assert found == RIGHT
-    assert bool(remarks) == (case in BY_STATE)
+    assert bool(remarks) == (case not in AS_BEFORE)
+
+
+@pytest.mark.parametrize("case", COMPLETED)
+def test_names_that_the_chapter_has_lent_are_told(case, sandbox):
+    assert "`torch`" in status(sandbox, *COMPLETED[case])[1][0]
 
 
 @pytest.mark.parametrize("case", BY_STATE)

@@ -27,9 +27,13 @@ DEFINED_TWICE = "`{}` is defined {} times in the notebook; the last definition c
 WITH_HELPERS = (
     "This answer uses {}, which is not right yet. With a right one in its place this answer is right, and that counts."
 )
-AS_CHECKED = "This answer is right where all your cells up to the check run, and that counts."
+LENT = "Your notebook does not define {} above this answer, which ran with what the chapter defines."
+AS_CHECKED = (
+    "This answer is right when all your cells up to the check run, with any definitions that they need from later"
+    " cells, and that counts."
+)
 MORE_LINES, NO_GPU = " Then these run, too: {}.", " What asks for a GPU ran on the CPU."
-MOST_LINES, LONGEST_LINE = 3, 60  # of a student's, in a remark
+MOST_LINES, LONGEST_LINE, MOST_LENT = 3, 60, 5  # lines of a student's, characters of one, names: in a remark
 WORD = re.compile(r"\w+")
 GPU = re.compile(r"cuda|mps|xpu")
 NOT_FOUND = "This exercise was not found in what was handed in."
@@ -174,7 +178,8 @@ def is_the_courses_own(name):
 @functools.cache
 def solved_chapters():
     """Where the solved chapters lie in a clone."""
-    return tuple(source.relative_to(ROOT).with_suffix(".ipynb").as_posix() for source in sources())
+    paths = (source.relative_to(ROOT).with_suffix(kind).as_posix() for source in sources() for kind in (".ipynb", ".py"))
+    return tuple(paths)
 
 
 def grade_answer(exercise, notebook, places, earlier, sandbox):
@@ -187,8 +192,11 @@ def grade_answer(exercise, notebook, places, earlier, sandbox):
     broken = [cell for cell in notebook.marked(exercise) if cell.problem]
     remarks += [f"The cell marked as this exercise's {cell.problem}." for cell in broken]
 
-    texts, used = notebook.needed(places[-1], exercise.name, given(exercise.chapter))
+    handed_out = given(exercise.chapter)
+    texts, used = notebook.needed(places[-1], exercise.name, handed_out)
     result, replies = result_once(exercise, texts, sandbox)
+    if result.status != NOT_ATTEMPTED and (lent := notebook.lent(places[-1], used, handed_out)):
+        remarks.append(LENT.format(", ".join(f"`{name}`" for name in lent[:MOST_LENT])))
     if result.status == NOT_YET and (whole := ran_whole(exercise, notebook, texts, sandbox)):
         return Graded(whole[0], [*remarks, whole[1]]), None
     wrong = [EXERCISES[id] for id, graded in earlier.items() if graded.result.status != RIGHT]

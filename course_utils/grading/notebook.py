@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 LARGEST_STRUCTURE = 5_000_000  # bytes of a notebook outside its texts: more are lists in lists, made to fill memory
 LONGEST_CELL = 400_000  # characters; a longer cell is not read: Python would take 250 MB to parse it
 SHORT_CELL, KEPT_CELLS = 10_000, 1000  # characters; cells: most of a notebook's are as they were handed out
-MOST_CELLS = 2000
+MOST_CELLS = 20_000
 MOST_STATEMENTS = 2000  # at the top of a cell; each costs a look at its lines
 MOST_MAGICS = 100  # lines of a cell that are IPython's; it reads the whole cell again for each
 MOST_READING = 1_000_000  # characters that it then reads
 TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # to its end, or to that of the file
 MARK = re.compile(r"exercise-(\d+)-(\d+)")
+CELL_IN_SCRIPT = re.compile(r"^# ?(?:%%|In ?\[).*$", re.MULTILINE)  # as JupyterLab, jupytext, VS Code and Spyder write
 MAGIC = re.compile(r"^\s*[%!]|\?\s*$", re.MULTILINE)
 KEPT_MAGIC = re.compile(r"\A\s*%%(time|timeit|capture)\b.*\n")  # cell magics that run the cell as Python
 # what has no effect on a later cell, unless that uses a name
@@ -117,6 +118,11 @@ class Notebook:
         """
         return closed([*ranked(handed_out, 1), *ranked(self.cells[: number + 1], 0)], {name})
 
+    def lent(self, number, names, handed_out):
+        """Those of some names that no cell up to cell `number` sets, so that they come from the chapter, sorted."""
+        own = frozenset().union(*(cell.binds for cell in self.cells[: number + 1]))
+        return [] if "*" in own else sorted(names & frozenset().union(*(cell.binds for cell in handed_out)) - own)
+
     def up_to_check(self, exercise, theirs, handed_out=()):
         """Texts to run so that what an exercise asks for is defined as it was where the student checked it.
 
@@ -171,9 +177,11 @@ def closed(cells, wanted, whole=()):
 
 
 def read(name, content):
-    """The Notebook in some bytes. Raises NoNotebook."""
+    """The Notebook in the bytes of a file of this name, a notebook or a Python script. Raises NoNotebook."""
     if not content.strip():
         raise NoNotebook("is empty")
+    if name.endswith(".py"):
+        return Notebook(name, list(map(Cell, CELL_IN_SCRIPT.split(plain_lines(content.decode(errors="replace"))))))
     if len(content) > LARGEST_STRUCTURE and len(TEXT.sub(b"", content).translate(None, b" \r\n\t")) > LARGEST_STRUCTURE:
         raise NoNotebook("is built to fill the memory and was not read")
     try:
@@ -182,7 +190,7 @@ def read(name, content):
         cells = [cell for cell in map(code_cell, listed[:MOST_CELLS]) if cell]
     except (ValueError, RecursionError, MemoryError, AttributeError, TypeError, KeyError):
         raise NoNotebook("is damaged or no notebook") from None
-    cut = f"holds {len(listed)} cells, of which only the first {MOST_CELLS} were looked at"
+    cut = f"holds {len(listed)} cells. Only the first {MOST_CELLS} were read: delete what you do not need"
     return Notebook(name, cells, [cut] if len(listed) > MOST_CELLS else [])
 
 
@@ -198,9 +206,13 @@ def code_cell(cell):
 
 
 def text_of(cell):
-    """A cell's text with plain line ends. Notebooks before version 4 call it `input`."""
+    """A cell's text. Notebooks before version 4 call it `input`."""
     source = cell.get("source", cell.get("input", ""))
-    text = source if isinstance(source, str) else "".join(source)
+    return plain_lines(source if isinstance(source, str) else "".join(source))
+
+
+def plain_lines(text):
+    """A text with plain line ends."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

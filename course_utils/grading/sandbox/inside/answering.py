@@ -1,6 +1,7 @@
 """Inside a child: run a student's cells, call their answer, pack what came back. It knows no expected value."""
 
 import ast
+import codeop
 import importlib.abc
 import importlib.util
 import linecache
@@ -88,20 +89,21 @@ def defined(cells, name, helpers, cpu):
     sys.modules["__main__"] = module
     names = vars(module)
     *earlier, own = cells
+    as_code = codeop.Compile()  # as in IPython, what one cell imports from __future__ holds in those below
     for k, cell in enumerate(earlier):
-        run(cell, f"<cell {k + 1}>", names, cpu)
+        run(cell, f"<cell {k + 1}>", names, cpu, as_code)
     for helper, text in helpers.items():
         apart = {"__name__": "helper"}
         run(text, f"<helper {helper}>", apart)
         names[helper] = apart[helper]
-    stopped = run(own, "<your cell>", names, cpu)
+    stopped = run(own, "<your cell>", names, cpu, as_code)
     return ([names[name]], None) if name in names else ([], stopped)
 
 
-def run(text, file, names, cpu=False):
+def run(text, file, names, cpu=False, as_code=compile):
     """Run a cell statement by statement, passing over those that fail. What the first one failed with, or None.
 
-    cpu: as if whoever wrote it had asked for no GPU.
+    cpu: as if whoever wrote it had asked for no GPU. as_code: compiles a statement.
     """
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # for error messages
     try:
@@ -112,7 +114,7 @@ def run(text, file, names, cpu=False):
     failure = None
     for statement in statements:
         try:
-            exec(compile(ast.Module([statement], []), file, "exec"), names)
+            exec(as_code(ast.Module([statement], []), file, "exec"), names)
         except BaseException as error:  # SystemExit, too
             line = next((at for frame, at in traceback.walk_tb(error.__traceback__) if frame.f_globals is names), 0)
             where = f"in line {line}, `{linecache.getline(file, line).strip()[:LONGEST]}`, " if line else ""
