@@ -107,6 +107,10 @@ AS_BEFORE = {
     "types that nothing defines": around(
         handed_in.RIGHT.replace("(scores)", "(scores: Unknown)"), ["x = 1\nfrom __future__ import annotations"]
     ),
+    "await at the top": around(
+        MASK, ["import asyncio\nasync def made(): return torch.ones(99, 99)",
+               "mask = (await made()).triu(1)\nawait asyncio.sleep(0)\n[n async for n in made()]"]
+    ),
     "2,100 cells in front": around(handed_in.RIGHT, [f"x = {k}" for k in range(2100)]),
     "a script alone": script(around(handed_in.RIGHT), "# In[{}]:\n"),
     "a script of one piece": script(around(f"{handed_in.RIGHT}\nget_ipython().run_line_magic('time', '3')"), ""),

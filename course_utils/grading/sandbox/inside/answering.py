@@ -2,8 +2,10 @@
 
 import ast
 import codeop
+import contextlib
 import importlib.abc
 import importlib.util
+import inspect
 import linecache
 import random
 import re
@@ -89,7 +91,8 @@ def defined(cells, name, helpers, cpu):
     sys.modules["__main__"] = module
     names = vars(module)
     *earlier, own = cells
-    as_code = codeop.Compile()  # as in IPython, what one cell imports from __future__ holds in those below
+    as_code = codeop.Compile()  # as in IPython, what one cell imports from __future__ holds in those below ...
+    as_code.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # ... and cells may await
     for k, cell in enumerate(earlier):
         run(cell, f"<cell {k + 1}>", names, cpu, as_code)
     for helper, text in helpers.items():
@@ -114,12 +117,21 @@ def run(text, file, names, cpu=False, as_code=compile):
     failure = None
     for statement in statements:
         try:
-            exec(as_code(ast.Module([statement], []), file, "exec"), names)
+            awaited = eval(as_code(ast.Module([statement], []), file, "exec"), names)
+            if inspect.iscoroutine(awaited):
+                finish(awaited)
         except BaseException as error:  # SystemExit, too
             line = next((at for frame, at in traceback.walk_tb(error.__traceback__) if frame.f_globals is names), 0)
             where = f"in line {line}, `{linecache.getline(file, line).strip()[:LONGEST]}`, " if line else ""
             failure = failure or f"stopped {where}with {said(error)}"
     return failure
+
+
+def finish(coroutine):
+    """Run a coroutine to its end. It can wait for nothing outside: there is no event loop in here."""
+    with contextlib.suppress(StopIteration):
+        while True:
+            coroutine.send(None)
 
 
 class OnCpu(ast.NodeTransformer):
