@@ -30,9 +30,9 @@ def answer(request):
     request = serialize.unpack(request)
     calls = [asking.from_plain(call) for call in request["calls"]]
     sys.meta_path[:0] = [Silent(request["silent"]), Reduced(request["course"])]
-    random.seed(0)  # a grade does not change from one run to the next
-    np.random.seed(0)
-    torch.manual_seed(0)
+    random.seed(request["seed"])  # a grade does not change from one run to the next
+    np.random.seed(request["seed"])
+    torch.manual_seed(request["seed"])
     torch.set_num_threads = torch.set_num_interop_threads = lambda number: None  # no child can start a thread
     reserve = bytes(1 << 24)  # only address space, since nobody touches it: room to report that there is no more
     try:
