@@ -8,7 +8,8 @@ from course_utils.checking import commands
 from course_utils.grading import grader
 from course_utils.grading.records import Student, Task
 from course_utils.grading.unpacking import unpacked
-from course_utils.judging.result import NOT_YET, RIGHT
+from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
+from course_utils.repository import sources
 from tests.support import handed_in
 from tests.support.handed_in import NAME, notebook, packed, zipped
 from tests.support.sandboxes import best, sandbox
@@ -87,8 +88,8 @@ BY_STATE = {
                ".softmax(-1)"],
     ),
     "a helper below the check, used at once": around(
-        f"import functools\nmy_causal_weights = functools.partial(helper, hidden=1)",
-        below=[handed_in.RIGHT.replace("my_causal_weights(scores", "helper(scores, hidden").replace("triu(1", "triu(hidden")],
+        "import functools\nmy_causal_weights = functools.partial(helper, hidden=1)",
+        below=[handed_in.RIGHT.replace("my_causal_weights(scores", "helper(scores, hidden").replace("(1)", "(hidden)")],
     ),
     "a GPU": around(
         f"{ANSWER}    scores = scores.cuda()\n    return {SOFTMAX.format('torch.ones(T, T).cuda(0).triu(1).bool()')}"
@@ -108,8 +109,11 @@ AS_BEFORE = {
         handed_in.RIGHT.replace("(scores)", "(scores: Unknown)"), ["x = 1\nfrom __future__ import annotations"]
     ),
     "await at the top": around(
-        MASK, ["import asyncio\nasync def made(): return torch.ones(99, 99)",
-               "mask = (await made()).triu(1)\nawait asyncio.sleep(0)\n[n async for n in made()]"]
+        MASK,
+        [
+            "import asyncio\nasync def made(): return torch.ones(99, 99)",
+            "mask = (await made()).triu(1)\nawait asyncio.sleep(0)\n[n async for n in made()]",
+        ],
     ),
     "2,100 cells in front": around(handed_in.RIGHT, [f"x = {k}" for k in range(2100)]),
     "a script alone": script(around(handed_in.RIGHT), "# In[{}]:\n"),
@@ -264,3 +268,28 @@ def test_what_a_strange_cell_defines_counts(case, sandbox):
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_stands_above_a_statement_that_python_refuses_counts(case, sandbox):
     assert status(sandbox, *around(MASK, ["mask = torch.ones(99, 99).triu(1)\n" + REFUSED[case]]))[0] == RIGHT
+
+
+# --- without a notebook -----------------------------------------------------------------------------------------------
+
+
+def test_that_a_script_was_graded_is_told():
+    handed = unpacked(AS_BEFORE["a script alone"])
+    assert handed.remarks == ["No notebook was found in this submission, so its Python files were graded."]
+
+
+def test_beside_a_notebook_a_script_is_no_answer(sandbox):
+    files = around(handed_in.WRONG) + AS_BEFORE["a script alone"]
+    assert status(sandbox, *files)[0] == NOT_YET
+
+
+@pytest.mark.parametrize("name", ["essay.pdf", "essay.docx"])
+def test_who_hands_in_something_else_hears_what_to_hand_in(name):
+    (remark,) = unpacked([((name,), b"")]).remarks
+    assert remark.endswith(f"What was handed in is {name}. Hand in the file that ends in .ipynb.")
+
+
+def test_the_scripts_of_solved_chapters_are_passed_over(sandbox):
+    (source,) = [path for path in sources() if path.name.startswith("03")]
+    assert status(sandbox, (("course", "solutions", source.name), source.read_bytes()))[0] == NOT_ATTEMPTED
+    assert status(sandbox, (("mine.py",), source.read_bytes()))[0] == RIGHT

@@ -196,7 +196,7 @@ def test_short_cells_are_kept_for_the_next_student_and_only_some_of_them():
 
 def test_cells_that_are_cut_are_told():
     found = read(*["x = 1"] * (reading.MOST_CELLS + 1))
-    assert len(found.cells) == reading.MOST_CELLS and "only the first 2000" in found.remarks[0]
+    assert len(found.cells) == reading.MOST_CELLS and "Only the first 20,000" in found.remarks[0]
 
 
 # --- which cell is whose? ---------------------------------------------------------------------------------------------

@@ -26,8 +26,8 @@ from course_utils.repository import ROOT, sources
 ORDER = [NOT_ATTEMPTED, NOT_YET, RIGHT]
 SEVERAL = "{} notebooks hold this exercise; the answer in {} counts."
 TOO_MANY = (
-    "{} notebooks hold this exercise, with {} different answers. Only the last {} by name were compared, and the best of"
-    " these, in {}, counts. Hand in one notebook to choose yourself."
+    "{} notebooks hold this exercise, with {} different answers. Only the last {} by name were compared, and the best"
+    " of these, in {}, counts. Hand in one notebook to choose yourself."
 )
 MOST_ANSWERS = 3  # different ones to an exercise: copies and old versions cost nobody points, and forty are no lottery
 BY_CHANCE = (
@@ -202,7 +202,9 @@ def is_the_courses_own(name):
 @functools.cache
 def solved_chapters():
     """Where the solved chapters lie in a clone."""
-    paths = (source.relative_to(ROOT).with_suffix(kind).as_posix() for source in sources() for kind in (".ipynb", ".py"))
+    paths = (
+        source.relative_to(ROOT).with_suffix(kind).as_posix() for source in sources() for kind in (".ipynb", ".py")
+    )
     return tuple(paths)
 
 
@@ -268,7 +270,7 @@ def result_once(exercise, texts, sandbox, **how):
         again = sandbox.run(*asked, **how, seed=OTHER_SEED)
         if again.out_of_time:
             return result, None
-        if judged(exercise, again).status != RIGHT:
+        if again.message != outcome.message and judged(exercise, again).status != RIGHT:
             result = plain_result(exercise, NOT_YET, BY_CHANCE)
             keep(key, result)
             return result, None

@@ -148,9 +148,9 @@ def ranked(cells, rank):
 
 
 def closed(cells, wanted, whole=()):
-    """(texts that set these names and what they need; all names in them). cells: ranked, in the order in which they run.
+    """(texts that set these names and what they need; all names in them).
 
-    whole: cells that run entirely.
+    cells: ranked, in the order in which they run. whole: cells that run entirely.
     """
     setting, ranks = {}, {}  # {name: the statements that set it}, {name: the rank of their cells}
     for place, (rank, cell) in sorted(enumerate(cells), key=lambda entry: entry[1][0]):
@@ -190,7 +190,7 @@ def read(name, content):
         cells = [cell for cell in map(code_cell, listed[:MOST_CELLS]) if cell]
     except (ValueError, RecursionError, MemoryError, AttributeError, TypeError, KeyError):
         raise NoNotebook("is damaged or no notebook") from None
-    cut = f"holds {len(listed)} cells. Only the first {MOST_CELLS} were read: delete what you do not need"
+    cut = f"holds {len(listed)} cells. Only the first {MOST_CELLS:,} were read: delete what you do not need"
     return Notebook(name, cells, [cut] if len(listed) > MOST_CELLS else [])
 
 

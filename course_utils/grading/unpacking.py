@@ -15,9 +15,10 @@ MOST_NOTEBOOKS = 40  # in one submission
 
 @dataclass
 class Handed:
-    """What a submission holds. modules: {name: text} of the Python files. remarks: sentences on what is not read.
+    """What a submission holds. modules: {name: text} of the Python files. scripts: their names and bytes.
 
-    scripts: the same files as `notebooks` are given. room: bytes that may still be unpacked. lists: bytes of zips' tables of contents that may still be loaded.
+    remarks: sentences on what is not read. room: bytes that may still be unpacked. lists: bytes of zips' tables of
+    contents that may still be loaded.
     """
 
     notebooks: list[tuple[str, bytes]] = field(default_factory=list)
@@ -90,7 +91,9 @@ def unpacked(files):
         handed.remarks.append("No notebook was found in this submission, so its Python files were graded.")
     elif not handed.notebooks:
         beside = f" What was handed in is {handed.others[0]}." if handed.others else ""
-        handed.remarks.append(f"No notebook was found in this submission.{beside} Hand in the file that ends in .ipynb.")
+        handed.remarks.append(
+            f"No notebook was found in this submission.{beside} Hand in the file that ends in .ipynb."
+        )
     if len(handed.notebooks) > MOST_NOTEBOOKS:
         handed.remarks.append(f"Of {len(handed.notebooks)} notebooks only the first {MOST_NOTEBOOKS} were looked at.")
         del handed.notebooks[MOST_NOTEBOOKS:]

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from course_utils.grading.sandbox import forked, importable, protection
 from course_utils.grading.sandbox.inside import forking, server
@@ -40,11 +40,12 @@ class Outcome:
 
     replies: list of plain data, one per call, from a process that the student controlled: judge it, do not trust it.
     trouble: what the student's code did, to be read after "Your code": "took longer than 10 s and was stopped". Words
-    in it may be the student's own.
+    in it may be the student's own. message: the bytes that the replies came as.
     """
 
     replies: list | None = None
     trouble: str | None = None
+    message: bytes = field(default=b"", repr=False)
 
     @property
     def out_of_time(self):
@@ -125,7 +126,7 @@ class Sandbox:
         try:
             match serialize.unpack(message, serialize.LARGEST_REPLY_HEADER):
                 case {"replies": list(replies)}:
-                    return Outcome(replies=replies)
+                    return Outcome(replies=replies, message=message)
                 case {"trouble": str(trouble)}:
                     return Outcome(trouble=errors.presentable(trouble))
         except ValueError:
