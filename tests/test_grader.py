@@ -250,6 +250,71 @@ def test_of_two_notebooks_the_better_answer_counts(graded):
     assert found["3.2"].remarks == ["2 notebooks hold this exercise; the answer in 1.ipynb counts."]
 
 
+def versions(right, many, name="v{}.ipynb"):
+    """So many notebooks, numbered, with different answers; that of the number `right` is right."""
+    guesses = {k: handed_in.WRONG.replace("scores.", f"(scores + {k}).") for k in range(1, many + 1)}
+    answers = guesses | {right: handed_in.RIGHT}
+    return [((name.format(k),), packed(notebook({"3.2": answer}))) for k, answer in answers.items()]
+
+
+@pytest.mark.parametrize("right", [1, 2, 3])
+def test_the_best_of_three_versions_counts_whatever_they_are_called(right, graded):
+    found, _ = graded(*versions(right, 3))
+    assert answers(found) == only("3.2", RIGHT) and f"v{right}.ipynb counts" in found["3.2"].remarks[0]
+
+
+@pytest.mark.parametrize("right, status", [(2, NOT_YET), (9, NOT_YET), (10, RIGHT), (12, RIGHT)])
+def test_of_many_different_answers_only_the_last_three_by_name_are_compared(right, status, graded):
+    found, _ = graded(*versions(right, 12))
+    assert answers(found) == only("3.2", status)
+    (remark,) = found["3.2"].remarks
+    assert remark.startswith("12 notebooks hold this exercise, with 12 different answers. Only the last 3 by name")
+
+
+def test_copies_and_untouched_notebooks_are_no_further_answers(graded):
+    copies = [((f"copy {k}.ipynb",), packed(notebook({"3.2": handed_in.WRONG}))) for k in range(9)]
+    fresh = [((f"fresh {k}.ipynb",), packed(notebook({}))) for k in range(9)]
+    found, made = graded(*versions(1, 1, "a {}.ipynb"), *copies, *fresh)
+    assert answers(found) == only("3.2", RIGHT)
+    assert found["3.2"].remarks == ["19 notebooks hold this exercise; the answer in a 1.ipynb counts."]
+    assert made.lines["3.2"] == grader.own_lines(handed_in.RIGHT)
+
+
+COIN = "import os\nheads = os.urandom(1)[0] < 128\n" + handed_in.RIGHT.replace("triu(1", "triu(1 if heads else 0")
+
+
+def test_an_answer_that_is_right_by_chance_is_not_right(graded, sandbox, monkeypatch):
+    """Nor are its copies: each of them would get the same."""
+    ran, run = [], type(sandbox).run
+
+    def by_turns(self, texts, *what, **more):
+        ran.append("urandom" in str(texts))
+        heads = str(sum(ran) % 2 == 1)
+        return run(self, [text.replace("os.urandom(1)[0] < 128", heads) for text in texts], *what, **more)
+
+    monkeypatch.setattr(type(sandbox), "run", by_turns)
+    for _ in range(2):
+        found, _ = graded(packed(notebook({"3.2": COIN})))
+        assert answers(found) == only("3.2", NOT_YET) and "depends on chance" in found["3.2"].result.message
+    assert sum(ran) == 2
+
+
+def test_seeds_that_the_grader_chooses_make_nothing_right(graded):
+    """As the sandbox begins, these numbers are the same each time."""
+    lucky = "heads = torch.rand(1).item() > {}\n" + COIN.split("128\n")[1]
+    for answer in (lucky.format(0.5), "import random\nheads = random.random() > 0.5\n" + COIN.split("128\n")[1]):
+        flipped = answer.replace("> 0.5", "< 0.5")
+        found = [graded(packed(notebook({"3.2": each})))[0]["3.2"].result.message for each in (answer, flipped)]
+        assert any("depends on chance" in message for message in found)
+
+
+def test_a_right_answer_whose_second_run_finds_no_time_is_right(graded, sandbox, monkeypatch):
+    run, slow = type(sandbox).run, Outcome(trouble="took longer than 1 s and was stopped")
+    monkeypatch.setattr(type(sandbox), "run", lambda *what, **more: slow if more.get("seed") else run(*what, **more))
+    assert answers(graded(packed(notebook({"3.2": handed_in.RIGHT})))[0]) == only("3.2", RIGHT)
+    assert RIGHT not in [known["status"] for known in grader.results.values()]
+
+
 def test_a_clone_of_the_course_handed_in_whole_earns_nothing_with_its_solutions(graded):
     for own in [path for path in stored.PATHS if path.name == handed_in.NAME]:
         content = own.read_bytes()

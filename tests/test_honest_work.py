@@ -8,7 +8,8 @@ from course_utils.checking import commands
 from course_utils.grading import grader
 from course_utils.grading.records import Student, Task
 from course_utils.grading.unpacking import unpacked
-from course_utils.judging.result import NOT_YET, RIGHT
+from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
+from course_utils.repository import sources
 from tests.support import handed_in
 from tests.support.handed_in import NAME, notebook, packed, zipped
 from tests.support.sandboxes import best, sandbox
@@ -47,6 +48,20 @@ def around(answer, before=(), after=(), below=()):
     return [((NAME,), packed(made))]
 
 
+def without_imports(files):
+    """The same without the cell of imports."""
+    ((name, content),) = files
+    made = json.loads(content)
+    return [(name, packed({**made, "cells": [cell for cell in made["cells"] if cell.get("id") != "imports"]}))]
+
+
+def script(files, above):
+    """The notebook as a Python file, with a line above each cell's code."""
+    cells = json.loads(files[0][1])["cells"]
+    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    return [(("work.py",), "\n".join(f"{above.format(k)}\n{text}\n" for k, text in enumerate(texts)).encode())]
+
+
 BY_STATE = {
     "changed in place": around(MASK, ["mask = torch.ones(99, 99)", "mask.triu_(1)"]),
     "appended": around(
@@ -67,6 +82,15 @@ BY_STATE = {
         f"{ANSWER}    return helper(scores, T)",
         after=["def helper(s, T): return s.masked_fill(torch.ones(T, T).triu(1).bool(), -torch.inf).softmax(-1)"],
     ),
+    "a helper below the check": around(
+        f"{ANSWER}    return helper(scores, T)",
+        below=["SIGN = -1", "def helper(s, T): return s.masked_fill(torch.ones(T, T).triu(1).bool(), SIGN * torch.inf)"
+               ".softmax(-1)"],
+    ),
+    "a helper below the check, used at once": around(
+        "import functools\nmy_causal_weights = functools.partial(helper, hidden=1)",
+        below=[handed_in.RIGHT.replace("my_causal_weights(scores", "helper(scores, hidden").replace("(1)", "(hidden)")],
+    ),
     "a GPU": around(
         f"{ANSWER}    scores = scores.cuda()\n    return {SOFTMAX.format('torch.ones(T, T).cuda(0).triu(1).bool()')}"
     ),
@@ -75,7 +99,27 @@ BY_STATE = {
         f"    return {SOFTMAX.format('hidden')}.to('cuda:0')", ["device = torch.device('cuda')"],
     ),
 }  # fmt: skip
+COMPLETED = {
+    "imports deleted": without_imports(around(handed_in.RIGHT)),
+    "imports in a later cell": without_imports(around(handed_in.RIGHT, below=["import torch"])),
+    "only the answer": [((NAME,), packed({"cells": [{"cell_type": "code", "source": handed_in.RIGHT}]}))],
+}
 AS_BEFORE = {
+    "types that nothing defines": around(
+        handed_in.RIGHT.replace("(scores)", "(scores: Unknown)"), ["x = 1\nfrom __future__ import annotations"]
+    ),
+    "await at the top": around(
+        MASK,
+        [
+            "import asyncio\nasync def made(): return torch.ones(99, 99)",
+            "mask = (await made()).triu(1)\nawait asyncio.sleep(0)\n[n async for n in made()]",
+        ],
+    ),
+    "2,100 cells in front": around(handed_in.RIGHT, [f"x = {k}" for k in range(2100)]),
+    "a script alone": script(around(handed_in.RIGHT), "# In[{}]:\n"),
+    "a script of one piece": script(around(f"{handed_in.RIGHT}\nget_ipython().run_line_magic('time', '3')"), ""),
+    "a script with broken cells": script(around(handed_in.RIGHT, ["broken("], ["!ls"]), "# %%"),
+    "a script in a zip": [(("work.zip",), zipped({"hw/x.py": script(around(handed_in.RIGHT), "#%% cell")[0][1]}))],
     "compiled": around("@torch.compile\n" + handed_in.RIGHT),
     "compiled with settings": around("@torch.compile(dynamic=True)\n" + handed_in.RIGHT),
     "much data": around(handed_in.RIGHT, ["data = [" + "1.25, " * 50_000 + "]"]),
@@ -97,11 +141,16 @@ AS_BEFORE = {
 }
 
 
-@pytest.mark.parametrize("case", [*BY_STATE, *AS_BEFORE])
+@pytest.mark.parametrize("case", [*BY_STATE, *COMPLETED, *AS_BEFORE])
 def test_honest_work_counts(case, sandbox):
-    found, remarks = status(sandbox, *(BY_STATE | AS_BEFORE)[case])
+    found, remarks = status(sandbox, *(BY_STATE | COMPLETED | AS_BEFORE)[case])
     assert found == RIGHT
-    assert bool(remarks) == (case in BY_STATE)
+    assert bool(remarks) == (case not in AS_BEFORE)
+
+
+@pytest.mark.parametrize("case", COMPLETED)
+def test_names_that_the_chapter_has_lent_are_told(case, sandbox):
+    assert "`torch`" in status(sandbox, *COMPLETED[case])[1][0]
 
 
 @pytest.mark.parametrize("case", BY_STATE)
@@ -150,3 +199,97 @@ def test_the_chapters_own_cells_do_not_run_without_need(sandbox):
 def test_of_an_environment_nothing_is_read():
     handed = unpacked(AS_BEFORE["a zip with an environment"])
     assert len(handed.notebooks) == 1 and not handed.modules and not handed.remarks
+
+
+# --- cells that trip up whatever reads them ---------------------------------------------------------------------------
+
+STRANGE = {  # IPython runs each, so what stands below in the same cell counts
+    "global at the top": "best = 0\nglobal best\nbest += 1",
+    "global on one line": "best = 0; global best; best += 1",
+    "await": "import asyncio\nawait asyncio.sleep(0)",
+    "an asynchronous loop": "async def numbers():\n    yield 1\nasync for number in numbers(): print(number)",
+    "an asynchronous comprehension": "async def numbers():\n    yield 1\nfound = [n async for n in numbers()]",
+    "a late future": "first = 1\nfrom __future__ import annotations\ndef typed(x: Unknown): return x",
+    "a decorator in brackets": "@(\n    lambda made: made\n)\ndef decorated(): return 1",
+    "an unknown encoding": "# -*- coding: nothing -*-\n@staticmethod\ndef decorated(): return 'é'",
+    "a form feed": "\x0cx = 1\n\x0cdef f(): pass",
+    "a text that ends beside a name": "'''one\ntwo'''; other = 1",
+    "lambdas in lambdas": "deep = " + "lambda: " * 700 + "1",
+    "names in names": "deep = (1)" + ".real" * 700,
+    "a cell that is indented": "  x = 1\n  y = x",
+}
+REFUSED = {  # Python refuses a statement of each, and what stands below in the same cell never ran
+    "a walrus in what a comprehension reads": "[i for i in (j := [1])]",
+    "a walrus for a comprehension's own name": "[j := 1 for j in range(3)]",
+    "a walrus in a class": "class A:\n    x = [y := 1 for _ in range(3)]",
+    "nonlocal": "nonlocal best",
+    "nonlocal in a function": "def f():\n    nonlocal best",
+    "nonlocal and global": "def f():\n    x = 1\n    def g():\n        global x\n        nonlocal x",
+    "global for an argument": "def f(a):\n    global a",
+    "global after the name": "def f():\n    a = 1\n    global a",
+    "global in a class": "class A:\n    x = 1\n    global x",
+    "a star import in a function": "def f():\n    from math import *",
+    "an argument twice": "def f(a, a): pass",
+    "return": "return 3",
+    "yield": "yield 3",
+    "break": "break",
+    "two stars": "*a, *b = 1, 2",
+    "a name of Python's": "__debug__ = 3",
+    "a future that never came": "from __future__ import nothing",
+    "await in a function": "def f():\n    await best",
+    "a cell of a class": "class A:\n    def f(self): return __class__\n    nonlocal __class__",
+}
+UNREADABLE = {  # nothing of these ever ran
+    "a null": "x = '\0'",
+    "half a sign": "x = '\ud800'",
+    "half a sign beside a magic": "%time x = 3\nx = '\udfff'",
+    "a sum without end": "x = " + "+".join("1" * 5000),
+    "brackets without end": "(" * 5000,
+    "a number without end": "x = " + "9" * 5000,
+    "magics of nothing": "%\n!\n?\n%%\n$",
+    "a text that never closes": "%time x\n'''abc",
+}
+
+
+@pytest.mark.parametrize("case", STRANGE | REFUSED | UNREADABLE)
+def test_a_strange_cell_costs_no_other_cell_anything(case, sandbox):
+    odd = (STRANGE | REFUSED | UNREADABLE)[case]
+    assert status(sandbox, *around(handed_in.RIGHT, [odd], below=[odd]))[0] == RIGHT
+    assert status(sandbox, *around(MASK, ["mask = torch.ones(99, 99)", odd, "mask.triu_(1)"], [odd]))[0] == RIGHT
+
+
+@pytest.mark.parametrize("case", STRANGE)
+def test_what_a_strange_cell_defines_counts(case, sandbox):
+    margin = "  " * STRANGE[case].startswith("  ")
+    defining = f"{STRANGE[case]}\n{margin}mask = torch.ones(99, 99).triu(1)"
+    assert status(sandbox, *around(MASK, [defining]))[0] == RIGHT
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_stands_above_a_statement_that_python_refuses_counts(case, sandbox):
+    assert status(sandbox, *around(MASK, ["mask = torch.ones(99, 99).triu(1)\n" + REFUSED[case]]))[0] == RIGHT
+
+
+# --- without a notebook -----------------------------------------------------------------------------------------------
+
+
+def test_that_a_script_was_graded_is_told():
+    handed = unpacked(AS_BEFORE["a script alone"])
+    assert handed.remarks == ["No notebook was found in this submission, so its Python files were graded."]
+
+
+def test_beside_a_notebook_a_script_is_no_answer(sandbox):
+    files = around(handed_in.WRONG) + AS_BEFORE["a script alone"]
+    assert status(sandbox, *files)[0] == NOT_YET
+
+
+@pytest.mark.parametrize("name", ["essay.pdf", "essay.docx"])
+def test_who_hands_in_something_else_hears_what_to_hand_in(name):
+    (remark,) = unpacked([((name,), b"")]).remarks
+    assert remark.endswith(f"What was handed in is {name}. Hand in the file that ends in .ipynb.")
+
+
+def test_the_scripts_of_solved_chapters_are_passed_over(sandbox):
+    (source,) = [path for path in sources() if path.name.startswith("03")]
+    assert status(sandbox, (("course", "solutions", source.name), source.read_bytes()))[0] == NOT_ATTEMPTED
+    assert status(sandbox, (("mine.py",), source.read_bytes()))[0] == RIGHT

@@ -1,7 +1,9 @@
 """What runs of a submission: the cell of an exercise, what it needs of the cells before, and nothing else."""
 
+import ast
 import json
 import symtable
+from unittest.mock import Mock
 
 import pytest
 
@@ -38,7 +40,7 @@ def test_only_what_the_answer_needs_runs():
         ["from somewhere import *"],
         ["import torch"],
         ["def helper(x):", "    return torch.tril(x) * FACTOR"],
-        ["FACTOR = 2; UNUSED = 3"],
+        ["FACTOR = 2"],
         ["@torch.no_grad()", "def my_causal_weights(scores):", "    return helper(scores)"],
     ]
 
@@ -113,8 +115,40 @@ def test_a_cell_that_is_no_python_costs_no_other(text):
     assert needed(text, RIGHT) == [RIGHT.strip().split("\n")]
 
 
-def test_what_is_no_python_is_named_with_its_line():
-    assert "(line 3 of the cell)" in str(reading.Cell("\n\ndef broken(:").problem)
+@pytest.mark.parametrize("text", ["\n\ndef broken(:", "x = 1\n\nnonlocal x", "x = 1\n@f\ndef f(a): nonlocal x"])
+def test_what_is_no_python_is_named_with_its_line(text):
+    assert "(line 3 of the cell)" in str(reading.Cell(text).problem)
+
+
+def test_what_has_no_words_is_named_by_its_kind(monkeypatch):
+    monkeypatch.setattr(reading.ast, "parse", Mock(side_effect=KeyError))
+    assert reading.parsed("x = 1").problem == "cannot be read by Python (KeyError)"
+
+
+def test_a_statement_that_python_refuses_costs_no_other():
+    cell = reading.Cell("x = 1\nnonlocal x\ny = 2")
+    assert cell.binds == {"x", "y"} and "nonlocal" in cell.problem
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'''one\ntwo'''; my_causal_weights = lambda s: s",
+        "print(1,\n2); my_causal_weights = lambda s: s; print(3)",
+        "'é'; my_causal_weights = lambda s: s; \\\nx = 1",
+        "x = [\n1]; y = [x,\n2]; my_causal_weights = lambda s: (s, y,\nx)",
+        "@(\nprint)\ndef my_causal_weights(s): return s",
+    ],
+)
+def test_an_answer_that_begins_or_ends_beside_another_statement_is_python(text):
+    (lines,) = needed(text)
+    assert ast.parse("\n".join(lines)) and "print(" not in str(lines)
+
+
+def test_statements_that_share_a_line_stay_in_their_lines():
+    first, _, third = reading.Cell("x = [\n1]; y = 2; z = [\n3]  # three").statements
+    assert reading.only([first, third]) == "x = [\n1]; z = [\n3]  # three"
+    assert reading.only([third]) == "\nz = [\n3]  # three"
 
 
 @pytest.mark.parametrize("text", ["x=1;" * 2000, "x = 1\n" * 2000, "@d\ndef f(): pass\n" * 500])
@@ -126,7 +160,7 @@ def test_every_part_of_a_cell_is_read_once(text, monkeypatch):
 
 def test_statements_on_one_line_are_told_apart():
     assert needed("a = 'é'; b = a; c = b", "def my_causal_weights(s): return b") == [
-        ["a = 'é'; b = a; c = b"],
+        ["a = 'é'; b = a"],
         ["def my_causal_weights(s): return b"],
     ]
     first, second, third = reading.Cell("a = 'é'; b = a; (c,\nd) = 3, 4").statements
@@ -162,7 +196,7 @@ def test_short_cells_are_kept_for_the_next_student_and_only_some_of_them():
 
 def test_cells_that_are_cut_are_told():
     found = read(*["x = 1"] * (reading.MOST_CELLS + 1))
-    assert len(found.cells) == reading.MOST_CELLS and "only the first 2000" in found.remarks[0]
+    assert len(found.cells) == reading.MOST_CELLS and "Only the first 20,000" in found.remarks[0]
 
 
 # --- which cell is whose? ---------------------------------------------------------------------------------------------

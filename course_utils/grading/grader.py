@@ -8,10 +8,12 @@ import hashlib
 import json
 import re
 import time
+from dataclasses import dataclass, replace
 
 from course_utils.exercises import EXERCISES
 from course_utils.grading import alike
 from course_utils.grading import notebook as reading
+from course_utils.grading.archive import NOTEBOOK
 from course_utils.grading.records import Graded, Report
 from course_utils.grading.sandbox import importable
 from course_utils.grading.unpacking import unpacked
@@ -23,13 +25,27 @@ from course_utils.repository import ROOT, sources
 
 ORDER = [NOT_ATTEMPTED, NOT_YET, RIGHT]
 SEVERAL = "{} notebooks hold this exercise; the answer in {} counts."
+TOO_MANY = (
+    "{} notebooks hold this exercise, with {} different answers. Only the last {} by name were compared, and the best"
+    " of these, in {}, counts. Hand in one notebook to choose yourself."
+)
+MOST_ANSWERS = 3  # different ones to an exercise: copies and old versions cost nobody points, and forty are no lottery
+BY_CHANCE = (
+    "Your answer is right in one run and wrong in another, so it depends on chance: on random numbers, on the clock, or"
+    " on memory that nothing was written to (`torch.empty`)."
+)
+OTHER_SEED = 1
 DEFINED_TWICE = "`{}` is defined {} times in the notebook; the last definition counts, or the last that was checked."
 WITH_HELPERS = (
     "This answer uses {}, which is not right yet. With a right one in its place this answer is right, and that counts."
 )
-AS_CHECKED = "This answer is right where all your cells up to the check run, and that counts."
+LENT = "Your notebook does not define {} above this answer, which ran with what the chapter defines."
+AS_CHECKED = (
+    "This answer is right when all your cells up to the check run, with any definitions that they need from later"
+    " cells, and that counts."
+)
 MORE_LINES, NO_GPU = " Then these run, too: {}.", " What asks for a GPU ran on the CPU."
-MOST_LINES, LONGEST_LINE = 3, 60  # of a student's, in a remark
+MOST_LINES, LONGEST_LINE, MOST_LENT = 3, 60, 5  # lines of a student's, characters of one, names: in a remark
 WORD = re.compile(r"\w+")
 GPU = re.compile(r"cuda|mps|xpu")
 NOT_FOUND = "This exercise was not found in what was handed in."
@@ -41,6 +57,19 @@ SEVERAL_LINES = 3  # a shorter answer is often the same without a copy
 SHARE = 4  # of the time that is left, one answer gets this part: so those after many that hang still get their turn
 MOST_KEPT = 2000  # answers whose results are kept: what many hand in, somebody hands in early
 results: dict[str, dict] = {}  # {`identified` answer: its plain Result}, also from other processes that grade
+
+
+@dataclass
+class Attempt:
+    """What a notebook, by its name, holds for an exercise. lines: of the answer's cell, the student's own; or None.
+
+    texts: what runs so that the answer is as it was where the student checked it.
+    """
+
+    notebook: str
+    graded: Graded
+    lines: list[str] | None = None
+    texts: tuple[str, ...] = ()
 
 
 class Own:
@@ -77,8 +106,7 @@ class Grading:
         self.sandbox = Own(sandbox, task.seconds, self.tell_news)
         self.news = True  # whether more is known than was told
         self.remarks = list(task.remarks)
-        self.notebooks, self.found, self.unexplained, self.chapters = [], [], [], set()
-        self.lines, self.published = {}, {}  # of each answer: the student's own lines; whether they are the published
+        self.attempts, self.unexplained, self.chapters = {id: [] for id in EXERCISES}, [], set()
 
     def grade_all(self):
         """Grade everything. Points come first, then words."""
@@ -92,10 +120,9 @@ class Grading:
         for name, content in students:
             if notebook := self.read(name, content):
                 self.grade(notebook)
-        for place, exercise, texts, replies in self.unexplained:
-            graded = self.found[place][exercise.id]
-            result = with_explanation(exercise, texts, self.sandbox, replies, graded.result)
-            self.found[place][exercise.id] = Graded(result, graded.remarks)
+        for attempt, exercise, texts, replies in self.unexplained:
+            result = with_explanation(exercise, texts, self.sandbox, replies, attempt.graded.result)
+            attempt.graded = Graded(result, attempt.graded.remarks)
             self.news = True
 
     def tell_news(self):
@@ -118,35 +145,36 @@ class Grading:
     def grade(self, notebook):
         """Grade every exercise that a notebook holds."""
         found, holds_some = {}, False
-        self.notebooks.append(notebook)
-        self.found.append(found)
         for exercise in EXERCISES.values():
             places = notebook.defining(exercise)
             if places or notebook.marked(exercise):
                 holds_some = True
                 self.chapters.add(exercise.chapter)
+            graded, told = undefined(exercise, notebook), None
             if places:
-                self.lines[exercise.id] = lines = own_lines(notebook.cells[places[-1]].source)
-                self.published[exercise.id] = is_published(exercise, lines)
                 graded, told = grade_answer(exercise, notebook, places, found, self.sandbox)
-                if told:
-                    self.unexplained.append((len(self.found) - 1, exercise, *told))
-            else:
-                graded = undefined(exercise, notebook)
             if graded:
                 found[exercise.id] = graded
+                attempt = Attempt(notebook.name, graded)
+                if places:
+                    attempt.lines = own_lines(notebook.cells[places[-1]].source)
+                    attempt.texts = tuple(notebook.up_to_check(exercise, handed_out(), given(exercise.chapter)))
+                self.attempts[exercise.id].append(attempt)
+                self.unexplained += [(attempt, exercise, *told)] if told else []
                 self.news = True
         if not holds_some:
             self.remarks.append(f"{notebook.name} holds no exercise of the course.")
 
     def report(self, missing):
         """The Report as far as it is. missing: what to say of an exercise that is not there."""
+        attempts = {id: best(tried) for id, tried in self.attempts.items() if tried}
+        lines = {id: attempt.lines for id, attempt in attempts.items() if attempt.lines is not None}
         kept = self.remarks[:MOST_REMARKS]
         more = [f"There are {len(self.remarks) - MOST_REMARKS} more remarks of this kind."] * (self.remarks != kept)
         return Report(
             student=self.task.student,
             graded=[
-                best(exercise, self.notebooks, [found.get(id) for found in self.found], missing)
+                attempts[id].graded if id in attempts else Graded(plain_result(exercise, NOT_ATTEMPTED, missing))
                 for id, exercise in EXERCISES.items()
             ],
             chapters=sorted(self.chapters),
@@ -154,8 +182,8 @@ class Grading:
             protection=self.protection,
             digest=self.task.digest,
             late=self.task.late,
-            lines=self.lines,
-            published=[id for id, published in self.published.items() if published],
+            lines=lines,
+            published=[id for id in lines if is_published(EXERCISES[id], lines[id])],
         )
 
 
@@ -174,7 +202,10 @@ def is_the_courses_own(name):
 @functools.cache
 def solved_chapters():
     """Where the solved chapters lie in a clone."""
-    return tuple(source.relative_to(ROOT).with_suffix(".ipynb").as_posix() for source in sources())
+    paths = (
+        source.relative_to(ROOT).with_suffix(kind).as_posix() for source in sources() for kind in (".ipynb", ".py")
+    )
+    return tuple(paths)
 
 
 def grade_answer(exercise, notebook, places, earlier, sandbox):
@@ -187,8 +218,11 @@ def grade_answer(exercise, notebook, places, earlier, sandbox):
     broken = [cell for cell in notebook.marked(exercise) if cell.problem]
     remarks += [f"The cell marked as this exercise's {cell.problem}." for cell in broken]
 
-    texts, used = notebook.needed(places[-1], exercise.name)
+    handed_out = given(exercise.chapter)
+    texts, used = notebook.needed(places[-1], exercise.name, handed_out)
     result, replies = result_once(exercise, texts, sandbox)
+    if result.status != NOT_ATTEMPTED and (lent := notebook.lent(places[-1], used, handed_out)):
+        remarks.append(LENT.format(", ".join(f"`{name}`" for name in lent[:MOST_LENT])))
     if result.status == NOT_YET and (whole := ran_whole(exercise, notebook, texts, sandbox)):
         return Graded(whole[0], [*remarks, whole[1]]), None
     wrong = [EXERCISES[id] for id, graded in earlier.items() if graded.result.status != RIGHT]
@@ -207,7 +241,7 @@ def ran_whole(exercise, notebook, texts, sandbox):
 
     texts: those that ran before, by names alone.
     """
-    whole = notebook.up_to_check(exercise, handed_out())
+    whole = notebook.up_to_check(exercise, handed_out(), given(exercise.chapter))
     asks_for_gpu = bool(GPU.search("\n".join(whole)))
     if whole == texts and not asks_for_gpu:
         return None
@@ -223,13 +257,23 @@ def ran_whole(exercise, notebook, texts, sandbox):
 def result_once(exercise, texts, sandbox, **how):
     """(Result, replies to explain it from) of what these texts answer; the replies only where that is not done yet.
 
-    Many students hand in the same. Time that ran out and the like is nobody else's trouble, and is not kept.
+    Many students hand in the same. Time that ran out and the like is nobody else's trouble, and is not kept. What is
+    right runs once more: what is right by chance would be right for all who hand in the same.
     """
     key = identified(exercise, texts, sandbox, how)
     if known := results.get(key):
         return Result(**known), None
-    outcome = sandbox.run(texts, exercise.name, exercise.calls, exercise.chapter, **how)
+    asked = texts, exercise.name, exercise.calls, exercise.chapter
+    outcome = sandbox.run(*asked, **how)
     result = judged(exercise, outcome)
+    if result.status == RIGHT:
+        again = sandbox.run(*asked, **how, seed=OTHER_SEED)
+        if again.out_of_time:
+            return result, None
+        if again.message != outcome.message and judged(exercise, again).status != RIGHT:
+            result = plain_result(exercise, NOT_YET, BY_CHANCE)
+            keep(key, result)
+            return result, None
     if not outcome.trouble and (result.status != NOT_YET or how):
         keep(key, result)
     return result, outcome.replies
@@ -248,6 +292,13 @@ def handed_out():
     """The texts of all code cells that the course hands out."""
     read = (json.loads(path.read_bytes())["cells"] for path in (ROOT / "notebooks").glob("*.ipynb"))
     return {reading.text_of(cell).strip() for cells in read for cell in cells if cell["cell_type"] == "code"}
+
+
+@functools.cache
+def given(chapter):
+    """The code cells of a chapter as it is handed out, without those to be filled in."""
+    (path,) = (ROOT / "notebooks").glob(f"{chapter:02}_*.ipynb")
+    return [cell for cell in reading.read(path.name, path.read_bytes()).cells if not cell.exercise]
 
 
 @functools.cache
@@ -335,18 +386,26 @@ def undefined(exercise, notebook):
     return None
 
 
-def best(exercise, notebooks, found, missing):
-    """The best of what several notebooks hold for one exercise. found: a Graded or None for each notebook.
+def best(attempts):
+    """The best of the Attempts at an exercise in several notebooks, with a remark on why it is this one."""
+    different = {}  # {texts: the attempts that run them}, in the order of the notebooks' names
+    for attempt in sorted(attempts, key=lambda attempt: by_number(attempt.notebook)):
+        if attempt.graded.result.status != NOT_ATTEMPTED:
+            different[attempt.texts] = [*different.pop(attempt.texts, []), attempt]
+    compared = [attempt for equal in list(different.values())[-MOST_ANSWERS:] for attempt in equal] or attempts
+    found = max(compared, key=lambda attempt: ORDER.index(attempt.graded.result.status))
+    remark = SEVERAL.format(len(attempts), found.notebook)
+    if len(different) > MOST_ANSWERS:
+        remark = TOO_MANY.format(len(attempts), len(different), MOST_ANSWERS, found.notebook)
+    if len(attempts) == 1:
+        return found
+    return replace(found, graded=Graded(found.graded.result, [*found.graded.remarks, remark]))
 
-    missing: what to say where none holds it.
-    """
-    held = [(graded, notebook) for graded, notebook in zip(found, notebooks) if graded]
-    if not held:
-        return Graded(plain_result(exercise, NOT_ATTEMPTED, missing))
-    graded, notebook = max(held, key=lambda pair: ORDER.index(pair[0].result.status))
-    if len(held) > 1:
-        return Graded(graded.result, [*graded.remarks, SEVERAL.format(len(held), notebook.name)])
-    return graded
+
+def by_number(name):
+    """What names are sorted by so that `v10` comes after `v9`, and `answer (1)` after `answer`."""
+    stem = NOTEBOOK.sub("", name).casefold()
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", stem)]
 
 
 def plain_result(exercise, status, message):

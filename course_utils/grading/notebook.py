@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 LARGEST_STRUCTURE = 5_000_000  # bytes of a notebook outside its texts: more are lists in lists, made to fill memory
 LONGEST_CELL = 400_000  # characters; a longer cell is not read: Python would take 250 MB to parse it
 SHORT_CELL, KEPT_CELLS = 10_000, 1000  # characters; cells: most of a notebook's are as they were handed out
-MOST_CELLS = 2000
+MOST_CELLS = 20_000
 MOST_STATEMENTS = 2000  # at the top of a cell; each costs a look at its lines
 MOST_MAGICS = 100  # lines of a cell that are IPython's; it reads the whole cell again for each
 MOST_READING = 1_000_000  # characters that it then reads
 TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # to its end, or to that of the file
 MARK = re.compile(r"exercise-(\d+)-(\d+)")
+CELL_IN_SCRIPT = re.compile(r"^# ?(?:%%|In ?\[).*$", re.MULTILINE)  # as JupyterLab, jupytext, VS Code and Spyder write
 MAGIC = re.compile(r"^\s*[%!]|\?\s*$", re.MULTILINE)
 KEPT_MAGIC = re.compile(r"\A\s*%%(time|timeit|capture)\b.*\n")  # cell magics that run the cell as Python
 # what has no effect on a later cell, unless that uses a name
@@ -37,43 +38,60 @@ class Statement:
     """A statement at the top of a cell. binds: names that it sets. needs: names that must be there when it is used."""
 
     first: int  # line
-    last: int
+    text: str
     binds: frozenset
     needs: frozenset
 
 
-@dataclass
-class Cell:
-    """A code cell. exercise: the id of the exercise whose mark it carries ("3.2"), or None.
+@dataclass(frozen=True)
+class Parsed:
+    """What Python finds in a cell. text: with magics turned into Python.
 
-    problem: why nothing of it can run, or None. effects: whether it does more than to set names.
-    binds: names that it defines. source: the text as it was handed in; in `text`, magics are Python.
+    statements: those that can define something. needs: names that must be there when all of it runs. effects: whether
+    it does more than set names. problem: why not all of it can run, or None.
     """
 
     text: str
+    statements: tuple[Statement, ...] = ()
+    needs: frozenset = frozenset()
+    effects: bool = False
+    problem: str | None = None
+
+
+@dataclass(eq=False)
+class Cell:
+    """A code cell. exercise: the id of the exercise whose mark it carries ("3.2"), or None.
+
+    binds: names that it defines. source: the text as it was handed in. The rest is as in Parsed.
+    """
+
+    source: str
     exercise: str | None = None
-    statements: list[Statement] = field(init=False, default_factory=list, repr=False)
-    problem: str | None = field(init=False, default=None)
-    effects: bool = field(init=False, default=False)
+    text: str = field(init=False)
+    statements: tuple[Statement, ...] = field(init=False, repr=False)
+    needs: frozenset = field(init=False, repr=False)
+    effects: bool = field(init=False)
+    problem: str | None = field(init=False)
     binds: frozenset = field(init=False, repr=False)
-    source: str = field(init=False, repr=False)
 
     def __post_init__(self):
-        self.source = self.text.strip()
-        try:
-            read = parsed_once if len(self.text) < SHORT_CELL else parsed
-            self.text, self.statements, self.effects = read(self.text)
-        except SyntaxError as error:
-            self.problem = f"cannot be read by Python: {error.msg} (line {error.lineno} of the cell)"
-        except (ValueError, RuntimeError, MemoryError) as error:
-            self.problem = f"cannot be read by Python ({error or type(error).__name__})"
+        read = parsed_once if len(self.source) < SHORT_CELL else parsed
+        vars(self).update(vars(read(self.source)))
+        self.source = self.source.strip()
         self.binds = frozenset().union(*(statement.binds for statement in self.statements))
 
-    def only(self, kept):
-        """Its text with all other lines left empty, so that line numbers stay."""
-        lines = self.text.split("\n")
-        shown = {number for statement in kept for number in range(statement.first, statement.last + 1)}
-        return "\n".join(line if number in shown else "" for number, line in enumerate(lines, start=1)).rstrip()
+
+def only(statements):
+    """The text of some statements of a cell, each in its own lines, so that line numbers stay."""
+    lines = []
+    for each in statements:
+        if len(lines) < each.first:
+            lines += [""] * (each.first - 1 - len(lines)) + each.text.split("\n")
+        else:  # it begins where the one before ends
+            first, *others = each.text.split("\n")
+            lines[-1] += f"; {first}"
+            lines += others
+    return "\n".join(lines)
 
 
 @dataclass
@@ -93,41 +111,65 @@ class Notebook:
         """The cells that carry an exercise's mark."""
         return [cell for cell in self.cells if cell.exercise == exercise.id]
 
-    def needed(self, number, name):
-        """(texts to run, the cell's own last; names that they use) so that cell `number` defines `name`."""
-        return closed(self.cells[: number + 1], {name})
+    def needed(self, number, name, handed_out=()):
+        """(texts to run, the cell's own last; names that they use) so that cell `number` defines `name`.
 
-    def up_to_check(self, exercise, handed_out):
+        handed_out: cells of the chapter. They set what no cell up to this one does, since many delete imports.
+        """
+        return closed([*ranked(handed_out, 1), *ranked(self.cells[: number + 1], 0)], {name})
+
+    def lent(self, number, names, handed_out):
+        """Those of some names that no cell up to cell `number` sets, so that they come from the chapter, sorted."""
+        own = frozenset().union(*(cell.binds for cell in self.cells[: number + 1]))
+        return [] if "*" in own else sorted(names & frozenset().union(*(cell.binds for cell in handed_out)) - own)
+
+    def up_to_check(self, exercise, theirs, handed_out=()):
         """Texts to run so that what an exercise asks for is defined as it was where the student checked it.
 
         These are all the student's own cells up to the check, or to the end without one, and what they use of those
-        that were handed out, whose texts these are.
+        that were handed out, whose texts are `theirs`. What no cell up to there sets comes from a cell below, which may
+        have run before, or else from the chapter: see `needed`.
         """
         places = self.defining(exercise)
         checks = re.compile(rf"""check\(\s*["']{re.escape(exercise.id)}["']""")
         last = max((k for k, cell in enumerate(self.cells) if checks.search(cell.text)), default=len(self.cells) - 1)
-        cells = self.cells[: (last if last >= places[0] else places[-1]) + 1]
-        own = {k for k, cell in enumerate(cells) if cell.effects and cell.source not in handed_out}
-        wanted = {exercise.name}.union(*(global_names(symtable.symtable(cells[k].text, "cell", "exec")) for k in own))
+        end = (last if last >= places[0] else places[-1]) + 1
+        place = max(place for place in places if place < end)
+        above, answered, below = self.cells[:place], self.cells[place:end], self.cells[end:]
+        own = {cell for cell in above + answered if cell.effects and cell.source not in theirs}
+        wanted = {exercise.name}.union(*(cell.needs for cell in own))
+        cells = [*ranked(handed_out, 2), *ranked(above, 0), *ranked(below, 1), *ranked(answered, 0)]
         return closed(cells, wanted, own)[0]
 
 
+def ranked(cells, rank):
+    """[(rank, cell)]: a name is taken from the cells of the lowest rank that set it."""
+    return [(rank, cell) for cell in cells]
+
+
 def closed(cells, wanted, whole=()):
-    """(texts that set these names and what they need; all names in them). whole: numbers of cells that run entirely."""
-    setting = {}  # {name: the statements that set it}
-    for place, cell in enumerate(cells):
+    """(texts that set these names and what they need; all names in them).
+
+    cells: ranked, in the order in which they run. whole: cells that run entirely.
+    """
+    setting, ranks = {}, {}  # {name: the statements that set it}, {name: the rank of their cells}
+    for place, (rank, cell) in sorted(enumerate(cells), key=lambda entry: entry[1][0]):
         for k, statement in enumerate(cell.statements):
             for bound in statement.binds:
-                setting.setdefault(bound, []).append((place, k))
+                if ranks.setdefault(bound, rank) == rank:
+                    setting.setdefault(bound, []).append((place, k))
     wanted, chosen = {*wanted, "*"}, set()
     waiting = list(wanted)
     while waiting:
         for place, k in set(setting.get(waiting.pop(), ())) - chosen:
             chosen.add((place, k))
-            waiting += cells[place].statements[k].needs - wanted
-            wanted |= cells[place].statements[k].needs
-    kept = [[s for k, s in enumerate(cell.statements) if (p, k) in chosen] for p, cell in enumerate(cells)]
-    texts = [cell.text if k in whole else cell.only(kept[k]) if kept[k] else "" for k, cell in enumerate(cells)]
+            needs = cells[place][1].statements[k].needs
+            waiting += needs - wanted
+            wanted |= needs
+    texts = [
+        cell.text if cell in whole else only([s for k, s in enumerate(cell.statements) if (place, k) in chosen])
+        for place, (_, cell) in enumerate(cells)
+    ]
     return list(filter(None, texts)), wanted
 
 
@@ -135,9 +177,11 @@ def closed(cells, wanted, whole=()):
 
 
 def read(name, content):
-    """The Notebook in some bytes. Raises NoNotebook."""
+    """The Notebook in the bytes of a file of this name, a notebook or a Python script. Raises NoNotebook."""
     if not content.strip():
         raise NoNotebook("is empty")
+    if name.endswith(".py"):
+        return Notebook(name, list(map(Cell, CELL_IN_SCRIPT.split(plain_lines(content.decode(errors="replace"))))))
     if len(content) > LARGEST_STRUCTURE and len(TEXT.sub(b"", content).translate(None, b" \r\n\t")) > LARGEST_STRUCTURE:
         raise NoNotebook("is built to fill the memory and was not read")
     try:
@@ -146,7 +190,7 @@ def read(name, content):
         cells = [cell for cell in map(code_cell, listed[:MOST_CELLS]) if cell]
     except (ValueError, RecursionError, MemoryError, AttributeError, TypeError, KeyError):
         raise NoNotebook("is damaged or no notebook") from None
-    cut = f"holds {len(listed)} cells, of which only the first {MOST_CELLS} were looked at"
+    cut = f"holds {len(listed)} cells. Only the first {MOST_CELLS:,} were read: delete what you do not need"
     return Notebook(name, cells, [cut] if len(listed) > MOST_CELLS else [])
 
 
@@ -162,9 +206,13 @@ def code_cell(cell):
 
 
 def text_of(cell):
-    """A cell's text with plain line ends. Notebooks before version 4 call it `input`."""
+    """A cell's text. Notebooks before version 4 call it `input`."""
     source = cell.get("source", cell.get("input", ""))
-    text = source if isinstance(source, str) else "".join(source)
+    return plain_lines(source if isinstance(source, str) else "".join(source))
+
+
+def plain_lines(text):
+    """A text with plain line ends."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -172,7 +220,28 @@ def text_of(cell):
 
 
 def parsed(text):
-    """(text, its statements that can define something, whether it does more), magics turned into Python.
+    """The Parsed of a cell's text. Whatever a stranger's text does to Python is the trouble of this cell alone."""
+    try:
+        text, tree = read_as_python(text)
+    except Exception as error:
+        return Parsed(text, problem=unreadable(error))
+    statements, needs, problem = [], set(), None
+    for node, first, own in each_with_text(tree.body, text):
+        try:
+            found = statement(node, first, own)
+        except Exception as error:  # IPython runs what stands above it, the sandbox also what stands below
+            problem = problem or unreadable(error, first - 1)
+        else:
+            needs |= found.needs
+            statements += [found] * (not isinstance(node, NEVER_RUN))
+    return Parsed(text, tuple(statements), frozenset(needs), not all(map(is_quiet, tree.body)), problem)
+
+
+parsed_once = functools.lru_cache(KEPT_CELLS)(parsed)
+
+
+def read_as_python(text):
+    """(text, its tree), magics turned into Python.
 
     Raises what ast.parse raises, ValueError for a text that is too long or of too many statements.
     """
@@ -188,12 +257,15 @@ def parsed(text):
             raise error from None
     if len(tree.body) > MOST_STATEMENTS:
         raise ValueError("too many statements")
-    lines = [line.encode() for line in text.split("\n")]  # Python counts columns in bytes
-    statements = [statement(node, lines) for node in tree.body if not isinstance(node, NEVER_RUN)]
-    return text, statements, not all(map(is_quiet, tree.body))
+    return text, tree
 
 
-parsed_once = functools.lru_cache(KEPT_CELLS)(parsed)
+def unreadable(error, before=0):
+    """Why Python cannot read a cell, to be read after its name. before: lines above the text that it has read."""
+    if isinstance(error, SyntaxError):
+        line = f" (line {before + error.lineno} of the cell)" if error.lineno else ""
+        return f"cannot be read by Python: {error.msg}{line}"
+    return f"cannot be read by Python ({str(error) or type(error).__name__})"
 
 
 def is_quiet(node):
@@ -214,28 +286,37 @@ def without_magics(text):
     return TransformerManager().transform_cell(KEPT_MAGIC.sub("\n", text))
 
 
-def statement(node, lines):
-    """What an ast node at the top of a cell sets and needs. lines: of the cell, in bytes."""
-    first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
-    top = symtable.symtable(own_text(node, first, lines), "cell", "exec")
+def statement(node, first, text):
+    """The Statement of an ast node at the top of a cell. Raises SyntaxError for what Python parses and then refuses."""
+    top = symtable.symtable(text, "cell", "exec")
     binds = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
     binds |= {
         base(target)
         for target in ast.walk(node)
         if isinstance(target, (ast.Attribute, ast.Subscript)) and isinstance(target.ctx, ast.Store)
     }
-    if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
-        binds.add("*")
-    return Statement(first, node.end_lineno, frozenset(binds), frozenset(global_names(top)))
+    if isinstance(node, ast.ImportFrom) and (node.names[0].name == "*" or node.module == "__future__"):
+        binds.add("*")  # whatever comes after may need it
+    return Statement(first, text, frozenset(binds), frozenset(global_names(top)))
 
 
-def own_text(node, first, lines):
-    """The text of a statement without what stands beside it on its lines, of which the first has this number."""
-    own = lines[first - 1 : node.end_lineno]
-    own[-1] = own[-1][: node.end_col_offset]
-    if first == node.lineno:  # decorators begin their lines
-        own[0] = own[0][node.col_offset :]
-    return b"\n".join(own)
+def each_with_text(nodes, text):
+    """(a statement's ast node, the number of its first line, its text without other statements on its lines), of each.
+
+    nodes: all at the top of a cell with this text.
+    """
+    lines = [line.encode() for line in text.split("\n")]  # Python counts columns in bytes
+    end = 0
+    for node in nodes:
+        decorated = getattr(node, "decorator_list", None)
+        first = end + 1 if decorated else node.lineno  # `@(` may stand above the line of a decorator
+        end = node.end_lineno
+        own = lines[first - 1 : end]
+        if not own[-1][node.end_col_offset :].lstrip().startswith(b"#"):
+            own[-1] = own[-1][: node.end_col_offset]
+        if not decorated:
+            own[0] = own[0][node.col_offset :]
+        yield node, first, b"\n".join(own).decode()
 
 
 def base(target):
@@ -247,9 +328,10 @@ def base(target):
 
 def global_names(table):
     """The names that a piece of code and all functions in it look up outside themselves."""
-    outside = {
-        symbol.get_name()
-        for symbol in table.get_symbols()
-        if symbol.is_referenced() and (symbol.is_global() or table.get_type() == "module")
-    }
-    return outside.union(*map(global_names, table.get_children()))
+    names, waiting = set(), [table]
+    while waiting:
+        table = waiting.pop()
+        waiting += table.get_children()
+        top = table.get_type() == "module"
+        names |= {each.get_name() for each in table.get_symbols() if each.is_referenced() and (top or each.is_global())}
+    return names

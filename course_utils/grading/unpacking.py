@@ -1,4 +1,7 @@
-"""Inside the process that can be killed: the notebooks in what one student handed in, with zips taken as folders."""
+"""Inside the process that can be killed: the notebooks in what one student handed in, with zips taken as folders.
+
+Where there is none, the Python files are read in its place.
+"""
 
 import io
 import zipfile
@@ -12,13 +15,15 @@ MOST_NOTEBOOKS = 40  # in one submission
 
 @dataclass
 class Handed:
-    """What a submission holds. modules: {name: text} of the Python files. remarks: sentences on what is not read.
+    """What a submission holds. modules: {name: text} of the Python files. scripts: their names and bytes.
 
-    room: bytes that may still be unpacked. lists: bytes of zips' tables of contents that may still be loaded.
+    remarks: sentences on what is not read. room: bytes that may still be unpacked. lists: bytes of zips' tables of
+    contents that may still be loaded.
     """
 
     notebooks: list[tuple[str, bytes]] = field(default_factory=list)
     modules: dict[str, str] = field(default_factory=dict)
+    scripts: list[tuple[str, bytes]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
     room: int = field(default_factory=lambda: archive.LARGEST)
@@ -35,6 +40,7 @@ class Handed:
             self.refuse(parts, "is packed in a way that is not read here: only zip is")
         elif name.endswith(MODULE):
             self.modules[name.removesuffix(MODULE)] = data.decode(errors="replace")
+            self.scripts.append((shown(parts), data))
         else:
             self.others.append(shown(parts))
 
@@ -80,9 +86,14 @@ def unpacked(files):
     handed = Handed()
     for parts, data in files:
         handed.take(parts, data)
-    if not handed.notebooks:
+    if not handed.notebooks and handed.scripts:
+        handed.notebooks = handed.scripts
+        handed.remarks.append("No notebook was found in this submission, so its Python files were graded.")
+    elif not handed.notebooks:
         beside = f" What was handed in is {handed.others[0]}." if handed.others else ""
-        handed.remarks.append(f"No notebook was found in this submission.{beside}")
+        handed.remarks.append(
+            f"No notebook was found in this submission.{beside} Hand in the file that ends in .ipynb."
+        )
     if len(handed.notebooks) > MOST_NOTEBOOKS:
         handed.remarks.append(f"Of {len(handed.notebooks)} notebooks only the first {MOST_NOTEBOOKS} were looked at.")
         del handed.notebooks[MOST_NOTEBOOKS:]

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from course_utils.grading.sandbox import forked, importable, protection, strays
 from course_utils.grading.sandbox.inside import forking, server
@@ -20,6 +20,7 @@ LARGEST = 64_000_000  # bytes of an answer
 IDLING = 3  # times the seconds of computing, by the clock on the wall
 LEAST = 0.1  # seconds by the clock that every answer has
 LINGERING = 5  # seconds for a child that has closed its socket to end
+TOO_LONG = "took longer than"
 PATIENCE = 60  # seconds for the server to be ready, or to say how a child ended
 REFUSAL = (
     "This machine offers no protection against the code in submissions (it needs Linux, 5.12 or newer with user "
@@ -39,11 +40,17 @@ class Outcome:
 
     replies: list of plain data, one per call, from a process that the student controlled: judge it, do not trust it.
     trouble: what the student's code did, to be read after "Your code": "took longer than 10 s and was stopped". Words
-    in it may be the student's own.
+    in it may be the student's own. message: the bytes that the replies came as.
     """
 
     replies: list | None = None
     trouble: str | None = None
+    message: bytes = field(default=b"", repr=False)
+
+    @property
+    def out_of_time(self):
+        """Whether time ran out, which may be the machine's fault."""
+        return bool(self.trouble) and self.trouble.startswith(TOO_LONG)
 
 
 class Sandbox:
@@ -84,6 +91,7 @@ class Sandbox:
         patience=math.inf,
         modules=None,
         cpu=False,
+        seed=0,
     ):
         """Run the cells, then ask what they call `name`. Returns an Outcome; never raises for what the code does.
 
@@ -95,6 +103,7 @@ class Sandbox:
         watch: instead of replies, the steps of the first call (see course_utils.judging.program.watched).
         patience: seconds by the clock, where that is less than what code that only waits has anyway.
         modules: {name: text} of the student's own Python files, to be imported. cpu: run what asks for a GPU without.
+        seed: from which all random numbers start.
         slips: instead of replies to the answer as it is, for each of these Slips a list of replies without it.
         """
         request = serialize.pack(
@@ -106,6 +115,7 @@ class Sandbox:
                 "watch": watch,
                 "slips": [[slip.number, slip.new] for slip in slips],
                 "cpu": cpu,
+                "seed": seed,
                 "course": {**(modules or {}), **importable.modules(chapter)},
                 "silent": importable.silent(),
             }
@@ -116,7 +126,7 @@ class Sandbox:
         try:
             match serialize.unpack(message, serialize.LARGEST_REPLY_HEADER):
                 case {"replies": list(replies)}:
-                    return Outcome(replies=replies)
+                    return Outcome(replies=replies, message=message)
                 case {"trouble": str(trouble)}:
                     return Outcome(trouble=errors.presentable(trouble))
         except ValueError:
@@ -204,7 +214,7 @@ class Sandbox:
 
     def too_slow(self, patience=math.inf):
         """The trouble with code that does not end. (Linux itself ends what computes for too long.)"""
-        return f"took longer than {max(round(min(self.seconds, patience)), 1)} s and was stopped"
+        return f"{TOO_LONG} {max(round(min(self.seconds, patience)), 1)} s and was stopped"
 
     def how_it_ended(self, code):
         """The trouble with code that ended its process: the exit code, or minus the number of a signal."""

@@ -1,8 +1,11 @@
 """Inside a child: run a student's cells, call their answer, pack what came back. It knows no expected value."""
 
 import ast
+import codeop
+import contextlib
 import importlib.abc
 import importlib.util
+import inspect
 import linecache
 import random
 import re
@@ -27,9 +30,9 @@ def answer(request):
     request = serialize.unpack(request)
     calls = [asking.from_plain(call) for call in request["calls"]]
     sys.meta_path[:0] = [Silent(request["silent"]), Reduced(request["course"])]
-    random.seed(0)  # a grade does not change from one run to the next
-    np.random.seed(0)
-    torch.manual_seed(0)
+    random.seed(request["seed"])  # a grade does not change from one run to the next
+    np.random.seed(request["seed"])
+    torch.manual_seed(request["seed"])
     torch.set_num_threads = torch.set_num_interop_threads = lambda number: None  # no child can start a thread
     reserve = bytes(1 << 24)  # only address space, since nobody touches it: room to report that there is no more
     try:
@@ -88,20 +91,22 @@ def defined(cells, name, helpers, cpu):
     sys.modules["__main__"] = module
     names = vars(module)
     *earlier, own = cells
+    as_code = codeop.Compile()  # as in IPython, what one cell imports from __future__ holds in those below ...
+    as_code.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # ... and cells may await
     for k, cell in enumerate(earlier):
-        run(cell, f"<cell {k + 1}>", names, cpu)
+        run(cell, f"<cell {k + 1}>", names, cpu, as_code)
     for helper, text in helpers.items():
         apart = {"__name__": "helper"}
         run(text, f"<helper {helper}>", apart)
         names[helper] = apart[helper]
-    stopped = run(own, "<your cell>", names, cpu)
+    stopped = run(own, "<your cell>", names, cpu, as_code)
     return ([names[name]], None) if name in names else ([], stopped)
 
 
-def run(text, file, names, cpu=False):
+def run(text, file, names, cpu=False, as_code=compile):
     """Run a cell statement by statement, passing over those that fail. What the first one failed with, or None.
 
-    cpu: as if whoever wrote it had asked for no GPU.
+    cpu: as if whoever wrote it had asked for no GPU. as_code: compiles a statement.
     """
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # for error messages
     try:
@@ -112,12 +117,21 @@ def run(text, file, names, cpu=False):
     failure = None
     for statement in statements:
         try:
-            exec(compile(ast.Module([statement], []), file, "exec"), names)
+            awaited = eval(as_code(ast.Module([statement], []), file, "exec"), names)
+            if inspect.iscoroutine(awaited):
+                finish(awaited)
         except BaseException as error:  # SystemExit, too
             line = next((at for frame, at in traceback.walk_tb(error.__traceback__) if frame.f_globals is names), 0)
             where = f"in line {line}, `{linecache.getline(file, line).strip()[:LONGEST]}`, " if line else ""
             failure = failure or f"stopped {where}with {said(error)}"
     return failure
+
+
+def finish(coroutine):
+    """Run a coroutine to its end. It can wait for nothing outside: there is no event loop in here."""
+    with contextlib.suppress(StopIteration):
+        while True:
+            coroutine.send(None)
 
 
 class OnCpu(ast.NodeTransformer):
