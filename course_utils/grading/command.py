@@ -9,7 +9,7 @@ from course_utils.grading.history import History, table
 from course_utils.grading.platforms import PLATFORMS
 from course_utils.grading.process import Limits
 from course_utils.grading.records import Store
-from course_utils.grading.sandbox.protection import Unprotected, protection
+from course_utils.grading.sandbox.protection import Unprotected, Untried, protection
 from course_utils.grading.submissions import submissions
 from course_utils.grading.terminal import Bar
 
@@ -32,7 +32,10 @@ def grade(options):
     assignment = rules.read(options.submissions, options.chapters, points_of_course)
     exports = wanted_exports(options)
     if not options.dask:  # a cluster's workers each look for their own protection
-        print(protection(), flush=True)
+        try:
+            print(protection(options.unsandboxed), flush=True)
+        except Untried as error:
+            sys.exit(str(error))
     found = submissions(options.submissions)
     if not found:
         sys.exit(f"{options.submissions} holds no submissions.")
@@ -113,6 +116,8 @@ def grade_into(book, store, found, options):
         return batch.grade_changed(
             found, store, executor, Limits(options.seconds, options.unsandboxed), done, book.assignment.wants_again
         )
+    except Untried as error:
+        sys.exit(str(error))
     except Unprotected as error:
         sys.exit(f"{error} To run them all the same: --unsandboxed.")
 

@@ -18,9 +18,9 @@ copies = itertools.count()
 
 def examine(options):
     """Say what was found, and give the exit status: 1 where this machine cannot grade as it is."""
-    print(protection(), flush=True)
     limits = Limits(options.seconds, options.unsandboxed)
     try:
+        print(protection(options.unsandboxed), flush=True)
         untouched, solved = (graded(folder, limits) for folder in ("notebooks", "solutions"))
         begin = time.monotonic()
         for _ in range(ROUNDS):
