@@ -72,7 +72,7 @@ def defenceless():
 def town(folder):
     """What an attack is after: ({name: value} for its text, somebody else's process, a network port)."""
     for name, text in {"submission": "another student's", "grades": "ada,3.2,2", "solution": "SOLUTION"}.items():
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, encoding="utf-8")
     command = [sys.executable, "-c", "import time; time.sleep(60)"]
     with subprocess.Popen(command, start_new_session=True) as bystander, socket.create_server(("127.0.0.1", 0)) as door:
         door.setblocking(False)
@@ -561,7 +561,7 @@ with Sandbox(Protection.{sandbox.protection.name}, seconds=60) as sandbox:
     print(sandbox.process.pid, flush=True)
     sandbox.run(["import time; time.sleep(300)"], "f", [], chapter=3)
 """
-    grader = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    grader = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, encoding="utf-8")
     server = int(grader.stdout.readline())
     deadline = time.monotonic() + 60
     while len(left := [server, *descendants(server)]) < 2 + (sandbox.protection.name == "NAMESPACES"):

@@ -83,7 +83,8 @@ class Book:
     def write_table(self, content):
         """Write grades.csv. One that somebody has changed by hand since is put aside first."""
         path, mark = self.out / "grades.csv", self.out / KEPT / "grades.sha256"
-        if path.exists() and not (mark.exists() and mark.read_text() == sha256(path.read_bytes()).hexdigest()):
+        ours = mark.read_bytes() if mark.exists() else b""
+        if path.exists() and ours != sha256(path.read_bytes()).hexdigest().encode():
             aside = next(name for k in count(1) if not (name := self.out / f"grades changed by hand {k}.csv").exists())
             path.rename(aside)
             print(f"{path} was changed by hand, so that file is {aside.name} now. Decisions go into {DECISIONS}.")

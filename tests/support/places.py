@@ -1,9 +1,15 @@
-"""Folders that people really have: with names that programs stumble over."""
+"""Folders and users that people really have: names that programs stumble over, and packages that lie in them."""
 
 import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support import environments
 
 KURS = "Kurs Ä 🎓 (2)/attention course"
-# name of a test: of a folder. All can be made on Linux; a colon parts a list of folders, and so does a line
+# what is odd: name of a folder. Linux takes them all
 ODD = {
     "a space and more": KURS,
     "quotes": 'it\'s "mine"',
@@ -15,6 +21,8 @@ ODD = {
     "no letters of UTF-8": os.fsdecode(b"caf\xe9"),
     "a long name": "/".join(["long" * 50] * 10),
 }
+ROOT_USER = hasattr(os, "geteuid") and os.geteuid() == 0
+NOBODY = {"user": 65534, "group": 65534, "extra_groups": []} if ROOT_USER else {}  # for subprocess
 
 
 def odd_place(folder, name):
@@ -22,3 +30,40 @@ def odd_place(folder, name):
     place = folder / name
     place.mkdir(parents=True)
     return place
+
+
+def environment(folder):
+    """Make an environment whose packages are those of the tests and really lie in it. Gives its Python.
+
+    The files are shared with the tests' own environment where the disk can: write into none of them.
+    """
+    python = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
+    if ROOT_USER and subprocess.run(["test", "-x", python], **NOBODY).returncode:
+        linked(Path(sys.base_prefix), folder / "python")  # one that root keeps at home
+        python = folder / "python" / python.relative_to(sys.base_prefix)
+    subprocess.run([python, "-m", "venv", "--without-pip", folder / ".venv"], check=True)
+    (packages,) = environments.packages_in(folder / ".venv")
+    (others,) = environments.packages_in(sys.prefix)
+    linked(others, packages)
+    return environments.python_in(folder / ".venv")
+
+
+def linked(source, target):
+    """Copy a folder without its contents: its files become those of the copy, too."""
+    shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True, copy_function=link)
+
+
+def link(source, target):
+    """Give a file a second name, or where the disk cannot, a copy."""
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def give(folder):
+    """Make a folder with all that lies in it the nobody's, except files that are also somebody else's."""
+    for place, _, names in os.walk(folder):
+        paths = [place, *(path for name in names if os.lstat(path := os.path.join(place, name)).st_nlink == 1)]
+        for path in paths if ROOT_USER else []:
+            os.chown(path, NOBODY["user"], NOBODY["group"], follow_symlinks=False)
