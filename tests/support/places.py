@@ -21,6 +21,8 @@ ODD = {
     "no letters of UTF-8": os.fsdecode(b"caf\xe9"),
     "a long name": "/".join(["long" * 50] * 10),
 }
+COMPILED = {"torch", "numpy", "numpy.libs"}  # what a submission runs with
+UNUSED = shutil.ignore_patterns("include", "site-packages", "test")  # headers, and of Python what is not its own
 ROOT_USER = hasattr(os, "geteuid") and os.geteuid() == 0
 NOBODY = {"user": 65534, "group": 65534, "extra_groups": []} if ROOT_USER else {}  # for subprocess
 
@@ -33,24 +35,38 @@ def odd_place(folder, name):
 
 
 def environment(folder):
-    """Make an environment whose packages are those of the tests and really lie in it. Gives its Python.
+    """Make an environment in .venv with the packages of the tests, some of which really lie in it. Gives its Python.
 
     The files are shared with the tests' own environment where the disk can: write into none of them.
     """
+    made = folder / ".venv"
     python = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
-    if ROOT_USER and subprocess.run(["test", "-x", python], **NOBODY).returncode:
-        linked(Path(sys.base_prefix), folder / "python")  # one that root keeps at home
+    if out_of_reach(python):
+        linked(Path(sys.base_prefix), folder / "python")
         python = folder / "python" / python.relative_to(sys.base_prefix)
-    subprocess.run([python, "-m", "venv", "--without-pip", folder / ".venv"], check=True)
-    (packages,) = environments.packages_in(folder / ".venv")
-    (others,) = environments.packages_in(sys.prefix)
-    linked(others, packages)
-    return environments.python_in(folder / ".venv")
+    subprocess.run([python, "-m", "venv", "--without-pip", made], check=True)
+    for target, source in zip(environments.packages_in(made), environments.packages_in(sys.prefix)):
+        everything = out_of_reach(source)
+        for path in source.iterdir():
+            if path.name in COMPILED or everything:
+                linked(path, target / path.name)
+        (target / "packages_of_others.pth").write_text(str(source), encoding="locale")  # as Python reads it
+    for name in {"etc", "share"} & set(os.listdir(sys.prefix)):  # Jupyter's settings
+        linked(Path(sys.prefix, name), made / name)
+    return environments.python_in(made)
+
+
+def out_of_reach(path):
+    """Whether the user who is nobody cannot come to a folder or a program, as where root keeps it at home."""
+    return ROOT_USER and subprocess.run(["test", "-x", path], **NOBODY).returncode != 0
 
 
 def linked(source, target):
-    """Copy a folder without its contents: its files become those of the copy, too."""
-    shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True, copy_function=link)
+    """Copy a folder or a file, but not what is in files: these become the copy's, too."""
+    if not source.is_dir():
+        link(source, target)
+    else:
+        shutil.copytree(source, target, symlinks=True, ignore=UNUSED, dirs_exist_ok=True, copy_function=link)
 
 
 def link(source, target):

@@ -13,11 +13,14 @@ SECONDS = 90  # for JupyterLab to come up on a busy machine
 
 
 @contextlib.contextmanager
-def lab(clone, *options):
-    """Run `lab --no-browser` in a clone. Gives (process, address with its token) and ends the process."""
-    command = [sys.executable, "-m", "course_utils", "lab", "--no-browser", "--port", str(free_port()), *options]
+def lab(clone, *options, python=sys.executable, **more):
+    """Run `lab --no-browser` in a clone. Gives (process, address with its token) and ends the process.
+
+    more: who runs it and with which environment, for subprocess.
+    """
+    command = [python, "-m", "course_utils", "lab", "--no-browser", "--port", str(free_port()), *options]
     with open(clone / "lab.log", "w+", encoding="utf-8") as log:
-        process = subprocess.Popen(command, cwd=clone, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(command, cwd=clone, stdout=log, stderr=log, stdin=subprocess.DEVNULL, **more)
         try:
             yield process, wait_for(process, clone / "lab.log")
         finally:
