@@ -29,4 +29,6 @@ def main(arguments):
 
 
 if __name__ == "__main__":
+    if hasattr(sys.stdout, "reconfigure"):  # a folder's or a student's name may hold what this terminal cannot show
+        sys.stdout.reconfigure(errors="backslashreplace")
     main(sys.argv[1:])

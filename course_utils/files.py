@@ -48,7 +48,7 @@ def locked(path, seconds=math.inf, waiting=""):
     Waits up to so many seconds, then raises TimeoutError. waiting: what to print when there is something to wait for.
     """
     end = time.monotonic() + seconds
-    with open(path, "w") as lock:
+    with open(path, "wb") as lock:
         while not taken(lock):
             if time.monotonic() > end:
                 raise TimeoutError(f"{path} is locked by another process")

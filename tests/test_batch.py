@@ -54,7 +54,7 @@ def handed(tmp_path):
 def go(*arguments, **more):
     """The command, in a process of its own."""
     command = [sys.executable, "-m", "course_utils", "grade", *map(str, arguments), *CHAPTER]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", **more)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ EXPECTED = {f"s{k}": {id: 2 * (id == "3.2" and k % 2 == 0) for id in IDS} for k 
 def test_from_a_folder_to_grades_and_a_second_run_grades_only_what_changed(handed, tmp_path, here):
     out = tmp_path / "grades"
     canvas = tmp_path / "gradebook.csv"
-    canvas.write_text(f"Student,ID,Attention (5)\nPoints Possible,,{HIGHEST}\ns0,1,\ns1,2,\n")
+    canvas.write_text(f"Student,ID,Attention (5)\nPoints Possible,,{HIGHEST}\ns0,1,\ns1,2,\n", encoding="utf-8")
     arguments = [handed, "--out", out, "--gradescope", "--canvas", canvas]
     first = go(*arguments, "--workers", 2)
     said, progress = first.communicate()
@@ -108,7 +108,7 @@ def test_from_a_folder_to_grades_and_a_second_run_grades_only_what_changed(hande
         "gradebook.csv",
         records.KEPT,
     }
-    assert (out / "gradebook.csv").read_text().splitlines()[2:] == ["s0,1,2", "s1,2,0"]
+    assert (out / "gradebook.csv").read_text(encoding="utf-8").splitlines()[2:] == ["s0,1,2", "s1,2,0"]
     assert len(list((out / "feedback").iterdir())) == len(list((out / "gradescope").iterdir())) == 6
 
     before = reports(out)
@@ -117,7 +117,7 @@ def test_from_a_folder_to_grades_and_a_second_run_grades_only_what_changed(hande
     changed = {name for name, kept in reports(out).items() if kept != before[name]}
     assert changed == {"s3.json"} and scores(out)["s3"]["3.2"] == 2
     (handed / "s5").rename(handed / "s9")
-    (out / "feedback" / "mine.html").write_text("not the grader's")
+    (out / "feedback" / "mine.html").write_text("not the grader's", encoding="utf-8")
     done, said = here(*arguments, *CHAPTER)
     assert not done and "no submission here: s5." in said and "--fewer" in said
     assert scores(out)["s5"]["3.2"] == 0
@@ -355,17 +355,21 @@ def test_what_would_change_is_shown_with_who_from_to_and_why_before_anything_is_
     handed, tmp_path, said, monkeypatch
 ):
     out, book = tmp_path / "grades", tmp_path / "gradebook.csv"
-    book.write_text(f"Student,ID,Attention (5)\nPoints Possible,,{HIGHEST}\ns0,1,\ns1,2,7.5\ns3,3,EX\n")
+    book.write_text(
+        f"Student,ID,Attention (5)\nPoints Possible,,{HIGHEST}\ns0,1,\ns1,2,7.5\ns3,3,EX\n", encoding="utf-8"
+    )
     arguments = ["--chapters", "3", "--canvas", str(book)]
     said("--preview", *arguments)
     assert not (out / "feedback").exists()
     first = said(*arguments)
     assert "that change" not in first and "s1: Canvas has 7.5 where grading gives 0" in first and "EX" in first
-    assert (out / "gradebook.csv").read_text().splitlines()[2:] == ["s0,1,2", "s1,2,7.5", "s3,3,EX"]
+    assert (out / "gradebook.csv").read_text(encoding="utf-8").splitlines()[2:] == ["s0,1,2", "s1,2,7.5", "s3,3,EX"]
 
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file() and records.KEPT not in path.parts}
     (handed / "s1" / NAME).write_bytes(RIGHT)
-    (tmp_path / "adjustments.csv").write_text("student,points,comment\ns2,1,well explained\nnobody,1,\n")
+    (tmp_path / "adjustments.csv").write_text(
+        "student,points,comment\ns2,1,well explained\nnobody,1,\n", encoding="utf-8"
+    )
     shown = said("--preview", *arguments)
     assert f"s1: 0 of {HIGHEST} -> 2 of {HIGHEST}, was handed in again" in shown
     assert f"s2: 2 of {HIGHEST} -> 3 of {HIGHEST}, the assignment or an adjustment says so" in shown
@@ -380,7 +384,7 @@ def test_what_would_change_is_shown_with_who_from_to_and_why_before_anything_is_
         now.setattr(command, "table", show)
         assert "Points that change (2)" in said(*arguments)
     assert "Points that change" not in said(*arguments)
-    assert "Your instructor added 1 points. well explained" in (out / "feedback/s2.html").read_text()
+    assert "Your instructor added 1 points. well explained" in (out / "feedback/s2.html").read_text(encoding="utf-8")
 
 
 def test_what_belongs_to_a_student_stays_theirs_when_one_of_the_same_name_hands_in(tmp_path, said):
@@ -432,9 +436,9 @@ def test_a_student_number_never_fills_the_row_of_whom_canvas_numbers_so(tmp_path
 def test_a_table_that_was_changed_by_hand_is_put_aside(handed, tmp_path, said):
     out = tmp_path / "grades"
     said("--chapters", "3")
-    (out / "grades.csv").write_text("mine")
+    (out / "grades.csv").write_text("mine", encoding="utf-8")
     assert "was changed by hand" in said("--chapters", "3") and "by hand" not in said("--chapters", "3")
-    assert (out / "grades changed by hand 1.csv").read_text() == "mine" and scores(out) == EXPECTED
+    assert (out / "grades changed by hand 1.csv").read_text(encoding="utf-8") == "mine" and scores(out) == EXPECTED
 
 
 def test_another_chapter_in_somebodys_folder_changes_nobodys_points(handed, tmp_path, said):
@@ -636,7 +640,7 @@ def autograded(source, python):
     """What the autograder leaves for Gradescope."""
     places = {"AUTOGRADER": str(source.parent), "COURSE_PYTHON": python}
     subprocess.run(["bash", source / "run_autograder"], env=os.environ | places, capture_output=True, check=True)
-    return json.loads((source.parent / "results" / "results.json").read_text())
+    return json.loads((source.parent / "results" / "results.json").read_text(encoding="utf-8"))
 
 
 def test_the_doctor_says_what_this_machine_can_do(capsys, monkeypatch):
@@ -656,7 +660,7 @@ def test_the_doctor_says_what_this_machine_can_do(capsys, monkeypatch):
 
 def test_no_more_is_done_at_once_than_a_container_may(tmp_path, monkeypatch):
     for quota, most in [("150000 100000", 2), ("50000 100000", 1), ("max 100000", 8)]:
-        (tmp_path / "cpu.max").write_text(quota)
+        (tmp_path / "cpu.max").write_text(quota, encoding="utf-8")
         monkeypatch.setattr(grade.os, "sched_getaffinity", lambda process: set(range(8)), raising=False)
         monkeypatch.setattr(grade, "QUOTA", tmp_path / "cpu.max")
         assert grade.processors() == most
@@ -685,7 +689,7 @@ def test_no_more_is_done_at_once_than_a_container_may(tmp_path, monkeypatch):
 )
 def test_a_mistake_in_the_command_is_one_sentence(arguments, words, handed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "file.txt").write_text("x")
+    (tmp_path / "file.txt").write_text("x", encoding="utf-8")
     (tmp_path / "bare").mkdir()
     with pytest.raises(SystemExit, match=words) as end:
         grade.main(["--chapters=3", *arguments, *([] if "--out" in arguments else ["--out", "out"])])

@@ -46,7 +46,7 @@ def built(tmp_path_factory):
     clone = bare_clone.copy(tmp_path_factory.mktemp("clone"))
     write(clone, CHAPTER)
     (clone / "work").mkdir(exist_ok=True)
-    (clone / "work/09_tiny.ipynb").write_text("mine")
+    (clone / "work/09_tiny.ipynb").write_text("mine", encoding="utf-8")
     answer = bare_clone.command(clone, "build", "9")
     assert answer.returncode == 0, answer
     return clone
@@ -65,13 +65,13 @@ def made(clone):
 
 def runs(clone):
     """How often a notebook of chapter 9 was run."""
-    return (clone / "runs").read_text().count("run")
+    return (clone / "runs").read_text(encoding="utf-8").count("run")
 
 
 def test_a_build_makes_both_notebooks_and_leaves_work_alone(clone):
     solved, learners = made(clone)
     assert b"return 4" in solved and b"return 4" not in learners and b'"None\\n"' in learners
-    assert (clone / "work/09_tiny.ipynb").read_text() == "mine"
+    assert (clone / "work/09_tiny.ipynb").read_text(encoding="utf-8") == "mine"
     assert "A tiny one" in (clone / "README.md").read_text(encoding="utf-8")
     assert runs(clone) == 2
 

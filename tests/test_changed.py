@@ -166,10 +166,10 @@ LEFT_OUT = "Left out, and proved with --all: other weather (1)."
     ],
 )
 def test_what_is_left_out_is_said(tmp_path, options, outcome, said):
-    (tmp_path / "test_tiny.py").write_text(TESTS)
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = every_setting(setting): x\n")
+    (tmp_path / "test_tiny.py").write_text(TESTS, encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = every_setting(setting): x\n", encoding="utf-8")
     plugins = [part for name in ("tests.support.settings", "no:nbval", "no:nbmake") for part in ("-p", name)]
     command = [sys.executable, "-m", "pytest", "-q", *plugins, *options]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    answer = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    answer = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8")
     assert f"{outcome} in" in answer.stdout and (LEFT_OUT in answer.stdout) == said, answer.stdout

@@ -200,7 +200,7 @@ def test_a_check_leaves_no_trace_in_the_learners_session(capsys):
 def test_a_check_is_the_same_under_another_default_device():
     code = "import torch; torch.set_default_device('meta'); from course_utils.checking import check; "
     code += "print(check('1.2', lambda scores: torch.softmax(scores, dim=0)), torch.ones(1).device)"
-    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8")
     assert said.stdout.startswith("✓ 1.2 right") and said.stdout.endswith("meta\n"), said
 
 
@@ -288,14 +288,14 @@ def test_progress_survives_a_restart(monkeypatch):
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"3.2": 4}', '{"3.2": {"status": 7, "hints": "x"}}', "\x00" * 100])
 def test_a_damaged_file_breaks_nothing(kept, content):
-    kept.write_text(content)
+    kept.write_text(content, encoding="utf-8")
     assert check("3.2", right).status == "right"
     assert "Hint 1" in repr(hint("3.1"))
     assert "✓ 3.2" in repr(progress())
 
 
 def test_a_place_where_nothing_can_be_written_breaks_nothing(monkeypatch, tmp_path):
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "file" / "progress.json"))
     assert check("3.2", right).status == "right"
     assert "✓ 3.2" in repr(progress())
@@ -317,7 +317,7 @@ def test_two_kernels_at_once_lose_nothing(kept):
         kernel.start()
     for kernel in kernels:
         kernel.join()
-    assert len(json.loads(kept.read_text())) == 200
+    assert len(json.loads(kept.read_text(encoding="utf-8"))) == 200
 
 
 def test_a_notebook_that_holds_the_file_for_good_keeps_no_other_waiting(kept, monkeypatch):

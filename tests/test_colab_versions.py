@@ -22,7 +22,7 @@ def python():
 def run(python, *arguments):
     """The finished process of a command in that environment, in the repository's root."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    return subprocess.run([python, *arguments], cwd=ROOT, env=own, capture_output=True, text=True)
+    return subprocess.run([python, *arguments], cwd=ROOT, env=own, capture_output=True, encoding="utf-8")
 
 
 def test_the_environment_has_the_versions_that_are_written_down(python):

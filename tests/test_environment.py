@@ -34,7 +34,7 @@ def ask(clone, **changes):
 def clone(tmp_path):
     """A clone that needs nothing but the package `tiny`."""
     bare_clone.copy(tmp_path / "clone")
-    (tmp_path / "clone/requirements.txt").write_text("# what this clone needs\ntiny==1.0\n")
+    (tmp_path / "clone/requirements.txt").write_text("# what this clone needs\ntiny==1.0\n", encoding="utf-8")
     bare_clone.tiny_wheel(tmp_path)
     return tmp_path / "clone"
 
@@ -55,7 +55,7 @@ def clone_with_pip(clone, made):
 
 
 def test_an_environment_that_satisfies_the_pins_is_used_as_it_is(clone):
-    (clone / "requirements.txt").write_text(f"pytest=={pytest.__version__}\n")
+    (clone / "requirements.txt").write_text(f"pytest=={pytest.__version__}\n", encoding="utf-8")
     assert ask(clone).stdout.splitlines() == [f"python: {sys.executable}"]
     assert not (clone / ".venv").exists()
 
@@ -98,7 +98,9 @@ def test_pip_settings_that_lead_elsewhere_are_left_out(clone_with_pip):
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM")
 def test_a_stopped_install_says_how_to_go_on_and_the_next_start_does(clone):
     environment = offline(PIP_FIND_LINKS=str(clone.parent))
-    start = subprocess.Popen([sys.executable, "-c", ASK], cwd=clone, env=environment, stderr=subprocess.PIPE, text=True)
+    start = subprocess.Popen(
+        [sys.executable, "-c", ASK], cwd=clone, env=environment, stderr=subprocess.PIPE, encoding="utf-8"
+    )
     while not (clone / ".venv/pyvenv.cfg").exists():
         time.sleep(0.05)
     start.terminate()
@@ -133,10 +135,10 @@ def test_where_the_cpu_build_cannot_be_had_the_ordinary_one_comes_next(status, w
 
 def test_a_folder_that_is_no_environment_is_left_alone(clone):
     (clone / ".venv").mkdir()
-    (clone / ".venv/notes.txt").write_text("mine")
+    (clone / ".venv/notes.txt").write_text("mine", encoding="utf-8")
     answer = ask(clone)
     assert answer.returncode == 1 and "move it away" in answer.stderr
-    assert (clone / ".venv/notes.txt").read_text() == "mine"
+    assert (clone / ".venv/notes.txt").read_text(encoding="utf-8") == "mine"
 
 
 def test_no_network_is_one_sentence(clone_with_pip):
@@ -146,7 +148,7 @@ def test_no_network_is_one_sentence(clone_with_pip):
 
 
 def test_a_package_that_does_not_exist_for_this_python_is_one_sentence(clone_with_pip):
-    (clone_with_pip / "requirements.txt").write_text("tiny==9.9\n")
+    (clone_with_pip / "requirements.txt").write_text("tiny==9.9\n", encoding="utf-8")
     answer = ask(clone_with_pip, PIP_FIND_LINKS=str(clone_with_pip.parent))
     assert answer.returncode == 1
     assert answer.stderr.count("\n") == 1 and "pip found no tiny==9.9 for Python 3" in answer.stderr
@@ -156,7 +158,7 @@ def test_a_package_that_does_not_exist_for_this_python_is_one_sentence(clone_wit
     "line", ["tiny", "tiny>=1.0", "--extra-index-url https://x.example", "tiny==1.0 ; os_name == 'x'"]
 )
 def test_a_requirement_that_is_no_pin_is_one_sentence_before_anything_is_installed(clone, line):
-    (clone / "requirements.txt").write_text(line + "\n")
+    (clone / "requirements.txt").write_text(line + "\n", encoding="utf-8")
     answer = ask(clone)
     assert answer.returncode == 1 and not (clone / ".venv").exists()
     assert answer.stderr.count("\n") == 1 and "is not of the form name==version" in answer.stderr
@@ -172,7 +174,7 @@ def test_a_full_disk_is_one_sentence(clone):
     if not shutil.which("unshare") or subprocess.run(["unshare", *root, "-m", "true"], capture_output=True).returncode:
         pytest.skip("a small disk can only be made where mount namespaces are allowed")
     command = ["unshare", *root, "-m", "sh", "-c", script]
-    answer = subprocess.run(command, env=offline(ASK=ASK), capture_output=True, text=True)
+    answer = subprocess.run(command, env=offline(ASK=ASK), capture_output=True, encoding="utf-8")
     assert answer.returncode == 1
     assert answer.stderr.count("\n") == 1 and "disk is full" in answer.stderr
 

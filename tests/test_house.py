@@ -214,6 +214,44 @@ def test_what_another_package_brings_comes_with_it():
         assert bringer in LEARNERS and package in needs(bringer), f"{bringer} does not bring {package}: pin it"
 
 
+# --- text is UTF-8 everywhere -----------------------------------------------------------------------------------------
+
+
+def in_no_encoding(tree):
+    """The lines on which text is read or written as the machine does by default, on Windows not in UTF-8.
+
+    The linter finds the files that it knows to be files; here are paths of any origin, and what other programs say.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func).rpartition(".")[2]
+            named = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+            of_file = called in TEXT and len(node.args) <= TEXT.index(called)
+            of_program = "True" in (named.get("text"), named.get("universal_newlines"))
+            if (of_file or of_program) and "encoding" not in named:
+                yield node.lineno
+
+
+TEXT = ("read_text", "write_text")  # the encoding is the first argument of one, and the second of the other
+
+
+def test_text_is_read_and_written_in_a_named_encoding():
+    found = {f"{FILES[name].relative_to(ROOT)}, line {line}" for name in TREES for line in in_no_encoding(TREES[name])}
+    assert found == set(), 'say encoding="utf-8", in place of text=True, too'
+
+
+@pytest.mark.parametrize(
+    "by_default, named",
+    [
+        ("path.read_text()", "path.read_text(encoding='utf-8')"),
+        ("path.write_text(x)", "path.write_text(x, 'utf-8')"),
+        ("run(command, text=True)", "run(command, encoding='utf-8')"),
+    ],
+)
+def test_text_in_no_encoding_is_found(by_default, named):
+    assert [[*in_no_encoding(ast.parse(code))] for code in (by_default, named)] == [[1], []]
+
+
 # --- written alike ----------------------------------------------------------------------------------------------------
 
 
@@ -222,5 +260,5 @@ def test_what_another_package_brings_comes_with_it():
     ["ruff format --check --diff .", "ruff check .", "mypy", "deno fmt --check", "deno lint"],
 )
 def test_code_is_written_alike(command):
-    done = subprocess.run([sys.executable, "-m", *command.split()], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", *command.split()], cwd=ROOT, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -42,7 +42,7 @@ def test_it_opens_the_first_chapter_and_stops_when_told_to(clone, signals):
     with server.lab(clone) as (process, address):
         first = sorted(path.name for path in stored.PATHS)[0]
         assert f"/lab/tree/work/{first}" in address and "token=" in address
-        said = (clone / "lab.log").read_text()
+        said = (clone / "lab.log").read_text(encoding="utf-8")
         assert said.count("token=") == 1 and f"\n{address}\n" in said and len(said.splitlines()) <= 10, said
         assert (clone / "work" / first).read_bytes() == (clone / "notebooks" / first).read_bytes()
         for number in signals:
@@ -64,16 +64,16 @@ def test_an_option_that_does_not_exist_is_refused(option, clone):
 @pytest.mark.every_setting("other options of lab")
 def test_verbose_shows_what_jupyterlab_says(clone):
     with server.lab(clone, "--verbose"):
-        assert "jupyterlab | extension was successfully loaded" in (clone / "lab.log").read_text()
+        assert "jupyterlab | extension was successfully loaded" in (clone / "lab.log").read_text(encoding="utf-8")
 
 
 def test_what_a_learner_changed_stays_and_new_chapters_appear(here):
     (first, *_) = lab.copy_chapters()
-    (here / "work" / first).write_text("mine")
-    (here / "notebooks" / "99_zoo.ipynb").write_text("new")
+    (here / "work" / first).write_text("mine", encoding="utf-8")
+    (here / "notebooks" / "99_zoo.ipynb").write_text("new", encoding="utf-8")
     assert lab.copy_chapters()[-1] == "99_zoo.ipynb"
-    assert (here / "work" / first).read_text() == "mine"
-    assert (here / "work" / "99_zoo.ipynb").read_text() == "new"
+    assert (here / "work" / first).read_text(encoding="utf-8") == "mine"
+    assert (here / "work" / "99_zoo.ipynb").read_text(encoding="utf-8") == "new"
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_a_newer_version_never_overwrites_one_that_the_learner_went_on_with(clon
 @pytest.mark.parametrize("content", ["no notebook", "[]", '{"metadata": {}}'])
 def test_a_notebook_that_does_not_say_what_it_was_made_from_is_left_alone(content, clone, learner):
     change_chapter(clone, learner, "A better sentence.")
-    (clone / "work" / learner).write_text(content)
+    (clone / "work" / learner).write_text(content, encoding="utf-8")
     assert lab.copy_newer(lab.copy_chapters()) == {}
 
 
@@ -143,13 +143,13 @@ def test_lab_says_so_in_one_line(clone, learner, monkeypatch, capsys):
 
 def test_only_copies_that_nobody_changed_are_signed(here, monkeypatch):
     first, *others = lab.copy_chapters()
-    (here / "work" / first).write_text("mine")
+    (here / "work" / first).write_text("mine", encoding="utf-8")
     signed = []
     monkeypatch.setattr(lab.subprocess, "run", lambda command, **more: signed.extend(command))
     lab.sign("python")
     assert sorted(signed[3:]) == [str(here / "work" / name) for name in others]
     for name in others:
-        (here / "work" / name).write_text("mine")
+        (here / "work" / name).write_text("mine", encoding="utf-8")
     signed.clear()
     lab.sign("python")
     assert signed == [], "nothing to sign"
@@ -168,4 +168,4 @@ def test_work_that_cannot_be_written_is_one_sentence(here, monkeypatch):
 
 
 def test_git_ignores_the_learners_copies():
-    assert "work/" in (ROOT / ".gitignore").read_text().split()
+    assert "work/" in (ROOT / ".gitignore").read_text(encoding="utf-8").split()

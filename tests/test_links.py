@@ -148,7 +148,9 @@ def test_a_name_that_is_no_address_changes_nothing(clone, name):
 @pytest.mark.parametrize("line", ["", 'repository = ""\nrepository = ""'])
 def test_where_the_address_has_no_one_place_nothing_is_changed(clone, line):
     pyproject = clone / "pyproject.toml"
-    pyproject.write_text(re.sub(r"(?m)^repository = .*$", lambda found: line, pyproject.read_text()))
+    pyproject.write_text(
+        re.sub(r"(?m)^repository = .*$", lambda found: line, pyproject.read_text(encoding="utf-8")), encoding="utf-8"
+    )
     before = contents(clone)
     done = set_links(clone, "somebody/course")
     assert done.returncode == 1 and "should hold one line" in done.stderr

@@ -37,7 +37,7 @@ def course(tmp_path_factory):
             "COURSE_PROGRESS": "",
         }
         command = [python, "-m", "nbgrader", *arguments]
-        done = subprocess.run(command, cwd=course, env=environment, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=course, env=environment, capture_output=True, encoding="utf-8")
         assert done.returncode == 0, done.stdout + done.stderr
 
     nbgrader("generate_assignment", "attention")
@@ -67,7 +67,7 @@ def test_right_answers_get_full_points_and_wrong_ones_and_stubs_none(course):
         hand_in(folder, student, fill_in)
     nbgrader("autograde", "attention")
     nbgrader("export")
-    with open(folder / "grades.csv", newline="") as file:
+    with open(folder / "grades.csv", newline="", encoding="utf-8") as file:
         scores = {row["student_id"]: float(row["score"]) for row in csv.DictReader(file)}
     full = sum(exercise.points for exercise in MINE)
     assert scores == {"right": full, "wrong": 0, "stub": 0}

@@ -58,7 +58,7 @@ def started(name, folder):
     command += [f"--{kind}.{option}={value}" for option, value in options.items()]
     if name == "notebook-7":
         command.append("--JupyterNotebookApp.expose_app_in_browser=True")
-    with open(folder / "log", "w") as log:
+    with open(folder / "log", "w", encoding="utf-8") as log:
         process = subprocess.Popen(command, cwd=folder, env=own, stdout=log, stderr=log)
     try:
         end = time.monotonic() + SECONDS

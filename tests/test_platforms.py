@@ -322,7 +322,7 @@ def filling_of(platform, sheet):
     ids=["Canvas", "Moodle", "no names"],
 )
 def test_a_gradebook_knows_what_somebody_is_called(platform, sheet, names, tmp_path):
-    (tmp_path / "sheet.csv").write_text(sheet)
+    (tmp_path / "sheet.csv").write_text(sheet, encoding="utf-8")
     filling = filling_of(platform, tmp_path / "sheet.csv")
     assert filling.names([replace(JANE, key="k"), Student("n", "nobody")]) == names
 
@@ -330,7 +330,7 @@ def test_a_gradebook_knows_what_somebody_is_called(platform, sheet, names, tmp_p
 @pytest.mark.parametrize("more, names", [(0, "John Roe"), (5, "John Roe; Mia 0; Mia 1; 3 more")])
 def test_rows_that_get_no_points_are_counted_and_some_are_named(more, names, tmp_path):
     rows = (f'Participant {90 + k},"Mia {k}",m{k}@x.edu,,-,"100.00",\n' for k in range(more))
-    (tmp_path / "worksheet.csv").write_text("".join([MOODLE, *rows]))
+    (tmp_path / "worksheet.csv").write_text("".join([MOODLE, *rows]), encoding="utf-8")
     (said,) = filling_of(Moodle(), tmp_path / "worksheet.csv").plan(SCORES[:1], {})
     assert said.endswith(f"({1 + more}): {names}.")
 
@@ -350,7 +350,7 @@ def test_rows_that_get_no_points_are_counted_and_some_are_named(more, names, tmp
     ids=lambda value: str(getattr(value, "name", value))[:20],
 )
 def test_pages_go_back_under_the_names_that_the_platform_itself_knows(platform, sheet, file, name, tmp_path):
-    (tmp_path / "sheet.csv").write_text(sheet)
+    (tmp_path / "sheet.csv").write_text(sheet, encoding="utf-8")
     lay(tmp_path / "out", {"feedback/jane.html": b"page"})
     filling = filling_of(platform, tmp_path / "sheet.csv")
     list(filling.plan(SCORES, {}))

@@ -79,14 +79,14 @@ def test_the_wheel_holds_what_solution_shows_and_no_notebook(made):
 @pytest.mark.every_setting("a second push")
 def test_a_second_push_changes_nothing_where_nothing_changed_and_leaves_old_notebooks_their_wheel(fork, made):
     (old,) = made.glob("*.whl")
-    (fork / "README.md").write_text("New words.\n")
+    (fork / "README.md").write_text("New words.\n", encoding="utf-8")
     bare_clone.git(fork, "commit", "-qam", "words")
     done = publish(fork, fork.parent / "words")
     assert done.returncode == 0, done.stdout + done.stderr
     before, after = contents(made), contents(fork.parent / "words")
     assert {name for name in before | after if before.get(name) != after.get(name)} == {"course/README.md"}
 
-    (fork / "course_utils/validation.py").write_text("changed = True\n")
+    (fork / "course_utils/validation.py").write_text("changed = True\n", encoding="utf-8")
     bare_clone.git(fork, "commit", "-qam", "code")
     assert version(fork) != old.name.split("-")[1]
 
@@ -98,7 +98,7 @@ def version(fork):
 
 
 def test_a_folder_with_something_in_it_is_refused(fork, tmp_path):
-    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     done = publish(fork, tmp_path)
     assert done.returncode == 1 and "is there already" in done.stderr and done.stderr.count("\n") == 1
 

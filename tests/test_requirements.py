@@ -38,7 +38,7 @@ def test_every_place_names_the_same_pythons():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     oldest, *_, newest = matrix["jobs"]["test"]["strategy"]["matrix"]["python"]
     assert f"python={oldest}" in listed
-    assert (ROOT / ".binder/runtime.txt").read_text() == f"python-{oldest}\n"
+    assert (ROOT / ".binder/runtime.txt").read_text(encoding="utf-8") == f"python-{oldest}\n"
     container = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text(encoding="utf-8"))
     assert container["image"].endswith(f"python:{oldest}") and "-r requirements.txt" in container["postCreateCommand"]
     major, minor = newest.split(".")
@@ -55,7 +55,7 @@ def test_the_commands_that_people_and_ci_are_told_to_run_exist():
     for page in ["README.md", ".ci/run", *(ROOT / ".github/workflows").glob("*.yml")]:
         commands = re.findall(r"python3 -m course_utils (\w+)", (ROOT / page).read_text(encoding="utf-8"))
         assert commands and set(commands) <= set(COMMANDS)
-    assert (ROOT / ".ci/run").read_text().splitlines()[-1] == "python3 -m course_utils test --all"
+    assert (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()[-1] == "python3 -m course_utils test --all"
 
 
 def test_the_tests_run_with_the_versions_that_are_pinned():
@@ -64,11 +64,11 @@ def test_the_tests_run_with_the_versions_that_are_pinned():
 
 def test_where_a_package_of_the_tests_is_missing_pytest_says_so_and_goes_on(tmp_path):
     bare_clone.copy(tmp_path)
-    with open(tmp_path / "tests/requirements.txt", "a") as pins:
+    with open(tmp_path / "tests/requirements.txt", "a", encoding="utf-8") as pins:
         pins.write("nowhere==1.0\n")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests/test_stubs.py"]
     elsewhere = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("PYTEST_")}
-    done = subprocess.run(command, cwd=tmp_path, env=elsewhere, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=tmp_path, env=elsewhere, capture_output=True, encoding="utf-8")
     assert "-r tests/requirements.txt: nowhere is missing here" in done.stdout, done.stdout + done.stderr
     assert "1 skipped" in done.stdout and "error" not in done.stdout
 
@@ -91,7 +91,9 @@ def test_whoever_cites_the_course_cites_this_version():
 def modules_after(statement):
     """The names of the modules that a fresh Python has loaded after a statement."""
     code = f"{statement}; import sys; print(*sys.modules)"
-    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+    return set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True).stdout.split()
+    )
 
 
 def test_importing_the_helpers_loads_nothing_heavy():

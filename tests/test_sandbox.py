@@ -1,11 +1,15 @@
 """The sandbox as the grader meets it: outcomes as in `check`, one protection or a refusal, what answers may import."""
 
 import ast
+import errno
 import importlib
+import json
 import os
 import re
 import select
+import shutil
 import socket
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -16,10 +20,10 @@ from course_utils.authoring import chapter
 from course_utils.grading.sandbox import forked, importable
 from course_utils.grading.sandbox import protection as machine
 from course_utils.grading.sandbox.inside import answering, forking, server
-from course_utils.grading.sandbox.protection import Protection, Unprotected, protection, works
+from course_utils.grading.sandbox.protection import Protection, Unprotected, Untried, protection, works
 from course_utils.grading.sandbox.sandbox import Sandbox
 from course_utils.repository import ROOT
-from tests.support import sandboxes, stored
+from tests.support import offered, places, sandboxes, stored
 from tests.support.sandboxes import IMPORTS, RIGHT, WRONG, best, look, result, sandbox
 
 __all__ = ["best", "sandbox"]  # fixtures; pytest finds them by their names
@@ -153,6 +157,13 @@ def test_ci_runs_the_sandbox_tests():
     assert protection() is not Protection.NONE, "no test of the sandbox ran: allow namespaces or Landlock here"
 
 
+def test_what_linux_offers_is_put_on():
+    """Linux is asked without the course's code: a protection that the course fails to put on is no skipped test."""
+    offers = [way for way in sandboxes.BOTH if not offered.refused(way.name)]
+    assert [way for way in sandboxes.BOTH if sys.platform == "linux" and works(way)] == offers
+    assert protection() is (offers[0] if offers else Protection.NONE)
+
+
 def test_the_first_way_that_works_is_taken(monkeypatch):
     for working in Protection:
         monkeypatch.setattr(machine, "works", lambda way, working=working: way is working)
@@ -267,13 +278,91 @@ def test_a_probe_notices_when_a_measure_does_not_hold(way, monkeypatch):
     assert not works(way)
 
 
+def test_a_trial_that_fails_by_itself_is_no_lack_of_protection(monkeypatch):
+    monkeypatch.setattr(machine, "sights", lambda: {"folders": ["/not/there"], "hidden": []})
+    protection.cache_clear()
+    if sys.platform == "linux" and not offered.refused(sandboxes.BEST.name):
+        with pytest.raises(Untried, match="FileNotFoundError.*'/not/there'.*fault is the course's.*nothing was run"):
+            works(sandboxes.BEST)
+        with pytest.raises(Untried, match="could not be tried out"):
+            protection()
+    assert protection(unsandboxed=True) is Protection.NONE
+    protection.cache_clear()
+
+
+def test_where_one_trial_fails_by_itself_the_other_counts(monkeypatch):
+    def tried(way):
+        if way is Protection.LANDLOCK:
+            return True
+        raise Untried("a fault")
+
+    monkeypatch.setattr(machine, "works", tried)
+    monkeypatch.setattr("sys.platform", "linux")
+    protection.cache_clear()
+    assert protection() is Protection.LANDLOCK
+    protection.cache_clear()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there are no such measures")
+@pytest.mark.parametrize("number, status", [(errno.EPERM, server.REFUSED), (errno.ENOENT, 1)])
+def test_a_trial_tells_what_linux_refuses_from_a_fault_of_its_own(number, status):
+    code = "from course_utils.grading.sandbox.inside import server\n"
+    code += f"def withdraw(way):\n    raise OSError({number}, 'a wall')\nserver.withdraw = withdraw\n"
+    done = subprocess.run([sys.executable, "-c", f"{code}server.probe('', '', [], [])"], cwd=ROOT, capture_output=True)
+    assert done.returncode == status and (b"a wall" in done.stderr) == (status == 1)
+
+
+# --- wherever the clone and its environment lie -----------------------------------------------------------------------
+
+LIBRARY = """
+import ctypes, json, sys
+ctypes.CDLL(sys.argv[1])
+from course_utils.grading.sandbox import protection
+real, place = protection.packages(), sys.argv[2]
+protection.packages = lambda: [*real, place]
+sights = protection.sights()
+print(json.dumps([sights["folders"], [way.name for way in list(protection.Protection)[:2] if protection.works(way)]]))
+"""
+EVERYWHERE = [
+    pytest.param(name, id=id, marks=() if name == places.KURS else pytest.mark.every_setting("other odd folders"))
+    for id, name in places.ODD.items()
+]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
+@pytest.mark.parametrize("name", EVERYWHERE)
+def test_the_protection_works_from_an_odd_folder(name, tmp_path):
+    """With a library loaded from there that is named like the C library, as torch's libc10.so."""
+    place = places.odd_place(tmp_path, name)
+    shutil.copytree(ROOT / "course_utils", place / "course_utils")
+    packages = places.odd_place(place, "packages")
+    library = shutil.copy(importlib.util.find_spec("kiwisolver._cext").origin, packages / "libc10.so")
+    done = subprocess.run([sys.executable, "-c", LIBRARY, library, packages], cwd=place, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode(errors="replace")
+    folders, working = json.loads(done.stdout)
+    assert working == [way.name for way in sandboxes.BOTH if not offered.refused(way.name)]
+    assert sorted(folders) == sorted([*machine.sights()["folders"], str(packages)])
+
+
+def test_a_course_that_lies_among_the_packages_is_hidden_as_a_whole(monkeypatch):
+    real = machine.sights()["hidden"]
+    for folder in (ROOT.parent, ROOT):  # what lies in the clone is hidden with it, and not once more
+        monkeypatch.setattr(machine, "packages", lambda folder=folder: [str(folder)])
+        assert set(machine.sights()["hidden"]) - set(real) <= {str(ROOT)} <= set(machine.sights()["hidden"])
+
+
+def test_a_folder_in_another_is_seen_with_it_whatever_sign_its_neighbours_name_has():
+    assert machine.without_nested(["/a/lib", "/a b", "/a", "/a b/c", "/a/lib/x", "/ab"]) == ["/a", "/a b", "/ab"]
+
+
+@pytest.mark.parametrize("name", ["packages", *EVERYWHERE])
 @pytest.mark.parametrize("way", sandboxes.WAYS)
-def test_a_course_that_is_installed_among_the_packages_is_hidden(way, tmp_path, monkeypatch):
+def test_a_course_that_is_installed_among_the_packages_is_hidden(way, name, tmp_path, monkeypatch):
     sandboxes.skip_without(way)
-    installed = tmp_path / "packages" / "course_utils"
-    installed.mkdir(parents=True)
-    (installed / "worked.py").write_text("answers = 1")
-    (tmp_path / "packages/neighbour.txt").write_text("in sight")
+    installed = places.odd_place(tmp_path, name) / "course_utils"
+    installed.mkdir()
+    (installed / "worked.py").write_text("answers = 1", encoding="utf-8")
+    (installed.parent / "neighbour.txt").write_text("in sight", encoding="utf-8")
     real = machine.packages()
     monkeypatch.setattr(machine, "packages", lambda: [*real, str(installed.parent)])
     code = """

@@ -118,10 +118,10 @@ def shown(chromium, site):
 
 
 def test_a_folder_that_is_no_site_is_left_alone(tmp_path):
-    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(SystemExit, match="is not a site"):
         build(tmp_path)
-    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "notes.txt").read_text(encoding="utf-8") == "mine"
 
 
 # --- what is on the pages ---------------------------------------------------------------------------------------------

@@ -182,7 +182,7 @@ def test_every_students_files_get_a_name_of_their_own_that_stays_in_the_folder(t
     for key in keys:
         assert (tmp_path / key).parent == tmp_path and key.strip(". ") and len(key.encode()) < 100 and key != "con"
         assert re.fullmatch(r"[\w .@+~-]+", key)
-        (tmp_path / f"{key}.html").write_text("")
+        (tmp_path / f"{key}.html").write_text("", encoding="utf-8")
 
 
 def test_a_students_files_keep_their_name_whoever_else_hands_in(tmp_path):

@@ -75,6 +75,6 @@ def test_a_fresh_run_compares_only_what_the_cell_leaves(tmp_path):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml"]
     command += [f"--rootdir={ROOT}", "--nbval-cell-timeout=60", "--nbval-current-env"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run([*command, tmp_path], cwd=ROOT, env=environment, capture_output=True, text=True)
+    done = subprocess.run([*command, tmp_path], cwd=ROOT, env=environment, capture_output=True, encoding="utf-8")
     assert "1 failed, 1 passed" in done.stdout, done.stdout
     assert "Cell outputs differ" in done.stdout and "22" in done.stdout, "the changed output, and nothing else"

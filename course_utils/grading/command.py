@@ -13,7 +13,7 @@ from course_utils.grading.platforms import PLATFORMS
 from course_utils.grading.process import Limits
 from course_utils.grading.records import Store
 from course_utils.grading.sandbox import strays
-from course_utils.grading.sandbox.protection import Unprotected, protection
+from course_utils.grading.sandbox.protection import Unprotected, Untried, protection
 from course_utils.grading.submissions import submissions
 from course_utils.grading.terminal import Bar
 
@@ -39,7 +39,10 @@ def grade(options):
     assignment = rules.read(options.submissions, options.chapters, points_of_course)
     exports = wanted_exports(options)
     if not options.dask:  # a cluster's workers each look for their own protection
-        print(protection(), flush=True)
+        try:
+            print(protection(options.unsandboxed), flush=True)
+        except Untried as error:
+            sys.exit(str(error))
     found = submissions(options.submissions)
     if not found:
         sys.exit(f"{options.submissions} holds no submissions.")
@@ -132,6 +135,8 @@ def grade_into(book, store, found, options):
     try:  # results are written when nothing runs any more that could write them again
         with strays.ended() if options.unsandboxed else contextlib.nullcontext():
             return batch.grade_changed(found, store, executor, limits, done, book.assignment.wants_again)
+    except Untried as error:
+        sys.exit(str(error))
     except Unprotected as error:
         sys.exit(f"{error} To run them all the same: --unsandboxed.")
 

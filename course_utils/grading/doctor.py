@@ -19,9 +19,10 @@ copies = itertools.count()
 
 def examine(options):
     """Say what was found, and give the exit status: 1 where this machine cannot grade as it is."""
-    print(protection(), *[FORGEABLE] * (protection() is Protection.NONE), flush=True)
     limits = Limits(options.seconds, options.unsandboxed)
     try:
+        found = protection(options.unsandboxed)
+        print(found, *[FORGEABLE] * (found is Protection.NONE), flush=True)
         untouched, solved = (graded(folder, limits) for folder in ("notebooks", "solutions"))
         begin = time.monotonic()
         for _ in range(ROUNDS):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from course_utils.grading.records import from_plain
 from course_utils.grading.sandbox import forked
-from course_utils.grading.sandbox.protection import Unprotected, environment
+from course_utils.grading.sandbox.protection import Unprotected, Untried, environment
 from course_utils.repository import ROOT
 
 TOO_LONG = "Grading took longer than the {:g} s that one submission has. What was finished until then counts."
@@ -130,7 +130,7 @@ class Process:
                 return
             self.end()
             if ready:
-                raise Unprotected(ready["unprotected"])
+                raise (Untried if "untried" in ready else Unprotected)(*ready.values())
         raise RuntimeError("the process that grades did not start; what it printed above says why")
 
     def end(self, for_good=False):

@@ -1,5 +1,6 @@
 """Inside the process that can be killed: take tasks, grade them, and send every report as far as it is."""
 
+import contextlib
 import json
 import os
 import pickle
@@ -11,7 +12,7 @@ from course_utils.grading import grader
 from course_utils.grading.records import plain
 from course_utils.grading.sandbox import forked, importable
 from course_utils.grading.sandbox.inside import answering, forking
-from course_utils.grading.sandbox.protection import Unprotected, protection
+from course_utils.grading.sandbox.protection import Unprotected, Untried, protection
 from course_utils.grading.sandbox.sandbox import Sandbox
 
 MEMORY = 2**30  # bytes of address space for one submission, beside what is loaded
@@ -22,10 +23,10 @@ def serve(words):
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever prints, prints there
     try:
-        sandbox = Sandbox(protection() if words == "unsandboxed" else None)
+        sandbox = Sandbox(protection(unsandboxed=True) if words == "unsandboxed" else None)
         sandbox.__enter__()
     except Unprotected as error:
-        send(out, unprotected=str(error))
+        send(out, **{type(error).__name__.lower(): str(error)})
         return
     limit_memory()
     send(out, ready=True)
@@ -48,7 +49,8 @@ def serve_forks():
     # right answers draw nothing; magics are read by IPython
     sys.meta_path.insert(0, answering.Silent([name for name in importable.silent() if name != "IPython"]))
     grader.prepare()
-    protection()
+    with contextlib.suppress(Untried):  # whoever asks again is told
+        protection()
     forking.fork_on_request(forking.FIRST)
 
 

@@ -187,7 +187,7 @@ def run(command, verbose):
             command,
             stdout=None if verbose else said,
             stderr=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
             errors="replace",
             env=own,
             close_fds=os.name == "nt",

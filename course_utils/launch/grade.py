@@ -79,7 +79,7 @@ def processors():
     """How many processors this process may use: of the machine, or of the container's quota."""
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
-        quota, period = QUOTA.read_text().split()
+        quota, period = QUOTA.read_bytes().split()
         return max(min(own, round(int(quota) / int(period))), 1)
     except (OSError, ValueError):  # no container, or one without a quota
         return own

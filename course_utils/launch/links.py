@@ -28,7 +28,8 @@ def main(arguments):
 def remote():
     """OWNER/REPO of the clone's git remote `origin`."""
     try:
-        answer = subprocess.run(["git", "remote", "get-url", "origin"], cwd=ROOT, capture_output=True, text=True).stdout
+        said = subprocess.run(["git", "remote", "get-url", "origin"], cwd=ROOT, capture_output=True).stdout
+        answer = said.decode(errors="replace")
     except FileNotFoundError:  # no git
         answer = ""
     found = REMOTE.search(answer.strip())

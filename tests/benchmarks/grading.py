@@ -36,7 +36,7 @@ def submit(folder, number, own_words=False):
 def timed(command, cwd, **variables):
     """Wall-clock seconds of a command that must succeed."""
     begin = time.perf_counter()
-    answer = subprocess.run(command, cwd=cwd, env=os.environ | variables, capture_output=True, text=True)
+    answer = subprocess.run(command, cwd=cwd, env=os.environ | variables, capture_output=True, encoding="utf-8")
     if answer.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{answer.stdout[-2000:]}{answer.stderr[-2000:]}")
     return time.perf_counter() - begin

@@ -11,14 +11,14 @@ from course_utils.repository import ROOT
 
 def copy(target: Path):
     """Copy all that git would track, changed or new files included, to `target`."""
-    ignored = [line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines()]
+    ignored = [line.strip("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()]
     shutil.copytree(ROOT, target, ignore=shutil.ignore_patterns(".git", *ignored), dirs_exist_ok=True)
     return target
 
 
 def python(clone, *arguments, env=None):
     """Run Python with these arguments in a clone, to its end."""
-    return subprocess.run([sys.executable, *arguments], cwd=clone, env=env, capture_output=True, text=True)
+    return subprocess.run([sys.executable, *arguments], cwd=clone, env=env, capture_output=True, encoding="utf-8")
 
 
 def command(clone, *arguments, env=None):

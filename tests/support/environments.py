@@ -71,7 +71,7 @@ def on_top_of(folder, *others):
     venv.create(folder, clear=True)
     (place,) = packages_in(folder)
     found = [str(packages) for other in others for packages in packages_in(other)]
-    (place / "packages_of_others.pth").write_text("\n".join(found))
+    (place / "packages_of_others.pth").write_text("\n".join(found), encoding="locale")  # as Python reads it
     return python_in(folder)
 
 
@@ -80,7 +80,9 @@ def kernel(folder, name, python):
     place = folder / "kernels" / name
     place.mkdir(parents=True)
     argv = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    (place / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": name, "language": "python"}))
+    (place / "kernel.json").write_text(
+        json.dumps({"argv": argv, "display_name": name, "language": "python"}), encoding="utf-8"
+    )
 
 
 def python_in(folder):

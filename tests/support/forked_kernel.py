@@ -30,7 +30,9 @@ def start():
     kernel = folder / "kernels" / NAME
     kernel.mkdir(parents=True)
     argv = [sys.executable, __file__, str(address), "{connection_file}"]
-    (kernel / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": NAME, "language": "python"}))
+    (kernel / "kernel.json").write_text(
+        json.dumps({"argv": argv, "display_name": NAME, "language": "python"}), encoding="utf-8"
+    )
     os.environ["JUPYTER_PATH"] = os.pathsep.join(filter(None, [str(folder), os.environ.get("JUPYTER_PATH")]))
 
     with socket.socket(socket.AF_UNIX) as listener:  # requests wait in it until torch is loaded

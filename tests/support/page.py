@@ -34,7 +34,7 @@ def opened(browser, folder, *figures, width=900, height=720, **more):
     file = folder / "figure.html"
     head = '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A figure</title>'
     head += '<meta name="viewport" content="width=device-width"></head>'
-    file.write_text(f"{head}<body><main><h1>Figures</h1>{''.join(figures)}")
+    file.write_text(f"{head}<body><main><h1>Figures</h1>{''.join(figures)}", encoding="utf-8")
     page = page_like(browser, frozenset(({"reduced_motion": "reduce"} | more).items()))
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(color_scheme="light", forced_colors="none")

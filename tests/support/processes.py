@@ -10,7 +10,7 @@ def descendants(process):
     """Numbers of all processes below this one, whichever of its threads has started them."""
     found = []
     for thread in glob.glob(f"/proc/{process}/task/*/children"):
-        with contextlib.suppress(OSError), open(thread) as file:
+        with contextlib.suppress(OSError), open(thread, encoding="utf-8") as file:
             found += [int(number) for number in file.read().split()]
     return found + [further for child in found for further in descendants(child)]
 
@@ -24,7 +24,7 @@ def alive(process):
 
 def stat(process):
     """What Linux tells of a process, from its state on."""
-    return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
 
 
 def processor_time(process):
@@ -35,7 +35,7 @@ def processor_time(process):
 def memory(process):
     """Bytes of a process, a page that n processes share counting as 1/n; of an answer only what it shares."""
     with contextlib.suppress(OSError):
-        lines = (line.split() for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()[1:])
+        lines = (line.split() for line in Path(f"/proc/{process}/smaps_rollup").read_text("utf-8").splitlines()[1:])
         sizes = {name: 1024 * int(size) for name, size, _ in lines}
         own = sizes["Private_Clean:"] + sizes["Private_Dirty:"]
         return sizes["Pss:"] - (own if is_answer(process) else 0)
@@ -44,5 +44,6 @@ def memory(process):
 
 def is_answer(process):
     """Whether a process is a sandbox's child with an answer in it: nothing else may write no file at all."""
-    (limit,) = (line for line in Path(f"/proc/{process}/limits").read_text().splitlines() if "Max file size" in line)
+    lines = Path(f"/proc/{process}/limits").read_text("utf-8").splitlines()
+    (limit,) = (line for line in lines if "Max file size" in line)
     return limit.split()[3] == "0"

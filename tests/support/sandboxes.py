@@ -1,18 +1,20 @@
 """Sandboxes for the tests, one for each way of protection that this machine offers."""
 
+import functools
 import os
 import sys
 
 import pytest
 
 from course_utils.exercises import EXERCISES
-from course_utils.grading.sandbox.protection import Protection, protection, works
+from course_utils.grading.sandbox.protection import Protection, works
 from course_utils.grading.sandbox.sandbox import Sandbox
 from course_utils.judging.calls import FunctionCall
 from course_utils.judging.judge import judge
+from tests.support import offered
 
-BEST = protection() if protection() is not Protection.NONE else Protection.NAMESPACES
-OTHERS = [way for way in (Protection.NAMESPACES, Protection.LANDLOCK) if way is not BEST]
+BOTH = [Protection.NAMESPACES, Protection.LANDLOCK]
+BEST, *OTHERS = sorted(BOTH, key=lambda way: bool(offered.refused(way.name)))
 other_way = pytest.mark.every_setting("the other protection")
 WAYS = [pytest.param(way, marks=other_way if way in OTHERS else (), id=way.name.lower()) for way in (BEST, *OTHERS)]
 SECONDS = 1  # of computing, for one exercise
@@ -47,9 +49,16 @@ def best():
 
 
 def skip_without(way):
-    """Skip a test that needs a way of protection that this machine does not have."""
-    if way is Protection.NONE or sys.platform != "linux" or not works(way):
-        pytest.skip(f"this machine offers no protection of this way: {way.name.lower()}")
+    """Skip a test that needs a way of protection that Linux refuses here; fail where it does not, and none works."""
+    if reason := offered.refused(way.name):
+        pytest.skip(f"this machine offers no protection of this way: {way.name.lower()} ({reason})")
+    assert holds(way), f"Linux offers here all that {way.name.lower()} needs, and yet the protection does not work"
+
+
+@functools.cache
+def holds(way):
+    """Whether a way of protection works here: tried once for all tests."""
+    return works(way)
 
 
 def result(sandbox, code, exercise=EXERCISE, **more):

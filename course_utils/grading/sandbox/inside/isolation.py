@@ -12,6 +12,7 @@ and by each child, before the student's code runs:
 """
 
 import ctypes
+import errno
 import os
 import resource
 import signal
@@ -43,6 +44,17 @@ READ_ONLY, NO_SETUID, NO_DEVICES, AT_RECURSIVE, AT_FDCWD = 1, 2, 4, 0x8000, -100
 PR_SET_PDEATHSIG = 1
 LARGE_PAGE, MADV_COLLAPSE = 1 << 21, 25
 EVERY_FILE_RIGHT = (1 << 13) - 1  # those of Landlock's first version
+REFUSALS = {  # the errors by which Linux says that a measure is not for us, or not known to it
+    errno.EPERM,
+    errno.EACCES,
+    errno.EROFS,  # a container's /proc
+    errno.ENOSYS,
+    errno.EINVAL,
+    errno.EOPNOTSUPP,
+    errno.ENODEV,
+    errno.ENOSPC,  # no more namespaces
+    errno.EUSERS,
+}
 READ_FILE, READ_FOLDER = 1 << 2, 1 << 3
 
 
@@ -67,13 +79,13 @@ def new_namespaces():
     user, group = os.getuid(), os.getgid()
     flags = NEW_USER | NEW_MOUNTS | NEW_NETWORK | NEW_IPC | NEW_HOSTNAME | NEW_PIDS | NEW_CGROUP
     must(LIBC.unshare(flags), "new namespaces")
-    Path("/proc/self/setgroups").write_text("deny")
-    Path("/proc/self/uid_map").write_text(f"0 {user} 1")
-    Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+    Path("/proc/self/setgroups").write_bytes(b"deny")
+    Path("/proc/self/uid_map").write_bytes(b"0 %d 1" % user)
+    Path("/proc/self/gid_map").write_bytes(b"0 %d 1" % group)
     if child := os.fork():
         os.closerange(0, 1024)  # above all the grader's socket: its end must be seen by the one who serves
         _, status = os.waitpid(child, 0)
-        os._exit(1 if status else 0)
+        os._exit(os.WEXITSTATUS(status) or bool(status))  # a signal has no exit status
     end_with_parent()
 
 
@@ -88,8 +100,8 @@ def only_visible(folders, hidden):
     must(LIBC.mount(b"tmpfs", root.encode(), b"tmpfs", NO_SETUID | NO_DEVICES, b"size=1m"), "an empty file system")
     for folder, place in opened.items():
         os.makedirs(f"{root}{folder}", exist_ok=True)
-        source = f"/proc/self/fd/{place}"
-        must(LIBC.mount(source.encode(), f"{root}{folder}".encode(), None, BIND | RECURSIVE, None), f"show {folder}")
+        source, shown = f"/proc/self/fd/{place}", os.fsencode(f"{root}{folder}")
+        must(LIBC.mount(source.encode(), shown, None, BIND | RECURSIVE, None), f"show {folder}")
         os.close(place)
     for path in hidden:
         cover(f"{root}{path}")
@@ -103,9 +115,9 @@ def only_visible(folders, hidden):
 def cover(path):
     """Put something empty over a folder or a file."""
     if os.path.isdir(path):
-        must(LIBC.mount(b"tmpfs", path.encode(), b"tmpfs", 0, b"size=4k"), f"hide {path}")
+        must(LIBC.mount(b"tmpfs", os.fsencode(path), b"tmpfs", 0, b"size=4k"), f"hide {path}")
     else:
-        must(LIBC.mount(b"/dev/null", path.encode(), None, BIND, None), f"hide {path}")
+        must(LIBC.mount(b"/dev/null", os.fsencode(path), None, BIND, None), f"hide {path}")
 
 
 def landlocked(folders, hidden):
@@ -144,11 +156,11 @@ def gather_memory():
 
     Not a measure against anything, and not an error where Linux (before 6.1) cannot. Call it while /proc can be seen.
     """
-    for line in Path("/proc/self/maps").read_text().splitlines():
+    for line in Path("/proc/self/maps").read_bytes().split(b"\n")[:-1]:  # names in it are in no encoding
         place, rights, _, _, file, *_ = line.split()
-        begin, end = (int(part, 16) for part in place.split("-"))
+        begin, end = (int(part, 16) for part in place.split(b"-"))
         begin, end = -(-begin // LARGE_PAGE) * LARGE_PAGE, end // LARGE_PAGE * LARGE_PAGE  # whole pages only
-        if rights.startswith("rw") and file == "0" and begin < end:
+        if rights.startswith(b"rw") and file == b"0" and begin < end:
             LIBC.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), MADV_COLLAPSE)
 
 
@@ -162,7 +174,7 @@ def end_with_parent():
 
 def address_space():
     """Bytes of address space that this process has now. Call it while /proc can still be seen."""
-    return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    return int(Path("/proc/self/statm").read_bytes().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def limited(address_space, seconds):

@@ -20,6 +20,7 @@ if sys.platform == "linux":  # elsewhere there is only `alone`
 READY, NEXT, STOP = b"r", b"n", b"s"  # the server says that it is ready; the grader: a new child, stop this child
 STATUS = struct.Struct("=i")  # how a child ended, as os.waitpid gives it
 TOO_SLOW = 1  # exit status of `alone`
+HOLDS, REFUSED = 0, 3  # exit statuses of `probe`; any other is a fault in it
 
 
 def serve(control, course, packages, protection, folders, hidden, memory, seconds):
@@ -71,19 +72,27 @@ def wall_in(protection, folders, hidden):
 
 
 def probe(course, protection, folders, hidden):
-    """Wall this process in like a child, and end it: with status 0 if it holds and Python still works."""
-    withdraw(protection)
-    wall_in(protection, folders, hidden)
-    isolation.without_capabilities()
-    system_calls.restrict()
+    """Wall this process in like a child, and end it: with HOLDS, or with REFUSED where Linux refuses a measure.
+
+    It also ends with REFUSED where a measure does not hold, and with an error where Python no longer works.
+    """
+    try:
+        withdraw(protection)
+        wall_in(protection, folders, hidden)
+        isolation.without_capabilities()
+        system_calls.restrict()
+    except OSError as error:
+        if error.errno not in isolation.REFUSALS:
+            raise
+        os._exit(REFUSED)
     Path(os.__file__).read_bytes()
     for attempt in (os.fork, socket.socket, Path(course, "course_utils", "__init__.py").read_bytes):
         try:
             attempt()
-            os._exit(1)
+            os._exit(REFUSED)
         except OSError:
             pass
-    os._exit(0)
+    os._exit(HOLDS)
 
 
 def silence_standard_streams(nowhere):
