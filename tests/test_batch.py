@@ -391,9 +391,10 @@ def test_what_belongs_to_a_student_stays_theirs_when_one_of_the_same_name_hands_
     """Points, page, what the gradebook held, and a decision that names the page."""
     of = lambda number, content: {f"Kim Lee_{number}_assignsubmission_file_/{NAME}": content}
     lay(tmp_path / "class", of(5, RIGHT) | of(9, WRONG))
-    (tmp_path / "adjustments.csv").write_text("student,points\nKim Lee-9,1\nKim Lee,5\n")
+    (tmp_path / "adjustments.csv").write_text("student,points\nKim Lee-9,1\nKim Lee,5\n", encoding="utf-8")
     (tmp_path / "worksheet.csv").write_text(
-        "Identifier,Full name,Maximum grade,Grade\n" + "".join(f"Participant {k},Kim Lee,9,\n" for k in (3, 5, 9))
+        "Identifier,Full name,Maximum grade,Grade\n" + "".join(f"Participant {k},Kim Lee,9,\n" for k in (3, 5, 9)),
+        encoding="utf-8",
     )
     arguments = ["--chapters", "3", "--moodle", str(tmp_path / "worksheet.csv")]
     assert "Kim Lee could be 2 students here" in said(*arguments)
@@ -403,7 +404,10 @@ def test_what_belongs_to_a_student_stays_theirs_when_one_of_the_same_name_hands_
     assert "Points that change (1)" in shown and "Kim Lee: nothing -> 0" in shown
     after = {path.name: path.read_bytes() for path in (tmp_path / "grades/feedback").iterdir()}
     assert {name: after[name] for name in before} == before and len(after) == 3
-    points = [line.rpartition(",")[2] for line in (tmp_path / "grades/worksheet.csv").read_text().splitlines()[1:]]
+    points = [
+        line.rpartition(",")[2]
+        for line in (tmp_path / "grades/worksheet.csv").read_text(encoding="utf-8").splitlines()[1:]
+    ]
     assert points == ["0", f"{2 * 9 / HIGHEST:.4g}", f"{9 / HIGHEST:.4g}"]
 
 
@@ -411,14 +415,18 @@ def test_nobody_escapes_the_deduction_for_lateness_by_a_name(tmp_path, said):
     """Canvas makes x_999_2 of x__999__2. The victim, whose number is 999, has handed in and keeps what is theirs."""
     late = ["x_999_2_LATE_77_9001_hw.ipynb", "y_z_LATE_78_9002_hw.ipynb", "LATE_anon_aB3dE_9003_hw.ipynb"]
     lay(tmp_path / "class", dict.fromkeys([*late, "victim_999_5000_hw.ipynb"], RIGHT))
-    (tmp_path / "assignment.toml").write_text("chapters = [3]\nlate_percent = 50\n")
+    (tmp_path / "assignment.toml").write_text("chapters = [3]\nlate_percent = 50\n", encoding="utf-8")
     rows = '"X",77,\n"Y",78,\n"Im, Vict",999,\n'
-    (tmp_path / "gradebook.csv").write_text(f"Student,ID,A (5)\nPoints Possible,,{HIGHEST}\n{rows}")
+    (tmp_path / "gradebook.csv").write_text(f"Student,ID,A (5)\nPoints Possible,,{HIGHEST}\n{rows}", encoding="utf-8")
     shown = said("--canvas", str(tmp_path / "gradebook.csv"))
     with open(tmp_path / "grades/totals.csv", encoding="utf-8-sig", newline="") as file:
         points = {row["student"]: row["points"] for row in csv.DictReader(file)}
     assert points == {"x": "1", "y_z": "1", "anon_aB3dE": "1", "victim": "2"}
-    assert (tmp_path / "grades/gradebook.csv").read_text().endswith('"X",77,\n"Y",78,1\n"Im, Vict",999,2\n')
+    assert (
+        (tmp_path / "grades/gradebook.csv")
+        .read_text(encoding="utf-8")
+        .endswith('"X",77,\n"Y",78,1\n"Im, Vict",999,2\n')
+    )
     assert "x (999 77): 2 rows" in shown and "anon_aB3dE: no row" in shown
 
 
@@ -427,9 +435,9 @@ def test_a_student_number_never_fills_the_row_of_whom_canvas_numbers_so(tmp_path
     people = b"submission_1: {':submitters': [{':name': Jo Doe, ':sid': '1002'}]}"
     lay(tmp_path / "class", {f"submission_1/{NAME}": RIGHT, "submission_metadata.yml": people, f"1003/{NAME}": RIGHT})
     book = f'Student,ID,SIS User ID,A (5)\nPoints Possible,,,{HIGHEST}\n"Roe, Ben",1002,7,\n"Poe, Mia",1003,8,\n'
-    (tmp_path / "gradebook.csv").write_text(book)
+    (tmp_path / "gradebook.csv").write_text(book, encoding="utf-8")
     shown = said("--chapters", "3", "--canvas", str(tmp_path / "gradebook.csv"))
-    assert (tmp_path / "grades/gradebook.csv").read_text() == book
+    assert (tmp_path / "grades/gradebook.csv").read_text(encoding="utf-8") == book
     assert "Jo Doe (1002): no row in Canvas's file" in shown and "1003: no row in Canvas's file" in shown
 
 

@@ -140,7 +140,7 @@ def test_every_setting_takes_every_kind_of_value_or_a_sentence_names_the_file(se
     path, bad = tmp_path / RULES, []
     for value in VALUES:
         for text in (f"{setting} = {value}\n", f"chapters = [3]\n[points]\n{setting} = {value}\n"):
-            path.write_text(text)
+            path.write_text(text, encoding="utf-8")
             if not ends_well(*(told := run("--preview")), path) and "--chapters" not in told[1]:
                 bad.append((text[:80], told))
     assert bad == []
@@ -148,7 +148,7 @@ def test_every_setting_takes_every_kind_of_value_or_a_sentence_names_the_file(se
 
 @pytest.mark.parametrize("value", ["nan", "1e999", "true", '"2"', "-1", "1e7", "0x" + "F" * 5000])
 def test_what_is_no_number_of_points_is_refused(value, run, tmp_path):
-    (tmp_path / RULES).write_text(f'chapters = [3]\n[points]\n"3.1" = {value}\n')
+    (tmp_path / RULES).write_text(f'chapters = [3]\n[points]\n"3.1" = {value}\n', encoding="utf-8")
     done, last = run()
     assert not done and "points: 3.1 needs a number from 0 to 1000000" in last
 
@@ -171,14 +171,14 @@ def test_what_is_no_number_in_a_decision_is_refused(value, run, tmp_path):
     ids=["a column twice", "a comma in a number", "an open quote", "empty rows are counted"],
 )
 def test_a_decision_that_would_be_read_as_another_is_refused(text, words, run, tmp_path):
-    (tmp_path / DECISIONS).write_text(text)
+    (tmp_path / DECISIONS).write_text(text, encoding="utf-8")
     done, last = run("--chapters", 3)
     assert not done and words in last
 
 
 @pytest.mark.parametrize("file, content", [(RULES, ASSIGNMENT), (DECISIONS, ADJUSTMENTS)], ids=[RULES, DECISIONS])
 def test_the_instructors_own_files_may_be_damaged(file, content, run, tmp_path):
-    (tmp_path / file).write_text(content)
+    (tmp_path / file).write_text(content, encoding="utf-8")
     chapters = [] if file == RULES else ["--chapters", 3]
     done, last = run(*chapters, "--preview")
     assert done, last
@@ -214,7 +214,7 @@ def test_a_list_of_students_may_be_damaged(run, tmp_path):
 @pytest.mark.parametrize("most", ["nan", "inf", "-inf", "1e999", "-5", "1e9", "x", LONG])
 def test_highest_points_that_nobody_can_scale_to_are_refused(most, run, tmp_path):
     path = tmp_path / "exported.csv"
-    path.write_text(f"Student,ID,Attention (5)\nPoints Possible,,{most}\njane,1,\n")
+    path.write_text(f"Student,ID,Attention (5)\nPoints Possible,,{most}\njane,1,\n", encoding="utf-8")
     done, last = run("--chapters", 3, "--canvas", path)
     assert not done and "exported.csv cannot be filled: its highest points" in last and len(last) < 500
 

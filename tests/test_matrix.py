@@ -60,7 +60,9 @@ def nowhere():
 @pytest.mark.parametrize("ci, left", [("", 0), ("true", 1)], ids=["here", "in CI"])
 def test_what_passes_fails_or_is_not_there_stands_in_the_table(ci, left, monkeypatch, tmp_path):
     for name, claim in {"right": True, "wrong": False}.items():
-        (tmp_path / f"test_{name}.py").write_text(f"def test_one(): assert {claim}\ndef test_two(): pass\n")
+        (tmp_path / f"test_{name}.py").write_text(
+            f"def test_one(): assert {claim}\ndef test_two(): pass\n", encoding="utf-8"
+        )
     options = ["-n", "0", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
     python = lambda: sys.executable
     rows = [

@@ -142,22 +142,24 @@ def test_the_job_that_may_write_publishes_what_the_other_made_without_python(mad
     programs.mkdir()
     for name in ("sh", "bash", "git", "tar", "cut", "basename", "mkdir"):
         (programs / name).symlink_to(shutil.which(name))
-    (programs / "gh").write_text(GH)
+    (programs / "gh").write_text(GH, encoding="utf-8")
     (programs / "gh").chmod(0o755)
     bare = tmp_path / "published.git"
     subprocess.run(["git", "init", "-q", "--bare", bare], check=True)
     settings = f'[url "{bare.as_uri()}"]\n\tinsteadOf = https://github.com/{NAME}\n'
-    (tmp_path / ".gitconfig").write_text(settings)
+    (tmp_path / ".gitconfig").write_text(settings, encoding="utf-8")
     environment = {"PATH": str(programs), "HOME": str(tmp_path), "GITHUB_REPOSITORY": NAME, "GITHUB_SHA": "abc"}
     for step in steps("release"):
         subprocess.run(["bash", "-euc", step], cwd=here, env=environment, check=True)
 
     (wheel,) = made.glob("*.whl")
     version = wheel.name.split("-")[1]
-    view, create, setup = (tmp_path / "said").read_text().splitlines()
+    view, create, setup = (tmp_path / "said").read_text(encoding="utf-8").splitlines()
     assert view == f"release view v{version}" and setup == "auth setup-git"
     assert create.startswith(f"release create v{version} made/{wheel.name} --target abc ")
-    listed = subprocess.run(["git", "-C", bare, "ls-tree", "-r", "published"], capture_output=True, text=True).stdout
+    listed = subprocess.run(
+        ["git", "-C", bare, "ls-tree", "-r", "published"], capture_output=True, encoding="utf-8"
+    ).stdout
     names = {line.split("\t")[1]: line.split()[0] for line in listed.splitlines()}
     assert names.keys() == {name for name in contents(made / "course")}
     assert names[".ci/run"] == "100755" and names[".binder/requirements.txt"] == "100644"

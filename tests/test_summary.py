@@ -33,14 +33,14 @@ def run(folder, *arguments, **changes):
     kept = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("PYTEST_")}
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
     environment = kept | {"PYTHONPATH": str(ROOT)} | changes
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, encoding="utf-8")
     return done.stdout.splitlines()
 
 
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
 def test_a_run_ends_with_what_it_proves_and_then_pytests_own_line(workers, tmp_path):
     (tmp_path / "test_something.py").write_text(TESTS, encoding="utf-8")
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = every_setting(setting): x\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = every_setting(setting): x\n", encoding="utf-8")
     lines = run(tmp_path, "-p", "tests.support.settings", "-p", "tests.support.summary", *workers)
     heads = [place for place, line in enumerate(lines) if line.startswith("====")]
     start, end = next(pair for pair in zip(heads, heads[1:]) if "what this run proves" in lines[pair[0]])

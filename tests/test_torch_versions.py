@@ -62,7 +62,7 @@ def test_chapter_6_starts_silently_where_there_is_cudas_compiler_and_no_card(tmp
     code = stored.cell(stored.of_chapter(6), "imports").source
     command = [sys.executable, "-c", f"{ON_A_MACHINE_WITH_CUDAS_COMPILER_AND_NO_CARD}\n{code}\nprint(Timer)"]
     done = subprocess.run(
-        command, cwd=ROOT, env=os.environ | {"CUDA_HOME": str(tmp_path)}, capture_output=True, text=True
+        command, cwd=ROOT, env=os.environ | {"CUDA_HOME": str(tmp_path)}, capture_output=True, encoding="utf-8"
     )
     said = [line for line in done.stderr.splitlines() if "triton" not in line]  # which a real CUDA build brings
     assert "Timer" in done.stdout and said == []

