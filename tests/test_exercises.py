@@ -9,6 +9,7 @@ import re
 import tomllib
 
 import pytest
+import torch
 
 from course_utils.exercises import EXERCISES, QUESTIONS, solutions
 from course_utils.judging import calls
@@ -53,6 +54,43 @@ def test_wrong_answers_earn_none(exercise, part):
     assert len(answers.wrong(exercise.id)) >= 5, f"{exercise.id}: write five wrong answers or more into {place}"
     for answer in answers.wrong(exercise.id)[part::3]:
         assert judged(exercise, answer.object()).status == "not yet", answer
+
+
+# not to bool: where numbers stand for True and False, that is the correction
+CASTS = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64)
+ROUNDS = ("values", "again", "fresh", "turned", "sizes")  # of a reply, all that come from calls of the answer
+
+
+def cast(value, dtype):
+    """What a reply holds, its tensors in another dtype."""
+    if isinstance(value, torch.Tensor):
+        return value.to(dtype)
+    return [cast(entry, dtype) for entry in value] if isinstance(value, list) else value
+
+
+REST = pytest.mark.every_setting("the wrong answers between every tenth, cast to another dtype")
+
+
+@pytest.mark.parametrize("exercise", [each for each in EXERCISES.values() if not each.free], ids=lambda each: each.id)
+@pytest.mark.parametrize("every_tenth", [True, pytest.param(False, marks=REST)], ids=["every tenth", "the others"])
+def test_no_wrong_answer_becomes_right_by_a_cast(exercise, every_tenth):
+    for number, answer in enumerate(answers.wrong(exercise.id)):
+        if (number % 10 == 0) == every_tenth:
+            replies = calls.perform(answer.object(), exercise.calls)
+            for dtype in CASTS:
+                other = [
+                    {part: cast(found, dtype) if part in ROUNDS else found for part, found in reply.items()}
+                    for reply in replies
+                ]
+                assert judging.judge(exercise, other).status == "not yet", (dtype, answer)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("percent", [0, 2])
+def test_a_factor_cannot_hide_in_16_bits(dtype, percent):
+    right = answers.right("3.2")[0].object()
+    answer = judged(EXERCISES["3.2"], lambda scores: (right(scores) * (1 + percent / 100)).to(dtype))
+    assert answer.status == "not yet"
 
 
 @each_exercise

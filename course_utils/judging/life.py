@@ -30,7 +30,14 @@ def precision(call, reply, reference):
     for wanted, found in zip(reference.values, reply.values):
         if calls.is_decimal(wanted) and (strict or wanted.dtype == torch.float64) and wanted.dtype != found.dtype:
             return f"Your result holds numbers in {found.dtype}; what came in was {wanted.dtype}."
+        if calls.is_decimal(wanted) and in_32_bits(found) and not in_32_bits(wanted):
+            return f"Your result has the digits of torch.float32 only; what came in was {wanted.dtype}."
     return None
+
+
+def in_32_bits(numbers):
+    """Whether a tensor would lose nothing in float32, as when it was there on its way."""
+    return same(numbers.float().double(), numbers.double())
 
 
 def arguments(call, reply, reference):
