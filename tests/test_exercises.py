@@ -10,7 +10,9 @@ import tomllib
 
 import pytest
 import torch
+from torch.nn.functional import cross_entropy
 
+from course_utils.attention import hidden_keys
 from course_utils.exercises import EXERCISES, QUESTIONS, solutions
 from course_utils.judging import calls
 from course_utils.judging import judge as judging
@@ -110,6 +112,28 @@ def test_the_stub_is_not_attempted_in_any_of_its_forms(exercise):
         assert code != cell.source or body == "..."
         result = judged(exercise, solutions.defined(exercise, code))
         assert (result.status, result.points) == ("not attempted", 0), (body, result)
+
+
+BY_ITSELF = {  # what does all that an exercise asks for, and what its words call it
+    "1.2": (lambda scores: torch.softmax(scores, dim=-1), "`torch.softmax`"),
+    "4.3": (torch.nn.Dropout, "`nn.Dropout`"),
+    "7.1": (lambda scores, tokens: cross_entropy(scores[:-1], tokens[1:], reduction="none"), "`F.cross_entropy`"),
+    "10.2": (lambda *sizes: hidden_keys(*sizes), "`hidden_keys`"),
+}
+
+
+@pytest.mark.parametrize("id", BY_ITSELF)
+def test_results_count_and_words_name_what_would_give_them_by_itself(id):
+    answer, name = BY_ITSELF[id]
+    assert judged(EXERCISES[id], answer).status == "right"
+    cells = learners_cells(EXERCISES[id].chapter)
+    assert name in next(cell.source for cell in cells if f"### Exercise {id} · " in cell.source)
+
+
+def test_the_first_chapter_says_that_results_count():
+    assert "`check` looks at results only, in every exercise" in " ".join(
+        "\n".join(cell.source for cell in learners_cells(1)).split()
+    )
 
 
 @each_exercise
