@@ -258,12 +258,12 @@ def test_a_gradient_that_is_only_there_is_right_where_it_is_held_against_none(be
 
 
 def test_who_rewrites_the_course_around_it_is_believed_about_what_values_do_not_show(best):
-    rewriting = """
-import sys
-calls = sys.modules["course_utils.judging.calls"]
-seen = calls.anatomy
-calls.anatomy = lambda layer: seen(layer) | {"loose": []}"""
-    assert result(best, BUFFERLESS + rewriting, EXERCISES["4.4"])[1].status == "right"  # values are right, after all
+    rewriting = """        import sys
+        course = sys._getframe(1).f_globals
+        course["anatomy"] = lambda layer, seen=course["anatomy"]: seen(layer) | {"loose": []}
+    def forward"""
+    code = BUFFERLESS.replace("    def forward", rewriting)
+    assert result(best, code, EXERCISES["4.4"])[1].status == "right"  # values are right, after all
 
 
 @pytest.mark.parametrize("id, code", [("2.4", LAYER), ("4.4", BUFFERED)], ids=["2.4", "4.4"])
