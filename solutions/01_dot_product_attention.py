@@ -314,8 +314,8 @@ print(torch.softmax(scores_2, dim=0))
 # 2 points · ★★☆ · 10 minutes
 #
 # Write softmax from scratch with `torch.exp` and sums. It must survive scores of any size: very large ones, very
-# negative ones, both at once, and some that are $-\infty$ and must get the weight 0. (`check` looks at results only, so
-# it would let `torch.softmax` pass. But then you would not know how it survives.)
+# negative ones, both at once, and some that are $-\infty$ and must get the weight 0. (`check` looks at results only, in
+# every exercise, so here it would let `torch.softmax` pass. But then you would not know how it survives.)
 
 # %% name="exercise-1-2"
 def my_softmax(scores):

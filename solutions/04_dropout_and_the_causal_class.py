@@ -341,9 +341,9 @@ print("training:", dropout.training, "| changes nothing:",
 # ### Exercise 4.3 · Dropout as a layer
 # 2 points · ★★☆ · 10 minutes
 #
-# Write such a layer yourself; try it without `nn.Dropout`. In training it drops, with new coins in each call, from
-# PyTorch's own random numbers, so that a seed repeats them. After `.eval()` it returns `x` as it is. `self.training` is
-# the switch that every `nn.Module` has.
+# Write such a layer yourself. In training it drops, with new coins in each call, from PyTorch's own random numbers, so
+# that a seed repeats them. After `.eval()` it returns `x` as it is. `self.training` is the switch that every `nn.Module`
+# has. (`check` looks at results only, so it would let `nn.Dropout` pass. But then you would not know what it does.)
 
 # %% name="exercise-4-3"
 class MyDropout(nn.Module):

@@ -330,7 +330,8 @@ answer("Q10.2", "b")
 #
 # While a text is written, only the newest tokens ask, and all tokens answer. Write the mask for that, as chapters 3 to
 # 6 write masks: True where a key is *hidden*. Each of the `num_new` newest tokens sees `window` keys, its own among
-# them, and fewer only where the text begins.
+# them, and fewer only where the text begins. (`check` looks at results only, so a call of chapter 9's
+# `hidden_keys` would pass. Try it without.)
 
 # %% name="exercise-10-2"
 def my_window_mask(num_new, num_tokens, window):

@@ -169,8 +169,22 @@ def test_an_error_points_into_the_learners_own_code():
 
 def test_answers_in_other_dtypes_and_orders_of_memory_are_accepted():
     assert check("3.2", lambda scores: right(scores).double()).status == "right"
-    assert check("3.2", lambda scores: right(scores).bfloat16()).status == "right"
     assert check("3.2", lambda scores: right(scores).mT.contiguous().mT).status == "right"
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_16_bits_are_no_result_and_the_message_says_so(dtype):
+    message = check("3.2", lambda scores: right(scores).to(dtype)).message
+    assert f"Your result is in {dtype}, which rounds to two or three digits." in message
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_16_bits_are_no_result_of_dropout_either(dtype):  # which no expected values are held against
+    def dropped(x, p, generator):
+        return x * (torch.rand(x.shape, generator=generator) < 1 - p) / (1 - p)
+
+    assert check("4.1", dropped).status == "right"
+    assert check("4.1", lambda *given: dropped(*given).to(dtype)).status == "not yet"
 
 
 def test_a_layer_gives_back_the_dtype_that_came_in():

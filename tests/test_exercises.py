@@ -9,7 +9,10 @@ import re
 import tomllib
 
 import pytest
+import torch
+from torch.nn.functional import cross_entropy
 
+from course_utils.attention import hidden_keys
 from course_utils.exercises import EXERCISES, QUESTIONS, solutions
 from course_utils.judging import calls
 from course_utils.judging import judge as judging
@@ -55,6 +58,43 @@ def test_wrong_answers_earn_none(exercise, part):
         assert judged(exercise, answer.object()).status == "not yet", answer
 
 
+# not to bool: where numbers stand for True and False, that is the correction
+CASTS = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64)
+ROUNDS = ("values", "again", "fresh", "turned", "sizes")  # of a reply, all that come from calls of the answer
+
+
+def cast(value, dtype):
+    """What a reply holds, its tensors in another dtype."""
+    if isinstance(value, torch.Tensor):
+        return value.to(dtype)
+    return [cast(entry, dtype) for entry in value] if isinstance(value, list) else value
+
+
+REST = pytest.mark.every_setting("the wrong answers between every tenth, cast to another dtype")
+
+
+@pytest.mark.parametrize("exercise", [each for each in EXERCISES.values() if not each.free], ids=lambda each: each.id)
+@pytest.mark.parametrize("every_tenth", [True, pytest.param(False, marks=REST)], ids=["every tenth", "the others"])
+def test_no_wrong_answer_becomes_right_by_a_cast(exercise, every_tenth):
+    for number, answer in enumerate(answers.wrong(exercise.id)):
+        if (number % 10 == 0) == every_tenth:
+            replies = calls.perform(answer.object(), exercise.calls)
+            for dtype in CASTS:
+                other = [
+                    {part: cast(found, dtype) if part in ROUNDS else found for part, found in reply.items()}
+                    for reply in replies
+                ]
+                assert judging.judge(exercise, other).status == "not yet", (dtype, answer)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("percent", [0, 2])
+def test_a_factor_cannot_hide_in_16_bits(dtype, percent):
+    right = answers.right("3.2")[0].object()
+    answer = judged(EXERCISES["3.2"], lambda scores: (right(scores) * (1 + percent / 100)).to(dtype))
+    assert answer.status == "not yet"
+
+
 @each_exercise
 def test_no_two_answers_to_an_exercise_are_written_the_same(exercise):
     given = [*answers.right(exercise.id), *answers.wrong(exercise.id)]
@@ -72,6 +112,28 @@ def test_the_stub_is_not_attempted_in_any_of_its_forms(exercise):
         assert code != cell.source or body == "..."
         result = judged(exercise, solutions.defined(exercise, code))
         assert (result.status, result.points) == ("not attempted", 0), (body, result)
+
+
+BY_ITSELF = {  # what does all that an exercise asks for, and what its words call it
+    "1.2": (lambda scores: torch.softmax(scores, dim=-1), "`torch.softmax`"),
+    "4.3": (torch.nn.Dropout, "`nn.Dropout`"),
+    "7.1": (lambda scores, tokens: cross_entropy(scores[:-1], tokens[1:], reduction="none"), "`F.cross_entropy`"),
+    "10.2": (lambda *sizes: hidden_keys(*sizes), "`hidden_keys`"),
+}
+
+
+@pytest.mark.parametrize("id", BY_ITSELF)
+def test_results_count_and_words_name_what_would_give_them_by_itself(id):
+    answer, name = BY_ITSELF[id]
+    assert judged(EXERCISES[id], answer).status == "right"
+    cells = learners_cells(EXERCISES[id].chapter)
+    assert name in next(cell.source for cell in cells if f"### Exercise {id} · " in cell.source)
+
+
+def test_the_first_chapter_says_that_results_count():
+    assert "`check` looks at results only, in every exercise" in " ".join(
+        "\n".join(cell.source for cell in learners_cells(1)).split()
+    )
 
 
 @each_exercise

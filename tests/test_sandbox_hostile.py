@@ -19,15 +19,22 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from course_utils.exercises import EXERCISES
 from course_utils.grading.sandbox.protection import Protection, protection
 from course_utils.grading.sandbox.sandbox import IDLING, Sandbox
+from course_utils.judging import life
 from course_utils.judging.calls import perform
 from course_utils.repository import ROOT
 from tests.support.attacks import (
     ANYBODYS,
+    BUFFERED,
+    BUFFERLESS,
     CHANGING,
+    CLAIMED_GRADIENTS,
+    CLAIMED_PARTS,
     FOOLING,
     FORGED,
+    LAYER,
     NAIVE,
     NAMESPACE,
     NEIGHBOURS,
@@ -235,6 +242,35 @@ def test_forged_replies_with_the_right_numbers_would_be_right(sandbox):
     exec(IMPORTS + RIGHT, names)
     _, judged = result(sandbox, forging(perform(names[EXERCISE.name], EXERCISE.calls)))
     assert judged.status == "right"
+
+
+CLAIMS = CLAIMED_GRADIENTS | CLAIMED_PARTS
+
+
+@pytest.mark.parametrize("id, code, words", CLAIMS.values(), ids=CLAIMS)
+def test_what_values_do_not_show_cannot_simply_be_claimed(best, id, code, words):
+    outcome, judged = result(best, code, EXERCISES[id])
+    assert judged and judged.status == "not yet" and words in judged.message, (outcome, judged)
+
+
+@pytest.mark.parametrize("id, code, words", CLAIMED_GRADIENTS.values(), ids=CLAIMED_GRADIENTS)
+def test_a_gradient_that_is_only_there_is_right_where_it_is_held_against_none(best, monkeypatch, id, code, words):
+    monkeypatch.setattr(life, "close", lambda wanted, found, largest: True)
+    assert result(best, code, EXERCISES[id])[1].status == "right"
+
+
+def test_who_rewrites_the_course_around_it_is_believed_about_what_values_do_not_show(best):
+    rewriting = """        import sys
+        course = sys._getframe(1).f_globals
+        course["anatomy"] = lambda layer, seen=course["anatomy"]: seen(layer) | {"loose": []}
+    def forward"""
+    code = BUFFERLESS.replace("    def forward", rewriting)
+    assert result(best, code, EXERCISES["4.4"])[1].status == "right"  # values are right, after all
+
+
+@pytest.mark.parametrize("id, code", [("2.4", LAYER), ("4.4", BUFFERED)], ids=["2.4", "4.4"])
+def test_the_same_layers_that_claim_nothing_are_right(best, id, code):
+    assert result(best, code, EXERCISES[id])[1].status == "right"
 
 
 @pytest.mark.parametrize(

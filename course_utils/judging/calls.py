@@ -21,6 +21,7 @@ LARGEST_TENSOR = 1_000_000  # numbers; no answer of the course comes near it
 LONGEST_TEXT = 500  # characters of a string in a reply
 LONGEST_LIST = 1000  # entries
 OTHER_SEED = 1000
+HELD_BY = vars(nn.Module)["__dict__"].__get__  # all that a layer holds, whatever its class says that it does
 
 
 @dataclass(eq=False)
@@ -120,7 +121,7 @@ def call_function(answer, call, reply):
 def call_layer(answer, call, reply):
     """Fill in what the layer is made of, then "values", one per input, then what shows later (see `replies.Reply`)."""
     layer = answer(*[made(argument) for argument in call.arguments])
-    reply["layer"] = isinstance(layer, nn.Module)
+    reply["layer"] = issubclass(type(layer), nn.Module)
     if not reply["layer"]:
         reply["values"] = [noted(layer)]
         return
@@ -150,7 +151,7 @@ def call_layer(answer, call, reply):
     reply["again"], reply["fresh"] = values(call.seed), values(call.seed + OTHER_SEED)
     if not call.training:
         reply["sizes"] = [noted(called(arguments, call.seed)) for arguments in other_sizes(made(call.inputs[0]))]
-    leaves = dict(layer.named_parameters())
+    leaves = parameters_in(layer)
     first = made(call.inputs[0])
     if is_decimal(first[0]):
         leaves["0"] = first[0].requires_grad_()
@@ -194,7 +195,7 @@ def other_sizes(arguments):
 
 def twins(layer):
     """The names of two matrices that start from the same numbers; [] where there are none."""
-    matrices = [(name, tensor) for name, tensor in layer.named_parameters() if tensor.ndim > 1]
+    matrices = [(name, tensor) for name, tensor in parameters_in(layer).items() if tensor.ndim > 1]
     for k, (name, tensor) in enumerate(matrices):
         for other, values in matrices[:k]:
             if same(tensor, values) and tensor.min() < tensor.max():
@@ -227,16 +228,51 @@ def anatomy(layer):
     """Names and shapes of a layer's parameters, and what PyTorch does not find: tensors that are neither parameters nor
     buffers and so will not move ("loose"), and modules or tensors in a plain list, tuple or dict ("listed")."""
     pytorchs = vars(nn.Module())  # the attributes of every layer
-    own = [(name, value) for module in layer.modules() for name, value in vars(module).items() if name not in pytorchs]
-    loose = [
-        name for name, value in own if isinstance(value, torch.Tensor) and value.ndim
-    ]  # a single number fits anywhere
-    listed = [name for name, value in own if any(isinstance(e, (nn.Module, torch.Tensor)) for e in entries(value))]
+    own = [(name, each) for part in modules_in(layer).values() for name, each in HELD_BY(part).items()]
+    own = [(name, value) for name, value in own if name not in pytorchs]
+    learned = {id(tensor) for tensor in parameters_in(layer).values()}
     return {
-        "parameters": {name: list(tensor.shape) for name, tensor in layer.named_parameters()},
-        "loose": loose,
-        "listed": listed,
+        "parameters": {name: list(tensor.shape) for name, tensor in parameters_in(layer).items()},
+        "loose": [name for name, value in own if any(id(tensor) not in learned for tensor in tables_in(value))],
+        "listed": [
+            name for name, value in own if any(isinstance(e, (nn.Module, torch.Tensor)) for e in entries(value))
+        ],
     }
+
+
+def modules_in(layer):
+    """{name: module}, a layer first, as `named_modules` gives them, which its class can redefine."""
+    found, waiting = {}, [("", layer)]
+    while waiting:
+        name, module = waiting.pop(0)
+        if all(module is not other for other in found.values()):
+            found[name] = module
+            waiting += [(f"{name}.{own}".lstrip("."), each) for own, each in held(module, "_modules")]
+    return found
+
+
+def parameters_in(layer):
+    """{name: tensor}, each once, as `named_parameters` gives them, which its class can redefine."""
+    found = {}
+    for name, module in modules_in(layer).items():
+        for own, tensor in held(module, "_parameters"):
+            if all(tensor is not other for other in found.values()):
+                found[f"{name}.{own}".lstrip(".")] = tensor
+    return found
+
+
+def held(module, kind):
+    """(name, value) of all that a module holds of a kind, "_modules" or "_parameters"."""
+    if kind not in HELD_BY(module):
+        raise AttributeError("`__init__` has to begin with `super().__init__()`")
+    return [(name, value) for name, value in dict.items(HELD_BY(module)[kind]) if value is not None]
+
+
+def tables_in(value):
+    """The tensors in plain lists, tuples and dicts, however deep; single numbers, which fit anywhere, are left out."""
+    if isinstance(value, torch.Tensor):
+        return [value] if value.ndim else []
+    return [tensor for entry in entries(value) for tensor in tables_in(entry)]
 
 
 def entries(value):
@@ -248,7 +284,7 @@ def entries(value):
 
 def load(layer, weights):
     """Copy weights into a layer. The names (or shapes) of those that find no place, and the parameters left over."""
-    parameters = dict(layer.named_parameters())
+    parameters = parameters_in(layer)
     unplaced = []
     for name, tensor in weights.items() if isinstance(weights, dict) else [(None, tensor) for tensor in weights]:
         wanted = [name, f"{name}.weight"] if name else list(parameters)

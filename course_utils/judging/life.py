@@ -14,6 +14,11 @@ CUT_OFF = (
     "The numbers are right, but no gradient comes back to {}, so it cannot be learned from. Look for detach, no_grad,"
     " item, tolist, numpy, data, or torch.tensor around a result."
 )
+MADE_UP = (
+    "The numbers are right, but not the gradient that comes back to {}, so training would go another way. Is a part of"
+    " the way cut off by detach, no_grad, item, tolist or numpy, or a gradient written by hand?"
+)
+UNLIKE, ROUNDING = 1e-2, 1e-4  # of a gradient's largest number, of the largest of all: right answers stay far below
 
 
 def trouble(call, reply, reference):
@@ -30,7 +35,14 @@ def precision(call, reply, reference):
     for wanted, found in zip(reference.values, reply.values):
         if calls.is_decimal(wanted) and (strict or wanted.dtype == torch.float64) and wanted.dtype != found.dtype:
             return f"Your result holds numbers in {found.dtype}; what came in was {wanted.dtype}."
+        if calls.is_decimal(wanted) and calls.is_decimal(found) and in_32_bits(found) and not in_32_bits(wanted):
+            return f"Your result has the digits of torch.float32 only; what came in was {wanted.dtype}."
     return None
+
+
+def in_32_bits(numbers):
+    """Whether a tensor would lose nothing in float32, as when it was there on its way."""
+    return same(numbers.float().double(), numbers.double())
 
 
 def arguments(call, reply, reference):
@@ -100,38 +112,76 @@ def twins(call, reply, reference):
 
 
 def gradients(call, reply, reference):
-    """Whether a gradient comes back to all that can be learned: to arguments, by their place, and to parameters."""
-    learned = {name for name, wanted in reference.gradients.items() if matters(wanted)}
+    """Whether gradients come back to all that can be learned: to arguments, by their place, and to parameters.
+
+    Where the numbers are those of the worked answer, the gradients must be its, too: any others are made up.
+    """
+    told = {name: wanted for name, wanted in reference.gradients.items() if matters(wanted)}
+    largest = max(map(size, told.values()), default=0)
+    learned = {name: wanted for name, wanted in told.items() if size(wanted) > ROUNDING * largest}
     if learned and reply.backward:
         return errors.sentence("The numbers are right, but no gradient comes back", reply.backward)
     if not any(isinstance(value, (torch.Tensor, list)) for value in reply.values):
         return None
-    whole = learned == reference.gradients.keys()  # parameters may have other names; but then none is left out
-    for name in [
-        *sorted(filter(str.isdigit, learned)),
-        *(name for name in reply.parameters if whole or name in learned),
-    ]:
-        if not matters(reply.gradients.get(name)):
-            return CUT_OFF.format(f"input {int(name) + 1}" if name.isdigit() else f"`{name}`")
+    named = isinstance(getattr(call, "weights", {}), dict)  # or else any parameter may have got any of the weights
+    found = {name: gradient_to(name, reply) for name in learned if named or name.isdigit()}
+    if learned.keys() == reference.gradients.keys():  # then no parameter is left out, whatever its name
+        found |= {name: reply.gradients.get(name) for name in reply.parameters}
+    for name, gradient in found.items():
+        if not matters(gradient):
+            return CUT_OFF.format(called(name))
+    if not any(map(comparing.problem, reference.values, reply.values)):
+        for name in found:
+            if name in learned and not close(learned[name], found[name], largest):
+                return MADE_UP.format(called(name))
     return None
 
 
+def called(name):
+    """What a message calls a leaf: the place of an argument, or the name of a parameter."""
+    return f"input {int(name) + 1}" if name.isdigit() else f"`{name}`"
+
+
+def gradient_to(name, reply):
+    """What comes back to a leaf of the worked answer; a parameter may be that of a layer, or stand for itself."""
+    names = (name, name.removesuffix(".weight"), f"{name}.weight")
+    return next((reply.gradients[each] for each in names if each in reply.gradients), None)
+
+
+def close(wanted, found, largest):
+    """Whether two gradients differ by no more than rounding makes of them. largest: number of all that come back.
+
+    A matrix may be stored the other way round.
+    """
+    most = UNLIKE * size(wanted) + ROUNDING * largest
+    ways = [found, found.mT] if found.ndim == 2 else [found]
+    return any(way.shape == wanted.shape and size(finite(way) - finite(wanted)) <= most for way in ways)
+
+
+def size(gradient):
+    """The largest number of a gradient, whatever its sign."""
+    return float(finite(gradient).abs().max())
+
+
 def buffers(call, reply, reference):
-    """Whether all of a layer moves with it. Known only by what the answer's process says of it."""
+    """Whether all of a layer moves with it. Known only by what the answer's process says of it (see `replies`)."""
     if reply.loose:
         name = reply.loose[0]
         return (
-            f"`self.{name}` is a plain tensor: `.to(device)` leaves it behind, and on a GPU the layer fails. Use"
-            f" self.register_buffer({name!r}, ...)."
+            f"`self.{name}` is, or holds, a plain tensor: `.to(device)` leaves it behind, and on a GPU the layer fails."
+            f" Use self.register_buffer({name!r}, ...)."
         )
     return None
 
 
 def matters(gradient):
     """Whether a gradient is there and says anything."""
-    return isinstance(gradient, torch.Tensor) and bool(
-        gradient.double().nan_to_num(posinf=0, neginf=0).abs().sum() > 1e-7
-    )
+    return isinstance(gradient, torch.Tensor) and bool(finite(gradient).abs().sum() > 1e-7)
+
+
+def finite(gradient):
+    """A gradient with 0 for what is no number."""
+    return gradient.double().nan_to_num(posinf=0, neginf=0)
 
 
 def same(left, right):

@@ -2,6 +2,10 @@
 
 `read` gives a `Reply` for each call. Its values are None, truth values, numbers, texts, tensors, lists of these, and
 what `calls.noted` makes of all else: {"other": words}. Anything else, wherever it stands, is Unreadable.
+
+Values and gradients are held against those of the worked answer. Nobody outside can check what a reply says of the
+inside of a layer (loose, listed, extra, twins), nor that its rounds were calls (arguments, again, fresh): an answer
+that rewrites the course in its own process is believed there. Without the right values that earns it nothing.
 """
 
 from collections.abc import Callable

@@ -123,6 +123,105 @@ for k in range(3, 64):
 os._exit(0)"""
 
 
+# --- claiming what cannot be seen in values -------------------------------------------------------------------------
+
+CUT_OFF = """
+def my_causal_weights(scores):
+    T = scores.shape[-1]
+    weights = scores.masked_fill(torch.ones(T, T).triu(1).bool(), -torch.inf).softmax(-1).detach()
+"""
+LAYER = """
+class MySelfAttention(nn.Module):
+    def __init__(self, d_in, d_k, d_out):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_k, bias=False)
+        self.W_key = nn.Linear(d_in, d_k, bias=False)
+        self.W_value = nn.Linear(d_in, d_out, bias=False)
+    def forward(self, x):
+        queries, keys, values = self.W_query(x), self.W_key(x), self.W_value(x)
+        return (queries @ keys.mT / keys.shape[-1]**0.5).softmax(-1) @ values
+"""
+SPARE = LAYER.replace("    def forward", "        self.spare = nn.Parameter(torch.ones(2))\n    def forward")
+MASK = "torch.ones(context_length, context_length).triu(1).bool()"
+BUFFERLESS = f"""
+class MyCausalAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout):
+        super().__init__()
+        self.W_qkv = nn.Linear(d_in, 3 * d_out, bias=False)
+        self.dropout = nn.Dropout(dropout)
+        self.mask = {MASK}
+    def forward(self, x):
+        T = x.shape[-2]
+        queries, keys, values = self.W_qkv(x).chunk(3, dim=-1)
+        scores = queries @ keys.mT / keys.shape[-1]**0.5
+        return self.dropout(scores.masked_fill(self.mask[:T, :T], -torch.inf).softmax(-1)) @ values
+"""
+BUFFERED = BUFFERLESS.replace(f"self.mask = {MASK}", f"self.register_buffer('mask', {MASK})")
+MADE_UP, LOOSE = "not the gradient that comes back", "is, or holds, a plain tensor"
+WITHOUT = "[each for each in listed(self, *a, **b) if not each[0].startswith('spare')]"
+UNSEEN = "{name: each for name, each in shown(self).items() if name != 'mask'}"
+CLAIMED_GRADIENTS = {  # name: (exercise, code, words of what is said to it)
+    "a gradient that passes the answer by": (
+        "3.2",
+        f"{CUT_OFF}    return weights + (scores - scores.detach())",
+        MADE_UP,
+    ),
+    "a gradient written by hand": (
+        "3.2",
+        f"""
+class Copied(torch.autograd.Function):
+    @staticmethod
+    def forward(context, scores, weights): return weights
+    @staticmethod
+    def backward(context, gradient): return torch.ones_like(gradient), None
+{CUT_OFF}    return Copied.apply(scores, weights)""",
+        MADE_UP,
+    ),
+    "another autograd": (
+        "3.2",
+        "torch.autograd.grad = lambda total, leaves, **how: [torch.ones_like(leaf) for leaf in leaves]"
+        f"{CUT_OFF}    return weights + 0 * scores.sum()",
+        MADE_UP,
+    ),
+    "a gradient too small to be seen in the result": (
+        "2.4",
+        LAYER.replace("self.W_key(x),", "self.W_key(x).detach() + 1e-6 * self.W_key(x),"),
+        MADE_UP,
+    ),
+}
+CLAIMED_PARTS = {
+    "a parameter that the layer does not list": (
+        "2.4",
+        f"listed = nn.Module.named_parameters{SPARE}    def named_parameters(self, *a, **b): return {WITHOUT}",
+        "`spare`, which nobody asked for",
+    ),
+    "a parameter in a part that the layer does not list": (
+        "2.4",
+        "listed = nn.Module.named_modules"
+        + SPARE.replace("nn.Parameter(torch.ones(2))", "nn.ParameterList([torch.ones(2)])")
+        + f"    def named_modules(self, *a, **b): return {WITHOUT}",
+        "`spare.0`, which nobody asked for",
+    ),
+    "a parameter that PyTorch no longer lists": (
+        "2.4",
+        f"listed = nn.Module.named_parameters{SPARE}nn.Module.named_parameters = lambda self, *a, **b: {WITHOUT}",
+        "`spare`, which nobody asked for",
+    ),
+    "no modules to look into": ("4.4", f"{BUFFERLESS}    def modules(self): return iter(())", LOOSE),
+    "attributes that are not shown": (
+        "4.4",
+        f"shown = vars(nn.Module)['__dict__'].__get__{BUFFERLESS}    __dict__ = property(lambda self: {UNSEEN})",
+        LOOSE,
+    ),
+    "another vars": ("4.4", f"shown = vars\nimport builtins{BUFFERLESS}builtins.vars = lambda self: {UNSEEN}", LOOSE),
+    "a mask in a list": ("4.4", BUFFERLESS.replace(MASK, f"[{MASK}]").replace("mask[", "mask[0]["), LOOSE),
+    "a mask in a list in a dict": (
+        "4.4",
+        BUFFERLESS.replace(MASK, f"{{'it': [{MASK}]}}").replace("mask[", "mask['it'][0]["),
+        LOOSE,
+    ),
+}
+
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 TOO_MUCH = {

@@ -1,4 +1,4 @@
-"""The course's package as an answer may import it: what earlier chapters have built, and nothing that answers."""
+"""The course's package as an answer may import it: what earlier chapters have built, and nothing later."""
 
 import ast
 import functools
