@@ -18,6 +18,7 @@ from importlib.metadata import Distribution
 
 from course_utils import repository
 from course_utils.files import locked
+from course_utils.launch import hashes
 from course_utils.repository import ROOT
 
 VENV = ROOT / ".venv"
@@ -41,6 +42,7 @@ NO_NETWORK = re.compile(
     "NewConnectionError|ConnectionError|connection broken|Max retries|name resolution|Network is unreachable|timed out",
     re.IGNORECASE,
 )
+OTHER_HASHES = "DO NOT MATCH THE HASHES"
 NO_MATCH = re.compile(r"No matching distribution found for (\S+)")
 
 
@@ -158,10 +160,16 @@ def install(files, verbose=False):
     if torch := cpu_torch(files):
         take_cpu_torch(torch, pip, verbose)
     print("Installing what the course needs. This happens once and takes some minutes ...", flush=True)
-    step([*pip, *[argument for file in files for argument in ("-r", str(ROOT / file))]], verbose)
+    step([*pip, *hashes.arguments(files, torch_version())], verbose)
     left = missing(files, venv_packages(), whole=True)
     if left:
         sys.exit(f"pip finished, but these are still missing: {', '.join(left)}. Delete .venv and try again.")
+
+
+def torch_version():
+    """The version of torch in .venv, with the name of its build; None where there is none."""
+    found = [*Distribution.discover(name="torch", path=list(map(str, venv_packages())))]
+    return version(found[0]) if found else None
 
 
 def cpu_torch(files):
@@ -228,6 +236,11 @@ def step(command, verbose=False):
         sys.exit(
             "The packages could not be downloaded: check the network (or the package index that pip is set to) "
             "and run the same command again."
+        )
+    if OTHER_HASHES in complaints:
+        sys.exit(
+            "A downloaded package is not the one that the course was tested with, and was not installed: check the "
+            "package index that pip is set to. (locked/ has the hashes.)"
         )
     if absent := NO_MATCH.search(complaints):
         sys.exit(

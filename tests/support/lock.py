@@ -1,0 +1,58 @@
+"""Write locked/: every package that gets installed, with its version and hashes, for all systems and Pythons.
+
+.venv/bin/python -m tests.support.lock, after any requirements.txt changed, and to take newer versions of what those
+bring. It asks the package index, and needs uv: pip-compile and `pip lock` know only the machine that they run on.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+
+from course_utils import repository
+from course_utils.launch.hashes import CUDA, LOCKED
+from course_utils.repository import ROOT
+
+UV = "0.13.9"
+OLDEST = re.search(r"\d+\.\d+", repository.project()["project"]["requires-python"])[0]
+# a package's line, and the lines of hashes below it
+PACKAGE = re.compile(r"^\S.*?(?:\\\n .*?)*\n", re.MULTILINE)
+# what PyPI's torch needs on Linux, and PyTorch's build without CUDA does not
+OF_CUDA = re.compile(r"nvidia-|cuda-|triton=")
+HEAD = "# Made by .venv/bin/python -m tests.support.lock from {source}\n"
+
+
+def main():
+    """Resolve all files together, so that they agree, and write a locked file for each."""
+    uv = shutil.which("uv") or sys.exit(f"This needs uv: pip install uv=={UV}")
+    course, *others = LOCKED
+    everything = compiled(uv, *LOCKED)
+    of_course = compiled(uv, course, agreed=everything)
+    learners = [package for package in of_course if not OF_CUDA.match(package)]
+    write(LOCKED[course], course, learners)
+    write(CUDA, "what PyPI's torch needs on Linux, beside requirements.txt", [*filter(OF_CUDA.match, of_course)])
+    for file in others:
+        write(
+            LOCKED[file], file, [pin for pin in compiled(uv, course, file, agreed=everything) if pin not in of_course]
+        )
+
+
+def compiled(uv, *files, agreed=()):
+    """The entries, one a package, of the lock for some requirements files. agreed: entries whose versions hold."""
+    options = ["--universal", "--python-version", OLDEST, "--generate-hashes", "--no-annotate", "--no-header", "-q"]
+    constraints = "".join(re.sub(r" \\\n.*", "\n", entry, flags=re.DOTALL) for entry in agreed)
+    command = [uv, "pip", "compile", *options, "--constraints", "-", *files]
+    done = subprocess.run(command, cwd=ROOT, input=constraints, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit("Nothing was locked: uv says why.")
+    return PACKAGE.findall(done.stdout)
+
+
+def write(target, source, entries):
+    """Write the entries of a lock."""
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(HEAD.format(source=source) + "".join(entries), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
