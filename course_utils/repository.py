@@ -40,6 +40,8 @@ def requirements(file):
 
 def git(*arguments):
     """What git says of the repository, as bytes; ends the program where it complains."""
+    if not (ROOT / ".git").exists():  # git would look for a repository in the folders above
+        sys.exit("This command needs a clone made with git: a folder from a zip does not say what was committed.")
     try:
         answer = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True)
     except FileNotFoundError:

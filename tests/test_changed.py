@@ -2,11 +2,13 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 
+from course_utils.launch import test as launch_test
 from course_utils.repository import ROOT
 from tests.support import bare_clone
 
@@ -80,6 +82,21 @@ def exercise_3_2(cell):
 def test_without_a_change_there_is_nothing_to_test(clone):
     answer = bare_clone.python(clone, "-c", CHOOSE)
     assert answer.returncode == 1 and answer.stderr.startswith("Nothing changed since the last commit")
+
+
+def test_a_folder_from_a_zip_is_one_sentence_even_inside_somebodys_repository(clone, tmp_path):
+    (tmp_path / "notes.txt").write_text("of somebody")
+    bare_clone.commit(tmp_path)
+    inside = shutil.copytree(clone, tmp_path / "inside", ignore=shutil.ignore_patterns(".git"))
+    answer = bare_clone.python(inside, "-c", CHOOSE)
+    assert answer.returncode == 1 and answer.stderr.count("\n") == 1 and "clone made with git" in answer.stderr, answer
+
+
+def test_what_changed_is_found_out_before_anything_is_installed(monkeypatch):
+    monkeypatch.setattr(launch_test.environment, "python_with", lambda *files: pytest.fail("installs"))
+    monkeypatch.setattr(launch_test.changed, "choose", lambda: sys.exit("Nothing changed"))
+    with pytest.raises(SystemExit, match="Nothing changed"):
+        launch_test.main(["--changed"])
 
 
 def test_a_sentence_asks_for_what_holds_for_words_and_runs_nothing(clone):

@@ -2,13 +2,18 @@
 
 import base64
 import io
+import os
+import subprocess
+import sys
 
+import nbformat
 import pytest
 import torch
-from nbformat.v4 import new_output
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 from PIL import Image, ImageDraw
 
 from course_utils import pictures
+from course_utils.repository import ROOT
 from tests.support.comparing import same_picture, same_picture_in_the_large, same_text
 from tests.support.nbval_tensors import agree, different_pictures
 
@@ -113,3 +118,25 @@ def test_a_changed_or_missing_picture_is_reported():
     assert different_pictures(stored, stored) == []
     assert different_pictures(changed, stored) == [2]
     assert different_pictures(stored[:1], stored) == [2]
+
+
+def test_a_difference_is_shown_as_from_stored_to_new_and_without_colours(tmp_path):
+    stored = [new_output("stream", name="stdout", text="first\nas it was\n")]
+    cells = [
+        new_code_cell("print('first\\nas it is')", outputs=stored, execution_count=1),
+        new_code_cell("1 / 0", execution_count=2),
+    ]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "changed.ipynb")
+    options = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        ROOT / "pyproject.toml",
+        f"--rootdir={ROOT}",
+        "--nbval-current-env",
+    ]
+    command = [sys.executable, "-m", "pytest", *options, tmp_path]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | {"FORCE_COLOR": ""}, capture_output=True, text=True)
+    assert "2 failed" in done.stdout and "ZeroDivisionError" in done.stdout, done.stdout
+    assert "\n first\n-as it was\n+as it is\n" in done.stdout and "\x1b" not in done.stdout, done.stdout

@@ -2,6 +2,8 @@
 
 import ast
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,11 +14,13 @@ from types import SimpleNamespace
 import pytest
 
 from course_utils import __main__
-from course_utils.launch import environment
+from course_utils.launch import environment, supported
 from course_utils.repository import ROOT
 from tests.support import bare_clone
 
-ASK = "from course_utils.launch import environment; print('python:', environment.python_with())"
+IMPORT = "from course_utils.launch import environment"
+ASK = f"{IMPORT}; print('python:', environment.python_with())"
+TORCH = "torch==2.13.0"
 
 
 def offline(**changes):
@@ -83,6 +87,20 @@ def test_a_fresh_clone_gets_an_environment_once_and_an_interrupted_one_is_taken_
     assert ask(clone, **wheels).returncode == 0 and package.exists()
 
 
+@pytest.mark.parametrize("version", ["3.15", "3.10"])
+def test_an_environment_of_another_python_is_made_anew(version, clone_with_pip):
+    (packages,) = clone_with_pip.glob(".venv/[Ll]ib/**/site-packages")
+    other = f"import sys; sys.version_info = ({version.replace('.', ', ')}, 0, 'final', 0)\n"
+    (packages / "another_python.pth").write_text(other)
+    with_tiny = [f"tiny-1.0.dist-info/{name}" for name in ("METADATA", "RECORD")]  # complete, but for that Python
+    (packages / "tiny-1.0.dist-info").mkdir()
+    for name in with_tiny:
+        (packages / name).write_text("Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
+    answer = ask(clone_with_pip, PIP_FIND_LINKS=str(clone_with_pip.parent))
+    assert answer.returncode == 0 and f"for Python {environment.PYTHON}" in answer.stdout, answer
+    assert (packages / "tiny.py").exists() and not (packages / "another_python.pth").exists()
+
+
 def test_two_starts_at_once_do_not_disturb_each_other(clone):
     environment = offline(PIP_FIND_LINKS=str(clone.parent))
     starts = [subprocess.Popen([sys.executable, "-c", ASK], cwd=clone, env=environment) for _ in range(2)]
@@ -117,19 +135,55 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(clone):
 
 @pytest.mark.parametrize("card", ["/usr/bin/nvidia-smi", None])
 def test_without_an_nvidia_card_torch_on_linux_is_the_cpu_build(card, monkeypatch):
-    monkeypatch.setattr(environment, "missing", lambda *_, **__: ["jupyterlab==4.6.6", "torch==2.13.0"])
+    monkeypatch.setattr(environment, "missing", lambda *_, **__: ["jupyterlab==4.6.6", TORCH])
     monkeypatch.setattr(environment.sys, "platform", "linux")
+    monkeypatch.setattr(supported, "platform", machine(LINUX))
     monkeypatch.setattr(environment.shutil, "which", lambda name: card)
     monkeypatch.setattr(environment.os.path, "exists", lambda path: False)
-    assert environment.cpu_torch(["requirements.txt"]) == (None if card else "torch==2.13.0")
+    assert environment.cpu_torch(["requirements.txt"]) == (None if card else TORCH)
+
+
+LINUX = {"system": "Linux", "machine": "x86_64", "libc_ver": ("glibc", "2.39"), "mac_ver": ("",)}
+MAC = {"system": "Darwin", "machine": "arm64", "libc_ver": ("", ""), "mac_ver": ("14.1",)}
+WITHOUT_TORCH = {
+    "Macs with an Intel processor": MAC | {"machine": "x86_64"},
+    "macOS before 14": MAC | {"mac_ver": ("11.7.10",)},
+    "Windows on ARM": LINUX | {"system": "Windows", "machine": "ARM64", "libc_ver": ("", "")},
+    "Linux without glibc (such as Alpine)": LINUX | {"libc_ver": ("musl", "1.2.5")},
+    "Linux with a glibc before 2.28": LINUX | {"libc_ver": ("glibc", "2.17")},
+}
+
+
+def machine(known):
+    """Python's module `platform` on a machine of which this is known."""
+    return SimpleNamespace(**{name: lambda found=found: found for name, found in known.items()})
+
+
+@pytest.mark.parametrize("kind", WITHOUT_TORCH)
+def test_a_machine_without_torch_is_named_and_not_sent_to_another_python(kind, monkeypatch):
+    monkeypatch.setattr(supported, "platform", machine(WITHOUT_TORCH[kind]))
+    monkeypatch.setattr(environment, "run", lambda *_: (1, f"ERROR: No matching distribution found for {TORCH}"))
+    monkeypatch.setattr(environment, "missing", lambda *_, **__: [TORCH])
+    assert environment.cpu_torch(["requirements.txt"]) is None, "PyTorch's own index has none either"
+    with pytest.raises(SystemExit, match=f"no {TORCH} for {re.escape(kind)}, with any Python.*colab_links.md"):
+        environment.step(["pip"])
+    assert kind in (ROOT / "README.md").read_text(encoding="utf-8").replace("\n", " ")
+
+
+@pytest.mark.parametrize("known", [LINUX, MAC, LINUX | {"system": "Windows", "machine": "AMD64", "libc_ver": ("", "")}])
+def test_where_there_is_torch_another_python_is_named(known, monkeypatch):
+    monkeypatch.setattr(supported, "platform", machine(known))
+    monkeypatch.setattr(environment, "run", lambda *_: (1, f"ERROR: No matching distribution found for {TORCH}"))
+    with pytest.raises(SystemExit, match=f"pip found no {TORCH}.*another Python, {supported.pythons_in_words()}"):
+        environment.step(["pip"])
 
 
 @pytest.mark.parametrize("status, words", [(0, ""), (1, "the next step takes the ordinary one")])
 def test_where_the_cpu_build_cannot_be_had_the_ordinary_one_comes_next(status, words, monkeypatch, capsys):
     commands = []
     monkeypatch.setattr(environment, "run", lambda command, verbose: (commands.append(command), (status, ""))[1])
-    environment.take_cpu_torch("torch==2.13.0", ["pip", "install"], False)
-    assert environment.CPU_INDEX in commands[0] and commands[0][-1] == "torch==2.13.0" and len(commands) == 1
+    environment.take_cpu_torch(TORCH, ["pip", "install"], False)
+    assert environment.CPU_INDEX in commands[0] and commands[0][-1] == TORCH and len(commands) == 1
     assert words in capsys.readouterr().out and commands[0][commands[0].index("--timeout") + 1] == "10"
 
 
@@ -164,18 +218,24 @@ def test_a_requirement_that_is_no_pin_is_one_sentence_before_anything_is_install
     assert answer.stderr.count("\n") == 1 and "is not of the form name==version" in answer.stderr
 
 
-def test_a_full_disk_is_one_sentence(clone):
+@pytest.mark.parametrize("megabytes, step", [(12, "Making"), (60, "Installing torch")])
+def test_a_full_disk_is_one_sentence(megabytes, step, clone):
     full = clone.parent / "full"
     full.mkdir()
-    script = (
-        f'mount -t tmpfs -o size=12m tmpfs {full} && cp -r {clone}/. {full} && cd {full} && {sys.executable} -c "$ASK"'
-    )
+    (clone / "requirements.txt").write_text("torch==9.9\n")
+    bare_clone.tiny_wheel(clone.parent, "torch", "9.9", "0" * 100_000_000)
+    here, there, python = map(shlex.quote, map(str, (clone, full, sys.executable)))
+    script = f"""
+        mount -t tmpfs -o size={megabytes}m tmpfs {there} && cp -r {here}/. {there} && cd {there} && {python} -c "$ASK"
+    """
     root = [] if hasattr(os, "geteuid") and os.geteuid() == 0 else ["-r"]
     if not shutil.which("unshare") or subprocess.run(["unshare", *root, "-m", "true"], capture_output=True).returncode:
         pytest.skip("a small disk can only be made where mount namespaces are allowed")
     command = ["unshare", *root, "-m", "sh", "-c", script]
-    answer = subprocess.run(command, env=offline(ASK=ASK), capture_output=True, encoding="utf-8")
-    assert answer.returncode == 1
+    without_card = f"{IMPORT}; environment.cpu_torch = lambda files: 'torch==9.9'; {ASK}"
+    own = offline(ASK=without_card, PIP_FIND_LINKS=str(clone.parent))
+    answer = subprocess.run(command, env=own, capture_output=True, encoding="utf-8")
+    assert answer.returncode == 1 and answer.stdout.splitlines()[-1].startswith(step), answer
     assert answer.stderr.count("\n") == 1 and "disk is full" in answer.stderr
 
 
@@ -188,13 +248,24 @@ def test_a_python_that_cannot_make_environments_is_one_sentence(module, monkeypa
         environment.install(["requirements.txt"])
 
 
-def test_an_old_python_is_one_sentence(monkeypatch):
-    monkeypatch.setattr(__main__, "sys", SimpleNamespace(version_info=(3, 10, 4), exit=sys.exit))
-    with pytest.raises(SystemExit, match=r"^The course needs Python 3.11 or newer; this is 3.10.$"):
-        __main__.main(["lab"])
+@pytest.mark.parametrize("version", [(2, 7, 18), (3, 10, 4), (3, 15, 0)])
+def test_a_python_that_is_too_old_or_too_new_is_one_sentence(version, monkeypatch):
+    monkeypatch.setattr(__main__, "sys", SimpleNamespace(version_info=version, exit=sys.exit))
+    written = "{}.{}".format(*version)
+    with pytest.raises(
+        SystemExit, match=f"^The course needs Python {supported.pythons_in_words()}; this is {written}.$"
+    ):
+        __main__.main(["site", "--no-such-option"])  # refused, if that Python is not
 
 
-@pytest.mark.parametrize("file", ["__init__.py", "__main__.py"])
+def test_the_pythons_are_those_that_the_project_names(tmp_path, monkeypatch):
+    project = tmp_path / "pyproject.toml"
+    project.write_text('[project]\nrequires-python = ">=3.12,<3.17"\n')
+    monkeypatch.setattr(supported, "PROJECT", project)
+    assert supported.pythons_in_words() == "3.12 to 3.16" and list(supported.pythons()) == [12, 13, 14, 15, 16]
+
+
+@pytest.mark.parametrize("file", ["__init__.py", "__main__.py", "launch/__init__.py", "launch/supported.py"])
 def test_an_old_python_can_read_far_enough_to_say_so(file):
     ast.parse((ROOT / "course_utils" / file).read_text(encoding="utf-8"), feature_version=(3, 4))
 
@@ -208,3 +279,35 @@ def test_outside_a_clone_the_commands_say_what_they_need(tmp_path):
     shutil.copytree(ROOT / "course_utils", tmp_path / "course_utils")
     answer = ask(tmp_path)
     assert answer.returncode == 1 and "clone its repository" in answer.stderr and answer.stderr.count("\n") == 1
+    answer = bare_clone.command(tmp_path, "lab")
+    assert answer.returncode == 1 and "clone its repository" in answer.stderr and answer.stderr.count("\n") == 1
+
+
+def test_commands_can_be_run_by_path_from_any_folder(clone, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    by_path = [sys.executable, clone / "course_utils", "site", "--no-such-option"]
+    answer = subprocess.run(by_path, cwd=tmp_path / "elsewhere", capture_output=True, text=True)
+    assert answer.returncode == 1 and answer.stderr == "usage: python3 -m course_utils site [FOLDER]\n"
+
+
+def test_a_command_goes_on_in_the_folder_where_it_was_started(monkeypatch, tmp_path):
+    """So that the names of files after it still lead there."""
+    commands = []
+    monkeypatch.setattr(environment, "python_with", lambda *files: "another python")
+    monkeypatch.setattr(environment, "take_over", commands.append)
+    monkeypatch.chdir(tmp_path)
+    environment.become("grade", ["downloads"])
+    assert commands == [["another python", str(ROOT / "course_utils"), "grade", "downloads"]] and os.getcwd() == str(
+        tmp_path
+    )
+
+
+def test_help_says_what_a_command_does_and_does_nothing(clone):
+    def files():
+        return {path for path in clone.rglob("*") if "__pycache__" not in path.parts}
+
+    before = files()
+    for command, option in [*((name, "--help") for name in __main__.COMMANDS), ("lab", "-h")]:
+        answer = bare_clone.command(clone, command, option)
+        assert answer.returncode == 0 and f"python3 -m course_utils {command}" in answer.stdout and not answer.stderr
+        assert files() == before, command

@@ -3,6 +3,9 @@
 import json
 import os
 import signal
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -59,6 +62,39 @@ def test_an_option_that_does_not_exist_is_refused(option, clone):
     done = bare_clone.command(clone, "lab", "--no-browser", option)
     assert done.returncode == 1 and f"no option {option.partition('=')[0]}." in done.stderr
     assert done.stderr.count("\n") == 1 and "http" not in done.stdout
+
+
+def test_a_port_that_is_taken_is_said_and_no_other_is_used(clone):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        command = [sys.executable, "-m", "course_utils", "lab", "--no-browser", "--port", str(port)]
+        done = subprocess.run(command, cwd=clone, capture_output=True, text=True, timeout=server.SECONDS)
+    assert done.returncode == 1 and f"port {port} is not available" in done.stderr
+    assert done.stderr.count("\n") == 1 and "http" not in done.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps what Jupyter writes elsewhere")
+def test_with_a_home_that_cannot_be_written_it_opens_all_the_same(clone, tmp_path, monkeypatch):
+    (tmp_path / "home").touch()  # no folder, so that not even root can write there
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in [name for name in os.environ if name.startswith(("JUPYTER_", "XDG_"))]:
+        monkeypatch.delenv(name)
+    with server.lab(clone):
+        said = (clone / "lab.log").read_text()
+    assert f"Your home folder {tmp_path / 'home'} cannot be written" in said and len(said.splitlines()) <= 10, said
+    assert (clone / ".home").stat().st_mode & 0o777 == 0o700 and ".home/" in (ROOT / ".gitignore").read_text().split()
+
+
+def test_what_jupyterlab_only_answers_makes_no_work(here, monkeypatch):
+    commands = []
+    monkeypatch.setattr(lab.environment, "python_with", lambda verbose: "python")
+    monkeypatch.setattr(lab.environment, "take_over", lambda command: (commands.append(command), sys.exit()))
+    monkeypatch.chdir(here)
+    with pytest.raises(SystemExit):
+        lab.main(["--help-all"])
+    assert commands == [["python", "-m", lab.SERVER, "--help-all"]] and not (here / "work").exists()
 
 
 @pytest.mark.every_setting("other options of lab")

@@ -11,7 +11,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from course_utils.__main__ import COMMANDS
-from course_utils.launch import environment
+from course_utils.launch import environment, supported
 from course_utils.repository import ROOT
 from tests.support import bare_clone
 
@@ -43,12 +43,9 @@ def test_every_place_names_the_same_pythons():
     assert container["image"].endswith(f"python:{oldest}") and "-r requirements.txt" in container["postCreateCommand"]
     major, minor = newest.split(".")
     assert project["requires-python"] == f">={oldest},<{major}.{int(minor) + 1}"
-    assert f"Python {oldest} to {newest}" in (ROOT / "README.md").read_text(encoding="utf-8")
-    for file, sentence in {
-        "__main__": f"Python {oldest} or newer",
-        "launch/environment": f"{oldest} to {newest}",
-    }.items():
-        assert sentence in (ROOT / f"course_utils/{file}.py").read_text(encoding="utf-8")
+    assert supported.pythons_in_words() == f"{oldest} to {newest}"
+    for page in ["README.md", "colab_links.md"]:
+        assert f"Python {oldest} to {newest}" in (ROOT / page).read_text(encoding="utf-8")
 
 
 def test_the_commands_that_people_and_ci_are_told_to_run_exist():

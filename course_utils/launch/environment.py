@@ -2,9 +2,10 @@
 
 What counts are the pins in the requirements files. If the Python that runs this already satisfies them (conda,
 Binder, an activated environment), it is used as it is. Otherwise .venv is made, or taken up where an interrupted
-install left it.
+install left it. One that another Python made is made anew: what fits one Python does not fit the next.
 """
 
+import errno
 import importlib.util
 import os
 import platform
@@ -18,7 +19,7 @@ from importlib.metadata import Distribution
 
 from course_utils import repository
 from course_utils.files import locked
-from course_utils.launch import hashes
+from course_utils.launch import hashes, supported
 from course_utils.repository import ROOT
 
 VENV = ROOT / ".venv"
@@ -26,15 +27,19 @@ VENV = ROOT / ".venv"
 PIN = re.compile(r"(?P<name>[\w.-]+)\s*==\s*(?P<version>[\w.]+)")
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 # pip's own end mark tells a whole environment; a Python outside of one must not be installed into
-PROBE = """
+PROBE = f"""
 import sys
-import time
 from importlib.metadata import distribution
-assert sys.version_info >= (3, 11) and sys.prefix != sys.base_prefix and distribution("pip").read_text("RECORD")
+assert sys.version_info[:2] == {sys.version_info[:2]}
+assert sys.prefix != sys.base_prefix and distribution("pip").read_text("RECORD")
 """
 # pip settings of the user's that would lead an install past .venv
 ELSEWHERE = {"PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_DRY_RUN", "PIP_REQUIRE_HASHES", "PIP_PYTHON"}
 CANNOT_WRITE = f"{ROOT} cannot be written by you: clone the course into a folder of your own and run it there."
+DISK_FULL = (
+    "The disk is full: make room (the course needs about 2 GB; on Linux 5 GB with an NVIDIA card, or where PyTorch's "
+    "index cannot be reached) and run the same command again."
+)
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"  # torch without the gigabytes of CUDA
 NO_PERMISSION = re.compile("Permission denied|Read-only file system")
 NO_SPACE = "No space left on device"
@@ -66,8 +71,8 @@ def python_with(*more, verbose=False):
                 os.set_inheritable(lock.fileno(), True)  # an install that outlives a killed parent keeps it
                 if not ready(files):  # another start may have done it meanwhile
                     install(files, verbose)
-        except OSError:
-            sys.exit(CANNOT_WRITE)
+        except OSError as error:
+            sys.exit(DISK_FULL if error.errno == errno.ENOSPC else CANNOT_WRITE)
     return str(venv_python())
 
 
@@ -127,9 +132,9 @@ def venv_packages():
 
 
 def usable():
-    """Whether .venv has a Python that is new enough, and a whole pip.
+    """Whether .venv has this Python, in any release of its version, and a whole pip.
 
-    It has not after an interruption, when the Python it was made from is gone, or when an old one made it.
+    It has not after an interruption, when the Python it was made from is gone, or when another one made it.
     """
     try:
         return subprocess.run([venv_python(), "-c", PROBE], capture_output=True).returncode == 0
@@ -149,7 +154,7 @@ def install(files, verbose=False):
     if os.path.lexists(VENV) and not (VENV / "pyvenv.cfg").is_file() and not empty:
         sys.exit(f"{VENV} is there and is not an environment of Python's: move it away and run this again.")
     if not usable():
-        print("Making an environment for the course in .venv ...", flush=True)
+        print(f"Making an environment for Python {PYTHON} in .venv ...", flush=True)
         step([sys.executable, "-m", "venv", "--clear", str(VENV)])
     for folder in venv_packages():
         for info in folder.glob("*.dist-info"):
@@ -174,17 +179,25 @@ def torch_version():
 
 def cpu_torch(files):
     """The pin of torch where it is missing and the ordinary index has CUDA that nobody could use; or None."""
+    if sys.platform != "linux" or supported.machine_without_torch():
+        return None
     card = shutil.which("nvidia-smi") or os.path.exists("/proc/driver/nvidia")
     wanted = [pin for pin in missing(files, venv_packages(), whole=True) if pin.startswith("torch==")]
-    return wanted[0] if wanted and sys.platform == "linux" and not card else None
+    return wanted[0] if wanted and not card else None
 
 
 def take_cpu_torch(torch, pip, verbose):
-    """Install that build in a step of its own, which gives up within seconds: another step can do without it."""
+    """Install that build in a step of its own, which gives up within seconds: another step can do without it.
+
+    It cannot where the disk is full or may not be written: that ends the program with a sentence.
+    """
     print("Installing torch, the build for machines without an NVIDIA card (200 MB) ...", flush=True)
     quickly = ["--index-url", CPU_INDEX, "--no-deps", "--retries", "1", "--timeout", "10"]
-    if run([*pip, *quickly, torch], verbose)[0]:
-        print("That build cannot be had from here: the next step takes the ordinary one, gigabytes more.", flush=True)
+    status, complaints = run([*pip, *quickly, torch], verbose)
+    if status and (sentence := about_disk(complaints)):
+        sys.exit(sentence)
+    if status:
+        print("That build cannot be had from here: the next step takes the ordinary one (5 GB, not 2).", flush=True)
 
 
 def run(command, verbose):
@@ -228,10 +241,8 @@ def step(command, verbose=False):
     status, complaints = run(command, verbose)
     if status == 0:
         return
-    if NO_SPACE in complaints or shutil.disk_usage(ROOT).free < 20e6:
-        sys.exit("The disk is full: make room (the course needs about 2 GB) and run the same command again.")
-    if NO_PERMISSION.search(complaints):
-        sys.exit(CANNOT_WRITE)
+    if sentence := about_disk(complaints):
+        sys.exit(sentence)
     if NO_NETWORK.search(complaints):
         sys.exit(
             "The packages could not be downloaded: check the network (or the package index that pip is set to) "
@@ -242,20 +253,32 @@ def step(command, verbose=False):
             "A downloaded package is not the one that the course was tested with, and was not installed: check the "
             "package index that pip is set to. (locked/ has the hashes.)"
         )
-    if absent := NO_MATCH.search(complaints):
+    absent = NO_MATCH.search(complaints)
+    if absent and absent[1].startswith("torch==") and (kind := supported.machine_without_torch()):
+        sys.exit(
+            f"There is no {absent[1]} for {kind}, with any Python. "
+            "colab_links.md says how to open the chapters without installing anything."
+        )
+    if absent:
         sys.exit(
             f"pip found no {absent[1]} for Python {PYTHON} on "
             f"{platform.system()} {platform.machine()}: check the package index that pip is set to, or try another "
-            "Python, 3.11 to 3.14."
+            f"Python, {supported.pythons_in_words()}."
         )
     sys.exit(f"{complaints}\nThe step above failed: {' '.join(map(str, command))}")
 
 
+def about_disk(complaints):
+    """The sentence for a command that could not write, or None where it failed for another reason."""
+    if NO_SPACE in complaints or shutil.disk_usage(ROOT).free < 20e6:
+        return DISK_FULL
+    return CANNOT_WRITE if NO_PERMISSION.search(complaints) else None
+
+
 def become(command, arguments, *more):
-    """Go on as `python -m course_utils COMMAND` with a `python_with(*more)`, unless this is already that Python."""
+    """Go on as this command with a `python_with(*more)`, in the same folder, unless this is already that Python."""
     if (python := python_with(*more)) != sys.executable:
-        os.chdir(ROOT)
-        take_over([python, "-m", "course_utils", command, *arguments])
+        take_over([python, str(ROOT / "course_utils"), command, *arguments])
 
 
 def take_over(command):

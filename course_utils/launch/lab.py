@@ -1,7 +1,7 @@
 """python3 -m course_utils lab: open JupyterLab on the learner's own copy of the chapters.
 
 `--verbose` shows all that pip and JupyterLab say. Everything else after `lab` goes to JupyterLab as it is:
-`--no-browser`, `--port 9000`, ...
+`--no-browser`, `--port 9000`, ... `--help-all` lists what it takes.
 """
 
 import itertools
@@ -15,6 +15,9 @@ from course_utils.launch import environment
 from course_utils.repository import ROOT
 
 WORK = ROOT / "work"
+HOME = ROOT / ".home"  # git ignores it: there are keys in it
+SERVER = "course_utils.launch.server"
+ASKING = {"--help-all", "--version"}  # answered by JupyterLab without starting
 # only what a learner can act on, and no question about Jupyter's news
 QUIET = ["--Application.log_level=ERROR", "--LabApp.news_url=None"]
 
@@ -24,6 +27,9 @@ def main(arguments):
     verbose = "--verbose" in arguments
     others = [argument for argument in arguments if argument != "--verbose"]
     python = environment.python_with(verbose=verbose)
+    os.chdir(ROOT)
+    if ASKING & set(others):
+        environment.take_over([python, "-m", SERVER, *others])
     first, *_ = names = copy_chapters()
     if newer := copy_newer(names):
         print(f"Newer in the course: {', '.join(newer)}. Beside yours, which stay: {', '.join(newer.values())}.")
@@ -31,11 +37,21 @@ def main(arguments):
     options = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/work/{first}"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         options.append("--allow-root")
+    find_home()
     sign(python)
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # a debugger's advice, at the start of each kernel
     quiet = [] if verbose else QUIET
-    os.chdir(ROOT)
-    environment.take_over([python, "-m", "course_utils.launch.server", *options, *quiet, *others])
+    environment.take_over([python, "-m", SERVER, *options, *quiet, *others])
+
+
+def find_home():
+    """Where the home folder cannot be written, take one in the clone: Jupyter does not start without."""
+    own = os.path.expanduser("~")
+    if os.name == "nt" or os.access(own, os.W_OK | os.X_OK):  # Windows keeps what Jupyter writes elsewhere
+        return
+    print(f"Your home folder {own} cannot be written: JupyterLab keeps its files in {HOME}.", flush=True)
+    HOME.mkdir(mode=0o700, exist_ok=True)
+    os.environ["HOME"] = str(HOME)
 
 
 def sign(python):

@@ -16,7 +16,7 @@ REMOTE = re.compile(r"(?:^|[/@.])github\.com(?::\d+)?[:/](?P<name>[^/]+/[^/]+?)(
 
 def main(arguments):
     """Set the address everywhere, or end with a sentence that says why not."""
-    if len(arguments) > 1 or "--help" in arguments:
+    if len(arguments) > 1:
         sys.exit("usage: python3 -m course_utils links [OWNER/REPO]")
     name = arguments[0] if arguments else remote()
     if not NAME.fullmatch(name):

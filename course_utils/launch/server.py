@@ -3,11 +3,14 @@
 `lab` runs it with the Python of the course's environment: python -m course_utils.launch.server OPTIONS.
 """
 
+import os
 import sys
 
 from jupyter_server.serverapp import ServerApp
 from jupyterlab.labapp import LabApp
 from traitlets import HasTraits
+
+PORT = {"port", "ServerApp.port"}
 
 
 class Server(ServerApp):
@@ -42,7 +45,9 @@ def main(arguments):
     """Become JupyterLab, or end with a sentence on an option that there is not."""
     written = [argument.lstrip("-").partition("=")[0] for argument in arguments if argument.startswith("-")]
     if unknown := [name for name in written if {name, name.replace("_", "-")}.isdisjoint(options())]:
-        sys.exit(f"JupyterLab has no option --{unknown[0]}. `lab --help` lists those that it has.")
+        sys.exit(f"JupyterLab has no option --{unknown[0]}. `lab --help-all` lists those that it has.")
+    if not PORT.isdisjoint(written):  # who names one expects it there: fail where it is taken
+        os.environ.setdefault("JUPYTER_PORT_RETRIES", "0")
     Lab.launch_instance(arguments)
 
 

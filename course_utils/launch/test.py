@@ -14,8 +14,7 @@ FEW = 2  # files that are tested before workers would have started
 
 
 def main(arguments):
-    """Install what tests need, then become pytest."""
-    python = environment.python_with("site/requirements.txt", "tests/requirements.txt")
+    """Choose tests, install what they need, then become pytest."""
     workers = (os.cpu_count() or 1) + 1  # one more than cores: many tests wait for a limit, a server or a page
     if "--changed" in arguments:
         arguments.remove("--changed")
@@ -25,6 +24,7 @@ def main(arguments):
         if changed.EVERYTHING not in reasons:
             arguments = [*options, *reasons, *arguments]
             workers = 1 if len(reasons) <= FEW else workers
+    python = environment.python_with("site/requirements.txt", "tests/requirements.txt")
     parallel = ["-n", str(workers)] if workers > 1 else []
     if parallel:  # workers that share the cores would wait for one another's threads
         os.environ["OMP_NUM_THREADS"] = "1"

@@ -39,15 +39,15 @@ def commit(clone):
     git(clone, "commit", "-qm", "first")
 
 
-def tiny_wheel(folder: Path):
-    """Write a wheel `tiny` 1.0 into `folder`: something to install that takes no network and no time."""
-    info = "tiny-1.0.dist-info"
+def tiny_wheel(folder: Path, name="tiny", version="1.0", content=""):
+    """Write a wheel of one module into `folder`: something to install that takes no network and no time."""
+    info = f"{name}-{version}.dist-info"
     files = {
-        "tiny.py": "",
-        f"{info}/METADATA": "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n",
+        f"{name}.py": content,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
-    record = "".join(f"{name},,\n" for name in [*files, f"{info}/RECORD"])
-    with zipfile.ZipFile(folder / "tiny-1.0-py3-none-any.whl", "w") as wheel:
-        for name, text in (files | {f"{info}/RECORD": record}).items():
-            wheel.writestr(name, text)
+    record = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w", zipfile.ZIP_DEFLATED) as wheel:
+        for path, text in (files | {f"{info}/RECORD": record}).items():
+            wheel.writestr(path, text)

@@ -5,7 +5,10 @@ pyproject.toml, since a conftest.py here would not reach the notebooks.
 """
 
 import copy
+import difflib
 import os
+import pprint
+import re
 import sys
 from importlib.metadata import version
 
@@ -15,12 +18,13 @@ from nbval.plugin import IPyNbCell, coalesce_streams
 from course_utils.authoring.stills import WIDGET_VIEW
 from course_utils.launch import environment
 from tests.support import forked_kernel
-from tests.support.comparing import same_page, same_picture, same_picture_in_the_large, same_text
+from tests.support.comparing import readable, same_page, same_picture, same_picture_in_the_large, same_text
 
 # another version of matplotlib than the one that drew the stored pictures puts its letters a pixel elsewhere
 DRAWN_WITH = dict(environment.pins(["requirements.txt"]))["matplotlib"]
 SAME = same_picture if version("matplotlib") == DRAWN_WITH else same_picture_in_the_large
 FORKING = pytest.StashKey()
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 
 def pytest_configure(config):
@@ -66,7 +70,7 @@ class Cell(IPyNbCell):
             del self.parent.get_kernel_message  # the instance's; the class's own is there again
 
     def compare_outputs(self, test, ref, skip_compare=None):
-        """Whether the fresh outputs `test` are those stored, `ref`; nbval's own report says what differs."""
+        """Whether the fresh outputs `test` are those stored, `ref`; the report says what differs."""
         fresh = agree(test, ref)
         if not super().compare_outputs(fresh, ref, skip_compare):
             return False
@@ -76,6 +80,17 @@ class Cell(IPyNbCell):
             ]
             return False
         return True
+
+    def format_output_compare(self, key, left, right):
+        """Report line by line what is stored, `left`, and what is new, `right`. nbval marks these with + and -."""
+        stored, now = (readable(text if isinstance(text, str) else pprint.pformat(text)) for text in (left, right))
+        names = f"{key}, as stored", f"{key}, as it is now"
+        lines = difflib.unified_diff(stored.split("\n"), now.split("\n"), *names, lineterm="")
+        self.comparison_traceback.extend(lines)
+
+    def repr_failure(self, excinfo):
+        """The report of a cell that failed, without colours: workers cannot tell whether a terminal shows it."""
+        return COLOUR.sub("", super().repr_failure(excinfo))
 
 
 def agree(fresh, stored):
