@@ -85,7 +85,7 @@ def test_without_a_change_there_is_nothing_to_test(clone):
 
 
 def test_a_folder_from_a_zip_is_one_sentence_even_inside_somebodys_repository(clone, tmp_path):
-    (tmp_path / "notes.txt").write_text("of somebody")
+    (tmp_path / "notes.txt").write_text("of somebody", encoding="utf-8")
     bare_clone.commit(tmp_path)
     inside = shutil.copytree(clone, tmp_path / "inside", ignore=shutil.ignore_patterns(".git"))
     answer = bare_clone.python(inside, "-c", CHOOSE)

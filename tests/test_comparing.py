@@ -137,6 +137,8 @@ def test_a_difference_is_shown_as_from_stored_to_new_and_without_colours(tmp_pat
         "--nbval-current-env",
     ]
     command = [sys.executable, "-m", "pytest", *options, tmp_path]
-    done = subprocess.run(command, cwd=ROOT, env=os.environ | {"FORCE_COLOR": ""}, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | {"FORCE_COLOR": ""}, capture_output=True, encoding="utf-8"
+    )
     assert "2 failed" in done.stdout and "ZeroDivisionError" in done.stdout, done.stdout
     assert "\n first\n-as it was\n+as it is\n" in done.stdout and "\x1b" not in done.stdout, done.stdout

@@ -91,11 +91,11 @@ def test_a_fresh_clone_gets_an_environment_once_and_an_interrupted_one_is_taken_
 def test_an_environment_of_another_python_is_made_anew(version, clone_with_pip):
     (packages,) = clone_with_pip.glob(".venv/[Ll]ib/**/site-packages")
     other = f"import sys; sys.version_info = ({version.replace('.', ', ')}, 0, 'final', 0)\n"
-    (packages / "another_python.pth").write_text(other)
+    (packages / "another_python.pth").write_text(other, encoding="utf-8")
     with_tiny = [f"tiny-1.0.dist-info/{name}" for name in ("METADATA", "RECORD")]  # complete, but for that Python
     (packages / "tiny-1.0.dist-info").mkdir()
     for name in with_tiny:
-        (packages / name).write_text("Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
+        (packages / name).write_text("Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n", encoding="utf-8")
     answer = ask(clone_with_pip, PIP_FIND_LINKS=str(clone_with_pip.parent))
     assert answer.returncode == 0 and f"for Python {environment.PYTHON}" in answer.stdout, answer
     assert (packages / "tiny.py").exists() and not (packages / "another_python.pth").exists()
@@ -222,7 +222,7 @@ def test_a_requirement_that_is_no_pin_is_one_sentence_before_anything_is_install
 def test_a_full_disk_is_one_sentence(megabytes, step, clone):
     full = clone.parent / "full"
     full.mkdir()
-    (clone / "requirements.txt").write_text("torch==9.9\n")
+    (clone / "requirements.txt").write_text("torch==9.9\n", encoding="utf-8")
     bare_clone.tiny_wheel(clone.parent, "torch", "9.9", "0" * 100_000_000)
     here, there, python = map(shlex.quote, map(str, (clone, full, sys.executable)))
     script = f"""
@@ -260,7 +260,7 @@ def test_a_python_that_is_too_old_or_too_new_is_one_sentence(version, monkeypatc
 
 def test_the_pythons_are_those_that_the_project_names(tmp_path, monkeypatch):
     project = tmp_path / "pyproject.toml"
-    project.write_text('[project]\nrequires-python = ">=3.12,<3.17"\n')
+    project.write_text('[project]\nrequires-python = ">=3.12,<3.17"\n', encoding="utf-8")
     monkeypatch.setattr(supported, "PROJECT", project)
     assert supported.pythons_in_words() == "3.12 to 3.16" and list(supported.pythons()) == [12, 13, 14, 15, 16]
 
@@ -286,7 +286,7 @@ def test_outside_a_clone_the_commands_say_what_they_need(tmp_path):
 def test_commands_can_be_run_by_path_from_any_folder(clone, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     by_path = [sys.executable, clone / "course_utils", "site", "--no-such-option"]
-    answer = subprocess.run(by_path, cwd=tmp_path / "elsewhere", capture_output=True, text=True)
+    answer = subprocess.run(by_path, cwd=tmp_path / "elsewhere", capture_output=True, encoding="utf-8")
     assert answer.returncode == 1 and answer.stderr == "usage: python3 -m course_utils site [FOLDER]\n"
 
 

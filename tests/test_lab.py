@@ -70,7 +70,7 @@ def test_a_port_that_is_taken_is_said_and_no_other_is_used(clone):
         other.listen()
         port = other.getsockname()[1]
         command = [sys.executable, "-m", "course_utils", "lab", "--no-browser", "--port", str(port)]
-        done = subprocess.run(command, cwd=clone, capture_output=True, text=True, timeout=server.SECONDS)
+        done = subprocess.run(command, cwd=clone, capture_output=True, encoding="utf-8", timeout=server.SECONDS)
     assert done.returncode == 1 and f"port {port} is not available" in done.stderr
     assert done.stderr.count("\n") == 1 and "http" not in done.stdout
 
@@ -82,9 +82,11 @@ def test_with_a_home_that_cannot_be_written_it_opens_all_the_same(clone, tmp_pat
     for name in [name for name in os.environ if name.startswith(("JUPYTER_", "XDG_"))]:
         monkeypatch.delenv(name)
     with server.lab(clone):
-        said = (clone / "lab.log").read_text()
+        said = (clone / "lab.log").read_text(encoding="utf-8")
     assert f"Your home folder {tmp_path / 'home'} cannot be written" in said and len(said.splitlines()) <= 10, said
-    assert (clone / ".home").stat().st_mode & 0o777 == 0o700 and ".home/" in (ROOT / ".gitignore").read_text().split()
+    assert (clone / ".home").stat().st_mode & 0o777 == 0o700 and ".home/" in (ROOT / ".gitignore").read_text(
+        encoding="utf-8"
+    ).split()
 
 
 def test_what_jupyterlab_only_answers_makes_no_work(here, monkeypatch):

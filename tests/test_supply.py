@@ -70,10 +70,10 @@ def clone(tmp_path):
     """A clone that needs nothing but `tiny`, and has that locked."""
     folder = bare_clone.copy(tmp_path / "clone")
     bare_clone.tiny_wheel(tmp_path)
-    (folder / "requirements.txt").write_text("tiny==1.0\n")
+    (folder / "requirements.txt").write_text("tiny==1.0\n", encoding="utf-8")
     digest = hashlib.sha256((tmp_path / "tiny-1.0-py3-none-any.whl").read_bytes()).hexdigest()
-    (folder / "locked/requirements.txt").write_text(f"tiny==1.0 \\\n    --hash=sha256:{digest}\n")
-    (folder / "locked/cuda.txt").write_text("")
+    (folder / "locked/requirements.txt").write_text(f"tiny==1.0 \\\n    --hash=sha256:{digest}\n", encoding="utf-8")
+    (folder / "locked/cuda.txt").write_text("", encoding="utf-8")
     return folder
 
 
@@ -87,21 +87,21 @@ def install(clone):
 
 def test_a_package_that_is_not_the_locked_one_is_not_installed(clone):
     lock_of_tiny = clone / "locked/requirements.txt"
-    true = lock_of_tiny.read_text()
-    lock_of_tiny.write_text(re.sub("[0-9a-f]{64}", "0" * 64, true))
+    true = lock_of_tiny.read_text(encoding="utf-8")
+    lock_of_tiny.write_text(re.sub("[0-9a-f]{64}", "0" * 64, true), encoding="utf-8")
     answer = install(clone)
     assert answer.returncode == 1 and answer.stderr.count("\n") == 1, answer.stderr
     assert "not the one that the course was tested with" in answer.stderr
     assert not [*clone.glob(".venv/[Ll]ib/**/tiny.py")]
 
-    lock_of_tiny.write_text(true)
+    lock_of_tiny.write_text(true, encoding="utf-8")
     answer = install(clone)
     assert answer.returncode == 0 and [*clone.glob(".venv/[Ll]ib/**/tiny.py")]
     assert "without hashes" not in answer.stdout
 
 
 def test_pins_that_changed_after_locking_are_installed_as_they_are_and_that_is_said(clone):
-    (clone / "locked/requirements.txt").write_text("tiny==0.9\n")
+    (clone / "locked/requirements.txt").write_text("tiny==0.9\n", encoding="utf-8")
     answer = install(clone)
     assert answer.returncode == 0 and "requirements.txt changed after locked/ was made" in answer.stdout
 
@@ -111,7 +111,7 @@ def test_pins_that_changed_after_locking_are_installed_as_they_are_and_that_is_s
 
 def test_the_licence_of_every_installed_package_is_listed():
     command = [sys.executable, "-m", "tests.support.licences"]
-    lines = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    lines = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=True).stdout.splitlines()
     listed = {line.split()[0]: " ".join(line.split()[2:]) for line in lines}
     assert listed.keys() == {found.name for found in distributions()} and all(listed.values())
     assert "BSD" in listed["torch"] and "BSD" in listed["jupyterlab"] and "MIT" in listed["zizmor"]
@@ -139,8 +139,8 @@ def test_the_audit_says_what_it_found_and_what_it_could_not_look_up(packages, st
 
 
 def test_an_audit_that_cannot_run_says_so(tmp_path):
-    (tmp_path / "pip_audit.py").write_text("raise SystemExit('ConnectionError: nobody answers')")
+    (tmp_path / "pip_audit.py").write_text("raise SystemExit('ConnectionError: nobody answers')", encoding="utf-8")
     command = [sys.executable, "-m", "tests.support.audit"]
     search = {"PYTHONPATH": str(tmp_path)}
-    done = subprocess.run(command, cwd=ROOT, env=os.environ | search, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | search, capture_output=True, encoding="utf-8")
     assert (done.returncode, done.stdout) == (2, "The audit could not run: ConnectionError: nobody answers\n")

@@ -15,7 +15,7 @@ def main():
     """Print the verdict, and end with its status."""
     files = [argument for lock in (*LOCKED.values(), CUDA) for argument in ("-r", str(lock))]
     command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", "--format", "json", *files]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8")
     status, words = verdict(done.stdout, done.stderr)
     print(words)
     sys.exit(status)

@@ -42,7 +42,7 @@ def compiled(uv, *files, agreed=()):
     options = ["--universal", "--python-version", OLDEST, "--generate-hashes", "--no-annotate", "--no-header", "-q"]
     constraints = "".join(re.sub(r" \\\n.*", "\n", entry, flags=re.DOTALL) for entry in agreed)
     command = [uv, "pip", "compile", *options, "--constraints", "-", *files]
-    done = subprocess.run(command, cwd=ROOT, input=constraints, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(command, cwd=ROOT, input=constraints, stdout=subprocess.PIPE, encoding="utf-8")
     if done.returncode:
         sys.exit("Nothing was locked: uv says why.")
     return PACKAGE.findall(done.stdout)
