@@ -1,17 +1,15 @@
-"""What the chapters import, and the tools that make, run, check and grade them. Importing it loads nothing heavy.
+"""What chapters import: the layers they build, figures, and the checking of exercises. Importing it loads nothing big.
 
-The rooms, from the ground up; each may import the ones above it here, and none below (a test reads this list):
+The rooms, from the ground up; each may import those named before it and none named after it (a test reads this list):
 
-    repository, files: where everything lies, and how it is written
+    files: writing a file whole
     validation, randomness, influence: what layers refuse; masks for every machine; what depends on what
-    attention, encoder, families, pretrained, training_bar: what chapters build, what they run it with and hold it to
-    pictures, layer_drawing, live: figures
-    judging: the calls put to an answer, and what is said of its replies
-    grading.sandbox.inside: where a stranger's code runs
-    exercises, checking: the exercises, and what a learner calls
-    authoring, site: from sources to notebooks, and to pages
-    grading.platforms, grading.sandbox, grading: the same judging for a class
-    launch, __main__: the commands
+    attention, encoder, families, pretrained, training_bar: what chapters build, and what they compare it with
+    pictures, layer_drawing, live: figures: still ones, the drawing that grows, those that move in the page
+    judging: the calls put to an answer, and the verdict on its replies
+    explaining: why an answer is wrong, found in the answer itself; no verdict depends on it
+    exercises, checking: the exercises as data, and the commands that a learner calls
 
-For others to import are the rooms with a list of names, `__all__`, and these names alone. The rest may change.
+Other projects may import the rooms that list names in `__all__`, and only these names. The rest may change. What
+instructors and maintainers run is in `course_tools`; nothing here imports it.
 """

@@ -20,7 +20,7 @@
 # %% name="setup"
 import importlib.util, os, sys
 
-REPOSITORY = ""  # OWNER/REPO, written here by: python3 -m course_utils links OWNER/REPO
+REPOSITORY = ""  # OWNER/REPO, written here by: python3 -m course_tools links OWNER/REPO
 sys.path.insert(0, os.path.abspath(".."))  # in a clone, the helpers lie next door
 if importlib.util.find_spec("course_utils") is None:
     assert REPOSITORY, "course_utils is not here: open this notebook inside a clone of the course."
@@ -43,7 +43,13 @@ from course_utils import live, pictures
 from course_utils.attention import MultiHeadAttention, MultiHeadAttentionWrapper
 from course_utils.checking import answer, check, hint, progress, solution
 from course_utils.validation import (
-    check_dropout, check_heads, check_input, check_mask, check_pair, check_room, check_values,
+    check_dropout,
+    check_heads,
+    check_input,
+    check_mask,
+    check_pair,
+    check_room,
+    check_values,
 )
 
 # importing Timer would warn where there is CUDA's compiler and no GPU

@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 
-from course_utils.launch import environment
+from course_tools import environment
 
 
 def absent(package):
@@ -18,7 +18,10 @@ def absent(package):
     return False
 
 
-ABSENT = [name for name, _ in environment.pins(["site/requirements.txt", "tests/requirements.txt"]) if absent(name)]
+NEEDED = ["course_tools/requirements.txt", "tests/requirements.txt"]
+ABSENT = [name for name, _ in environment.pins(NEEDED) if absent(name)]
+    name for name, _ in environment.pins(["course_tools/requirements.txt", "tests/requirements.txt"]) if absent(name)
+]
 
 
 # A shell that starts a command in the background lets it, and all that it starts, ignore Ctrl-C, which tests press.
@@ -34,9 +37,8 @@ class PassedOver(pytest.Module):
     """A file of tests that cannot run here."""
 
     def collect(self):
-        pytest.skip(
-            f"pip install -r site/requirements.txt -r tests/requirements.txt: {', '.join(ABSENT)} is missing here"
-        )
+        files = " ".join(f"-r {file}" for file in NEEDED)
+        pytest.skip(f"pip install {files}: {', '.join(ABSENT)} is missing here")
 
 
 def pytest_pycollect_makemodule(module_path, parent):

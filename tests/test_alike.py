@@ -2,11 +2,11 @@
 
 import pytest
 
+from course_tools.grading import alike, doctor, grader, notebook, pages, process, records
+from course_tools.grading.assignment import Assignment
+from course_tools.grading.history import History
+from course_tools.grading.records import Store, Student
 from course_utils.exercises import EXERCISES, solutions
-from course_utils.grading import alike, doctor, grader, notebook, pages, process, records
-from course_utils.grading.assignment import Assignment
-from course_utils.grading.history import History
-from course_utils.grading.records import Store, Student
 from tests.support import answers as collected
 
 OF_CHAPTER = [id for id in EXERCISES if id.startswith("3.")]

@@ -4,13 +4,13 @@ import csv
 
 import pytest
 
+from course_tools.grading import assignment as rules
+from course_tools.grading import command, pages
+from course_tools.grading.history import History, table
+from course_tools.grading.records import KEPT, Graded, Report, Store, Student
+from course_tools.repository import ROOT
 from course_utils.exercises import EXERCISES
-from course_utils.grading import assignment as rules
-from course_utils.grading import command, pages
-from course_utils.grading.history import History, table
-from course_utils.grading.records import KEPT, Graded, Report, Store, Student
 from course_utils.judging.result import NOT_YET, RIGHT, Result
-from course_utils.repository import ROOT
 
 IN_A_CLONE = ["downloads/", "grades/", "exported.csv", "worksheet.csv", "autograder.zip", rules.RULES, rules.DECISIONS]
 POINTS = {id: exercise.points for id, exercise in EXERCISES.items()}

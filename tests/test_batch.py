@@ -16,16 +16,16 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import pytest
 
+from course_tools.commands import grade
+from course_tools.grading import batch, command, doctor, process, records, serving, terminal, workers
+from course_tools.grading.history import LAST, History, table
+from course_tools.grading.process import Limits
+from course_tools.grading.sandbox.protection import Unprotected
+from course_tools.grading.submissions import submissions
+from course_tools.repository import ROOT
 from course_utils.exercises import EXERCISES
-from course_utils.grading import batch, command, doctor, process, records, serving, terminal, workers
-from course_utils.grading.history import LAST, History, table
-from course_utils.grading.process import Limits
-from course_utils.grading.sandbox.protection import Unprotected
-from course_utils.grading.submissions import submissions
 from course_utils.judging.result import NOT_YET, Result
 from course_utils.judging.result import RIGHT as RIGHT_ANSWER
-from course_utils.launch import grade
-from course_utils.repository import ROOT
 from tests.support import handed_in
 from tests.support.handed_in import NAME, lay, notebook, packed, zipped
 from tests.support.processes import alive, descendants
@@ -53,7 +53,7 @@ def handed(tmp_path):
 
 def go(*arguments, **more):
     """The command, in a process of its own."""
-    command = [sys.executable, "-m", "course_utils", "grade", *map(str, arguments), *CHAPTER]
+    command = [sys.executable, "-m", "course_tools", "grade", *map(str, arguments), *CHAPTER]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", **more)
 
 

@@ -12,7 +12,7 @@ from functools import partial
 import nbformat
 import pytest
 
-from course_utils.repository import ROOT
+from course_tools.repository import ROOT
 from tests.support import bare_clone, browser, examples, stored
 from tests.support.comparing import same_text
 from tests.support.page import CHOSEN, LIVE, by_keyboard, by_mouse, controls

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from course_utils import repository
-from course_utils.authoring import chapter, code_digest, imports
+from course_tools import repository
+from course_tools.build import chapter, code_digest, imports
 from tests.support import bare_clone, stored
 
 PATHS = ["solutions/09_tiny.ipynb", "notebooks/09_tiny.ipynb"]
@@ -121,7 +121,7 @@ def files(tmp_path, monkeypatch):
         ("course_utils/exercises/chapter_3.py", True),
         ("course_utils/exercises/exercise.py", True),
         ("course_utils/exercises/chapter_4.py", False),
-        ("course_utils/grading/batch.py", False),
+        ("course_tools/grading/batch.py", False),
         ("requirements.txt", True),
         ("tests/requirements.txt", False),
     ],

@@ -8,21 +8,21 @@ import sys
 
 import pytest
 
-from course_utils.launch import test as launch_test
-from course_utils.repository import ROOT
+from course_tools.commands import test as launch_test
+from course_tools.repository import ROOT
 from tests.support import bare_clone
 
 # so that a notebook whose outputs were not built anew for an edit under way counts as built
 STAMP = """
 import json
-from course_utils import repository
-from course_utils.authoring.code_digest import code_digest
+from course_tools import repository
+from course_tools.build.code_digest import code_digest
 for path in repository.stored():
     notebook = json.loads(path.read_text(encoding="utf-8"))
     notebook["metadata"]["source"]["code"] = code_digest(notebook["cells"], int(path.name[:2]))
     path.write_text(json.dumps(notebook), encoding="utf-8")
 """
-CHOOSE = "import json; from course_utils.launch import changed; print(json.dumps(changed.choose()))"
+CHOOSE = "import json; from course_tools.commands import changed; print(json.dumps(changed.choose()))"
 SOLVED, LEARNERS = "solutions/03_hiding_the_future.ipynb", "notebooks/03_hiding_the_future.ipynb"
 
 NOBODYS = ["a_page" + ".md"]  # in two pieces, or this file would name it
@@ -129,8 +129,8 @@ def test_other_chapters_tests_are_left_out_only_where_nothing_else_changed(clone
     [
         ("course_utils/training_bar.py", {"07", "09", "10"}, {"test_training_bar.py"}, {"test_attention.py"}),
         ("course_utils/exercises/chapter_2.py", {"02"}, {"test_exercises.py", "test_grader.py"}, {"test_live.py"}),
-        ("course_utils/grading/platforms/canvas.py", set(), {"test_platforms.py"}, {"test_exercises.py"}),
-        ("course_utils/grading/sandbox/inside/server.py", set(), {"test_sandbox_hostile.py"}, {"test_ledger.py"}),
+        ("course_tools/grading/platforms/canvas.py", set(), {"test_platforms.py"}, {"test_exercises.py"}),
+        ("course_tools/grading/sandbox/inside/server.py", set(), {"test_sandbox_hostile.py"}, {"test_ledger.py"}),
         ("tests/test_pictures.py", set(), {"test_pictures.py"}, {"test_attention.py"}),
         ("tests/wrong_answers/chapter_2.toml", set(), {"test_exercises.py", "test_nbgrader.py"}, {"test_live.py"}),
         ("tests/ledger.toml", set(), {"test_ledger.py"}, {"test_live.py"}),

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 
+from course_tools.repository import ROOT
 from course_utils import files
 from course_utils.checking import answer, check, hint, progress, progress_file, solution
 from course_utils.exercises import EXERCISES
 from course_utils.judging import serialize
 from course_utils.judging.calls import from_plain, perform, plain
-from course_utils.repository import ROOT
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from pathlib import Path, PureWindowsPath
 
 import pytest
 
-from course_utils.authoring import chromium
+from course_tools.build import chromium
 
 USUAL = {  # as the installers of Chrome and Edge, and `playwright install chromium`, leave them
     "darwin": [

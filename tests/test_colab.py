@@ -17,10 +17,10 @@ import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from course_utils import repository
-from course_utils.authoring import code_digest, imports, links
+from course_tools import links, repository
+from course_tools.build import code_digest, imports
+from course_tools.repository import ROOT
 from course_utils.exercises import CHAPTERS
-from course_utils.repository import ROOT
 from tests.support import bare_clone, colab_versions, environments, stored
 from tests.support.comparing import same_picture_in_the_large, same_text
 

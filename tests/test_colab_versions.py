@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from course_utils.launch import environment
-from course_utils.repository import ROOT
+from course_tools import environment
+from course_tools.repository import ROOT
 from tests.support import colab_versions
 
 pytestmark = pytest.mark.every_setting("Colab's versions")

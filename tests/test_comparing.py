@@ -12,8 +12,8 @@ import torch
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from PIL import Image, ImageDraw
 
+from course_tools.repository import ROOT
 from course_utils import pictures
-from course_utils.repository import ROOT
 from tests.support.comparing import same_picture, same_picture_in_the_large, same_text
 from tests.support.nbval_tensors import agree, different_pictures
 

@@ -5,14 +5,14 @@ import shutil
 
 import pytest
 
+from course_tools.commands import grade
+from course_tools.grading import batch
+from course_tools.grading.assignment import DECISIONS, RULES
+from course_tools.grading.history import LAST
+from course_tools.grading.platforms.gradescope import Gradescope
+from course_tools.grading.records import KEPT, Graded, Report, keep
 from course_utils.exercises import EXERCISES
-from course_utils.grading import batch
-from course_utils.grading.assignment import DECISIONS, RULES
-from course_utils.grading.history import LAST
-from course_utils.grading.platforms.gradescope import Gradescope
-from course_utils.grading.records import KEPT, Graded, Report, keep
 from course_utils.judging.result import NOT_YET, RIGHT, Result
-from course_utils.launch import grade
 from tests.support.handed_in import NAME, lay
 from tests.test_platforms import CANVAS, MOODLE
 

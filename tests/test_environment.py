@@ -13,12 +13,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from course_utils import __main__
-from course_utils.launch import environment, supported
-from course_utils.repository import ROOT
+from course_tools import __main__, environment, supported
+from course_tools.repository import ROOT
 from tests.support import bare_clone
 
-IMPORT = "from course_utils.launch import environment"
+IMPORT = "from course_tools.commands import environment"
 ASK = f"{IMPORT}; print('python:', environment.python_with())"
 TORCH = "torch==2.13.0"
 
@@ -265,9 +264,9 @@ def test_the_pythons_are_those_that_the_project_names(tmp_path, monkeypatch):
     assert supported.pythons_in_words() == "3.12 to 3.16" and list(supported.pythons()) == [12, 13, 14, 15, 16]
 
 
-@pytest.mark.parametrize("file", ["__init__.py", "__main__.py", "launch/__init__.py", "launch/supported.py"])
+@pytest.mark.parametrize("file", ["__init__.py", "__main__.py", "supported.py"])
 def test_an_old_python_can_read_far_enough_to_say_so(file):
-    ast.parse((ROOT / "course_utils" / file).read_text(encoding="utf-8"), feature_version=(3, 4))
+    ast.parse((ROOT / "course_tools" / file).read_text(encoding="utf-8"), feature_version=(3, 4))
 
 
 def test_an_unknown_command_is_answered_with_the_known_ones():
@@ -276,7 +275,8 @@ def test_an_unknown_command_is_answered_with_the_known_ones():
 
 
 def test_outside_a_clone_the_commands_say_what_they_need(tmp_path):
-    shutil.copytree(ROOT / "course_utils", tmp_path / "course_utils")
+    for house in repository.HOUSES:
+        shutil.copytree(ROOT / house, tmp_path / house)
     answer = ask(tmp_path)
     assert answer.returncode == 1 and "clone its repository" in answer.stderr and answer.stderr.count("\n") == 1
     answer = bare_clone.command(tmp_path, "lab")
@@ -287,7 +287,7 @@ def test_commands_can_be_run_by_path_from_any_folder(clone, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     by_path = [sys.executable, clone / "course_utils", "site", "--no-such-option"]
     answer = subprocess.run(by_path, cwd=tmp_path / "elsewhere", capture_output=True, encoding="utf-8")
-    assert answer.returncode == 1 and answer.stderr == "usage: python3 -m course_utils site [FOLDER]\n"
+    assert answer.returncode == 1 and answer.stderr == "usage: python3 -m course_tools site [FOLDER]\n"
 
 
 def test_a_command_goes_on_in_the_folder_where_it_was_started(monkeypatch, tmp_path):
@@ -309,5 +309,5 @@ def test_help_says_what_a_command_does_and_does_nothing(clone):
     before = files()
     for command, option in [*((name, "--help") for name in __main__.COMMANDS), ("lab", "-h")]:
         answer = bare_clone.command(clone, command, option)
-        assert answer.returncode == 0 and f"python3 -m course_utils {command}" in answer.stdout and not answer.stderr
+        assert answer.returncode == 0 and f"python3 -m course_tools {command}" in answer.stdout and not answer.stderr
         assert files() == before, command

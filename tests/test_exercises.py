@@ -12,11 +12,11 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from course_tools.repository import ROOT
 from course_utils.attention import hidden_keys
 from course_utils.exercises import EXERCISES, QUESTIONS, solutions
 from course_utils.judging import calls
 from course_utils.judging import judge as judging
-from course_utils.repository import ROOT
 from tests.support import answers, mutants, stored
 
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))

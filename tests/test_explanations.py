@@ -9,9 +9,9 @@ import torch
 
 from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
+from course_utils.explaining.program import Turns
 from course_utils.judging.calls import FunctionCall, reply_to
 from course_utils.judging.judge import wrong_cases
-from course_utils.judging.program import Turns
 from tests.support import answers
 from tests.support.answers import Answer
 

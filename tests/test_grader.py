@@ -11,15 +11,15 @@ from types import SimpleNamespace
 
 import pytest
 
+from course_tools.grading import grader, pages, records
+from course_tools.grading.assignment import Assignment
+from course_tools.grading.history import History
+from course_tools.grading.platforms.gradescope import results_of
+from course_tools.grading.records import Store, Student, Task
+from course_tools.grading.sandbox.sandbox import Outcome
 from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
-from course_utils.grading import grader, pages, records
-from course_utils.grading.assignment import Assignment
-from course_utils.grading.history import History
-from course_utils.grading.platforms.gradescope import results_of
-from course_utils.grading.records import Store, Student, Task
-from course_utils.grading.sandbox.sandbox import Outcome
-from course_utils.judging import explain
+from course_utils.explaining import explain
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 from tests.support import answers as collected
 from tests.support import handed_in, stored

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
+from course_tools.grading import grader
+from course_tools.grading.records import Student, Task
+from course_tools.grading.unpacking import unpacked
+from course_tools.repository import sources
 from course_utils.checking import commands
-from course_utils.grading import grader
-from course_utils.grading.records import Student, Task
-from course_utils.grading.unpacking import unpacked
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
-from course_utils.repository import sources
 from tests.support import handed_in
 from tests.support.handed_in import NAME, notebook, packed, zipped
 from tests.support.sandboxes import best, sandbox

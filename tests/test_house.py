@@ -12,13 +12,18 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, req
 
 import pytest
 
+import course_tools
 import course_utils
-from course_utils import repository
-from course_utils.launch import environment
-from course_utils.repository import ROOT
+from course_tools import environment, repository
+from course_tools.repository import ROOT
 from tests.support import stored
 
-ROOMS = [room for row in re.findall("^    (.+?):", course_utils.__doc__, re.MULTILINE) for room in row.split(", ")]
+ROOMS = [  # of both houses, from the ground up
+    f"{house.__name__}.{room}"
+    for house in (course_utils, course_tools)
+    for row in re.findall("^    (.+?):", house.__doc__, re.MULTILINE)
+    for room in row.split(", ")
+]
 COURSE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["course"]
 
 
@@ -27,9 +32,10 @@ def module(path):
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-FILES = {module(path): path for folder in ("course_utils", "tests") for path in sorted((ROOT / folder).rglob("*.py"))}
+PYTHON = [path for folder in (*repository.HOUSES, "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
+FILES = {module(path): path for path in PYTHON}
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in FILES.items()}
-PACKAGE = [name for name in TREES if name.startswith("course_utils.")]
+PACKAGE = [name for name in TREES if name.partition(".")[0] in repository.HOUSES and "." in name]
 
 
 def imported(name):
@@ -47,11 +53,16 @@ def imported(name):
 
 
 def room(name):
-    """The place in ROOMS of the room that a module of the package lies in."""
-    name = name.removeprefix("course_utils.")
+    """The place in ROOMS of the room that a module of the course lies in."""
     found = [place for place, known in enumerate(ROOMS) if f"{name}.".startswith(f"{known}.")]
-    assert found, f"course_utils/{name}: name it in the list of rooms in course_utils/__init__.py, on its floor"
+    assert found, f"{name}: name it in the list of rooms in its house's __init__.py, on its floor"
     return max(found, key=lambda place: len(ROOMS[place]))
+
+
+def test_what_notebooks_import_uses_none_of_the_tools():
+    for name in PACKAGE:
+        if name.startswith("course_utils."):
+            assert not [other for other in imported(name) if other.startswith("course_tools")], name
 
 
 def test_a_room_uses_only_those_below_it():
@@ -69,7 +80,7 @@ def test_no_two_files_need_each_other():
 
 
 def test_every_room_in_the_list_is_there():
-    assert [name for name in ROOMS if f"course_utils.{name}" not in TREES] == []
+    assert [name for name in ROOMS if name not in TREES] == []
 
 
 def test_an_import_inside_a_function_says_why_beside_it():
@@ -168,15 +179,17 @@ def pinned(file):
     return {environment.canonical(name) for name, _ in environment.pins([file])}
 
 
-LEARNERS, TESTS = pinned("requirements.txt"), pinned("tests/requirements.txt") | pinned("site/requirements.txt")
+LEARNERS, TESTS = pinned("requirements.txt"), pinned("tests/requirements.txt") | pinned("course_tools/requirements.txt")
 DECLARED = {"course_utils": LEARNERS | COURSE["brought"].keys() | COURSE["optional"].keys()}
+DECLARED["course_tools"] = DECLARED["course_utils"]
 DECLARED["tests"] = DECLARED["course_utils"] | TESTS
 PACKAGES = packages_distributions()  # {name to import: packages to install}
 
 
 def foreign(name):
     """The packages that a module imports from elsewhere."""
-    tops = {other.partition(".")[0] for other in imported(name)} - {"course_utils", "tests", *sys.stdlib_module_names}
+    own = {*repository.HOUSES, "tests", *sys.stdlib_module_names}
+    tops = {other.partition(".")[0] for other in imported(name)} - own
     return {environment.canonical(PACKAGES[top][0]) if top in PACKAGES else top for top in tops}
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from course_utils import repository
-from course_utils.authoring import chapter
-from course_utils.launch import lab
-from course_utils.repository import ROOT
+from course_tools import repository
+from course_tools.build import chapter
+from course_tools.commands import lab
+from course_tools.repository import ROOT
 from tests.support import bare_clone, server, stored
 
 
@@ -69,7 +69,7 @@ def test_a_port_that_is_taken_is_said_and_no_other_is_used(clone):
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        command = [sys.executable, "-m", "course_utils", "lab", "--no-browser", "--port", str(port)]
+        command = [sys.executable, "-m", "course_tools", "lab", "--no-browser", "--port", str(port)]
         done = subprocess.run(command, cwd=clone, capture_output=True, encoding="utf-8", timeout=server.SECONDS)
     assert done.returncode == 1 and f"port {port} is not available" in done.stderr
     assert done.stderr.count("\n") == 1 and "http" not in done.stdout

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from course_utils import repository
-from course_utils.authoring import chapter
-from course_utils.authoring.links import PLACES
+from course_tools import repository
+from course_tools.build import chapter
+from course_tools.links import PLACES
 from tests.support import bare_clone, stored
 
 
@@ -27,7 +27,7 @@ def clone(tmp_path):
 
 def run(clone, statement):
     """Run a statement with the links module of a clone."""
-    imports = "from course_utils import repository; from course_utils.authoring import links"
+    imports = "from course_utils import repository; from course_tools.build import links"
     assert bare_clone.python(clone, "-c", f"{imports}; {statement}").returncode == 0
 
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from axe_playwright_python.sync_playwright import Axe
 
+from course_tools.build import stills
 from course_utils import live
-from course_utils.authoring import stills
 from course_utils.influence import influences
 from tests.support import browser, comparing, examples, oracles, page
 from tests.support.page import LIVE, by_keyboard, by_mouse, controls

@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
-from course_utils.launch import environment, test
-from course_utils.repository import ROOT
+from course_tools import environment
+from course_tools.commands import test
+from course_tools.repository import ROOT
 from tests.support import environments, matrix
 
 PINNED = dict(environment.pins(["requirements.txt"]))["torch"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_utils.authoring.minutes import minutes
+from course_tools.build.minutes import minutes
 from tests.support import stored
 
 EXERCISE = "### Exercise 1.1 · One\n2 points · ★★☆ · 10 minutes\n\n"

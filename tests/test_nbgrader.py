@@ -9,8 +9,8 @@ import sys
 import nbformat
 import pytest
 
+from course_tools.repository import ROOT
 from course_utils.exercises import EXERCISES
-from course_utils.repository import ROOT
 from tests.support import answers, environments
 
 pytestmark = pytest.mark.every_setting("nbgrader")

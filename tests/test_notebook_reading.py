@@ -7,8 +7,8 @@ from unittest.mock import Mock
 
 import pytest
 
+from course_tools.grading import notebook as reading
 from course_utils.exercises import EXERCISES
-from course_utils.grading import notebook as reading
 from tests.support.handed_in import NAME, RIGHT, notebook, packed
 
 EXERCISE = EXERCISES["3.2"]

@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 import nbformat
 import pytest
 
-from course_utils import repository
-from course_utils.authoring import build, chapter, links
-from course_utils.repository import ROOT
+from course_tools import links, repository
+from course_tools.build import chapter
+from course_tools.build import notebooks as build
+from course_tools.repository import ROOT
 from tests.support import stored
 
 SOURCES = repository.sources()
@@ -38,7 +39,7 @@ def unexecuted(notebook):
 def test_both_notebooks_are_what_a_build_makes_of_the_source(source):
     for path, made in chapter.notebooks(source, repository.address()).items():
         assert unexecuted(stored.read(path)) == unexecuted(made), (
-            f"{stored.name(path)}: run python3 -m course_utils build"
+            f"{stored.name(path)}: run python3 -m course_tools build"
         )
 
 

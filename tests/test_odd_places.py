@@ -58,7 +58,7 @@ class Place:
 
     def run(self, setting, *arguments):
         """Run one of the course's commands to its end, as bytes in whatever encoding."""
-        command = [self.python, "-m", "course_utils", *arguments]
+        command = [self.python, "-m", "course_tools", *arguments]
         return subprocess.run(command, cwd=self.clone, capture_output=True, **self.given(setting))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from course_utils.repository import ROOT
+from course_tools.repository import ROOT
 from tests.support import browser, colab_versions, environments, examples, page, server, stored
 from tests.support.page import LIVE, by_keyboard, by_mouse, controls
 

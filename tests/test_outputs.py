@@ -11,13 +11,13 @@ import zipfile
 
 import pytest
 
+from course_tools.commands import grade
+from course_tools.grading import autograder, batch, claims, command, doctor, records
+from course_tools.grading.sandbox import strays
+from course_tools.grading.sandbox.protection import Protection
+from course_tools.grading.sandbox.sandbox import Sandbox
+from course_tools.repository import ROOT
 from course_utils import files
-from course_utils.grading import autograder, batch, claims, command, doctor, records
-from course_utils.grading.sandbox import strays
-from course_utils.grading.sandbox.protection import Protection
-from course_utils.grading.sandbox.sandbox import Sandbox
-from course_utils.launch import grade
-from course_utils.repository import ROOT
 from tests.support import handed_in, sandboxes
 from tests.support.handed_in import NAME, lay, notebook, packed, zipped
 from tests.support.processes import alive
@@ -245,7 +245,7 @@ def test_names_that_the_locale_cannot_show_come_out_as_they_are(packing, tmp_pat
     if packing == "zip":
         start = lay(tmp_path, {"Kurs Ä.zip": zipped(handed)}) / "Kurs Ä.zip"
     out = tmp_path / "Noten Ä"
-    command = [sys.executable, "-m", "course_utils", "grade", start, "--out", out, "--chapters", "3", "--workers", "1"]
+    command = [sys.executable, "-m", "course_tools", "grade", start, "--out", out, "--chapters", "3", "--workers", "1"]
     for locale in (C_LOCALE, {"PYTHONUTF8": "1"}):  # the second run finds what the first one kept
         done = subprocess.run(
             [*command, "--gradescope", "--unsandboxed"], cwd=ROOT, env=os.environ | locale, capture_output=True

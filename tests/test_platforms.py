@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from course_utils.grading.platforms import PLATFORMS
-from course_utils.grading.platforms.canvas import Canvas
-from course_utils.grading.platforms.gradebook import Gradebook, Unusable
-from course_utils.grading.platforms.gradescope import Gradescope
-from course_utils.grading.platforms.moodle import Moodle
-from course_utils.grading.records import Student
-from course_utils.grading.submissions import owner_in
+from course_tools.grading.platforms import PLATFORMS
+from course_tools.grading.platforms.canvas import Canvas
+from course_tools.grading.platforms.gradebook import Gradebook, Unusable
+from course_tools.grading.platforms.gradescope import Gradescope
+from course_tools.grading.platforms.moodle import Moodle
+from course_tools.grading.records import Student
+from course_tools.grading.submissions import owner_in
 from tests.support.handed_in import lay
 
 # Moodle knows them by their numbers, Canvas by their names

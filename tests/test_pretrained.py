@@ -15,8 +15,9 @@ import zipfile
 
 import pytest
 
-from course_utils import pretrained, repository
-from course_utils.repository import ROOT
+from course_tools import repository
+from course_tools.repository import ROOT
+from course_utils import pretrained
 
 ORIGINALS = {"model.safetensors": b"the weights", "vocab.txt": b"the words"}  # small ones for these tests
 

@@ -10,8 +10,8 @@ import zipfile
 import pytest
 import yaml
 
-from course_utils import repository
-from course_utils.repository import ROOT
+from course_tools import repository
+from course_tools.repository import ROOT
 from tests.support import bare_clone, stored
 
 NAME = "ada/attention-course"
@@ -93,7 +93,7 @@ def test_a_second_push_changes_nothing_where_nothing_changed_and_leaves_old_note
 
 def version(fork):
     """The version that the fork's next push has."""
-    command = "from course_utils.launch import publish; print(publish.version())"
+    command = "from course_tools.commands import publish; print(publish.version())"
     return bare_clone.python(fork, "-c", command).stdout.strip()
 
 
@@ -116,7 +116,7 @@ def steps(job):
 
 
 def test_the_workflow_tests_before_it_makes_and_knows_the_whole_history():
-    assert steps("make")[:2] == ["python3 -m course_utils test", "python3 -m course_utils publish made"]
+    assert steps("make")[:2] == ["python3 -m course_tools test", "python3 -m course_tools publish made"]
     assert "fetch-depth: 0 " in (ROOT / ".github/workflows/publish.yml").read_text(encoding="utf-8")
 
 

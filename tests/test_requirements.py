@@ -10,9 +10,9 @@ import tomllib
 import yaml
 from packaging.requirements import Requirement
 
-from course_utils.__main__ import COMMANDS
-from course_utils.launch import environment, supported
-from course_utils.repository import ROOT
+from course_tools import environment, supported
+from course_tools.__main__ import COMMANDS
+from course_tools.repository import ROOT
 from tests.support import bare_clone
 
 
@@ -50,13 +50,16 @@ def test_every_place_names_the_same_pythons():
 
 def test_the_commands_that_people_and_ci_are_told_to_run_exist():
     for page in ["README.md", ".ci/run", *(ROOT / ".github/workflows").glob("*.yml")]:
-        commands = re.findall(r"python3 -m course_utils (\w+)", (ROOT / page).read_text(encoding="utf-8"))
+        commands = re.findall(r"python3 -m course_tools (\w+)", (ROOT / page).read_text(encoding="utf-8"))
         assert commands and set(commands) <= set(COMMANDS)
-    assert (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()[-1] == "python3 -m course_utils test --all"
+    assert (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()[-1] == "python3 -m course_tools test --all"
 
 
 def test_the_tests_run_with_the_versions_that_are_pinned():
-    assert environment.missing(["requirements.txt", "site/requirements.txt", "tests/requirements.txt"], sys.path) == []
+    assert (
+        environment.missing(["requirements.txt", "course_tools/requirements.txt", "tests/requirements.txt"], sys.path)
+        == []
+    )
 
 
 def test_where_a_package_of_the_tests_is_missing_pytest_says_so_and_goes_on(tmp_path):

@@ -15,14 +15,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from course_utils import repository
-from course_utils.authoring import chapter
-from course_utils.grading.sandbox import forked, importable
-from course_utils.grading.sandbox import protection as machine
-from course_utils.grading.sandbox.inside import answering, forking, server
-from course_utils.grading.sandbox.protection import Protection, Unprotected, Untried, protection, works
-from course_utils.grading.sandbox.sandbox import Sandbox
-from course_utils.repository import ROOT
+from course_tools import repository
+from course_tools.build import chapter
+from course_tools.grading.sandbox import forked, importable
+from course_tools.grading.sandbox import protection as machine
+from course_tools.grading.sandbox.inside import answering, forking, server
+from course_tools.grading.sandbox.protection import Protection, Unprotected, Untried, protection, works
+from course_tools.grading.sandbox.sandbox import Sandbox
+from course_tools.repository import ROOT
 from tests.support import offered, places, sandboxes, stored
 from tests.support.sandboxes import IMPORTS, RIGHT, WRONG, best, look, result, sandbox
 
@@ -90,7 +90,7 @@ def test_all_that_a_chapter_imports_is_there_for_its_answers(best):
     silent = re.compile("|".join(map(re.escape, importable.silent())))
     for number, module, name in sorted(set(chapters_imports())):
         assert silent.match(module) or silent.match(f"{module}.{name}") or module in importable.modules(number), (
-            f"chapter {number} imports {module}, which course_utils/grading/sandbox/importable.py does not find"
+            f"chapter {number} imports {module}, which course_tools/grading/sandbox/importable.py does not find"
         )
         code = f"from {module} import {name} as imported\ndef seen():\n    return type(imported).__name__"
         (reply,) = best.run([code], "seen", [sandboxes.LOOK], chapter=number).replies
@@ -198,14 +198,14 @@ def test_what_does_not_end_by_itself_without_protection_is_ended(monkeypatch):
     """An answer can take back what would end its process from inside."""
     command = [sys.executable, "-S", "-c", "import time; time.sleep(60)"]
     monkeypatch.setattr(machine, "inside", lambda *function, **arguments: command)
-    monkeypatch.setattr("course_utils.grading.sandbox.sandbox.PATIENCE", 0.1)
+    monkeypatch.setattr("course_tools.grading.sandbox.sandbox.PATIENCE", 0.1)
     with Sandbox(Protection.NONE, seconds=0.1) as sandbox:
         assert "took longer than" in result(sandbox, RIGHT)[0].trouble
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there are no such measures")
 def test_a_measure_that_linux_refuses_is_an_error_and_not_passed_over(monkeypatch):
-    from course_utils.grading.sandbox.inside import isolation, system_calls
+    from course_tools.grading.sandbox.inside import isolation, system_calls
 
     with pytest.raises(OSError, match="a new wall"):
         isolation.must(-1, "a new wall")
@@ -222,7 +222,7 @@ def test_a_server_that_does_not_start_is_one_sentence(keep, monkeypatch):
         return SimpleNamespace(kill=lambda: None, wait=lambda: None)
 
     monkeypatch.setattr(forked.torch_loaded, "fork", fork)
-    monkeypatch.setattr("course_utils.grading.sandbox.sandbox.PATIENCE", 0.01)
+    monkeypatch.setattr("course_tools.grading.sandbox.sandbox.PATIENCE", 0.01)
     with pytest.raises(RuntimeError, match=r"The sandbox did not start \(LANDLOCK\)"):
         Sandbox(Protection.LANDLOCK).start()
 
@@ -306,7 +306,7 @@ def test_where_one_trial_fails_by_itself_the_other_counts(monkeypatch):
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there are no such measures")
 @pytest.mark.parametrize("number, status", [(errno.EPERM, server.REFUSED), (errno.ENOENT, 1)])
 def test_a_trial_tells_what_linux_refuses_from_a_fault_of_its_own(number, status):
-    code = "from course_utils.grading.sandbox.inside import server\n"
+    code = "from course_tools.grading.sandbox.inside import server\n"
     code += f"def withdraw(way):\n    raise OSError({number}, 'a wall')\nserver.withdraw = withdraw\n"
     done = subprocess.run([sys.executable, "-c", f"{code}server.probe('', '', [], [])"], cwd=ROOT, capture_output=True)
     assert done.returncode == status and (b"a wall" in done.stderr) == (status == 1)
@@ -317,7 +317,7 @@ def test_a_trial_tells_what_linux_refuses_from_a_fault_of_its_own(number, status
 LIBRARY = """
 import ctypes, json, sys
 ctypes.CDLL(sys.argv[1])
-from course_utils.grading.sandbox import protection
+from course_tools.grading.sandbox import protection
 real, place = protection.packages(), sys.argv[2]
 protection.packages = lambda: [*real, place]
 sights = protection.sights()

@@ -19,12 +19,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from course_tools.grading.sandbox.protection import Protection, protection
+from course_tools.grading.sandbox.sandbox import IDLING, Sandbox
+from course_tools.repository import ROOT
 from course_utils.exercises import EXERCISES
-from course_utils.grading.sandbox.protection import Protection, protection
-from course_utils.grading.sandbox.sandbox import IDLING, Sandbox
 from course_utils.judging import life
 from course_utils.judging.calls import perform
-from course_utils.repository import ROOT
 from tests.support.attacks import (
     ANYBODYS,
     BUFFERED,
@@ -511,7 +511,7 @@ ASKING = {
 
 def test_a_child_holds_no_modules_that_know_answers(sandbox, defenceless):
     found = look(sandbox, MODULES).split()
-    assert {name for name in found if not name.startswith("course_utils.grading.sandbox")} <= ASKING
+    assert {name for name in found if not name.startswith("course_tools.grading.sandbox")} <= ASKING
     assert "course_utils.exercises.chapter_3" in look(defenceless, MODULES).split()
 
 
@@ -591,8 +591,8 @@ def test_an_endless_answer_ends_with_its_server(sandbox):
 @pytest.mark.parametrize("server_too", [False, True], ids=["the grader", "the grader and the server"])
 def test_nothing_outlives_a_grader_that_was_killed(sandbox, server_too):
     code = f"""
-from course_utils.grading.sandbox.protection import Protection, protection
-from course_utils.grading.sandbox.sandbox import Sandbox
+from course_tools.grading.sandbox.protection import Protection, protection
+from course_tools.grading.sandbox.sandbox import Sandbox
 with Sandbox(Protection.{sandbox.protection.name}, seconds=60) as sandbox:
     print(sandbox.process.pid, flush=True)
     sandbox.run(["import time; time.sleep(300)"], "f", [], chapter=3)

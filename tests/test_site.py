@@ -10,10 +10,10 @@ from urllib.parse import unquote, urldefrag
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from course_utils import repository
+from course_tools import repository
+from course_tools.site import folded, glossary
+from course_tools.site.build import build
 from course_utils.exercises import EXERCISES, QUESTIONS
-from course_utils.site import folded, glossary
-from course_utils.site.build import build
 from tests.support import browser, page, stored
 from tests.support.ledger import PAPERS, PUBLISHED, VALUES
 from tests.support.page import CHOSEN, LIVE, by_keyboard, by_mouse, controls
@@ -82,7 +82,7 @@ class Parts(HTMLParser):
 def site(tmp_path_factory):
     """The folder of the built site."""
     folder = tmp_path_factory.mktemp("site") / "made"
-    subprocess.run([sys.executable, "-m", "course_utils", "site", str(folder)], cwd=repository.ROOT, check=True)
+    subprocess.run([sys.executable, "-m", "course_tools", "site", str(folder)], cwd=repository.ROOT, check=True)
     return folder
 
 
@@ -185,7 +185,7 @@ def test_the_ledger_page_has_every_value_and_links_every_cell(parts, site):
 def test_every_word_and_symbol_of_the_glossary_is_linked_from_a_chapter_and_back(parts):
     linked = {urldefrag(link)[1] for topic in LEARNERS for link in parts[f"{topic}.html"].links}
     for name in [name for group in glossary.entries() for name in group]:
-        assert glossary.anchor(name) in linked, f"site/glossary.toml: no chapter uses {name}"
+        assert glossary.anchor(name) in linked, f"course_tools/site/source/glossary.toml: no chapter uses {name}"
     back = [link for link in parts["glossary.html"].links if "#chapter-" in link]
     assert len(back) == sum(map(len, glossary.entries()))
 

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from course_utils.grading import archive
-from course_utils.grading.submissions import submissions
-from course_utils.grading.unpacking import MOST_NOTEBOOKS, unpacked
+from course_tools.grading import archive
+from course_tools.grading.submissions import submissions
+from course_tools.grading.unpacking import MOST_NOTEBOOKS, unpacked
 from tests.support.handed_in import NAME, lay, zipped
 
 BOOK = b'{"cells": []}'
@@ -282,10 +282,10 @@ def test_what_is_not_read_for_a_reason_is_not_read_by_anybody(tmp_path):
 
 def test_a_submission_of_very_many_or_very_large_notebooks_is_read_in_part(tmp_path, monkeypatch):
     start = lay(tmp_path / "class", {f"{who}/{k}.ipynb": BOOK for who in ("alice", "bob") for k in range(5)})
-    monkeypatch.setattr("course_utils.grading.unpacking.MOST_NOTEBOOKS", 3)
+    monkeypatch.setattr("course_tools.grading.unpacking.MOST_NOTEBOOKS", 3)
     assert remarks(start)["bob"] == ([BOOK] * 3, "Of 5 notebooks only the first 3 were looked at.")
     with monkeypatch.context() as patch:
-        patch.setattr("course_utils.grading.submissions.MOST_FILES", 2)
+        patch.setattr("course_tools.grading.submissions.MOST_FILES", 2)
         assert remarks(start)["bob"] == ([BOOK] * 2, "Of 5 files only the first 2 were looked at.")
     monkeypatch.setattr(archive, "LARGEST", 2 * len(BOOK))
     assert remarks(start)["bob"][0] == [BOOK] * 2 and "2.ipynb was not read: one submission" in remarks(start)["bob"][1]

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from course_utils.repository import ROOT
+from course_tools.repository import ROOT
 
 TESTS = '''"""What is tried here.
 

@@ -10,8 +10,8 @@ from importlib.metadata import distributions
 
 import pytest
 
-from course_utils.launch import environment, hashes
-from course_utils.repository import ROOT
+from course_tools import environment, hashes
+from course_tools.repository import ROOT
 from tests.support import audit, bare_clone, lock
 
 LOCKS = {path.stem: path.read_text(encoding="utf-8") for path in [*hashes.LOCKED.values(), hashes.CUDA]}
@@ -72,8 +72,9 @@ def clone(tmp_path):
     bare_clone.tiny_wheel(tmp_path)
     (folder / "requirements.txt").write_text("tiny==1.0\n", encoding="utf-8")
     digest = hashlib.sha256((tmp_path / "tiny-1.0-py3-none-any.whl").read_bytes()).hexdigest()
-    (folder / "locked/requirements.txt").write_text(f"tiny==1.0 \\\n    --hash=sha256:{digest}\n", encoding="utf-8")
-    (folder / "locked/cuda.txt").write_text("", encoding="utf-8")
+    locks = folder / "course_tools/locked"
+    (locks / "requirements.txt").write_text(f"tiny==1.0 \\\n    --hash=sha256:{digest}\n", encoding="utf-8")
+    (locks / "cuda.txt").write_text("", encoding="utf-8")
     return folder
 
 
@@ -81,12 +82,12 @@ def install(clone):
     """Let a clone install what it needs, from the folder beside it."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
     offline = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(clone.parent)}
-    command = "from course_utils.launch import environment; environment.python_with()"
+    command = "from course_tools.commands import environment; environment.python_with()"
     return bare_clone.python(clone, "-c", command, env=kept | offline)
 
 
 def test_a_package_that_is_not_the_locked_one_is_not_installed(clone):
-    lock_of_tiny = clone / "locked/requirements.txt"
+    lock_of_tiny = clone / "course_tools/locked/requirements.txt"
     true = lock_of_tiny.read_text(encoding="utf-8")
     lock_of_tiny.write_text(re.sub("[0-9a-f]{64}", "0" * 64, true), encoding="utf-8")
     answer = install(clone)
@@ -101,9 +102,9 @@ def test_a_package_that_is_not_the_locked_one_is_not_installed(clone):
 
 
 def test_pins_that_changed_after_locking_are_installed_as_they_are_and_that_is_said(clone):
-    (clone / "locked/requirements.txt").write_text("tiny==0.9\n", encoding="utf-8")
+    (clone / "course_tools/locked/requirements.txt").write_text("tiny==0.9\n", encoding="utf-8")
     answer = install(clone)
-    assert answer.returncode == 0 and "requirements.txt changed after locked/ was made" in answer.stdout
+    assert answer.returncode == 0 and "requirements.txt changed after its lock was made" in answer.stdout
 
 
 # --- licences ---------------------------------------------------------------------------------------------------------

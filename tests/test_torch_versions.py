@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from course_utils.repository import ROOT
+from course_tools.repository import ROOT
 from tests.support import stored
 
 HERE = tuple(int(number) for number in re.findall(r"\d+", torch.__version__)[:2])

@@ -7,8 +7,8 @@ import sys
 import nbformat
 from nbclient import NotebookClient
 
+from course_tools.repository import ROOT
 from course_utils import training_bar
-from course_utils.repository import ROOT
 
 CELL = """\
 from course_utils.training_bar import with_bar

@@ -10,7 +10,7 @@ from importlib.metadata import files
 import pytest
 import yaml
 
-from course_utils.repository import ROOT
+from course_tools.repository import ROOT
 
 FOLDER = ROOT / ".github/workflows"
 WORKFLOWS = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.yml"))}

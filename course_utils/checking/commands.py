@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from course_utils.checking import memory, progress_file
 from course_utils.exercises import EXERCISES, FILL_INS, QUESTIONS, solutions
+from course_utils.explaining.explain import explained_here
 from course_utils.judging.calls import perform
-from course_utils.judging.explain import explained_here
 from course_utils.judging.judge import judge
 from course_utils.judging.result import NOT_YET, RIGHT, Result, rich
 from course_utils.judging.side_effects import on_cpu

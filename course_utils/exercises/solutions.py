@@ -9,7 +9,7 @@ import tomllib
 from dataclasses import replace
 from pathlib import Path
 
-from course_utils.judging import known, program
+from course_utils.explaining import known, program
 
 PACKAGE = Path(__file__).parents[1]
 # in a clone the sources lie beside the package; an installed package carries its own copy (see pyproject.toml)

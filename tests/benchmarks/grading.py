@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from course_utils.repository import ROOT
+from course_tools.repository import ROOT
 from tests.support import classes
 from tests.support.handed_in import lay
 
@@ -46,7 +46,7 @@ def grade(folder, workers):
     """Seconds of our command on a folder of submissions, with nothing from a run before."""
     with tempfile.TemporaryDirectory() as out:
         options = [folder, "--out", out, "--chapters", "3", "--workers", str(workers)]
-        return timed([sys.executable, "-m", "course_utils", "grade", *options], ROOT)
+        return timed([sys.executable, "-m", "course_tools", "grade", *options], ROOT)
 
 
 def nbgrader_command(arguments, folder, python):

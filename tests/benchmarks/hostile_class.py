@@ -19,13 +19,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from course_utils.grading import batch, process
-from course_utils.grading.assignment import Assignment
-from course_utils.grading.history import History
-from course_utils.grading.pages import Book
-from course_utils.grading.records import Store
-from course_utils.grading.submissions import submissions
-from course_utils.repository import ROOT
+from course_tools.grading import batch, process
+from course_tools.grading.assignment import Assignment
+from course_tools.grading.history import History
+from course_tools.grading.pages import Book
+from course_tools.grading.records import Store
+from course_tools.grading.submissions import submissions
+from course_tools.repository import ROOT
 from tests.support import processes
 
 GRADING = "--grading"  # what this file is told when it runs itself

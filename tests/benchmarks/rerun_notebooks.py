@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from course_utils.repository import ROOT
+from course_tools.repository import ROOT
 from tests.support import stored
 
 WORKERS = ["-n", str(os.cpu_count() or 1)]

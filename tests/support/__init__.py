@@ -1,3 +1,3 @@
 """What several test files share."""
 
-import course_utils.launch  # noqa: F401  before anything reads a notebook: see there
+import course_tools.commands  # noqa: F401  before anything reads a notebook: see there

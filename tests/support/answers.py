@@ -7,8 +7,8 @@ import linecache
 import tomllib
 from dataclasses import dataclass
 
+from course_tools.repository import ROOT
 from course_utils.exercises import CHAPTERS, EXERCISES, solutions
-from course_utils.repository import ROOT
 
 
 @dataclass(frozen=True)

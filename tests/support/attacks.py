@@ -6,8 +6,8 @@ made, and knock only at this machine's own door. So each is also run where its w
 
 import textwrap
 
+from course_tools.repository import ROOT
 from course_utils.judging import serialize
-from course_utils.repository import ROOT
 from tests.support.sandboxes import EXERCISE, WRONG
 
 # --- fooling who compares ---------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 
-from course_utils.launch.hashes import CUDA, LOCKED
+from course_tools.hashes import CUDA, LOCKED
 
 
 def main():

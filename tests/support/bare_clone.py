@@ -6,7 +6,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from course_utils.repository import ROOT
+from course_tools.repository import ROOT
 
 
 def copy(target: Path):
@@ -23,7 +23,7 @@ def python(clone, *arguments, env=None):
 
 def command(clone, *arguments, env=None):
     """Run one of the course's commands in a clone, to its end."""
-    return python(clone, "-m", "course_utils", *arguments, env=env)
+    return python(clone, "-m", "course_tools", *arguments, env=env)
 
 
 def git(clone, *arguments):

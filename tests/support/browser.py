@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from course_utils.authoring import chromium
-from course_utils.authoring.stills import CHROMIUM, OPTIONS
+from course_tools.build import chromium
+from course_tools.build.stills import CHROMIUM, OPTIONS
 from tests.support import server
 
 needs_chromium = pytest.mark.skipif(

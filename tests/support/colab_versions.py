@@ -1,6 +1,6 @@
 """An environment with the versions that Colab has."""
 
-from course_utils.launch import environment
+from course_tools import environment
 from tests.support import environments
 
 VERSIONS = "tests/colab_versions.txt"

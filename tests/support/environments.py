@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from course_tools import environment
+from course_tools.repository import ROOT
 from course_utils.files import locked
-from course_utils.launch import environment
-from course_utils.repository import ROOT
 
 FOLDER = ROOT / ".environments"  # git ignores it
 

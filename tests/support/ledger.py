@@ -6,7 +6,7 @@ import tomllib
 
 import torch
 
-from course_utils.repository import ROOT
+from course_tools.repository import ROOT
 
 LEDGER = tomllib.loads((ROOT / "tests/ledger.toml").read_text(encoding="utf-8"))
 VALUES, PUBLISHED, PAPERS = (LEDGER[part] for part in ("value", "published", "papers"))

@@ -1,4 +1,4 @@
-"""Write locked/: every package that gets installed, with its version and hashes, for all systems and Pythons.
+"""Write course_tools/locked/: every package that gets installed, with version and hashes, for all systems.
 
 .venv/bin/python -m tests.support.lock, after any requirements.txt changed, and to take newer versions of what those
 bring. It asks the package index, and needs uv: pip-compile and `pip lock` know only the machine that they run on.
@@ -9,9 +9,9 @@ import shutil
 import subprocess
 import sys
 
-from course_utils import repository
-from course_utils.launch.hashes import CUDA, LOCKED
-from course_utils.repository import ROOT
+from course_tools import repository
+from course_tools.hashes import CUDA, LOCKED
+from course_tools.repository import ROOT
 
 UV = "0.13.9"
 OLDEST = re.search(r"\d+\.\d+", repository.project()["project"]["requires-python"])[0]

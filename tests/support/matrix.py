@@ -1,4 +1,4 @@
-"""The second tier, `python3 -m course_utils test --matrix`: other versions of torch, other Pythons, odd folders.
+"""The second tier, `python3 -m course_tools test --matrix`: other versions of torch, other Pythons, odd folders.
 
 This Python runs each version of torch, each other Python the pinned one, in an environment of its own; options go to
 pytest. It ends with a table. The status is 1 where something failed, and in CI also where something is not available.
@@ -14,13 +14,12 @@ import tempfile
 from pathlib import Path
 from xml.etree import ElementTree
 
-from course_utils import repository
-from course_utils.launch import environment
-from course_utils.repository import ROOT
+from course_tools import environment, repository
+from course_tools.repository import ROOT
 from tests.support import environments
 
 COLABS, NEWEST = "2.11.0", "2.15.0"  # versions of torch, beside the one in requirements.txt
-FILES = ["requirements.txt", "site/requirements.txt", "tests/requirements.txt"]
+FILES = ["requirements.txt", "course_tools/requirements.txt", "tests/requirements.txt"]
 ODD_FOLDERS = ["--all", "tests/test_odd_places.py"]
 PASSED, FAILED, NOT_AVAILABLE = "passed", "failed", "not available"
 NO_TESTS = 5  # pytest's status where none was chosen

@@ -3,7 +3,7 @@
 import ast
 import copy
 
-from course_utils.judging.program import Exchange
+from course_utils.explaining.program import Exchange
 
 SWAPPED = {
     ast.Add: ast.Sub,

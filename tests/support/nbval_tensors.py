@@ -15,8 +15,8 @@ from importlib.metadata import version
 import pytest
 from nbval.plugin import IPyNbCell, coalesce_streams
 
-from course_utils.authoring.stills import WIDGET_VIEW
-from course_utils.launch import environment
+from course_tools import environment
+from course_tools.build.stills import WIDGET_VIEW
 from tests.support import forked_kernel
 from tests.support.comparing import readable, same_page, same_picture, same_picture_in_the_large, same_text
 

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
+from course_tools.grading.sandbox.protection import Protection, works
+from course_tools.grading.sandbox.sandbox import Sandbox
 from course_utils.exercises import EXERCISES
-from course_utils.grading.sandbox.protection import Protection, works
-from course_utils.grading.sandbox.sandbox import Sandbox
 from course_utils.judging.calls import FunctionCall
 from course_utils.judging.judge import judge
 from tests.support import offered

@@ -18,7 +18,7 @@ def lab(clone, *options, python=sys.executable, **more):
 
     more: who runs it and with which environment, for subprocess.
     """
-    command = [python, "-m", "course_utils", "lab", "--no-browser", "--port", str(free_port()), *options]
+    command = [python, "-m", "course_tools", "lab", "--no-browser", "--port", str(free_port()), *options]
     with open(clone / "lab.log", "w+", encoding="utf-8") as log:
         process = subprocess.Popen(command, cwd=clone, stdout=log, stderr=log, stdin=subprocess.DEVNULL, **more)
         try:

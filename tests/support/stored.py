@@ -4,8 +4,8 @@ import re
 
 import nbformat
 
-from course_utils import repository
-from course_utils.authoring import stills
+from course_tools import repository
+from course_tools.build import stills
 
 PATHS = repository.stored()
 LEARNERS, SOLVED = ([path for path in PATHS if path.parent.name == folder] for folder in ("notebooks", "solutions"))

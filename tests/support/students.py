@@ -8,10 +8,10 @@ import textwrap
 
 from IPython.core.inputtransformer2 import TransformerManager
 
+from course_tools.grading import grader
+from course_tools.grading.sandbox.inside.answering import OnCpu
 from course_utils import checking
 from course_utils.exercises import EXERCISES
-from course_utils.grading import grader
-from course_utils.grading.sandbox.inside.answering import OnCpu
 from tests.support import answers
 from tests.support.handed_in import notebook
 

@@ -5,9 +5,9 @@ The server of a `Weakened` sandbox first calls `take_down` here, in its own proc
 
 import sys
 
-from course_utils.grading.sandbox.inside import server
-from course_utils.grading.sandbox.protection import Protection
-from course_utils.grading.sandbox.sandbox import Sandbox
+from course_tools.grading.sandbox.inside import server
+from course_tools.grading.sandbox.protection import Protection
+from course_tools.grading.sandbox.sandbox import Sandbox
 
 ALL = ("folders", "calls", "capabilities", "limits", "secrecy")
 ANOTHER_REFUSAL = 133  # a number of an error that Linux gives to no call that is tried here

@@ -1,0 +1,49 @@
+"""The command line: python3 -m course_tools COMMAND. An old Python must be able to read this file."""
+
+import importlib
+import os
+import sys
+
+COMMANDS = {  # each stands in a file of its name in commands/
+    "lab": "open the chapters in JupyterLab (installs what is missing first)",
+    "test": "prove every guarantee once (--all: in every setting; --changed: what your edits can touch)",
+    "grade": "for instructors: grade a folder of submissions",
+    "build": "for maintainers: make the notebooks from solutions/*.py and run them",
+    "site": "for maintainers: make a website of the stored notebooks",
+    "publish": "for maintainers: make what a push publishes: a copy with its address, a wheel, the site",
+    "links": "for maintainers: set the repository's address, OWNER/REPO, everywhere",
+}
+HELP = {"-h", "--help"}
+
+if not __package__:  # run by its path, from any folder: python3 clone/course_tools COMMAND
+    sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def main(arguments):
+    """Run one command with the arguments after its name."""
+    supported = importlib.import_module("course_tools.supported")
+    if not os.path.isfile(supported.PROJECT):
+        sys.exit("The commands need the whole course: clone its repository and run them there.")
+    if sys.version_info[0] != 3 or sys.version_info[1] not in supported.pythons():
+        made_for = supported.pythons_in_words()
+        sys.exit("The course needs Python %s; this is %d.%d." % ((made_for,) + tuple(sys.version_info[:2])))
+    if not arguments or arguments[0] not in COMMANDS:
+        lines = ["usage: python3 -m course_tools COMMAND", ""]
+        lines += ["  %-8s%s" % line for line in COMMANDS.items()]
+        lines += ["", "COMMAND --help says more."]
+        if arguments and arguments[0] not in HELP:
+            sys.exit("There is no command %r.\n" % arguments[0] + "\n".join(lines))
+        print("\n".join(lines))
+        return
+    name, rest = arguments[0], arguments[1:]
+    command = importlib.import_module("course_tools.commands." + name)
+    if HELP & set(rest) and name != "grade":  # which explains its many options itself
+        print(command.__doc__.strip())
+    else:
+        command.main(rest)
+
+
+if __name__ == "__main__":
+    if hasattr(sys.stdout, "reconfigure"):  # a folder's or a student's name may hold what this terminal cannot show
+        sys.stdout.reconfigure(errors="backslashreplace")
+    main(sys.argv[1:])

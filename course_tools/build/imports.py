@@ -1,0 +1,50 @@
+"""Which files of the repository a piece of Python needs, as far as its text says. Standard library only.
+
+A name counts wherever it stands, in a text that another process runs, too: better a file too many than one forgotten.
+"""
+
+import functools
+import re
+
+from course_tools.repository import ROOT
+
+FROM = re.compile(r"\bfrom ((?:course_utils|course_tools|tests)[\w.]*) import (\([^)]*\)|[^\n;]*)")
+NAME = re.compile(r"\b(?:course_utils|course_tools|tests)(?:\.\w+)*")
+
+
+def behind(text):
+    """The files that a text needs and that these need in turn, sorted."""
+    found, waiting = set(), named(text)
+    while waiting:
+        file = waiting.pop()
+        found.add(file)
+        waiting |= named_in(file) - found
+    return sorted(found)
+
+
+def named(text):
+    """The files of the modules that a text names, with the packages around them."""
+    names = set(NAME.findall(text))
+    for module, parts in FROM.findall(text):
+        names |= {f"{module}.{part}" for part in re.findall(r"\w+", parts)}
+    return {file for name in names for file in files(name)}
+
+
+@functools.cache
+def named_in(file):
+    """The same for the text of a file."""
+    return named(file.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def files(name):
+    """The files of a module `a.b.c`, a script of its name beside it included, and those of `a.b` and `a`.
+
+    What is no module, such as a function, has none.
+    """
+    parts = name.split(".")
+    places = [ROOT.joinpath(*parts[: length + 1]) for length in range(len(parts))]
+    candidates = [
+        file for place in places for file in (place.with_suffix(".py"), place.with_suffix(".js"), place / "__init__.py")
+    ]
+    return frozenset(file for file in candidates if file.is_file())

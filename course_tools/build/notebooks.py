@@ -1,0 +1,108 @@
+"""Make notebooks from their sources, run those whose code changed, store them.
+
+While its code and all behind it stay the same, a notebook keeps its outputs: a changed sentence runs nothing.
+Nothing outside notebooks/, solutions/ and the generated links is written; a chapter that fails to run leaves its stored
+notebooks as they were.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import sys
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+from course_tools import links, repository
+from course_tools.build import chapter, stills
+from course_tools.repository import ROOT
+from course_utils import files
+
+README_PICTURE = ".github/attention_map.png"
+SHOWN_IN_README = ("01_dot_product_attention", "weights-picture")
+CELL_TIMEOUT = 300  # seconds; no cell of the course comes near it
+
+
+def build(chosen):
+    """Build these sources' chapters, then the pages that link to them. Ends the program when a chapter does not run."""
+    os.environ["COURSE_PROGRESS"] = ""  # what a notebook shows depends on no earlier run
+    for source in chosen:
+        made = chapter.notebooks(source, repository.address())
+        for path, notebook in made.items():
+            if keep_outputs(notebook, path):
+                print(f"{repository.relative(path)}: no code changed, outputs kept", flush=True)
+            else:
+                print(f"running {repository.relative(path)} ...", flush=True)
+                execute(notebook, path)
+        for path, notebook in made.items():  # both run: only now are they stored
+            describe(notebook)
+            notebook.metadata.source["outputs"] = outputs_digest(notebook)
+            files.replace(path, nbformat.writes(notebook).encode() + b"\n")
+    links.write_pages()
+    files.replace(ROOT / README_PICTURE, picture(*SHOWN_IN_README))
+
+
+def picture(topic, cell_id):
+    """The PNG that a cell of a stored solved notebook shows."""
+    notebook = json.loads((ROOT / "solutions" / f"{topic}.ipynb").read_text(encoding="utf-8"))
+    (cell,) = [cell for cell in notebook["cells"] if cell["id"] == cell_id]
+    (shown,) = [output["data"]["image/png"] for output in cell["outputs"]]
+    return base64.b64decode(shown)
+
+
+def keep_outputs(notebook, path):
+    """Give a notebook the outputs stored at its place, if they are those of the same code; says whether they are."""
+    if not path.exists():
+        return False
+    stored = nbformat.read(path, as_version=4)
+    before = stored.metadata.get("source", {})
+    code = notebook.metadata.source["code"]
+    if before.get("code") != code or before.get("outputs") != outputs_digest(stored):
+        return False
+    cells = {cell.id: cell for cell in stored.cells}
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = cells[cell.id].outputs, cells[cell.id].execution_count
+    return True
+
+
+def execute(notebook, path: Path):
+    """Run a notebook in its own folder, in place, and leave out what differs from run to run."""
+    client = NotebookClient(
+        notebook,
+        timeout=CELL_TIMEOUT,
+        record_timing=False,
+        store_widget_state=False,
+        coalesce_streams=True,
+        extra_arguments=["--log-level=ERROR"],  # no advice on encryption
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    try:
+        client.execute()
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+        sys.exit(f"{error}\n{repository.relative(path)} does not run. Its chapter stays stored as it was.")
+    stills.without_widgets(notebook)
+    stills.add(notebook)
+    notebook.metadata.language_info = {"name": "python"}  # without the version of whoever built it
+
+
+def describe(notebook):
+    """Give every picture the words that its cell has for it, in place.
+
+    The site reads them aloud. JupyterLab 4 does not: it makes a picture without them, whatever the metadata. An `<img>`
+    with `alt` in HTML it would keep. But a run knows no words of its cell, and viewers take HTML before a picture: one
+    that removes pictures given as data would show none. So a picture's message also stands below it, in words.
+    """
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if "image/png" in output.get("data", {}) and "shows" in cell.metadata:
+                output.metadata["image/png"] = {"alt": cell.metadata.shows}
+
+
+def outputs_digest(notebook):
+    """What identifies a notebook's stored outputs: a digit changed by hand does not go unnoticed."""
+    outputs = [cell.outputs for cell in notebook.cells if cell.cell_type == "code"]
+    return hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).hexdigest()

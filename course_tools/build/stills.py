@@ -1,0 +1,68 @@
+"""A still picture in every live figure of a stored notebook, for viewers that run no script; drawn by Chromium."""
+
+import base64
+import html
+import io
+import re
+import sys
+
+from PIL import Image, ImageChops
+
+from course_tools.build import chromium
+
+CHROMIUM = chromium.find()
+OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+ROOT = re.compile(r'(?<=<div class="course-figure" data-figure=")(\w+)">')
+STILL = re.compile(r'<figure class="still">.*?</figure>', re.DOTALL)
+SHARP = 1.5  # picture pixels for a CSS pixel
+SCREEN = {"viewport": {"width": 760, "height": 1000}, "device_scale_factor": SHARP, "reduced_motion": "reduce"}
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+def add(notebook):
+    """Put a still into every live figure of a notebook that was run, in place."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    figures = [output.data for output in outputs if ROOT.search(output.get("data", {}).get("text/html", ""))]
+    if not figures:
+        return
+    if not CHROMIUM:
+        sys.exit(f"Chromium draws the stored pictures of live figures; to get it: {chromium.how_to_get_one()}")
+    from playwright.sync_api import sync_playwright  # only a build needs it
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        page = browser.new_page(**SCREEN)
+        for data in figures:
+            data["text/html"] = with_still(data["text/html"], page)
+        browser.close()
+
+
+def with_still(figure, page):
+    """The HTML of a live figure with its picture and sentence in it. page: one of Chromium's, of the size SCREEN."""
+    page.set_content(f'<!doctype html><html lang="en"><body style="margin:0">{figure}')
+    page.locator(".course-live .said:not(:empty)").wait_for()
+    said = html.escape(page.locator(".course-live .said").inner_text())
+    picture, width = small(page.locator(".course-live svg").screenshot())
+    still = (
+        f'<figure class="still"><img alt="{said}" width="{width}" style="max-width:100%;height:auto" '
+        f'src="data:image/png;base64,{picture}"><figcaption>{said}</figcaption></figure>'
+    )
+    return ROOT.sub(lambda root: root[0] + still, figure)
+
+
+def small(png):
+    """(A picture without the white on its right and with 256 colours, as PNG in base64; its width in CSS pixels)."""
+    image = Image.open(io.BytesIO(png)).convert("RGB")
+    width = ImageChops.invert(image).getbbox()[2]
+    image = image.crop((0, 0, width, image.height)).quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    buffer = io.BytesIO()
+    image.save(buffer, format="png", optimize=True)
+    return base64.b64encode(buffer.getvalue()).decode(), round(width / SHARP)
+
+
+def without_widgets(notebook):
+    """Take the references to widgets out of a notebook, in place: no kernel answers them later."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [output for output in cell.outputs if WIDGET_VIEW not in output.get("data", {})]
+    notebook.metadata.pop("widgets", None)

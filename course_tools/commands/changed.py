@@ -1,0 +1,116 @@
+"""What the edits since the last commit can touch: notebooks to run again and test files. In doubt, more.
+
+Standard library only: to find out, neither torch nor a notebook's tools are loaded.
+"""
+
+import json
+import re
+import sys
+
+from course_tools import repository
+from course_tools.build import imports
+from course_tools.build.code_digest import code_digest
+from course_tools.repository import ROOT
+
+EVERYTHING = "everything"
+ANYTHING = re.compile(
+    r"((tests|site)/)?requirements\.txt|pyproject\.toml|.*conftest\.py|tests/support/.*"
+)  # behind all tests
+OF_CHAPTER = re.compile(r"(?:notebooks|solutions)/(\d\d)_.*")
+OF_EXERCISES = re.compile(
+    r"(?:course_utils/exercises(?:/right_answers)?|tests/wrong_answers)/chapter_(\d+)\.(?:py|toml)"
+)
+READS_CHAPTERS = re.compile(r"""\b(stored\.|handed_in|repository\.(sources|stored))|["'/](notebooks|solutions)["'/]""")
+WORDS_TEST, EXERCISES_TEST = "tests/test_notebooks.py", "tests/test_exercises.py"
+ABOUT_EXERCISES = re.compile(r"^### Exercise .*\n.*|^\*\*Question \S+|^\* \*\*\w\*\*", re.MULTILINE)
+
+
+def choose():
+    """({notebook or test file, or EVERYTHING: why it is tested}, options for pytest).
+
+    Ends the program when nothing changed, or when git cannot tell.
+    """
+    names = git("diff", "--name-only", "HEAD") + git("ls-files", "--others", "--exclude-standard")
+    if not names:
+        sys.exit("Nothing changed since the last commit, so there is nothing to test.")
+    texts = {file: file.read_text(encoding="utf-8") for file in sorted((ROOT / "tests").glob("test_*.py"))}
+    reasons = because_of_chapters(names, texts)
+    for name in names:
+        if OF_CHAPTER.match(name):
+            continue
+        touched = [repository.relative(file) for file, text in texts.items() if depends(file, text, name)]
+        if ANYTHING.fullmatch(name) or not (ROOT / name).exists() or not touched:
+            return {EVERYTHING: f"{name} changed, and any test may depend on it"}, []
+        reasons = dict.fromkeys(touched, f"depends on {name}") | reasons
+    of_chapters = [OF_CHAPTER.match(name) or OF_EXERCISES.fullmatch(name) for name in names]
+    only = [f"--chapters={','.join(sorted({found[1] for found in of_chapters}))}"] if all(of_chapters) else []
+    return reasons, only
+
+
+def git(*arguments):
+    """The lines that git prints in the repository."""
+    return repository.git("-c", "core.quotepath=off", *arguments).decode().splitlines()
+
+
+# --- chapters ---------------------------------------------------------------------------------------------------------
+
+
+def because_of_chapters(names, texts):
+    """{notebook or test file: why it is chosen}, from the notebooks and sources of chapters.
+
+    A notebook runs where its code, or something behind it, is not what its outputs at the last commit came from.
+    """
+    now = {repository.relative(path): json.loads(path.read_text(encoding="utf-8")) for path in repository.stored()}
+    before = {name: committed(name) if name in names else notebook for name, notebook in now.items()}
+    edited = {found[1] for name in names if (found := OF_CHAPTER.match(name))}
+    chapters = f"chapter {', '.join(sorted(edited))}"
+    stored = {name: notebook["metadata"].get("source", {}).get("code") for name, notebook in before.items()}
+    again = [name for name in now if code_digest(now[name]["cells"], int(number(name))) != stored[name]]
+    reasons = dict.fromkeys(again, "its code changed, or something that it imports")
+    if edited:
+        reasons[WORDS_TEST] = f"words of {chapters} changed"
+    if any(about_exercises(now[name]) != about_exercises(before[name]) for name in now):
+        reasons[EXERCISES_TEST] = f"words about exercises of {chapters} changed"
+    if any(number(name) in edited for name in again):
+        readers = [repository.relative(file) for file, text in texts.items() if READS_CHAPTERS.search(text)]
+        reasons |= dict.fromkeys(readers, f"reads {chapters}, where code changed")
+    return reasons
+
+
+def number(name):
+    """The number of a notebook's chapter, with two digits."""
+    return OF_CHAPTER.match(name)[1]
+
+
+def committed(name):
+    """A notebook at the last commit; one without cells where it was not there."""
+    found = git("ls-tree", "--name-only", "HEAD", name)
+    return json.loads("\n".join(git("show", f"HEAD:{name}"))) if found else {"metadata": {}, "cells": []}
+
+
+def about_exercises(notebook):
+    """A notebook's words that have to agree with what stands in course_utils/exercises."""
+    texts = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+    return [words for text in texts for words in ABOUT_EXERCISES.findall(text)]
+
+
+# --- test files -------------------------------------------------------------------------------------------------------
+
+
+def depends(file, text, name):
+    """Whether a test file imports or names a changed file, or something from its room, by any number of steps."""
+    behind = imports.behind(text)
+    rooms = {room(part) for part in [file, *behind]}
+    support = [part.read_text(encoding="utf-8") for part in behind if part.parent == ROOT / "tests/support"]
+    copies = ROOT / "tests/support/bare_clone.py" in behind  # and runs the course's commands there
+    changed = ROOT / name
+    a_chapter = changed.suffix == ".toml" and OF_EXERCISES.fullmatch(name)  # read by a pattern
+    words = f"{changed.parent.name}/" if a_chapter else changed.name
+    named = any(words in text for text in [text, *support])
+    return named or room(ROOT / name) in rooms or (copies and name.startswith(("course_utils/", "course_tools/")))
+
+
+def room(file):
+    """The package that a file belongs to, taken as a whole since one file may start another by its name; or itself."""
+    parts = file.relative_to(ROOT).parts
+    return parts[:2] if len(parts) > 2 else parts

@@ -1,0 +1,113 @@
+"""python3 -m course_tools grade SUBMISSIONS --out GRADES: grade what a class handed in.
+
+SUBMISSIONS is a folder or a zip, as it was downloaded. GRADES gets grades.csv, summary.html and
+feedback/, a page a student.
+"""
+
+import argparse
+import os
+import signal
+import sys
+from pathlib import Path
+
+from course_tools import environment, repository
+from course_tools.grading.platforms import PLATFORMS
+
+QUOTA = Path("/sys/fs/cgroup/cpu.max")  # of a container: microseconds of computing, of how many
+
+
+def main(arguments):
+    """Read the arguments, name a slip in them before anything is installed or loaded, and grade."""
+    options = parser().parse_args(arguments)
+    check(options)
+    environment.become("grade", arguments)
+    from course_tools.grading import command, doctor  # only now is there all that it needs
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends it, it ends whole
+    try:
+        sys.exit(doctor.examine(options) if options.doctor else command.grade(options))
+    except KeyboardInterrupt:
+        sys.exit("\nStopped. Run the same command again to go on from here.")
+    except OSError as error:
+        sys.exit(
+            f"{error.filename or 'A file'}: {error.strerror or error}. What was written so far is complete. "
+            "Once that is put right, run the same command again."
+        )
+
+
+def parser():
+    """What the command understands."""
+    parser = argparse.ArgumentParser(prog="python3 -m course_tools grade", description=__doc__.partition("\n\n")[2])
+    parser.add_argument(
+        "submissions", type=Path, nargs="?", help="a folder or a zip: a folder a student, or flat files"
+    )
+    parser.add_argument("--out", type=Path, help="the folder for what is written")
+    parser.add_argument(
+        "--chapters",
+        type=int,
+        nargs="+",
+        metavar="N",
+        help="the chapters that count (otherwise assignment.toml beside the submissions says it)",
+    )
+    parser.add_argument(
+        "--new-assignment", action="store_true", help="write an assignment.toml for these --chapters, and grade nothing"
+    )
+    parser.add_argument("--seconds", type=float, default=60, metavar="N", help="for one submission, by the clock (60)")
+    parser.add_argument("--workers", type=int, default=processors(), metavar="N", help="processes at once")
+    parser.add_argument(
+        "--fewer", action="store_true", help="remove students of the last run who are not among these submissions"
+    )
+    parser.add_argument("--doctor", action="store_true", help="say what protection and speed this machine has")
+    parser.add_argument(
+        "--autograder", type=Path, metavar="ZIP", help="write an autograder for Gradescope, and grade nothing"
+    )
+    parser.add_argument("--preview", action="store_true", help="grade, show what would change, and write no grades")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="also fill fields of a gradebook that hold other points"
+    )
+    parser.add_argument("--dask", metavar="ADDRESS", help="grade on the workers of this Dask cluster")
+    for platform in PLATFORMS:
+        platform.add_options(parser)
+    parser.add_argument(
+        "--unsandboxed", action="store_true", help="go on where this machine has no protection from hostile code"
+    )
+    return parser
+
+
+def processors():
+    """How many processors this process may use: of the machine, or of the container's quota."""
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = QUOTA.read_bytes().split()
+        return max(min(own, round(int(quota) / int(period))), 1)
+    except (OSError, ValueError):  # no container, or one without a quota
+        return own
+
+
+def check(options):
+    """End with a sentence where the options make no sense."""
+    if options.doctor:
+        return
+    if (options.new_assignment or options.autograder) and not options.chapters:
+        sys.exit("Say which chapters count: --chapters 3.")
+    there = [int(source.name[:2]) for source in repository.sources()]
+    if options.chapters and not set(options.chapters) <= set(there):
+        sys.exit(f"--chapters: there are the chapters {there[0]} to {there[-1]}.")
+    if options.autograder:
+        return
+    if not options.submissions:
+        sys.exit("Say what was handed in: grade downloads/ --out grades/ --chapters 3.")
+    if not options.submissions.exists():
+        sys.exit(f"{options.submissions} does not exist.")
+    if not options.submissions.is_dir() and options.submissions.suffix.lower() != ".zip":
+        sys.exit(f"{options.submissions} is neither a folder nor a zip.")
+    if not 0 < options.seconds <= 86400:
+        sys.exit("--seconds needs a number above 0, and at most a day.")
+    if options.workers < 1:
+        sys.exit("--workers needs a number from 1 on.")
+    if options.new_assignment:
+        return
+    if not options.out:
+        sys.exit("Say where the grades go: --out grades/.")
+    if options.out.resolve().is_relative_to(options.submissions.resolve()):
+        sys.exit("--out lies inside the submissions: choose a folder beside them.")

@@ -1,0 +1,119 @@
+"""python3 -m course_tools lab: open JupyterLab on the learner's own copy of the chapters.
+
+`--verbose` shows all that pip and JupyterLab say. Everything else after `lab` goes to JupyterLab as it is:
+`--no-browser`, `--port 9000`, ... `--help-all` lists what it takes.
+"""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+
+from course_tools import environment, repository
+from course_tools.repository import ROOT
+from course_utils import files
+
+WORK = ROOT / "work"
+HOME = ROOT / ".home"  # git ignores it: there are keys in it
+SERVER = "course_tools.commands.server"
+ASKING = {"--help-all", "--version"}  # answered by JupyterLab without starting
+# only what a learner can act on, and no question about Jupyter's news
+QUIET = ["--Application.log_level=ERROR", "--LabApp.news_url=None"]
+
+
+def main(arguments):
+    """Copy new chapters and newer versions to work/, then become JupyterLab."""
+    verbose = "--verbose" in arguments
+    others = [argument for argument in arguments if argument != "--verbose"]
+    python = environment.python_with(verbose=verbose)
+    os.chdir(ROOT)
+    if ASKING & set(others):
+        environment.take_over([python, "-m", SERVER, *others])
+    first, *_ = names = copy_chapters()
+    if newer := copy_newer(names):
+        print(f"Newer in the course: {', '.join(newer)}. Beside yours, which stay: {', '.join(newer.values())}.")
+    print("Starting JupyterLab ...", flush=True)
+    options = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/work/{first}"]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        options.append("--allow-root")
+    find_home()
+    sign(python)
+    os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # a debugger's advice, at the start of each kernel
+    quiet = [] if verbose else QUIET
+    environment.take_over([python, "-m", SERVER, *options, *quiet, *others])
+
+
+def find_home():
+    """Where the home folder cannot be written, take one in the clone: Jupyter does not start without."""
+    own = os.path.expanduser("~")
+    if os.name == "nt" or os.access(own, os.W_OK | os.X_OK):  # Windows keeps what Jupyter writes elsewhere
+        return
+    print(f"Your home folder {own} cannot be written: JupyterLab keeps its files in {HOME}.", flush=True)
+    HOME.mkdir(mode=0o700, exist_ok=True)
+    os.environ["HOME"] = str(HOME)
+
+
+def sign(python):
+    """Let Jupyter trust the copies that nobody has changed, so that their live figures move before anything is run."""
+    pairs = [(copy, path) for path in repository.learners() for copy in copies_of(path.name)]
+    untouched = [str(copy) for copy, original in pairs if copy.read_bytes() == original.read_bytes()]
+    if untouched:  # whoever's signatures cannot be kept runs the cells instead
+        subprocess.run([python, "-m", "nbformat.sign", *untouched], capture_output=True)
+
+
+def copy_chapters():
+    """Put every chapter that is not yet there into work/ and return all names. What is there is never touched."""
+    originals = repository.learners()
+    if not originals:
+        sys.exit("notebooks/ holds no chapter: get it back with `git checkout notebooks`.")
+    for original in originals:
+        if not os.path.lexists(WORK / original.name):
+            copy(original, original.name)
+    return [original.name for original in originals]
+
+
+def copy(original, name):
+    """Copy a notebook to work/ under a name, which it gives."""
+    try:
+        WORK.mkdir(exist_ok=True)
+        files.replace(WORK / name, original.read_bytes())
+    except OSError as error:
+        sys.exit(f"Your copy of {original.name} could not be made: {error.filename}: {error.strerror}.")
+    return name
+
+
+def copy_newer(names):
+    """{notebook: name of the newer version beside it} for a learner's notebooks that were made from an older source.
+
+    What a notebook was made from stands in its metadata; where that is lost, nothing can be said of it.
+    """
+    newer = {}
+    for name in names:
+        original = ROOT / "notebooks" / name
+        copies, current = copies_of(name), version(original)
+        if not copies or version(copies[0]) in (None, current):
+            continue
+        same = [copy for copy in copies if version(copy) == current]
+        newer[name] = same[0].name if same else put_beside(original)
+    return newer
+
+
+def put_beside(original):
+    """Copy a notebook to work/ under a name of its own, since a learner may have written into older ones. Its name."""
+    names = (f"{original.stem}.v{number}.ipynb" for number in itertools.count(2))
+    return copy(original, next(name for name in names if not os.path.lexists(WORK / name)))
+
+
+def copies_of(name):
+    """A learner's files of a chapter: the first copy, then newer versions."""
+    stem = name.removesuffix(".ipynb")
+    return [path for path in [WORK / name, *sorted(WORK.glob(f"{stem}.v*.ipynb"))] if path.is_file()]
+
+
+def version(path):
+    """What identifies the source that a notebook was made from, or None."""
+    try:
+        return json.loads(path.read_bytes())["metadata"]["source"]["sha256"]
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,64 @@
+"""python3 -m course_tools publish FOLDER: make all that a push publishes, from what is committed.
+
+FOLDER gets `course/`, a copy that knows the repository's address and installs one exact version; the wheel of that
+version; and `site/`. The address is GITHUB_REPOSITORY, or else the one that is set, or the git remote's. What lies on
+GitHub is not touched: the workflow `publish` does that.
+"""
+
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+from course_tools import environment, repository
+from course_tools.commands import links
+from course_tools.links import PUBLISHED
+from course_tools.repository import ROOT
+
+CONTENT = ["course_utils", "solutions/*.py", "pyproject.toml"]  # what a wheel is made of
+
+
+def main(arguments):
+    """Make everything in one folder, which must be new or empty."""
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        sys.exit("usage: python3 -m course_tools publish FOLDER")
+    target = Path(arguments[0]).absolute()
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        sys.exit(f"{target} is there already: name a folder that is empty or not there yet.")
+    name = os.environ.get("GITHUB_REPOSITORY") or repository.address() or links.remote()
+    python = environment.python_with("course_tools/requirements.txt")
+    course, exact = target / "course", version()
+    with tarfile.open(fileobj=io.BytesIO(repository.git("archive", "HEAD"))) as archive:
+        archive.extractall(course, filter="data")
+    set_in(course / "pyproject.toml", version=exact, branch=PUBLISHED)
+    run(python, "-m", "course_tools", "links", name, cwd=course)
+    run(python, "-m", "pip", "--disable-pip-version-check", "wheel", "-q", "--no-deps", "-w", target, course)
+    run(python, "-m", "course_tools", "site", target / "site", cwd=course)
+    for compiled in [*course.rglob("__pycache__")]:  # by these commands; no part of what is committed
+        shutil.rmtree(compiled)
+
+
+def version():
+    """The version of what is committed: the project's, and how many commits changed what is in a wheel."""
+    if repository.git("rev-parse", "--is-shallow-repository").strip() == b"true":
+        sys.exit("This clone holds only the newest commits, so the version is unknown: git fetch --unshallow")
+    count = repository.git("rev-list", "--count", "HEAD", "--", *CONTENT).decode().strip()
+    return f"{repository.project()['project']['version']}.post{count}"
+
+
+def set_in(file, **values):
+    """Change `name = "..."` in a file, for each name once."""
+    text = file.read_text(encoding="utf-8")
+    for name, value in values.items():
+        text = re.sub(rf'^{name} = ".*?"', f'{name} = "{value}"', text, count=1, flags=re.MULTILINE)
+    file.write_text(text, encoding="utf-8")
+
+
+def run(*command, cwd=ROOT):
+    """Run a command; ends the program where it fails, after its own words."""
+    if subprocess.run(list(map(str, command)), cwd=cwd).returncode:
+        sys.exit(f"Nothing can be published: {' '.join(map(str, command[1:]))} failed.")

@@ -1,0 +1,22 @@
+"""python3 -m course_tools site [FOLDER]: make a website of the stored notebooks, in _site/ if no folder is named.
+
+Nothing is run, and the site needs no server: open index.html.
+"""
+
+import sys
+from pathlib import Path
+
+from course_tools import environment
+from course_tools.repository import ROOT
+
+
+def main(arguments):
+    """Build the site into a folder."""
+    if len(arguments) > 1 or any(argument.startswith("-") for argument in arguments):
+        sys.exit("usage: python3 -m course_tools site [FOLDER]")
+    target = Path(*arguments or [ROOT / "_site"]).absolute()
+    environment.become("site", [str(target)], "course_tools/requirements.txt")
+    from course_tools.site.build import build  # only now is there all that it needs
+
+    build(target)
+    print(f"The site is in {target}: open {target / 'index.html'}")

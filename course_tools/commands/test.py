@@ -1,0 +1,37 @@
+"""python3 -m course_tools test: prove every guarantee of the course, in parallel where there is more than one core.
+
+Alone it proves each once; `--all` proves it in every other setting, too; `--changed` runs what your edits since the
+last commit can touch; `--matrix` runs other versions of torch and of Python, and odd folders. All else after `test`
+goes to pytest as it is: `-k ledger`, `-x`, `tests/test_links.py`, ...
+"""
+
+import os
+
+from course_tools import environment
+from course_tools.commands import changed
+from course_tools.repository import ROOT
+
+FEW = 2  # files that are tested before workers would have started
+
+
+def main(arguments):
+    """Choose tests, install what they need, then become pytest."""
+    workers = (os.cpu_count() or 1) + 1  # one more than cores: many tests wait for a limit, a server or a page
+    if "--changed" in arguments:
+        arguments.remove("--changed")
+        reasons, options = changed.choose()
+        for what, why in reasons.items():
+            print(f"{what}: {why}", flush=True)
+        if changed.EVERYTHING not in reasons:
+            arguments = [*options, *reasons, *arguments]
+            workers = 1 if len(reasons) <= FEW else workers
+    python = environment.python_with("course_tools/requirements.txt", "tests/requirements.txt")
+    parallel = ["-n", str(workers)] if workers > 1 else []
+    if parallel:  # workers that share the cores would wait for one another's threads
+        os.environ["OMP_NUM_THREADS"] = "1"
+    os.chdir(ROOT)
+    module = "pytest"
+    if "--matrix" in arguments:
+        arguments.remove("--matrix")
+        module = "tests.support.matrix"
+    environment.take_over([python, "-m", module, *parallel, *arguments])

@@ -1,0 +1,298 @@
+"""Find an environment that has what the course needs, or make one in .venv.
+
+What counts are the pins in the requirements files. If the Python that runs this already satisfies them (conda,
+Binder, an activated environment), it is used as it is. Otherwise .venv is made, or taken up where an interrupted
+install left it. One that another Python made is made anew: what fits one Python does not fit the next.
+"""
+
+import errno
+import importlib.util
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import Distribution
+
+from course_tools import hashes, repository, supported
+from course_tools.repository import ROOT
+from course_utils.files import locked
+
+VENV = ROOT / ".venv"
+
+PIN = re.compile(r"(?P<name>[\w.-]+)\s*==\s*(?P<version>[\w.]+)")
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+# pip's own end mark tells a whole environment; a Python outside of one must not be installed into
+PROBE = f"""
+import sys
+from importlib.metadata import distribution
+assert sys.version_info[:2] == {sys.version_info[:2]}
+assert sys.prefix != sys.base_prefix and distribution("pip").read_text("RECORD")
+"""
+# pip settings of the user's that would lead an install past .venv
+ELSEWHERE = {"PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_DRY_RUN", "PIP_REQUIRE_HASHES", "PIP_PYTHON"}
+CANNOT_WRITE = f"{ROOT} cannot be written by you: clone the course into a folder of your own and run it there."
+DISK_FULL = (
+    "The disk is full: make room (the course needs about 2 GB; on Linux 5 GB with an NVIDIA card, or where PyTorch's "
+    "index cannot be reached) and run the same command again."
+)
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"  # torch without the gigabytes of CUDA
+NO_PERMISSION = re.compile("Permission denied|Read-only file system")
+NO_SPACE = "No space left on device"
+NO_NETWORK = re.compile(
+    "NewConnectionError|ConnectionError|connection broken|Max retries|name resolution|Network is unreachable|timed out",
+    re.IGNORECASE,
+)
+OTHER_HASHES = "DO NOT MATCH THE HASHES"
+NO_MATCH = re.compile(r"No matching distribution found for (\S+)")
+
+
+def python_with(*more, verbose=False):
+    """Path of a Python that has every pin in requirements.txt and more such files, installing them if need be.
+
+    verbose: show all that pip says. Ends the program with one sentence when that is impossible.
+    """
+    files = ["requirements.txt", *more]
+    for file in files:
+        if not (ROOT / file).is_file():
+            sys.exit(
+                f"There is no {file} here. This command needs the whole course: clone its repository and run it there."
+            )
+    if not missing(files, sys.path):
+        return sys.executable
+    if not ready(files):
+        waiting = "Another command is installing into .venv; waiting for it ..."
+        try:
+            with locked(ROOT / ".venv.lock", waiting=waiting) as lock:
+                os.set_inheritable(lock.fileno(), True)  # an install that outlives a killed parent keeps it
+                if not ready(files):  # another start may have done it meanwhile
+                    install(files, verbose)
+        except OSError as error:
+            sys.exit(DISK_FULL if error.errno == errno.ENOSPC else CANNOT_WRITE)
+    return str(venv_python())
+
+
+def ready(files):
+    """Whether .venv has all that the requirements files pin."""
+    return usable() and not missing(files, venv_packages(), whole=True)
+
+
+def missing(files, path, whole=False):
+    """The pins `name==version` that the packages on `path` do not meet.
+
+    whole: count a package that was not installed to its end as absent. Packages from conda need not show that end.
+    """
+    found = {}
+    for distribution in Distribution.discover(path=[str(folder) for folder in path]):
+        if not whole or installed_whole(distribution):
+            found.setdefault(canonical(distribution.name), version(distribution).partition("+")[0])
+    return [f"{name}=={wanted}" for name, wanted in pins(files) if found.get(canonical(name)) != wanted]
+
+
+def installed_whole(distribution):
+    """Whether pip installed this package to its end: it writes RECORD last."""
+    return bool(version(distribution) and distribution.read_text("RECORD"))
+
+
+def version(distribution):
+    """A package's version; empty for one that was half removed or damaged."""
+    try:
+        return distribution.version or ""
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return ""
+
+
+def canonical(name):
+    """A package's name as PEP 503 compares it."""
+    return re.sub(r"[-_.]+", "-", name or "").lower()
+
+
+def pins(files):
+    """(name, version) of every line `name==version` in the requirements files."""
+    for file in files:
+        for requirement in repository.requirements(file):
+            pin = PIN.fullmatch(requirement)
+            if not pin:
+                sys.exit(f"{file}: the line {requirement!r} is not of the form name==version.")
+            yield pin["name"], pin["version"]
+
+
+def venv_python():
+    """Where .venv keeps its Python; it need not exist."""
+    return VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def venv_packages():
+    """The site-packages folders in .venv, none before it is made."""
+    return [*VENV.glob("lib/python3*/site-packages"), *VENV.glob("Lib/site-packages")]
+
+
+def usable():
+    """Whether .venv has this Python, in any release of its version, and a whole pip.
+
+    It has not after an interruption, when the Python it was made from is gone, or when another one made it.
+    """
+    try:
+        return subprocess.run([venv_python(), "-c", PROBE], capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+def install(files, verbose=False):
+    """Make .venv if there is none that works, and install what is missing."""
+    for module in ["venv", "ensurepip"]:
+        if importlib.util.find_spec(module) is None:
+            sys.exit(
+                f"This Python has no {module}, so it cannot make an environment: install it "
+                f"(on Debian or Ubuntu: sudo apt install python{PYTHON}-venv) and run this again."
+            )
+    empty = VENV.is_dir() and not any(VENV.iterdir())
+    if os.path.lexists(VENV) and not (VENV / "pyvenv.cfg").is_file() and not empty:
+        sys.exit(f"{VENV} is there and is not an environment of Python's: move it away and run this again.")
+    if not usable():
+        print(f"Making an environment for Python {PYTHON} in .venv ...", flush=True)
+        step([sys.executable, "-m", "venv", "--clear", str(VENV)])
+    for folder in venv_packages():
+        for info in folder.glob("*.dist-info"):
+            if not installed_whole(Distribution.at(info)):
+                shutil.rmtree(info)  # or pip would take the package for installed
+    # compiled where it is first imported: most of it never is
+    pip = [str(venv_python()), "-m", "pip", "--disable-pip-version-check", "install", "--no-compile"]
+    if torch := cpu_torch(files):
+        take_cpu_torch(torch, pip, verbose)
+    print("Installing what the course needs. This happens once and takes some minutes ...", flush=True)
+    step([*pip, *hashes.arguments(files, torch_version())], verbose)
+    left = missing(files, venv_packages(), whole=True)
+    if left:
+        sys.exit(f"pip finished, but these are still missing: {', '.join(left)}. Delete .venv and try again.")
+
+
+def torch_version():
+    """The version of torch in .venv, with the name of its build; None where there is none."""
+    found = [*Distribution.discover(name="torch", path=list(map(str, venv_packages())))]
+    return version(found[0]) if found else None
+
+
+def cpu_torch(files):
+    """The pin of torch where it is missing and the ordinary index has CUDA that nobody could use; or None."""
+    if sys.platform != "linux" or supported.machine_without_torch():
+        return None
+    card = shutil.which("nvidia-smi") or os.path.exists("/proc/driver/nvidia")
+    wanted = [pin for pin in missing(files, venv_packages(), whole=True) if pin.startswith("torch==")]
+    return wanted[0] if wanted and not card else None
+
+
+def take_cpu_torch(torch, pip, verbose):
+    """Install that build in a step of its own, which gives up within seconds: another step can do without it.
+
+    It cannot where the disk is full or may not be written: that ends the program with a sentence.
+    """
+    print("Installing torch, the build for machines without an NVIDIA card (200 MB) ...", flush=True)
+    quickly = ["--index-url", CPU_INDEX, "--no-deps", "--retries", "1", "--timeout", "10"]
+    status, complaints = run([*pip, *quickly, torch], verbose)
+    if status and (sentence := about_disk(complaints)):
+        sys.exit(sentence)
+    if status:
+        print("That build cannot be had from here: the next step takes the ordinary one (5 GB, not 2).", flush=True)
+
+
+def run(command, verbose):
+    """(status, complaints) of a command that can be stopped; how far it is shows in a terminal, or all that it says."""
+    own = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            command,
+            stdout=None if verbose else said,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            env=own,
+            close_fds=os.name == "nt",
+        )
+        before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+        try:
+            complaints = wait_for(process)
+        except (KeyboardInterrupt, SystemExit):
+            process.terminate()
+            process.communicate()
+            sys.exit("\nStopped. Run the same command again to go on from here.")
+        finally:
+            signal.signal(signal.SIGTERM, before)
+    return process.returncode, complaints
+
+
+def wait_for(process):
+    """The complaints of a process once it ends; until then, in a terminal, how much of .venv is there."""
+    while True:
+        try:
+            return process.communicate(timeout=1)[1]
+        except subprocess.TimeoutExpired:
+            if sys.stdout.isatty():
+                there = sum(len([*folder.glob("*.dist-info/RECORD")]) for folder in venv_packages())
+                print(f"\r  {there} packages in place ", end="\r", flush=True)
+
+
+def step(command, verbose=False):
+    """Run a command. When it fails, end with one sentence that says why."""
+    status, complaints = run(command, verbose)
+    if status == 0:
+        return
+    if sentence := about_disk(complaints):
+        sys.exit(sentence)
+    if NO_NETWORK.search(complaints):
+        sys.exit(
+            "The packages could not be downloaded: check the network (or the package index that pip is set to) "
+            "and run the same command again."
+        )
+    if OTHER_HASHES in complaints:
+        sys.exit(
+            "A downloaded package is not the one that the course was tested with, and was not installed: check the "
+            "package index that pip is set to. (course_tools/locked/ has the hashes.)"
+        )
+    absent = NO_MATCH.search(complaints)
+    if absent and absent[1].startswith("torch==") and (kind := supported.machine_without_torch()):
+        sys.exit(
+            f"There is no {absent[1]} for {kind}, with any Python. "
+            "colab_links.md says how to open the chapters without installing anything."
+        )
+    if absent:
+        sys.exit(
+            f"pip found no {absent[1]} for Python {PYTHON} on "
+            f"{platform.system()} {platform.machine()}: check the package index that pip is set to, or try another "
+            f"Python, {supported.pythons_in_words()}."
+        )
+    sys.exit(f"{complaints}\nThe step above failed: {' '.join(map(str, command))}")
+
+
+def about_disk(complaints):
+    """The sentence for a command that could not write, or None where it failed for another reason."""
+    if NO_SPACE in complaints or shutil.disk_usage(ROOT).free < 20e6:
+        return DISK_FULL
+    return CANNOT_WRITE if NO_PERMISSION.search(complaints) else None
+
+
+def become(command, arguments, *more):
+    """Go on as this command with a `python_with(*more)`, in the same folder, unless this is already that Python."""
+    if (python := python_with(*more)) != sys.executable:
+        take_over([python, str(ROOT / "course_utils"), command, *arguments])
+
+
+def take_over(command):
+    """Replace this process by `command`, so that Ctrl-C and kill reach it; from now on compiled modules are kept.
+
+    pip was told not to compile (see install), and where a container forbids Python to keep what it compiles on import,
+    every process would compile torch anew.
+
+    Windows cannot replace a process: there this one waits and passes the status on. Ctrl-C reaches both, a kill does
+    not.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    if sys.stdout:
+        sys.stdout.flush()
+    if os.name == "nt":
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        sys.exit(subprocess.run(command).returncode)
+    os.execv(command[0], command)

@@ -1,0 +1,236 @@
+"""The instructor's own book: what counts, and what was decided by hand. Grading reads it and never writes into it.
+
+Both files lie beside the downloads. `assignment.toml` says what counts; `adjustments.csv` has a row for each decision.
+"""
+
+import csv
+import io
+import sys
+import tomllib
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from course_tools.grading.records import Graded, Marked, printable
+
+RULES, DECISIONS = "assignment.toml", "adjustments.csv"
+SETTINGS = ("chapters", "points", "late_percent")
+MOST_POINTS = 1_000_000  # of an exercise, and in a decision; whatever is more was a slip
+COLUMNS = ("student", "exercise", "points", "comment", "excused", "regrade")
+YES = {"yes", "y", "x", "true", "1"}
+INSTEAD = "Your instructor gave {:g} points for this exercise."
+ADDED = "Your instructor added {:g} points."
+EXCUSED = "Your instructor excused you from this exercise: it does not count."
+EXCUSED_FROM_ALL = "Your instructor excused you from this assignment: it does not count."
+LATE = "Handed in late: {:g} % of the points are taken off."
+NEW = """\
+# What counts in this assignment. grade reads this file where it lies beside the downloads.
+chapters = [{chapters}]
+late_percent = 0 # of the points, taken off where the platform marks a submission as late
+
+[points] # {total} in all; without a line here, an exercise has the course's points
+{points}
+"""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A row of adjustments.csv. exercise: an id, or "" for the whole submission. points: None where nothing is said."""
+
+    exercise: str
+    points: float | None
+    comment: str
+    excused: bool
+    regrade: bool
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What counts.
+
+    points: {id: points} where they are not the course's. decisions: {student: [Decision]}. shared: {what several
+    students may be called: [their keys]}; a decision about one of these reaches nobody.
+    """
+
+    chapters: list[int]
+    points: dict[str, float] = field(default_factory=dict)
+    late_percent: float = 0
+    decisions: dict[str, list[Decision]] = field(default_factory=dict)
+    shared: dict[str, list[str]] = field(default_factory=dict)
+
+    def among(self, students):
+        """The same for this class."""
+        called: dict[str, list[str]] = {}
+        for student in students:
+            for name in names_of(student):
+                called.setdefault(name, []).append(student.key)
+        return replace(self, shared={name: sorted(keys) for name, keys in called.items() if len(keys) > 1})
+
+    def of(self, student):
+        """What was decided about a student, who is written by name, by the name of their files, or by an id."""
+        return [each for who in names_of(student) - self.shared.keys() for each in self.decisions.get(who, [])]
+
+    def wants_again(self, student):
+        """Whether a student's submission is to be graded even though nothing changed."""
+        return any(decision.regrade for decision in self.of(student))
+
+    def marked(self, report):
+        """The Marked of a report: its exercises that count, with what was decided by hand."""
+        decided = self.of(report.student)
+        graded = [self.with_decisions(entry, decided) for entry in report.of(self.chapters)]
+        whole = [decision for decision in decided if not decision.exercise]
+        late = self.late_percent if report.late else 0
+        remarks = [LATE.format(late)] if late else []
+        said = (in_words(EXCUSED_FROM_ALL if decision.excused else ADDED, decision) for decision in whole)
+        remarks += filter(None, said)
+        return Marked(
+            report.student,
+            graded,
+            remarks,
+            added=sum(decision.points or 0 for decision in whole),
+            factor=1 - late / 100,
+            excused=any(decision.excused for decision in whole),
+        )
+
+    def with_decisions(self, entry, decided):
+        """One exercise as it counts."""
+        id = entry.result.id
+        if id in self.points:
+            entry = replace(entry, result=replace(entry.result, max_points=self.points[id]))
+        for decision in decided:
+            if decision.exercise == id:
+                entry = decide(entry, decision)
+        return entry
+
+
+def names_of(student):
+    """What an instructor may call a student: the name, that of the student's files, or an id."""
+    return {student.name, student.key, *student.ids}
+
+
+def decide(entry, decision):
+    """A Graded with one decision on it."""
+    words = in_words(EXCUSED if decision.excused else INSTEAD, decision)
+    given = entry.given if decision.points is None else decision.points
+    return Graded(entry.result, [*entry.remarks, *[words] * bool(words)], given, entry.excused or decision.excused)
+
+
+def in_words(opening, decision):
+    """A decision as a student reads it; "" where it says nothing."""
+    said = opening.format(decision.points) if decision.points is not None or decision.excused else "Your instructor:"
+    return f"{said} {decision.comment}".strip() if decision.comment or said != "Your instructor:" else ""
+
+
+# --- reading and writing ----------------------------------------------------------------------------------------------
+
+
+def read(downloads: Path, chapters, course):
+    """The Assignment beside the downloads. Ends the program with a sentence where something in it makes no sense.
+
+    chapters: those named in the command, or None. course: gives {id of each exercise of the course: its points}; it is
+    asked only where there is something to compare with it.
+    """
+    path = downloads.absolute().parent / RULES
+    points_of = course() if path.exists() or path.with_name(DECISIONS).exists() else {}
+    try:
+        rules = tomllib.loads(text_of(path)) if path.exists() else {}
+    except (ValueError, RecursionError) as error:
+        sys.exit(f"{path} cannot be read: {error}. Correct it, or move it away: --new-assignment writes a new one.")
+    if problem := trouble(rules, points_of):
+        sys.exit(f"{path}: {problem}.")
+    found = Assignment(rules.get("chapters") or chapters, rules.get("points", {}), rules.get("late_percent", 0))
+    if not found.chapters:
+        sys.exit(f"Say which chapters count: --chapters 3, or `chapters = [3]` in {path} (--new-assignment writes it).")
+    if chapters and set(chapters) != set(found.chapters):
+        sys.exit(f"{path} says that other chapters count than --chapters does: change one, or leave out --chapters.")
+    return replace(found, decisions=decisions(path.with_name(DECISIONS), points_of))
+
+
+def text_of(path):
+    """What stands in a file of the instructor's. Ends the program with a sentence where it is in another encoding."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        sys.exit(f"{path}: save it as UTF-8.")
+
+
+def trouble(rules, points_of):
+    """What makes no sense in the rules that an assignment.toml holds, of whatever types they are; or None."""
+    if unknown := [name for name in rules if name not in SETTINGS]:
+        return f"there is no setting {unknown[0]!r:.60}; there are {', '.join(SETTINGS)}"
+    known = {int(id.partition(".")[0]) for id in points_of}
+    chapters, points = rules.get("chapters", []), rules.get("points", {})
+    if not isinstance(chapters, list) or not all(type(chapter) is int and chapter in known for chapter in chapters):
+        return f"chapters: write a list such as [3, 4]; there are the chapters {min(known)} to {max(known)}"
+    if not isinstance(points, dict):
+        return 'points: write a line [points] and below it a line an exercise, such as "3.1" = 2'
+    for id, value in points.items():
+        if id not in points_of:
+            return f'points: {id!r:.60} is no exercise of the course, as "3.1" is (with its quotes)'
+        if not is_number(value, MOST_POINTS):
+            return f"points: {id} needs a number from 0 to {MOST_POINTS}"
+    if not is_number(rules.get("late_percent", 0), 100):
+        return "late_percent: write a number from 0 to 100"
+    return None
+
+
+def is_number(value, most):
+    """Whether a value of a TOML file is a number from 0 to the highest; true and nan are none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= most
+
+
+def decisions(path, points_of):
+    """{student: [Decision]} of adjustments.csv; empty where there is none."""
+    text = text_of(path) if path.exists() else ""
+    delimiter = ";" if ";" in text.partition("\n")[0] else ","
+    try:
+        header, *rows = list(csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)) or [[]]
+    except csv.Error as error:
+        sys.exit(f"{path} is no CSV file that can be read ({error}): look for a quote without its other half.")
+    if unknown := [name for name in header if name not in COLUMNS or header.count(name) > 1]:
+        known = ", ".join(COLUMNS)
+        sys.exit(f"{path}: there is no column {unknown[0]!r:.60}, or it is there twice; there are {known}, each once.")
+    found: dict[str, list[Decision]] = {}
+    for number, row in enumerate(rows, start=2):
+        if not any(row):
+            continue
+        if any(row[len(header) :]):
+            sys.exit(f"{path}, row {number}: it has more fields than columns; what holds {delimiter!r} needs quotes.")
+        fields = dict.fromkeys(COLUMNS, "") | {name: printable(said.strip()) for name, said in zip(header, row)}
+        points = points_in(fields["points"])
+        if fields["points"] and points is None:
+            sys.exit(f"{path}, row {number}: {fields['points']!r:.60} is no number of points.")
+        if not fields["student"] or fields["exercise"] and fields["exercise"] not in points_of:
+            sys.exit(f"{path}, row {number}: it needs a student, and an exercise of the course or none.")
+        flags = (fields[name].casefold() in YES for name in ("excused", "regrade"))
+        found.setdefault(fields["student"], []).append(Decision(fields["exercise"], points, fields["comment"], *flags))
+    return found
+
+
+def points_in(text):
+    """The number of points that a text says; None where it says none, such as nan or more than anybody gives."""
+    try:
+        points = float(text.replace(",", "."))
+    except ValueError:
+        return None
+    return points + 0.0 if abs(points) <= MOST_POINTS else None  # -0 becomes 0
+
+
+def of_chapters(chapters, points_of):
+    """{id: points} of the exercises of these chapters."""
+    return {id: points for id, points in points_of.items() if int(id.partition(".")[0]) in chapters}
+
+
+def write_new(downloads: Path, chapters, points_of):
+    """Write an assignment.toml beside the downloads, where there is none. Gives the sentence to say."""
+    path = downloads.absolute().parent / RULES
+    counted = of_chapters(chapters, points_of)
+    lines = "\n".join(f'"{id}" = {points}' for id, points in counted.items())
+    text = NEW.format(chapters=", ".join(map(str, chapters)), total=sum(counted.values()), points=lines)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        sys.exit(f"{path} is there already: change it by hand.")
+    return (
+        f"{path} says what counts: {sum(counted.values())} points in {len(counted)} exercises. Change it as you like."
+    )

@@ -1,0 +1,79 @@
+"""autograder.zip for Gradescope: the course as it is here, how it is installed there, how a submission is graded."""
+
+import io
+import json
+import sys
+import zipfile
+
+from course_tools.repository import ROOT
+from course_utils import files
+
+TAKEN = (
+    "course_utils/**/*",
+    "course_tools/**/*",
+    "notebooks/*.ipynb",
+    "solutions/*",
+    "requirements.txt",
+    "pyproject.toml",
+)
+SETUP = """\
+#!/usr/bin/env bash
+# Gradescope runs this once, when the autograder is built.
+set -e
+export DEBIAN_FRONTEND=noninteractive PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu
+apt-get update
+apt-get install -y python3.12 python3.12-venv || apt-get install -y python3.11 python3.11-venv
+ln -sf "$(command -v python3.12 || command -v python3.11)" /usr/local/bin/course-python
+cd /autograder/source
+course-python -m course_tools grade --doctor --unsandboxed
+"""
+RUN = """\
+#!/usr/bin/env bash
+# Gradescope runs this for each submission. Whatever was handed in, results.json is there at the end.
+here="${{AUTOGRADER:-/autograder}}"
+work="$(mktemp -d)"
+mkdir -p "$here/results" "$work/class"
+cp -r "$here/submission" "$work/class/student"
+echo "The folder beside this file is one submission." > "$work/class/note.txt"
+cd "$here/source"
+"${{COURSE_PYTHON:-course-python}}" -m course_tools grade "$work/class" --out "$work/out" --chapters {chapters} \\
+    --workers 1 --gradescope --unsandboxed > "$work/said.txt" 2>&1
+cp "$work/out/results.json" "$here/results/results.json" || cp failed.json "$here/results/results.json"
+cat "$work/said.txt"
+"""
+FAILED = {"score": 0, "output": "The grader did not come to its end. Your instructor can see why. Hand in again later."}
+READY = (
+    "{} is ready: Gradescope takes it under Configure Autograder, for a Programming Assignment of {}. The log of its "
+    "build says whether Gradescope offers protection. Without protection an answer may do all that the grader may, so "
+    "while it runs it can change its own result. What it leaves running is ended before the result is written."
+)
+RUNS = "run_autograder"  # what Gradescope calls; where another zip has none, it is no autograder
+
+
+def write(path, chapters, most):
+    """Write the zip. Gives the sentences to say. most: the points of these chapters.
+
+    Ends the program with a sentence where another file would be replaced.
+    """
+    if path.exists() and not is_autograder(path):
+        sys.exit(f"{path} is there already and is no autograder: name another file, or move it away.")
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for pattern in TAKEN:
+            for file in sorted(ROOT.glob(pattern)):
+                if file.is_file() and "__pycache__" not in file.parts:
+                    archive.write(file, file.relative_to(ROOT))
+        archive.writestr("failed.json", json.dumps(FAILED))
+        archive.writestr("setup.sh", SETUP)
+        archive.writestr(RUNS, RUN.format(chapters=" ".join(map(str, chapters))))
+    files.replace(path, made.getvalue())
+    return READY.format(path, most)
+
+
+def is_autograder(path):
+    """Whether a file is one that `write` made."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return RUNS in archive.namelist()
+    except (zipfile.BadZipFile, IsADirectoryError):
+        return False

@@ -1,0 +1,74 @@
+"""From submissions to reports: what changed is graded, in parallel; every report is kept as soon as it is there."""
+
+import functools
+import hashlib
+from concurrent.futures import FIRST_COMPLETED, wait
+from importlib.metadata import version
+
+from course_tools import repository
+from course_tools.grading.process import grade_in_own_process
+from course_tools.grading.records import Task
+from course_tools.grading.sandbox.protection import Unprotected
+
+
+def grade_changed(submissions, store, executor, limits, done, again=lambda student: False):
+    """Grade what the store does not have yet. Gives {key of a student: why the submission could not be graded}.
+
+    executor: gives, when it is called, a context of (executor of concurrent.futures, tasks to keep in it, what is
+    called with new results, so that all of it knows them). limits: a process.Limits. done: called with each submission
+    that is dealt with and its report, or None. again: whether a student's submission is graded even though nothing
+    changed.
+    Raises Unprotected when a worker's machine has no protection, OSError when a report cannot be kept.
+    """
+    waiting, flying, failed = iter(submissions), {}, {}
+    with executor() as (pool, width, tell):
+        while True:
+            while len(flying) < width and (submission := next(waiting, None)):
+                task = task_of(submission, limits)
+                kept = store.get(submission.student)
+                if kept and kept.digest == task.digest and not again(task.student):
+                    done(submission, kept)
+                else:
+                    flying[pool.submit(grade_in_own_process, task, limits)] = submission
+            if not flying:
+                return failed
+            for future in wait(flying, return_when=FIRST_COMPLETED).done:
+                submission = flying.pop(future)
+                report, found = finished(future, submission, failed)
+                if found:
+                    tell(found)
+                if report:
+                    store.put(report)
+                done(submission, report)
+
+
+def finished(future, submission, failed):
+    """(the report of a finished task, its new results); (None, {}), with the reason noted, where there is none."""
+    try:
+        return future.result()
+    except Unprotected:
+        raise
+    except Exception as error:  # one submission's trouble is not the others'
+        failed[submission.student.key] = f"{type(error).__name__}: {error}"
+        return None, {}
+
+
+def task_of(submission, limits):
+    """A submission, read, on its way to whoever grades it."""
+    files, remarks = submission.read()
+    digest = hashlib.sha256()
+    for text in [repr(submission.student), repr(limits), *remarks]:
+        digest.update(text.encode(errors="replace") + b"\0")
+    for parts, content in files:
+        digest.update(f"{'/'.join(parts)} {len(content)}\0".encode(errors="replace") + content)
+    return Task(submission.student, files, remarks, f"{grader()} {digest.hexdigest()}", limits.seconds, submission.late)
+
+
+@functools.cache
+def grader():
+    """What identifies everything that a report depends on, beside the submission."""
+    digest = hashlib.sha256(version("torch").encode())
+    own = (path for house in repository.HOUSES for path in sorted((repository.ROOT / house).rglob("*.py")))
+    for path in [*own, *repository.sources()]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

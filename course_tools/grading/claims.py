@@ -1,0 +1,21 @@
+"""Which files in the output folder are the grader's own. It replaces no other."""
+
+import os
+
+from course_tools.grading.records import KEPT
+from course_utils import files
+
+NOTED = "written"  # beside the reports that are kept: a name a line
+
+
+def claim(out, names):
+    """Note that the files of these names in `out` are the grader's from now on.
+
+    Gives those that are there already and that no run has noted: somebody else's. Then nothing is noted.
+    """
+    note = out / KEPT / NOTED
+    own = set(note.read_text(encoding="utf-8", errors="replace").split("\n")) if note.exists() else set()
+    others = sorted(name for name in names if name not in own and os.path.lexists(out / files.on_disk(name)))
+    if not others:
+        files.replace(note, "\n".join(sorted(own | set(names))).encode())
+    return others

@@ -1,0 +1,57 @@
+"""What this machine can do, in seconds: which protection it has, whether grades come out right, and how fast."""
+
+import itertools
+import re
+import sys
+import time
+
+from course_tools.grading.process import Limits, end_all, grade_in_own_process
+from course_tools.grading.records import Student, Task
+from course_tools.grading.sandbox.protection import Protection, protection
+from course_tools.repository import ROOT
+
+CHAPTER = 3
+FORGEABLE = "So an answer can also change its own result."
+ROUNDS = 5  # submissions that are timed
+DEFINITION = re.compile(rb'("(?:def|class) [^"\\]*:)\\n')  # the first line of one, in a notebook's JSON
+copies = itertools.count()
+
+
+def examine(options):
+    """Say what was found, and give the exit status: 1 where this machine cannot grade as it is."""
+    limits = Limits(options.seconds, options.unsandboxed)
+    try:
+        found = protection(options.unsandboxed)
+        print(found, *[FORGEABLE] * (found is Protection.NONE), flush=True)
+        untouched, solved = (graded(folder, limits) for folder in ("notebooks", "solutions"))
+        begin = time.monotonic()
+        for _ in range(ROUNDS):
+            graded("solutions", limits)
+        each = (time.monotonic() - begin) / ROUNDS
+    except Exception as error:
+        print(f"Grading does not work here: {error}", file=sys.stderr)
+        return 1
+    finally:
+        end_all()
+    right = points(untouched) == 0 and points(solved) == sum(entry.result.max_points for entry in solved)
+    words = "as it should be" if right else "which is wrong: grade nothing here"
+    print(f"A solved chapter gets {points(solved)} points and an untouched one {points(untouched)}, {words}.")
+    print(f"One solved chapter takes about {each:.2f} s, wrong answers more; {options.workers} at once (--workers).")
+    return 0 if right else 1
+
+
+def graded(folder, limits):
+    """The graded exercises of a chapter's notebook from one of the course's folders.
+
+    Each copy has a remark of its own in every answer: one that was seen before is not run again, and takes no time.
+    """
+    (path,) = (ROOT / folder).glob(f"{CHAPTER:02}_*.ipynb")
+    content = DEFINITION.sub(rb"\1  # copy %d\\n" % next(copies), path.read_bytes())
+    task = Task(Student("doctor", "Doctor"), [((path.name,), content)], [], "", limits.seconds)
+    report, _ = grade_in_own_process(task, limits)
+    return report.of([CHAPTER])
+
+
+def points(graded):
+    """The points of graded exercises."""
+    return sum(entry.points for entry in graded)

@@ -1,0 +1,428 @@
+"""One submission to one report: the unit of work, which runs in any process on any machine that has the course.
+
+Here the expected values are known and nothing of a student's is run: that happens in the sandbox.
+"""
+
+import functools
+import hashlib
+import json
+import re
+import time
+from dataclasses import dataclass, replace
+
+from course_tools.grading import alike
+from course_tools.grading import notebook as reading
+from course_tools.grading.archive import NOTEBOOK
+from course_tools.grading.records import Graded, Report
+from course_tools.grading.sandbox import importable
+from course_tools.grading.unpacking import unpacked
+from course_tools.repository import ROOT, sources
+from course_utils.exercises import EXERCISES
+from course_utils.explaining.explain import explained
+from course_utils.explaining.program import parsed
+from course_utils.judging.judge import judge
+from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT, Result
+
+ORDER = [NOT_ATTEMPTED, NOT_YET, RIGHT]
+SEVERAL = "{} notebooks hold this exercise; the answer in {} counts."
+TOO_MANY = (
+    "{} notebooks hold this exercise, with {} different answers. Only the last {} by name were compared, and the best"
+    " of these, in {}, counts. Hand in one notebook to choose yourself."
+)
+MOST_ANSWERS = 3  # different ones to an exercise: copies and old versions cost nobody points, and forty are no lottery
+BY_CHANCE = (
+    "Your answer is right in one run and wrong in another, so it depends on chance: on random numbers, on the clock, or"
+    " on memory that nothing was written to (`torch.empty`)."
+)
+OTHER_SEED = 1
+DEFINED_TWICE = "`{}` is defined {} times in the notebook; the last definition counts, or the last that was checked."
+WITH_HELPERS = (
+    "This answer uses {}, which is not right yet. With a right one in its place this answer is right, and that counts."
+)
+LENT = "Your notebook does not define {} above this answer, which ran with what the chapter defines."
+AS_CHECKED = (
+    "This answer is right when all your cells up to the check run, with any definitions that they need from later"
+    " cells, and that counts."
+)
+MORE_LINES, NO_GPU = " Then these run, too: {}.", " What asks for a GPU ran on the CPU."
+MOST_LINES, LONGEST_LINE, MOST_LENT = 3, 60, 5  # lines of a student's, characters of one, names: in a remark
+WORD = re.compile(r"\w+")
+GPU = re.compile(r"cuda|mps|xpu")
+NOT_FOUND = "This exercise was not found in what was handed in."
+NOT_REACHED = "Grading stopped before it came to this exercise."
+MARKS = {"### BEGIN SOLUTION", "### END SOLUTION"}
+OWN = "The course's own solved chapters were passed over ({})."
+MOST_REMARKS = 10  # on one submission
+SEVERAL_LINES = 3  # a shorter answer is often the same without a copy
+SHARE = 4  # of the time that is left, one answer gets this part: so those after many that hang still get their turn
+MOST_KEPT = 2000  # answers whose results are kept: what many hand in, somebody hands in early
+results: dict[str, dict] = {}  # {`identified` answer: its plain Result}, also from other processes that grade
+
+
+@dataclass
+class Attempt:
+    """What a notebook, by its name, holds for an exercise. lines: of the answer's cell, the student's own; or None.
+
+    texts: what runs so that the answer is as it was where the student checked it.
+    """
+
+    notebook: str
+    graded: Graded
+    lines: list[str] | None = None
+    texts: tuple[str, ...] = ()
+
+
+class Own:
+    """A sandbox for one submission: no answer may use up the time of the others, and all find its Python files.
+
+    before: called before anything runs.
+    """
+
+    def __init__(self, sandbox, seconds, before):
+        self.sandbox, self.end, self.before, self.modules = sandbox, time.monotonic() + seconds, before, {}
+
+    def run(self, texts, *what, **more):
+        """What the sandbox gives, with the student's own Python files that the texts name."""
+        self.before()
+        patience = (self.end - time.monotonic()) / SHARE
+        return self.sandbox.run(texts, *what, **more, patience=patience, modules=self.named_in("\n".join(texts)))
+
+    def named_in(self, text):
+        """The student's own Python files that a text names, and those that these name."""
+        found = {name: self.modules[name] for name in self.modules.keys() & set(WORD.findall(text))}
+        waiting = list(found.values())
+        while waiting:
+            words = self.modules.keys() & set(WORD.findall(waiting.pop())) - found.keys()
+            found |= {name: self.modules[name] for name in words}
+            waiting += [self.modules[name] for name in words]
+        return found
+
+
+class Grading:
+    """How far a submission is graded. tell: called with a Report, as far as it is, before what may come to no end."""
+
+    def __init__(self, task, sandbox, tell):
+        self.task, self.protection, self.tell = task, str(sandbox.protection), tell
+        self.sandbox = Own(sandbox, task.seconds, self.tell_news)
+        self.news = True  # whether more is known than was told
+        self.remarks = list(task.remarks)
+        self.attempts, self.unexplained, self.chapters = {id: [] for id in EXERCISES}, [], set()
+
+    def grade_all(self):
+        """Grade everything. Points come first, then words."""
+        self.tell_news()
+        handed = unpacked(self.task.files)
+        self.sandbox.modules = handed.modules
+        self.remarks += handed.remarks
+        students = [(name, content) for name, content in handed.notebooks if not is_the_courses_own(name)]
+        if own := len(handed.notebooks) - len(students):
+            self.remarks.append(OWN.format(own))
+        for name, content in students:
+            if notebook := self.read(name, content):
+                self.grade(notebook)
+        for attempt, exercise, texts, replies in self.unexplained:
+            result = with_explanation(exercise, texts, self.sandbox, replies, attempt.graded.result)
+            attempt.graded = Graded(result, attempt.graded.remarks)
+            self.news = True
+
+    def tell_news(self):
+        """Tell what was not told yet."""
+        if self.news:
+            self.tell(self.report(NOT_REACHED))
+        self.news = False
+
+    def read(self, name, content):
+        """A Notebook, or None where it cannot be read."""
+        self.tell_news()
+        try:
+            notebook = reading.read(name, content)
+        except reading.NoNotebook as error:
+            self.remarks.append(f"{name} {error}.")
+            return None
+        self.remarks += [f"{name} {remark}." for remark in notebook.remarks]
+        return notebook
+
+    def grade(self, notebook):
+        """Grade every exercise that a notebook holds."""
+        found, holds_some = {}, False
+        for exercise in EXERCISES.values():
+            places = notebook.defining(exercise)
+            if places or notebook.marked(exercise):
+                holds_some = True
+                self.chapters.add(exercise.chapter)
+            graded, told = undefined(exercise, notebook), None
+            if places:
+                graded, told = grade_answer(exercise, notebook, places, found, self.sandbox)
+            if graded:
+                found[exercise.id] = graded
+                attempt = Attempt(notebook.name, graded)
+                if places:
+                    attempt.lines = own_lines(notebook.cells[places[-1]].source)
+                    attempt.texts = tuple(notebook.up_to_check(exercise, handed_out(), given(exercise.chapter)))
+                self.attempts[exercise.id].append(attempt)
+                self.unexplained += [(attempt, exercise, *told)] if told else []
+                self.news = True
+        if not holds_some:
+            self.remarks.append(f"{notebook.name} holds no exercise of the course.")
+
+    def report(self, missing):
+        """The Report as far as it is. missing: what to say of an exercise that is not there."""
+        attempts = {id: best(tried) for id, tried in self.attempts.items() if tried}
+        lines = {id: attempt.lines for id, attempt in attempts.items() if attempt.lines is not None}
+        kept = self.remarks[:MOST_REMARKS]
+        more = [f"There are {len(self.remarks) - MOST_REMARKS} more remarks of this kind."] * (self.remarks != kept)
+        return Report(
+            student=self.task.student,
+            graded=[
+                attempts[id].graded if id in attempts else Graded(plain_result(exercise, NOT_ATTEMPTED, missing))
+                for id, exercise in EXERCISES.items()
+            ],
+            chapters=sorted(self.chapters),
+            remarks=kept + more,
+            protection=self.protection,
+            digest=self.task.digest,
+            late=self.task.late,
+            lines=lines,
+            published=[id for id in lines if is_published(EXERCISES[id], lines[id])],
+        )
+
+
+def report(task, sandbox, tell):
+    """The Report of a task. tell: called with others on the way, each more complete than the one before."""
+    grading = Grading(task, sandbox, tell)
+    grading.grade_all()
+    return grading.report(NOT_FOUND)
+
+
+def is_the_courses_own(name):
+    """Whether a file is a solved chapter in a whole clone of the course: nobody handed that in as an answer."""
+    return name.endswith(solved_chapters())
+
+
+@functools.cache
+def solved_chapters():
+    """Where the solved chapters lie in a clone."""
+    paths = (
+        source.relative_to(ROOT).with_suffix(kind).as_posix() for source in sources() for kind in (".ipynb", ".py")
+    )
+    return tuple(paths)
+
+
+def grade_answer(exercise, notebook, places, earlier, sandbox):
+    """(Graded, (texts, replies) to explain it from, or None) for an exercise that these cells define.
+
+    earlier: {id: Graded} of the exercises before.
+    """
+    times = sum(exercise.name in statement.binds for place in places for statement in notebook.cells[place].statements)
+    remarks = [DEFINED_TWICE.format(exercise.name, times)] if times > 1 else []
+    broken = [cell for cell in notebook.marked(exercise) if cell.problem]
+    remarks += [f"The cell marked as this exercise's {cell.problem}." for cell in broken]
+
+    handed_out = given(exercise.chapter)
+    texts, used = notebook.needed(places[-1], exercise.name, handed_out)
+    result, replies = result_once(exercise, texts, sandbox)
+    if result.status != NOT_ATTEMPTED and (lent := notebook.lent(places[-1], used, handed_out)):
+        remarks.append(LENT.format(", ".join(f"`{name}`" for name in lent[:MOST_LENT])))
+    if result.status == NOT_YET and (whole := ran_whole(exercise, notebook, texts, sandbox)):
+        return Graded(whole[0], [*remarks, whole[1]]), None
+    wrong = [EXERCISES[id] for id, graded in earlier.items() if graded.result.status != RIGHT]
+    helpers = [helper for helper in wrong if helper.name in used and helper.name != exercise.name]
+    if result.status != RIGHT and helpers:
+        repaired = {helper.name: worked(helper) for helper in helpers}
+        with_helpers, _ = result_once(exercise, texts, sandbox, helpers=repaired)
+        if with_helpers.status == RIGHT:
+            names = " and ".join(f"your `{helper.name}` (exercise {helper.id})" for helper in helpers)
+            return Graded(with_helpers, [*remarks, WITH_HELPERS.format(names)]), None
+    return Graded(result, remarks), (tuple(texts), replies) if result.status == NOT_YET and replies else None
+
+
+def ran_whole(exercise, notebook, texts, sandbox):
+    """(Result, remark) of an answer that is right when all the student's own cells ran before; None of another.
+
+    texts: those that ran before, by names alone.
+    """
+    whole = notebook.up_to_check(exercise, handed_out(), given(exercise.chapter))
+    asks_for_gpu = bool(GPU.search("\n".join(whole)))
+    if whole == texts and not asks_for_gpu:
+        return None
+    result, _ = result_once(exercise, whole, sandbox, cpu=True)
+    if result.status != RIGHT:
+        return None
+    seen = {"", *(line.strip() for text in texts for line in text.split("\n"))}
+    more = [line.strip()[:LONGEST_LINE] for text in whole for line in text.split("\n") if line.strip() not in seen]
+    lines = MORE_LINES.format(", ".join(f"`{line}`" for line in more[:MOST_LINES])) if more else ""
+    return result, AS_CHECKED + lines + NO_GPU * asks_for_gpu
+
+
+def result_once(exercise, texts, sandbox, **how):
+    """(Result, replies to explain it from) of what these texts answer; the replies only where that is not done yet.
+
+    Many students hand in the same. Time that ran out and the like is nobody else's trouble, and is not kept. What is
+    right runs once more: what is right by chance would be right for all who hand in the same.
+    """
+    key = identified(exercise, texts, sandbox, how)
+    if known := results.get(key):
+        return Result(**known), None
+    asked = texts, exercise.name, exercise.calls, exercise.chapter
+    outcome = sandbox.run(*asked, **how)
+    result = judged(exercise, outcome)
+    if result.status == RIGHT:
+        again = sandbox.run(*asked, **how, seed=OTHER_SEED)
+        if again.out_of_time:
+            return result, None
+        if again.message != outcome.message and judged(exercise, again).status != RIGHT:
+            result = plain_result(exercise, NOT_YET, BY_CHANCE)
+            keep(key, result)
+            return result, None
+    if not outcome.trouble and (result.status != NOT_YET or how):
+        keep(key, result)
+    return result, outcome.replies
+
+
+def prepare():
+    """Work out once what depends on no submission. Processes that are forked from this one share it."""
+    for exercise in EXERCISES.values():
+        _ = exercise.expected, exercise.reference
+        published_lines(exercise)
+        importable.modules(exercise.chapter)
+
+
+@functools.cache
+def handed_out():
+    """The texts of all code cells that the course hands out."""
+    read = (json.loads(path.read_bytes())["cells"] for path in (ROOT / "notebooks").glob("*.ipynb"))
+    return {reading.text_of(cell).strip() for cells in read for cell in cells if cell["cell_type"] == "code"}
+
+
+@functools.cache
+def given(chapter):
+    """The code cells of a chapter as it is handed out, without those to be filled in."""
+    (path,) = (ROOT / "notebooks").glob(f"{chapter:02}_*.ipynb")
+    return [cell for cell in reading.read(path.name, path.read_bytes()).cells if not cell.exercise]
+
+
+@functools.cache
+def lines_handed_out():
+    """Every line of them, and the marks around a solution, which are nobody's."""
+    return {" ".join(line.split()) for text in handed_out() for line in text.split("\n")} | MARKS
+
+
+def own_lines(text):
+    """The lines of an answer's cell that are the student's own."""
+    return alike.own_lines(text, lines_handed_out())
+
+
+@functools.cache
+def published_lines(exercise):
+    """The lines of an exercise's published answer."""
+    notebook = solved(exercise.chapter)
+    return set(own_lines(notebook.cells[notebook.defining(exercise)[-1]].source))
+
+
+def is_published(exercise, lines):
+    """Whether all that is a student's own in an answer of several lines is the published answer's."""
+    return len(lines) >= SEVERAL_LINES and set(lines) == published_lines(exercise)
+
+
+def with_explanation(exercise, texts, sandbox, data, result):
+    """The result of a wrong answer with its explanation."""
+    key = identified(exercise, texts, sandbox)
+    if known := results.get(key):  # the same answer in another notebook of this submission
+        return Result(**known)
+    program = parsed(texts[-1], exercise.name, {}, "<your cell>")
+    found = explained(exercise, program, Inside(exercise, texts, sandbox), data, result)
+    keep(key, found)
+    return found
+
+
+def keep(key, result):
+    """Remember a result, as long as there is room."""
+    if len(results) < MOST_KEPT:
+        results[key] = vars(result)
+
+
+def identified(exercise, texts, sandbox, how=None):
+    """What identifies an answer with all that it runs with, and how."""
+    modules = sorted(sandbox.named_in("\n".join(texts)).items())
+    return hashlib.sha256(repr((exercise.id, *texts, modules, how or {})).encode()).hexdigest()
+
+
+class Inside:
+    """Runs an answer in the sandbox, once more."""
+
+    def __init__(self, exercise, texts, sandbox):
+        self.exercise, self.texts, self.sandbox = exercise, texts, sandbox
+
+    def watch(self, call):
+        """The steps of one call, as `watched` gives them; none where it came to no end."""
+        return self.run([call], watch=True)
+
+    def attempt(self, changes, calls):
+        """For each slip, what the answer without it replies to the calls; nothing where it came to no end."""
+        return self.run(calls, slips=changes) if changes else []
+
+    def run(self, calls, **more):
+        """What the sandbox replies."""
+        return self.sandbox.run(self.texts, self.exercise.name, calls, self.exercise.chapter, **more).replies or []
+
+
+def judged(exercise, outcome):
+    """The Result for what came out of the sandbox."""
+    if outcome.trouble:
+        return plain_result(exercise, NOT_YET, f"Your code {outcome.trouble.rstrip('.')}.")
+    result = judge(exercise, outcome.replies)
+    if result.status == NOT_ATTEMPTED:
+        return plain_result(exercise, NOT_ATTEMPTED, f"`{exercise.name}` was left as it was handed out.")
+    return result
+
+
+def undefined(exercise, notebook):
+    """Graded, for an exercise whose marked cell does not define what it asks for; None where there is no such cell."""
+    for cell in notebook.marked(exercise):
+        if cell.problem:
+            return Graded(plain_result(exercise, NOT_YET, f"Your cell {cell.problem}."))
+        if cell.statements:
+            return Graded(plain_result(exercise, NOT_YET, f"Your cell for this exercise defines no `{exercise.name}`."))
+    return None
+
+
+def best(attempts):
+    """The best of the Attempts at an exercise in several notebooks, with a remark on why it is this one."""
+    different = {}  # {texts: the attempts that run them}, in the order of the notebooks' names
+    for attempt in sorted(attempts, key=lambda attempt: by_number(attempt.notebook)):
+        if attempt.graded.result.status != NOT_ATTEMPTED:
+            different[attempt.texts] = [*different.pop(attempt.texts, []), attempt]
+    compared = [attempt for equal in list(different.values())[-MOST_ANSWERS:] for attempt in equal] or attempts
+    found = max(compared, key=lambda attempt: ORDER.index(attempt.graded.result.status))
+    remark = SEVERAL.format(len(attempts), found.notebook)
+    if len(different) > MOST_ANSWERS:
+        remark = TOO_MANY.format(len(attempts), len(different), MOST_ANSWERS, found.notebook)
+    if len(attempts) == 1:
+        return found
+    return replace(found, graded=Graded(found.graded.result, [*found.graded.remarks, remark]))
+
+
+def by_number(name):
+    """What names are sorted by so that `v10` comes after `v9`, and `answer (1)` after `answer`."""
+    stem = NOTEBOOK.sub("", name).casefold()
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", stem)]
+
+
+def plain_result(exercise, status, message):
+    """A Result without numbers to look at."""
+    return Result(exercise.id, exercise.title, status, message, exercise.points)
+
+
+@functools.cache
+def solved(chapter):
+    """The Notebook of a solved chapter."""
+    (path,) = (ROOT / "solutions").glob(f"{chapter:02}_*.ipynb")
+    return reading.read(path.name, path.read_bytes())
+
+
+@functools.cache
+def worked(exercise):
+    """Python that defines an exercise's worked answer, with the imports and definitions that it uses."""
+    notebook = solved(exercise.chapter)
+    texts, _ = notebook.needed(notebook.defining(exercise)[-1], exercise.name)
+    return "\n".join(texts)

@@ -1,0 +1,22 @@
+"""Learning platforms, one file each: how each names what it hands out, and what it takes back.
+
+What may come in: names of files, columns, rows. Not: how anything is graded. A new platform is a new file with a
+subclass of `Platform` (of `Gradebook` where points go into a CSV file).
+"""
+
+import importlib
+import pkgutil
+
+from course_tools.grading.platforms.platform import Platform
+
+for module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{module.name}")
+
+
+def leaves(kind):
+    """The classes below this one that have none below them."""
+    below = kind.__subclasses__()
+    return [leaf for each in below for leaf in leaves(each)] if below else [kind]
+
+
+PLATFORMS = sorted((kind() for kind in leaves(Platform)), key=lambda platform: platform.name)

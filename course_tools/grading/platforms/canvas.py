@@ -1,0 +1,83 @@
+"""Canvas: flat files named after student, number and attachment; a gradebook with a column per assignment.
+
+Students choose two parts of a file's name: what they are called, of which Canvas leaves letters, digits and _ (in
+content_zipper.rb of its source), and what their file is called. Numbers in these can look like Canvas's own. So a name
+is read in every way in which Canvas may have written it.
+"""
+
+import functools
+import re
+
+from course_tools import repository
+from course_tools.grading.platforms.gradebook import Gradebook, Unusable, folded
+from course_tools.grading.platforms.platform import Owner
+
+# what follows a student's name; older versions wrote it in lower case
+NUMBERS = re.compile(r"(?=(?P<late>_LATE|_late)?_(?P<id>[1-9][0-9]*)_(?P<attachment>[1-9][0-9]*)_)")
+NAME = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]*")  # not \w, which has no vowel signs, as Hindi writes them
+ANONYMOUS = re.compile(r"(?P<late>LATE_|late_)?(?P<name>anon_[0-9A-Za-z]{5})_(?P<attachment>[1-9][0-9]*)_")
+ASSIGNMENT = re.compile(r".+ \(\d+\)")  # how Canvas heads the column of an assignment
+POINTS_POSSIBLE = "points possible"  # what Canvas's own row, with the highest points, says in its first column
+
+
+class Canvas(Gradebook):
+    name = "Canvas"
+    option = "canvas"
+    help = "also fill a copy of the gradebook from Canvas"
+    ids = ("ID", "SIS User ID", "SIS Login ID", "Integration ID")
+    names = "Student"
+    needed = ("Student",)
+    pages_go = 'in the assignment, "Re-Upload Submissions"; students find them beside the comments'
+
+    def owner(self, name):
+        if anonymous := ANONYMOUS.match(name):
+            return Owner(anonymous["name"], (), self.name)
+        found = readings(name)
+        numbers = tuple(dict.fromkeys(numbers["id"] for numbers in found))
+        return Owner(name[: found[0].start()] or numbers[0], numbers, self.name) if found else None
+
+    def feedback_name(self, student):
+        name = student.file  # Canvas attaches a page to the submission that has this file
+        if anonymous := ANONYMOUS.match(name):
+            return f"{anonymous['name']}_{anonymous['attachment']}_feedback.html"
+        numbers = next(iter(readings(name)), None)
+        return f"{student.name}_{numbers['id']}_{numbers['attachment']}_feedback.html" if numbers else None
+
+    def is_late(self, name):
+        anonymous = ANONYMOUS.match(name)
+        return any(numbers["late"] for numbers in [*readings(name), *[anonymous] * bool(anonymous)])
+
+    def add_options(self, parser):
+        super().add_options(parser)
+        parser.add_argument("--column", metavar="NAME", help="the assignment in Canvas's file, where there are several")
+
+    def column(self, sheet, wanted):
+        columns = [name for name in sheet.header if ASSIGNMENT.fullmatch(name)]
+        chosen = [name for name in columns if wanted is None or wanted in (name, name.rpartition(" (")[0])]
+        if len(chosen) != 1:
+            names = ", ".join(map(repr, columns)) or "none"
+            raise Unusable(f"name one of its assignments with --column; it has {names}")
+        return sheet.header.index(chosen[0])
+
+    def most_points(self, sheet, row, column):
+        own = [k for k in range(1, len(sheet.rows)) if folded(self.name_in(sheet, k)) == POINTS_POSSIBLE]
+        return sheet.value(own[0], column) if own else ""
+
+    def is_student(self, sheet, row):
+        return folded(self.name_in(sheet, row)) not in ("", POINTS_POSSIBLE)  # without a name: rows of settings
+
+
+def readings(name):
+    """Where in a file's name its student's and its attachment's numbers may stand, the shortest name first."""
+    longest = NAME.match(name).end()
+    return [
+        numbers
+        for numbers in NUMBERS.finditer(name)
+        if numbers.start() <= longest and not name.startswith(chapters(), numbers.start("attachment"))
+    ]
+
+
+@functools.cache
+def chapters():
+    """What the course's own notebooks are called, which begin with a number."""
+    return tuple(source.stem for source in repository.sources())

@@ -1,0 +1,387 @@
+"""A platform's gradebook: of a CSV file that was downloaded, one column is filled and all other bytes stay.
+
+A row without a submission is left alone; a submission without a row is named.
+"""
+
+import io
+import re
+import sys
+import unicodedata
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from course_tools.grading.platforms.platform import Platform
+from course_utils import files
+
+NOTHING = ("", "-")  # what stands in a field where there are no points yet
+LARGEST = 10**6  # a number of points beyond it is none
+NAMED = 3  # students in a sentence about rows that stay
+
+
+class Unusable(Exception):
+    """A file that cannot be filled; the text says why."""
+
+
+class Sheet:
+    """A CSV file as text, in which single fields can be set while all other characters stay."""
+
+    def __init__(self, content):
+        self.text, self.encoding = decoded(content)
+        first = self.text.split("\n", 1)[0]
+        self.delimiter = max(",;\t", key=first.count)
+        self.rows = list(self.spans())
+        self.header = [self.value(0, column) for column in range(len(self.rows[0]))] if self.rows else []
+        self.places = {folded(name): place for place, name in reversed(list(enumerate(self.header)))}  # first wins
+        self.changes = {}
+        self.indexes = {}  # {number of a column: {what a field says, folded: rows}}
+
+    def place(self, name):
+        """The number of the column of this name, in whatever case platforms write it; None where there is none."""
+        return self.places.get(folded(name))
+
+    def spans(self):
+        """For each row the (start, end) of its fields."""
+        mark = re.escape(self.delimiter)
+        part = re.compile(rf'("(?:[^"]|"")*+"|(?!")[^{mark}\r\n]*)({mark}|\r\n|\r|\n|\Z)')
+        place, row = (1 if self.text.startswith("\ufeff") else 0), []
+        while place < len(self.text) or row:  # a row that has begun ends with one more field
+            found = part.match(self.text, place)
+            if not found:
+                raise Unusable(f"its line {self.text.count(chr(10), 0, place) + 1} is no CSV")
+            row.append(found.span(1))
+            place = found.end()
+            if found[2] != self.delimiter:
+                yield row
+                row = []
+
+    def value(self, row, column):
+        """What a field says; "" where a row is too short."""
+        if column >= len(self.rows[row]):
+            return ""
+        raw = self.text[slice(*self.rows[row][column])]
+        return raw[1:-1].replace('""', '"').strip() if raw.startswith('"') else raw.strip()
+
+    def set(self, row, column, value):
+        """Set a field, in quotes where it was in quotes."""
+        span = self.rows[row][column]
+        self.changes[span] = f'"{value}"' if self.text[slice(*span)].startswith('"') else value
+
+    def content(self):
+        """The file with its changes."""
+        parts, place = [], 0
+        for (start, end), value in sorted(self.changes.items()):
+            parts += [self.text[place:start], value]
+            place = end
+        return "".join([*parts, self.text[place:]]).encode(self.encoding)
+
+
+class Gradebook(Platform):
+    """A platform that takes points in a CSV file of its own. A subclass says what this file looks like.
+
+    option: the command's option that names the file. ids: columns that tell students apart: the platform's own numbers,
+    then what the institution gives. names: the column of full names. needed: columns without which this is another
+    file. pages_go: where pages are uploaded.
+    """
+
+    option: str
+    help: str
+    ids: tuple[str, ...]
+    names: str
+    needed: tuple[str, ...]
+    pages_go: str
+
+    def column(self, sheet, wanted):
+        """The number of the column to fill. wanted: the name that the instructor gave, or None. Raises Unusable."""
+        raise NotImplementedError
+
+    def most_points(self, sheet, row, column):
+        """What the platform says is the highest number of points in this row's field, as a text; "" where nothing."""
+        raise NotImplementedError
+
+    def is_student(self, sheet, row):
+        """Whether a row is a student's."""
+        return True
+
+    def feedback_name(self, student):
+        """Where a student's page lies in the zip that the platform takes pages from; None where nothing tells whose.
+
+        Asked only of students whom this platform numbers.
+        """
+        raise NotImplementedError
+
+    # --- the command --------------------------------------------------------------------------------------------------
+
+    def add_options(self, parser):
+        parser.add_argument(f"--{self.option}", type=Path, metavar="CSV", help=self.help)
+
+    def export(self, options):
+        path = getattr(options, self.option)
+        return Filling(self, options) if path else None
+
+    def sheet(self, content):
+        """The Sheet in the bytes of a file. Raises Unusable where the platform writes no such file."""
+        sheet = Sheet(content)
+        sheet.places |= self.told_by_form(sheet)
+        if absent := [name for name in self.needed if sheet.place(name) is None]:
+            raise Unusable(f"it has no column {absent[0]!r}, so it is no file that {self.name} exports for grading")
+        return sheet
+
+    def told_by_form(self, sheet):
+        """{name, folded: number} of columns that the platform heads in another language."""
+        return {}
+
+    # --- filling ------------------------------------------------------------------------------------------------------
+
+    def fill(self, content, scores, wanted=None, last=None, overwrite=False):
+        """A Filled: the file with the points filled in.
+
+        content: the bytes of the file. scores: [(student, points, highest possible points)]. wanted: the name of the
+        column where there are several. last: {key of a student: what was filled in the last time}. What else stands
+        there was put there by somebody: a number stays unless overwrite is set, anything else always. Where the
+        platform's highest points differ, points are scaled. Raises Unusable.
+        """
+        sheet = self.sheet(content)
+        column = self.column(sheet, wanted)
+        found, remarks = self.matched(sheet, scores)
+        filled = Filled(b"", [], remarks, {}, self.without_points(sheet, found))
+        for row, (student, got, most) in found.items():
+            if column >= len(sheet.rows[row]):
+                remarks.append(f"{student.name}: the row in {self.name}'s file is too short and was left as it was.")
+                continue
+            there, points = sheet.value(row, column), self.scaled(sheet, row, column, got, most)
+            held, ours = decimal(there), (last or {}).get(student.key, "")
+            if there not in NOTHING and (
+                held is None or held not in (decimal(points), decimal(ours)) and not overwrite
+            ):
+                remarks.append(self.left(student, there, points))
+                continue
+            if held is not None and held != decimal(points):
+                filled.changes.append((student.name, there, points))
+            if held != decimal(points):
+                sheet.set(row, column, points)
+            filled.values[student.key] = points
+        filled.content = sheet.content()
+        return filled
+
+    def without_points(self, sheet, found):
+        """The names, or else the ids, in the rows of students beside those that were found."""
+        rows = [row for row in range(1, len(sheet.rows)) if row not in found and self.is_student(sheet, row)]
+        return list(filter(None, (self.name_in(sheet, row) or sheet.value(row, 0) for row in rows)))
+
+    def left(self, student, there, points):
+        """The sentence on a field that somebody has filled in."""
+        way = "" if decimal(there) is None else " To put it there: --overwrite."
+        return f"{student.name}: {self.name} has {there} where grading gives {points}, so it was left.{way}"
+
+    def scaled(self, sheet, row, column, got, most):
+        """Points as a text, on the platform's scale."""
+        says = self.most_points(sheet, row, column)
+        highest = decimal(says)
+        if says and (highest is None or highest < 0):
+            raise Unusable(f"its highest points, {says!r:.60}, are no number")
+        return number(got * highest / most if highest and most else got)
+
+    def matched(self, sheet, scores):
+        """({row: score}, sentences on students without a row of their own)."""
+        claims, remarks = {}, []
+        for score in scores:
+            rows = self.rows_of(sheet, score[0])
+            if len(rows) == 1:
+                claims.setdefault(rows[0], []).append(score)
+            else:
+                why = f"{len(rows)} rows" if rows else "no row"
+                remarks.append(f"{called(score[0])}: {why} in {self.name}'s file, so nothing was filled in.")
+        for rivals in claims.values():
+            if len(rivals) > 1:
+                names = " and ".join(called(student) for student, *_ in rivals)
+                remarks.append(f"{names}: the same row in {self.name}'s file, so nothing was filled in.")
+        return {row: rivals[0] for row, rivals in claims.items() if len(rivals) == 1}, remarks
+
+    def rows_of(self, sheet, student):
+        """The rows that may belong to a student.
+
+        A platform's own number stands in its own column, and anywhere else it would be another student's. What the
+        institution gives (a student number, an e-mail address, and a folder's name, which may be one or a login) stands
+        in the institution's columns, never in the platform's own. Where none of these knows it, the full name tells.
+        """
+        own, *institutions = self.ids
+        if student.numbered_by == self.name:
+            return self.rows_with(sheet, own, student.ids, self.own_key)
+        ids = () if student.numbered_by else student.ids or (student.name,)
+        rows = {row for name in institutions for row in self.rows_with(sheet, name, ids, folded)}
+        return sorted(rows) or self.rows_with(sheet, self.names, (student.name,), name_key)
+
+    def rows_with(self, sheet, name, wanted, key):
+        """The rows in which the column of this name says one of these things, compared by their keys."""
+        index = self.index(sheet, sheet.place(name), key)
+        return sorted({row for each in wanted if key(each) for row in index.get(key(each), ())})
+
+    def index(self, sheet, place, key):
+        """{key of what a field of this column says: students' rows}; none for a column that is not there."""
+        if place is None:
+            return {}
+        if place not in sheet.indexes:
+            sheet.indexes[place] = {}
+            for row in range(1, len(sheet.rows)):
+                if self.is_student(sheet, row):
+                    sheet.indexes[place].setdefault(key(sheet.value(row, place)), []).append(row)
+        return sheet.indexes[place]
+
+    def own_key(self, value):
+        """What tells a student in the platform's own column, folded, from what a field or a file's name says."""
+        return folded(value)
+
+    def name_in(self, sheet, row):
+        """The full name in a row; "" where there is none, as in all rows where students are anonymous."""
+        place = sheet.place(self.names)
+        return "" if place is None else sheet.value(row, place)
+
+
+@dataclass
+class Filled:
+    """A filled file. changes: [(student, before, after)] of fields that held points. values: {key: what stands there}.
+
+    remarks: sentences on what was left as it was. without_points: who else has a row.
+    """
+
+    content: bytes
+    changes: list[tuple[str, str, str]]
+    remarks: list[str]
+    values: dict[str, str]
+    without_points: list[str]
+
+
+class Filling:
+    """A gradebook to be filled for this run. Ends the program with a sentence when it cannot be."""
+
+    def __init__(self, platform, options):
+        self.platform, self.wanted, self.overwrite = platform, options.column, options.overwrite
+        self.path, self.pages = getattr(options, platform.option), f"{platform.option}-feedback.zip"
+
+    def written(self, students):
+        """The names of the files that `write` makes."""
+        return [files.from_disk(self.path.name), self.pages]
+
+    def prepare(self):
+        """Read the file before hours of grading, not after."""
+        self.content = self.path.read_bytes()
+        self.filled = self.fill([], {})
+
+    def names(self, students):
+        """{key of a student: the full name in the file}, of those who have a row with one."""
+        sheet, rows = self.rows(students)
+        return {key: name for key, row in rows.items() if (name := self.platform.name_in(sheet, row))}
+
+    def rows(self, students):
+        """(the Sheet, {key of a student: the row that is this student's})."""
+        sheet = self.platform.sheet(self.content)
+        rows, _ = self.platform.matched(sheet, [(student,) for student in students])
+        return sheet, {student.key: row for row, (student,) in rows.items()}
+
+    def page_names(self, students):
+        """{where a page lies in the zip that the platform takes: key of the student}, of those whom it numbers.
+
+        Where a file's name holds several numbers, the first gets the page only if the file finds the student by it.
+        """
+        sheet, rows = self.rows(students)
+        place = sheet.place(self.platform.ids[0])
+        return {
+            name: student.key
+            for student in students
+            if student.numbered_by == self.platform.name
+            and (
+                len(student.ids) < 2 or student.key in rows and sheet.value(rows[student.key], place) == student.ids[0]
+            )
+            and (name := self.platform.feedback_name(student))
+        }
+
+    def fill(self, scores, last):
+        """The Filled file."""
+        try:
+            return self.platform.fill(self.content, scores, self.wanted, last, self.overwrite)
+        except Unusable as error:
+            sys.exit(f"{self.path} cannot be filled: {error}.")
+
+    def plan(self, scores, last):
+        """Fill the file, and give the sentences on what differs from what is there. last: by platform, see `fill`."""
+        self.filled = self.fill(scores, last.get(self.platform.name, {}))
+        for student, before, after in self.filled.changes:
+            yield f"  {student}: {before} in {self.platform.name} becomes {after}."
+        for remark in self.filled.remarks:
+            yield f"  {remark}"
+        if rest := self.filled.without_points:
+            names = "; ".join([*rest[:NAMED], *[f"{len(rest) - NAMED} more"] * (len(rest) > NAMED)])
+            yield f"  Rows in {self.platform.name}'s file without points here stay as they are ({len(rest)}): {names}."
+
+    def write(self, out, reports):
+        """Write the filled copy into `out`. Gives the sentences to say."""
+        files.replace(out / self.path.name, self.filled.content)
+        if pages := self.page_names([report.student for _, report, _ in reports]):
+            place = out / self.pages
+            paths = {name: out / "feedback" / files.on_disk(f"{key}.html") for name, key in pages.items()}
+            files.replace(place, zipped(paths))
+            yield f"{place} holds the pages: upload it in {self.platform.name} ({self.platform.pages_go})."
+        if self.filled.values:
+            said = f"{self.path.name} with the points in it: import it into {self.platform.name}."
+        else:
+            said = f"{self.path.name} as it was: nobody who handed in has a row there."
+        yield f"{out / self.path.name} is {said}"
+
+    @property
+    def values(self):
+        """{platform: {key of a student: what stands there now}}."""
+        return {self.platform.name: self.filled.values}
+
+
+def called(student):
+    """A student in a sentence that tells two of one name apart."""
+    return f"{student.name} ({' '.join(student.ids)})" if student.ids else student.name
+
+
+def zipped(pages):
+    """A zip of files, {name in it: path}, as bytes."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, path in pages.items():
+            archive.write(path, name)
+    return made.getvalue()
+
+
+def decoded(content):
+    """(text, encoding that gives every byte back) of a file as spreadsheets save it."""
+    encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+    try:
+        text = content.decode(encoding)
+        if text.encode(encoding) == content:
+            return text, encoding
+    except UnicodeDecodeError:
+        pass
+    return content.decode("latin-1"), "latin-1"
+
+
+def decimal(text):
+    """A number as a platform writes it, also 1,000.00 and 8,5; None for anything else."""
+    if "," in text and "." in text:
+        text = text.replace("," if text.rindex(".") > text.rindex(",") else ".", "")
+    try:
+        value = float(text.replace(",", "."))
+    except ValueError:
+        return None
+    return value if abs(value) <= LARGEST else None  # nor nan
+
+
+def name_key(name):
+    """A name's words in the order in which they are said: "Doe, Jane" is Jane Doe, and Kim Lee is not Lee Kim."""
+    last, comma, first = folded(name).partition(",")
+    return tuple(re.findall(r"\w+", f"{first} {last}" if comma else last))
+
+
+def folded(text):
+    """A text however its accents are stored and whatever its case."""
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def number(value):
+    """Points as a file shows them: 7, not 7.0."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,227 @@
+"""What is known of a submission after grading, and where it is kept for the next run."""
+
+import functools
+import json
+import os
+import sys
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+
+from course_tools import repository
+from course_tools.grading.sandbox.protection import packages
+from course_utils import files
+from course_utils.judging.result import NOT_ATTEMPTED, Result
+
+INVISIBLE = "\n\u200c\u200d"  # line ends, and the joiners that names in Persian and Hindi need
+KEPT = ".reports"  # the folder of the reports that a second run needs
+
+
+@dataclass(frozen=True)
+class Student:
+    """key: the name of the student's files, unlike every other. ids: what the download calls them, beside the name.
+
+    numbered_by: the platform whose own numbers the ids are; "" where they are the institution's. file: the beginning of
+    what the download calls one of the files, or the folder of all.
+    """
+
+    key: str
+    name: str
+    ids: tuple[str, ...] = ()
+    numbered_by: str = ""
+    file: str = ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A submission on its way to whoever grades it.
+
+    files: [(parts of the name below the student's folder, bytes)]. digest: what identifies all of it. seconds: by the
+    clock, for all of it. late: whether the platform says so.
+    """
+
+    student: Student
+    files: list[tuple[tuple[str, ...], bytes]] = field(repr=False)
+    remarks: list[str]
+    digest: str
+    seconds: float
+    late: bool = False
+
+
+@dataclass(frozen=True)
+class Graded:
+    """The result of one exercise. remarks: sentences on how it came about.
+
+    given: points that the instructor gave instead, or None. excused: it does not count.
+    """
+
+    result: Result
+    remarks: list[str] = field(default_factory=list)
+    given: float | None = None
+    excused: bool = False
+
+    @property
+    def points(self):
+        """The points that count."""
+        return self.result.points if self.given is None else self.given
+
+
+@dataclass(frozen=True)
+class Marked:
+    """What counts of a report. remarks: the instructor's, on the whole. added: points. factor: that is left when late.
+
+    excused: nothing is filled in for this student.
+    """
+
+    student: Student
+    graded: list[Graded]
+    remarks: list[str]
+    added: float
+    factor: float
+    excused: bool
+
+    @property
+    def points(self):
+        """(points, highest possible points)."""
+        counted = [entry for entry in self.graded if not entry.excused]
+        got = sum(entry.points for entry in counted) * self.factor + self.added
+        return plain_number(got), plain_number(sum(entry.result.max_points for entry in counted))
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that is known of a submission.
+
+    graded: one for each exercise of the course. chapters: the numbers of those that were handed in. remarks: sentences
+    on the whole submission. protection: what the answers ran under. digest: of the submission and of the grader.
+    late: whether the platform says so. lines: {id: the lines of an answer that are the student's own}. published: the
+    ids of the answers that are the course's published ones, line by line.
+    """
+
+    student: Student
+    graded: list[Graded]
+    chapters: list[int]
+    remarks: list[str]
+    protection: str
+    digest: str
+    late: bool = False
+    lines: dict[str, list[str]] = field(default_factory=dict)
+    published: list[str] = field(default_factory=list)
+
+    def of(self, chapters):
+        """The graded exercises of some chapters."""
+        return [graded for graded in self.graded if chapter_of(graded) in chapters]
+
+
+def chapter_of(graded):
+    """The number of the chapter of a graded exercise."""
+    return int(graded.result.id.split(".")[0])
+
+
+def plain(report):
+    """A report as JSON can hold it. (dataclasses.asdict would copy all of it, which takes half of a grader's time.)"""
+    graded = [vars(entry) | {"result": vars(entry.result)} for entry in report.graded]
+    return vars(report) | {"student": vars(report.student), "graded": graded}
+
+
+def from_plain(data):
+    """The Report that `plain` took apart, with texts as `presentable` has them, whatever a student's code has said."""
+    student = Student(**data["student"] | {"ids": tuple(data["student"]["ids"])})
+    lines = {id: list(map(presentable, own)) for id, own in data["lines"].items()}
+    words = {"remarks": list(map(presentable, data["remarks"])), "lines": lines}
+    return Report(**data | words | {"student": student, "graded": list(map(graded_from, data["graded"]))})
+
+
+def graded_from(entry):
+    """One Graded of it. The student's words may be anywhere in what is said."""
+    if entry["result"]["status"] == NOT_ATTEMPTED and not entry["remarks"]:
+        return untouched(*entry["result"].values())
+    result = Result(**entry["result"] | {"message": presentable(entry["result"]["message"])})
+    return Graded(**entry | {"result": result, "remarks": list(map(presentable, entry["remarks"]))})
+
+
+@functools.lru_cache
+def untouched(*result):
+    """A Graded that all have in common who did not attempt an exercise. Nobody hands in all chapters at once."""
+    return Graded(Result(*result))
+
+
+def presentable(text):
+    """A text that steers no terminal and names no folder of this machine, as the messages of errors do."""
+    for folder in own_folders():
+        text = text.replace(folder, "…")
+    return printable(text)
+
+
+@functools.cache
+def own_folders():
+    """What tells where Python, the course and its user's files lie on this machine, as texts; the longest first."""
+    folders = {*packages(), sys.prefix, str(repository.ROOT), os.path.expanduser("~")}
+    folders |= {os.path.realpath(folder) for folder in folders}
+    below = {folder for folder in folders if len(Path(folder).parts) > 1}  # without "/", the home of many a container
+    return sorted(below | {folder.replace("\\", "\\\\") for folder in below}, key=len, reverse=True)
+
+
+def printable(text):
+    """A text with every sign replaced that cannot be seen, beside line ends and what scripts need."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() or sign in INVISIBLE else "\ufffd" for sign in text)
+
+
+def plain_number(value):
+    """7 for 7.0, and no more than two decimals."""
+    value = round(value, 2)
+    return int(value) if value == int(value) else value
+
+
+def keep(path, data):
+    """Keep data for the next run, as JSON below a checksum."""
+    content = json.dumps(data).encode()
+    files.replace(path, checksum(path, content) + b"\n" + content)
+
+
+def kept(path):
+    """What `keep` wrote there. None where nothing is, or where it is damaged."""
+    try:
+        told, _, content = path.read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    return json.loads(content) if told == checksum(path, content) else None
+
+
+def checksum(path, content):
+    """What tells the content of a file from any other, and from that of another file."""
+    return sha256(os.fsencode(path.name) + b"\0" + content).hexdigest().encode()
+
+
+class Store:
+    """The reports of this run and of runs before, a file a student in the output folder."""
+
+    def __init__(self, out):
+        self.folder = out / KEPT
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def path(self, student):
+        """Where a student's report is kept."""
+        return self.folder / files.on_disk(f"{student.key}.json")
+
+    def get(self, student):
+        """A student's report, or None, also where it is damaged: then the submission is graded anew."""
+        try:
+            return from_plain(kept(self.path(student)))
+        except (ValueError, TypeError, KeyError, AttributeError):  # none, or one of another version of the course
+            return None
+
+    def put(self, made):
+        """Keep a report."""
+        keep(self.path(made.student), plain(made))
+
+    def others(self, students):
+        """The keys of those whose reports are kept, beside these students."""
+        stored = {files.from_disk(path.stem) for path in self.folder.glob("*.json")}
+        return sorted(stored - {student.key for student in students})
+
+    def forget(self, key):
+        """Keep a report no longer."""
+        (self.folder / files.on_disk(f"{key}.json")).unlink()

@@ -1,0 +1,97 @@
+"""Processes that start with all loaded that they need: forks of one that has it. Linux only."""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import threading
+import weakref
+
+from course_tools.grading.sandbox import protection
+from course_tools.grading.sandbox.inside import forking
+
+
+class Fork:
+    """A process that was forked. Its files are `stdin` and `stdout`, as those of a subprocess."""
+
+    def __init__(self, pid, handle, stdin=None, stdout=None):
+        self.pid, self.handle, self.stdin, self.stdout = pid, handle, stdin, stdout
+        weakref.finalize(self, os.close, handle)
+
+    def kill(self):
+        """Kill it, if it has not ended. Another process that has got its number is safe."""
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.handle, signal.SIGKILL)
+
+    def wait(self):
+        """Wait for its end."""
+        select.select([self.handle], [], [])
+
+
+class Forker:
+    """Forks, in a process of its own that starts at the first fork and ends with this one.
+
+    begin: gives (a connection to that process, what kills it), or raises RuntimeError.
+    """
+
+    def __init__(self, begin):
+        self.begin, self.asking = begin, threading.Lock()
+        self.connection = self.process = None
+
+    def fork(self, module, function, descriptors, **arguments):
+        """A Fork that runs a function, which finds the open files `descriptors` numbered from forking.FIRST on.
+
+        Raises RuntimeError where the process that forks does not start.
+        """
+        number, handle = self.ask({"module": module, "function": function, "arguments": arguments}, descriptors)
+        return Fork(number, handle)
+
+    def another_connection(self):
+        """A socket through which somebody else may fork there, too: see `inherit`."""
+        return socket.socket(fileno=self.ask(forking.CONNECT, [])[1])
+
+    def inherit(self, descriptor):
+        """Fork through such a connection, an open file's number."""
+        self.connection = socket.socket(fileno=descriptor)
+
+    def ask(self, request, descriptors):
+        """(number, open file) that are sent back."""
+        with self.asking:
+            for _ in range(2):
+                if not self.connection:
+                    self.connection, self.process = self.begin()
+                try:
+                    socket.send_fds(self.connection, [json.dumps(request).encode()], descriptors)
+                    number, (descriptor,), *_ = socket.recv_fds(self.connection, forking.NUMBER.size, 1)
+                    return forking.NUMBER.unpack(number)[0], descriptor
+                except (OSError, ValueError):  # it is gone
+                    self.drop()
+        raise RuntimeError("the process that forks others has ended, twice")
+
+    def drop(self):
+        """Forget the process."""
+        self.connection.close()
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+        self.connection = self.process = None
+
+
+def with_torch():
+    """Start the process that has loaded torch, and nothing that knows an expected value."""
+    connection, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+    with theirs:
+        command = protection.inside("forking", "serve", control=theirs.fileno(), packages=protection.packages())
+        return connection, subprocess.Popen(
+            command,
+            env=protection.environment(),
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+
+torch_loaded = Forker(with_torch)

@@ -1,0 +1,80 @@
+"""The course's package as an answer may import it: what earlier chapters have built, and nothing later."""
+
+import ast
+import functools
+import math
+import re
+
+from course_tools import repository
+
+# Packages that draw or show: whatever is taken from them does nothing. None of that is graded, and importing them would
+# take longer than all the rest.
+SHOWING = ("IPython", "ipywidgets", "matplotlib")
+BUILT = ("attention",)  # rooms of several files that chapters build
+IMPORT = re.compile(r"^from course_utils(?:\.(\w+))?[\w.]* import (.*)$", re.MULTILINE)
+
+
+@functools.cache
+def imported():
+    """What chapters import from the course: (files that they take names from, rooms that draw, fetch or check)."""
+    files, rooms = set(), set()
+    for source in repository.sources():
+        for room, names in IMPORT.findall(source.read_text(encoding="utf-8")):
+            file = repository.ROOT / f"course_utils/{room}.py"
+            if room in BUILT or file.is_file() and "matplotlib" not in file.read_text(encoding="utf-8"):
+                files.add(room)
+            else:
+                rooms |= {room} if room else set(names.split(", "))
+    return files, rooms
+
+
+def silent():
+    """The names of all packages and modules of which whatever is taken does nothing in an answer."""
+    return [*SHOWING, *sorted(f"course_utils.{room}" for room in imported()[1])]
+
+
+@functools.cache
+def modules(chapter):
+    """{name: text} of the course's modules that an answer to an exercise of this chapter may import."""
+    texts = {"course_utils": ""}
+    for name in sorted(imported()[0]):
+        for path in sorted((repository.ROOT / "course_utils").glob(f"{name}/*.py" if name in BUILT else f"{name}.py")):
+            dotted = ".".join(path.relative_to(repository.ROOT).with_suffix("").parts).removesuffix(".__init__")
+            texts[dotted] = built_before(chapter, path.read_text(encoding="utf-8"))
+    return texts
+
+
+def built_before(chapter, text):
+    """A module without the definitions that this chapter or a later one builds, and so without a list of all."""
+    tree = ast.parse(text)
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):  # nor can they be handed on
+            node.names = [alias for alias in node.names if built_in().get(alias.name, 0) < chapter]
+    tree.body = [
+        node
+        for node in tree.body
+        if built_in().get(getattr(node, "name", None), 0) < chapter
+        and not (isinstance(node, ast.Assign) and ast.unparse(node.targets) == "__all__")
+        and not (isinstance(node, ast.ImportFrom) and not node.names)
+    ]
+    return ast.unparse(tree)
+
+
+@functools.cache
+def built_in():
+    """{name: number of the first chapter that shows how to build it} for classes and functions of all chapters.
+
+    Of the rooms in BUILT, what no chapter shows: never.
+    """
+    built = {}
+    for path in repository.ROOT.glob("course_utils/*/*.py"):
+        if path.parent.name in BUILT:
+            built |= dict.fromkeys(defined(path), math.inf)
+    for source in reversed(repository.sources()):
+        built |= dict.fromkeys(defined(source), int(source.name[:2]))
+    return built
+
+
+def defined(path):
+    """The names of all classes and functions at the top of a file."""
+    return re.findall(r"^(?:class|def) (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)

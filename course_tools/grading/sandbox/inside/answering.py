@@ -1,0 +1,201 @@
+"""Inside a child: run a student's cells, call their answer, pack what came back. It knows no expected value."""
+
+import ast
+import codeop
+import contextlib
+import importlib.abc
+import importlib.util
+import inspect
+import linecache
+import random
+import re
+import sys
+import traceback
+import types
+
+import numpy as np
+import torch
+from torch import nn
+from torch.autograd.functional import jacobian
+
+from course_utils.explaining import program
+from course_utils.judging import calls as asking
+from course_utils.judging import errors, serialize
+
+GPU = re.compile(r"(cuda|mps|xpu)(:\d+)?")  # devices
+LONGEST = 300  # characters of an error message
+
+
+def answer(request):
+    """The bytes to send back for the bytes of a request: {"replies": list} or {"trouble": sentence}."""
+    request = serialize.unpack(request)
+    calls = [asking.from_plain(call) for call in request["calls"]]
+    sys.meta_path[:0] = [Silent(request["silent"]), Reduced(request["course"])]
+    random.seed(request["seed"])  # a grade does not change from one run to the next
+    np.random.seed(request["seed"])
+    torch.manual_seed(request["seed"])
+    torch.set_num_threads = torch.set_num_interop_threads = lambda number: None  # no child can start a thread
+    reserve = bytes(1 << 24)  # only address space, since nobody touches it: room to report that there is no more
+    try:
+        found, stopped = defined(request["cells"], request["name"], request["helpers"], request["cpu"])
+        if not found:
+            return serialize.pack({"trouble": stopped or f"defines no `{request['name']}`"})
+        if str(getattr(found[0], "__module__", "")).startswith("course_utils."):
+            return serialize.pack({"trouble": "hands in what the course itself has built: write yours"})
+        return serialize.pack({"replies": replies(found[0], request, calls)})
+    except BaseException as error:  # KeyboardInterrupt and results that cannot be packed: whatever code may do
+        del reserve
+        return serialize.pack({"trouble": f"stopped with {said(error)}"})
+
+
+def without_compiler():
+    """Compile nothing: results are the same. An optimizer would load the compiler, to tell it to keep out."""
+    torch.compile = uncompiled
+    nn.Module.compile = lambda self, *arguments, **named: None
+    sys.modules["torch._dynamo"] = torch._dynamo = types.ModuleType("torch._dynamo")
+    torch._dynamo.disable = lambda function, *how, **more: function
+    torch._dynamo.graph_break = lambda: None
+
+
+def uncompiled(model=None, **named):
+    """What torch.compile takes, as it is; without it, a decorator."""
+    return model if model is not None else lambda decorated: decorated
+
+
+def replies(answer, request, calls):
+    """What the calls came to: a reply each; or the steps of the first; or, for each slip, replies without it."""
+    if not request["watch"] and not request["slips"]:
+        return asking.perform(answer, calls)
+    found = program.program_of(answer, request["name"])
+    if not found:
+        return []
+    if request["watch"]:
+        return [list(step) for step in program.watched(found, calls[0])]
+    return found.replies_without([program.Slip(number, new, "") for number, new in request["slips"]], calls)
+
+
+def warm_up():
+    """Do once what torch does on first use, so that no child has to; and leave out what no child can use."""
+    for accelerator in (torch.cuda, torch.xpu, torch.mtia):  # there is none inside, and each would note every seed
+        accelerator.manual_seed_all = lambda seed: None
+    without_compiler()
+    layer = nn.Linear(3, 2)
+    layer(torch.rand(4, 3)).softmax(dim=-1).square().sum().backward()
+    jacobian(lambda x: x @ x.transpose(-2, -1), torch.rand(2, 3))
+    asking.perform(lambda x: x + 1, [asking.FunctionCall([torch.rand(2)])])
+
+
+def defined(cells, name, helpers, cpu):
+    """([what the cells call `name`], None), or ([], why there is no such thing: a sentence or None)."""
+    module = types.ModuleType("__main__")  # classes look up the module that they were defined in
+    module.display = Silence()
+    sys.modules["__main__"] = module
+    names = vars(module)
+    *earlier, own = cells
+    as_code = codeop.Compile()  # as in IPython, what one cell imports from __future__ holds in those below ...
+    as_code.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # ... and cells may await
+    for k, cell in enumerate(earlier):
+        run(cell, f"<cell {k + 1}>", names, cpu, as_code)
+    for helper, text in helpers.items():
+        apart = {"__name__": "helper"}
+        run(text, f"<helper {helper}>", apart)
+        names[helper] = apart[helper]
+    stopped = run(own, "<your cell>", names, cpu, as_code)
+    return ([names[name]], None) if name in names else ([], stopped)
+
+
+def run(text, file, names, cpu=False, as_code=compile):
+    """Run a cell statement by statement, passing over those that fail. What the first one failed with, or None.
+
+    cpu: as if whoever wrote it had asked for no GPU. as_code: compiles a statement.
+    """
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # for error messages
+    try:
+        tree = ast.parse(text, file)
+        statements = OnCpu().visit(tree).body if cpu else tree.body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return f"cannot be read by Python: {said(error)}"
+    failure = None
+    for statement in statements:
+        try:
+            awaited = eval(as_code(ast.Module([statement], []), file, "exec"), names)
+            if inspect.iscoroutine(awaited):
+                finish(awaited)
+        except BaseException as error:  # SystemExit, too
+            line = next((at for frame, at in traceback.walk_tb(error.__traceback__) if frame.f_globals is names), 0)
+            where = f"in line {line}, `{linecache.getline(file, line).strip()[:LONGEST]}`, " if line else ""
+            failure = failure or f"stopped {where}with {said(error)}"
+    return failure
+
+
+def finish(coroutine):
+    """Run a coroutine to its end. It can wait for nothing outside: there is no event loop in here."""
+    with contextlib.suppress(StopIteration):
+        while True:
+            coroutine.send(None)
+
+
+class OnCpu(ast.NodeTransformer):
+    """Code that asks for a GPU becomes code that asks for none: here there is no GPU."""
+
+    def visit_Constant(self, node):
+        asks = isinstance(node.value, str) and GPU.fullmatch(node.value)
+        return ast.copy_location(ast.Constant("cpu"), node) if asks else node
+
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
+            node.func.attr, node.args, node.keywords = "cpu", [], []
+        return node
+
+
+def said(error):
+    """An error's type and the first line of its message."""
+    words = errors.first_line(error)[:LONGEST]
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+class Silence:
+    """Takes every call and gives itself back: figures and widgets are not graded."""
+
+    def __call__(self, *arguments, **named):
+        return self
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __iter__(self):
+        return iter([self, self])  # fig, ax = plt.subplots()
+
+
+class Silent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Answers imports of what draws with silence. names: of packages that draw or show."""
+
+    def __init__(self, names):
+        self.names = names
+
+    def find_spec(self, name, path=None, target=None):
+        silent = any(name == package or name.startswith(f"{package}.") for package in self.names)
+        return importlib.util.spec_from_loader(name, self, is_package=True) if silent else None
+
+    def exec_module(self, module):
+        module.__getattr__ = Silence().__getattr__
+
+
+class Reduced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Answers imports of the course with what was sent for this exercise: {"course_utils.attention": its text, ...}."""
+
+    def __init__(self, texts):
+        self.texts = texts
+
+    def find_spec(self, name, path=None, target=None):
+        if name in self.texts:
+            return importlib.util.spec_from_loader(name, self, is_package=True)
+        if name.startswith("course_utils."):
+            raise ModuleNotFoundError(f"{name} cannot be used in an answer", name=name)
+        return None
+
+    def exec_module(self, module):
+        exec(compile(self.texts[module.__name__], f"<{module.__name__}>", "exec"), vars(module))

@@ -1,0 +1,100 @@
+"""A process that forks others from itself: they start at once and share what it has loaded.
+
+It runs nothing of a submission: whoever asks says what to run in the fork. What `serve` has loaded is torch alone.
+"""
+
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+
+from course_tools.grading.sandbox.inside import server
+
+if sys.platform == "linux":  # elsewhere nothing forks
+    import fcntl
+
+    from course_tools.grading.sandbox.inside import isolation
+
+LONGEST = 1 << 20  # bytes of a request
+CONNECT = "connect"  # the request for a further connection
+MOST, FIRST = 3, 3  # open files handed to a fork, and the number that the first of them has there
+NUMBER = struct.Struct("=i")  # of the fork's process, as it is sent back
+
+
+def serve(control, packages):
+    """Load torch, then `fork_on_request`. packages: folders to import from."""
+    server.ready(packages)
+    isolation.gather_memory()
+    fork_on_request(control)
+
+
+def fork_on_request(control):
+    """Fork for whoever asks through `control` and through connections asked for there, until `control` closes.
+
+    control: number of an open socket that keeps messages apart.
+    """
+    connections = [socket.socket(fileno=control)]
+    owner = connections[0]
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks; who has their handles sees them end
+    while owner in connections:
+        for connection in select.select(connections, [], [])[0]:
+            request, descriptors, *_ = socket.recv_fds(connection, LONGEST, MOST)
+            if not request:
+                connections.remove(connection)
+                connection.close()
+            elif (wanted := json.loads(request)) == CONNECT:
+                connections.append(connect(connection))
+            else:
+                fork(wanted, descriptors, connection, connections)
+
+
+def connect(asker):
+    """Send one end of a new connection to the asker. Returns the other."""
+    ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+    with theirs:
+        socket.send_fds(asker, [NUMBER.pack(0)], [theirs.fileno()])
+    return ours
+
+
+def fork(request, descriptors, asker, connections):
+    """Fork, and send the asker the number and a handle of the process.
+
+    request: {"module", "function", "arguments"}: what to call, and with what.
+    """
+    child = os.fork()
+    if not child:
+        try:
+            keep(descriptors, connections)
+            become(request)
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+        finally:
+            os._exit(1)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    handle = os.pidfd_open(child)
+    socket.send_fds(asker, [NUMBER.pack(child)], [handle])
+    os.close(handle)
+
+
+def keep(descriptors, sockets):
+    """In a fork: close all files but the standard ones and these, which are numbered from FIRST on."""
+    for each in sockets:
+        each.detach()  # closed below, by number; Python is to forget it
+    apart = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 2 * FIRST + MOST) for descriptor in descriptors]
+    for place, descriptor in enumerate(apart, start=FIRST):
+        os.dup2(descriptor, place, inheritable=False)
+    os.closerange(FIRST + len(apart), os.sysconf("SC_OPEN_MAX"))
+
+
+def become(request):
+    """In a fork: run what was asked for, as a process of its own."""
+    os.setsid()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    getattr(importlib.import_module(request["module"]), request["function"])(**request["arguments"])

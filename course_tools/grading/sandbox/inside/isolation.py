@@ -1,0 +1,196 @@
+"""The measures that hold a child, and what each is for. Linux only; called inside, by `server`.
+
+once, by the server, before any submission is near:
+* `new_namespaces` and `only_visible`: a root folder of its own with nothing in it but Python, its packages and the
+  shared libraries, read-only; no network; no sight of any other process; all children end when the server ends;
+* or `landlocked`, where namespaces are forbidden: files elsewhere cannot be read. (Their names and sizes can.)
+
+and by each child, before the student's code runs:
+* `limited`: memory, CPU time, open files, no core dump; the child ends with its server;
+* no capabilities, which the server needed for the above;
+* `system_calls.restrict`: no network, processes, threads, signals or writing, whichever of the two was chosen above.
+"""
+
+import ctypes
+import errno
+import os
+import resource
+import signal
+import struct
+from pathlib import Path
+
+from course_tools.grading.sandbox.inside import system_calls
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+LIBC.mount.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p]
+LIBC.syscall.restype = ctypes.c_long
+
+# numbers of system calls that the C library does not offer; the same on every machine, except where a function asks
+CAPSET = {"x86_64": 126, "aarch64": 91}
+PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+MOUNT_SETATTR, LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 442, 444, 445, 446
+
+NEW_USER, NEW_MOUNTS, NEW_NETWORK, NEW_IPC, NEW_HOSTNAME, NEW_PIDS, NEW_CGROUP = (
+    0x10000000,
+    0x00020000,
+    0x40000000,
+    0x08000000,
+    0x04000000,
+    0x20000000,
+    0x02000000,
+)
+BIND, RECURSIVE, PRIVATE, DETACH = 0x1000, 0x4000, 0x40000, 2
+READ_ONLY, NO_SETUID, NO_DEVICES, AT_RECURSIVE, AT_FDCWD = 1, 2, 4, 0x8000, -100
+PR_SET_PDEATHSIG = 1
+LARGE_PAGE, MADV_COLLAPSE = 1 << 21, 25
+EVERY_FILE_RIGHT = (1 << 13) - 1  # those of Landlock's first version
+REFUSALS = {  # the errors by which Linux says that a measure is not for us, or not known to it
+    errno.EPERM,
+    errno.EACCES,
+    errno.EROFS,  # a container's /proc
+    errno.ENOSYS,
+    errno.EINVAL,
+    errno.EOPNOTSUPP,
+    errno.ENODEV,
+    errno.ENOSPC,  # no more namespaces
+    errno.EUSERS,
+}
+READ_FILE, READ_FOLDER = 1 << 2, 1 << 3
+
+
+def must(result, what):
+    """Raise OSError, naming what Linux refused, for a C function's -1."""
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def machine():
+    """The kind of processor, as in the tables of numbers."""
+    return os.uname().machine
+
+
+# --- once, by the server --------------------------------------------------------------------------------------------
+
+
+def new_namespaces():
+    """Go on in namespaces of our own, as process 1: when it ends, all end. The old process waits for it, outside."""
+    user, group = os.getuid(), os.getgid()
+    flags = NEW_USER | NEW_MOUNTS | NEW_NETWORK | NEW_IPC | NEW_HOSTNAME | NEW_PIDS | NEW_CGROUP
+    must(LIBC.unshare(flags), "new namespaces")
+    Path("/proc/self/setgroups").write_bytes(b"deny")
+    Path("/proc/self/uid_map").write_bytes(b"0 %d 1" % user)
+    Path("/proc/self/gid_map").write_bytes(b"0 %d 1" % group)
+    if child := os.fork():
+        os.closerange(0, 1024)  # above all the grader's socket: its end must be seen by the one who serves
+        _, status = os.waitpid(child, 0)
+        os._exit(os.WEXITSTATUS(status) or bool(status))  # a signal has no exit status
+    end_with_parent()
+
+
+def only_visible(folders, hidden):
+    """Make a root folder with these folders in it, at their usual places and read-only, and with nothing else.
+
+    hidden: paths in them that stay out of sight, too. Needs `new_namespaces`.
+    """
+    root = "/tmp"  # covered by an empty file system that only we see; folders in it stay open until they are shown
+    opened = {folder: os.open(folder, os.O_PATH) for folder in folders}
+    must(LIBC.mount(b"none", b"/", None, RECURSIVE | PRIVATE, None), "mounts that stay ours")
+    must(LIBC.mount(b"tmpfs", root.encode(), b"tmpfs", NO_SETUID | NO_DEVICES, b"size=1m"), "an empty file system")
+    for folder, place in opened.items():
+        os.makedirs(f"{root}{folder}", exist_ok=True)
+        source, shown = f"/proc/self/fd/{place}", os.fsencode(f"{root}{folder}")
+        must(LIBC.mount(source.encode(), shown, None, BIND | RECURSIVE, None), f"show {folder}")
+        os.close(place)
+    for path in hidden:
+        cover(f"{root}{path}")
+    must(LIBC.syscall(PIVOT_ROOT[machine()], root.encode(), root.encode()), "change the root folder")
+    must(LIBC.umount2(b"/", DETACH), "leave the old root folder")  # it came to lie upon the new one
+    os.chdir("/")
+    attributes = struct.pack("=4Q", READ_ONLY | NO_SETUID | NO_DEVICES, 0, 0, 0)
+    must(LIBC.syscall(MOUNT_SETATTR, AT_FDCWD, b"/", AT_RECURSIVE, attributes, len(attributes)), "make all read-only")
+
+
+def cover(path):
+    """Put something empty over a folder or a file."""
+    if os.path.isdir(path):
+        must(LIBC.mount(b"tmpfs", os.fsencode(path), b"tmpfs", 0, b"size=4k"), f"hide {path}")
+    else:
+        must(LIBC.mount(b"/dev/null", os.fsencode(path), None, BIND, None), f"hide {path}")
+
+
+def landlocked(folders, hidden):
+    """From now on this process and its children may read in these folders, and no other file; nor the hidden paths."""
+    rights = struct.pack("=Q", EVERY_FILE_RIGHT)
+    ruleset = must(LIBC.syscall(LANDLOCK_CREATE_RULESET, rights, len(rights), 0), "Landlock")
+
+    def allow(path, rights):
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        rule = struct.pack("=Qi", rights, place)
+        must(LIBC.syscall(LANDLOCK_ADD_RULE, ruleset, 1, rule, 0), f"Landlock for {path}")
+        os.close(place)
+
+    def allow_around(path):
+        if path in hidden:
+            return
+        if not os.path.isdir(path):
+            allow(path, READ_FILE)
+        elif not any(other.is_relative_to(path) for other in hidden):
+            allow(path, READ_FILE | READ_FOLDER)
+        else:
+            allow(path, READ_FOLDER)  # names only; it holds for what lies below as well
+            for entry in path.iterdir():
+                allow_around(entry)
+
+    for folder in folders:
+        allow_around(Path(folder))
+    must(LIBC.prctl(system_calls.NO_NEW_PRIVILEGES, 1, 0, 0, 0), "give up new privileges")
+    must(LIBC.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0), "Landlock")
+    os.close(ruleset)
+    os.chdir("/")
+
+
+def gather_memory():
+    """Ask Linux to keep our memory in large pages, 2 MB each: forking a child then takes a third of the time.
+
+    Not a measure against anything, and not an error where Linux (before 6.1) cannot. Call it while /proc can be seen.
+    """
+    for line in Path("/proc/self/maps").read_bytes().split(b"\n")[:-1]:  # names in it are in no encoding
+        place, rights, _, _, file, *_ = line.split()
+        begin, end = (int(part, 16) for part in place.split(b"-"))
+        begin, end = -(-begin // LARGE_PAGE) * LARGE_PAGE, end // LARGE_PAGE * LARGE_PAGE  # whole pages only
+        if rights.startswith(b"rw") and file == b"0" and begin < end:
+            LIBC.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), MADV_COLLAPSE)
+
+
+# --- by each child --------------------------------------------------------------------------------------------------
+
+
+def end_with_parent():
+    """Be killed when the process that forked this one is gone."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def address_space():
+    """Bytes of address space that this process has now. Call it while /proc can still be seen."""
+    return int(Path("/proc/self/statm").read_bytes().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def limited(address_space, seconds):
+    """At most this much address space in bytes and CPU time; few open files; no core dump, no growing file."""
+    limits = {
+        resource.RLIMIT_AS: (address_space, address_space),
+        resource.RLIMIT_CPU: (seconds, seconds + 1),  # a signal, and for those who ignore it the end
+        resource.RLIMIT_NOFILE: (64, 64),
+        resource.RLIMIT_CORE: (0, 0),
+        resource.RLIMIT_FSIZE: (0, 0),
+    }
+    for kind, both in limits.items():
+        resource.setrlimit(kind, both)
+
+
+def without_capabilities():
+    """Give up all that root may, also inside our namespaces."""
+    header, nothing = struct.pack("=II", 0x20080522, 0), bytes(24)
+    must(LIBC.syscall(CAPSET[machine()], header, nothing), "give up capabilities")

@@ -1,0 +1,177 @@
+"""Inside: the process that walls itself in, with torch loaded, and forks a child for each exercise.
+
+It never sees a submission: the grader hands it the end of a socket, and only the child reads what comes through. So no
+child finds in its memory what another student wrote. It speaks with the grader in single bytes and exit statuses.
+"""
+
+import faulthandler
+import gc
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+from pathlib import Path
+
+if sys.platform == "linux":  # elsewhere there is only `alone`
+    from course_tools.grading.sandbox.inside import isolation, system_calls
+
+READY, NEXT, STOP = b"r", b"n", b"s"  # the server says that it is ready; the grader: a new child, stop this child
+STATUS = struct.Struct("=i")  # how a child ended, as os.waitpid gives it
+TOO_SLOW = 1  # exit status of `alone`
+HOLDS, REFUSED = 0, 3  # exit statuses of `probe`; any other is a fault in it
+
+
+def serve(control, course, packages, protection, folders, hidden, memory, seconds):
+    """Fork a child for each socket that comes through `control`, until that closes.
+
+    control: number of an open socket. course: the folder that holds the course. packages: folders to import from.
+    protection: "NAMESPACES" or "LANDLOCK". folders, hidden: what the children may see, see `isolation`. memory: bytes,
+    beside what torch takes; seconds: of CPU time, for each child.
+    """
+    grader = socket.socket(fileno=control)
+    withdraw(protection)
+    answer = load(course, packages)
+    most = isolation.address_space() + memory
+    nowhere = os.open(os.devnull, os.O_RDWR)  # while there is one
+    wall_in(protection, folders, hidden)
+    silence_standard_streams(nowhere)
+    gc.freeze()  # what is loaded now stays where it is, and children share it
+    grader.sendall(READY)
+    server = os.getpid()
+    while True:
+        message, sockets, _, _ = socket.recv_fds(grader, 1, 1)
+        if not message:
+            return
+        if message != NEXT:
+            continue  # STOP, for a child that has just ended by itself
+        if not (child := os.fork()):
+            isolation.end_with_parent()
+            if os.getppid() == server:  # it did not end before that
+                grader.close()
+                isolation.limited(most, seconds)
+                answer_one(sockets[0], answer, [isolation.without_capabilities, system_calls.restrict])
+            os._exit(1)
+        os.close(sockets[0])
+        if not (status := end_of(child, grader)):
+            return
+        grader.sendall(status)
+
+
+def withdraw(protection):
+    """The part of a protection that needs /proc, and that the rest is done in."""
+    if protection == "NAMESPACES":
+        isolation.new_namespaces()
+
+
+def wall_in(protection, folders, hidden):
+    """The rest of it, after which only these folders can be read."""
+    wall = isolation.only_visible if protection == "NAMESPACES" else isolation.landlocked
+    wall([Path(folder) for folder in folders], {Path(path) for path in hidden})
+
+
+def probe(course, protection, folders, hidden):
+    """Wall this process in like a child, and end it: with HOLDS, or with REFUSED where Linux refuses a measure.
+
+    It also ends with REFUSED where a measure does not hold, and with an error where Python no longer works.
+    """
+    try:
+        withdraw(protection)
+        wall_in(protection, folders, hidden)
+        isolation.without_capabilities()
+        system_calls.restrict()
+    except OSError as error:
+        if error.errno not in isolation.REFUSALS:
+            raise
+        os._exit(REFUSED)
+    Path(os.__file__).read_bytes()
+    for attempt in (os.fork, socket.socket, Path(course, "course_utils", "__init__.py").read_bytes):
+        try:
+            attempt()
+            os._exit(REFUSED)
+        except OSError:
+            pass
+    os._exit(HOLDS)
+
+
+def silence_standard_streams(nowhere):
+    """Lead what is printed nowhere, and give whoever reads an end of file. nowhere: the null device, open."""
+    for standard in (0, 1, 2):
+        os.dup2(nowhere, standard)
+
+
+def end_of(child, grader):
+    """Wait for a child's end, or bring it about when the grader says so. Its status; None if the grader is gone."""
+    handle = os.pidfd_open(child)
+    ready, _, _ = select.select([handle, grader], [], [])
+    message = STOP
+    if grader in ready:
+        message = grader.recv(1)
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    os.close(handle)
+    return STATUS.pack(status) if message else None
+
+
+def answer_one(connection, answer, restrictions):
+    """In a child: read the request to its end, put on the last restrictions, answer, and end the process."""
+    request = b"".join(iter(lambda: os.read(connection, 1 << 20), b""))
+    for restrict in restrictions:
+        restrict()
+    reply(connection, answer, request)
+
+
+def reply(connection, answer, request):
+    """Answer a request and end the process at once: nothing that the student's code left behind gets a turn."""
+    try:
+        message = answer(request)
+        while message:
+            message = message[os.write(connection, message) :]
+    finally:
+        os._exit(0)
+
+
+def alone(course, packages, seconds):
+    """Answer the one request on standard input, in a process that ends with it. For machines without protection."""
+    replies = os.dup(1)
+    answer = load(course, packages)
+    request = sys.stdin.buffer.read()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    silence_standard_streams(nowhere)
+    faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)  # exits with TOO_SLOW
+    reply(replies, answer, request)
+
+
+def ready(packages):
+    """Load torch and what runs an exercise, unless the process that this one was forked from has."""
+    if "torch" in sys.modules:
+        return
+    if hasattr(os, "uname"):
+        forget_name_of_machine()
+    sys.path += [folder for folder in packages if folder not in sys.path]
+    import torch  # here: before, it could not be found
+
+    torch.set_num_threads(1)  # before its first use: a child must find no pool of threads, and may not make one
+    torch.set_num_interop_threads(1)
+    from course_tools.grading.sandbox.inside import answering  # here: it needs torch as it is set now
+
+    answering.warm_up()
+
+
+def forget_name_of_machine():
+    """Let all that is loaded from now on know this machine by no name, so that no answer finds it."""
+    system, _, *rest = os.uname()
+    nameless = os.uname_result((system, "localhost", *rest))
+    os.uname = lambda: nameless
+
+
+def load(course, packages):
+    """Load torch and what runs an exercise, and forget where the course is. Returns `answering.answer`."""
+    ready(packages)
+    from course_tools.grading.sandbox.inside import answering  # here: it needs torch as it is set now
+
+    sys.path.remove(course)
+    for name in [name for name in sys.modules if name.startswith(("course_utils", "course_tools"))]:
+        del sys.modules[name]
+    return answering.answer

@@ -1,0 +1,267 @@
+"""The grader's side of the sandbox: hand code and inputs in, take plain data or one sentence out."""
+
+import contextlib
+import math
+import os
+import signal
+import socket
+import subprocess
+import time
+from dataclasses import dataclass, field
+
+from course_tools.grading.sandbox import forked, importable, protection, strays
+from course_tools.grading.sandbox.inside import forking, server
+from course_tools.grading.sandbox.protection import Protection, Unprotected
+from course_tools.repository import ROOT
+from course_utils.judging import calls as asking
+from course_utils.judging import errors, serialize
+
+LARGEST = 64_000_000  # bytes of an answer
+IDLING = 3  # times the seconds of computing, by the clock on the wall
+LEAST = 0.1  # seconds by the clock that every answer has
+LINGERING = 5  # seconds for a child that has closed its socket to end
+TOO_LONG = "took longer than"
+PATIENCE = 60  # seconds for the server to be ready, or to say how a child ended
+REFUSAL = (
+    "This machine offers no protection against the code in submissions (it needs Linux, 5.12 or newer with user "
+    "namespaces or 5.13 with Landlock, on x86-64 or arm64). Grade on one that does, or say that these answers may run "
+    "without."
+)
+CRASHES = {"SIGSEGV": "a segmentation fault", "SIGABRT": "an abort in compiled code"}
+
+
+class ServerLost(Exception):
+    """The server ended or does not answer."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out of the sandbox for one exercise: replies, or the trouble that there was instead.
+
+    replies: list of plain data, one per call, from a process that the student controlled: judge it, do not trust it.
+    trouble: what the student's code did, to be read after "Your code": "took longer than 10 s and was stopped". Words
+    in it may be the student's own. message: the bytes that the replies came as.
+    """
+
+    replies: list | None = None
+    trouble: str | None = None
+    message: bytes = field(default=b"", repr=False)
+
+    @property
+    def out_of_time(self):
+        """Whether time ran out, which may be the machine's fault."""
+        return bool(self.trouble) and self.trouble.startswith(TOO_LONG)
+
+
+class Sandbox:
+    """One server process with torch loaded; every `run` is a fresh child of it. Use it in a `with` statement.
+
+    chosen: the protection to run under; by default the best that works here. Raises Unprotected, with a sentence that
+    says what to do, if that is none: Protection.NONE must be asked for.
+    seconds: of computing for one exercise, so that a busy machine costs nobody a point; code that only waits is stopped
+    after IDLING times that. memory: bytes for one exercise, beside torch itself.
+    """
+
+    SERVER = ("course_tools.grading.sandbox.inside.server", "serve")
+
+    def __init__(self, chosen=None, seconds=10, memory=2**30):
+        self.protection = chosen or protection.protection()
+        if not chosen and self.protection is Protection.NONE:
+            raise Unprotected(REFUSAL)
+        self.seconds, self.memory = seconds, memory
+        self.process = self.control = None
+
+    def __enter__(self):
+        if self.protection is not Protection.NONE:
+            self.start()
+        return self
+
+    def __exit__(self, *error):
+        self.stop()
+
+    def run(
+        self,
+        cells,
+        name,
+        calls,
+        chapter,
+        helpers=None,
+        watch=False,
+        slips=(),
+        patience=math.inf,
+        modules=None,
+        cpu=False,
+        seed=0,
+    ):
+        """Run the cells, then ask what they call `name`. Returns an Outcome; never raises for what the code does.
+
+        cells: Python texts, run in order, statement by statement; a statement that fails is passed over.
+        calls: FunctionCalls or LayerCalls (see course_utils.judging.calls).
+        chapter: the exercise's chapter; from `course_utils.attention` it may import what earlier chapters build.
+        helpers: {name: Python text that defines it}, put in place of the student's own before the last cell runs. Each
+            text is run in a namespace of its own, so it brings its imports.
+        watch: instead of replies, the steps of the first call (see course_utils.explaining.program.watched).
+        patience: seconds by the clock, where that is less than what code that only waits has anyway.
+        modules: {name: text} of the student's own Python files, to be imported. cpu: run what asks for a GPU without.
+        seed: from which all random numbers start.
+        slips: instead of replies to the answer as it is, for each of these Slips a list of replies without it.
+        """
+        request = serialize.pack(
+            {
+                "cells": list(cells),
+                "name": name,
+                "calls": [asking.plain(call) for call in calls],
+                "helpers": helpers or {},
+                "watch": watch,
+                "slips": [[slip.number, slip.new] for slip in slips],
+                "cpu": cpu,
+                "seed": seed,
+                "course": {**(modules or {}), **importable.modules(chapter)},
+                "silent": importable.silent(),
+            }
+        )
+        message, trouble = self.ask(request, min(IDLING * self.seconds, max(patience, LEAST)))
+        if trouble:
+            return Outcome(trouble=trouble)
+        try:
+            match serialize.unpack(message, serialize.LARGEST_REPLY_HEADER):
+                case {"replies": list(replies)}:
+                    return Outcome(replies=replies, message=message)
+                case {"trouble": str(trouble)}:
+                    return Outcome(trouble=errors.presentable(trouble))
+        except ValueError:
+            pass
+        return Outcome(trouble="sent back something that is no answer")
+
+    def ask(self, request, patience):
+        """(the bytes that came back for a request, None), or (None, the trouble)."""
+        if self.protection is Protection.NONE:
+            return self.ask_alone(request, patience)
+        for _ in range(2):
+            try:
+                return self.ask_child(request, patience)
+            except ServerLost:
+                self.stop()
+                self.start()
+        return None, "ended the process that runs it, twice"
+
+    def ask_child(self, request, patience):
+        """`ask`, of a child of the server."""
+        ours, theirs = socket.socketpair()
+        with ours:
+            try:
+                with theirs:
+                    socket.send_fds(self.control, [server.NEXT], [theirs.fileno()])
+                message, trouble = self.exchange(ours, request, patience)
+                status = self.end_of_child(0 if trouble else min(LINGERING, patience))
+            except OSError as error:
+                raise ServerLost from error
+        if len(status) < server.STATUS.size:
+            raise ServerLost
+        if not message and not trouble:
+            trouble = self.how_it_ended(os.waitstatus_to_exitcode(*server.STATUS.unpack(status)))
+        return message, trouble
+
+    def end_of_child(self, patience):
+        """How the child ended, as the server sends it. After so many seconds it is ended."""
+        if patience:
+            self.control.settimeout(patience)
+            try:
+                return self.control.recv(server.STATUS.size)
+            except TimeoutError:
+                pass
+            finally:
+                self.control.settimeout(PATIENCE)
+        self.control.sendall(server.STOP)
+        return self.control.recv(server.STATUS.size)
+
+    def exchange(self, connection, request, patience):
+        """Send a request and read until the child closes. (bytes, None), or (None, why it has to be stopped)."""
+        message, end = bytearray(), time.monotonic() + patience
+        connection.settimeout(PATIENCE)
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        while len(message) <= LARGEST:
+            connection.settimeout(max(end - time.monotonic(), 0.001))
+            try:
+                part = connection.recv(1 << 20)
+            except TimeoutError:
+                return None, self.too_slow(patience)
+            if not part:
+                return bytes(message), None
+            message += part
+        return None, f"sent more than {LARGEST // 10**6} MB back and was stopped"
+
+    def ask_alone(self, request, patience):
+        """`ask`, of a process that is not isolated from anything."""
+        command = protection.inside(
+            "server", "alone", course=str(ROOT), packages=protection.packages(), seconds=self.seconds
+        )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        with (
+            strays.ended(),
+            subprocess.Popen(command, env=protection.environment(), start_new_session=True, **pipes) as process,
+        ):
+            try:
+                message, _ = process.communicate(request, timeout=min(self.seconds, patience) + PATIENCE)
+            except subprocess.TimeoutExpired:
+                return None, self.too_slow()
+            finally:
+                end_group(process)
+        if process.returncode == server.TOO_SLOW:
+            return None, self.too_slow()
+        return (message, None) if message else (None, self.how_it_ended(process.returncode))
+
+    def too_slow(self, patience=math.inf):
+        """The trouble with code that does not end. (Linux itself ends what computes for too long.)"""
+        return f"{TOO_LONG} {max(round(min(self.seconds, patience)), 1)} s and was stopped"
+
+    def how_it_ended(self, code):
+        """The trouble with code that ended its process: the exit code, or minus the number of a signal."""
+        if code >= 0:
+            return "ended Python before it had answered, as os._exit does"
+        name = signal.Signals(-code).name
+        return self.too_slow() if name in ("SIGXCPU", "SIGKILL") else f"crashed Python with {CRASHES.get(name, name)}"
+
+    def start(self):
+        """Start the server and wait until it is ready."""
+        self.control, theirs = socket.socketpair()
+        with theirs:
+            self.process = forked.torch_loaded.fork(*self.SERVER, [theirs.fileno()], **self.arguments())
+        self.control.settimeout(PATIENCE)
+        try:
+            ready = self.control.recv(1)
+        except TimeoutError:
+            ready = b""
+        if ready != server.READY:
+            self.stop()
+            raise RuntimeError(f"The sandbox did not start ({self.protection.name}). What it printed above says why.")
+
+    def arguments(self):
+        """What the server is told."""
+        return {
+            "control": forking.FIRST,
+            "course": str(ROOT),
+            "packages": protection.packages(),
+            "protection": self.protection.name,
+            "memory": self.memory,
+            "seconds": self.seconds,
+            **protection.sights(),
+        }
+
+    def stop(self):
+        """End the server, and with it every child."""
+        if self.process:
+            self.control.close()
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+def end_group(process):
+    """Kill a process, and on POSIX its whole group."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()

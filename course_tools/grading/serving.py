@@ -1,0 +1,112 @@
+"""Inside the process that can be killed: take tasks, grade them, and send every report as far as it is."""
+
+import contextlib
+import json
+import os
+import pickle
+import queue
+import sys
+import threading
+
+from course_tools.grading import grader
+from course_tools.grading.records import plain
+from course_tools.grading.sandbox import forked, importable
+from course_tools.grading.sandbox.inside import answering, forking
+from course_tools.grading.sandbox.protection import Unprotected, Untried, protection
+from course_tools.grading.sandbox.sandbox import Sandbox
+
+MEMORY = 2**30  # bytes of address space for one submission, beside what is loaded
+
+
+def serve(words):
+    """Grade what comes through standard input, until that closes. words: "unsandboxed", or nothing."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever prints, prints there
+    try:
+        sandbox = Sandbox(protection(unsandboxed=True) if words == "unsandboxed" else None)
+        sandbox.__enter__()
+    except Unprotected as error:
+        send(out, **{type(error).__name__.lower(): str(error)})
+        return
+    limit_memory()
+    send(out, ready=True)
+    for task, known in tasks():
+        grader.results |= known
+        grade(task, sandbox, out)
+
+
+def serve_as_fork(words):
+    """The same in a fork, whose three open files are where tasks come, where reports go, and where it may fork."""
+    os.dup2(forking.FIRST, 0)
+    os.dup2(forking.FIRST + 1, 1)
+    forked.torch_loaded.inherit(forking.FIRST + 2)
+    serve(words)
+
+
+def serve_forks():
+    """In a fork: load and try out once what all that grade need, and fork those."""
+    sys.dont_write_bytecode = False  # it loads more of the course than the process it comes from
+    # right answers draw nothing; magics are read by IPython
+    sys.meta_path.insert(0, answering.Silent([name for name in importable.silent() if name != "IPython"]))
+    grader.prepare()
+    with contextlib.suppress(Untried):  # whoever asks again is told
+        protection()
+    forking.fork_on_request(forking.FIRST)
+
+
+def grade(task, sandbox, out):
+    """Send the reports of a task, each more complete than the one before, and each result that is new."""
+    sent = len(grader.results)
+
+    def tell(report, whole=False):
+        nonlocal sent
+        if found := dict(list(grader.results.items())[sent:]):
+            send(out, known=found)
+            sent += len(found)
+        send(out, report=json.dumps(plain(report)), whole=whole)
+
+    try:
+        tell(grader.report(task, sandbox, tell), whole=True)
+    except MemoryError:
+        send(out, memory=True)
+    except Exception as error:
+        send(out, trouble=f"{type(error).__name__}: {error}")
+        raise
+
+
+def send(out, **message):
+    """Write a line that `process` reads."""
+    print(json.dumps(message), file=out, flush=True)
+
+
+def tasks():
+    """The tasks that come, each with results from other processes.
+
+    While one is at work, a thread sees the grader's end and ends this process with it.
+    """
+    incoming = queue.SimpleQueue()
+    threading.Thread(target=listen, args=[incoming], daemon=True).start()
+    while True:
+        yield incoming.get()
+
+
+def listen(incoming):
+    """Take in tasks until there are no more."""
+    while True:
+        try:
+            incoming.put(pickle.load(sys.stdin.buffer))
+        except MemoryError:
+            os._exit(1)
+        except (EOFError, pickle.UnpicklingError):  # the grader has ended, perhaps in the middle
+            os._exit(0)
+
+
+def limit_memory():
+    """From now on take no more than MEMORY; the sandbox's server, which runs already, sets its own limit."""
+    if sys.platform == "linux":
+        import resource  # here: other systems have none, or none that holds
+
+        from course_tools.grading.sandbox.inside import isolation  # here: Linux only
+
+        _, highest = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (isolation.address_space() + MEMORY, highest))

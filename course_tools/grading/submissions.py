@@ -1,0 +1,218 @@
+"""Who handed in what: from a folder or zip of downloads to one submission per student.
+
+Understood are one folder (or zip) per student, and flat files with a student's name, as well as the names that Canvas,
+Moodle and Gradescope give. Nothing is read here but names and Gradescope's list of students.
+"""
+
+import functools
+import re
+import sys
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from course_tools import repository
+from course_tools.grading import archive
+from course_tools.grading.archive import ARCHIVE, NOTEBOOK, ZIP
+from course_tools.grading.platforms import PLATFORMS
+from course_tools.grading.platforms.platform import Owner
+from course_tools.grading.records import Student
+from course_utils.files import from_disk
+
+COPY = r"([-_ ]*(\(\d+\)|copy\d*)|-\d{1,2})?"  # what browsers, JupyterLab and Canvas add to a name that is taken
+MOST_FILES = 2000  # of one student, beside each other on the disk
+LISTS = {platform.list_file for platform in PLATFORMS}
+LONGEST_NAME = 80  # characters of a file's name made from a student's, and of one that is kept
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What one student handed in, as it lies there: nothing of it is opened here."""
+
+    student: Student
+    files: list[archive.File]
+
+    @property
+    def late(self):
+        """Whether the platform says that something of it was handed in late."""
+        return any(platform.is_late(bare(file.parts[0])) for file in self.files for platform in PLATFORMS)
+
+    def read(self):
+        """([(parts of the name below the student's folder, bytes)], remarks on what could not be read)."""
+        found, remarks, room = [], [], archive.LARGEST
+        wanted = [file for file in self.files if archive.worth_reading(file.parts[-1])]
+        others = [file for file in self.files if not archive.worth_reading(file.parts[-1])]
+        for file in wanted[:MOST_FILES]:
+            try:
+                content = file.read(room)
+            except archive.Unreadable as error:
+                remarks.append(f"{inside(file)} {error}.")
+                continue
+            room -= len(content)
+            found.append((own_parts(file), content))
+        if len(wanted) > MOST_FILES:
+            remarks.append(f"Of {len(wanted)} files only the first {MOST_FILES} were looked at.")
+        remarks += [f"{inside(file)} {file.problem}." for file in others if file.problem and "." not in file.parts[-1]]
+        found += [(own_parts(file), b"") for file in others[:1] if not file.problem]  # tells what was handed in
+        return found, remarks
+
+
+def submissions(start: Path):
+    """The submissions in a folder or zip, sorted by student. Says on standard error which files are none."""
+    own_name = archive.readable(NOTEBOOK.sub("", from_disk(start.resolve().name)))
+    own_name, files = class_folder(own_name, listed(start))
+    owners = listed_owners(files)
+    grouped: dict[Owner, list[archive.File]] = {}
+    others = []
+    for file in files:
+        if is_nobodys(file):
+            others.append(file.parts[0])
+        else:
+            owner = student_of(file, own_name, owners)
+            owner = owner._replace(name=unicodedata.normalize("NFC", owner.name))
+            grouped.setdefault(owner, []).append(file)
+    if others := [name for name in others if name not in LISTS]:
+        print(f"Passed over, since they are nobody's submission: {', '.join(others)}.", file=sys.stderr)
+    keys = keys_of(grouped)
+    found = []
+    for owner, own_files in sorted(grouped.items()):
+        file = archive.readable(own_files[0].parts[0])[:LONGEST_NAME]
+        student = Student(keys[owner], shown(owner.name), tuple(map(shown, owner.ids)), owner.numbered_by, file)
+        found.append(Submission(student, own_files))
+    return found
+
+
+def listed(start):
+    """The files below the start, or in the one zip there, beside tables and notes, when that holds the class."""
+    files = list(archive.files(start))
+    handed_in = [file for file in files if not is_nobodys(file)]
+    if len(handed_in) == 1 and start.is_dir() and is_students_zip(handed_in[0]) and not owner_in(handed_in[0].parts[0]):
+        inside = list(archive.files(handed_in[0].path))
+        if class_folder("", [archive.File(("", *file.parts), file.path) for file in inside])[1][0].parts[0]:
+            return inside
+    return files
+
+
+def could_be_a_students(name):
+    """Whether a file beside the students' folders may be a submission; a link may have any name."""
+    return bool(NOTEBOOK.search(name) or ARCHIVE.search(name) or "." not in name)
+
+
+def is_students_zip(file):
+    """Whether a file is a zip that can be opened, and so stands for a folder."""
+    return bool(ZIP.search(file.parts[-1])) and not file.problem
+
+
+def is_nobodys(file):
+    """Whether a file beside the students' is none of theirs: a table of grades, a note, a script to be graded with."""
+    alone = len(file.parts) == 1
+    return alone and not file.problem and not owner_in(file.parts[0]) and not could_be_a_students(file.parts[0])
+
+
+def shown(name):
+    """A name as tables and terminals take it."""
+    return archive.shortened(archive.readable(name))
+
+
+def own_parts(file):
+    """Where a file lies in its student's own folder."""
+    return file.parts[1:] or file.parts
+
+
+def inside(file):
+    """How a student knows a file."""
+    return archive.shortened("/".join(own_parts(file)))
+
+
+# --- whose is a file? -------------------------------------------------------------------------------------------------
+
+
+def class_folder(name, files):
+    """(name of the folder, files below it) of the folder that holds the class.
+
+    Downloads are often wrapped: a zip of one folder of all submissions. One student's folder is no wrapping.
+    """
+    depth = 0
+    while len({file.parts[: depth + 1] for file in files}) == 1 and len(files[0].parts) > depth + 1:
+        if owner_in(files[0].parts[depth]):
+            return name, files
+        depth += 1
+    below = [file.parts[depth:] for file in files]
+    flat = [parts[0] for parts in below if len(parts) == 1 and NOTEBOOK.search(parts[0])]
+    folders = {parts[0] for parts in below if len(parts) > 1 or ZIP.search(parts[0])}
+    one_student = len(folders) < 2 and (len(flat) < 2 or not any(map(without_chapter, flat)))
+    if not depth or one_student and not any(map(owner_in, [*flat, *folders])):
+        return name, files
+    stripped = [archive.File(file.parts[depth:], file.path, file.member, file.problem) for file in files]
+    return bare(files[0].parts[depth - 1]), stripped
+
+
+def student_of(file, own_name, listed):
+    """The Owner of a file.
+
+    own_name: of the folder itself, for what is called just like a chapter. listed: as from `listed_owners`.
+    """
+    first = file.parts[0]
+    if owner := listed.get(bare(first)) or owner_in(first):
+        return owner
+    return Owner(without_chapter(first) or own_name)
+
+
+def owner_in(name):
+    """The Owner in the name of a file or folder, as a learning platform writes it; None in another name."""
+    return next(filter(None, (platform.owner(bare(name)) for platform in PLATFORMS)), None)
+
+
+def bare(name):
+    """A file's name without the endings that matter here."""
+    return NOTEBOOK.sub("", ARCHIVE.sub("", name))
+
+
+def without_chapter(name):
+    """A file's or folder's name without a chapter's, and without what a second download adds: it names a student."""
+    return chapters().sub("", bare(name)).strip("-_ ")
+
+
+@functools.cache
+def chapters():
+    """What a chapter's notebook may be called."""
+    stems = "|".join(re.escape(source.stem) for source in repository.sources())
+    return re.compile(f"({stems}){COPY}", re.IGNORECASE)
+
+
+def listed_owners(files):
+    """{name of a file or folder: its Owner} from the lists of students that platforms put into a download."""
+    owners = {}
+    for platform in PLATFORMS:
+        for file in files:
+            if file.parts == (platform.list_file,):
+                try:
+                    owners |= platform.owners(file.read())
+                except (archive.Unreadable, ValueError) as error:
+                    name = platform.name
+                    sys.exit(f"{platform.list_file} is not as {name} writes it ({error}). Export again.")
+    return owners
+
+
+def keys_of(owners):
+    """{owner: a name for the student's files}, which every file system takes and which no other student has.
+
+    It is made of the owner alone, so that from run to run it stays with the student, whoever else hands in. Where two
+    would have the same, both get what tells them apart.
+    """
+    plain = {owner: plain_key("-".join([owner.name, *owner.ids[:1]])) for owner in owners}
+    times = Counter(key.casefold() for key in plain.values())
+    return {
+        owner: key if times[key.casefold()] == 1 else f"{key}~{sha256(repr(owner).encode()).hexdigest()[:16]}"
+        for owner, key in plain.items()
+    }
+
+
+def plain_key(name):
+    """A name as every file system takes it; never with a ~."""
+    plain = re.sub(r"[^\w .@+-]", "_", name).encode()[:LONGEST_NAME].decode(errors="ignore").strip(" .") or "student"
+    if re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", plain, re.IGNORECASE):
+        plain = f"{plain}_"  # names that Windows keeps for devices
+    return plain

@@ -1,0 +1,67 @@
+"""What the repository holds and where: root, sources, stored notebooks, its address. Standard library only.
+
+Every other room may ask here; nothing of the course is imported here.
+"""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+HOUSES = ("course_utils", "course_tools")  # for notebooks; for the people behind them
+NOTES = 99  # what stands in a chapter's place for the notes, which come last
+
+
+def sources():
+    """The chapters' sources, in order."""
+    return sorted((ROOT / "solutions").glob("[0-9][0-9]_*.py"))
+
+
+def learners():
+    """Every learner's stored notebook, in order."""
+    return sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+
+
+def stored():
+    """Every stored notebook, learners' first."""
+    return learners() + sorted((ROOT / "solutions").glob("[0-9][0-9]_*.ipynb"))
+
+
+def relative(path):
+    """A file's path in the repository, with forward slashes on every system."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def requirements(file):
+    """The lines of a requirements file, without what explains them."""
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    return [pin for line in lines if (pin := line.partition("#")[0].strip())]
+
+
+def git(*arguments):
+    """What git says of the repository, as bytes; ends the program where it complains."""
+    if not (ROOT / ".git").exists():  # git would look for a repository in the folders above
+        sys.exit("This command needs a clone made with git: a folder from a zip does not say what was committed.")
+    try:
+        answer = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True)
+    except FileNotFoundError:
+        sys.exit("This command needs git.")
+    if answer.returncode:
+        sys.exit(f"This command needs a clone with a commit; git says: {answer.stderr.decode().strip()}")
+    return answer.stdout
+
+
+def project():
+    """What pyproject.toml says."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def address():
+    """OWNER/REPO as pyproject.toml has it; empty until one is set."""
+    return project()["tool"]["course"]["repository"]
+
+
+def branch():
+    """The branch that links lead to."""
+    return project()["tool"]["course"]["branch"]

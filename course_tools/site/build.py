@@ -1,0 +1,51 @@
+"""Write the site's pages and let Sphinx build them into one folder, which takes the place of the old one whole."""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+from sphinx.cmd.build import build_main
+
+from course_tools import links, repository
+from course_tools.site import chapter_page, glossary, ledger_page, start_page, teaching_page
+
+SETTINGS = Path(__file__).parent / "source"  # Sphinx's, and what a site has beside chapters
+MARK = ".buildinfo"  # Sphinx's own, in every site that it built
+
+
+def build(target):
+    """Build the site into the folder `target`. Ends the program with a sentence where that is not possible."""
+    if target.exists() and not (target.is_dir() and (not any(target.iterdir()) or (target / MARK).is_file())):
+        sys.exit(f"{target} is there and is not a site: name a folder that is empty or not there yet.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".site-") as work:
+        sources, made = Path(work, "sources"), Path(work, "made")
+        write_sources(sources)
+        options = ["-q", "-W", "--keep-going", "-c", str(SETTINGS), "-d", str(Path(work, "doctrees"))]
+        if build_main([*options, str(sources), str(made)]):
+            sys.exit("The site was not built, and what was there stays: the lines above say what is in the way.")
+        shutil.rmtree(target, ignore_errors=True)
+        made.rename(target)
+
+
+def write_sources(folder):
+    """Write what Sphinx reads: a page for each chapter, the first page, the ledger, the glossary, the downloads."""
+    address = repository.address()
+    topics = [path.stem for path in repository.learners()]
+    (folder / "downloads").mkdir(parents=True)
+    pages = {topic: chapter_page.page(topic, address) for topic in topics}
+    first = glossary.link({int(topic[:2]): page for topic, page in pages.items()})
+    for topic, page in pages.items():
+        nbformat.write(page, folder / f"{topic}.ipynb")
+        shutil.copy(chapter_page.place(topic), folder / "downloads")
+    texts = {
+        "ways": links.link_page(address),
+        "index": start_page.page(topics),
+        "ledger": ledger_page.page(),
+        "teaching": teaching_page.page(topics),
+        "glossary": glossary.page(first),
+    }
+    for name, text in texts.items():
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")

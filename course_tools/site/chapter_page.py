@@ -1,0 +1,86 @@
+"""A chapter's page: its stored notebook, with what a reader needs in the place of what needs a kernel.
+
+Cells are known by what a build gives them, `setup`, `check-1-2`, `progress`, and by `answer("Q1.2", ...)` in them.
+"""
+
+import re
+
+import nbformat
+
+from course_tools import links, repository
+from course_tools.site import folded
+
+ASKED = re.compile(r'^answer\("(Q[\w.]+)"', re.MULTILINE)
+CHECK = re.compile(r"check-(\d+)-(\d+)")
+TO_KERNEL = re.compile(r"^Run the cells from top to bottom.*\n?", re.MULTILINE)  # a line that only a notebook needs
+TO_CONTENTS = re.compile(r"\]\(\.\./README\.md(#\S*?)?\)")
+
+
+def page(topic, address):
+    """The chapter `topic` ("01_some_topic") as a notebook for MyST-NB. address: OWNER/REPO, or empty."""
+    notebook = nbformat.read(place(topic), as_version=4)
+    cells = without_the_end_for_kernels(notebook.cells)
+    notebook.cells = []
+    for cell, after in zip(cells, [*cells[1:], None]):
+        if cell.cell_type == "markdown":
+            notebook.cells.append(words(cell, after))
+        elif not asked(cell):
+            notebook.cells += code(cell, int(topic[:2]))
+    first = notebook.cells[0]
+    first.source = with_ways_on(links.without_badge(first.source), topic, address)
+    return notebook
+
+
+def place(topic):
+    """Where a learner's stored notebook lies."""
+    return repository.ROOT / "notebooks" / f"{topic}.ipynb"
+
+
+def without_the_end_for_kernels(cells):
+    """The cells without the setup and without `progress` and the words that lead to it."""
+    names = [cell.id for cell in cells]
+    useless = {"setup", "progress", *(before for before, name in zip(names, names[1:]) if name == "progress")}
+    return [cell for cell in cells if cell.id not in useless]
+
+
+# --- a cell of the notebook, as cells of the page ---------------------------------------------------------------------
+
+
+def words(cell, after):
+    """A Markdown cell; the choices of a question get their replies."""
+    if after and (id := asked(after)):
+        cell.source = folded.question(id, cell.source)
+    cell.source = TO_CONTENTS.sub("](index.md)", cell.source)
+    return cell
+
+
+def asked(cell):
+    """The id of the question with choices that a code cell answers, or None."""
+    found = ASKED.search(cell.source) if cell.cell_type == "code" else None
+    return found and found[1]
+
+
+def code(cell, number):
+    """A code cell of chapter `number` below a place to link to; help instead of a check."""
+    if found := CHECK.fullmatch(cell.id):
+        return [markdown(folded.help_with(f"{found[1]}.{found[2]}"), cell.id)]
+    cell.metadata.mystnb = {"image": {"alt": cell.metadata.get("shows", "")}}
+    return [markdown(f"({anchor(number, cell.id)})=", f"at-{cell.id}"), cell]
+
+
+def anchor(number, id):
+    """The name by which other pages link to a cell of chapter `number`."""
+    return f"chapter-{number}-{id}"
+
+
+def markdown(text, id):
+    """A Markdown cell."""
+    return nbformat.v4.new_markdown_cell(text, id=id[:64])
+
+
+def with_ways_on(text, topic, address):
+    """The first cell's text with ways to run the chapter below its title."""
+    title, _, rest = text.partition("\n")
+    colab = f"[Open in Colab]({links.address('colab', f'notebooks/{topic}.ipynb', address)}) · " if address else ""
+    rest = TO_KERNEL.sub("", rest)
+    return f"{title}\n\n{colab}{{download}}`Download <downloads/{topic}.ipynb>` · [other ways](ways.md)\n{rest}"

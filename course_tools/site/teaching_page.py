@@ -1,0 +1,76 @@
+"""The page for instructors: teaching.md with the aims, plans and exercises that chapters and tests hold."""
+
+import json
+import re
+import tomllib
+
+from course_tools import links
+from course_tools.repository import ROOT
+from course_tools.site import chapter_page
+from course_utils.exercises import CHAPTERS, EXERCISES
+from course_utils.exercises.exercise import Puzzle
+
+AIMS, PLANS, TABLES = "<!-- aims -->", "<!-- plans -->", "<!-- exercises -->"
+MISTAKES = 3  # of each exercise
+AFTER = re.compile(r"^\*\*After this chapter you can\*\*\n+((?:\*.*\n(?:  .*\n)*)+)", re.MULTILINE)
+HEADING = re.compile(r"^### Exercise (\S+) · .*\n\d+ points? · \S+ · (\d+) minutes", re.MULTILINE)
+WEEKS = {  # plan: (sessions, the chapters that it covers)
+    "one week": ("five sessions, one chapter a day", range(1, 6)),
+    "four weeks": ("two sessions a week, one chapter each", range(1, 9)),
+    "ten weeks": ("one session a week, one chapter each", range(1, 11)),
+}
+
+
+def page(topics):
+    """The page in MyST's Markdown. topics: the chapters, ["01_some_topic", ...]."""
+    topics = {number: topic for topic in topics if (number := int(topic[:2])) in CHAPTERS}
+    text = (ROOT / "site/teaching.md").read_text(encoding="utf-8")
+    text = text.replace(AIMS, "\n".join(aims(topic) for topic in topics.values()))
+    text = text.replace(PLANS, "\n".join(plan(name, *what, topics) for name, what in WEEKS.items()))
+    return text.replace(TABLES, "\n".join(exercises(number, topic) for number, topic in topics.items()))
+
+
+def words(topic):
+    """All Markdown of a chapter's stored notebook."""
+    cells = json.loads(chapter_page.place(topic).read_text(encoding="utf-8"))["cells"]
+    return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+
+
+def linked(topic):
+    """A chapter's title, as a link, and its minutes."""
+    title, _, minutes = links.about(chapter_page.place(topic))
+    return f"[{title}]({topic}.ipynb)", minutes
+
+
+def aims(topic):
+    """What a student can do after a chapter."""
+    return f"**{linked(topic)[0]}**\n\n{AFTER.search(words(topic) + chr(10))[1]}"
+
+
+def plan(name, sessions, numbers, topics):
+    """A plan's row in the table."""
+    minutes = sum(linked(topics[number])[1] for number in numbers)
+    return f"| {name} | {sessions} | {numbers[0]} to {numbers[-1]} | {minutes / 60:.0f} |"
+
+
+def exercises(number, topic):
+    """A chapter's exercises, each with what to know of it."""
+    minutes = dict(HEADING.findall(words(topic)))
+    own = [entry(exercise, minutes[exercise.id]) for exercise in EXERCISES.values() if exercise.chapter == number]
+    return "\n".join([f"### {linked(topic)[0]}", "", *own, ""])
+
+
+def entry(exercise, minutes):
+    """What an instructor should know of an exercise."""
+    kind = "puzzle" if isinstance(exercise, Puzzle) else "layer" if exercise.name[:1].isupper() else "function"
+    points = f"{exercise.points} point{'s' * (exercise.points > 1)}"
+    head = f"**{exercise.id} {exercise.title}** ({kind}, {points}, {minutes} minutes)"
+    return f"{head}\n: Mistakes: {'; '.join(mistakes(exercise)[:MISTAKES])}.\n\n  Ask: *{exercise.hints[0]}*\n"
+
+
+def mistakes(exercise):
+    """The causes of the wrong answers recorded for an exercise, each once."""
+    recorded = (ROOT / f"tests/wrong_answers/chapter_{exercise.chapter}.toml").read_text(encoding="utf-8")
+    answers = tomllib.loads(recorded)["answer"]
+    causes = dict.fromkeys(each["cause"] for each in answers if each["exercise"] == exercise.id)
+    return [cause.replace("<", "\\<") for cause in causes]  # the token <s> would strike out the rest of the page

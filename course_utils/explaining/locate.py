@@ -1,0 +1,274 @@
+"""Where an answer leaves the path: the first value, against the flow of the data, that no right answer makes.
+
+Right answers, watched on the same call, give the known values. From the wrong result one goes back: a value that is not
+known came from operands; where all of those are known, that step is the one to look at. What leads back to known values
+is never reported, however unusual it is. But a known value may stand where another belongs: an operand whose numbers
+right answers do not make as it stands, or which they never put together with the others, is doubtful.
+"""
+
+import ast
+import itertools
+
+import torch
+
+from course_utils.explaining.known import tells
+from course_utils.explaining.program import changed_name, name_of
+from course_utils.judging.calls import is_decimal
+
+CHANCE = ("rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm")
+SIZES = ("shape", "ndim", "size", "dim", "len", "numel")
+
+
+class Flow:
+    """The steps of one call of an answer, and for each the steps that its value came from."""
+
+    def __init__(self, program, steps):
+        self.program, self.steps, self.told = program, steps, {}
+        self.places = {}  # number of a node -> its steps, in order
+        for place, (number, *_) in enumerate(self.steps):
+            self.places.setdefault(number, []).append(place)
+        self.makers = {}  # name -> numbers of the nodes that give it a value
+        for number, node in enumerate(program.nodes):
+            for name, maker in [*makers(node), *handed_on(program, node)]:
+                self.makers.setdefault(name, []).append(program.numbers[id(maker)] if maker else number)
+
+    def node(self, place):
+        """The expression or statement whose step this is."""
+        return self.program.nodes[self.steps[place][0]]
+
+    def last(self, numbers, before):
+        """The last step of one of these nodes before a step, or None."""
+        found = [place for number in numbers for place in self.places.get(number, []) if place < before]
+        return max(found, default=None)
+
+    def before(self, nodes, place):
+        """The last step of each of these nodes before a step, or None."""
+        return [self.last([self.program.numbers[id(node)]], place) for node in nodes]
+
+    def is_filled(self, number):
+        """Whether a node gives a value to a name that another statement then writes on."""
+        written = (made for made in self.makers.values() if number in made)
+        return any(isinstance(self.program.nodes[each], ast.stmt) for made in written for each in made)
+
+    def operands(self, place):
+        """The steps that the value of a step came from."""
+        number, *_ = self.steps[place]
+        node = self.program.nodes[number]
+        if isinstance(node, ast.Constant):
+            found = self.before(self.program.around(node, "test"), place)
+        elif isinstance(node, ast.Call) and (own := self.program.definition(node)):
+            found = [self.last(self.returned(own), place)]
+        elif name := name_of(node):
+            found = [self.last(self.makers.get(name, []), place)]
+        else:
+            children = node.value if isinstance(node, ast.Expr) else node
+            found = self.before(parts(children), place)
+            if isinstance(node, ast.Assign):  # where it puts its value
+                names = (part for target in node.targets for part in ast.walk(target) if name_of(part))
+                found += self.before(names, place)
+            if isinstance(node, ast.stmt) and (name := changed_name(node)):
+                found.append(self.last([n for n in self.makers.get(name, []) if n != number], place))
+                found += self.before(self.program.around(node, "iter"), place)
+        return [each for each in found if each is not None]
+
+    def is_known(self, place, known):
+        """Whether the value of a step is known: for a table that is being filled, number by number."""
+        number, value, _ = self.steps[place]
+        node = self.program.nodes[number]
+        if self.is_coin(place):
+            return True
+        if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
+            return True
+        if isinstance(node, ast.Assign) and isinstance(value, torch.Tensor) and value.numel():
+            return all(map(known.is_entry, value.double().unique().tolist()))
+        return known.has(value)
+
+    def is_coin(self, place):
+        """Whether a step draws random numbers, which are new each time."""
+        node = self.node(self.origin(place))
+        return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in CHANCE
+
+    def is_size(self, place):
+        """Whether a step asks for a size: what a tensor holds plays no part in it."""
+        node = self.node(place)
+        asked = node.func if isinstance(node, ast.Call) else node
+        return getattr(asked, "attr", getattr(asked, "id", "") if isinstance(node, ast.Call) else "") in SIZES
+
+    def telling(self, place):
+        """The operands of a step, but where a value tells nothing, as True does, the steps that it came from."""
+        if place not in self.told:  # kept: in a loop, one step may lead to another a thousand times
+            self.told[place] = [] if self.is_size(place) else self.that_tell(self.operands(place))
+        return self.told[place]
+
+    def that_tell(self, places):
+        """These steps, but for those whose values tell nothing the steps that they came from; each once."""
+        found = ([each] if tells(self.steps[each][1]) else self.telling(each) for each in places)
+        return list(dict.fromkeys(itertools.chain.from_iterable(found)))
+
+    def doubtful(self, places, known):
+        """The steps behind these, whose values are known, at which something may be wrong that does not show.
+
+        These are, nearest first, all that right answers do not make as it stands: parts, another order or shape, and
+        what tells nothing: slices, layers, zeros, masks, coins; sizes last.
+        """
+        found, waiting = [], list(places)
+        while waiting:
+            place = self.origin(waiting.pop(0))
+            if place not in found and (self.is_coin(place) or not known.has_whole(self.steps[place][1])):
+                found.append(place)
+                waiting += [] if self.is_size(place) else self.behind(place)
+        return sorted(found, key=lambda place: type(self.steps[place][1]) in (int, list) or self.is_size(place))
+
+    def used(self, place):
+        """What made all that the code of a step uses, or writes on: known values may not belong there."""
+        names = dict.fromkeys(map(name_of, ast.walk(self.node(place))))
+        numbers = [number for name in names for number in self.makers.get(name, ())]
+        made = [self.last([number], place) for number in numbers]
+        constants = [self.program.nodes[number] for number in numbers if number not in self.places]
+        return [*(self.node(self.origin(each)) for each in made if each is not None), *constants]
+
+    def behind(self, place):
+        """The operands of a step, and what made the layer that it calls."""
+        return [*self.operands(place), *self.layer(place)]
+
+    def stopped(self, line):
+        """The steps that an answer took last, in the line in which it stopped, and made nothing of any more."""
+        last = itertools.takewhile(lambda place: self.node(place).lineno == line, reversed(range(len(self.steps))))
+        last = list(last)[::-1]
+        used = {each for place in last for each in self.operands(place)}
+        return [place for place in last if place not in used]
+
+    def origin(self, place):
+        """The step that made a value: a name is no place."""
+        while name_of(self.node(place)) and (made := self.operands(place)):
+            place = made[0]
+        return place
+
+    def picks(self, node):
+        """The assignments, above a piece of code, of one part of something, taken by its number."""
+        set_to = [each.value for each in self.program.nodes if isinstance(each, ast.Assign)]
+        parts = [each for each in set_to if isinstance(each, ast.Subscript) and isinstance(each.slice, ast.Constant)]
+        return [each for each in parts if each.lineno < node.lineno]
+
+    def way(self, end):
+        """The steps that led to one, and that one, in order."""
+        found, waiting = set(), [end]
+        while waiting:
+            place = waiting.pop()
+            if place is not None and place not in found:
+                found.add(place)
+                waiting += self.operands(place)
+        return sorted(found)
+
+    def layer(self, place):
+        """The step that made the layer that a step calls, in a list; [] for other steps."""
+        node = self.node(place)
+        name = name_of(node.func) if isinstance(node, ast.Call) else None
+        made = self.last(self.makers.get(name, []), place) if name else None
+        return [] if made is None else [made]
+
+    def ending(self):
+        """The `return` of the value that an answer gave; None where there is none."""
+        place = self.last(self.returned(self.program.tree), len(self.steps))
+        return None if place is None else self.program.parents[id(self.node(place))]
+
+    def result(self, part=None):
+        """The last step whose value an answer returned; None for no step.
+
+        part: the place of a value among several that are returned together.
+        """
+        place = self.last(self.returned(self.program.tree), len(self.steps))
+        node = self.node(place) if place is not None else None
+        if part is not None and isinstance(node, ast.Tuple) and len(node.elts) > part:
+            place = self.last([self.program.numbers[id(node.elts[part])]], place)
+        return None if place is None else self.origin(place)
+
+    def returned(self, within):
+        """The numbers of the values that functions return."""
+        returns = [node.value for node in ast.walk(within) if isinstance(node, ast.Return) and node.value]
+        return [self.program.numbers[id(value)] for value in returns]
+
+
+def makers(node):
+    """(name, the expression that gives it its value, or None for the statement itself) for what a node sets."""
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            several = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+            apart = len(getattr(node.value, "elts", ())) == len(several) > 1
+            for part, value in zip(several, node.value.elts if apart else [node.value] * len(several)):
+                if name := name_of(part):
+                    yield name, value
+    for loop in [node] if isinstance(node, ast.For) else getattr(node, "generators", []):
+        for part in loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]:
+            if name := name_of(part):
+                yield name, loop.iter
+    if isinstance(node, ast.stmt) and (name := changed_name(node)):
+        yield name, None
+
+
+def handed_on(program, node):
+    """(name of an argument, the expression that gives it its value) where a program calls a function of its own."""
+    own = program.definition(node) if isinstance(node, ast.Call) else None
+    if own:
+        names = [each.arg for each in own.args.args if each.arg != "self"]
+        yield from zip(names, node.args)
+        yield from ((keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg in names)
+
+
+def parts(node):
+    """The expressions right below a node, those of an argument or a slice included."""
+    for child in ast.iter_child_nodes(node):
+        if (
+            isinstance(node, ast.Call)
+            and child is node.func
+            or isinstance(child, (ast.keyword, ast.Slice, ast.comprehension, ast.Starred))
+        ):  # of `x.softmax()` it is x
+            yield from parts(child)
+        elif isinstance(child, ast.expr):
+            yield child
+
+
+def departures(flow, starts, known):
+    """The steps to look at, first to last: values that are not known, made of values that are."""
+    found = []
+    for place in origins(flow, starts, lambda place: flow.is_known(place, known)):
+        decided = isinstance(flow.node(place), ast.Constant) and flow.operands(place)
+        found.append(decided[0] if decided else place)
+    return sorted(found)
+
+
+def turns(flow, starts, known):
+    """The steps at which known values got an order or a shape that is not."""
+    found = origins(flow, starts, lambda place: flow.is_coin(place) or known.has_as_it_is(flow.steps[place][1]))
+    return [flow.origin(place) for place in found]
+
+
+def origins(flow, starts, holds):
+    """The steps at which something ceases to hold, on the way to steps where it does not."""
+    found, seen, waiting = [], set(), list(starts)
+    while waiting:
+        place = waiting.pop()
+        if place in seen:
+            continue
+        seen.add(place)
+        ceased = [each for each in flow.telling(place) if not holds(each)]
+        waiting += ceased
+        if not ceased:
+            found.append(place)
+    return found
+
+
+def is_float(value):
+    """Whether this is a decimal number of Python, or a list of such."""
+    return isinstance(value, float) or isinstance(value, list) and bool(value) and all(map(is_float, value))
+
+
+def cuts(flow):
+    """The steps, first to last, behind which gradients are lost on the way to the result."""
+    found = []
+    for place in flow.way(flow.result()):
+        _, value, reached = flow.steps[place]
+        lost = (is_float(value) or is_decimal(value)) and not reached
+        if lost and any(flow.steps[each][2] for each in flow.operands(place)):
+            found.append(place)
+    return found

@@ -1,0 +1,366 @@
+"""Small changes to a program that undo a slip: what a learner might have meant at one place.
+
+A slip knows no exercise and no right answer. Whether a change makes an answer right is found out by running it.
+"""
+
+import ast
+import itertools
+
+import torch
+
+from course_utils.explaining.known import is_mask
+from course_utils.explaining.program import Slip, name_of
+
+ALIKE = [  # functions and methods that are taken for each other
+    ("triu", "tril"),
+    ("sum", "mean", "prod", "amax"),
+    ("max", "min", "amax", "amin"),
+    ("softmax", "log_softmax", "exp"),
+    ("exp", "exp2"),
+    ("log", "log2", "log10", "log1p"),
+    ("any", "all"),
+    ("gt", "ge", "lt", "le"),
+    ("cat", "stack"),
+    ("zeros", "ones"),
+    ("zeros_like", "ones_like"),
+    ("rand", "randn"),
+    ("eye", "ones"),
+    ("view", "reshape"),
+]
+SWAPS = {
+    ast.Add: [ast.Sub, ast.Mult], ast.Sub: [ast.Add], ast.Mult: [ast.Div, ast.Add], ast.Div: [ast.Mult, ast.FloorDiv],
+    ast.FloorDiv: [ast.Div], ast.Pow: [ast.Mult], ast.BitAnd: [ast.BitOr], ast.BitOr: [ast.BitAnd],
+    ast.Lt: [ast.LtE, ast.Gt, ast.GtE], ast.LtE: [ast.Lt, ast.GtE, ast.Gt], ast.Gt: [ast.GtE, ast.Lt, ast.LtE],
+    ast.GtE: [ast.Gt, ast.LtE, ast.Lt], ast.Eq: [ast.NotEq, ast.Gt, ast.Lt], ast.NotEq: [ast.Eq],
+}  # fmt: skip
+AXES = (-1, -2, 0, 1, 2, -3)
+WITH_AXIS = {
+    "softmax", "log_softmax", "sum", "mean", "max", "min", "amax", "amin", "argmax", "argmin", "cumsum", "cat", "stack",
+    "unsqueeze", "squeeze", "all", "any", "norm", "chunk", "split", "select", "gather", "logsumexp", "flip", "Softmax",
+}  # fmt: skip
+USUAL_KEYWORDS = (
+    "keepdim=True", "dim=-1", "bias=False", "diagonal=1", "dim=0", "unbiased=False", "generator=generator",
+)  # fmt: skip
+
+
+def at(program, number, values, names, sizes):
+    """Every slip in one node. values: {number of a node: what it gave}. names: {name: nodes that read it}.
+
+    sizes: Python for whole numbers that are at hand.
+    """
+    node = program.nodes[number]
+    if isinstance(node, ast.stmt):
+        yield from of_statement(program, number)
+        return
+    if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+        return
+    if name := name_of(node):
+        for other in alike(number, values, names):
+            if other != name:
+                yield Slip(number, other, f"{name} in the place of {other}")
+    if finder := FINDERS.get(type(node)):
+        for new, kind in finder(node, program, sizes):
+            yield Slip(number, new, kind)
+
+
+def alike(number, values, names):
+    """The names that hold the same kind of value as a node."""
+
+    def kind(value):
+        return type(value), getattr(value, "dtype", None), getattr(value, "ndim", None)
+
+    wanted = kind(values.get(number))
+    return [name for name, reads in names.items() if not reads or any(kind(values.get(k)) == wanted for k in reads)]
+
+
+def of_number(node, program, sizes):
+    if not isinstance(program.parents.get(id(node)), ast.UnaryOp):
+        yield from of_value(node.value, node, program, sizes)
+
+
+def of_value(value, node, program, sizes):
+    """Slips in a number, which a node holds with its sign."""
+    if isinstance(value, bool):
+        yield repr(not value), f"{value} instead of {not value}"
+    elif isinstance(value, int):
+        for size in sizes if value > 2 else []:
+            yield size, "a size written as a number"
+        call = around(node, program)
+        axis = call in WITH_AXIS
+        for new in dict.fromkeys([*(AXES if axis else ()), value + 1, value - 1, -value, 0, 1, 2, -1]):
+            if new != value:
+                yield repr(new), f"{call} along the wrong axis" if axis else "a number that is off"
+    elif isinstance(value, float):
+        if value < 0:
+            yield "-torch.inf", "a number that is off"
+        for new in dict.fromkeys([1 - value, -value, 1 / value if value else 0.0, 0.5, 1.0, 2.0, 0.0]):
+            if new != value:
+                yield repr(new), "a number that is off"
+
+
+def of_operation(node, program, sizes):
+    left, right = ast.unparse(node.left), ast.unparse(node.right)
+    yield f"({left})", "something too much"
+    yield f"({right})", "something too much"
+    for swap in SWAPS.get(type(node.op), []):
+        yield ast.unparse(ast.BinOp(node.left, swap(), node.right)), "another operation"
+    yield ast.unparse(ast.BinOp(node.right, node.op, node.left)), "the two sides swapped"
+    if isinstance(node.left, ast.BinOp):  # a ** 1 / 2
+        inner = ast.BinOp(node.left.right, node.op, node.right)
+        yield ast.unparse(ast.BinOp(node.left.left, node.left.op, inner)), "parentheses"
+        if isinstance(node.left.right, ast.BinOp):  # b / a ** 1 / 2
+            power = node.left.right
+            inner = ast.BinOp(power.left, power.op, ast.BinOp(power.right, node.op, node.right))
+            yield ast.unparse(ast.BinOp(node.left.left, node.left.op, inner)), "parentheses"
+
+
+def of_comparison(node, program, sizes):
+    for swap in SWAPS.get(type(node.ops[0]), []):
+        yield ast.unparse(ast.Compare(node.left, [swap()], node.comparators)), "another comparison"
+
+
+def of_sign(node, program, sizes):
+    if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+        yield from of_value(-node.operand.value, node, program, sizes)
+        return
+    yield f"({ast.unparse(node.operand)})", "turned around"
+
+
+def of_call(node, program, sizes):
+    arguments = [ast.unparse(argument) for argument in node.args]
+    keywords = [ast.unparse(keyword) for keyword in node.keywords]
+    name, on, function = called(node), None, ast.unparse(node.func)
+    if isinstance(node.func, ast.Attribute):
+        on = ast.unparse(node.func.value)
+        on = on if on.replace(".", "").isidentifier() else f"({on})"
+    module = on in ("torch", "F", "nn", "math", "np", "nn.functional", "torch.nn.functional")
+
+    def call(function=function, arguments=arguments, keywords=keywords):
+        return f"{function}({', '.join([*arguments, *keywords])})"
+
+    for other in dict.fromkeys(other for group in ALIKE if name in group for other in group if other != name):
+        yield call(f"{on}.{other}" if on else other), f"{name} instead of {other}"
+    if on and not module:
+        yield f"({on})", f"{name} too much"
+        if name in ("max", "min", "amax", "amin") and not node.args:  # one for all, where each has its own
+            yield f"{on}.{'a' + name.removeprefix('a')}(dim=-1, keepdim=True)", "an axis left out"
+        if name.endswith("_") and not name.startswith("_"):
+            yield call(f"{on}.{name.rstrip('_')}"), "changed in place"
+    elif arguments:
+        yield f"({arguments[0]})", f"{name} too much"
+    if name == "len" and arguments:
+        yield f"{arguments[0]}.shape[-1]", "the size of another axis"
+    for k in range(len(arguments) - 1):
+        swapped = [*arguments[:k], arguments[k + 1], arguments[k], *arguments[k + 2 :]]
+        yield call(arguments=swapped), "arguments swapped"
+        if name in ("view", "reshape"):
+            for axes in ("1, 2", "0, 1", "2, 3", "-2, -1", "-3, -2"):
+                yield f"{call(arguments=swapped)}.transpose({axes})", "view instead of transpose"
+    for k in range(len(keywords)):
+        yield call(keywords=[*keywords[:k], *keywords[k + 1 :]]), f"{keywords[k].partition('=')[0]} set"
+    alike = [each for other in program.nodes if called(other) == name for each in map(ast.unparse, other.keywords)]
+    for keyword in dict.fromkeys([*USUAL_KEYWORDS, *alike]):
+        if keyword.partition("=")[0] not in [each.partition("=")[0] for each in keywords]:
+            yield call(keywords=[*keywords, keyword]), f"{keyword.partition('=')[0]} not set"
+    for k, keyword in enumerate(node.keywords):
+        if keyword.arg == "dropout_p":
+            switched = f"dropout_p={ast.unparse(keyword.value)} if self.training else 0.0"
+            yield call(keywords=[*keywords[:k], switched, *keywords[k + 1 :]]), "dropout in evaluation"
+    if name == "dropout":
+        others = [keyword for keyword in keywords if not keyword.startswith("training")]
+        yield call(keywords=[*others, "training=self.training"]), "dropout in evaluation"
+    if name == "transpose":
+        for axes in ("1, 2", "-2, -1", "0, 1", "2, 3", "-3, -2", "1, 3"):
+            yield call(arguments=axes.split(", "), keywords=[]), "transpose of the wrong axes"
+
+
+def of_index(node, program, sizes):
+    yield f"({ast.unparse(node.value)})", "cut where all is needed"
+    whole, index = ast.unparse(node.value), node.slice
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    for new in (f"..., {ast.unparse(index)}", f":, {ast.unparse(index)}") if len(parts) == 1 else ():
+        yield f"{whole}[{new}]", "another axis is cut"
+    for k, part in enumerate(parts):
+        for new in slices(part) if isinstance(part, ast.Slice) else ():
+            texts = [*map(ast.unparse, parts)]
+            texts[k] = new
+            yield f"{whole}[{', '.join(texts)}]", "a slice that is off"
+
+
+def slices(index):
+    """Slices that may have been meant by this one."""
+    lower, upper = (ast.unparse(each) if each else "" for each in (index.lower, index.upper))
+    new = [("", upper), (lower, ""), ("1", upper), (lower, "-1"), (upper, ""), ("", lower)]
+    if upper:
+        new += [(lower, f"{upper} + 1"), (lower, f"{upper} - 1")]
+    return [f"{first}:{last}" for first, last in dict.fromkeys(new) if (first, last) != (lower, upper)]
+
+
+def of_several(node, program, sizes):
+    """Slips in values that stand side by side."""
+    if len(node.elts) > 4 or isinstance(program.parents.get(id(node)), ast.Subscript):
+        return
+    for order in itertools.permutations(node.elts):
+        yield ast.unparse(type(node)([*order], ast.Load())), "in each other's place"
+
+
+def of_attribute(node, program, sizes):
+    if node.attr in ("T", "mT", "H", "data", "mH"):
+        yield f"({ast.unparse(node.value)})", f"{node.attr} too much"
+    if node.attr in ("T", "H"):
+        yield f"({ast.unparse(node.value)}).transpose(-2, -1)", "T of more than two axes"
+    for one, other in (("values", "indices"), ("out_features", "in_features"), ("d_in", "d_out")):
+        if node.attr in (one, other):
+            new = other if node.attr == one else one
+            yield f"{ast.unparse(node.value)}.{new}", f"{node.attr} instead of {new}"
+
+
+def of_name(node, program, sizes):
+    if isinstance(program.parents.get(id(node)), ast.Assign):
+        yield f"{node.id}.clone()", "changed in place"
+
+
+FINDERS = {
+    ast.Name: of_name,
+    ast.Constant: of_number,
+    ast.BinOp: of_operation,
+    ast.Compare: of_comparison,
+    ast.UnaryOp: of_sign,
+    ast.Call: of_call,
+    ast.Subscript: of_index,
+    ast.Tuple: of_several,
+    ast.List: of_several,
+    ast.Attribute: of_attribute,
+}
+
+
+def called(node):
+    """The name of the function or method that a call calls; "" for anything else."""
+    function = getattr(node, "func", None)
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def around(node, program):
+    """The name of the function that a number is an argument of."""
+    parent = program.parents.get(id(node))
+    while isinstance(parent, (ast.keyword, ast.UnaryOp, ast.Tuple)):
+        parent = program.parents.get(id(parent))
+    return called(parent)
+
+
+# --- something left out -----------------------------------------------------------------------------------------------
+
+
+def unused(program, number, value):
+    """Slips that leave out a layer around a tensor: one that is made and nowhere called."""
+    if isinstance(value, torch.Tensor):
+        for name in unused_layers(program):
+            yield Slip(number, f"{name}({ast.unparse(program.nodes[number])})", f"{name} is made and not used")
+
+
+def left_out(program, number, value, sizes):
+    """Slips that leave something out around an expression. value: what it gives. sizes: Python for whole numbers."""
+    old = ast.unparse(program.nodes[number])
+    if getattr(value, "dtype", None) is torch.bool or isinstance(value, bool):
+        new = [(f"not ({old})" if isinstance(value, bool) else f"~({old})", "turned around")]
+    elif isinstance(value, int):
+        new = [(f"({old}) + 1", "off by one"), (f"({old}) - 1", "off by one"), (f"({old}) ** 0.5", "no square root")]
+    elif isinstance(value, float):
+        new = [(f"({old}) ** 0.5", "no square root"), (f"-({old})", "the sign"), (f"1 / ({old})", "turned around")]
+        new += [(f"1 - ({old})", "1 minus it left out")]
+    elif isinstance(value, torch.Tensor):
+        new = list(around_tensor(old, value, sizes))
+    else:
+        new = []
+    for text, kind in new:
+        yield Slip(number, text, kind)
+
+
+def around_tensor(old, value, sizes):
+    """(Python, kind) for what may be missing around a tensor."""
+    if value.ndim > 1:
+        yield f"({old}).transpose(-2, -1)", "not transposed"
+    if value.ndim > 2:
+        yield f"({old}).transpose(1, 2)", "not transposed"
+        yield f"({old}).transpose(0, 1)", "not transposed"
+    if is_mask(value):
+        yield f"({old}).bool()", "numbers instead of True and False"
+    if not value.is_floating_point():
+        return
+    for axis in (-1, -2) if value.ndim > 1 else (-1,):
+        yield f"torch.softmax({old}, dim={axis})", "softmax left out"
+        yield f"({old}) / ({old}).sum(dim={axis}, keepdim=True)", "rows not divided by their sum"
+        yield f"({old}).sum(dim={axis})", "sum left out"
+        yield f"({old}).mean(dim={axis})", "mean left out"
+        yield f"({old}) - ({old}).max(dim={axis}, keepdim=True).values", "the largest not subtracted"
+    if value.ndim > 1 and value.shape[-1] == value.shape[-2]:
+        future = f"torch.ones(({old}).shape[-2:]).triu(1).bool()"
+        yield f"({old}).masked_fill({future}, -torch.inf)", "no mask"
+        yield f"torch.tril({old})", "no mask"
+        yield f"torch.triu({old}, 1)", "another part of the table"
+        yield f"({old}).diagonal(dim1=-2, dim2=-1)", "diagonal left out"
+    for size in sizes:
+        yield f"({old}) / ({size}) ** 0.5", "no scale"
+        yield f"({old}) / ({size})", "not divided"
+        yield f"({old}) * ({size})", "a factor left out"
+    yield f"-({old})", "the sign"
+    yield f"({old}).log()", "log left out"
+    yield f"({old}).exp()", "exp left out"
+    yield f"({old}).clone()", "changed in place"
+    yield f"({old})[..., None]", "an axis left out"
+    yield f"({old}).unsqueeze(-2)", "an axis left out"
+
+
+# --- statements -------------------------------------------------------------------------------------------------------
+
+
+def of_statement(program, number):
+    """Slips in a statement as a whole."""
+    node = program.nodes[number]
+    if isinstance(node, ast.AugAssign):
+        new = ast.unparse(ast.Assign([node.target], ast.BinOp(node.target, node.op, node.value), lineno=0))
+        yield Slip(number, new, "changed in place")
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript) and name_of(node.targets[0].value):
+        name = ast.unparse(node.targets[0].value)
+        yield Slip(number, f"{name} = {name}.clone()\n{ast.unparse(node)}", "changed in place")
+    if isinstance(node, ast.Assign):
+        target, value = ast.unparse(node.targets[0]), node.value
+        if target.startswith("self."):
+            name, learned = target.removeprefix("self."), called(value) == "Parameter"
+            kind = "a parameter that nobody asked for" if learned else "not a buffer"
+            new = ast.unparse(value.args[0] if learned else value)
+            yield Slip(number, f"self.register_buffer({name!r}, {new})", kind)
+    if isinstance(node, ast.FunctionDef) and node.decorator_list:
+        plain = ast.FunctionDef(node.name, node.args, node.body, [], lineno=0)
+        yield Slip(number, ast.unparse(plain), "gradients switched off")
+    if isinstance(node, ast.FunctionDef) and node.name == "forward" and len(node.args.args) == 2:
+        switch = ast.parse(f"if not self.training: return {node.args.args[1].arg}").body
+        switched = ast.FunctionDef(node.name, node.args, [*switch, *node.body], node.decorator_list, lineno=0)
+        yield Slip(number, ast.unparse(switched), "more than `x` itself in evaluation")
+    if isinstance(node, ast.If):
+        inner = ast.If(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
+        yield Slip(number, ast.unparse(inner), "the condition turned around")
+    if isinstance(node, (ast.With, ast.If)):
+        kind = "gradients switched off" if isinstance(node, ast.With) else "a condition"
+        yield Slip(number, ast.unparse(node.body), kind)
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        on = ast.unparse(node.value.func.value) if isinstance(node.value.func, ast.Attribute) else None
+        if on and on not in ("torch", "super()"):
+            yield Slip(number, f"{on} = {ast.unparse(node.value)}", "a result that is thrown away")
+            if called(node.value).endswith("_"):
+                new = ast.unparse(node.value).replace(f".{called(node.value)}(", f".{called(node.value)[:-1]}(", 1)
+                yield Slip(number, f"{on} = {new}", "changed in place")
+        yield Slip(number, "pass", f"{called(node.value)} too much")
+    if isinstance(node, (ast.Assign, ast.AugAssign)):
+        yield Slip(number, "pass", "something too much")
+
+
+def unused_layers(program):
+    """The names of what `__init__` makes, such as "self.out_proj", and nothing calls."""
+    made, called_ones = [], set()
+    for node in program.nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and name_of(node.targets[0]):
+            made += [name for name in [name_of(node.targets[0])] if name.startswith("self.")]
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            called_ones.add(name_of(node))
+    return [name for name in made if name not in called_ones]
