@@ -20,8 +20,6 @@ def absent(package):
 
 NEEDED = ["course_tools/requirements.txt", "tests/requirements.txt"]
 ABSENT = [name for name, _ in environment.pins(NEEDED) if absent(name)]
-    name for name, _ in environment.pins(["course_tools/requirements.txt", "tests/requirements.txt"]) if absent(name)
-]
 
 
 # A shell that starts a command in the background lets it, and all that it starts, ignore Ctrl-C, which tests press.

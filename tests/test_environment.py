@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from course_tools import __main__, environment, supported
-from course_tools.repository import ROOT
+from course_tools.repository import HOUSES, ROOT
 from tests.support import bare_clone
 
 IMPORT = "from course_tools.commands import environment"
@@ -275,7 +275,7 @@ def test_an_unknown_command_is_answered_with_the_known_ones():
 
 
 def test_outside_a_clone_the_commands_say_what_they_need(tmp_path):
-    for house in repository.HOUSES:
+    for house in HOUSES:
         shutil.copytree(ROOT / house, tmp_path / house)
     answer = ask(tmp_path)
     assert answer.returncode == 1 and "clone its repository" in answer.stderr and answer.stderr.count("\n") == 1
