@@ -1,6 +1,8 @@
 """The command line: python3 -m course_utils COMMAND. An old Python must be able to read this file."""
 
+import errno
 import importlib
+import os
 import sys
 
 COMMANDS = {  # each stands in a file of its name in launch/
@@ -12,6 +14,7 @@ COMMANDS = {  # each stands in a file of its name in launch/
     "publish": "for maintainers: make what a push publishes: a copy with its address, a wheel, the site",
     "links": "for maintainers: set the repository's address, OWNER/REPO, everywhere",
 }
+UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EBUSY)
 
 
 def main(arguments):
@@ -28,7 +31,19 @@ def main(arguments):
     importlib.import_module("course_utils.launch." + arguments[0]).main(arguments[1:])
 
 
-if __name__ == "__main__":
+def run(arguments):
+    """Run one command; where a file cannot be written, end with a sentence that names it."""
     if hasattr(sys.stdout, "reconfigure"):  # a folder's or a student's name may hold what this terminal cannot show
         sys.stdout.reconfigure(errors="backslashreplace")
-    main(sys.argv[1:])
+    try:
+        main(arguments)
+    except OSError as error:
+        if error.errno not in UNWRITABLE or not error.filename:
+            raise
+        open_elsewhere = " If another program has it open, close it there." if os.name == "nt" else ""
+        words = (error.filename, error.strerror, open_elsewhere)
+        sys.exit("%s: %s.%s Once that is put right, run the same command again." % words)
+
+
+if __name__ == "__main__":
+    run(sys.argv[1:])

@@ -12,6 +12,8 @@ if sys.platform == "win32":
 else:
     import fcntl
 
+HELD = 1 if sys.platform == "win32" else 0  # there a file that is being read, or looked at for viruses, stays
+
 
 def replace(path, content):
     """Write bytes beside `path` under a name of their own, then move them there in one step."""
@@ -20,12 +22,25 @@ def replace(path, content):
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
         os.chmod(beside, 0o644)  # mkstemp lets only the owner read
-        os.replace(beside, path)
+        take_place(beside, path)
     except BaseException as error:
         os.unlink(beside)
         if isinstance(error, OSError):  # writing to an open file names none, for example where the disk is full
             error.filename = error.filename or str(path.parent)
         raise
+
+
+def take_place(beside, path):
+    """Move a file to where another one is, waiting HELD seconds while somebody has that open."""
+    end = time.monotonic() + HELD
+    while True:
+        try:
+            os.replace(beside, path)
+            return
+        except PermissionError:
+            if time.monotonic() >= end:
+                raise
+            time.sleep(0.02)
 
 
 @contextlib.contextmanager
@@ -35,7 +50,7 @@ def locked(path, seconds=math.inf, waiting=""):
     Waits up to so many seconds, then raises TimeoutError. waiting: what to print when there is something to wait for.
     """
     end = time.monotonic() + seconds
-    with open(path, "wb") as lock:
+    with open(path, "ab") as lock:  # empties nothing: Windows might refuse that while it is locked
         while not taken(lock):
             if time.monotonic() > end:
                 raise TimeoutError(f"{path} is locked by another process")

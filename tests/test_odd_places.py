@@ -46,6 +46,10 @@ class Place:
         (folder / "home").mkdir()
         places.give(folder)
         (folder / "read-only").mkdir(mode=0o555)
+        self.foreign = bare_clone.copy(places.odd_place(folder, "somebody's"))
+        (self.foreign / "solutions/97_zoo.py").write_text(TINY, encoding="utf-8")
+        for at, _, _ in os.walk(self.foreign):
+            os.chmod(at, 0o555)
         self.folder = folder
 
     def given(self, setting):
@@ -68,6 +72,8 @@ def place():
     folder = Path(tempfile.mkdtemp(prefix="places-"))
     folder.chmod(0o755)
     yield Place(folder)
+    for at, _, _ in os.walk(folder):
+        os.chmod(at, 0o755)
     shutil.rmtree(folder)
 
 
@@ -120,6 +126,13 @@ def test_links_are_set(place, setting):
 def test_without_a_remote_links_asks_for_the_address(place):
     done = place.run(AT_ONCE, "links")
     assert done.returncode == 1 and done.stderr.count(b"\n") == 1 and b"Give the address" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["links", "a/b"], ["build", "97"], ["site"], ["lab", "--no-browser"]])
+def test_in_a_clone_of_somebody_else_a_command_is_one_sentence(place, arguments):
+    command = [place.python, "-m", "course_utils", *arguments]
+    done = subprocess.run(command, cwd=place.foreign, capture_output=True, **place.given(CP1252))
+    assert done.returncode == 1 and done.stderr.count(b"\n") == 1 and b"Permission denied" in done.stderr, done.stderr
 
 
 @settings(AT_ONCE)

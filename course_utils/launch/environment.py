@@ -34,8 +34,14 @@ assert sys.version_info >= (3, 11) and sys.prefix != sys.base_prefix and distrib
 # pip settings of the user's that would lead an install past .venv
 ELSEWHERE = {"PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_DRY_RUN", "PIP_REQUIRE_HASHES", "PIP_PYTHON"}
 CANNOT_WRITE = f"{ROOT} cannot be written by you: clone the course into a folder of your own and run it there."
+IN_USE = f"Windows changes no file in {VENV} that is in use: close JupyterLab, and run the same command again."
+TOO_LONG = (
+    f"Windows takes no paths as long as those in {ROOT}: move the course to a folder with a short name, such as "
+    r"C:\course, and run the same command again."
+)
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"  # torch without the gigabytes of CUDA
 NO_PERMISSION = re.compile("Permission denied|Read-only file system")
+OPEN_ELSEWHERE = re.compile(r"WinError (5|32)\b")  # what follows is in the language of that Windows
 NO_SPACE = "No space left on device"
 NO_NETWORK = re.compile(
     "NewConnectionError|ConnectionError|connection broken|Max retries|name resolution|Network is unreachable|timed out",
@@ -224,6 +230,10 @@ def step(command, verbose=False):
         sys.exit("The disk is full: make room (the course needs about 2 GB) and run the same command again.")
     if NO_PERMISSION.search(complaints):
         sys.exit(CANNOT_WRITE)
+    if OPEN_ELSEWHERE.search(complaints):
+        sys.exit(IN_USE)
+    if "Long Path" in complaints:
+        sys.exit(TOO_LONG)
     if NO_NETWORK.search(complaints):
         sys.exit(
             "The packages could not be downloaded: check the network (or the package index that pip is set to) "
