@@ -159,6 +159,17 @@ def test_a_chapter_is_built(place, setting):
     assert "Zoë ✓" in (place.clone / "notebooks/97_zoo.ipynb").read_text(encoding="utf-8")
 
 
+@pytest.mark.every_setting("odd places")
+@pytest.mark.parametrize("arguments", [["links", "a/b"], ["build", "97"], ["site"]])
+def test_a_machine_that_knows_no_utf_8_makes_the_same(arguments, tmp_path):
+    """Its files, streams and names are in ASCII, so that whatever forgets to name an encoding fails."""
+    clone = bare_clone.copy(tmp_path)
+    (clone / "solutions/97_zoo.py").write_text(TINY, encoding="utf-8")
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": ""}
+    done = bare_clone.command(clone, *arguments, env=os.environ | ascii_only)
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done
+
+
 @settings()
 def test_the_site_is_made(place, setting):
     worked(place.run(setting, "site", f"site of {setting} 🎓"))
