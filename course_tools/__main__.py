@@ -1,5 +1,6 @@
 """The command line: python3 -m course_tools COMMAND. An old Python must be able to read this file."""
 
+import errno
 import importlib
 import os
 import sys
@@ -14,6 +15,7 @@ COMMANDS = {  # each stands in a file of its name in commands/
     "links": "for maintainers: set the repository's address, OWNER/REPO, everywhere",
 }
 HELP = {"-h", "--help"}
+UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EBUSY)
 
 if not __package__:  # run by its path, from any folder: python3 clone/course_tools COMMAND
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -43,7 +45,19 @@ def main(arguments):
         command.main(rest)
 
 
-if __name__ == "__main__":
+def run(arguments):
+    """Run one command; where a file cannot be written, end with a sentence that names it."""
     if hasattr(sys.stdout, "reconfigure"):  # a folder's or a student's name may hold what this terminal cannot show
         sys.stdout.reconfigure(errors="backslashreplace")
-    main(sys.argv[1:])
+    try:
+        main(arguments)
+    except OSError as error:
+        if error.errno not in UNWRITABLE or not error.filename:
+            raise
+        open_elsewhere = " If another program has it open, close it there." if os.name == "nt" else ""
+        words = (error.filename, error.strerror, open_elsewhere)
+        sys.exit("%s: %s.%s Once that is put right, run the same command again." % words)
+
+
+if __name__ == "__main__":
+    run(sys.argv[1:])

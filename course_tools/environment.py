@@ -39,8 +39,14 @@ DISK_FULL = (
     "The disk is full: make room (the course needs about 2 GB; on Linux 5 GB with an NVIDIA card, or where PyTorch's "
     "index cannot be reached) and run the same command again."
 )
+IN_USE = f"Windows changes no file in {VENV} that is in use: close JupyterLab, and run the same command again."
+TOO_LONG = (
+    f"Windows takes no paths as long as those in {ROOT}: move the course to a folder with a short name, such as "
+    r"C:\course, and run the same command again."
+)
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"  # torch without the gigabytes of CUDA
 NO_PERMISSION = re.compile("Permission denied|Read-only file system")
+OPEN_ELSEWHERE = re.compile(r"WinError (5|32)\b")  # what follows is in the language of that Windows
 NO_SPACE = "No space left on device"
 NO_NETWORK = re.compile(
     "NewConnectionError|ConnectionError|connection broken|Max retries|name resolution|Network is unreachable|timed out",
@@ -242,6 +248,10 @@ def step(command, verbose=False):
         return
     if sentence := about_disk(complaints):
         sys.exit(sentence)
+    if OPEN_ELSEWHERE.search(complaints):
+        sys.exit(IN_USE)
+    if "Long Path" in complaints:
+        sys.exit(TOO_LONG)
     if NO_NETWORK.search(complaints):
         sys.exit(
             "The packages could not be downloaded: check the network (or the package index that pip is set to) "
@@ -277,7 +287,7 @@ def about_disk(complaints):
 def become(command, arguments, *more):
     """Go on as this command with a `python_with(*more)`, in the same folder, unless this is already that Python."""
     if (python := python_with(*more)) != sys.executable:
-        take_over([python, str(ROOT / "course_utils"), command, *arguments])
+        take_over([python, str(ROOT / "course_tools"), command, *arguments])
 
 
 def take_over(command):

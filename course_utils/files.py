@@ -12,6 +12,8 @@ if sys.platform == "win32":
 else:
     import fcntl
 
+HELD = 1 if sys.platform == "win32" else 0  # there a file that is being read, or looked at for viruses, stays
+
 
 def replace(path, content):
     """Write bytes beside `path` under a name of their own, then move them there in one step.
@@ -23,7 +25,7 @@ def replace(path, content):
     try:
         with open(beside, "xb") as file:
             file.write(content)
-        os.replace(beside, path)
+        take_place(beside, path)
     except BaseException as error:
         beside.unlink(missing_ok=True)
         if isinstance(error, OSError):
@@ -41,6 +43,19 @@ def from_disk(name):
     return os.fsencode(name).decode(errors="replace")
 
 
+def take_place(beside, path):
+    """Move a file to where another one is, waiting HELD seconds while somebody has that open."""
+    end = time.monotonic() + HELD
+    while True:
+        try:
+            os.replace(beside, path)
+            return
+        except PermissionError:
+            if time.monotonic() >= end:
+                raise
+            time.sleep(0.02)
+
+
 @contextlib.contextmanager
 def locked(path, seconds=math.inf, waiting=""):
     """Hold the lock that the file `path` stands for, which one process has at a time. Gives the open file.
@@ -48,7 +63,7 @@ def locked(path, seconds=math.inf, waiting=""):
     Waits up to so many seconds, then raises TimeoutError. waiting: what to print when there is something to wait for.
     """
     end = time.monotonic() + seconds
-    with open(path, "wb") as lock:
+    with open(path, "ab") as lock:  # empties nothing: Windows might refuse that while it is locked
         while not taken(lock):
             if time.monotonic() > end:
                 raise TimeoutError(f"{path} is locked by another process")

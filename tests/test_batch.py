@@ -20,7 +20,7 @@ from course_tools.commands import grade
 from course_tools.grading import batch, command, doctor, process, records, serving, terminal, workers
 from course_tools.grading.history import LAST, History, table
 from course_tools.grading.process import Limits
-from course_tools.grading.sandbox.protection import Unprotected
+from course_tools.grading.sandbox.protection import Unprotected, Untried
 from course_tools.grading.submissions import submissions
 from course_tools.repository import ROOT
 from course_utils.exercises import EXERCISES
@@ -508,8 +508,18 @@ def lives(monkeypatch):
         ([[], []], RuntimeError, "did not start"),
         ([[], [READY, PART | {"whole": True}]], None, None),
         ([[{"unprotected": "no walls"}]], Unprotected, "no walls"),
+        ([[{"untried": "a fault"}]], Untried, "a fault"),
     ],
-    ids=["lost twice", "lost twice with a part", "no memory", "trouble", "lost at once", "lost once", "no protection"],
+    ids=[
+        "lost twice",
+        "lost twice with a part",
+        "no memory",
+        "trouble",
+        "lost at once",
+        "lost once",
+        "no protection",
+        "not tried out",
+    ],
 )
 def test_what_became_of_a_process_is_told_and_its_part_counts(said, error, words, lives):
     with pytest.raises(error, match=words) if error else contextlib.nullcontext():
@@ -742,3 +752,36 @@ def test_a_machine_without_protection_refuses_and_says_how_to_go_on(handed, tmp_
     monkeypatch.setattr(batch, "grade_changed", refuse)
     with pytest.raises(SystemExit, match="no protection.*--unsandboxed"):
         grade.main([str(handed), "--out", str(tmp_path / "out"), "--chapters=3"])
+
+
+@pytest.mark.parametrize("module, name", [(command, "protection"), (batch, "grade_changed")], ids=["at first", "later"])
+def test_a_protection_that_could_not_be_tried_out_is_no_reason_to_go_on_without(
+    module, name, handed, tmp_path, monkeypatch
+):
+    def fail(*arguments):
+        raise Untried("It could not be tried out.")
+
+    monkeypatch.setattr(module, name, fail)
+    with pytest.raises(SystemExit, match=r"^It could not be tried out\.$"):
+        grade.main([str(handed), "--out", str(tmp_path / "out"), "--chapters=3"])
+
+
+def test_the_doctor_says_it_too(monkeypatch, capsys):
+    def fail(unsandboxed):
+        raise Untried("It could not be tried out.")
+
+    monkeypatch.setattr(doctor, "protection", fail)
+    with pytest.raises(SystemExit, match="1"):
+        grade.main(["--doctor"])
+    assert capsys.readouterr() == ("", "Grading does not work here: It could not be tried out.\n")
+
+
+def test_the_process_that_grades_tells_it_to_the_grader(monkeypatch):
+    sent = []
+    monkeypatch.setattr(serving.os, "dup2", lambda *numbers: None)
+    monkeypatch.setattr(serving.os, "fdopen", lambda *arguments, **more: None)
+    monkeypatch.setattr(serving, "send", lambda out, **message: sent.append(message))
+    for error in (Untried("a fault"), Unprotected("no walls")):
+        monkeypatch.setattr(serving, "Sandbox", lambda chosen, error=error: raising(error))
+        serving.serve("")
+    assert sent == [{"untried": "a fault"}, {"unprotected": "no walls"}]

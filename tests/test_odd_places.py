@@ -46,6 +46,10 @@ class Place:
         (folder / "home").mkdir()
         places.give(folder)
         (folder / "read-only").mkdir(mode=0o555)
+        self.foreign = bare_clone.copy(places.odd_place(folder, "somebody's"))
+        (self.foreign / "solutions/97_zoo.py").write_text(TINY, encoding="utf-8")
+        for at, _, _ in os.walk(self.foreign):
+            os.chmod(at, 0o555)
         self.folder = folder
 
     def given(self, setting):
@@ -68,6 +72,8 @@ def place():
     folder = Path(tempfile.mkdtemp(prefix="places-"))
     folder.chmod(0o755)
     yield Place(folder)
+    for at, _, _ in os.walk(folder):
+        os.chmod(at, 0o755)
     shutil.rmtree(folder)
 
 
@@ -122,6 +128,13 @@ def test_without_a_remote_links_asks_for_the_address(place):
     assert done.returncode == 1 and done.stderr.count(b"\n") == 1 and b"Give the address" in done.stderr
 
 
+@pytest.mark.parametrize("arguments", [["links", "a/b"], ["build", "97"], ["site"], ["lab", "--no-browser"]])
+def test_in_a_clone_of_somebody_else_a_command_is_one_sentence(place, arguments):
+    command = [place.python, "-m", "course_utils", *arguments]
+    done = subprocess.run(command, cwd=place.foreign, capture_output=True, **place.given(CP1252))
+    assert done.returncode == 1 and done.stderr.count(b"\n") == 1 and b"Permission denied" in done.stderr, done.stderr
+
+
 @settings(AT_ONCE)
 def test_tests_run(place, setting):
     said = worked(place.run(setting, "test", "-n", "0", "tests/test_minutes.py", "-k", "stars or minutes"))
@@ -144,6 +157,17 @@ def test_a_chapter_is_built(place, setting):
         made.unlink()
     worked(place.run(setting, "build", "97"))
     assert "Zoë ✓" in (place.clone / "notebooks/97_zoo.ipynb").read_text(encoding="utf-8")
+
+
+@pytest.mark.every_setting("odd places")
+@pytest.mark.parametrize("arguments", [["links", "a/b"], ["build", "97"], ["site"]])
+def test_a_machine_that_knows_no_utf_8_makes_the_same(arguments, tmp_path):
+    """Its files, streams and names are in ASCII, so that whatever forgets to name an encoding fails."""
+    clone = bare_clone.copy(tmp_path)
+    (clone / "solutions/97_zoo.py").write_text(TINY, encoding="utf-8")
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": ""}
+    done = bare_clone.command(clone, *arguments, env=os.environ | ascii_only)
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done
 
 
 @settings()

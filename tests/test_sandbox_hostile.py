@@ -484,12 +484,14 @@ def test_a_child_sees_only_python_and_its_packages(defenceless):
 import os
 libraries = {(sysconfig.get_path("stdlib"), *site.getsitepackages(), *shared)!r}
 def seen():
-    names = [os.path.join(at, name) for at, _, files in os.walk("/") for name in files]
+    names = (os.path.join(at, name) for at, _, files in os.walk("/") for name in files)
+    kept = 0
     for name in names:
         library = next((folder for folder in libraries if name.startswith(folder + "/")), None)
         if not library or "course" in name.removeprefix(library):
             return name
-    return str(len(names) > 1000)
+        kept += 1
+    return str(kept > 1000)
 """
     with Sandbox(Protection.NAMESPACES) as sandbox:  # with time for all names
         assert look(sandbox, code) == "True"

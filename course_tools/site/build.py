@@ -20,13 +20,14 @@ def build(target):
     if target.exists() and not (target.is_dir() and (not any(target.iterdir()) or (target / MARK).is_file())):
         sys.exit(f"{target} is there and is not a site: name a folder that is empty or not there yet.")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".site-") as work:
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".site-", ignore_cleanup_errors=True) as work:
         sources, made = Path(work, "sources"), Path(work, "made")
         write_sources(sources)
         options = ["-q", "-W", "--keep-going", "-c", str(SETTINGS), "-d", str(Path(work, "doctrees"))]
         if build_main([*options, str(sources), str(made)]):
             sys.exit("The site was not built, and what was there stays: the lines above say what is in the way.")
-        shutil.rmtree(target, ignore_errors=True)
+        if target.exists():
+            target.rename(Path(work, "before"))  # Windows refuses while a file in it is open: nothing is lost
         made.rename(target)
 
 

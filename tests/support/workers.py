@@ -11,6 +11,7 @@ WHOLE = {
     "test_colab_versions.py",
     "test_environment.py",
     "test_nbgrader.py",
+    "test_odd_places.py",
     "test_other_notebooks.py",
     "test_publish.py",
     "test_site.py",
