@@ -235,7 +235,7 @@ def test_a_full_disk_is_one_sentence(megabytes, step, clone):
     own = offline(ASK=without_card, PIP_FIND_LINKS=str(clone.parent))
     answer = subprocess.run(command, env=own, capture_output=True, encoding="utf-8")
     assert answer.returncode == 1 and answer.stdout.splitlines()[-1].startswith(step), answer
-    assert answer.stderr.count("\n") == 1 and "disk is full" in answer.stderr
+    assert answer.stderr.count("\n") == 1 and "disk is full" in answer.stderr and "5 GB" in answer.stderr
 
 
 @pytest.mark.parametrize("module", ["venv", "ensurepip"])
