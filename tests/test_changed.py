@@ -145,7 +145,14 @@ def test_a_file_asks_for_what_imports_or_names_it(clone, name, chapters, some, o
 
 @pytest.mark.parametrize(
     "name",
-    ["pyproject.toml", "requirements.txt", "tests/support/stored.py", "tests/conftest.py", *NOBODYS],
+    [
+        "pyproject.toml",
+        "requirements.txt",
+        "locked/requirements.txt",
+        "tests/support/stored.py",
+        "tests/conftest.py",
+        *NOBODYS,
+    ],
 )
 def test_what_anything_may_depend_on_asks_for_everything(clone, name):
     append(clone, name, "\n")
@@ -185,7 +192,8 @@ LEFT_OUT = "Left out, and proved with --all: other weather (1)."
 def test_what_is_left_out_is_said(tmp_path, options, outcome, said):
     (tmp_path / "test_tiny.py").write_text(TESTS, encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = every_setting(setting): x\n", encoding="utf-8")
-    plugins = [part for name in ("tests.support.settings", "no:nbval", "no:nbmake") for part in ("-p", name)]
+    names = ("tests.support.settings", "tests.support.summary", "no:nbval", "no:nbmake")
+    plugins = [part for name in names for part in ("-p", name)]
     command = [sys.executable, "-m", "pytest", "-q", *plugins, *options]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     answer = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8")

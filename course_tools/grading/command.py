@@ -27,8 +27,6 @@ TAKEN = "{} holds files that no earlier run has written: {}. Move them away, or 
 
 def grade(options):
     """Grade, write everything, and give the exit status: 1 when a submission could not be graded."""
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a student's name may hold what this terminal cannot show
-        sys.stdout.reconfigure(errors="backslashreplace")
     if options.autograder:
         most = sum(rules.of_chapters(options.chapters, points_of_course()).values())
         print(autograder.write(options.autograder, options.chapters, most))
