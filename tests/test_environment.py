@@ -17,7 +17,7 @@ from course_tools import __main__, environment, supported
 from course_tools.repository import HOUSES, ROOT
 from tests.support import bare_clone
 
-IMPORT = "from course_tools.commands import environment"
+IMPORT = "from course_tools import environment"
 ASK = f"{IMPORT}; print('python:', environment.python_with())"
 TORCH = "torch==2.13.0"
 
@@ -285,7 +285,7 @@ def test_outside_a_clone_the_commands_say_what_they_need(tmp_path):
 
 def test_commands_can_be_run_by_path_from_any_folder(clone, tmp_path):
     (tmp_path / "elsewhere").mkdir()
-    by_path = [sys.executable, clone / "course_utils", "site", "--no-such-option"]
+    by_path = [sys.executable, clone / "course_tools", "site", "--no-such-option"]
     answer = subprocess.run(by_path, cwd=tmp_path / "elsewhere", capture_output=True, encoding="utf-8")
     assert answer.returncode == 1 and answer.stderr == "usage: python3 -m course_tools site [FOLDER]\n"
 
@@ -297,7 +297,7 @@ def test_a_command_goes_on_in_the_folder_where_it_was_started(monkeypatch, tmp_p
     monkeypatch.setattr(environment, "take_over", commands.append)
     monkeypatch.chdir(tmp_path)
     environment.become("grade", ["downloads"])
-    assert commands == [["another python", str(ROOT / "course_utils"), "grade", "downloads"]] and os.getcwd() == str(
+    assert commands == [["another python", str(ROOT / "course_tools"), "grade", "downloads"]] and os.getcwd() == str(
         tmp_path
     )
 

@@ -27,7 +27,7 @@ def clone(tmp_path):
 
 def run(clone, statement):
     """Run a statement with the links module of a clone."""
-    imports = "from course_utils import repository; from course_tools.build import links"
+    imports = "from course_tools import links, repository"
     assert bare_clone.python(clone, "-c", f"{imports}; {statement}").returncode == 0
 
 

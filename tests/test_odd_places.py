@@ -130,7 +130,7 @@ def test_without_a_remote_links_asks_for_the_address(place):
 
 @pytest.mark.parametrize("arguments", [["links", "a/b"], ["build", "97"], ["site"], ["lab", "--no-browser"]])
 def test_in_a_clone_of_somebody_else_a_command_is_one_sentence(place, arguments):
-    command = [place.python, "-m", "course_utils", *arguments]
+    command = [place.python, "-m", "course_tools", *arguments]
     done = subprocess.run(command, cwd=place.foreign, capture_output=True, **place.given(CP1252))
     assert done.returncode == 1 and done.stderr.count(b"\n") == 1 and b"Permission denied" in done.stderr, done.stderr
 

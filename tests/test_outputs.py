@@ -200,7 +200,7 @@ def leaky(tmp_path_factory):
     command = [
         sys.executable,
         "-m",
-        "course_utils",
+        "course_tools",
         "grade",
         lay(tmp_path / "class", handed),
         "--out",

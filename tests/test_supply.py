@@ -82,7 +82,7 @@ def install(clone):
     """Let a clone install what it needs, from the folder beside it."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
     offline = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(clone.parent)}
-    command = "from course_tools.commands import environment; environment.python_with()"
+    command = "from course_tools import environment; environment.python_with()"
     return bare_clone.python(clone, "-c", command, env=kept | offline)
 
 

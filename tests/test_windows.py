@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from course_utils import __main__, files
-from course_utils.launch import environment
-from course_utils.site import build
+from course_tools import __main__, environment
+from course_tools.site import build
+from course_utils import files
 
 IN_USE = "[WinError 5] Zugriff verweigert: 'C:\\\\course\\\\.venv\\\\Lib\\\\site-packages\\\\torch\\\\lib\\\\c10.dll'"
 PIPS_HINT = (

@@ -69,7 +69,7 @@ def test_a_job_that_may_write_runs_no_code_of_packages():
     assert writing.keys() == {("publish", "release"), ("publish", "site")}
     for job in writing.values():
         assert not re.search(
-            "python|pip|course_utils", commands(job) + str([step.get("uses") for step in job["steps"]])
+            "python|pip|course_utils|course_tools", commands(job) + str([step.get("uses") for step in job["steps"]])
         )
 
 
@@ -94,4 +94,4 @@ def test_linux_is_tested_in_every_setting_and_each_week_with_other_versions():
     assert "actionlint" in linux and ".ci/run" in linux
     assert WORKFLOWS["weekly"][True]["schedule"]
     weekly = commands(JOBS["weekly", "matrix"]) + commands(JOBS["weekly", "audit"])
-    assert "course_utils test --matrix" in weekly and "tests.support.audit" in weekly
+    assert "course_tools test --matrix" in weekly and "tests.support.audit" in weekly

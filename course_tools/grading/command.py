@@ -1,7 +1,6 @@
 """One run of the `grade` command: find the submissions, grade what changed, write what people and platforms read."""
 
 import contextlib
-import io
 import os
 import sys
 from functools import partial

@@ -193,7 +193,7 @@ class Reduced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, name, path=None, target=None):
         if name in self.texts:
             return importlib.util.spec_from_loader(name, self, is_package=True)
-        if name.startswith("course_utils."):
+        if name.startswith(("course_utils.", "course_tools")):
             raise ModuleNotFoundError(f"{name} cannot be used in an answer", name=name)
         return None
 
