@@ -23,7 +23,7 @@ COLABS, NEWEST = "2.11.0", "2.15.0"  # versions of torch, beside the one in requ
 FILES = ["requirements.txt", "site/requirements.txt", "tests/requirements.txt"]
 ODD_FOLDERS = ["--all", "tests/test_odd_places.py"]
 PASSED, FAILED, NOT_AVAILABLE = "passed", "failed", "not available"
-NO_TESTS = 5  # pytest's status where none was chosen
+NO_TESTS = 5  # pytest's status where it found none, or options such as -k chose none
 
 
 def main(options):
@@ -92,7 +92,7 @@ def outcome(python, tests, options):
         report = Path(folder, "report.xml")
         code = subprocess.run([*command, f"--junitxml={report}"], cwd=ROOT, env=own).returncode
         if code == NO_TESTS:
-            return NOT_AVAILABLE, "none of its tests was chosen"
+            return NOT_AVAILABLE, "pytest found none of its tests"
         return PASSED if code == 0 else FAILED, figures(report) if report.exists() else f"pytest ended with {code}"
 
 
