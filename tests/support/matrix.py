@@ -50,8 +50,8 @@ def combinations():
 def about_torch():
     """The notebooks, and the files of tests that need torch or judge answers."""
     texts = {file: file.read_text(encoding="utf-8") for file in sorted((ROOT / "tests").glob("test_*.py"))}
-    chosen = [file for file, text in texts.items() if re.search("^import torch", text, re.MULTILINE)]
-    return ["notebooks", "solutions", "tests/test_exercises.py", *map(repository.relative, chosen)]
+    chosen = {repository.relative(file) for file, text in texts.items() if re.search("^import torch", text, re.M)}
+    return ["notebooks", "solutions", *sorted(chosen | {"tests/test_exercises.py"})]
 
 
 def pythons():
