@@ -1,6 +1,7 @@
 """What a learner gets from check, hint, solution, answer and progress, whatever their code does."""
 
 import json
+import linecache
 import multiprocessing
 import random
 import subprocess
@@ -108,6 +109,11 @@ def test_a_wrong_answer_gets_one_readable_line(code, words):
     assert (result.status, result.points, result.max_points) == ("not yet", 0, 2)
     assert all(word in result.message for word in words), result.message
     assert "\n" not in result.message and len(result.message) < 400
+
+
+def test_what_stood_after_pythons_c_is_nobodys_code(monkeypatch):
+    monkeypatch.setitem(linecache.cache, "<string>", (12, None, ["import sys\n"], "<string>"))  # as Python 3.13 does
+    assert "line 1: NameError" in check("3.2", eval("lambda scores: undefined_name")).message
 
 
 class WholeLayer(torch.nn.Module):

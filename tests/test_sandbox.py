@@ -247,7 +247,9 @@ def test_a_process_that_forks_is_started_anew_where_it_has_ended_and_twice_is_a_
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing forks")
 def test_a_fork_that_fails_says_why(capfd, monkeypatch):
-    monkeypatch.setattr(sys, "stderr", os.fdopen(2, "w", closefd=False))  # pytest's own is among the files it closes
+    monkeypatch.setattr(
+        sys, "stderr", os.fdopen(2, "w", buffering=1, closefd=False)
+    )  # pytest's own is among the files it closes
     ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with ours, theirs:
         forking.fork({"module": "not_there", "function": "", "arguments": {}}, [], theirs, [])

@@ -34,7 +34,9 @@ def place(error, files):
     if not frames:
         return 0, ""
     frame, line = frames[-1]
-    return line, linecache.getline(frame.f_code.co_filename, line).strip()
+    file = frame.f_code.co_filename
+    made_by_exec = file == "<string>"  # Python 3.13 and newer keep under this name what stood after `python -c`
+    return line, "" if made_by_exec else linecache.getline(file, line).strip()
 
 
 def sentence(opening, error):

@@ -22,7 +22,7 @@ COLABS, NEWEST = "2.11.0", "2.15.0"  # versions of torch, beside the one in requ
 FILES = ["requirements.txt", "course_tools/requirements.txt", "tests/requirements.txt"]
 ODD_FOLDERS = ["--all", "tests/test_odd_places.py"]
 PASSED, FAILED, NOT_AVAILABLE = "passed", "failed", "not available"
-NO_TESTS = 5  # pytest's status where none was chosen
+NO_TESTS = 5  # pytest's status where it found none, or options such as -k chose none
 
 
 def main(options):
@@ -49,8 +49,8 @@ def combinations():
 def about_torch():
     """The notebooks, and the files of tests that need torch or judge answers."""
     texts = {file: file.read_text(encoding="utf-8") for file in sorted((ROOT / "tests").glob("test_*.py"))}
-    chosen = [file for file, text in texts.items() if re.search("^import torch", text, re.MULTILINE)]
-    return ["notebooks", "solutions", "tests/test_exercises.py", *map(repository.relative, chosen)]
+    chosen = {repository.relative(file) for file, text in texts.items() if re.search("^import torch", text, re.M)}
+    return ["notebooks", "solutions", *sorted(chosen | {"tests/test_exercises.py"})]
 
 
 def pythons():
@@ -91,7 +91,7 @@ def outcome(python, tests, options):
         report = Path(folder, "report.xml")
         code = subprocess.run([*command, f"--junitxml={report}"], cwd=ROOT, env=own).returncode
         if code == NO_TESTS:
-            return NOT_AVAILABLE, "none of its tests was chosen"
+            return NOT_AVAILABLE, "pytest found none of its tests"
         return PASSED if code == 0 else FAILED, figures(report) if report.exists() else f"pytest ended with {code}"
 
 
