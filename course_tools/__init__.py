@@ -3,7 +3,8 @@
 The rooms, from the ground up; each may import those named before it and none named after it, and anything in
 `course_utils` (a test reads this list):
 
-    repository, links, environment: where things are; the addresses of notebooks; a Python with all packages
+    repository, links: where things are, and the addresses of notebooks
+    supported, hashes, environment: which Pythons will do, what pip may install, and a Python that has it all
     build, site: from sources to notebooks, and to web pages
     grading.sandbox.inside: where a stranger's code runs
     grading.platforms, grading.sandbox, grading: the judging of `course_utils` for a whole class

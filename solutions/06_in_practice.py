@@ -43,13 +43,7 @@ from course_utils import live, pictures
 from course_utils.attention import MultiHeadAttention, MultiHeadAttentionWrapper
 from course_utils.checking import answer, check, hint, progress, solution
 from course_utils.validation import (
-    check_dropout,
-    check_heads,
-    check_input,
-    check_mask,
-    check_pair,
-    check_room,
-    check_values,
+    check_dropout, check_heads, check_input, check_mask, check_pair, check_room, check_values,
 )
 
 # importing Timer would warn where there is CUDA's compiler and no GPU

@@ -148,7 +148,7 @@ def test_a_file_asks_for_what_imports_or_names_it(clone, name, chapters, some, o
     [
         "pyproject.toml",
         "requirements.txt",
-        "locked/requirements.txt",
+        "course_tools/locked/requirements.txt",
         "tests/support/stored.py",
         "tests/conftest.py",
         *NOBODYS,

@@ -14,7 +14,7 @@ from course_tools.repository import ROOT
 
 EVERYTHING = "everything"
 ANYTHING = re.compile(
-    r"((tests|site)/)?requirements\.txt|pyproject\.toml|locked/.*|.*conftest\.py|tests/support/.*"
+    r"((tests|course_tools)/)?requirements\.txt|pyproject\.toml|course_tools/locked/.*|.*conftest\.py|tests/support/.*"
 )  # behind all tests
 OF_CHAPTER = re.compile(r"(?:notebooks|solutions)/(\d\d)_.*")
 OF_EXERCISES = re.compile(

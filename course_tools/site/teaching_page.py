@@ -24,7 +24,7 @@ WEEKS = {  # plan: (sessions, the chapters that it covers)
 def page(topics):
     """The page in MyST's Markdown. topics: the chapters, ["01_some_topic", ...]."""
     topics = {number: topic for topic in topics if (number := int(topic[:2])) in CHAPTERS}
-    text = (ROOT / "site/teaching.md").read_text(encoding="utf-8")
+    text = (ROOT / "course_tools/site/source/teaching.md").read_text(encoding="utf-8")
     text = text.replace(AIMS, "\n".join(aims(topic) for topic in topics.values()))
     text = text.replace(PLANS, "\n".join(plan(name, *what, topics) for name, what in WEEKS.items()))
     return text.replace(TABLES, "\n".join(exercises(number, topic) for number, topic in topics.items()))
