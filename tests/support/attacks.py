@@ -61,8 +61,14 @@ def seen():
 
 # --- stealing what the course knows -----------------------------------------------------------------------------------
 
+LEARNABLE = """
+def learnable(weights, scores):  # with the gradients that softmax has
+    weights = torch.as_tensor(weights).float()
+    moved = weights * (scores - (weights * scores).sum(-1, keepdim=True))
+    return weights + (moved - moved.detach())
+"""
 STEALING = {
-    "the expected values from memory": """
+    "the expected values from memory": f"""{LEARNABLE}
 import gc, sys
 import numpy as np
 everything = []
@@ -84,7 +90,7 @@ def my_causal_weights(scores):
         frame = frame.f_back
     for thing in (*everything, *held(frames)):
         if likely(thing, scores):
-            return torch.as_tensor(thing).float() + (scores - scores.detach())
+            return learnable(thing, scores)
     return scores""",
     "the solution from the course": """
 import os
@@ -93,11 +99,11 @@ def my_causal_weights(scores): return scores
 from course_utils.checking import check, solution
 check("3.2", my_causal_weights)
 exec(solution("3.2").code)""",
-    "the oracle of the exercise": """
+    "the oracle of the exercise": f"""{LEARNABLE}
 def my_causal_weights(scores):
     from course_utils.exercises import EXERCISES
     expected = EXERCISES["3.2"].oracle(scores.detach())
-    return torch.tensor(expected).float() + (scores - scores.detach())""",
+    return learnable(expected, scores)""",
 }
 
 # --- forging what comes back ------------------------------------------------------------------------------------------
