@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from xml.etree import ElementTree
 
-from course_tools import environment, repository
+from course_tools import environment, repository, supported
 from course_tools.repository import ROOT
 from tests.support import environments
 
@@ -40,7 +40,7 @@ def combinations():
     for torch in [COLABS, NEWEST]:
         yield f"Python {this}, torch {torch}", lambda torch=torch: with_torch(torch), about_torch()
     yield f"Python {this}, torch {pinned}", lambda: sys.executable, about_torch()
-    for minor in pythons():
+    for minor in supported.pythons():
         if minor != sys.version_info.minor:
             yield f"Python 3.{minor}, torch {pinned}", lambda minor=minor: of_python(minor, pins), about_torch()
     yield "odd folders", lambda: sys.executable, ODD_FOLDERS
@@ -51,12 +51,6 @@ def about_torch():
     texts = {file: file.read_text(encoding="utf-8") for file in sorted((ROOT / "tests").glob("test_*.py"))}
     chosen = {repository.relative(file) for file, text in texts.items() if re.search("^import torch", text, re.M)}
     return ["notebooks", "solutions", *sorted(chosen | {"tests/test_exercises.py"})]
-
-
-def pythons():
-    """The minor versions of Python 3 that the course is made for."""
-    oldest, too_new = re.findall(r"3\.(\d+)", repository.project()["project"]["requires-python"])
-    return range(int(oldest), int(too_new))
 
 
 def with_torch(torch):
