@@ -144,7 +144,7 @@ def assembled(layer, x, cache, mask):
             worked("9.4")(vectors, norm.weight, norm.eps)
             for vectors, norm in [(queries, layer.query_norm), (keys, layer.key_norm)]
         )
-    frequencies = torch.zeros(size // 2) if layer.frequencies is None else layer.frequencies  # 0: nothing turns
+    frequencies = torch.zeros(size // 2) if layer.rotary is None else layer.rotary.frequencies  # 0: nothing turns
     queries, keys, values = worked("9.5")(queries, keys, values, cache, frequencies)
     T, S = queries.shape[2], keys.shape[2]
     hidden = torch.ones(T, S).triu(1 + S - T).bool()
@@ -310,8 +310,8 @@ def test_each_kernel_of_a_graphics_card_gives_what_attend_gives(backend):
 
 
 def test_rounding_a_layer_leaves_its_frequencies_exact(layer):
-    exact = layer.frequencies.clone()
-    assert layer.to(torch.bfloat16).frequencies.equal(exact)
+    exact = layer.rotary.frequencies.clone()
+    assert layer.to(torch.bfloat16).rotary.frequencies.equal(exact)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
