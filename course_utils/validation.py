@@ -127,7 +127,8 @@ def check_mask(mask: Tensor, queries: Tensor, keys: Tensor) -> None:
             wanted = "(B, T, S)"
             hints = "For padding of shape (B, S), pass padding[:, None, :]; for one mask (T, S) for all, mask[None]."
         raise ValueError(
-            f"mask has shape {tuple(mask.shape)}, but it must be {wanted} = {full}; a size that all share may be 1. {hints}"
+            f"mask has shape {tuple(mask.shape)}, but it must be {wanted} = {full}; "
+            f"a size that all share may be 1. {hints}"
         )
 
 

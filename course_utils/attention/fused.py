@@ -15,7 +15,7 @@ from course_utils.validation import check_mask
 
 __all__ = ["fused_attention"]
 
-BLOCK = 128  # queries in a block: with fewer there are more calls, with more the mask is larger
+BLOCK, NUMBERS = 128, 2**17  # at most so many queries in a block, and about so many numbers in its mask
 FAR = 2.0**15  # float16 holds it; a score of -FAR² lies far below any other, in the 32 bits of a kernel
 
 
@@ -109,7 +109,7 @@ def in_blocks(
     keys, values: of num_tokens tokens, after the sink if there is one. mask: None or (B, n, T); it hides more keys.
     """
     num_new, sinks = queries.shape[-2], keys.shape[-2] - num_tokens
-    size = min(BLOCK, num_new)
+    size = min(num_new, BLOCK, max(1, NUMBERS // window))
     hidden = hidden_keys(size, size + window - 1, window, queries.device)  # what a block's queries must not see
     shared = additive(F.pad(hidden, (0, sinks)), queries.dtype)  # kept once for all blocks; a boolean one for each
     contexts = []

@@ -87,7 +87,7 @@ class Attention(nn.Module):
         """Weights (B, num_heads, n, T): the newest n tokens' queries against all keys."""
         wide = torch.promote_types(queries.dtype, torch.float32)  # scores are too large for 16 bits
         keys = repeat_groups(keys, self.num_heads).to(wide)  # (B, num_heads, T, head_dim)
-        scores = (queries * self.scale).to(wide) @ keys.transpose(-2, -1)  # (B, num_heads, n, T)
+        scores = queries.to(wide) * self.scale @ keys.transpose(-2, -1)  # (B, num_heads, n, T)
         hidden = hidden_from(queries, keys, mask, self.window)
         if self.sinks is not None:  # one more key
             sinks = self.sinks[:, None, None].to(scores).expand(*scores.shape[:-1], 1)
