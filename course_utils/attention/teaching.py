@@ -179,9 +179,9 @@ class CrossAttention(nn.Module):
     """Multi-head attention over a sequence of its own or another: T tokens ask, S tokens answer.
 
     query_input: (B, T, d_model). key_input and value_input: (B, S, d_model). Output: (B, T,
-    d_model). mask: True where a key is hidden, (B, T, S), for one sequence (T, S); a size that all
-    share may be 1, so padding is (B, 1, S). num_heads must divide d_model. dropout: as in CausalAttention,
-    or None for no such layer. bias: of all four linear layers.
+    d_model). mask: True where a key is hidden, (B, T, S), or (T, S) for a single sequence; a size
+    that all share may be 1, so padding is (B, 1, S). num_heads must divide d_model. dropout: as in
+    CausalAttention, or None for no such layer. bias: of all four linear layers.
     """
 
     def __init__(self, d_model, num_heads, dropout=None, bias=True):
