@@ -83,8 +83,7 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 #
 # An article on BERT writes its layer in this form: queries, keys, values and a mask are given separately. Ours has
 # heads like chapter 5's, but no mask of its own, since what is hidden depends on the sequences. How it hides is a
-# function, to which we come back. (`finfo` knows the lowest number that a type can hold. Why 16 bits become 32 stands
-# under "Half the bits".)
+# function, to which we come back. (`finfo` knows the lowest number that a type can hold.)
 
 # %% name="masked-softmax"
 def masked_softmax(scores, hidden):
@@ -195,11 +194,10 @@ causal = MultiHeadAttention(12, 12, context_length=6, dropout=0.0, num_heads=3, 
 general = CrossAttention(12, 3)
 general.load_state_dict(causal.state_dict(), strict=False)  # all but the mask
 x = torch.randn(2, 6, 12)
-print(torch.allclose(general(x, x, x, causal.mask[None]), causal(x), atol=1e-6))
+print(torch.allclose(general(x, x, x, causal.mask[None]), causal(x), atol=1e-6))  # (1, T, T)
 
 # %% [markdown]
-# It does. (`[None]` makes the mask $(1, T, T)$, the same for every sequence.) One class, two uses: the inputs and the
-# mask decide.
+# It does. One class, two uses: the inputs and the mask decide.
 
 # %% [markdown]
 # ## Sentences of unequal length
@@ -256,8 +254,8 @@ before, after = (layer(asks, tokens, tokens, mask) for tokens in [answers, chang
 print("same output:", torch.equal(before, after))
 
 # %% [markdown]
-# Not the last bit has changed. And if the middle dimension is forgotten? The layer refuses: for a batch it takes masks
-# of three dimensions only. Otherwise a mask $(B, S)$ would pass for $(T, S)$ whenever $B = T$, and no layer could tell.
+# Not the last bit has changed. And if the middle dimension is forgotten? The layer refuses: for a batch a mask has three
+# dimensions. Otherwise $(B, S)$ would pass for $(T, S)$ whenever $B = T$.
 
 # %% [markdown]
 # ### Exercise 6.1 · A padding mask from lengths
@@ -595,9 +593,8 @@ for dtype in dtypes:
 
 # %% [markdown]
 # bfloat16 cannot tell 10.02 from 10.00: both get the weight 0.0957, and the third gets 0.1018 in place of 0.0996.
-# float16 keeps them apart, but its largest number is 65504: 300 times 300, which long queries and keys soon reach, is
-# infinite. What does that do to attention? Here are a query and four keys of 64 numbers; the last key is hidden. Does it
-# matter whether we divide by $\sqrt{64} = 8$ after the product, or divide the query before it?
+# float16 keeps them apart, but its largest number is 65504: 300 times 300 is infinite. Queries and keys soon reach that.
+# Below, the last of four keys is hidden. Does it matter whether we divide by $\sqrt{64}$ before or after the product?
 
 # %% name="half-overflow"
 query = torch.full((1, 64), 100.0)
@@ -609,10 +606,9 @@ for dtype in [torch.float32, torch.float16]:
     print(f"{str(dtype):14} before:", masked_softmax(q / 8 @ k.T, hidden).float())
 
 # %% [markdown]
-# Divided after, float16 reads **nothing**: 0 for every key, and no error. The three visible scores have become
-# $-\infty$, so softmax gives everything to the hidden key, whose score is finite, and then that weight is set to 0.
-# Real weights do this: those of Qwen2-7B, for one. Divided before, the scores fit. So our layers from this chapter on
-# divide the queries, and `masked_softmax` works in 32 bits, which also hold a lower number than any score.
+# Divided after, float16 reads **nothing**, and nothing complains. The visible scores are $-\infty$, so softmax gives
+# everything to the hidden key, which then gets 0. (The weights of Qwen2-7B overflow like this.) Divided before, the
+# scores fit. So our layers divide the queries, and `masked_softmax` works in 32 bits.
 #
 # Training mixes both: under `torch.autocast`, matrix products are done in 16 bits, while the parameters stay at 32.
 
@@ -627,7 +623,7 @@ print("queries", queries.dtype, "| output", output.dtype)
 print("at most 0.01 away:", bool((output.float() - exact).abs().max() < 0.01))
 
 # %% [markdown]
-# (Autocast brings softmax back to 32 bits on a graphics card. On a CPU it does not.)
+# (Autocast brings PyTorch's softmax back to 32 bits on a graphics card. On a CPU it does not.)
 
 # %% [markdown]
 # ## Writing one token at a time
@@ -693,7 +689,8 @@ class TinyModel(nn.Module):
         """
         start = 0 if caches[0] is None else caches[0][0].shape[-2]  # tokens read so far
         if padding is None:
-            padding = torch.zeros(start + numbers.shape[-1], dtype=torch.bool)  # (T,)
+            *before, n = numbers.shape
+            padding = torch.zeros(*before, start + n, dtype=torch.bool)  # (..., T)
         positions = (~padding).cumsum(dim=-1)[..., start:] - 1  # (..., n): text begins at 0
         x = self.tokens(numbers) + self.positions(positions.clamp(min=0))  # (..., n, width)
         kept = []

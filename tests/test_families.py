@@ -349,11 +349,11 @@ def test_a_row_without_a_visible_key_gives_the_bias_alone_and_gradients_without_
         assert torch.autograd.grad(each.sum(), x)[0].isfinite().all()
 
 
-@pytest.mark.parametrize("more", [{}, {"num_kv_heads": 1}, {"frequencies": torch.ones(8)}])
-def test_without_sinks_a_layer_keeps_memory_for_tokens_and_not_for_pairs_of_them(more):
+@pytest.mark.parametrize("more", [{}, {"num_kv_heads": 1}, {"frequencies": torch.ones(8)}, {"sinks": True}])
+def test_a_layer_keeps_memory_for_tokens_and_not_for_pairs_of_them(more):
     short, long = torch.rand(1, 256, 64), torch.rand(1, 512, 64)
-    assert kept_bytes(Attention(64, 4, **more), long) < 2.1 * kept_bytes(Attention(64, 4, **more), short)
-    assert kept_bytes(Attention(64, 4, **more, sinks=True), long) > 4 * 4 * 512 * 512  # four tables of weights
+    layer = Attention(64, 4, **more)
+    assert kept_bytes(layer, long) < 2.1 * kept_bytes(layer, short)
 
 
 @needs_cuda  # a CPU has one fast kernel, which is tested above
