@@ -29,8 +29,7 @@ if "COLAB_RELEASE_TAG" in os.environ:
     print("On Colab, File > Save a copy in Drive keeps what you write.")
 
 # %% name="imports"
-import logging
-import warnings
+import logging, warnings
 
 import torch
 import torch.nn.functional as F

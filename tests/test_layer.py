@@ -259,6 +259,17 @@ def test_a_single_new_token_needs_no_mask(kind, monkeypatch):
     assert keys.shape[-2] == (layer.window or T + 1)
 
 
+@pytest.mark.parametrize("device", ["cpu", "meta"])  # meta stands for all that is no CPU
+def test_grouped_keys_with_a_mask_are_repeated_where_the_kernel_for_masks_knows_no_groups(device, monkeypatch):
+    layer, x = make("all")
+    shapes, kernel = [], F.scaled_dot_product_attention
+    monkeypatch.setattr(F, "scaled_dot_product_attention", lambda *a, **k: shapes.append((a, k)) or kernel(*a, **k))
+    layer.to(device)(x.to(device))
+    for (_, keys, values), named in shapes:
+        assert keys.shape[1] == values.shape[1] == (2 if device == "cpu" else HEADS)
+        assert named["enable_gqa"] == (device == "cpu")
+
+
 # --- compiled, moved, copied, saved -----------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from course_utils.attention.steps import hidden_keys
+from course_utils.attention.steps import hidden_keys, repeat_groups
 from course_utils.validation import check_mask
 
 __all__ = ["fused_attention"]
@@ -135,10 +135,13 @@ def additive(hidden: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.zeros(hidden.shape, dtype=dtype, device=hidden.device).masked_fill(hidden, -torch.inf)
 
 
-def kernel(queries: Tensor, keys: Tensor, values: Tensor, **how: Any) -> Tensor:
+def kernel(queries: Tensor, keys: Tensor, values: Tensor, attn_mask: Tensor | None = None, **how: Any) -> Tensor:
     """F.scaled_dot_product_attention for grouped keys; in derivatives of derivatives it raises RuntimeError."""
-    shared = keys.shape[-3] < queries.shape[-3]
-    context = F.scaled_dot_product_attention(queries, keys, values, enable_gqa=shared, **how)
+    num_heads, shared = queries.shape[-3], keys.shape[-3] < queries.shape[-3]
+    if shared and attn_mask is not None and queries.device.type != "cpu":
+        # a graphics card's fast kernel for masks knows no groups, and its slow one stores weights
+        keys, values, shared = repeat_groups(keys, num_heads), repeat_groups(values, num_heads), False
+    context = F.scaled_dot_product_attention(queries, keys, values, attn_mask=attn_mask, enable_gqa=shared, **how)
     if context.requires_grad and not torch.compiler.is_compiling() and "ScaledDotProduct" in context.grad_fn.name():
         context.register_hook(refuse_second_derivatives)
     return context
