@@ -116,16 +116,17 @@ def in_blocks(
     for stop in range(num_new, 0, -size):  # from the end, where all blocks are alike
         rows, last = min(size, stop), num_tokens - num_new + stop
         first = max(0, last - rows - window + 1)
-        block = [each[..., sinks + first : sinks + last, :] for each in (keys, values)]
+        seen, theirs = (each[..., sinks + first : sinks + last, :] for each in (keys, values))
         if sinks:
-            block = [torch.cat([part, each[..., :1, :]], dim=-2) for part, each in zip(block, (keys, values))]
+            seen = torch.cat([seen, keys[..., :1, :]], dim=-2)
+            theirs = torch.cat([theirs, values[..., :1, :]], dim=-2)
         bias = None if num_new == 1 else shared[-rows:, first - last - sinks :]  # a single token sees all of them
         if mask is not None:
             more = mask.expand(-1, num_new, num_tokens)[:, None, stop - rows : stop, first:last]
             invisible = hidden[-rows:, first - last :] | more  # (B, 1, rows, last - first)
             empty = invisible.all(dim=-1, keepdim=True)  # a row without a key is nan in some kernels
             bias = additive(F.pad(invisible & ~empty, (0, sinks)), queries.dtype)
-        context = kernel(queries[..., stop - rows : stop, :], *block, scale=scale, attn_mask=bias)
+        context = kernel(queries[..., stop - rows : stop, :], seen, theirs, bias, scale=scale)
         contexts.append(context if mask is None else context.masked_fill(empty, 0.0))
     return torch.cat(contexts[::-1], dim=-2)
 
