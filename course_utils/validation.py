@@ -4,7 +4,9 @@ import torch
 from torch import Tensor, nn
 
 __all__ = [
+    "check_cache",
     "check_dropout",
+    "check_frequencies",
     "check_groups",
     "check_heads",
     "check_input",
@@ -13,6 +15,7 @@ __all__ = [
     "check_pair",
     "check_room",
     "check_values",
+    "check_window",
 ]
 
 
@@ -102,25 +105,69 @@ def check_values(key_input: Tensor, value_input: Tensor) -> None:
         )
 
 
-def check_mask(mask: Tensor, scores: Tensor) -> None:
-    """Refuse a mask that is not boolean, is elsewhere, or does not fit the scores; raises ValueError.
+def check_mask(mask: Tensor, queries: Tensor, keys: Tensor) -> None:
+    """Refuse a mask that is not boolean, is elsewhere, or does not fit; raises ValueError.
 
-    scores: (B, num_heads, T, S), or (num_heads, T, S) for one sequence. mask: as in CrossAttention.
+    queries: (B, num_heads, T, head_dim), or (num_heads, T, head_dim) for one sequence; keys: the same with S for T.
+    mask: as in CrossAttention. For a batch (T, S) is refused: where B = T, padding (B, S) would pass for it.
     """
     if mask.dtype != torch.bool:
         raise ValueError(
             f"mask holds {mask.dtype}, but it must be boolean, True where a key is hidden: "
             "if your 1 means keep and 0 means hide, pass mask == 0."
         )
-    if mask.device != scores.device:
-        raise ValueError(f"mask is on {mask.device} and the layer on {scores.device}: pass mask.to('{scores.device}').")
-    *before, _, T, S = scores.shape  # before: the batch, if there is one
-    last = [*before, T, S][-mask.dim() :]
-    if not 2 <= mask.dim() <= len(before) + 2 or any(size not in (1, full) for size, full in zip(mask.shape, last)):
-        wanted = f"(T, S) = ({T}, {S})" + (f" or (B, T, S) = ({before[0]}, {T}, {S})" if before else "")
+    if mask.device != queries.device:
         raise ValueError(
-            f"mask has shape {tuple(mask.shape)}, but it must be {wanted}; a size that all share may be 1. "
-            "For padding of shape (B, S), pass padding[:, None, :]."
+            f"mask is on {mask.device} and the layer on {queries.device}: pass mask.to('{queries.device}')."
+        )
+    full = (*queries.shape[:-3], queries.shape[-2], keys.shape[-2])  # (B, T, S) or (T, S)
+    if mask.dim() != len(full) or any(size not in (1, wanted) for size, wanted in zip(mask.shape, full)):
+        wanted, hints = "(T, S)", "For padding of shape (S,), pass padding[None]."
+        if len(full) == 3:
+            wanted = "(B, T, S)"
+            hints = "For padding of shape (B, S), pass padding[:, None, :]; for one mask (T, S) for all, mask[None]."
+        raise ValueError(
+            f"mask has shape {tuple(mask.shape)}, but it must be {wanted} = {full}; "
+            f"a size that all share may be 1. {hints}"
+        )
+
+
+def check_window(window: int | None) -> None:
+    """Refuse a window in which a token does not see itself. Raises ValueError."""
+    if window is not None and window < 1:
+        raise ValueError(f"window is {window}, but a token sees itself: pass 1 or more, or None for no window.")
+
+
+def check_frequencies(frequencies: Tensor, rotary_dim: int) -> None:
+    """Refuse frequencies that are not one for each pair of numbers. Raises ValueError."""
+    if rotary_dim % 2:
+        raise ValueError(f"{rotary_dim} numbers cannot be turned in pairs: rotary positions need an even number.")
+    if frequencies.shape != (rotary_dim // 2,):
+        raise ValueError(
+            f"frequencies has shape {tuple(frequencies.shape)}, but {rotary_dim} numbers are {rotary_dim // 2} pairs "
+            f"and each needs one: pass shape ({rotary_dim // 2},), as of rotary_frequencies({rotary_dim})."
+        )
+
+
+def check_cache(cache: tuple[Tensor, Tensor] | None, *new: Tensor) -> None:
+    """Refuse a cache to which what is new of two kinds, (..., n, d) each, cannot be appended. Raises ValueError.
+
+    Where both kinds have the same shape, as keys and values do, nobody can see that they were exchanged.
+    """
+    for number, (kept, more) in enumerate(zip(cache or (), new)):
+        if kept.shape[:-2] != more.shape[:-2] or kept.shape[-1] != more.shape[-1]:
+            raise ValueError(
+                f"cache[{number}] has shape {tuple(kept.shape)} and what is new {tuple(more.shape)}: all sizes but the "
+                "last but one, the tokens, must agree. Pass the cache as the last call of this layer returned it."
+            )
+        if (kept.dtype, kept.device) != (more.dtype, more.device):
+            raise ValueError(
+                f"cache[{number}] holds {kept.dtype} on {kept.device} and what is new {more.dtype} on {more.device}: "
+                "begin without a cache after the layer was changed, or change the cache, too."
+            )
+    if cache is not None and cache[0].shape[-2] != cache[1].shape[-2]:
+        raise ValueError(
+            f"The cache holds {cache[0].shape[-2]} and {cache[1].shape[-2]} tokens: pass what the last call returned."
         )
 
 

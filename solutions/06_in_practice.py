@@ -29,8 +29,7 @@ if "COLAB_RELEASE_TAG" in os.environ:
     print("On Colab, File > Save a copy in Drive keeps what you write.")
 
 # %% name="imports"
-import logging
-import warnings
+import logging, warnings
 
 import torch
 import torch.nn.functional as F
@@ -43,7 +42,8 @@ from course_utils import live, pictures
 from course_utils.attention import MultiHeadAttention, MultiHeadAttentionWrapper
 from course_utils.checking import answer, check, hint, progress, solution
 from course_utils.validation import (
-    check_dropout, check_heads, check_input, check_mask, check_pair, check_room, check_values,
+    check_cache, check_dropout, check_heads, check_input, check_mask, check_pair, check_room,
+    check_values,
 )
 
 # importing Timer would warn where there is CUDA's compiler and no GPU
@@ -87,18 +87,19 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 # %% name="masked-softmax"
 def masked_softmax(scores, hidden):
     """Weights (..., T, S): rows sum to 1, or to 0 where all keys are hidden (True)."""
-    lowest = torch.finfo(scores.dtype).min  # finite, since a row of -inf alone would be nan
-    weights = torch.softmax(scores.masked_fill(hidden, lowest), dim=-1)
-    return weights.masked_fill(hidden, 0.0)
+    wide = scores.to(torch.promote_types(scores.dtype, torch.float32))  # 16 bits become 32
+    lowest = torch.finfo(wide.dtype).min  # finite, since a row of -inf alone would be nan
+    weights = torch.softmax(wide.masked_fill(hidden, lowest), dim=-1)
+    return weights.masked_fill(hidden, 0.0).to(scores.dtype)
 
 # %% name="cross-class"
 class CrossAttention(nn.Module):
     """Multi-head attention over a sequence of its own or another: T tokens ask, S tokens answer.
 
     query_input: (B, T, d_model). key_input and value_input: (B, S, d_model). Output: (B, T,
-    d_model). mask: True where a key is hidden, (T, S) or (B, T, S); a size that all share may be
-    1, so padding is (B, 1, S). num_heads must divide d_model. dropout: as in CausalAttention,
-    or None for no such layer. bias: of all four linear layers.
+    d_model). mask: True where a key is hidden, (B, T, S), or (T, S) for a single sequence; a size
+    that all share may be 1, so padding is (B, 1, S). num_heads must divide d_model. dropout: as in
+    CausalAttention, or None for no such layer. bias: of all four linear layers.
     """
 
     def __init__(self, d_model, num_heads, dropout=None, bias=True):
@@ -125,11 +126,12 @@ class CrossAttention(nn.Module):
         queries = self.split(self.W_query, query_input, "query_input")
         keys = self.split(self.W_key, key_input, "key_input")
         check_pair(query_input, key_input)
-        scores = queries @ keys.transpose(-2, -1) / self.head_dim**0.5  # (B, num_heads, T, S)
+        queries = queries / self.head_dim**0.5  # before the product, which float16 might not hold
+        scores = queries @ keys.transpose(-2, -1)  # (B, num_heads, T, S)
         if mask is None:
-            return torch.softmax(scores, dim=-1)  # (B, num_heads, T, S)
+            return masked_softmax(scores, scores.new_zeros(1, dtype=torch.bool))  # hides nothing
 
-        check_mask(mask, scores)
+        check_mask(mask, queries, keys)
         return masked_softmax(scores, mask.unsqueeze(-3))  # (B, 1, T, S), the same for every head
 
     def forward(self, query_input, key_input, value_input, mask=None):
@@ -191,7 +193,7 @@ causal = MultiHeadAttention(12, 12, context_length=6, dropout=0.0, num_heads=3, 
 general = CrossAttention(12, 3)
 general.load_state_dict(causal.state_dict(), strict=False)  # all but the mask
 x = torch.randn(2, 6, 12)
-print(torch.allclose(general(x, x, x, causal.mask), causal(x), atol=1e-6))
+print(torch.allclose(general(x, x, x, causal.mask[None]), causal(x), atol=1e-6))  # (1, T, T)
 
 # %% [markdown]
 # It does. One class, two uses: the inputs and the mask decide.
@@ -251,8 +253,8 @@ before, after = (layer(asks, tokens, tokens, mask) for tokens in [answers, chang
 print("same output:", torch.equal(before, after))
 
 # %% [markdown]
-# Not the last bit has changed. And if the middle dimension is forgotten? The layer refuses, since $(2, 5)$ is no table
-# for 3 queries and 5 keys. But beware when $B = T$: then a mask $(B, S)$ looks like $(T, S)$, and no layer can tell.
+# Not the last bit has changed. And if the middle dimension is forgotten? The layer refuses: for a batch a mask has three
+# dimensions. Otherwise $(B, S)$ would pass for $(T, S)$ whenever $B = T$.
 
 # %% [markdown]
 # ### Exercise 6.1 · A padding mask from lengths
@@ -590,8 +592,22 @@ for dtype in dtypes:
 
 # %% [markdown]
 # bfloat16 cannot tell 10.02 from 10.00: both get the weight 0.0957, and the third gets 0.1018 in place of 0.0996.
-# float16 keeps them apart, but its largest number is 65504: 300 times 300, which long queries and keys soon reach, is
-# infinite. Nor is there a $-10^9$ in float16: that is why `masked_softmax` asks the type for its lowest number.
+# float16 keeps them apart, but its largest number is 65504: 300 times 300 is infinite. Queries and keys soon reach that.
+# Below, the last of four keys is hidden. Does it matter whether we divide by $\sqrt{64}$ before or after the product?
+
+# %% name="half-overflow"
+query = torch.full((1, 64), 100.0)
+keys = torch.tensor([-11.0, -11.0, -12.0, -9.0])[:, None].expand(4, 64)  # scores from -57,600 down
+hidden = torch.tensor([False, False, False, True])
+for dtype in [torch.float32, torch.float16]:
+    q, k = query.to(dtype), keys.to(dtype)
+    print(f"{str(dtype):14} after: ", masked_softmax(q @ k.T / 8, hidden).float())
+    print(f"{str(dtype):14} before:", masked_softmax(q / 8 @ k.T, hidden).float())
+
+# %% [markdown]
+# Divided after, float16 reads **nothing**, and nothing complains. The visible scores are $-\infty$, so softmax gives
+# everything to the hidden key, which then gets 0. (The weights of Qwen2-7B overflow like this.) Divided before, the
+# scores fit. So our layers divide the queries, and `masked_softmax` works in 32 bits.
 #
 # Training mixes both: under `torch.autocast`, matrix products are done in 16 bits, while the parameters stay at 32.
 
@@ -606,7 +622,7 @@ print("queries", queries.dtype, "| output", output.dtype)
 print("at most 0.01 away:", bool((output.float() - exact).abs().max() < 0.01))
 
 # %% [markdown]
-# (Autocast brings softmax back to 32 bits on a graphics card. On a CPU it does not.)
+# (Autocast brings PyTorch's softmax back to 32 bits on a graphics card. On a CPU it does not.)
 
 # %% [markdown]
 # ## Writing one token at a time
@@ -630,16 +646,18 @@ class CachedMultiHeadAttention(MultiHeadAttention):
         queries = self.split(self.W_query(x))  # (B, num_heads, n, head_dim)
         keys = self.split(self.W_key(x))  # (B, num_heads, n, head_dim)
         values = self.split(self.W_value(x))  # (B, num_heads, n, head_dim)
+        check_cache(cache, keys, values)
         if cache is not None:
             keys = torch.cat([cache[0], keys], dim=-2)  # (B, num_heads, T, head_dim)
             values = torch.cat([cache[1], values], dim=-2)  # (B, num_heads, T, head_dim)
         num_new, num_tokens = x.shape[-2], keys.shape[-2]
         check_room(num_new, num_tokens, len(self.mask))
 
-        scores = queries @ keys.transpose(-2, -1) / self.head_dim**0.5  # (B, num_heads, n, T)
+        queries = queries / self.head_dim**0.5  # before the product, which float16 might not hold
+        scores = queries @ keys.transpose(-2, -1)  # (B, num_heads, n, T)
         hidden = self.mask[num_tokens - num_new : num_tokens, :num_tokens]  # the new rows
         if mask is not None:
-            check_mask(mask, scores)
+            check_mask(mask, queries, keys)
             hidden = hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)
         weights = self.dropout(masked_softmax(scores, hidden))  # (B, num_heads, n, T)
         return self.out_proj(self.merge(weights @ values)), (keys, values)
@@ -670,7 +688,8 @@ class TinyModel(nn.Module):
         """
         start = 0 if caches[0] is None else caches[0][0].shape[-2]  # tokens read so far
         if padding is None:
-            padding = torch.zeros(start + numbers.shape[-1], dtype=torch.bool)  # (T,)
+            *before, n = numbers.shape
+            padding = torch.zeros(*before, start + n, dtype=torch.bool)  # (..., T)
         positions = (~padding).cumsum(dim=-1)[..., start:] - 1  # (..., n): text begins at 0
         x = self.tokens(numbers) + self.positions(positions.clamp(min=0))  # (..., n, width)
         kept = []

@@ -16,7 +16,7 @@ PADDING = torch.arange(S) >= torch.tensor(LENGTHS)[:, None]  # (B, S)
 MASKS = {
     "no mask": None,
     "padding": PADDING[:, None, :],  # (B, 1, S)
-    "a mask for all": torch.ones(T, S, dtype=torch.bool).triu(diagonal=1),  # (T, S)
+    "a mask for all": torch.ones(1, T, S, dtype=torch.bool).triu(diagonal=1),  # (1, T, S)
     "a mask each": torch.arange(B * T * S).view(B, T, S) % 3 == 1,
 }
 every_mask = pytest.mark.parametrize("name", MASKS)
@@ -92,7 +92,7 @@ def test_a_row_without_any_visible_key_gives_the_bias_alone_and_finite_gradients
 def test_an_empty_row_is_safe_at_every_step_of_the_derivatives():
     layer, *inputs = make()
     with torch.autograd.set_detect_anomaly(True):
-        layer(*inputs, torch.ones(T, S, dtype=torch.bool)).sum().backward()
+        layer(*inputs, torch.ones(1, T, S, dtype=torch.bool)).sum().backward()
     assert all(parameter.grad.isfinite().all() for parameter in layer.parameters())
 
 
@@ -157,7 +157,11 @@ def test_inputs_that_do_not_fit_get_a_sentence(query, key, value, sentence):
 @pytest.mark.parametrize(
     "mask, sentence",
     [
-        (PADDING, r"mask has shape \(2, 5\), but it must be \(T, S\) = \(4, 5\) or .*padding\[:, None, :\]"),
+        (PADDING, r"mask has shape \(2, 5\), but it must be \(B, T, S\) = \(2, 4, 5\).*padding\[:, None, :\]"),
+        (
+            torch.zeros(T, S, dtype=torch.bool),
+            r"mask has shape \(4, 5\), but .* for one mask \(T, S\) for all, mask\[None\]",
+        ),
         (PADDING[:, :, None], r"mask has shape \(2, 5, 1\), but it must be"),
         (torch.zeros(S, dtype=torch.bool), r"mask has shape \(5,\)"),
         (torch.zeros(B, HEADS, T, S, dtype=torch.bool), r"mask has shape \(2, 3, 4, 5\)"),

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import random
 
 import pytest
 import torch
@@ -31,34 +32,38 @@ def kept(side):
     return tokens.flip(1) if side == "left" else tokens
 
 
-def run(family, pieces, device="cpu", attention_mask=None):
+def run(made, all_numbers, pieces, attention_mask=None):
     """The library's model on tokens in pieces: for each piece, [(input, output, weights)] of its attention modules."""
-    made = families.model(family).to(device)
-    past, all_numbers, records, place = None, numbers(device), [], 0
+    past, records, place = None, [], 0
     for piece in pieces:
-        more = {} if attention_mask is None else {"attention_mask": attention_mask[:, : place + piece].to(device)}
+        more = {} if attention_mask is None else {"attention_mask": attention_mask[:, : place + piece]}
         new = all_numbers[:, place : place + piece]
         returned, heard = families.heard(made, new, past_key_values=past, use_cache=True, **more)
         past = returned.past_key_values
         records.append(heard)
         place += piece
-    return made, records
+    return records
+
+
+def agree(family, pieces, device="cpu", side=None, attend=lambda layer, *given: layer.attend(*given)):
+    """Our layers, fed piece by piece with what entered the library's, give what left those: outputs and weights."""
+    attention_mask = kept(side).to(device) if side else None
+    compare(families.model(family).to(device), numbers(device), pieces, attention_mask, attend)
 
 
 @torch.no_grad()
-def agree(family, pieces, device="cpu", side=None, attend=lambda layer, *given: layer.attend(*given)):
-    """Our layers, fed piece by piece with what entered the library's, give what left those: outputs and weights."""
-    attention_mask = kept(side) if side else None
-    made, records = run(family, pieces, device, attention_mask=attention_mask)
+def compare(made, all_numbers, pieces, attention_mask, attend):
+    """The same for any model and token numbers (B, T). attention_mask: as the library takes it, or None."""
+    records = run(made, all_numbers, pieces, attention_mask)
     assert len(families.attention_modules(made)) == LAYERS
     for number in range(LAYERS):
         layer, cache, place = families.ours(made, number), None, 0
         for piece, heard in zip(pieces, records):
             x, wanted, wanted_weights = heard[number]
             place += piece
-            mask = None if side is None else attention_mask[:, None, :place].to(device) == 0  # (B, 1, T)
+            mask = None if attention_mask is None else attention_mask[:, None, :place] == 0  # (B, 1, T)
             output, weights, cache = attend(layer, x, cache, mask)
-            real = torch.ones(B, piece).bool() if side is None else attention_mask[:, place - piece : place].bool()
+            real = torch.ones(x.shape[:2]).bool() if mask is None else ~mask[:, 0, place - piece :]
             seen = wanted_weights.shape[-1]  # with a window, the library's cache forgets what is out of it
             close(output[real], wanted[real])
             close(weights[..., -seen:].transpose(1, 2)[real], wanted_weights.transpose(1, 2)[real])
@@ -124,6 +129,58 @@ def test_half_precision_loses_no_more_than_the_librarys(family, device):
         assert 0 < lost < 1.2 * lost_there < 0.01 * exact.abs().mean()
 
 
+# --- configurations that nobody chose ---------------------------------------------------------------------------------
+
+
+def agree_as_drawn(family, seed):
+    """A model, lengths, padding and pieces, all drawn from a seed: our layers give what the library's give."""
+    print(f"{family}, drawn from {seed!r}")
+    chance = random.Random(f"{family} and its text {seed}")
+    made = families.made(families.drawn(family, seed), seed=chance.randrange(1000))
+    batch, length = chance.randint(2, 4), chance.randint(12, 40)  # windows are 8 at most
+    text = torch.tensor([[chance.randrange(50) for _ in range(length)] for _ in range(batch)])
+    side = chance.choice([None, "left", "right"])
+    first = length if side == "right" else chance.randint(1, length)
+    pieces = [first]
+    while sum(pieces) < length:
+        pieces.append(chance.choice([1, 1, chance.randint(1, length - sum(pieces))]))
+    real = (
+        torch.arange(length) < torch.tensor([length, *(chance.randint(1, length) for _ in range(batch - 1))])[:, None]
+    )
+    attention_mask = None if side is None else (real if side == "right" else real.flip(1)).long()
+    print(f"{made.config}\n{batch} texts of {length} tokens in {pieces}, padding {side}")
+    compare(made, text, pieces, attention_mask, by_kernels)
+
+
+@pytest.mark.parametrize("draw", range(3))
+@pytest.mark.parametrize("family", families.DRAWN)
+def test_a_configuration_drawn_once_and_for_all_gives_the_same(family, draw):
+    agree_as_drawn(family, draw)
+
+
+@pytest.mark.every_setting("fresh configurations")
+@pytest.mark.parametrize("draw", range(3))
+@pytest.mark.parametrize("family", families.DRAWN)
+def test_a_configuration_drawn_anew_gives_the_same(family, draw, request):
+    agree_as_drawn(family, f"{request.config.option.seed} {draw}")
+
+
+@torch.no_grad()
+def test_with_a_window_of_1_the_library_step_by_step_is_not_what_it_is_at_once():  # so no such window is drawn
+    config = transformers.MistralConfig(**families.SIZES, sliding_window=1)
+    made = families.made(config, seed=0)
+    (whole,), steps = run(made, numbers(), [T]), run(made, numbers(), [1] * T)
+    together = torch.cat([heard[0][1] for heard in steps], dim=1)
+    assert (together - whole[0][1]).abs().max() > 1
+    layer, x = families.ours(made, 0), whole[0][0]
+    close(layer(x)[0], whole[0][1])
+    outputs, cache = [], None
+    for token in x.split(1, dim=1):
+        output, cache = layer(token, cache)
+        outputs.append(output)
+    close(torch.cat(outputs, dim=1), whole[0][1])
+
+
 # --- the worked exercises of chapter 9, put together as a learner would -----------------------------------------------
 
 
@@ -144,7 +201,7 @@ def assembled(layer, x, cache, mask):
             worked("9.4")(vectors, norm.weight, norm.eps)
             for vectors, norm in [(queries, layer.query_norm), (keys, layer.key_norm)]
         )
-    frequencies = torch.zeros(size // 2) if layer.frequencies is None else layer.frequencies  # 0: nothing turns
+    frequencies = torch.zeros(size // 2) if layer.rotary is None else layer.rotary.frequencies  # 0: nothing turns
     queries, keys, values = worked("9.5")(queries, keys, values, cache, frequencies)
     T, S = queries.shape[2], keys.shape[2]
     hidden = torch.ones(T, S).triu(1 + S - T).bool()
@@ -241,7 +298,8 @@ def test_it_is_small_and_another_family_is_refused():
 )
 @torch.no_grad()
 def test_without_any_one_of_its_arguments_a_family_is_another(family, change):
-    made, (heard,) = run(family, [T])
+    made = families.model(family)
+    (heard,) = run(made, numbers(), [T])
     arguments, weights = families.parts(made.config, families.attention_modules(made)[0], made)
     assert change.keys() <= arguments.keys()
     other = Attention(**arguments | change).double()
@@ -291,11 +349,11 @@ def test_a_row_without_a_visible_key_gives_the_bias_alone_and_gradients_without_
         assert torch.autograd.grad(each.sum(), x)[0].isfinite().all()
 
 
-@pytest.mark.parametrize("more", [{}, {"num_kv_heads": 1}, {"frequencies": torch.ones(8)}])
-def test_without_sinks_a_layer_keeps_memory_for_tokens_and_not_for_pairs_of_them(more):
+@pytest.mark.parametrize("more", [{}, {"num_kv_heads": 1}, {"frequencies": torch.ones(8)}, {"sinks": True}])
+def test_a_layer_keeps_memory_for_tokens_and_not_for_pairs_of_them(more):
     short, long = torch.rand(1, 256, 64), torch.rand(1, 512, 64)
-    assert kept_bytes(Attention(64, 4, **more), long) < 2.1 * kept_bytes(Attention(64, 4, **more), short)
-    assert kept_bytes(Attention(64, 4, **more, sinks=True), long) > 4 * 4 * 512 * 512  # four tables of weights
+    layer = Attention(64, 4, **more)
+    assert kept_bytes(layer, long) < 2.1 * kept_bytes(layer, short)
 
 
 @needs_cuda  # a CPU has one fast kernel, which is tested above
@@ -310,8 +368,8 @@ def test_each_kernel_of_a_graphics_card_gives_what_attend_gives(backend):
 
 
 def test_rounding_a_layer_leaves_its_frequencies_exact(layer):
-    exact = layer.frequencies.clone()
-    assert layer.to(torch.bfloat16).frequencies.equal(exact)
+    exact = layer.rotary.frequencies.clone()
+    assert layer.to(torch.bfloat16).rotary.frequencies.equal(exact)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

@@ -7,15 +7,18 @@ family. All others are for teaching: each adds one idea to the one before, and s
 What may come in: layers, the steps that they share, and the numbers that they are held to. Not: whole models, training.
 """
 
+from course_utils.attention.fused import fused_attention
 from course_utils.attention.latent import LatentAttention
-from course_utils.attention.layer import (
-    Attention,
+from course_utils.attention.layer import Attention
+from course_utils.attention.rotary_table import RotaryTable
+from course_utils.attention.steps import (
     hidden_from,
     hidden_keys,
     repeat_groups,
     rescaled,
     rotary_frequencies,
     rotate,
+    turn_pairs,
 )
 from course_utils.attention.teaching import (
     CachedMultiHeadAttention,
@@ -38,8 +41,10 @@ __all__ = [
     "LatentAttention",
     "MultiHeadAttention",
     "MultiHeadAttentionWrapper",
+    "RotaryTable",
     "SelfAttention_v1",
     "SelfAttention_v2",
+    "fused_attention",
     "hidden_from",
     "hidden_keys",
     "masked_softmax",
@@ -47,4 +52,5 @@ __all__ = [
     "rescaled",
     "rotary_frequencies",
     "rotate",
+    "turn_pairs",
 ]

@@ -3,9 +3,10 @@
 import torch
 from torch import Tensor, nn
 
-from course_utils.attention.layer import hidden_from, rotate
+from course_utils.attention.rotary_table import RotaryTable
+from course_utils.attention.steps import hidden_from, turn_pairs
 from course_utils.attention.teaching import masked_softmax
-from course_utils.validation import check_input
+from course_utils.validation import check_cache, check_input
 
 __all__ = ["LatentAttention"]
 
@@ -33,7 +34,7 @@ class LatentAttention(nn.Module):
     ) -> None:
         super().__init__()
         self.num_heads, self.content_dim, self.value_dim = num_heads, content_dim, value_dim
-        self.frequencies = frequencies  # no buffer, as in Attention
+        self.rotary = RotaryTable(frequencies, rotary_dim)
         self.scale = (content_dim + rotary_dim) ** -0.5 if scale is None else scale
         self.to_query_latent = nn.Linear(d_model, query_rank, bias=False)
         self.query_norm = nn.RMSNorm(query_rank, eps=norm_eps)
@@ -49,14 +50,16 @@ class LatentAttention(nn.Module):
         """What forward returns, with the weights (B, num_heads, n, T) in the middle."""
         check_input(x, self.to_latent.in_features, self.to_latent.weight, width="d_model")
         past = 0 if cache is None else cache[0].shape[-2]
-        positions = torch.arange(past, past + x.shape[-2])
 
         queries = self.W_query(self.query_norm(self.to_query_latent(x)))
         queries = queries.unflatten(-1, (self.num_heads, -1)).transpose(-3, -2)  # (B, num_heads, n, both dims)
-        asking, turned = queries.tensor_split([self.content_dim], dim=-1)
-        turned = rotate(turned, positions, self.frequencies)  # (B, num_heads, n, rotary_dim)
+        queries = queries * self.scale  # before the product, which float16 might not hold
+        content_queries, rotary_queries = queries.tensor_split([self.content_dim], dim=-1)
+        cos, sin = self.rotary(past, past + x.shape[-2], like=queries)  # (n, rotary_dim / 2)
+        rotary_queries = turn_pairs(rotary_queries, cos, sin)  # (B, num_heads, n, rotary_dim)
         latents = self.latent_norm(self.to_latent(x))  # (B, n, latent_dim)
-        rotary_keys = rotate(self.to_rotary_key(x), positions, self.frequencies)  # (B, n, rotary_dim)
+        rotary_keys = turn_pairs(self.to_rotary_key(x), cos, sin)  # (B, n, rotary_dim)
+        check_cache(cache, latents, rotary_keys)
         if cache is not None:
             latents = torch.cat([cache[0], latents], dim=-2)  # (B, T, latent_dim)
             rotary_keys = torch.cat([cache[1], rotary_keys], dim=-2)  # (B, T, rotary_dim)
@@ -65,15 +68,15 @@ class LatentAttention(nn.Module):
         W_value = self.W_value.weight.unflatten(0, (self.num_heads, -1))  # (num_heads, value_dim, latent_dim)
         shared = latents.unsqueeze(-3)  # (B, 1, T, latent_dim)
         if absorbed:  # queries move to where the latents are; no head ever makes a key or a value
-            asking = asking @ W_key  # (B, num_heads, n, latent_dim)
+            content_queries = content_queries @ W_key  # (B, num_heads, n, latent_dim)
             keys = values = shared
         else:
             keys = shared @ W_key.transpose(-2, -1)  # (B, num_heads, T, content_dim)
             values = shared @ W_value.transpose(-2, -1)  # (B, num_heads, T, value_dim)
 
-        scores = asking @ keys.transpose(-2, -1) + turned @ rotary_keys.unsqueeze(-3).transpose(-2, -1)
-        scores = scores * self.scale  # (B, num_heads, n, T)
-        weights = masked_softmax(scores, hidden_from(asking, keys, mask))  # (B, num_heads, n, T)
+        by_content = content_queries @ keys.transpose(-2, -1)  # (B, num_heads, n, T)
+        by_position = rotary_queries @ rotary_keys.unsqueeze(-3).transpose(-2, -1)  # (B, num_heads, n, T)
+        weights = masked_softmax(by_content + by_position, hidden_from(queries, keys, mask))  # (B, num_heads, n, T)
         context = weights @ values  # (B, num_heads, n, value_dim), or latent_dim where absorbed
         if absorbed:
             context = context @ W_value.transpose(-2, -1)  # (B, num_heads, n, value_dim)

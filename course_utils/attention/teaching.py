@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_utils.validation import (
+    check_cache,
     check_dropout,
     check_heads,
     check_input,
@@ -168,18 +169,19 @@ class MultiHeadAttention(nn.Module):
 
 def masked_softmax(scores, hidden):
     """Weights (..., T, S): rows sum to 1, or to 0 where all keys are hidden (True)."""
-    lowest = torch.finfo(scores.dtype).min  # finite, since a row of -inf alone would be nan
-    weights = torch.softmax(scores.masked_fill(hidden, lowest), dim=-1)
-    return weights.masked_fill(hidden, 0.0)
+    wide = scores.to(torch.promote_types(scores.dtype, torch.float32))  # 16 bits become 32
+    lowest = torch.finfo(wide.dtype).min  # finite, since a row of -inf alone would be nan
+    weights = torch.softmax(wide.masked_fill(hidden, lowest), dim=-1)
+    return weights.masked_fill(hidden, 0.0).to(scores.dtype)
 
 
 class CrossAttention(nn.Module):
     """Multi-head attention over a sequence of its own or another: T tokens ask, S tokens answer.
 
     query_input: (B, T, d_model). key_input and value_input: (B, S, d_model). Output: (B, T,
-    d_model). mask: True where a key is hidden, (T, S) or (B, T, S); a size that all share may be
-    1, so padding is (B, 1, S). num_heads must divide d_model. dropout: as in CausalAttention,
-    or None for no such layer. bias: of all four linear layers.
+    d_model). mask: True where a key is hidden, (B, T, S), or (T, S) for a single sequence; a size
+    that all share may be 1, so padding is (B, 1, S). num_heads must divide d_model. dropout: as in
+    CausalAttention, or None for no such layer. bias: of all four linear layers.
     """
 
     def __init__(self, d_model, num_heads, dropout=None, bias=True):
@@ -206,11 +208,12 @@ class CrossAttention(nn.Module):
         queries = self.split(self.W_query, query_input, "query_input")
         keys = self.split(self.W_key, key_input, "key_input")
         check_pair(query_input, key_input)
-        scores = queries @ keys.transpose(-2, -1) / self.head_dim**0.5  # (B, num_heads, T, S)
+        queries = queries / self.head_dim**0.5  # before the product, which float16 might not hold
+        scores = queries @ keys.transpose(-2, -1)  # (B, num_heads, T, S)
         if mask is None:
-            return torch.softmax(scores, dim=-1)  # (B, num_heads, T, S)
+            return masked_softmax(scores, scores.new_zeros(1, dtype=torch.bool))  # hides nothing
 
-        check_mask(mask, scores)
+        check_mask(mask, queries, keys)
         return masked_softmax(scores, mask.unsqueeze(-3))  # (B, 1, T, S), the same for every head
 
     def forward(self, query_input, key_input, value_input, mask=None):
@@ -259,16 +262,18 @@ class CachedMultiHeadAttention(MultiHeadAttention):
         queries = self.split(self.W_query(x))  # (B, num_heads, n, head_dim)
         keys = self.split(self.W_key(x))  # (B, num_heads, n, head_dim)
         values = self.split(self.W_value(x))  # (B, num_heads, n, head_dim)
+        check_cache(cache, keys, values)
         if cache is not None:
             keys = torch.cat([cache[0], keys], dim=-2)  # (B, num_heads, T, head_dim)
             values = torch.cat([cache[1], values], dim=-2)  # (B, num_heads, T, head_dim)
         num_new, num_tokens = x.shape[-2], keys.shape[-2]
         check_room(num_new, num_tokens, len(self.mask))
 
-        scores = queries @ keys.transpose(-2, -1) / self.head_dim**0.5  # (B, num_heads, n, T)
+        queries = queries / self.head_dim**0.5  # before the product, which float16 might not hold
+        scores = queries @ keys.transpose(-2, -1)  # (B, num_heads, n, T)
         hidden = self.mask[num_tokens - num_new : num_tokens, :num_tokens]  # the new rows
         if mask is not None:
-            check_mask(mask, scores)
+            check_mask(mask, queries, keys)
             hidden = hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)
         weights = self.dropout(masked_softmax(scores, hidden))  # (B, num_heads, n, T)
         return self.out_proj(self.merge(weights @ values)), (keys, values)

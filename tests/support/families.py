@@ -1,9 +1,10 @@
-"""Tiny models of seven families with random weights, made by the library from configurations, and our layers in them.
+"""Tiny models of families with random weights, made by the library from configurations, and our layers in them.
 
 The library is the oracle: nothing is downloaded. `heard` says what entered and left each of its attention modules.
 """
 
 import functools
+import random
 
 import torch
 import transformers
@@ -56,12 +57,72 @@ def configurations():
     }
 
 
+DRAWN = [*FAMILIES, "Qwen2", "Gemma"]  # the families that the course names
+
+
+def drawn(family, seed):
+    """A configuration of a family with sizes, frequencies, biases and windows drawn from a seed."""
+    chance = random.Random(f"{family} {seed}")
+    groups, kv_heads, head_dim = chance.randint(1, 4), chance.randint(1, 3), 2 * chance.randint(2, 6)
+    sizes = SIZES | {
+        "hidden_size": groups * kv_heads * chance.randint(2, 5),  # which some families want to be a multiple
+        "num_attention_heads": groups * kv_heads,
+        "num_key_value_heads": kv_heads,
+        "head_dim": head_dim,
+    }
+    biased = {"attention_bias": chance.random() < 0.5}
+    window = {"sliding_window": chance.randint(2, 8)}  # of 1 the library is wrong, as a test shows
+    mixed = MIXED | window
+    plain = PLAIN | {"rope_theta": 10 ** chance.uniform(2, 6)}
+    factor, lib = {"factor": chance.uniform(2, 40)}, transformers
+    rope = {"rope_parameters": plain}
+    if family == "GPT-2":
+        heads = chance.randint(1, 6)
+        sizes = {"vocab_size": 50, "n_layer": 2, "n_head": heads, "n_embd": heads * chance.randint(2, 9)}
+        return lib.GPT2Config(**sizes, n_positions=64, bos_token_id=None, eos_token_id=None)
+    if family == "Llama":
+        low = chance.uniform(0.5, 2)
+        borders = {"low_freq_factor": low, "high_freq_factor": low + chance.uniform(0.5, 4)}
+        llama_3 = LLAMA_3 | factor | borders | {"rope_theta": plain["rope_theta"]}
+        kinds = [plain, plain | {"rope_type": "linear"} | factor, llama_3]
+        return lib.LlamaConfig(**sizes, **biased, rope_parameters=chance.choice(kinds))
+    if family == "Mistral":
+        return lib.MistralConfig(**sizes, **rope, **window)
+    if family == "Qwen2":
+        sizes |= {"hidden_size": groups * kv_heads * head_dim}  # it takes no head_dim of its own
+        del sizes["head_dim"]
+        if chance.random() < 0.5:
+            return lib.Qwen2Config(**sizes, **rope)
+        return lib.Qwen2Config(**sizes, **rope, use_sliding_window=True, **mixed)
+    if family == "Qwen3":
+        return lib.Qwen3Config(**sizes, **rope, **biased, rms_norm_eps=10 ** chance.uniform(-6, -2))
+    if family == "Gemma":
+        return lib.GemmaConfig(**sizes, **rope, **biased)
+    if family == "Gemma 3":
+        both = {"full_attention": plain, "sliding_attention": PLAIN}
+        scale = {"query_pre_attn_scalar": chance.randint(2, 20)}
+        return lib.Gemma3TextConfig(**sizes, **mixed, **biased, **scale, rope_parameters=both)
+    if family == "gpt-oss":
+        yarn = YARN | factor | {"rope_theta": plain["rope_theta"], "truncate": chance.random() < 0.5}
+        return lib.GptOssConfig(**sizes, **mixed, **biased, **EXPERTS, num_local_experts=4, rope_parameters=yarn)
+    heads, rotary = chance.randint(1, 6), 2 * chance.randint(1, 4)
+    ranks = {"q_lora_rank": chance.randint(2, 12), "kv_lora_rank": chance.randint(2, 12)}
+    ranks |= {"qk_nope_head_dim": chance.randint(1, 8), "qk_rope_head_dim": rotary, "v_head_dim": chance.randint(1, 8)}
+    sizes |= ranks | {"num_attention_heads": heads, "num_key_value_heads": heads, "head_dim": rotary}
+    return lib.DeepseekV3Config(**sizes, **rope, first_k_dense_replace=2, num_local_experts=4)
+
+
 @functools.cache
 def model(family):
     """The library's model of a family, in 64 bits, every number of it random."""
-    torch.manual_seed(FAMILIES.index(family))
+    return made(configurations()[family], FAMILIES.index(family))
+
+
+def made(config, seed):
+    """The library's model of a configuration, in 64 bits, every number of it random."""
+    torch.manual_seed(seed)
     made = transformers.AutoModelForCausalLM.from_config(
-        configurations()[family], attn_implementation="eager", experts_implementation="eager"
+        config, attn_implementation="eager", experts_implementation="eager"
     )
     for parameter in made.parameters():  # those that start at 0 or 1 would hide what is forgotten
         torch.nn.init.normal_(parameter, std=0.3)
@@ -120,7 +181,7 @@ def parts(config, theirs, made):
         "d_model": config.hidden_size,
         "num_heads": config.num_attention_heads,
         "num_kv_heads": config.num_key_value_heads,
-        "head_dim": config.head_dim,
+        "head_dim": theirs.head_dim,
         "frequencies": frequencies(config, theirs, made),
     }
     window = config.sliding_window if config.model_type == "mistral" else getattr(theirs, "sliding_window", None)
@@ -128,7 +189,10 @@ def parts(config, theirs, made):
         arguments["window"] = window
     if config.model_type == "gpt_oss":
         factor = made.model.rotary_emb.attention_scaling  # on queries and on keys, so squared on scores
-        arguments |= {"bias": True, "sinks": True, "scale": config.head_dim**-0.5 * factor**2}
+        arguments |= {"sinks": True, "scale": config.head_dim**-0.5 * factor**2}
+    if "q_proj.bias" in weights:
+        arguments["bias"] = True
+        weights.setdefault("o_proj.bias", torch.zeros(config.hidden_size))  # Qwen2 has none there
     if "q_norm.weight" in weights:
         arguments["norm_eps"] = config.rms_norm_eps
     if config.model_type == "gemma3_text":
@@ -150,9 +214,12 @@ def frequencies(config, theirs, made):
     """The rotary frequencies of a layer; those of gpt-oss (YaRN) as the library has them."""
     rope = config.rope_parameters
     rope = rope.get(getattr(theirs, "layer_type", None), rope)
-    plain = rotary_frequencies(config.head_dim, rope["rope_theta"])
+    plain = rotary_frequencies(theirs.head_dim, rope["rope_theta"])
+    if rope["rope_type"] == "linear":
+        return plain / rope["factor"]
     if rope["rope_type"] == "llama3":
-        return rescaled(plain, rope["factor"], rope["original_max_position_embeddings"])
+        borders = rope["low_freq_factor"], rope["high_freq_factor"]
+        return rescaled(plain, rope["factor"], rope["original_max_position_embeddings"], *borders)
     return made.model.rotary_emb.inv_freq.double() if rope["rope_type"] == "yarn" else plain
 
 

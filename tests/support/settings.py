@@ -3,6 +3,7 @@
 A test with the mark every_setting(SETTING) shows in another setting what an unmarked one shows, too.
 """
 
+import random
 from collections import Counter
 from pathlib import Path
 
@@ -14,11 +15,14 @@ LEFT_OUT = pytest.StashKey()
 def pytest_addoption(parser):
     """The options that choose among the tests."""
     parser.addoption("--all", action="store_true", help="prove every guarantee in every setting, not only once")
+    parser.addoption("--seed", type=int, help="with --all: draw anew from this seed, as an earlier run did")
     parser.addoption("--chapters", default="", help="leave out what is about other chapters than these: 03,05")
 
 
 def pytest_configure(config):
     config.stash[LEFT_OUT] = {}
+    if config.option.seed is None:  # before workers start: they are handed the options, so all have the same seed
+        config.option.seed = random.randrange(10**6)
 
 
 @pytest.hookimpl(trylast=True)

@@ -23,6 +23,8 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.line(f"Not proved ({files.total()} skipped): {reason}")
         for file, count in files.most_common():
             terminalreporter.line(f"    {file} ({count}): {about(config.rootpath / file)}")
+    if config.option.all:
+        terminalreporter.line(f"Drawn anew from --seed={config.option.seed}.")
     if left_out := config.stash[LEFT_OUT]:
         what = ", ".join(f"{setting} ({count})" for setting, count in left_out.items())
         terminalreporter.line(f"Left out, and proved with --all: {what}.")

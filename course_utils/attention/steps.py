@@ -1,0 +1,83 @@
+"""The steps that `Attention` and `LatentAttention` share: rotary positions, grouped keys, what is hidden.
+
+Chapter 9 shows each as it stands here. Shapes as in `teaching`: B sequences, n new tokens in each, T with
+those in the cache.
+"""
+
+import math
+
+import torch
+
+from course_utils.validation import check_mask
+
+__all__ = [
+    "hidden_from",
+    "hidden_keys",
+    "repeat_groups",
+    "rescaled",
+    "rotary_frequencies",
+    "rotate",
+    "turn_pairs",
+]
+
+
+def rotary_frequencies(head_dim, base=10_000.0):
+    """By how many radians each pair turns from one position to the next: (head_dim / 2,)."""
+    pairs = torch.arange(head_dim // 2, dtype=torch.float64, device="cpu")
+    return base ** (-2 * pairs / head_dim)
+
+
+def rescaled(frequencies, factor, length, low=1.0, high=4.0):
+    """Frequencies for texts `factor` times as long as `length`, as Llama 3.1 has them.
+
+    A pair with fewer than `low` turns in `length` positions becomes `factor` times slower, one with
+    more than `high` stays, and between the two the change is gradual.
+    """
+    turns = length * frequencies / (2 * math.pi)  # (head_dim / 2,)
+    kept = ((turns - low) / (high - low)).clamp(0, 1)  # 1: stays, 0: becomes slower
+    return frequencies * (kept + (1 - kept) / factor)
+
+
+def turn_pairs(x, cos, sin):
+    """x (..., T, head_dim) with pair k of token t turned by the angle of cos and sin at [t, k].
+
+    Pair k is number k of each half. cos, sin: (T, head_dim / 2).
+    """
+    first, second = x.chunk(2, dim=-1)  # (..., T, head_dim / 2) each
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+
+
+def rotate(x, positions, frequencies):
+    """x (..., T, head_dim) with each pair turned by position times frequency.
+
+    positions: (T,). frequencies: (head_dim / 2,).
+    """
+    angles = positions[:, None] * frequencies  # (T, head_dim / 2), in 64 bits, whatever x has
+    return turn_pairs(x, angles.cos().to(x), angles.sin().to(x))
+
+
+def repeat_groups(heads, num_heads):
+    """Keys or values (..., num_kv_heads, T, head_dim), each head repeated for its query heads."""
+    shared = num_heads // heads.shape[-3]
+    return heads.repeat_interleave(shared, dim=-3)  # (..., num_heads, T, head_dim)
+
+
+def hidden_keys(num_new, num_tokens, window=None, device=None):
+    """Which keys the newest tokens must not see, (num_new, num_tokens): True for those ahead of
+    a token, and for those out of its window.
+    """
+    places = torch.arange(num_tokens, device=device)
+    behind = places[num_tokens - num_new:, None] - places  # how far back each key lies
+    return (behind < 0) if window is None else (behind < 0) | (behind >= window)
+
+
+def hidden_from(queries, keys, mask=None, window=None):
+    """Where queries (..., n, d) must not see keys (..., T, d): (n, T), with a mask (B, 1, n, T).
+
+    mask: hides more keys: (B, n, T) for a batch, (n, T) for a single sequence.
+    """
+    hidden = hidden_keys(queries.shape[-2], keys.shape[-2], window, queries.device)  # (n, T)
+    if mask is None:
+        return hidden
+    check_mask(mask, queries, keys)
+    return hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)
