@@ -133,7 +133,7 @@ def failing(clone, tests):
         return None
     command = [sys.executable, "-m", "pytest", "-n", "0", "-x", "-q", "-p", "no:cacheprovider", *tests]
     try:
-        done = subprocess.run(command, cwd=clone, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run(command, cwd=clone, capture_output=True, encoding="utf-8", timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         return "takes too long"
     if not done.returncode:
