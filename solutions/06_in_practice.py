@@ -576,8 +576,8 @@ for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
 # %% [markdown]
 # ### Half the bits
 #
-# Large models compute with 16 bits per number instead of 32. That halves every memory above. There are two kinds:
-# **float16** has more digits, **bfloat16** the wider range. What do they make of four scores, and of a product?
+# Large models compute with 16 bits per number instead of 32. With all numbers in 16 bits the split class keeps half, 37.0
+# MiB. There are two kinds: **float16** has more digits, **bfloat16** the wider range. What do they make of four scores, and of a product?
 
 # %% name="half-scores"
 scores = torch.tensor([10.00, 10.02, 10.04, 12.00])
@@ -593,7 +593,9 @@ for dtype in dtypes:
 # float16 keeps them apart, but its largest number is 65504: 300 times 300, which long queries and keys soon reach, is
 # infinite. Nor is there a $-10^9$ in float16: that is why `masked_softmax` asks the type for its lowest number.
 #
-# Training mixes both: under `torch.autocast`, matrix products are done in 16 bits, while the parameters stay at 32.
+# Training mixes both: under `torch.autocast`, matrix products are done in 16 bits, while the parameters stay at 32. That
+# saves less. On a CPU the split class keeps 39.1 MiB of its 74.0. Where softmax goes back to 32 bits, its table is kept
+# twice, in both kinds: 103.1 MiB, *more* than without autocast.
 
 # %% name="autocast"
 torch.manual_seed(123)
