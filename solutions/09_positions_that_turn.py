@@ -414,8 +414,8 @@ for num_kv_heads in [32, 8, 1]:
     print(f"{num_kv_heads:2} heads of keys: {min(timer.repeat(20, number=1)) * 1000:4.1f} ms")
 
 # %% [markdown]
-# Much: on one core we measured 15, 3 and 1 ms. Every line does the same multiplications. But fewer keys and values are
-# fetched from memory, and fetching takes most of the time (chapter 6).
+# Much, though each line does the same multiplications. Fewer keys and values are fetched from memory, and fetching takes
+# most of the time (chapter 6).
 
 # %% [markdown]
 # Who shares with whom? **Neighbours**: of six query heads and two of keys, 0, 1 and 2 share the first. The second
@@ -721,8 +721,8 @@ for family in families.FAMILIES[:-1]:
     print(f"{family:8} within 1e-5: {bool(far < 1e-5)}   {' '.join(named)}")
 
 # %% [markdown]
-# Six families, one class, on texts of 11 tokens. (Far out the numbers part: ours has angles in 64 bits, the library in
-# 32. At position 100,000 a score may differ by 0.02.) Their files differ in more than arguments: GPT-2 stores its matrices transposed, and queries,
+# Six families, one class, on texts of 11 tokens. (Far out the numbers part, since ours has angles in 64 bits and the
+# library in 32: around position 100,000 scores differ by several thousandths.) Their files differ in more than arguments: GPT-2 stores its matrices transposed, and queries,
 # keys and values in one; Gemma stores the norm's scale minus 1. Each is a line where weights are loaded, and a silent
 # error if forgotten. The seventh family, DeepSeek-V3, waits in chapter 10.
 #
@@ -861,9 +861,9 @@ print(f"guessing {math.log(16):.1f}")
 # $\ln 16$, which costs 2.8. After 300 steps the same model copies, 0.4. It learns more slowly than the others, which
 # are at 0.0.
 #
-# At twice the length it is ahead: 0.9, while both others do *worse* than a guess, 5.9 and 10.5. They are sure, and
+# At twice the length it is ahead: 1.0, while both others do *worse* than a guess, 6.0 and 10.6. They are sure, and
 # wrong. The learned table has rows there that were never trained, and the heads of the rotary model have met no distance
-# above 11. "Exists at every distance" is not "was trained at every distance". Nor is length free without positions: 0.9
+# above 11. "Exists at every distance" is not "was trained at every distance". Nor is length free without positions: 1.0
 # is more than 0.4.
 #
 # Models in use do several things about it. Many rescale, as above, and train on long texts. SmolLM3 and Llama 4 turn
