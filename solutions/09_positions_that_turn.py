@@ -14,7 +14,7 @@
 #   repeated in the wrong order;
 # * make one layer that is GPT-2's, Llama's, Qwen's or Gemma's, by its arguments, and prove it.
 #
-# **Time.** About 90 minutes, exercises included; the trainings near the end take a few seconds. **You need**
+# **Time.** About 90 minutes, exercises included; the trainings near the end take about 15 seconds. **You need**
 # chapters 5 to 7: the split into heads, the cache, the model that copies.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
@@ -299,7 +299,7 @@ print(f"halves {score(7, 3):.4f}, interleaved {score(7, 3, rotate_interleaved):.
 answer("Q9.3", "a")
 
 # %% [markdown]
-# That is the first silent slip, **layouts mixed**, and the most common. The cure costs nothing: put the numbers of
+# That is the first silent slip, **layouts mixed**. The cure costs nothing: put the numbers of
 # queries *and* keys into the other order, all first ones of the pairs before all second ones.
 
 # %% name="permuted"

@@ -396,8 +396,8 @@ assert check("10.3", my_next_tile).status == "right"
 check("10.3", my_next_tile)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** What is subtracted need not be the largest score: any finite number gives the same weights in the
-# end, as long as nothing overflows. So where nothing has been seen it is 0. Then $e^{-\infty - 0}$ is 0, twice: nothing
+# **Why it works.** What is subtracted need not be the largest score: any number gives the same weights in the end, unless
+# an exponential overflows or all of them round to 0. So where nothing has been seen it may be 0. Then $e^{-\infty - 0}$ is 0, twice: nothing
 # is added, and nothing was there to shrink. As soon as a tile shows a score, the true maximum takes over.
 
 # %% [markdown]

@@ -428,7 +428,7 @@ print("same numbers:", torch.equal(piled.flatten().sort()[0], merged.flatten().s
 print("same order:  ", torch.equal(piled, merged))
 
 # %% [markdown]
-# `reshape` never complains: it copies where it must. So it also hides this mistake. **Fix:** `transpose(1, 2)` first.
+# `reshape` does not mind how the numbers lie: it copies where it must. So it also hides this mistake. **Fix:** `transpose(1, 2)` first.
 
 # %% [markdown]
 # #### 22 · Heads in a Python list
