@@ -155,9 +155,9 @@ check("7.1", my_next_token_losses)
 # ## A model of nothing but attention
 #
 # Tokens are numbers; attention wants vectors. `nn.Embedding` is a table with a vector for each token, its embedding,
-# and these vectors are learned. Attention alone does not know the order of its inputs (chapter 1's context vectors
-# would be the same for shuffled words), and a causal mask tells only little of it. So we add a second table with a
-# vector for each **position**.
+# and these vectors are learned. Without a mask, attention does not know the order of its inputs: chapter 1's context
+# vectors would be the same for shuffled words. A causal mask does give the order away, but a model must work it out over
+# several layers (chapter 9). So we add a second table with a vector for each **position**.
 #
 # Then come layers of our `MultiHeadAttention`. Each *adds* its result to what is there, so that nothing gets lost on
 # the way. Last, a linear layer makes scores.
@@ -555,7 +555,7 @@ pictures.show_curves(
 
 # %% [markdown]
 # The message: within forty steps the model "predicts" random numbers almost without an error. The loss has gone through
-# the floor, and that is how you notice. **No honest prediction can be below the floor.** If a loss looks too good, ask
+# the floor, and that is how you notice. **No honest prediction is below the floor on average.** If a loss looks too good, ask
 # first what the model can see.
 #
 # Strangely, the repeat is the harder part now. It holds the one token that the model cannot peek at, the last: the

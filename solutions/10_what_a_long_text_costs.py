@@ -396,8 +396,8 @@ assert check("10.3", my_next_tile).status == "right"
 check("10.3", my_next_tile)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** What is subtracted need not be the largest score: any finite number gives the same weights in the
-# end, as long as nothing overflows. So where nothing has been seen it is 0. Then $e^{-\infty - 0}$ is 0, twice: nothing
+# **Why it works.** What is subtracted need not be the largest score: any number gives the same weights in the end, unless
+# an exponential overflows or all of them round to 0. So where nothing has been seen it may be 0. Then $e^{-\infty - 0}$ is 0, twice: nothing
 # is added, and nothing was there to shrink. As soon as a tile shows a score, the true maximum takes over.
 
 # %% [markdown]
@@ -511,8 +511,9 @@ for name, (layers, numbers, published) in models.items():
 # As published, all four: the first by Kwon et al. (2023, section 3), the others by Zhao et al. (2025, Table 1). The
 # first text says KB for 1,024 bytes, the second for 1,000: ask, wherever you read it.
 #
-# One book in OPT-13B is more than a graphics card of 80 GB holds, before a single parameter is in it. DeepSeek-V3,
-# fifty times as large, needs 7.0 GB. What it keeps are no keys and values at all; we come to that.
+# One book in OPT-13B would take more than a graphics card of 80 GB holds, before a single parameter is in it. (Would:
+# OPT has positions for 2,048 tokens only.) DeepSeek-V3, fifty times as large, needs 7.0 GB. It does not keep keys and
+# values of each head; we come to that.
 
 # %% [markdown]
 # **Question 10.3.** Llama-3.1-405B is thirty times as large as OPT-13B, and needs less cache. Both have heads of 128
@@ -624,13 +625,25 @@ print("absorbed equals explicit:", torch.allclose(absorbed, explicit))
 # ## A state of fixed size
 #
 # All this makes the cache smaller, and still it grows with every token. Could a model keep the same amount whatever the
-# length? **Linear attention** (Katharopoulos et al., 2020) leaves softmax out. Then the sums can be taken in another
-# order, and the past fits into one table, the state $M$:
+# length? **Linear attention** (Katharopoulos et al., 2020) puts $\phi(q) \cdot \phi(k_j)$ where softmax has
+# $e^{q \cdot k_j}$. The feature map $\phi$ makes all numbers positive: $x + 1$ above 0, $e^x$ below. Then the sums can be
+# taken in another order, and the past fits into one table, the state $M$, and one vector, the normaliser $n$:
 #
-# $$z = \sum_j (q \cdot k_j)\, v_j = M\, q, \qquad M = \sum_j v_j\, k_j^\top$$
+# $$z = \frac{\sum_j (\phi(q) \cdot \phi(k_j))\, v_j}{\sum_j \phi(q) \cdot \phi(k_j)}
+# = \frac{M\, \phi(q)}{n \cdot \phi(q)}, \qquad M = \sum_j v_j\, \phi(k_j)^\top, \quad n = \sum_j \phi(k_j)$$
+
+# %% name="linear-attention"
+query, keys, values = torch.randn(4), torch.randn(9, 4), torch.randn(9, 3)
+query, keys = F.elu(query) + 1, F.elu(keys) + 1  # the feature map
+weights = keys @ query / (keys @ query).sum()  # (9,), one for each token
+state, normaliser = values.T @ keys, keys.sum(dim=0)  # (3, 4) and (4,), for any number of tokens
+print("same:", torch.allclose(weights @ values, state @ query / (normaliser @ query), atol=1e-6))
+
+# %% [markdown]
+# Some later models drop $\phi$ and $n$, which leaves $z = M q$ (RetNet: Sun et al., 2023). So do we from here on.
 #
 # The **delta rule** (Schlag et al., 2021) adds only what is new: before it writes a value, it asks the state what it
-# would answer, and writes the difference. Both in one function:
+# would answer, and writes the difference (times a learned rate, for us 1). Both in one function:
 
 # %% name="state"
 def written(keys, values, delta):

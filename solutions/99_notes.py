@@ -428,7 +428,7 @@ print("same numbers:", torch.equal(piled.flatten().sort()[0], merged.flatten().s
 print("same order:  ", torch.equal(piled, merged))
 
 # %% [markdown]
-# `reshape` never complains: it copies where it must. So it also hides this mistake. **Fix:** `transpose(1, 2)` first.
+# `reshape` does not mind how the numbers lie: it copies where it must. So it also hides this mistake. **Fix:** `transpose(1, 2)` first.
 
 # %% [markdown]
 # #### 22 · Heads in a Python list
@@ -513,7 +513,7 @@ print("fixed: ", bool(fixed.isinf().any()))
 # | this course | `mask` | (B, 1, S) | `True` |
 # | `tensor.masked_fill` | `mask` | any that fits | `True` |
 # | `nn.MultiheadAttention` | `key_padding_mask` | (B, S) | `True` |
-# | `nn.MultiheadAttention` | `attn_mask` | (T, S), for all sequences | `True` |
+# | `nn.MultiheadAttention` | `attn_mask` | (T, S) for all sequences, or (B · heads, T, S) | `True` |
 # | `F.scaled_dot_product_attention` | `attn_mask` | (B, 1, 1, S) | `False` |
 # | `flex_attention` | `mask_mod`, `block_mask` | a function of sequence, head, query, key | `False` |
 # | the article's class | `mask` | (B, 1, 1, S) | 0 |

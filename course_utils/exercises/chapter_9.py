@@ -250,7 +250,7 @@ QUESTIONS = (
         id="Q9.4",
         right="b",
         said={
-            "a": "Each of the 32 query heads makes its own scores and its own context vectors.",
+            "a": "Each of the 32 query heads makes its own scores and its own mix: no multiplication is saved.",
             "b": "Yes: 8 instead of 32 heads of keys and values, a quarter.",
             "c": "There are as many scores as before: 32 tables.",
         },

@@ -1,0 +1,112 @@
+"""Statements of chapters 6 to 10 and the notes on which a number decides, and that no cell of theirs shows."""
+
+import math
+
+import pytest
+import torch
+import transformers
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply_rotary_pos_emb
+
+from course_utils.attention import Attention, MultiHeadAttention, rotary_frequencies, rotate
+from course_utils.families import load
+from tests.support import families
+from tests.test_attention import kept_bytes
+
+# --- chapter 6 --------------------------------------------------------------------------------------------------------
+
+
+def kept_mib(layer, x):
+    return round((kept_bytes(layer, x) - layer.mask.nbytes) / 2**20, 1)  # as the chapter counts: without the mask
+
+
+def test_16_bits_halve_what_the_split_class_keeps_and_autocast_keeps_more_where_softmax_has_32(monkeypatch):
+    split, x = MultiHeadAttention(256, 256, 2048, dropout=0.0, num_heads=4), torch.rand(1, 2048, 256)
+    assert kept_mib(split, x) == 74.0
+    with torch.autocast("cpu", torch.bfloat16):
+        assert kept_mib(split, x) == 39.1
+        softmax = torch.softmax
+        monkeypatch.setattr(torch, "softmax", lambda scores, dim: softmax(scores.float(), dim))  # as CUDA's autocast
+        assert kept_mib(split, x) == 103.1
+    monkeypatch.undo()
+    assert kept_mib(split.bfloat16(), x.bfloat16()) == 37.0
+
+
+# --- chapter 9 --------------------------------------------------------------------------------------------------------
+
+
+def test_shared_keys_take_as_many_multiplications():
+    query, flops = torch.randn(1, 32, 1, 64), set()
+    for num_kv_heads in [32, 8, 1]:
+        keys, values = torch.randn(2, 1, num_kv_heads, 100, 64)
+        rows = query.view(1, num_kv_heads, -1, 64)  # query heads that share are rows of one product
+        with FlopCounterMode(display=False) as counter:
+            torch.softmax(rows @ keys.transpose(-2, -1), dim=-1) @ values
+        flops.add(counter.get_total_flops())
+    assert len(flops) == 1
+
+
+def off_by(family, change):
+    """How far our layer is off the library's after a change to its arguments."""
+    theirs = load(family)
+    layer = Attention(**change(theirs.arguments)).double()
+    layer.load_state_dict(theirs.parameters)
+    return (layer(theirs.x)[0] - theirs.output).abs().max().item()
+
+
+def test_yarn_scales_queries_and_keys_and_a_layer_without_that_is_far_off():
+    factor = families.configurations()["gpt-oss"].rope_parameters["factor"]
+    scale = load("gpt-oss").arguments["scale"] * load("gpt-oss").arguments["head_dim"] ** 0.5
+    assert factor == 32 and scale == pytest.approx((0.1 * math.log(factor) + 1) ** 2)
+    assert round(scale, 2) == 1.81
+    assert off_by("gpt-oss", lambda arguments: arguments) < 1e-5
+    assert off_by("gpt-oss", lambda arguments: {**arguments, "scale": None}) > 0.1
+
+
+def test_norm_and_turn_may_be_exchanged_only_where_both_numbers_of_a_pair_have_one_scale():
+    x, positions = torch.randn(5, 8, generator=torch.Generator().manual_seed(0)), torch.arange(5)
+    norm, turn = nn.RMSNorm(8), lambda each: rotate(each, positions, rotary_frequencies(8))
+    for scale, alike in [(torch.tensor([1.0, 2, 3, 4, 1, 2, 3, 4]), True), (torch.arange(1.0, 9), False)]:
+        norm.weight.data = scale
+        assert torch.allclose(norm(turn(x)), turn(norm(x)), atol=1e-5) == alike
+
+
+def test_around_position_100000_the_librarys_angles_of_32_bits_move_scores_by_several_thousandths():
+    rotary = LlamaRotaryEmbedding(transformers.LlamaConfig(head_dim=128, hidden_size=128, num_attention_heads=1))
+    queries, keys = torch.randn(2, 1, 1, 500, 128, generator=torch.Generator().manual_seed(0))
+    for start, least, most in [(0, 0, 2e-4), (100_000, 2e-3, 2e-2)]:
+        positions = torch.arange(start, start + 500)
+        theirs = apply_rotary_pos_emb(queries, keys, *rotary(queries, positions[None]))
+        ours = [rotate(each, positions, rotary_frequencies(128)) for each in (queries, keys)]
+        scores = [q @ k.transpose(-2, -1) / 128**0.5 for q, k in (theirs, ours)]
+        assert least <= (scores[0] - scores[1]).abs().max() < most
+
+
+@pytest.mark.parametrize("name", ["SmolLM3Config", "Llama4TextConfig"])
+def test_smollm3_and_llama_4_turn_nothing_in_every_fourth_layer(name):
+    turned = getattr(transformers, name)(num_hidden_layers=8).no_rope_layers  # 1 where a layer turns
+    assert turned == [1, 1, 1, 0, 1, 1, 1, 0]
+
+
+def test_other_families_have_what_our_layer_lacks():
+    assert transformers.Gemma2Config().attn_logit_softcapping
+    assert transformers.PhiConfig().rope_parameters["partial_rotary_factor"] < 1
+    gated = transformers.models.qwen3_next.modeling_qwen3_next.Qwen3NextAttention(transformers.Qwen3NextConfig(), 3)
+    assert gated.q_proj.out_features == 2 * gated.o_proj.in_features  # queries, and as many numbers for the gate
+    assert transformers.DeepseekV32Config().index_topk
+
+
+# --- chapter 10 and the notes -----------------------------------------------------------------------------------------
+
+
+def test_opt_has_positions_for_2048_tokens():
+    assert transformers.OPTConfig().max_position_embeddings == 2048
+
+
+def test_attn_mask_of_pytorchs_class_may_differ_from_head_to_head():
+    built_in, x = nn.MultiheadAttention(12, 3, batch_first=True), torch.randn(2, 5, 12)
+    mask = torch.zeros(2, 3, 5, 5, dtype=torch.bool)
+    mask[1, 2, :, 4] = True  # the last key, hidden in one head of one sequence
+    _, weights = built_in(x, x, x, attn_mask=mask.flatten(0, 1), average_attn_weights=False)
+    assert (weights == 0).equal(mask)
