@@ -83,6 +83,7 @@ def test_a_chapters_figures_are_alive_before_it_runs_when_it_ran_and_when_it_is_
     see_alive(page, numbers, every_control=True)
 
 
+@pytest.mark.any_chapter
 def test_a_notebook_that_is_not_trusted_shows_stills_with_their_words(clone, lab):
     path = next(path for path in stored.PATHS if path.stem == ONCE)
     changed = path.read_text(encoding="utf-8").replace("# Chapter 3", "# Chapter 3, changed")
@@ -98,6 +99,7 @@ def test_a_notebook_that_is_not_trusted_shows_stills_with_their_words(clone, lab
     assert shown.locator(LIVE).count() == 0 and shown.get_by_text("trust the notebook").is_visible()
 
 
+@pytest.mark.any_chapter
 def test_a_layer_of_ones_own_answers_and_stays_readable_without_a_kernel(clone, lab):
     cells = [
         nbformat.v4.new_markdown_cell("# Chapter of tests"),

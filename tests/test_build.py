@@ -111,6 +111,7 @@ def files(tmp_path, monkeypatch):
     return bare_clone.copy(tmp_path)
 
 
+@pytest.mark.any_chapter
 @pytest.mark.parametrize(
     "name, counts",
     [
@@ -134,6 +135,7 @@ def test_outputs_depend_on_the_files_behind_the_code(files, name, counts):
     assert (code_digest.code_digest(cells, 3) != before) == counts
 
 
+@pytest.mark.any_chapter
 def test_outputs_depend_on_code_and_not_on_words():
     cells = stored.read(stored.PATHS[2]).cells
     before = code_digest.code_digest(cells, 3)

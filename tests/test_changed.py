@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from course_tools.commands import test as launch_test
+from course_tools.commands.readers import readers
 from course_tools.repository import ROOT
 from tests.support import bare_clone
 
@@ -22,6 +23,7 @@ for path in repository.stored():
     notebook["metadata"]["source"]["code"] = code_digest(notebook["cells"], int(path.name[:2]))
     path.write_text(json.dumps(notebook), encoding="utf-8")
 """
+pytestmark = pytest.mark.any_chapter
 CHOOSE = "import json; from course_tools.commands import changed; print(json.dumps(changed.choose()))"
 SOLVED, LEARNERS = "solutions/03_hiding_the_future.ipynb", "notebooks/03_hiding_the_future.ipynb"
 
@@ -46,11 +48,11 @@ def clone(committed):
 
 
 def chosen(clone):
-    """(notebooks, test files, options) that an edit asks for; the notebooks may also be `everything`."""
+    """(notebooks, test files and tests, options) that an edit asks for; the notebooks may also be `everything`."""
     answer = bare_clone.python(clone, "-c", CHOOSE)
     assert answer.returncode == 0, answer
     reasons, options = json.loads(answer.stdout)
-    tests = {name for name in reasons if name.endswith(".py")}
+    tests = {name for name in reasons if ".py" in name}
     return set(reasons) - tests, {name.removeprefix("tests/") for name in tests}, options
 
 
@@ -114,8 +116,62 @@ def test_changed_code_runs_its_notebook_and_no_other(clone):
     edit(clone, exercise_3_2, lambda text: text + "\n", SOLVED)
     notebooks, tests, options = chosen(clone)
     assert notebooks == {SOLVED} and options == ["--chapters=03"]
-    assert {"test_notebooks.py", "test_ledger.py", "test_exercises.py", "test_browser.py", "test_grader.py"} <= tests
-    assert not {"test_attention.py", "test_pictures.py", "test_comparing.py"} & tests
+    assert {
+        "test_notebooks.py",  # pictures without words, a learner's name used again
+        "test_ledger.py::test_the_stored_output_shows_what_the_source_prints",
+        "test_exercises.py::test_the_stub_is_not_attempted_in_any_of_its_forms",
+        "test_exercises.py::test_the_solution_earns_all_points",
+        "test_grader.py::test_stored_notebooks_get_all_points_or_none",
+        "test_sandbox.py::test_all_that_a_chapter_imports_is_there_for_its_answers",
+        "test_site.py::test_every_picture_has_its_words_and_no_chapter_is_too_large",
+    } <= tests
+    files = {name.partition("::")[0] for name in tests}
+    sampling = {f"test_{topic}.py" for topic in ("batch", "honest_work", "lab", "platforms", "publish", "submissions")}
+    assert not files & (sampling | {"test_attention.py", "test_pictures.py", "test_comparing.py"})
+
+
+def test_a_file_that_is_chosen_whole_is_chosen_once(clone):
+    edit(clone, exercise_3_2, lambda text: text + "\n", SOLVED)
+    append(clone, "tests/ledger.toml", "\n# changed\n")
+    assert {name for name in chosen(clone)[1] if "ledger" in name} == {"test_ledger.py"}
+
+
+READING = """
+from tests.support import handed_in, stored
+
+PATHS = stored.PATHS
+
+@pytest.fixture
+def cells():
+    return [stored.read(path) for path in PATHS]
+
+def test_of_chapters(cells): pass
+
+@pytest.mark.parametrize("path", PATHS)
+def test_of_each(path): pass
+
+@pytest.mark.any_chapter
+def test_that_takes_one(cells): pass
+
+def test_of_grading():
+    PATHS_OF_MINE = [path for path in handed_in.lay()]
+"""
+
+
+@pytest.mark.parametrize(
+    "more, found",
+    [
+        ("", ["test_of_chapters", "test_of_each"]),
+        ("def test_of_answers():\n    answers.right('3.2')\n", ["test_of_chapters", "test_of_each", "test_of_answers"]),
+        ("pytestmark = pytest.mark.any_chapter\n", []),
+    ],
+)
+def test_whose_subject_chapters_are_reads_them_and_does_not_say_that_any_would_do(more, found):
+    assert readers(READING + more) == (found, False)
+
+
+def test_where_all_tests_read_chapters_the_file_is_taken_whole():
+    assert readers("def test_it():\n    stored.PATHS\n") == (["test_it"], True)
 
 
 def test_other_chapters_tests_are_left_out_only_where_nothing_else_changed(clone):

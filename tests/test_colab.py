@@ -144,6 +144,7 @@ def noticed(path):
     return inside_package([*code_digest.files(stored.read(path).cells, int(path.name[:2])), *of_others])
 
 
+@pytest.mark.any_chapter
 def test_without_an_address_the_setup_cell_says_what_to_do(colab):
     with pytest.raises(CellExecutionError) as stopped:
         opened_alone(stored.PATHS[0], colab, "").execute()

@@ -315,6 +315,7 @@ def test_a_right_answer_whose_second_run_finds_no_time_is_right(graded, sandbox,
     assert RIGHT not in [known["status"] for known in grader.results.values()]
 
 
+@pytest.mark.any_chapter
 def test_a_clone_of_the_course_handed_in_whole_earns_nothing_with_its_solutions(graded):
     for own in [path for path in stored.PATHS if path.name == handed_in.NAME]:
         content = own.read_bytes()

@@ -33,6 +33,7 @@ def here(clone, monkeypatch):
     return clone
 
 
+@pytest.mark.any_chapter
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 @pytest.mark.parametrize(
     "signals",

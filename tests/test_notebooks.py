@@ -78,7 +78,11 @@ def exercises(notebook):
 def test_learners_get_a_stub_for_every_exercise_and_no_solution(source):
     solved, learners = chapter.notebooks(source, "").values()
     numbers = [number for number, *_ in exercises(solved)]
-    assert numbers == [f"{int(source.name[:2])}.{k + 1}" for k in range(len(numbers))]
+    chapter_number = int(source.name[:2])
+    assert numbers == [f"{chapter_number}.{k + 1}" for k in range(len(numbers))], (
+        f"{source.name}: number the exercises in the order of their headings, from {chapter_number}.1 on and without a "
+        f"gap; there are {len(numbers)}, so the last one is {chapter_number}.{len(numbers)}"
+    )
     assert numbers == [number for number, *_ in exercises(learners)]
     for (number, worked, tried, explained), (_, stub, check, _) in zip(exercises(solved), exercises(learners)):
         place = number.replace(".", "-")

@@ -43,6 +43,7 @@ def made(fork):
     return fork.parent / "made"
 
 
+@pytest.mark.any_chapter
 def test_every_link_knows_the_fork_and_its_branch_and_the_fork_itself_is_untouched(fork, made):
     for path in map(repository.relative, stored.PATHS):
         address = f"https://colab.research.google.com/github/{NAME}/blob/published/{path}"
@@ -55,6 +56,7 @@ def test_every_link_knows_the_fork_and_its_branch_and_the_fork_itself_is_untouch
     assert NAME not in "".join(text.decode(errors="ignore") for text in contents(fork / "notebooks").values())
 
 
+@pytest.mark.any_chapter
 def test_every_notebook_installs_the_wheel_that_was_made_with_it(made):
     (wheel,) = made.glob("*.whl")
     version = tomllib.loads((made / "course/pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
@@ -64,6 +66,7 @@ def test_every_notebook_installs_the_wheel_that_was_made_with_it(made):
         assert f"%pip install -q --no-deps {url}\n" in setup.source
 
 
+@pytest.mark.any_chapter
 def test_the_wheel_holds_what_solution_shows_and_no_notebook(made):
     (wheel,) = made.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()

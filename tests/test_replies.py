@@ -13,6 +13,7 @@ from course_utils.judging.calls import LARGEST_TENSOR, LONGEST_LIST, LONGEST_TEX
 from course_utils.judging.judge import UNREADABLE, judge
 from course_utils.judging.replies import PARTS
 
+pytestmark = pytest.mark.any_chapter
 EXERCISE = EXERCISES["3.2"]
 ROUNDS = 3000
 

@@ -88,8 +88,10 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def parts(site):
-    """{name of a page: Parts}."""
-    return {path.name: Parts(path.read_text(encoding="utf-8")) for path in sorted(site.glob("*.html"))}
+    """{name of a page: Parts}, every chapter's among them."""
+    made = {path.name: Parts(path.read_text(encoding="utf-8")) for path in sorted(site.glob("*.html"))}
+    assert {f"{topic}.html" for topic in LEARNERS} <= made.keys()
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +195,7 @@ def test_every_word_and_symbol_of_the_glossary_is_linked_from_a_chapter_and_back
 # --- in the browser ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.any_chapter
 @browser.needs_chromium
 @pytest.mark.parametrize("name", pages("index"))  # a chapter takes a while
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(name, shown):
@@ -224,6 +227,7 @@ def violations(opened, **asked):
     return {rule["id"]: [node["html"] for node in rule["nodes"]] for rule in found}
 
 
+@pytest.mark.any_chapter
 @browser.needs_chromium
 @pytest.mark.parametrize("name", PAGES[: len(LEARNERS) + 1])
 def test_every_figure_moves(name, shown):
@@ -238,6 +242,7 @@ def test_every_figure_moves(name, shown):
                 assert change is by_mouse or figure.evaluate(CHOSEN) != before, f"{kind} does not hear the keyboard"
 
 
+@pytest.mark.any_chapter
 @browser.needs_chromium
 @pytest.mark.parametrize("name", [page for page in PAGES if "### Exercise" in WORDS.get(page.id, "")])
 def test_every_question_answers_and_every_exercise_keeps_its_answer_until_asked(name, shown):
@@ -262,6 +267,7 @@ def letters(text):
     return re.sub(r"[\W_]", "", text)
 
 
+@pytest.mark.any_chapter
 @browser.needs_chromium
 def test_search_finds_softmax_from_disk(shown):
     opened = shown("index")

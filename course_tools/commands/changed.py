@@ -1,4 +1,4 @@
-"""What the edits since the last commit can touch: notebooks to run again and test files. In doubt, more.
+"""What the edits since the last commit can touch: notebooks to run again, test files and tests. In doubt, more.
 
 Standard library only: to find out, neither torch nor a notebook's tools are loaded.
 """
@@ -10,6 +10,7 @@ import sys
 from course_tools import repository
 from course_tools.build import imports
 from course_tools.build.code_digest import code_digest
+from course_tools.commands.readers import readers
 from course_tools.repository import ROOT
 
 EVERYTHING = "everything"
@@ -20,13 +21,12 @@ OF_CHAPTER = re.compile(r"(?:notebooks|solutions)/(\d\d)_.*")
 OF_EXERCISES = re.compile(
     r"(?:course_utils/exercises(?:/right_answers)?|tests/wrong_answers)/chapter_(\d+)\.(?:py|toml)"
 )
-READS_CHAPTERS = re.compile(r"""\b(stored\.|handed_in|repository\.(sources|stored))|["'/](notebooks|solutions)["'/]""")
 WORDS_TEST, EXERCISES_TEST = "tests/test_notebooks.py", "tests/test_exercises.py"
 ABOUT_EXERCISES = re.compile(r"^### Exercise .*\n.*|^\*\*Question \S+|^\* \*\*\w\*\*", re.MULTILINE)
 
 
 def choose():
-    """({notebook or test file, or EVERYTHING: why it is tested}, options for pytest).
+    """({notebook, test file or test, or EVERYTHING: why it is tested}, options for pytest).
 
     Ends the program when nothing changed, or when git cannot tell.
     """
@@ -42,6 +42,8 @@ def choose():
         if ANYTHING.fullmatch(name) or not (ROOT / name).exists() or not touched:
             return {EVERYTHING: f"{name} changed, and any test may depend on it"}, []
         reasons = dict.fromkeys(touched, f"depends on {name}") | reasons
+    parts = [what for what in reasons if file_of(what) != what and file_of(what) in reasons]
+    reasons = {what: why for what, why in reasons.items() if what not in parts}  # a whole file holds its tests
     of_chapters = [OF_CHAPTER.match(name) or OF_EXERCISES.fullmatch(name) for name in names]
     only = [f"--chapters={','.join(sorted({found[1] for found in of_chapters}))}"] if all(of_chapters) else []
     return reasons, only
@@ -56,7 +58,7 @@ def git(*arguments):
 
 
 def because_of_chapters(names, texts):
-    """{notebook or test file: why it is chosen}, from the notebooks and sources of chapters.
+    """{notebook, test file or test: why it is chosen}, from the notebooks and sources of chapters.
 
     A notebook runs where its code, or something behind it, is not what its outputs at the last commit came from.
     """
@@ -72,9 +74,21 @@ def because_of_chapters(names, texts):
     if any(about_exercises(now[name]) != about_exercises(before[name]) for name in now):
         reasons[EXERCISES_TEST] = f"words about exercises of {chapters} changed"
     if any(number(name) in edited for name in again):
-        readers = [repository.relative(file) for file, text in texts.items() if READS_CHAPTERS.search(text)]
-        reasons |= dict.fromkeys(readers, f"reads {chapters}, where code changed")
+        reasons |= dict.fromkeys(reading(texts), f"reads {chapters}, where code changed")
     return reasons
+
+
+def reading(texts):
+    """The tests that read the chapters, as pytest takes them: FILE, or FILE::TEST where not all of a file's do."""
+    for file, text in texts.items():
+        found, all_of_them = readers(text)
+        name = repository.relative(file)
+        yield from [name] if all_of_them and found else [f"{name}::{test}" for test in found]
+
+
+def file_of(what):
+    """The file of what is chosen: a notebook, a file of tests, or one of its tests."""
+    return what.partition("::")[0]
 
 
 def number(name):

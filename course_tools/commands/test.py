@@ -6,6 +6,7 @@ goes to pytest as it is: `-k ledger`, `-x`, `tests/test_links.py`, ...
 """
 
 import os
+from collections import Counter
 
 from course_tools import environment
 from course_tools.commands import changed
@@ -20,11 +21,13 @@ def main(arguments):
     if "--changed" in arguments:
         arguments.remove("--changed")
         reasons, options = changed.choose()
-        for what, why in reasons.items():
-            print(f"{what}: {why}", flush=True)
+        files = Counter((changed.file_of(what), why) for what, why in reasons.items())
+        for (file, why), count in files.items():
+            some = "" if file in reasons else f", {count} of its tests"
+            print(f"{file}{some}: {why}", flush=True)
         if changed.EVERYTHING not in reasons:
             arguments = [*options, *reasons, *arguments]
-            workers = 1 if len(reasons) <= FEW else workers
+            workers = 1 if len(files) <= FEW else workers
     python = environment.python_with("course_tools/requirements.txt", "tests/requirements.txt")
     parallel = ["-n", str(workers)] if workers > 1 else []
     if parallel:  # workers that share the cores would wait for one another's threads

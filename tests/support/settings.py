@@ -53,7 +53,7 @@ def chapter_of(name, value):
         return int(value.name[:2])
     if name == "chapter":
         return value
-    exercise = getattr(value, "exercise", "")
+    exercise = value if name == "id" and str(value)[:1].isdigit() else getattr(value, "exercise", "")
     return getattr(value, "chapter", None) or (int(exercise.partition(".")[0]) if exercise else None)
 
 
