@@ -11,6 +11,7 @@ import tomllib
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 
 import pytest
+from packaging.requirements import Requirement
 
 import course_tools
 import course_utils
@@ -206,6 +207,16 @@ def test_what_is_declared_is_imported():
     used = set().union(*map(foreign, TREES))
     assert set(COURSE["brought"]) <= used and set(COURSE["optional"]) <= used
     assert set(COURSE["optional"]) <= TESTS
+
+
+def test_the_package_for_notebooks_says_what_it_imports():
+    project = repository.project()["project"]
+    extras = [line for lines in project["optional-dependencies"].values() for line in lines]
+    always, sometimes = (
+        {environment.canonical(Requirement(line).name) for line in lines} for lines in (project["dependencies"], extras)
+    )
+    used = set().union(*(foreign(name) for name in PACKAGE if name.startswith("course_utils.")))
+    assert always <= used <= always | sometimes, "say it in pyproject.toml, under dependencies"
 
 
 def needs(package):
