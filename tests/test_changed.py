@@ -229,6 +229,9 @@ import pytest
 @pytest.mark.parametrize("case", [SimpleNamespace(chapter=3), SimpleNamespace(exercise="4.1")], ids=["of3", "of4"])
 def test_once(case): pass
 
+@pytest.mark.parametrize("id", ["3.2", "3 and more"])
+def test_of_id(id): pass
+
 @pytest.mark.every_setting("other weather")
 def test_again(): pass
 """
@@ -238,11 +241,11 @@ LEFT_OUT = "Left out, and proved with --all: other weather (1)."
 @pytest.mark.parametrize(
     "options, outcome, said",
     [
-        ([], "2 passed, 1 deselected", True),
-        (["-n", "1"], "2 passed", True),
-        (["--all"], "3 passed", False),
-        (["-k", "again"], "1 passed, 2 deselected", False),  # asked for by its name
-        (["--chapters=04"], "1 passed, 2 deselected", True),
+        ([], "4 passed, 1 deselected", True),
+        (["-n", "1"], "4 passed", True),
+        (["--all"], "5 passed", False),
+        (["-k", "again"], "1 passed, 4 deselected", False),  # asked for by its name
+        (["--chapters=04"], "2 passed, 3 deselected", True),
     ],
 )
 def test_what_is_left_out_is_said(tmp_path, options, outcome, said):

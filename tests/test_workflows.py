@@ -92,6 +92,7 @@ def test_a_push_to_a_pull_request_is_tested_once_and_what_it_overtakes_is_stoppe
 def test_linux_is_tested_in_every_setting_and_each_week_with_other_versions():
     linux = commands(JOBS["test", "everything"]).splitlines()
     assert "actionlint" in linux and ".ci/run" in linux
+    assert "python3 -m course_tools test --all" in (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
     assert WORKFLOWS["weekly"][True]["schedule"]
     weekly = commands(JOBS["weekly", "matrix"]) + commands(JOBS["weekly", "audit"])
     assert "course_tools test --matrix" in weekly and "tests.support.audit" in weekly

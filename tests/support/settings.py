@@ -4,12 +4,14 @@ A test with the mark every_setting(SETTING) shows in another setting what an unm
 """
 
 import random
+import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 LEFT_OUT = pytest.StashKey()
+EXERCISE = re.compile(r"\d+\.\d+")  # an id
 
 
 def pytest_addoption(parser):
@@ -53,7 +55,7 @@ def chapter_of(name, value):
         return int(value.name[:2])
     if name == "chapter":
         return value
-    exercise = value if name == "id" and str(value)[:1].isdigit() else getattr(value, "exercise", "")
+    exercise = value if name == "id" and EXERCISE.fullmatch(str(value)) else getattr(value, "exercise", "")
     return getattr(value, "chapter", None) or (int(exercise.partition(".")[0]) if exercise else None)
 
 
