@@ -17,7 +17,7 @@ from course_utils import files
 from course_utils.checking import answer, check, hint, progress, progress_file, solution
 from course_utils.exercises import EXERCISES
 from course_utils.judging import serialize
-from course_utils.judging.calls import from_plain, perform, plain
+from course_utils.judging.calls import call_from_plain, call_to_plain, run_calls
 
 
 @pytest.fixture(autouse=True)
@@ -365,11 +365,11 @@ def strides(calls):
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
 def test_calls_and_replies_survive_the_way_to_another_process(exercise):
-    sent = serialize.unpack(serialize.pack([plain(call) for call in exercise.calls]))
-    calls = [from_plain(data) for data in sent]
+    sent = serialize.unpack(serialize.pack([call_to_plain(call) for call in exercise.calls]))
+    calls = [call_from_plain(data) for data in sent]
     assert repr(calls) == repr(exercise.calls)
     assert strides(calls) == strides(exercise.calls), "the order in memory decides whether view works"
-    replies = perform(lambda *arguments: arguments[0], calls)
+    replies = run_calls(lambda *arguments: arguments[0], calls)
     assert repr(serialize.unpack(serialize.pack(replies))) == repr(replies)
 
 

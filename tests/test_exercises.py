@@ -26,7 +26,7 @@ EQUIVALENT = tomllib.loads((ROOT / "tests/equivalent_mutants.toml").read_text(en
 
 def judged(exercise, answer):
     """The result of an answer, by the same two steps as in `check` and in the grader."""
-    return judging.judge(exercise, calls.perform(answer, exercise.calls))
+    return judging.judge(exercise, calls.run_calls(answer, exercise.calls))
 
 
 @each_exercise
@@ -60,7 +60,8 @@ def test_wrong_answers_earn_none(exercise, part):
 
 # not to bool: where numbers stand for True and False, that is the correction
 CASTS = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64)
-ROUNDS = ("values", "again", "fresh", "turned", "sizes")  # of a reply, all that come from calls of the answer
+# of a reply, all that come from calls of the answer
+ROUNDS = ("values", "second_call", "other_seed", "flipped", "other_sizes")
 
 
 def cast(value, dtype):
@@ -78,7 +79,7 @@ REST = pytest.mark.every_setting("the wrong answers between every tenth, cast to
 def test_no_wrong_answer_becomes_right_by_a_cast(exercise, every_tenth):
     for number, answer in enumerate(answers.wrong(exercise.id)):
         if (number % 10 == 0) == every_tenth:
-            replies = calls.perform(answer.object(), exercise.calls)
+            replies = calls.run_calls(answer.object(), exercise.calls)
             for dtype in CASTS:
                 other = [
                     {part: cast(found, dtype) if part in ROUNDS else found for part, found in reply.items()}

@@ -9,7 +9,7 @@ import torch
 
 from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
-from course_utils.explaining.program import Turns
+from course_utils.explaining.program import LoopLimit
 from course_utils.judging.calls import FunctionCall, reply_to
 from course_utils.judging.judge import wrong_cases
 from tests.support import answers
@@ -207,7 +207,7 @@ def test_a_loop_without_end_that_a_change_makes_is_left():
 def test_a_value_that_a_change_lets_grow_in_each_turn_ends_the_loop():
     grown = torch.zeros(1)
     with pytest.raises(RuntimeError, match="without end"):
-        for _ in Turns().of(range(20)):
+        for _ in LoopLimit().limited(range(20)):
             grown = grown[..., None]
 
 

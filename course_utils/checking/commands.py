@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from course_utils.checking import memory, progress_file
 from course_utils.exercises import EXERCISES, FILL_INS, QUESTIONS, solutions
-from course_utils.explaining.explain import explained_here
-from course_utils.judging.calls import perform
+from course_utils.explaining.explain import explain_locally
+from course_utils.judging.calls import run_calls
 from course_utils.judging.judge import judge
 from course_utils.judging.result import NOT_YET, RIGHT, Result, rich
 from course_utils.judging.side_effects import on_cpu
@@ -60,8 +60,8 @@ def examined(exercise, answer):
     """The result of putting the exercise's calls to the answer."""
     try:
         with on_cpu():
-            data = perform(answer, exercise.calls)
-            return explained_here(exercise, answer, data, judge(exercise, data))
+            data = run_calls(answer, exercise.calls)
+            return explain_locally(exercise, answer, data, judge(exercise, data))
     except KeyboardInterrupt:
         words = "You stopped the check while your code was running. Does a loop in it never end?"
         return Result(exercise.id, exercise.title, NOT_YET, words, exercise.points)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from course_utils.exercises import solutions
 from course_utils.judging import replies
-from course_utils.judging.calls import FunctionCall, LayerCall, perform
+from course_utils.judging.calls import FunctionCall, LayerCall, run_calls
 from course_utils.judging.masks import Mask
 
 MINUTES = {1: 5, 2: 10, 3: 20}  # that an exercise takes, by its difficulty
@@ -70,7 +70,7 @@ class Exercise:
     def reference(self):
         """The worked answer's Reply to each call: what is neither value nor property is compared with these."""
         worked = solutions.defined(self, solutions.answer_to(self.id)[0])
-        return replies.read(perform(worked, self.calls), self.calls)
+        return replies.read(run_calls(worked, self.calls), self.calls)
 
     def known(self, number):
         """The values that right answers make on their way through one call."""
@@ -84,7 +84,7 @@ class Puzzle(Exercise):
     Any that have the properties are right, so an answer is not held against others to explain it.
     """
 
-    make_calls: Callable = lambda: [FunctionCall([], later=False)]
+    make_calls: Callable = lambda: [FunctionCall([], check_contract=False)]
     oracle: Callable = lambda: None
 
     free = True

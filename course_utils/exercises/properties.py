@@ -110,7 +110,7 @@ def each_with_a_coin(dropping):
     """A property of all cases together: chance does not hit the share p, or miss it by as much, each time."""
 
     def sentence(case):
-        found = [dropping(other) for other in case.beside]
+        found = [dropping(other) for other in case.all_cases]
         drawn = [(after, p) for _, after, p in filter(None, found) if p > 0]
         if len(drawn) > 2 and len({(after == 0).sum() - round(after.size * p) for after, p in drawn}) == 1:
             after, p = drawn[0]
