@@ -327,7 +327,7 @@ def many_notes(path, name):
 
     os.environ["COURSE_PROGRESS"] = path
     for k in range(100):
-        progress_file.change(f"{name}.{k}", status="right", points=1)
+        progress_file.update(f"{name}.{k}", status="right", points=1)
 
 
 def test_two_kernels_at_once_lose_nothing(kept):
@@ -343,7 +343,7 @@ def test_two_kernels_at_once_lose_nothing(kept):
 def test_a_notebook_that_holds_the_file_for_good_keeps_no_other_waiting(kept, monkeypatch):
     monkeypatch.setattr(progress_file, "PATIENCE", 0.01)
     with files.locked(kept.with_name(f".{kept.name}.lock")):
-        progress_file.change("3.2", status="right")
+        progress_file.update("3.2", status="right")
     assert progress_file.attempted("3.2") and not kept.exists()
 
 

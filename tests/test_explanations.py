@@ -57,7 +57,7 @@ ENDLESS = """def my_attention(queries, keys, values):
 
 def heard(id, code):
     """What `check` says to an answer."""
-    return commands.examined(EXERCISES[id], Answer(id, code).object())
+    return commands.judge_attempt(EXERCISES[id], Answer(id, code).object())
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,9 @@ def test_where_no_change_helps_the_lines_are_told_that_may_be_wrong(id, code, wo
     assert result.mistake is None and words in result.message, result
 
 
-@pytest.mark.parametrize("id", [id for id, each in EXERCISES.items() if not each.free and not id.startswith("2.2")])
+@pytest.mark.parametrize(
+    "id", [id for id, each in EXERCISES.items() if not each.open_ended and not id.startswith("2.2")]
+)
 def test_what_is_remembered_by_size_is_no_answer(id):
     exercise = EXERCISES[id]
     if not isinstance(exercise.calls[0], FunctionCall):
@@ -222,7 +224,7 @@ def test_a_right_answer_in_a_form_that_nobody_knows_is_right():
 def test_what_has_no_text_still_gets_its_result():
     names = {}
     exec("def my_softmax(scores):\n    return scores", names)
-    assert commands.examined(EXERCISES["1.2"], names["my_softmax"]).status == "not yet"
+    assert commands.judge_attempt(EXERCISES["1.2"], names["my_softmax"]).status == "not yet"
 
 
 @pytest.mark.every_setting("what every wrong answer hears")
@@ -231,7 +233,7 @@ def test_most_wrong_answers_hear_the_cause_or_the_place_and_few_a_place_before_i
     given = [answer for answer in answers.WRONG if EXERCISES[answer.exercise].chapter == chapter][::EVERY]
     told, before = [], []
     for answer in given:
-        result = commands.examined(EXERCISES[answer.exercise], answer.object())
+        result = commands.judge_attempt(EXERCISES[answer.exercise], answer.object())
         lines = [int(number) for number in re.findall(r"[Ll]ine (\d+)", result.message)]
         if result.mistake or answer.says and answer.says in result.message or set(lines) & set(answer.lines()):
             told.append(answer)

@@ -123,7 +123,7 @@ def test_grading_says_what_check_says(chapter, row, tried, graded, monkeypatch):
     texts = {id: IMPORTS + answer.code for id, answer in row.items()}
     found, _ = graded(packed(notebook(texts, chapter=chapter)))
     for id, answer in row.items():
-        said = commands.examined(EXERCISES[id], collected.Answer(id, IMPORTS + answer.code).object())
+        said = commands.judge_attempt(EXERCISES[id], collected.Answer(id, IMPORTS + answer.code).object())
         if "NameError" not in str(said):  # here there is only the cell, there the whole notebook
             assert str(found[id].result) == str(said), answer
 

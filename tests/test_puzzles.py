@@ -10,7 +10,7 @@ from course_utils.exercises import EXERCISES, chapter_4, puzzles
 from course_utils.judging import calls, judge
 from tests.support import answers
 
-PUZZLES = {id: exercise for id, exercise in EXERCISES.items() if exercise.free}
+PUZZLES = {id: exercise for id, exercise in EXERCISES.items() if exercise.open_ended}
 each_puzzle = pytest.mark.parametrize("exercise", PUZZLES.values(), ids=list(PUZZLES))
 
 

@@ -19,8 +19,8 @@ ROUNDS = 3000
 
 def honest(exercise):
     """The replies of the worked answer."""
-    code, _ = solutions.answer_to(exercise.id)
-    return run_calls(solutions.defined(exercise, code), exercise.calls)
+    code, _ = solutions.worked_answer(exercise.id)
+    return run_calls(solutions.answer_from_code(exercise, code), exercise.calls)
 
 
 class Trap:

@@ -57,7 +57,7 @@ def test_a_file_that_stays_open_stays_as_it_is_and_nothing_lies_beside_it(second
 
 
 def test_only_windows_is_waited_for():
-    assert (files.HELD > 0) == (sys.platform == "win32")
+    assert (files.SECONDS_IN_USE > 0) == (sys.platform == "win32")
 
 
 def test_a_lock_empties_no_file(tmp_path):

@@ -53,7 +53,7 @@ def explain_result(exercise, program, runner, data, result):
     does. data: what the answer replied, as it came back.
     """
     try:
-        known_ways = program and not exercise.free
+        known_ways = program and not exercise.open_ended
         return add_explanation(exercise, program, runner, data, result) if known_ways else result
     except Exception:  # a sentence more is no reason to lose the result: what a stranger's code can do has no end
         return result

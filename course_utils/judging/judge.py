@@ -58,7 +58,7 @@ def judge(exercise, data):
     except replies.Unreadable:
         return result(exercise, NOT_YET, UNREADABLE)
     if not wrong:
-        return result(exercise, RIGHT, exercise.why)
+        return result(exercise, RIGHT, exercise.success_message)
     shown_case = next((case for case in wrong if case.error), wrong[0])
     return result(exercise, NOT_YET, describe_wrong_case(exercise, shown_case), maps=maps_to_draw(exercise, wrong[0]))
 

@@ -44,7 +44,7 @@ def main(how_many):
             heard["defines nothing"] += 1
             continue
         begin = time.perf_counter()
-        result = commands.examined(exercise, made)
+        result = commands.judge_attempt(exercise, made)
         if result.status == "right":
             heard["accepted"] += 1
             print(f"accepted, {exercise.id}, lines {lines} changed:\n{answer.code}\n")
