@@ -44,7 +44,7 @@ def from_disk(name):
 
 
 def move_over(temporary, path):
-    """Move a file to where another one is, waiting HELD seconds while somebody has that open."""
+    """Move a file to where another one is, waiting SECONDS_IN_USE while somebody has that open."""
     end = time.monotonic() + SECONDS_IN_USE
     while True:
         try:

@@ -24,7 +24,7 @@ from course_utils.judging.calls import call_from_plain, call_to_plain, run_calls
 def kept(tmp_path, monkeypatch):
     """A progress file of this test's own."""
     monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress_file, "remembered", {})
+    monkeypatch.setattr(progress_file, "in_memory", {})
     return tmp_path / "progress.json"
 
 
@@ -298,7 +298,7 @@ def test_each_choice_has_its_own_explanation():
 def test_progress_survives_a_restart(monkeypatch):
     check("3.2", right)
     check("3.1", right)
-    monkeypatch.setattr(progress_file, "remembered", {})
+    monkeypatch.setattr(progress_file, "in_memory", {})
     assert "✓ 3.2" in repr(progress()) and "✗ 3.1" in repr(progress()) and "○ 3.3" in repr(progress())
     check("3.2", lambda scores: scores)
     assert "✓ 3.2" in repr(progress(3)), "who was right stays right"
@@ -341,7 +341,7 @@ def test_two_kernels_at_once_lose_nothing(kept):
 
 
 def test_a_notebook_that_holds_the_file_for_good_keeps_no_other_waiting(kept, monkeypatch):
-    monkeypatch.setattr(progress_file, "PATIENCE", 0.01)
+    monkeypatch.setattr(progress_file, "MOST_SECONDS_TO_WAIT", 0.01)
     with files.locked(kept.with_name(f".{kept.name}.lock")):
         progress_file.update("3.2", status="right")
     assert progress_file.attempted("3.2") and not kept.exists()

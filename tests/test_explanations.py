@@ -10,8 +10,9 @@ import torch
 from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
 from course_utils.explaining.program import LoopLimit
-from course_utils.judging.calls import FunctionCall, reply_to
-from course_utils.judging.judge import wrong_cases
+from course_utils.judging.calls import FunctionCall, reply_to, run_calls
+from course_utils.judging.judge import judge, wrong_cases
+from tests.benchmarks import explanations
 from tests.support import answers
 from tests.support.answers import Answer
 
@@ -174,6 +175,8 @@ def test_of_several_changes_the_one_that_adds_least_is_told():
 def test_where_no_change_helps_the_lines_are_told_that_may_be_wrong(id, code, words):
     result = heard(id, code)
     assert result.mistake is None and words in result.message, result
+    verdict = judge(EXERCISES[id], run_calls(Answer(id, code).object(), EXERCISES[id].calls)).message
+    assert explanations.kind_of_explanation(result, verdict) != "only what was seen"
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ FIRST = FILL_INS["M2.1"]
 def file(tmp_path, monkeypatch):
     """Where progress is kept, empty."""
     monkeypatch.setenv(progress_file.PATH_VARIABLE, str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress_file, "remembered", {})
+    monkeypatch.setattr(progress_file, "in_memory", {})
     return tmp_path / "progress.json"
 
 
@@ -134,7 +134,7 @@ def test_a_damaged_entry_is_due_and_raises_nothing(file):
 
 def test_on_colab_it_is_kept_in_the_drive_once_that_is_mounted(tmp_path, monkeypatch):
     monkeypatch.delenv(progress_file.PATH_VARIABLE, raising=False)
-    monkeypatch.setattr(progress_file, "DRIVE", tmp_path)
+    monkeypatch.setattr(progress_file, "COLAB_DRIVE", tmp_path)
     assert progress_file.progress_path() == tmp_path / "progress.json"
-    monkeypatch.setattr(progress_file, "DRIVE", tmp_path / "not mounted")
+    monkeypatch.setattr(progress_file, "COLAB_DRIVE", tmp_path / "not mounted")
     assert progress_file.progress_path() == Path("progress.json").absolute()

@@ -109,8 +109,8 @@ def remembered(words):
     wanted = puzzles.shared(np.where(again[:, None], copies, np.eye(1, len(words)) > 0))
     wanted[0] = np.nan
     kinds = [START if word == START else "letters" for word in words]
-    handed = np.where(np.isnan(wanted[:, :1]), np.nan, again[:, None])
-    return puzzles.Reading(words, wanted, kinds, context=handed)
+    output = np.where(np.isnan(wanted[:, :1]), np.nan, again[:, None])
+    return puzzles.Reading(words, wanted, kinds, context=output)
 
 
 def before(words):

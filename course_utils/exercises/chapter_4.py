@@ -114,20 +114,20 @@ def wrong_attention_of_one_head(tried):
 def output_of_all_heads(heads):
     """A sentence on the output of a stack of heads that all look where they should."""
     values = zip(chapter_3.TOKENS, heads[2].sum(axis=0)[:, 0])
-    told = ", ".join(f'"{token}" {value:.2f}' for token, value in values)
-    return f" Each head looks where it should. What they hand on for each token, added up: {told}."
+    outputs = ", ".join(f'"{token}" {value:.2f}' for token, value in values)
+    return f" Each head looks where it should. What they hand on for each token, added up: {outputs}."
 
 
 def wrong_without_dropout(tried):
     """A sentence on the first letter that all heads together misjudge, or None."""
     for reading, heads in tried:
-        handed = sum(head.context for head in heads)[1:, 0]
+        output = sum(head.context for head in heads)[1:, 0]
         again = reading.context[1:, 0] == 1
-        if (wrong := (handed > 0.5) != again).any():
+        if (wrong := (output > 0.5) != again).any():
             row = int(np.argmax(wrong))
             return (
                 f'Even without dropout: in "{" ".join(reading.words)}", "{reading.words[row + 1]}"'
-                f" at position {row + 1} is handed {handed[row]:.2f} by all heads together. It has"
+                f" at position {row + 1} is handed {output[row]:.2f} by all heads together. It has"
                 f" {'' if again[row] else 'not '}occurred before, so that should be"
                 f" {'above' if again[row] else 'below'} 0.50."
             )
@@ -139,9 +139,9 @@ def wrong_with_dropout(read):
     right = {True: [], False: []}
     for reading, weights, values in read:
         kept = coins.random((DRAWS, *weights.shape)) < 1 - DROPPED
-        handed = (weights * kept / (1 - DROPPED) @ values).sum(axis=1)[:, 1:, 0]  # (DRAWS, T - 1)
+        output = (weights * kept / (1 - DROPPED) @ values).sum(axis=1)[:, 1:, 0]  # (DRAWS, T - 1)
         for row, again in enumerate(reading.context[1:, 0] == 1):
-            right[bool(again)] += list((handed[:, row] > 0.5) == again)
+            right[bool(again)] += list((output[:, row] > 0.5) == again)
     for again, found in right.items():
         if np.mean(found) < SURVIVES:
             what = "have" if again else "have not"
@@ -156,10 +156,10 @@ def heads_needed_for_yes(read):
     """A sentence on how many heads find a copy, and how many of them must survive dropout for a yes."""
     reading, weights, values = next(each for each in read if (each[0].context == 1).any())
     row = int(np.argmax(reading.context[:, 0] == 1))
-    handed = np.sort((weights @ values)[:, row, 0])[::-1]
-    finding = int((handed > handed.max() / 2).sum())
-    needed = int(np.argmax(handed.cumsum() / (1 - DROPPED) > 0.5)) + 1
-    return f"Heads that find a copy and say yes: {finding} of {len(handed)}; how many must be left for a yes: {needed}."
+    output = np.sort((weights @ values)[:, row, 0])[::-1]
+    finding = int((output > output.max() / 2).sum())
+    needed = int(np.argmax(output.cumsum() / (1 - DROPPED) > 0.5)) + 1
+    return f"Heads that find a copy and say yes: {finding} of {len(output)}; how many must be left for a yes: {needed}."
 
 
 SURVIVING = Puzzle(

@@ -29,8 +29,8 @@ def sequences_of_places():
     for words in puzzles.sentences(501, LETTERS, 4, POSITIONS):
         wanted = np.eye(len(words), k=-1)
         wanted[0] = np.nan
-        handed = wanted @ placed(words)[:, : len(LETTERS)]
-        yield puzzles.Reading(words, wanted, [f"position {position}" for position in range(len(words))], context=handed)
+        output = wanted @ placed(words)[:, : len(LETTERS)]
+        yield puzzles.Reading(words, wanted, [f"position {position}" for position in range(len(words))], context=output)
 
 
 def placed(words):

@@ -121,7 +121,8 @@ def numbers(value, name, *sizes):
     found = value.double().numpy()
     if found.ndim != len(sizes) or any(size not in (None, have) for size, have in zip(sizes, found.shape)):
         wanted = ", ".join("any" if size is None else str(size) for size in sizes)
-        raise ValueError(f"{name} has shape {found.shape}; expected ({wanted}{',' * (len(sizes) == 1)}).")
+        comma = "," if len(sizes) == 1 else ""
+        raise ValueError(f"{name} has shape {found.shape}; expected ({wanted}{comma}).")
     if not found.size or not np.abs(found).max() <= LARGEST:  # nan is no number below it
         raise ValueError(f"{name} should hold numbers between {-LARGEST:.0f} and {LARGEST:.0f}.")
     return found
@@ -133,7 +134,7 @@ def three_matrices(value, d_in, d_out, *heads):
     heads: None where each of the three is a stack of any number of matrices.
     """
     if not isinstance(value, list) or len(value) != 3:
-        raise ValueError(f"Return three {'stacks of ' * len(heads)}matrices: W_query, W_key, W_value.")
+        raise ValueError(f"Return three {'stacks of ' if heads else ''}matrices: W_query, W_key, W_value.")
     W_query, W_key = (numbers(each, name, *heads, d_in, None) for each, name in zip(value, ("W_query", "W_key")))
     if W_query.shape != W_key.shape:
         raise ValueError(
@@ -187,7 +188,7 @@ def quoted(reading, row):
     if reading.askers is not None:
         return reading.askers[row]
     word = reading.words[row]
-    return f'"{word}"' + f" at position {row}" * (reading.words.count(word) > 1)
+    return f'"{word}" at position {row}' if reading.words.count(word) > 1 else f'"{word}"'
 
 
 def habits(reading, head):
@@ -234,13 +235,13 @@ def habit(tried, wrong, ways_of):
 
 def change_of_scores(tried):
     """A sentence on the one change of the scores after which all would be right, or None."""
-    square = all(head.scores.shape[0] == head.scores.shape[1] for _, head in tried)
     changes = [
         *[(TOO_CLOSE, lambda scores, times=times: scores * times) for times in FARTHER],
         *[(TOO_FAR, lambda scores, times=times: scores / times) for times in FARTHER],
         (OTHER_WAY, np.negative),
-        *[(SWAPPED, np.transpose)] * square,
     ]
+    if all(head.scores.shape[0] == head.scores.shape[1] for _, head in tried):
+        changes.append((SWAPPED, np.transpose))
     for words, change in changes:
         if all(
             (misplaced(head.weights_with(change(head.scores)), reading.weights) <= MISPLACED).all()
@@ -317,8 +318,8 @@ def describe_output(pairs):
 
 def outputs_quantity(reading, head, name):
     """Whether a head passes on this quantity of the words that it looks at."""
-    handed = (head.weights @ reading.quantities[name])[:, None]
-    return fits(head.context, np.where(np.isnan(reading.context), np.nan, handed))
+    output = (head.weights @ reading.quantities[name])[:, None]
+    return fits(head.context, np.where(np.isnan(reading.context), np.nan, output))
 
 
 def counted_parts(pair):

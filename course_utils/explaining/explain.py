@@ -202,16 +202,16 @@ def place_sentence(flow, place, trouble, known):
     rest = f"from there to line {end.lineno}, `{shortened(ast.unparse(end))}`," if end else "after it"
     rest = f"{rest if end and end.lineno != node.lineno else 'after it'} a step is missing or wrong"
     if value is not None and is_uninformative(value):
-        made = f"{where} comes to this{describe_value(value)}"
-        return f"{made}, which does not tell whether the slip is there, before or after{more}"
+        opening = f"{where} comes to this{describe_value(value)}"
+        return f"{opening}, which does not tell whether the slip is there, before or after{more}"
     if not flow.is_known(place, known):
-        made = f"{where} gives the first value that no solution known here makes{describe_value(value)}"
-        return made + (more if others else "; what it is made of, they make: look there, and after it.")
+        opening = f"{where} gives the first value that no solution known here makes{describe_value(value)}"
+        return opening + (more if others else "; what it is made of, they make: look there, and after it.")
     if not reordered:
-        made = f"{where} gives what solutions known here make on their way{describe_value(value)}"
-        return f"{made}: {rest}, or it is not what is asked for{more}"
-    made = f"{where} has numbers that solutions known here make"
-    return f"{made}, but not in this order or shape{describe_value(value)}{more}"
+        opening = f"{where} gives what solutions known here make on their way{describe_value(value)}"
+        return f"{opening}: {rest}, or it is not what is asked for{more}"
+    opening = f"{where} has numbers that solutions known here make"
+    return f"{opening}, but not in this order or shape{describe_value(value)}{more}"
 
 
 def value_replacements(flow, known, wanted):
@@ -240,11 +240,11 @@ def replacement_sentence(node, place, sentence):
 
     place: where the answer leaves the path. sentence: the one on that.
     """
-    told = f"Line {node.lineno}: with a value that solutions known here make in the place of"
-    told += f" `{shortened(ast.unparse(node))}`, this comes out right"
+    suggestion = f"Line {node.lineno}: with a value that solutions known here make in the place of"
+    suggestion += f" `{shortened(ast.unparse(node))}`, this comes out right"
     if node.lineno < place.lineno:
-        return f"{told}: look there, and on to line {place.lineno}, `{shortened(ast.unparse(place))}`."
-    return sentence if node.lineno == place.lineno else f"{sentence} {told}."
+        return f"{suggestion}: look there, and on to line {place.lineno}, `{shortened(ast.unparse(place))}`."
+    return sentence if node.lineno == place.lineno else f"{sentence} {suggestion}."
 
 
 def returned_argument_sentence(flow, call, trouble):
@@ -289,11 +289,11 @@ def stop_sentence(flow, line, places, known):
 
 def layer_parts_sentence(program, names):
     """The sentence on where parts of a layer are made; "" where they are not."""
-    made = [node for node in program.nodes if isinstance(node, ast.Assign)]
+    assignments = [node for node in program.nodes if isinstance(node, ast.Assign)]
     wanted = {f"self.{name}" for name in names} | {*names}
     lines = [
         f"line {node.lineno}, `{shortened(ast.unparse(node))}`"
-        for node in made
+        for node in assignments
         if wanted & {name_of(part) for target in node.targets for part in ast.walk(target)}
     ]
     return f"Look at {' and '.join(lines[:MOST_OTHER_LINES])}." if lines else ""

@@ -359,10 +359,10 @@ def statement_fixes(program, number):
 
 def unused_layers(program):
     """The names of what `__init__` makes, such as "self.out_proj", and nothing calls."""
-    made, called_names = [], set()
+    layer_names, called_names = [], set()
     for node in program.nodes:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and name_of(node.targets[0]):
-            made += [name for name in [name_of(node.targets[0])] if name.startswith("self.")]
+            layer_names += [name for name in [name_of(node.targets[0])] if name.startswith("self.")]
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             called_names.add(name_of(node))
-    return [name for name in made if name not in called_names]
+    return [name for name in layer_names if name not in called_names]

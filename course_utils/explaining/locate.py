@@ -123,9 +123,9 @@ class Flow:
         """The nodes that gave a value to the names in a step's code: known values may not belong there."""
         names = dict.fromkeys(map(name_of, ast.walk(self.node(place))))
         numbers = [number for name in names for number in self.makers.get(name, ())]
-        made = [self.last([number], place) for number in numbers]
+        sources = [self.last([number], place) for number in numbers]
         constants = [self.program.nodes[number] for number in numbers if number not in self.places]
-        return [*(self.node(self.origin(each)) for each in made if each is not None), *constants]
+        return [*(self.node(self.origin(each)) for each in sources if each is not None), *constants]
 
     def operands_and_layer(self, place):
         """The operands of a step, and what made the layer that it calls."""
@@ -164,8 +164,8 @@ class Flow:
         """The step that made the layer that a step calls, in a list; [] for other steps."""
         node = self.node(place)
         name = name_of(node.func) if isinstance(node, ast.Call) else None
-        made = self.last(self.makers.get(name, []), place) if name else None
-        return [] if made is None else [made]
+        source = self.last(self.makers.get(name, []), place) if name else None
+        return [] if source is None else [source]
 
     def ending(self):
         """The `return` of the value that an answer gave; None where there is none."""

@@ -73,7 +73,9 @@ class Program:
         found = {name: [] for name in arguments}
         for number, node in enumerate(self.nodes):
             if name := name_of(node):
-                found.setdefault(name, []).extend([number] * isinstance(node.ctx, ast.Load))
+                reads = found.setdefault(name, [])
+                if isinstance(node.ctx, ast.Load):
+                    reads.append(number)
         return found
 
     def definition(self, call):

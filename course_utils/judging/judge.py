@@ -138,14 +138,14 @@ def describe_wrong_case(exercise, case):
     """The message on a wrong case: what is wrong, and with which input."""
     if case.value is None or not case.arguments:
         return case.problem
-    told = [case.problem, f"(Input: {comparing.describe_arguments(case.arguments)}.)"]
+    sentences = [case.problem, f"(Input: {comparing.describe_arguments(case.arguments)}.)"]
     if (
         exercise.mask
         and same_shape(case)
         and (what := masks.difference(exercise.mask, case.arguments, case.want, case.got))
     ):
-        told.insert(1, what)
-    return " ".join(told)
+        sentences.insert(1, what)
+    return " ".join(sentences)
 
 
 def same_shape(case):

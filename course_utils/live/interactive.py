@@ -15,9 +15,9 @@ def ask_for_sentence(sentence, figure_of):
     box = widgets.Text(sentence, description="your sentence", continuous_update=False, **FULL_LABELS)
 
     def figure():
-        made = figure_of(box.value)
-        made.about += " Run this cell to type a sentence of your own."
-        return made
+        shown = figure_of(box.value)
+        shown.about += " Run this cell to type a sentence of your own."
+        return shown
 
     show([box], figure)
 

@@ -68,5 +68,5 @@ def layer_figure(make, inputs, names, length, mask, dropout, seed):
         ) from error
     about = "Which output of your layer depends on which input, and how strongly. Run this cell for its controls."
     names = names[:length]
-    told = moved.where(moved > ROUNDING * moved.max(), torch.nan)  # nan: does not depend
-    return Figure("try_layer", about, names, moved.numpy(), names, moved=told.numpy())
+    dependencies = moved.where(moved > ROUNDING * moved.max(), torch.nan)  # nan: does not depend
+    return Figure("try_layer", about, names, moved.numpy(), names, moved=dependencies.numpy())
