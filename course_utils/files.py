@@ -12,22 +12,22 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-HELD = 1 if sys.platform == "win32" else 0  # there a file that is being read, or looked at for viruses, stays
+SECONDS_IN_USE = 1 if sys.platform == "win32" else 0  # there a file that is being read, or looked at for viruses, stays
 
 
 def replace(path, content):
-    """Write bytes beside `path` under a name of their own, then move them there in one step.
+    """Write bytes into a temporary file next to `path`, then move it there in one step.
 
     Who may read the file is for the umask to say. An OSError names the file that could not be replaced, or else its
     folder, where nothing more could be written.
     """
-    beside = path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}")
+    temporary = path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}")
     try:
-        with open(beside, "xb") as file:
+        with open(temporary, "xb") as file:
             file.write(content)
-        take_place(beside, path)
+        move_over(temporary, path)
     except BaseException as error:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):
             error.filename = str(path if error.filename2 else path.parent)  # moving has two names
         raise
@@ -43,12 +43,12 @@ def from_disk(name):
     return os.fsencode(name).decode(errors="replace")
 
 
-def take_place(beside, path):
-    """Move a file to where another one is, waiting HELD seconds while somebody has that open."""
-    end = time.monotonic() + HELD
+def move_over(temporary, path):
+    """Move a file to where another one is, waiting SECONDS_IN_USE while somebody has that open."""
+    end = time.monotonic() + SECONDS_IN_USE
     while True:
         try:
-            os.replace(beside, path)
+            os.replace(temporary, path)
             return
         except PermissionError:
             if time.monotonic() >= end:
@@ -64,7 +64,7 @@ def locked(path, seconds=math.inf, waiting=""):
     """
     end = time.monotonic() + seconds
     with open(path, "ab") as lock:  # empties nothing: Windows might refuse that while it is locked
-        while not taken(lock):
+        while not try_lock(lock):
             if time.monotonic() > end:
                 raise TimeoutError(f"{path} is locked by another process")
             if waiting:
@@ -74,7 +74,7 @@ def locked(path, seconds=math.inf, waiting=""):
         yield lock
 
 
-def taken(lock):
+def try_lock(lock):
     """Whether this process now holds the lock on an open file; False while another one does."""
     try:
         if sys.platform == "win32":

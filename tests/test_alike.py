@@ -55,7 +55,7 @@ def test_of_a_very_long_answer_a_part_is_compared():
 
 def test_the_published_answer_is_named_and_another_one_is_not():
     exercise = EXERCISES["3.4"]
-    assert grader.is_published(exercise, grader.own_lines(solutions.answer_to("3.4")[0]))  # as `solution` shows it
+    assert grader.is_published(exercise, grader.own_lines(solutions.worked_answer("3.4")[0]))  # as `solution` shows it
     for answer in collected.right("3.4")[1:]:
         assert not grader.is_published(exercise, grader.own_lines(answer.code)), answer
 

@@ -17,14 +17,14 @@ from course_utils import files
 from course_utils.checking import answer, check, hint, progress, progress_file, solution
 from course_utils.exercises import EXERCISES
 from course_utils.judging import serialize
-from course_utils.judging.calls import from_plain, perform, plain
+from course_utils.judging.calls import call_from_plain, call_to_plain, run_calls
 
 
 @pytest.fixture(autouse=True)
 def kept(tmp_path, monkeypatch):
     """A progress file of this test's own."""
     monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress_file, "remembered", {})
+    monkeypatch.setattr(progress_file, "in_memory", {})
     return tmp_path / "progress.json"
 
 
@@ -298,7 +298,7 @@ def test_each_choice_has_its_own_explanation():
 def test_progress_survives_a_restart(monkeypatch):
     check("3.2", right)
     check("3.1", right)
-    monkeypatch.setattr(progress_file, "remembered", {})
+    monkeypatch.setattr(progress_file, "in_memory", {})
     assert "✓ 3.2" in repr(progress()) and "✗ 3.1" in repr(progress()) and "○ 3.3" in repr(progress())
     check("3.2", lambda scores: scores)
     assert "✓ 3.2" in repr(progress(3)), "who was right stays right"
@@ -327,7 +327,7 @@ def many_notes(path, name):
 
     os.environ["COURSE_PROGRESS"] = path
     for k in range(100):
-        progress_file.change(f"{name}.{k}", status="right", points=1)
+        progress_file.update(f"{name}.{k}", status="right", points=1)
 
 
 def test_two_kernels_at_once_lose_nothing(kept):
@@ -341,9 +341,9 @@ def test_two_kernels_at_once_lose_nothing(kept):
 
 
 def test_a_notebook_that_holds_the_file_for_good_keeps_no_other_waiting(kept, monkeypatch):
-    monkeypatch.setattr(progress_file, "PATIENCE", 0.01)
+    monkeypatch.setattr(progress_file, "MOST_SECONDS_TO_WAIT", 0.01)
     with files.locked(kept.with_name(f".{kept.name}.lock")):
-        progress_file.change("3.2", status="right")
+        progress_file.update("3.2", status="right")
     assert progress_file.attempted("3.2") and not kept.exists()
 
 
@@ -365,11 +365,11 @@ def strides(calls):
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
 def test_calls_and_replies_survive_the_way_to_another_process(exercise):
-    sent = serialize.unpack(serialize.pack([plain(call) for call in exercise.calls]))
-    calls = [from_plain(data) for data in sent]
+    sent = serialize.unpack(serialize.pack([call_to_plain(call) for call in exercise.calls]))
+    calls = [call_from_plain(data) for data in sent]
     assert repr(calls) == repr(exercise.calls)
     assert strides(calls) == strides(exercise.calls), "the order in memory decides whether view works"
-    replies = perform(lambda *arguments: arguments[0], calls)
+    replies = run_calls(lambda *arguments: arguments[0], calls)
     assert repr(serialize.unpack(serialize.pack(replies))) == repr(replies)
 
 

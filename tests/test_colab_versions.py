@@ -40,17 +40,17 @@ def test_every_solution_is_right(python):
 FIGURES = """
 from course_utils import live
 from course_utils.attention import CausalAttention
-from course_utils.live import trial
+from course_utils.live import interactive
 from tests.support import examples
 
-show = trial.show
+show = interactive.show
 
 def moved(controls, figure):
     show(controls, figure)
     for control, value in zip(controls, (2, False, 0.5, 7)):
         control.value = value
 
-trial.show = moved
+interactive.show = moved
 live.try_layer(lambda length, dropout: CausalAttention(4, 2, length, dropout), examples.inputs(), examples.TOKENS)
 for name in examples.FIGURES:
     examples.figure(name).show()

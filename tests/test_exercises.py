@@ -26,15 +26,15 @@ EQUIVALENT = tomllib.loads((ROOT / "tests/equivalent_mutants.toml").read_text(en
 
 def judged(exercise, answer):
     """The result of an answer, by the same two steps as in `check` and in the grader."""
-    return judging.judge(exercise, calls.perform(answer, exercise.calls))
+    return judging.judge(exercise, calls.run_calls(answer, exercise.calls))
 
 
 @each_exercise
 def test_the_solution_earns_all_points(exercise):
-    code, explanation = solutions.answer_to(exercise.id)
-    result = judged(exercise, solutions.defined(exercise, code))
+    code, explanation = solutions.worked_answer(exercise.id)
+    result = judged(exercise, solutions.answer_from_code(exercise, code))
     assert result.status == "right", result
-    assert result.points == exercise.points > 0 and result.message == exercise.why
+    assert result.points == exercise.points > 0 and result.message == exercise.success_message
     assert len(explanation.split()) >= 15
 
 
@@ -60,7 +60,8 @@ def test_wrong_answers_earn_none(exercise, part):
 
 # not to bool: where numbers stand for True and False, that is the correction
 CASTS = (torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.int32, torch.int64)
-ROUNDS = ("values", "again", "fresh", "turned", "sizes")  # of a reply, all that come from calls of the answer
+# of a reply, all that come from calls of the answer
+ROUNDS = ("values", "second_call", "other_seed", "flipped", "other_sizes")
 
 
 def cast(value, dtype):
@@ -73,12 +74,14 @@ def cast(value, dtype):
 REST = pytest.mark.every_setting("the wrong answers between every tenth, cast to another dtype")
 
 
-@pytest.mark.parametrize("exercise", [each for each in EXERCISES.values() if not each.free], ids=lambda each: each.id)
+@pytest.mark.parametrize(
+    "exercise", [each for each in EXERCISES.values() if not each.open_ended], ids=lambda each: each.id
+)
 @pytest.mark.parametrize("every_tenth", [True, pytest.param(False, marks=REST)], ids=["every tenth", "the others"])
 def test_no_wrong_answer_becomes_right_by_a_cast(exercise, every_tenth):
     for number, answer in enumerate(answers.wrong(exercise.id)):
         if (number % 10 == 0) == every_tenth:
-            replies = calls.perform(answer.object(), exercise.calls)
+            replies = calls.run_calls(answer.object(), exercise.calls)
             for dtype in CASTS:
                 other = [
                     {part: cast(found, dtype) if part in ROUNDS else found for part, found in reply.items()}
@@ -110,7 +113,7 @@ def test_the_stub_is_not_attempted_in_any_of_its_forms(exercise):
     for body in ("...", "pass", "return None", "raise NotImplementedError()"):
         code = re.sub(r"(?m)^( +)\.\.\.$", rf"\1{body}", cell.source)
         assert code != cell.source or body == "..."
-        result = judged(exercise, solutions.defined(exercise, code))
+        result = judged(exercise, solutions.answer_from_code(exercise, code))
         assert (result.status, result.points) == ("not attempted", 0), (body, result)
 
 
@@ -138,12 +141,12 @@ def test_the_first_chapter_says_that_results_count():
 
 @each_exercise
 def test_no_mutant_of_the_solution_passes(exercise):
-    code, _ = solutions.answer_to(exercise.id)
+    code, _ = solutions.worked_answer(exercise.id)
     excused = EQUIVALENT.get(exercise.id, {})
     survivors = {}
     for name, mutant in mutants.of(code):
         try:
-            answer = solutions.defined(exercise, mutant)
+            answer = solutions.answer_from_code(exercise, mutant)
         except Exception:  # it does not even define the answer
             continue
         if judged(exercise, answer).status == "right":
@@ -190,12 +193,15 @@ def test_a_chapter_asks_the_questions_that_its_file_answers(chapter):
             assert cell.source == f'answer("{id}", "?")'
             assert f"**Question {id[1:]}.**" in before.source
             asked[id] = re.findall(r"^\* \*\*(\w)\*\*", before.source, re.MULTILINE)
-    assert asked == {id: list(question.said) for id, question in mine.items()}
+    assert asked == {id: list(question.explanations) for id, question in mine.items()}
     assert len(asked) >= 3, (
         f"chapter {chapter}: three questions or more, in course_utils/exercises/chapter_{chapter}.py"
     )
     for question in mine.values():
-        assert question.right in question.said and len(question.said) == len(set(question.said.values())) >= 2
+        assert (
+            question.right in question.explanations
+            and len(question.explanations) == len(set(question.explanations.values())) >= 2
+        )
 
 
 def test_there_are_enough_exercises_and_their_names_are_their_own():

@@ -9,9 +9,10 @@ import torch
 
 from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
-from course_utils.explaining.program import Turns
-from course_utils.judging.calls import FunctionCall, reply_to
-from course_utils.judging.judge import wrong_cases
+from course_utils.explaining.program import LoopLimit
+from course_utils.judging.calls import FunctionCall, reply_to, run_calls
+from course_utils.judging.judge import judge, wrong_cases
+from tests.benchmarks import explanations
 from tests.support import answers
 from tests.support.answers import Answer
 
@@ -57,7 +58,7 @@ ENDLESS = """def my_attention(queries, keys, values):
 
 def heard(id, code):
     """What `check` says to an answer."""
-    return commands.examined(EXERCISES[id], Answer(id, code).object())
+    return commands.judge_attempt(EXERCISES[id], Answer(id, code).object())
 
 
 @pytest.mark.parametrize(
@@ -174,9 +175,13 @@ def test_of_several_changes_the_one_that_adds_least_is_told():
 def test_where_no_change_helps_the_lines_are_told_that_may_be_wrong(id, code, words):
     result = heard(id, code)
     assert result.mistake is None and words in result.message, result
+    verdict = judge(EXERCISES[id], run_calls(Answer(id, code).object(), EXERCISES[id].calls)).message
+    assert explanations.kind_of_explanation(result, verdict) != "only what was seen"
 
 
-@pytest.mark.parametrize("id", [id for id, each in EXERCISES.items() if not each.free and not id.startswith("2.2")])
+@pytest.mark.parametrize(
+    "id", [id for id, each in EXERCISES.items() if not each.open_ended and not id.startswith("2.2")]
+)
 def test_what_is_remembered_by_size_is_no_answer(id):
     exercise = EXERCISES[id]
     if not isinstance(exercise.calls[0], FunctionCall):
@@ -207,7 +212,7 @@ def test_a_loop_without_end_that_a_change_makes_is_left():
 def test_a_value_that_a_change_lets_grow_in_each_turn_ends_the_loop():
     grown = torch.zeros(1)
     with pytest.raises(RuntimeError, match="without end"):
-        for _ in Turns().of(range(20)):
+        for _ in LoopLimit().limited(range(20)):
             grown = grown[..., None]
 
 
@@ -222,7 +227,7 @@ def test_a_right_answer_in_a_form_that_nobody_knows_is_right():
 def test_what_has_no_text_still_gets_its_result():
     names = {}
     exec("def my_softmax(scores):\n    return scores", names)
-    assert commands.examined(EXERCISES["1.2"], names["my_softmax"]).status == "not yet"
+    assert commands.judge_attempt(EXERCISES["1.2"], names["my_softmax"]).status == "not yet"
 
 
 @pytest.mark.every_setting("what every wrong answer hears")
@@ -231,7 +236,7 @@ def test_most_wrong_answers_hear_the_cause_or_the_place_and_few_a_place_before_i
     given = [answer for answer in answers.WRONG if EXERCISES[answer.exercise].chapter == chapter][::EVERY]
     told, before = [], []
     for answer in given:
-        result = commands.examined(EXERCISES[answer.exercise], answer.object())
+        result = commands.judge_attempt(EXERCISES[answer.exercise], answer.object())
         lines = [int(number) for number in re.findall(r"[Ll]ine (\d+)", result.message)]
         if result.mistake or answer.says and answer.says in result.message or set(lines) & set(answer.lines()):
             told.append(answer)

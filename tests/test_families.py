@@ -187,7 +187,7 @@ def test_with_a_window_of_1_the_library_step_by_step_is_not_what_it_is_at_once()
 @functools.cache
 def worked(id):
     """The worked answer to an exercise."""
-    return solutions.defined(EXERCISES[id], solutions.answer_to(id)[0])
+    return solutions.answer_from_code(EXERCISES[id], solutions.worked_answer(id)[0])
 
 
 def assembled(layer, x, cache, mask):

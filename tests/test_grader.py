@@ -123,7 +123,7 @@ def test_grading_says_what_check_says(chapter, row, tried, graded, monkeypatch):
     texts = {id: IMPORTS + answer.code for id, answer in row.items()}
     found, _ = graded(packed(notebook(texts, chapter=chapter)))
     for id, answer in row.items():
-        said = commands.examined(EXERCISES[id], collected.Answer(id, IMPORTS + answer.code).object())
+        said = commands.judge_attempt(EXERCISES[id], collected.Answer(id, IMPORTS + answer.code).object())
         if "NameError" not in str(said):  # here there is only the cell, there the whole notebook
             assert str(found[id].result) == str(said), answer
 
@@ -212,7 +212,7 @@ def test_an_answer_gets_what_its_equal_got_only_where_all_is_equal_that_it_runs_
 
 def test_what_was_handed_in_before_is_not_run_again(graded, sandbox, monkeypatch):
     handed, explained = packed(notebook({"3.1": "def my_average():\n    return 1", "3.2": handed_in.RIGHT})), []
-    monkeypatch.setattr(grader, "explained", lambda exercise, *what: explained.append(exercise.id) or what[-1])
+    monkeypatch.setattr(grader, "explain_result", lambda exercise, *what: explained.append(exercise.id) or what[-1])
     first, _ = graded(handed, handed)
     assert answers(first) == only("3.2", RIGHT) | {"3.1": NOT_YET} and explained == ["3.1"]
     monkeypatch.setattr(type(sandbox), "run", None)

@@ -163,7 +163,7 @@ def test_by_names_alone_it_would_not(case, sandbox, monkeypatch):
 def test_check_and_the_grade_agree_whatever_students_do_to_their_notebooks(number, best, monkeypatch):
     book = Book(number)
     monkeypatch.setenv("COURSE_PROGRESS", "")
-    monkeypatch.setattr(commands, "explained_here", lambda exercise, answer, data, result: result)
+    monkeypatch.setattr(commands, "explain_locally", lambda exercise, answer, data, result: result)
     monkeypatch.setattr(grader, "with_explanation", lambda exercise, texts, sandbox, replies, result: result)
     said = checked(book)
     made = grader.report(Task(Student("a", "A"), [((NAME,), packed(book.whole))], [], "", 600), best, print)

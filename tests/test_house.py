@@ -56,7 +56,7 @@ def imported(name):
 def room(name):
     """The place in ROOMS of the room that a module of the course lies in."""
     found = [place for place, known in enumerate(ROOMS) if f"{name}.".startswith(f"{known}.")]
-    assert found, f"{name}: name it in the list of rooms in its house's __init__.py, on its floor"
+    assert found, f"{name}: name it in the list of rooms in its house's __init__.py, after all that it imports"
     return max(found, key=lambda place: len(ROOMS[place]))
 
 
@@ -66,12 +66,12 @@ def test_what_notebooks_import_uses_none_of_the_tools():
             assert not [other for other in imported(name) if other.startswith("course_tools")], name
 
 
-def test_a_room_uses_only_those_below_it():
+def test_a_room_uses_only_those_named_before_it():
     for name in PACKAGE:
         for other in imported(name):
             if other in PACKAGE:
                 assert room(other) <= room(name), (
-                    f"{name} imports {other}, which lies above it: move what it needs down"
+                    f"{name} imports {other}, which the list of rooms names after it: move what it needs up in the list"
                 )
 
 

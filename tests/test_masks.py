@@ -38,7 +38,7 @@ def nothing_beyond_the_future(num_new, num_tokens, window):
     ],
 )
 def test_what_a_mask_hides_is_told_kind_by_kind(id, answer, words):
-    assert words in commands.examined(EXERCISES[id], answer).message
+    assert words in commands.judge_attempt(EXERCISES[id], answer).message
 
 
 def test_rows_are_the_newest_tokens_and_what_holds_for_all_queries_is_told_once():
@@ -59,5 +59,5 @@ def test_the_first_map_that_differs_is_drawn_and_its_cells_that_differ_are_frame
         weights[1:, 1] = torch.eye(T)[0] if T > 1 else 1.0
         return weights
 
-    page = commands.examined(EXERCISES["3.2"], second_of_a_batch_is_wrong).html()
+    page = commands.judge_attempt(EXERCISES["3.2"], second_of_a_batch_is_wrong).html()
     assert page.count("outline:") == 2 * 2, "two cells of row 1, in both maps"

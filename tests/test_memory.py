@@ -18,8 +18,8 @@ FIRST = FILL_INS["M2.1"]
 @pytest.fixture
 def file(tmp_path, monkeypatch):
     """Where progress is kept, empty."""
-    monkeypatch.setenv(progress_file.FILE, str(tmp_path / "progress.json"))
-    monkeypatch.setattr(progress_file, "remembered", {})
+    monkeypatch.setenv(progress_file.PATH_VARIABLE, str(tmp_path / "progress.json"))
+    monkeypatch.setattr(progress_file, "in_memory", {})
     return tmp_path / "progress.json"
 
 
@@ -43,13 +43,13 @@ def test_a_chapter_asks_it_and_answers_it_rightly(fill_in):
     given = re.fullmatch(rf'answer\("{fill_in.id}", "(.*)"\)', cells[place].source)[1]
     assert fill_in.accepts(given) and stored.printed(cells[place]).startswith(f"✓ {fill_in.id}")
     if fill_in.from_memory:
-        assert f"**From memory {fill_in.id[1:]}.** {fill_in.asks}" in " ".join(cells[place - 1].source.split())
-        assert fill_in.back[0] < chapter
+        assert f"**From memory {fill_in.id[1:]}.** {fill_in.prompt}" in " ".join(cells[place - 1].source.split())
+        assert fill_in.section[0] < chapter
 
 
 @each_fill_in
 def test_the_reply_leads_back_to_a_heading_that_is_there(fill_in):
-    number, heading = fill_in.back
+    number, heading = fill_in.section
     assert re.search(rf"^# ##+ {re.escape(heading)}$", solutions.source_of(number), re.MULTILINE)
 
 
@@ -106,7 +106,7 @@ def test_what_was_missed_comes_up_until_it_was_right_on_several_days(file):
             days_ago(file, days - 1)
             assert str(review()).startswith("Nothing"), days
         days_ago(file, days)
-        assert f'answer("M2.1", "?")  # {FIRST.asks}' in str(review())
+        assert f'answer("M2.1", "?")  # {FIRST.prompt}' in str(review())
         answer("M2.1", "query")
     days_ago(file, 400)
     assert str(review()).startswith("Nothing")
@@ -133,8 +133,8 @@ def test_a_damaged_entry_is_due_and_raises_nothing(file):
 
 
 def test_on_colab_it_is_kept_in_the_drive_once_that_is_mounted(tmp_path, monkeypatch):
-    monkeypatch.delenv(progress_file.FILE, raising=False)
-    monkeypatch.setattr(progress_file, "DRIVE", tmp_path)
-    assert progress_file.file() == tmp_path / "progress.json"
-    monkeypatch.setattr(progress_file, "DRIVE", tmp_path / "not mounted")
-    assert progress_file.file() == Path("progress.json").absolute()
+    monkeypatch.delenv(progress_file.PATH_VARIABLE, raising=False)
+    monkeypatch.setattr(progress_file, "COLAB_DRIVE", tmp_path)
+    assert progress_file.progress_path() == tmp_path / "progress.json"
+    monkeypatch.setattr(progress_file, "COLAB_DRIVE", tmp_path / "not mounted")
+    assert progress_file.progress_path() == Path("progress.json").absolute()

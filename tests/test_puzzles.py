@@ -10,7 +10,7 @@ from course_utils.exercises import EXERCISES, chapter_4, puzzles
 from course_utils.judging import calls, judge
 from tests.support import answers
 
-PUZZLES = {id: exercise for id, exercise in EXERCISES.items() if exercise.free}
+PUZZLES = {id: exercise for id, exercise in EXERCISES.items() if exercise.open_ended}
 each_puzzle = pytest.mark.parametrize("exercise", PUZZLES.values(), ids=list(PUZZLES))
 
 
@@ -24,7 +24,7 @@ def test_what_most_wrong_designs_do_is_named_in_a_reply_short_enough_to_be_read(
     given, unnamed = answers.wrong(exercise.id), []
     for answer in given:
         assert answer.says, "say which words of the reply name what it does"
-        message = judge.judge(exercise, calls.perform(answer.object(), exercise.calls)).message
+        message = judge.judge(exercise, calls.run_calls(answer.object(), exercise.calls)).message
         assert len(message) <= 400, answer
         unnamed += [answer] * (answer.says not in message)
     assert len(unnamed) <= 0.1 * len(given), unnamed

@@ -9,9 +9,9 @@ import torch
 
 from course_utils.exercises import EXERCISES, solutions
 from course_utils.judging import serialize
-from course_utils.judging.calls import LARGEST_TENSOR, LONGEST_LIST, LONGEST_TEXT, perform
+from course_utils.judging.calls import LARGEST_TENSOR, LONGEST_LIST, LONGEST_TEXT, run_calls
 from course_utils.judging.judge import UNREADABLE, judge
-from course_utils.judging.replies import PARTS
+from course_utils.judging.replies import FIELD_READERS
 
 pytestmark = pytest.mark.any_chapter
 EXERCISE = EXERCISES["3.2"]
@@ -20,8 +20,8 @@ ROUNDS = 3000
 
 def honest(exercise):
     """The replies of the worked answer."""
-    code, _ = solutions.answer_to(exercise.id)
-    return perform(solutions.defined(exercise, code), exercise.calls)
+    code, _ = solutions.worked_answer(exercise.id)
+    return run_calls(solutions.answer_from_code(exercise, code), exercise.calls)
 
 
 class Trap:
@@ -104,13 +104,13 @@ def test_what_no_answer_can_send_is_not_read_wherever_it_stands(thing):
         right_except(values=thing),
         right_except(values=[thing]),
         right_except(values=[[1.0, [thing]]]),
-        right_except(again=thing),
+        right_except(second_call=thing),
         right_except(arguments=[thing]),
         right_except(gradients={"0": thing}),
         right_except(backward=thing),
         right_except(error={"type": thing, "message": "", "line": 0, "code": ""}),
         right_except(parameters={"weight": thing}),
-        right_except(loose=[thing]),
+        right_except(unregistered=[thing]),
     ):
         result = judge(EXERCISE, forged)
         assert (result.status, result.message, result.points) == ("not yet", UNREADABLE, 0)
@@ -135,11 +135,11 @@ FORGED = {
     "too many gradients": right_except(gradients={str(k): None for k in range(LONGEST_LIST + 1)}),
     "a parameter without a name": right_except(layer=True, parameters={1: [2]}),
     "a shape of nan": right_except(layer=True, parameters={"weight": [float("nan"), 2]}),
-    "a shape below zero": right_except(unplaced=["W"], parameters={"weight": [-1, 2]}),
+    "a shape below zero": right_except(unplaced_weights=["W"], parameters={"weight": [-1, 2]}),
     "a truth value that is a tensor": right_except(layer=torch.tensor(False)),
-    "untouched and more": [{"untouched": True}, *honest(EXERCISE)[1:]],
-    "untouched, says a tensor": [{"untouched": torch.tensor(True)}],
-    "untouched, says a number": [{"untouched": 1}],
+    "untouched and more": [{"is_stub": True}, *honest(EXERCISE)[1:]],
+    "untouched, says a tensor": [{"is_stub": torch.tensor(True)}],
+    "untouched, says a number": [{"is_stub": 1}],
     "a tensor for replies": torch.ones(len(EXERCISE.calls)),
     "a tensor for a reply": [torch.ones(3)],
 }
@@ -194,14 +194,14 @@ def test_no_change_of_replies_stops_the_judge():
 
 @pytest.mark.parametrize("id", ["3.2", "2.4"], ids=["a function", "a layer"])
 def test_a_part_that_such_an_answer_never_has_stops_no_judge(id):
-    for name, odd in [(name, odd) for name in PARTS for odd in PLAIN.values()]:
+    for name, odd in [(name, odd) for name in FIELD_READERS for odd in PLAIN.values()]:
         first, *others = honest_once(EXERCISES[id])
         assert judge(EXERCISES[id], [first | {name: odd}, *others]).status in ("right", "not yet"), name
 
 
 def test_layers_in_a_plain_list_are_named_where_weights_find_no_place():
     first, *others = honest_once(EXERCISES["2.4"])
-    result = judge(EXERCISES["2.4"], [first | {"unplaced": ["W_query"], "listed": ["heads"]}, *others])
+    result = judge(EXERCISES["2.4"], [first | {"unplaced_weights": ["W_query"], "in_plain_list": ["heads"]}, *others])
     assert "`self.heads`" in result.message and "nn.ModuleList" in result.message
 
 
@@ -211,11 +211,11 @@ STOPPED = {"type": "RuntimeError", "message": "in place", "line": 0, "code": ""}
 @pytest.mark.parametrize(
     "id, part, odd, words",
     [
-        ("2.4", "extra", ["spare.weight"], "`spare.weight`, which nobody asked for"),
-        ("2.4", "twins", ["W_query", "W_key"], "start from the same numbers"),
-        ("2.4", "loose", ["mask"], "leaves it behind"),
-        ("2.4", "backward", STOPPED, "no gradient comes back"),
-        ("3.2", "turned", honest(EXERCISE)[0]["values"], "keeps something from the first call"),
+        ("2.4", "extra_parameters", ["spare.weight"], "`spare.weight`, which nobody asked for"),
+        ("2.4", "same_initialization", ["W_query", "W_key"], "start from the same numbers"),
+        ("2.4", "unregistered", ["mask"], "leaves it behind"),
+        ("2.4", "backward_error", STOPPED, "no gradient comes back"),
+        ("3.2", "flipped", honest(EXERCISE)[0]["values"], "keeps something from the first call"),
     ],
 )
 def test_what_shows_later_only_makes_right_numbers_wrong(id, part, odd, words):
@@ -227,7 +227,7 @@ def test_what_shows_later_only_makes_right_numbers_wrong(id, part, odd, words):
 
 def test_what_any_answer_can_send_can_be_read():
     for odd in PLAIN.values():
-        replies = perform(lambda scores, odd=odd: odd, EXERCISE.calls)
+        replies = run_calls(lambda scores, odd=odd: odd, EXERCISE.calls)
         assert judge(EXERCISE, serialize.unpack(serialize.pack(replies))).message != UNREADABLE
 
 
@@ -235,7 +235,7 @@ def test_a_message_is_read_in_a_moment_whatever_was_raised_or_sent():
     def my_causal_weights(scores):
         raise type("E" * 9999, (Exception,), {})("x" * 9999)
 
-    raised = judge(EXERCISE, perform(my_causal_weights, EXERCISE.calls)).message
+    raised = judge(EXERCISE, run_calls(my_causal_weights, EXERCISE.calls)).message
     assert "EEE: xxx" in raised and len(raised) < 600
-    sent = judge(EXERCISE, right_except(unplaced=["x" * LONGEST_TEXT] * LONGEST_LIST)).message
+    sent = judge(EXERCISE, right_except(unplaced_weights=["x" * LONGEST_TEXT] * LONGEST_LIST)).message
     assert "xxx" in sent and len(sent) <= 1000

@@ -23,8 +23,8 @@ from course_tools.grading.sandbox.protection import Protection, protection
 from course_tools.grading.sandbox.sandbox import IDLING, Sandbox
 from course_tools.repository import ROOT
 from course_utils.exercises import EXERCISES
-from course_utils.judging import life
-from course_utils.judging.calls import perform
+from course_utils.judging import contract
+from course_utils.judging.calls import run_calls
 from tests.support.attacks import (
     ANYBODYS,
     BUFFERED,
@@ -240,7 +240,7 @@ def test_forged_replies_reach_the_judge_and_are_wrong(sandbox, replies):
 def test_forged_replies_with_the_right_numbers_would_be_right(sandbox):
     names = {}
     exec(IMPORTS + RIGHT, names)
-    _, judged = result(sandbox, forging(perform(names[EXERCISE.name], EXERCISE.calls)))
+    _, judged = result(sandbox, forging(run_calls(names[EXERCISE.name], EXERCISE.calls)))
     assert judged.status == "right"
 
 
@@ -255,14 +255,14 @@ def test_what_values_do_not_show_cannot_simply_be_claimed(best, id, code, words)
 
 @pytest.mark.parametrize("id, code, words", CLAIMED_GRADIENTS.values(), ids=CLAIMED_GRADIENTS)
 def test_a_gradient_that_is_only_there_is_right_where_it_is_held_against_none(best, monkeypatch, id, code, words):
-    monkeypatch.setattr(life, "close", lambda wanted, found, largest: True)
+    monkeypatch.setattr(contract, "gradients_close", lambda wanted, found, largest: True)
     assert result(best, code, EXERCISES[id])[1].status == "right"
 
 
 def test_who_rewrites_the_course_around_it_is_believed_about_what_values_do_not_show(best):
     rewriting = """        import sys
         course = sys._getframe(1).f_globals
-        course["anatomy"] = lambda layer, seen=course["anatomy"]: seen(layer) | {"loose": []}
+        course["describe_layer"] = lambda layer, seen=course["describe_layer"]: seen(layer) | {"unregistered": []}
     def forward"""
     code = BUFFERLESS.replace("    def forward", rewriting)
     assert result(best, code, EXERCISES["4.4"])[1].status == "right"  # values are right, after all

@@ -250,7 +250,7 @@ def test_every_question_answers_and_every_exercise_keeps_its_answer_until_asked(
     asked = [question for question in QUESTIONS.values() if f"Question {question.id[1:]}." in WORDS[name]]
     assert asked
     for question in asked:
-        for letter, said in question.said.items():
+        for letter, said in question.explanations.items():
             choice = opened.locator(f"#{folded.place(question.id, letter)}")
             assert letters(said) not in letters(choice.inner_text())
             choice.locator("summary").press("Enter")

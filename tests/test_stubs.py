@@ -62,11 +62,11 @@ def made(code):
 
 @pytest.mark.parametrize("body", NOTHING)
 def test_what_does_nothing_is_not_attempted(body):
-    assert stubs.untouched(function(body))
-    assert stubs.untouched(layer("", body)) and stubs.untouched(layer(body, body))
+    assert stubs.is_stub(function(body))
+    assert stubs.is_stub(layer("", body)) and stubs.is_stub(layer(body, body))
 
 
 @pytest.mark.parametrize("body", SOMETHING)
 def test_what_does_anything_is_attempted(body):
-    assert not stubs.untouched(function(body))
-    assert not stubs.untouched(layer("", body)) and not stubs.untouched(layer(body, "..."))
+    assert not stubs.is_stub(function(body))
+    assert not stubs.is_stub(layer("", body)) and not stubs.is_stub(layer(body, "..."))

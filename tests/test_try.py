@@ -5,7 +5,7 @@ import torch
 
 from course_utils.attention import CausalAttention
 from course_utils.influence import influences
-from course_utils.live import trial, try_layer, try_sentence
+from course_utils.live import interactive, try_layer, try_sentence
 from course_utils.live.try_layer import layer_figure
 from tests.support.examples import TOKENS, inputs
 
@@ -25,7 +25,7 @@ def shown(monkeypatch):
     class Handle:
         update = staticmethod(lambda bundle, raw: bundles.append(bundle))
 
-    monkeypatch.setattr(trial, "display", lambda bundle, raw, display_id=None: bundles.append(bundle) or Handle)
+    monkeypatch.setattr(interactive, "display", lambda bundle, raw, display_id=None: bundles.append(bundle) or Handle)
     return bundles
 
 
@@ -33,13 +33,13 @@ def shown(monkeypatch):
 def controls(monkeypatch):
     """{name: control} of the figure that is shown."""
     made = {}
-    show = trial.show
+    show = interactive.show
 
     def keep(listed, figure):
         made.update({control.description: control for control in listed})
         show(listed, figure)
 
-    monkeypatch.setattr(trial, "show", keep)
+    monkeypatch.setattr(interactive, "show", keep)
     return made
 
 
@@ -71,7 +71,7 @@ def test_controls_have_names_and_the_output_follows_them(shown, controls):
     try_layer(causal, inputs(), TOKENS)
     assert list(controls) == ["length", "mask as you made it", "dropout", "seed"]
     widget, figure = shown
-    assert set(widget) == {trial.WIDGET_VIEW}, "what is left of it later has no text of its own to be wrong"
+    assert set(widget) == {interactive.WIDGET_VIEW}, "what is left of it later has no text of its own to be wrong"
     assert "Run this cell" in figure["text/html"] and "Run this cell" in figure["text/plain"]
     controls["length"].value = 2
     assert (

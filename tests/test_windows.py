@@ -40,7 +40,7 @@ def held(monkeypatch):
 
 
 def test_a_file_that_is_open_for_a_moment_is_replaced_after_it(held, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "HELD", 60)
+    monkeypatch.setattr(files, "SECONDS_IN_USE", 60)
     held(times=3)
     files.replace(tmp_path / "progress.json", b"new")
     assert (tmp_path / "progress.json").read_bytes() == b"new"
@@ -48,7 +48,7 @@ def test_a_file_that_is_open_for_a_moment_is_replaced_after_it(held, tmp_path, m
 
 @pytest.mark.parametrize("seconds", [0, 0.1])
 def test_a_file_that_stays_open_stays_as_it_is_and_nothing_lies_beside_it(seconds, held, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "HELD", seconds)
+    monkeypatch.setattr(files, "SECONDS_IN_USE", seconds)
     held(times=10**6)
     (tmp_path / "grades.csv").write_bytes(b"old")
     with pytest.raises(PermissionError):
@@ -57,7 +57,7 @@ def test_a_file_that_stays_open_stays_as_it_is_and_nothing_lies_beside_it(second
 
 
 def test_only_windows_is_waited_for():
-    assert (files.HELD > 0) == (sys.platform == "win32")
+    assert (files.SECONDS_IN_USE > 0) == (sys.platform == "win32")
 
 
 def test_a_lock_empties_no_file(tmp_path):

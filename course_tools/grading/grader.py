@@ -18,8 +18,8 @@ from course_tools.grading.sandbox import importable
 from course_tools.grading.unpacking import unpacked
 from course_tools.repository import ROOT, sources
 from course_utils.exercises import EXERCISES
-from course_utils.explaining.explain import explained
-from course_utils.explaining.program import parsed
+from course_utils.explaining.explain import explain_result
+from course_utils.explaining.program import parse_program
 from course_utils.judging.judge import judge
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 
@@ -329,8 +329,8 @@ def with_explanation(exercise, texts, sandbox, data, result):
     key = identified(exercise, texts, sandbox)
     if known := results.get(key):  # the same answer in another notebook of this submission
         return Result(**known)
-    program = parsed(texts[-1], exercise.name, {}, "<your cell>")
-    found = explained(exercise, program, Inside(exercise, texts, sandbox), data, result)
+    program = parse_program(texts[-1], exercise.name, {}, "<your cell>")
+    found = explain_result(exercise, program, Inside(exercise, texts, sandbox), data, result)
     keep(key, found)
     return found
 
@@ -357,9 +357,9 @@ class Inside:
         """The steps of one call, as `watched` gives them; none where it came to no end."""
         return self.run([call], watch=True)
 
-    def attempt(self, changes, calls):
-        """For each slip, what the answer without it replies to the calls; nothing where it came to no end."""
-        return self.run(calls, slips=changes) if changes else []
+    def try_fixes(self, changes, calls):
+        """For each Fix, what the answer with it replies to the calls; nothing where it came to no end."""
+        return self.run(calls, fixes=changes) if changes else []
 
     def run(self, calls, **more):
         """What the sandbox replies."""

@@ -15,7 +15,7 @@ def block(title, name, text):
 def help_with(id):
     """The hints of exercise `id`, each folded, and its worked answer with what explains it."""
     hints = EXERCISES[id].hints
-    code, explanation = solutions.answer_to(id)
+    code, explanation = solutions.worked_answer(id)
     folded = [
         block(f"Hint {number} of {len(hints)}", place("hint", id, number), words)
         for number, words in enumerate(hints, start=1)

@@ -7,25 +7,29 @@ from course_utils.checking import progress_file
 from course_utils.exercises import FILL_INS
 
 DAYS = (0, 1, 3, 7)  # until a missed question is due again, by how often it was right since
-AT_ONCE = 3  # questions
+MOST_AT_ONCE = 3  # questions
 
 
-def keep(fill_in, right):
-    """Keep how a question was answered today. Only what was missed once comes up again."""
+def record(fill_in, right):
+    """Record how a question was answered today. Only what was missed once comes up again."""
     known = progress_file.read().get(fill_in.id, {})
     times = times_right(known) + 1 if right else 0
     if not right or known.get("missed"):
-        progress_file.change(fill_in.id, missed=True, times=times, on=date.today().isoformat())
+        progress_file.update(fill_in.id, missed=True, times=times, on=date.today().isoformat())
 
 
 def due():
     """The questions that are due today, the longest waiting first."""
-    waits = {id: wait(entry) for id, entry in progress_file.read().items() if id in FILL_INS and entry.get("missed")}
-    ready = [FILL_INS[id] for id in sorted(waits, key=lambda id: waits[id]) if waits[id] <= 0]
-    return [fill_in for fill_in in ready if fill_in.from_memory][:AT_ONCE]
+    days = {
+        id: days_until_due(entry)
+        for id, entry in progress_file.read().items()
+        if id in FILL_INS and entry.get("missed")
+    }
+    ready = [FILL_INS[id] for id in sorted(days, key=lambda id: days[id]) if days[id] <= 0]
+    return [fill_in for fill_in in ready if fill_in.from_memory][:MOST_AT_ONCE]
 
 
-def wait(entry):
+def days_until_due(entry):
     """The days until a question is due, 0 or less when it is; endless when it was right often enough."""
     times = times_right(entry)
     try:

@@ -10,18 +10,17 @@ from pathlib import Path
 from course_utils import files
 from course_utils.judging.result import MARK, NOT_ATTEMPTED, NOT_YET, RIGHT
 
-FILE = "COURSE_PROGRESS"  # the environment variable that names another file; "" keeps everything in memory
-DRIVE = Path("/content/drive/MyDrive")  # Colab's, once it is mounted: it outlives the session
-PATIENCE = 2  # seconds to wait for another notebook that is just writing
+PATH_VARIABLE = "COURSE_PROGRESS"  # the environment variable that names another file; "" keeps everything in memory
+COLAB_DRIVE = Path("/content/drive/MyDrive")  # once it is mounted: it outlives the session
+MOST_SECONDS_TO_WAIT = 2  # for another notebook that is just writing
 
-remembered: dict[
-    str, dict
-] = {}  # exercise -> {"status", "points", "hints"}: this kernel's, for where no file can be had
+# {exercise: {"status", "points", "hints"}} of this kernel, for where no file can be had
+in_memory: dict[str, dict] = {}
 
 
-def file():
-    """Where progress is kept, or None for nowhere."""
-    name = os.environ.get(FILE, DRIVE / "progress.json" if DRIVE.is_dir() else "progress.json")
+def progress_path():
+    """The file that holds the progress; None where it is kept in memory only."""
+    name = os.environ.get(PATH_VARIABLE, COLAB_DRIVE / "progress.json" if COLAB_DRIVE.is_dir() else "progress.json")
     return Path(name).absolute() if name else None
 
 
@@ -29,34 +28,34 @@ def read():
     """{exercise: {"status", "points", "hints"}} of the file, over what this kernel remembers."""
     stored = {}
     try:
-        if file():
-            stored = json.loads(file().read_text(encoding="utf-8"))
+        if progress_path():
+            stored = json.loads(progress_path().read_text(encoding="utf-8"))
     except (OSError, ValueError):  # missing or damaged: start again
         pass
     sound = {id: entry for id, entry in stored.items() if isinstance(entry, dict)} if isinstance(stored, dict) else {}
-    return remembered | sound
+    return in_memory | sound
 
 
-def change(id, **news):
-    """Write news about an exercise, without losing what another kernel has just written."""
-    remembered[id] = remembered.get(id, {}) | news
-    if not file():
+def update(id, **changes):
+    """Write changes to an exercise's entry, without losing what another kernel has just written."""
+    in_memory[id] = in_memory.get(id, {}) | changes
+    if not progress_path():
         return
     try:
-        with files.locked(file().with_name(f".{file().name}.lock"), PATIENCE):
+        with files.locked(progress_path().with_name(f".{progress_path().name}.lock"), MOST_SECONDS_TO_WAIT):
             known = read()
-            known[id] = known.get(id, {}) | news
-            files.replace(file(), json.dumps(known, indent=1, sort_keys=True).encode())
+            known[id] = known.get(id, {}) | changes
+            files.replace(progress_path(), json.dumps(known, indent=1, sort_keys=True).encode())
     except (OSError, ValueError):  # read-only or busy: it stays in memory
         pass
 
 
-def note(id, status, points):
-    """Keep the outcome of a check. Whoever has been right stays right."""
+def record(id, status, points):
+    """Record the outcome of a check. Whoever has been right stays right."""
     before = read().get(id, {}).get("status")
     if status == NOT_ATTEMPTED and before or before == RIGHT:
         return
-    change(id, status=status, points=points)
+    update(id, status=status, points=points)
 
 
 def attempted(id):
@@ -68,7 +67,7 @@ def next_hint(id):
     """How many hints were given before, counting one more."""
     given = read().get(id, {}).get("hints", 0)
     given = given if isinstance(given, int) else 0
-    change(id, hints=given + 1)
+    update(id, hints=given + 1)
     return given
 
 

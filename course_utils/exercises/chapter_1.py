@@ -5,7 +5,7 @@ import torch
 
 from course_utils.exercises import oracle, puzzles
 from course_utils.exercises.exercise import Exercise, FillIn, Puzzle, Question
-from course_utils.exercises.inputs import measured, non_contiguous, normal
+from course_utils.exercises.inputs import called_without_gradient, non_contiguous, normal
 
 # --- 1.1 a query ------------------------------------------------------------------------------------------------------
 
@@ -58,7 +58,7 @@ QUERY = Puzzle(
     name="my_query",
     points=1,
     difficulty=1,
-    why="A query is a description of what is looked for, and its length says how much it insists.",
+    success_message="A query is a description of what is looked for, and its length says how much it insists.",
     hints=(
         "Which two axes tell a mouse from all other words? Which sign should each of them have?",
         "`[1, -1, 0, 0]` points the right way. How much larger must its scores be, so that eight words that score 0"
@@ -81,7 +81,7 @@ STABLE_SOFTMAX = Exercise(
     name="my_softmax",
     points=2,
     difficulty=2,
-    why=(
+    success_message=(
         "After subtracting the largest score no exponent is above 0, so nothing overflows; and one is exactly 0, so the"
         " sum is never 0."
     ),
@@ -91,15 +91,15 @@ STABLE_SOFTMAX = Exercise(
         "`exponentials = torch.exp(scores - scores.max())`, then divide them by their sum.",
     ),
     make_calls=lambda: [
-        measured(normal(5, seed=109)),
-        measured(torch.tensor([1000.0, 1001.0, 1002.0])),
-        measured(torch.tensor([0.5, 0.0, 1000.0])),
-        measured(torch.tensor([0.5, 1000.0, 0.0])),
-        measured(torch.tensor([1000.0, 1002.0, 3.0])),  # a limit makes the first two equal
-        measured(torch.tensor([-1000.0, -1001.0])),
-        measured(torch.tensor([1e4, -1e4, 9000.0, 0.0])),
-        measured(torch.tensor([-1e4])),
-        measured(torch.tensor([-torch.inf, 0.3, -1.2, -torch.inf, 0.8, 0.1])),
+        called_without_gradient(normal(5, seed=109)),
+        called_without_gradient(torch.tensor([1000.0, 1001.0, 1002.0])),
+        called_without_gradient(torch.tensor([0.5, 0.0, 1000.0])),
+        called_without_gradient(torch.tensor([0.5, 1000.0, 0.0])),
+        called_without_gradient(torch.tensor([1000.0, 1002.0, 3.0])),  # a limit makes the first two equal
+        called_without_gradient(torch.tensor([-1000.0, -1001.0])),
+        called_without_gradient(torch.tensor([1e4, -1e4, 9000.0, 0.0])),
+        called_without_gradient(torch.tensor([-1e4])),
+        called_without_gradient(torch.tensor([-torch.inf, 0.3, -1.2, -torch.inf, 0.8, 0.1])),
     ],
     oracle=softmax_by_loop,
 )
@@ -118,7 +118,7 @@ ATTENTION = Exercise(
     name="my_attention",
     points=2,
     difficulty=2,
-    why=(
+    success_message=(
         "One row per query. Translation models attend like this: the sentence being written asks the one being"
         " translated."
     ),
@@ -128,13 +128,13 @@ ATTENTION = Exercise(
         "`weights = torch.softmax(queries @ keys.T, dim=-1)`, then `weights @ values`.",
     ),
     make_calls=lambda: [
-        measured(normal(3, 4, seed=110), normal(5, 4, seed=111), normal(5, 6, seed=118)),
+        called_without_gradient(normal(3, 4, seed=110), normal(5, 4, seed=111), normal(5, 6, seed=118)),
         # square: a swap has the shape
-        measured(normal(4, 3, seed=112), non_contiguous(normal(4, 3, seed=113)), normal(4, 3, seed=119)),
-        measured(normal(1, 2, seed=114), normal(3, 2, seed=115), normal(3, 4, seed=120)),
-        measured(normal(2, 5, seed=116), normal(1, 5, seed=117), normal(1, 3, seed=121)),
+        called_without_gradient(normal(4, 3, seed=112), non_contiguous(normal(4, 3, seed=113)), normal(4, 3, seed=119)),
+        called_without_gradient(normal(1, 2, seed=114), normal(3, 2, seed=115), normal(3, 4, seed=120)),
+        called_without_gradient(normal(2, 5, seed=116), normal(1, 5, seed=117), normal(1, 3, seed=121)),
         # exp of such scores is inf
-        measured(normal(3, 4, seed=122) * 20, normal(2, 4, seed=123) * 20, normal(2, 5, seed=124)),
+        called_without_gradient(normal(3, 4, seed=122) * 20, normal(2, 4, seed=123) * 20, normal(2, 5, seed=124)),
     ],
     oracle=attended,
 )
@@ -179,7 +179,9 @@ EMBEDDINGS = Puzzle(
     name="my_embeddings",
     points=2,
     difficulty=2,
-    why="Direction decides who hears whom, and length how strictly. A vector of zeros asks for nothing in particular.",
+    success_message=(
+        "Direction decides who hears whom, and length how strictly. A vector of zeros asks for nothing in particular."
+    ),
     hints=(
         "Begin with the fillers. Which vector has the same score with everyone?",
         "Two animals should share: then a cat's score with a mouse must be that with itself. When is that so?",
@@ -192,7 +194,7 @@ QUESTIONS = (
     Question(
         id="Q1.1",
         right="b",
-        said={
+        explanations={
             "a": "Weights always sum to 1, so something is mixed, even where nothing was asked for.",
             "b": "Yes. All scores are 0, so all weights are equal, and the mixture is the average.",
             "c": "The embedding of it has no say in this: the query is zeros, and it scores 0 with every key.",
@@ -201,7 +203,7 @@ QUESTIONS = (
     Question(
         id="Q1.2",
         right="b",
-        said={
+        explanations={
             "a": "All exponentials grow, and so does their sum, by the same factor. It cancels.",
             "b": "Yes. exp(ω + 10) is exp(ω) times exp(10), and the division cancels that factor.",
             "c": (
@@ -213,7 +215,7 @@ QUESTIONS = (
     Question(
         id="Q1.3",
         right="a",
-        said={
+        explanations={
             "a": "Yes. The same six products are added up, only in another order.",
             "b": (
                 "Their order changes, but each word keeps its score, and so its weight. And a sum does not care in"
@@ -228,7 +230,7 @@ QUESTIONS = (
     Question(
         id="Q1.4",
         right="b",
-        said={
+        explanations={
             "a": "Then most of the context vector would be animal: a mixture shows what it was mixed from.",
             "b": "Yes. Feeling 0.9 can only come from a word of feeling, and most of the weight went there.",
             "c": "An even mixture of that sentence has as much of each axis as the sentence has on average.",
@@ -237,7 +239,7 @@ QUESTIONS = (
     Question(
         id="Q1.5",
         right="c",
-        said={
+        explanations={
             "a": "Softmax sees only distances, but these grow: a product of two vectors grows by 10 · 10.",
             "b": "An average needs scores that lie close together. These move apart, by a factor of 100.",
             "c": "Yes. Every score becomes 100 times as large, so the distances do, and one word takes all.",
@@ -246,7 +248,7 @@ QUESTIONS = (
     Question(
         id="Q1.6",
         right="a",
-        said={
+        explanations={
             "a": "Yes. Each query shares out its own attention.",
             "b": "A key has nothing to share out. It may be wanted by all queries, or by none.",
             "c": "Then the queries would compete with each other. Each has a whole attention of its own.",
@@ -257,16 +259,18 @@ QUESTIONS = (
 FILL_INS = (
     FillIn(
         id="S1.1",
-        asks="Three of the lines a to e, in the order in which they make attention",
+        prompt="Three of the lines a to e, in the order in which they make attention",
         right="c ?,? ?a ?,? ?d",
-        said="c a d: score, weigh, mix. In e a key's weights sum to 1; in b the values are mixed the wrong way round.",
-        back=(1, "All six tokens at once"),
+        explanation=(
+            "c a d: score, weigh, mix. In e a key's weights sum to 1; in b the values are mixed the wrong way round."
+        ),
+        section=(1, "All six tokens at once"),
     ),
     FillIn(
         id="S1.2",
-        asks="What line c multiplies the queries by",
+        prompt="What line c multiplies the queries by",
         right=r"((scores ?= ?)?queries ?@ ?)?keys\.(m?t|t\(\)|transpose\((0, ?1|1, ?0|-2, ?-1|-1, ?-2)\))",
-        said="`queries @ keys.T`, (T_q, d) @ (d, T_k): a row for each query, a column for each key.",
-        back=(1, "All six tokens at once"),
+        explanation="`queries @ keys.T`, (T_q, d) @ (d, T_k): a row for each query, a column for each key.",
+        section=(1, "All six tokens at once"),
     ),
 )

@@ -7,7 +7,7 @@ import torch
 
 from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise, FillIn, Question
-from course_utils.exercises.inputs import called_with, measured, normal
+from course_utils.exercises.inputs import called_with, called_without_gradient, normal
 from course_utils.judging.masks import Mask
 
 # --- softmax in pieces, by loops --------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ ALL = slice(None)
 def halves(*scores, d, seed):
     """A call with two halves of some scores (T, S) each."""
     pairs = [tensors(pieces_of(some, normal(some.shape[1], d, seed=seed + k))) for k, some in enumerate(scores)]
-    return measured(*map(torch.stack, zip(*pairs)))
+    return called_without_gradient(*map(torch.stack, zip(*pairs)))
 
 
 def merged_halves(*both):
@@ -72,7 +72,7 @@ MERGE = Exercise(
     name="my_joined",
     points=2,
     difficulty=2,
-    why="Both halves now count in the same unit, so their totals and their mixed values may be added.",
+    success_message="Both halves now count in the same unit, so their totals and their mixed values may be added.",
     hints=(
         "The largest of both is easy. In which unit does each half count its total, and in which should it?",
         "`shrink = torch.exp(largest - larger)` is a factor for each half and query: 1 for the half with the largest.",
@@ -102,7 +102,7 @@ WINDOW = Exercise(
     name="my_window_mask",
     points=2,
     difficulty=2,
-    why="A row never sees more than `window` keys, however long the text, and it ends at its own key.",
+    success_message="A row never sees more than `window` keys, however long the text, and it ends at its own key.",
     hints=(
         "At which positions do the newest tokens stand? Not at 0, unless all tokens are new.",
         "How many steps old is key s when query t looks at it? Below 0 lies the future; window - 1 is the last seen.",
@@ -131,7 +131,7 @@ def next_tile(before, scores, d, seed):
         known = [torch.full((T,), -torch.inf), torch.zeros(T), torch.zeros(T, d)]
     else:
         known = tensors(pieces_of(before, normal(before.shape[1], d, seed=seed)))
-    return measured(*known, scores, normal(scores.shape[1], d, seed=seed + 1))
+    return called_without_gradient(*known, scores, normal(scores.shape[1], d, seed=seed + 1))
 
 
 def after_the_tile(largest, total, mixed, scores, values):
@@ -145,7 +145,7 @@ NEXT_TILE = Exercise(
     name="my_next_tile",
     points=3,
     difficulty=2,
-    why="This step, tile after tile, is the heart of FlashAttention, and no row of a window can spoil it.",
+    success_message="This step, tile after tile, is the heart of FlashAttention, and no row of a window can spoil it.",
     hints=(
         "It is the loop of `in_tiles` without the loop. Where does it become nan, and what was subtracted there?",
         "Any finite number may be subtracted. `larger.masked_fill(larger == -torch.inf, 0.0)` is finite in every row.",
@@ -181,17 +181,17 @@ LOOKUP = Exercise(
     name="my_lookup",
     points=2,
     difficulty=2,
-    why="Attention never notices where a key lies: it gets the same keys in the same order.",
+    success_message="Attention never notices where a key lies: it gets the same keys in the same order.",
     hints=(
         "With pages of 4, token 9 lies on the text's page 2 (counted from 0), in slot 1. How do 2 and 1 come from 9?",
         "`positions // size` says which of the text's pages, `positions % size` which slot.",
         "Page 2 of the text is `table[2]` in memory. Two lists of indices at once: `pages[table[...], ...]`.",
     ),
     make_calls=lambda: [
-        measured(normal(6, 4, 3, seed=51), torch.tensor([5, 0, 3]), torch.tensor([0, 9, 4, 3, 11])),
-        measured(normal(5, 2, 7, seed=52), torch.tensor([2, 4, 1, 0]), torch.tensor([7, 0, 2, 5, 1, 6])),
-        measured(normal(3, 8, 2, seed=53), torch.tensor([2]), torch.tensor([6])),
-        measured(normal(7, 3, 4, seed=54), torch.tensor([6, 1, 4, 2, 0]), torch.tensor([14, 13, 12])),
+        called_without_gradient(normal(6, 4, 3, seed=51), torch.tensor([5, 0, 3]), torch.tensor([0, 9, 4, 3, 11])),
+        called_without_gradient(normal(5, 2, 7, seed=52), torch.tensor([2, 4, 1, 0]), torch.tensor([7, 0, 2, 5, 1, 6])),
+        called_without_gradient(normal(3, 8, 2, seed=53), torch.tensor([2]), torch.tensor([6])),
+        called_without_gradient(normal(7, 3, 4, seed=54), torch.tensor([6, 1, 4, 2, 0]), torch.tensor([14, 13, 12])),
     ],
     oracle=looked_up,
 )
@@ -200,7 +200,7 @@ QUESTIONS = (
     Question(
         id="Q10.1",
         right="c",
-        said={
+        explanations={
             "a": "It is a total in units of e³. Added as it is, small scores would count like large ones.",
             "b": "That is the other way round: it would make the smaller half the larger one.",
             "c": "Yes. A larger unit makes smaller numbers: 1.5032 becomes 0.2034.",
@@ -209,7 +209,7 @@ QUESTIONS = (
     Question(
         id="Q10.2",
         right="b",
-        said={
+        explanations={
             "a": "That is the reach of one layer. What a token heard there, it hands on in the next.",
             "b": "Yes, 131,040 tokens: each layer adds 4,095. How much arrives from there is another question.",
             "c": "Windows add up. They would multiply if each token saw tokens that lie 4,095 apart.",
@@ -218,7 +218,7 @@ QUESTIONS = (
     Question(
         id="Q10.3",
         right="b",
-        said={
+        explanations={
             "a": "It has more: 126 against 40.",
             "b": "Yes: 8 heads of keys and values a layer, where OPT-13B has 40.",
             "c": "Both are counted with 2 bytes a number.",
@@ -227,7 +227,7 @@ QUESTIONS = (
     Question(
         id="Q10.4",
         right="b",
-        said={
+        explanations={
             "a": "That it can: each token costs the same work, since the state does not grow.",
             "b": "Yes. 4,096 numbers cannot hold 100,000 pairs; a cache keeps each of them apart.",
             "c": "With the delta rule it can, while it is not overfull: the newer value takes the older one's place.",
@@ -238,23 +238,23 @@ QUESTIONS = (
 FILL_INS = (
     FillIn(
         id="M10.1",
-        asks="Twice as many tokens: by what factor does the table of attention weights grow?",
+        prompt="Twice as many tokens: by what factor does the table of attention weights grow?",
         right=r"(by )?(a factor of )?(4|four)( times)?",
-        said="4: twice as many rows, each twice as long.",
-        back=(6, "How cost grows"),
+        explanation="4: twice as many rows, each twice as long.",
+        section=(6, "How cost grows"),
     ),
     FillIn(
         id="M10.2",
-        asks="What does softmax subtract from its scores first, so that no exponential overflows?",
+        prompt="What does softmax subtract from its scores first, so that no exponential overflows?",
         right=r"((row'?s?|their|its) )?(largest|maximum|max|highest|biggest)( score| one| of them| value)?",
-        said="The largest score. The weights stay the same, and no exponential is larger than 1.",
-        back=(1, "Very large scores"),
+        explanation="The largest score. The weights stay the same, and no exponential is larger than 1.",
+        section=(1, "Very large scores"),
     ),
     FillIn(
         id="M10.3",
-        asks="While a text is written token by token, what is kept of each old token beside its key?",
+        prompt="While a text is written token by token, what is kept of each old token beside its key?",
         right=r"(its |the )?values?( vector)?|v",
-        said="Its value. Key and value are all that later queries need; the query has done its work.",
-        back=(6, "Writing one token at a time"),
+        explanation="Its value. Key and value are all that later queries need; the query has done its work.",
+        section=(6, "Writing one token at a time"),
     ),
 )

@@ -47,7 +47,9 @@ def meant_by_pronouns(words):
     meant = np.array([[PRONOUNS.get(word) == kind for kind in kinds] for word in words])
     wanted = np.where(meant.any(axis=1, keepdims=True), puzzles.shared(meant), np.nan)
     x = embedded(words)
-    return puzzles.Reading(words, wanted, kinds, context=wanted @ x[:, -1:], things=dict(zip(AXES, x.T, strict=True)))
+    return puzzles.Reading(
+        words, wanted, kinds, context=wanted @ x[:, -1:], quantities=dict(zip(AXES, x.T, strict=True))
+    )
 
 
 def embedded(words):
@@ -61,7 +63,7 @@ LOOKUP = Puzzle(
     name="my_matrices",
     points=3,
     difficulty=2,
-    why=(
+    success_message=(
         "What is compared (who is meant) and what is handed over (how old) are different parts of an embedding: that is"
         " what the matrices are for."
     ),
@@ -87,7 +89,7 @@ MATRIX = Exercise(
     name="my_matrix",
     points=1,
     difficulty=1,
-    why=(
+    success_message=(
         "`nn.Linear` stores its matrix transposed. Knowing that, you can move weights between any two ways of writing a"
         " layer."
     ),
@@ -125,7 +127,7 @@ SELF_ATTENTION = Exercise(
     name="my_self_attention",
     points=2,
     difficulty=2,
-    why=(
+    success_message=(
         "Project, score, weigh with scaling, mix: these four steps, with one more idea per chapter, are all of"
         " attention."
     ),
@@ -165,7 +167,7 @@ MY_SELF_ATTENTION = Exercise(
     name="MySelfAttention",
     points=3,
     difficulty=3,
-    why=(
+    success_message=(
         "Queries and keys need a common width, since they are compared; values may have any other. Only d_k enters the"
         " scale, whatever comes out at the end."
     ),
@@ -187,7 +189,7 @@ QUESTIONS = (
     Question(
         id="Q2.1",
         right="b",
-        said={
+        explanations={
             "a": (
                 "With one matrix for both jobs, a word's query is also its key, and a · b = b · a holds again. A matrix"
                 " alone breaks nothing."
@@ -199,7 +201,7 @@ QUESTIONS = (
     Question(
         id="Q2.2",
         right="c",
-        said={
+        explanations={
             "a": "That is the variance of a single product. A score adds up 64 of them.",
             "b": "8 is the root of 64: the typical *distance* from the mean. The variance is that distance, squared.",
             "c": "Yes. Each product has variance 1, and variances of independent numbers add up.",
@@ -208,7 +210,7 @@ QUESTIONS = (
     Question(
         id="Q2.3",
         right="b",
-        said={
+        explanations={
             "a": "That is the shape of our own matrices, for `x @ W`. `nn.Linear` stores it the other way round.",
             "b": "Yes: one row for each number that comes out. The layer transposes it when it multiplies.",
             "c": "There are six numbers, but they form a matrix: each of the two results needs three of its own.",
@@ -217,7 +219,7 @@ QUESTIONS = (
     Question(
         id="Q2.4",
         right="c",
-        said={
+        explanations={
             "a": "That holds with one matrix for both: asking and being asked are the same there.",
             "b": "The order of the words plays no part, with matrices or without.",
             "c": "Yes. What is asked for, what one is found by and what is handed over can be three different things.",
@@ -226,7 +228,7 @@ QUESTIONS = (
     Question(
         id="Q2.5",
         right="a",
-        said={
+        explanations={
             "a": "Yes: the scores of long keys lie far apart, one takes all, and its derivative is close to 0.",
             "b": "An average comes from scores that lie close together. Without the division they lie far apart.",
             "c": "Softmax makes shares of any scores. It is the choice that becomes extreme, not the sum.",
@@ -235,7 +237,7 @@ QUESTIONS = (
     Question(
         id="Q2.6",
         right="b",
-        said={
+        explanations={
             "a": "W_query decides who is listened to. What arrives is a mixture of values.",
             "b": "Yes. Weights only share out; what is handed over is made by W_value.",
             "c": "W_key decides by what a token is found. What it hands over is its value.",
@@ -246,38 +248,38 @@ QUESTIONS = (
 FILL_INS = (
     FillIn(
         id="M2.1",
-        asks="The vector that says what is looked for is called the ...",
+        prompt="The vector that says what is looked for is called the ...",
         right="query|queries|q",
-        said="The query. A key is what a token is found by, a value what it hands over.",
-        back=(1, "Looking something up"),
+        explanation="The query. A key is what a token is found by, a value what it hands over.",
+        section=(1, "Looking something up"),
     ),
     FillIn(
         id="M2.2",
-        asks="All six scores of a query are 0. What is the largest of its weights?",
+        prompt="All six scores of a query are 0. What is the largest of its weights?",
         right=r"1 ?/ ?6|0?\.16+7?|0?\.17|(one|a) sixth",
-        said="One sixth. Equal scores give equal weights, an average.",
-        back=(1, "Between two limits"),
+        explanation="One sixth. Equal scores give equal weights, an average.",
+        section=(1, "Between two limits"),
     ),
     FillIn(
         id="M2.3",
-        asks="Every score of a query grows by 10. By how much does its largest weight grow?",
+        prompt="Every score of a query grows by 10. By how much does its largest weight grow?",
         right="0|zero|nothing|not at all|by 0|by nothing|it does not|it stays the same",
-        said="By 0. Softmax only sees the distances between scores.",
-        back=(1, "Very large scores"),
+        explanation="By 0. Softmax only sees the distances between scores.",
+        section=(1, "Very large scores"),
     ),
     FillIn(
         id="S2.1",
-        asks="The lines a to e of a forward in a right order",
+        prompt="The lines a to e of a forward in a right order",
         right="|".join(" ?,? ?".join(order) for order in ("dbaec", "bdaec", "badec", "baedc")),
-        said="b d a e c: project, score, divide and softmax, mix. Line d may stand anywhere before c.",
-        back=(2, 'The four steps for "journey"'),
+        explanation="b d a e c: project, score, divide and softmax, mix. Line d may stand anywhere before c.",
+        section=(2, 'The four steps for "journey"'),
     ),
     FillIn(
         id="S2.2",
-        asks="The divisor, when keys have the shape (B, T, d_k)",
+        prompt="The divisor, when keys have the shape (B, T, d_k)",
         right=r"keys\.(shape|size\(\))\[-1\] ?\*\* ?(0?\.5|\(1 ?/ ?2\))|math\.sqrt\(keys\.(shape\[-1\]|size\(-1\))\)"
         r"|keys\.size\(-1\) ?\*\* ?0?\.5|d_k ?\*\* ?0?\.5",
-        said="`keys.shape[-1]**0.5`: the root of how many products each score adds up.",
-        back=(2, "Why divide by the square root of $d_k$?"),
+        explanation="`keys.shape[-1]**0.5`: the root of how many products each score adds up.",
+        section=(2, "Why divide by the square root of $d_k$?"),
     ),
 )

@@ -43,7 +43,7 @@ AVERAGE = Puzzle(
     name="my_average",
     points=1,
     difficulty=1,
-    why="Equal scores and a mask average all that came so far. What is averaged is for the values to say.",
+    success_message="Equal scores and a mask average all that came so far. What is averaged is for the values to say.",
     hints=(
         "An average treats all tokens alike. With which queries are all scores equal?",
         "W_value has a row for each token: what it hands over to the share, and what to the count.",
@@ -68,7 +68,9 @@ CAUSAL_WEIGHTS = Exercise(
     name="my_causal_weights",
     points=2,
     difficulty=2,
-    why="exp(-inf) is exactly 0, so a hidden token has no share in the sum, and no row has to be repaired afterwards.",
+    success_message=(
+        "exp(-inf) is exactly 0, so a hidden token has no share in the sum, and no row has to be repaired afterwards."
+    ),
     hints=(
         "Hide the future before softmax, so that each row still sums to 1.",
         "The number of tokens is scores.shape[-1]. torch.tril or torch.triu gives the mask.",
@@ -107,8 +109,8 @@ def remembered(words):
     wanted = puzzles.shared(np.where(again[:, None], copies, np.eye(1, len(words)) > 0))
     wanted[0] = np.nan
     kinds = [START if word == START else "letters" for word in words]
-    handed = np.where(np.isnan(wanted[:, :1]), np.nan, again[:, None])
-    return puzzles.Reading(words, wanted, kinds, context=handed)
+    output = np.where(np.isnan(wanted[:, :1]), np.nan, again[:, None])
+    return puzzles.Reading(words, wanted, kinds, context=output)
 
 
 def before(words):
@@ -124,7 +126,7 @@ MEMORY = Puzzle(
     name="my_memory",
     points=3,
     difficulty=2,
-    why=(
+    success_message=(
         "Weights always sum to 1, so a head that finds nothing must look somewhere. Given a place for that, what it is"
         " handed says whether it found something."
     ),
@@ -151,7 +153,7 @@ PADDING = Exercise(
     name="my_mask",
     points=3,
     difficulty=3,
-    why=(
+    success_message=(
         "Padding hides columns, since keys are what is seen; the diagonal stays open, so no row is empty and none"
         " becomes nan."
     ),
@@ -174,7 +176,7 @@ QUESTIONS = (
     Question(
         id="Q3.1",
         right="b",
-        said={
+        explanations={
             "a": "Almost: the last row loses nothing, since no token comes after it.",
             "b": "Yes. Every other row loses the weights on its future, and the first row loses most.",
             "c": "Softmax did, but before the zeros came. What is set to 0 afterwards is missing from the sum.",
@@ -183,7 +185,7 @@ QUESTIONS = (
     Question(
         id="Q3.2",
         right="b",
-        said={
+        explanations={
             "a": "15 cells lie above the diagonal. Those are the ones that must say no.",
             "b": "Yes: 1 + 2 + 3 + 4 + 5 + 6, the lower triangle with its diagonal.",
             "c": "That would be the diagonal alone: every output would depend on its own input and on no earlier one.",
@@ -192,7 +194,7 @@ QUESTIONS = (
     Question(
         id="Q3.3",
         right="c",
-        said={
+        explanations={
             "a": (
                 "That is what -inf gives: exp(-inf) is 0 everywhere, and 0/0 is nan. A large negative number is still a"
                 " number."
@@ -207,7 +209,7 @@ QUESTIONS = (
     Question(
         id="Q3.4",
         right="b",
-        said={
+        explanations={
             "a": "Then a token would score highest with those that resemble it. An average treats all alike.",
             "b": "Yes: all scores are 0, all visible tokens share alike. (Keys of zeros do the same.)",
             "c": "That hides keys. A query of minus infinity gives nan.",
@@ -216,7 +218,7 @@ QUESTIONS = (
     Question(
         id="Q3.5",
         right="c",
-        said={
+        explanations={
             "a": "Masked after softmax, that is so, and yet the future changes the weights that are left.",
             "b": "Rows that sum to 1 prove nothing: without any mask they do, too.",
             "c": "Yes. The dependency matrix asks the outputs themselves.",
@@ -227,37 +229,37 @@ QUESTIONS = (
 FILL_INS = (
     FillIn(
         id="M3.1",
-        asks="A query and a key have 16 numbers each. By what is their score divided?",
+        prompt="A query and a key have 16 numbers each. By what is their score divided?",
         right=r"(by )?(4|4\.0|four|√16|sqrt\(16\)|16 ?\*\* ?0?\.5|(square )?root of 16)",
-        said="By 4, the root of 16.",
-        back=(2, "Why divide by the square root of $d_k$?"),
+        explanation="By 4, the root of 16.",
+        section=(2, "Why divide by the square root of $d_k$?"),
     ),
     FillIn(
         id="M3.2",
-        asks="Which of the three matrices decides what a token hands over?",
+        prompt="Which of the three matrices decides what a token hands over?",
         right="w_?value|w_?v|value( matrix)?|values|matrix (of|for) (the )?values?",
-        said="`W_value`. The other two decide who finds whom.",
-        back=(2, "One vector, three jobs"),
+        explanation="`W_value`. The other two decide who finds whom.",
+        section=(2, "One vector, three jobs"),
     ),
     FillIn(
         id="M3.3",
-        asks="Scores of the shape (5, 7), a row per query: softmax along which `dim`?",
+        prompt="Scores of the shape (5, 7), a row per query: softmax along which `dim`?",
         right=r"(dim ?= ?)?(-1|1)|last( one| dimension)?",
-        said="`dim=-1`, here also 1: the weights of each query sum to 1.",
-        back=(1, "All six tokens at once"),
+        explanation="`dim=-1`, here also 1: the weights of each query sum to 1.",
+        section=(1, "All six tokens at once"),
     ),
     FillIn(
         id="S3.1",
-        asks="The index that makes (B, T) fit columns of (B, T, T)",
+        prompt="The index that makes (B, T) fit columns of (B, T, T)",
         right=r"(is_padding)?\[? ?(:|\.\.\.) ?, ?none ?(, ?: ?)?\]?",
-        said="`is_padding[:, None, :]`, of the shape (B, 1, T): the same row of keys for every query.",
-        back=(3, "A row with nothing left"),
+        explanation="`is_padding[:, None, :]`, of the shape (B, 1, T): the same row of keys for every query.",
+        section=(3, "A row with nothing left"),
     ),
     FillIn(
         id="S3.2",
-        asks="What keeps every token visible to itself: hidden & ...",
+        prompt="What keeps every token visible to itself: hidden & ...",
         right=r"(hidden & )?(~ ?torch\.eye\(.*\)\.(bool\(\)|to\(torch\.bool\))|~ ?torch\.eye\(.*dtype=torch\.bool\))",
-        said="`hidden & ~torch.eye(T).bool()`: hidden, except on the diagonal.",
-        back=(3, "A row with nothing left"),
+        explanation="`hidden & ~torch.eye(T).bool()`: hidden, except on the diagonal.",
+        section=(3, "A row with nothing left"),
     ),
 )

@@ -23,7 +23,7 @@ def dropped_numbers(case):
     return (x.double().numpy(), case.got, p) if case.got.shape == x.shape else None
 
 
-def same_coins_each_time(case):
+def new_randomness_each_call(case):
     values = [value for value in case.reply.values if isinstance(value, torch.Tensor)]
     if case.want is None and len(values) > 1 and torch.equal(*values):
         return (
@@ -38,7 +38,7 @@ DROPOUT = Exercise(
     name="my_dropout",
     points=2,
     difficulty=2,
-    why=(
+    success_message=(
         "On average, what 1 / (1 - p) adds to the numbers that stay makes up for those that go, so nothing needs"
         " mending."
     ),
@@ -55,9 +55,9 @@ DROPOUT = Exercise(
     ],
     oracle=lambda *arguments: None,  # chance decides what is dropped
     properties=(
-        properties.dropped_rightly(dropped_numbers),
-        same_coins_each_time,
-        properties.each_with_a_coin(dropped_numbers),
+        properties.drops_correctly(dropped_numbers),
+        new_randomness_each_call,
+        properties.drops_independently(dropped_numbers),
     ),
 )
 
@@ -94,7 +94,7 @@ def survives(case):
         return str(refused)
     tried = [(reading, read_by(heads, reading)) for reading in chapter_3.sequences_of_letters()]
     if wrong := wrong_without_dropout(tried):
-        return wrong + (misread_by_one(tried) or handed_by_all(heads))
+        return wrong + (wrong_attention_of_one_head(tried) or output_of_all_heads(heads))
     return wrong_with_dropout([(reading, *stacked(stack)) for reading, stack in tried])
 
 
@@ -103,31 +103,31 @@ def stacked(heads):
     return np.stack([head.weights for head in heads]), np.stack([head.value for head in heads])
 
 
-def misread_by_one(tried):
+def wrong_attention_of_one_head(tried):
     """A sentence on where the first head that does not find copies looks instead, or ""."""
     for number in range(len(tried[0][1])):
-        if wrong := puzzles.misread([(reading, heads[number]) for reading, heads in tried]):
+        if wrong := puzzles.wrong_attention([(reading, heads[number]) for reading, heads in tried]):
             return f" Head {number} alone: {wrong[0].lower()}{wrong[1:]}"
     return ""
 
 
-def handed_by_all(heads):
-    """A sentence on what a stack of heads hands on, for heads that all look where they should."""
+def output_of_all_heads(heads):
+    """A sentence on the output of a stack of heads that all look where they should."""
     values = zip(chapter_3.TOKENS, heads[2].sum(axis=0)[:, 0])
-    told = ", ".join(f'"{token}" {value:.2f}' for token, value in values)
-    return f" Each head looks where it should. What they hand on for each token, added up: {told}."
+    outputs = ", ".join(f'"{token}" {value:.2f}' for token, value in values)
+    return f" Each head looks where it should. What they hand on for each token, added up: {outputs}."
 
 
 def wrong_without_dropout(tried):
     """A sentence on the first letter that all heads together misjudge, or None."""
     for reading, heads in tried:
-        handed = sum(head.context for head in heads)[1:, 0]
+        output = sum(head.context for head in heads)[1:, 0]
         again = reading.context[1:, 0] == 1
-        if (wrong := (handed > 0.5) != again).any():
+        if (wrong := (output > 0.5) != again).any():
             row = int(np.argmax(wrong))
             return (
                 f'Even without dropout: in "{" ".join(reading.words)}", "{reading.words[row + 1]}"'
-                f" at position {row + 1} is handed {handed[row]:.2f} by all heads together. It has"
+                f" at position {row + 1} is handed {output[row]:.2f} by all heads together. It has"
                 f" {'' if again[row] else 'not '}occurred before, so that should be"
                 f" {'above' if again[row] else 'below'} 0.50."
             )
@@ -139,27 +139,27 @@ def wrong_with_dropout(read):
     right = {True: [], False: []}
     for reading, weights, values in read:
         kept = coins.random((DRAWS, *weights.shape)) < 1 - DROPPED
-        handed = (weights * kept / (1 - DROPPED) @ values).sum(axis=1)[:, 1:, 0]  # (DRAWS, T - 1)
+        output = (weights * kept / (1 - DROPPED) @ values).sum(axis=1)[:, 1:, 0]  # (DRAWS, T - 1)
         for row, again in enumerate(reading.context[1:, 0] == 1):
-            right[bool(again)] += list((handed[:, row] > 0.5) == again)
+            right[bool(again)] += list((output[:, row] > 0.5) == again)
     for again, found in right.items():
         if np.mean(found) < SURVIVES:
             what = "have" if again else "have not"
-            needed = f" {left_for_a_yes(read)}" if again else ""
+            needed = f" {heads_needed_for_yes(read)}" if again else ""
             return (
                 f"With half of the weights dropped, letters that {what} occurred before are judged rightly in"
                 f" {np.mean(found):.2f} of all cases; wanted: {SURVIVES}.{needed}"
             )
 
 
-def left_for_a_yes(read):
-    """A sentence on how many heads hand on something for a copy, and how many of them a yes needs."""
+def heads_needed_for_yes(read):
+    """A sentence on how many heads find a copy, and how many of them must survive dropout for a yes."""
     reading, weights, values = next(each for each in read if (each[0].context == 1).any())
     row = int(np.argmax(reading.context[:, 0] == 1))
-    handed = np.sort((weights @ values)[:, row, 0])[::-1]
-    finding = int((handed > handed.max() / 2).sum())
-    needed = int(np.argmax(handed.cumsum() / (1 - DROPPED) > 0.5)) + 1
-    return f"Heads that find a copy and say yes: {finding} of {len(handed)}; how many must be left for a yes: {needed}."
+    output = np.sort((weights @ values)[:, row, 0])[::-1]
+    finding = int((output > output.max() / 2).sum())
+    needed = int(np.argmax(output.cumsum() / (1 - DROPPED) > 0.5)) + 1
+    return f"Heads that find a copy and say yes: {finding} of {len(output)}; how many must be left for a yes: {needed}."
 
 
 SURVIVING = Puzzle(
@@ -168,7 +168,7 @@ SURVIVING = Puzzle(
     name="my_heads",
     points=3,
     difficulty=2,
-    why=(
+    success_message=(
         "A weight on one token hangs on one coin. Heads that do the same job have coins of their own, and all of them"
         " seldom fall alike."
     ),
@@ -199,7 +199,7 @@ DROPOUT_LAYER = Exercise(
     name="MyDropout",
     points=2,
     difficulty=2,
-    why="`eval()` reaches every layer inside a model because each asks the same switch, `self.training`.",
+    success_message="`eval()` reaches every layer inside a model because each asks the same switch, `self.training`.",
     hints=(
         "The layer has nothing to learn: it keeps p, and forward looks at a switch.",
         "`self.training` is True after `.train()` and False after `.eval()`.",
@@ -213,8 +213,8 @@ DROPOUT_LAYER = Exercise(
     ],
     oracle=unchanged_in_evaluation,
     properties=(
-        properties.dropped_rightly(dropped_in_training),
-        properties.each_with_a_coin(dropped_in_training),
+        properties.drops_correctly(dropped_in_training),
+        properties.drops_independently(dropped_in_training),
     ),
 )
 
@@ -246,7 +246,7 @@ FUSED = Exercise(
     name="MyCausalAttention",
     points=4,
     difficulty=3,
-    why="This is how large models store it: one product instead of three, and the same numbers.",
+    success_message="This is how large models store it: one product instead of three, and the same numbers.",
     hints=(
         "`self.W_qkv = nn.Linear(d_in, 3 * d_out, bias=False)`; in `forward`, cut its result into three parts.",
         "`self.W_qkv(x).chunk(3, dim=-1)` gives queries, keys and values, (..., T, d_out) each.",
@@ -263,14 +263,14 @@ FUSED = Exercise(
         fused(2, T=3, d_in=4, d_out=5, context_length=6, dropout=0.0, seed=120, training=True),
     ],
     oracle=fused_attention,
-    properties=(properties.weights_dropped_rightly(attended),),
+    properties=(properties.drops_weights_correctly(attended),),
 )
 
 QUESTIONS = (
     Question(
         id="Q4.1",
         right="c",
-        said={
+        explanations={
             "a": "Half of 36 is 18, but nobody counts: each entry has a coin of its own.",
             "b": "It may be any number from 0 to 36, though numbers far from the middle are rare.",
             "c": "Yes. Each entry is kept or not on its own, so 18 is only the average.",
@@ -279,7 +279,7 @@ QUESTIONS = (
     Question(
         id="Q4.2",
         right="b",
-        said={
+        explanations={
             "a": (
                 "That happens only if softmax comes after dropout, or if you divide by the sums. Neither is done here."
             ),
@@ -292,7 +292,7 @@ QUESTIONS = (
     Question(
         id="Q4.3",
         right="a",
-        said={
+        explanations={
             "a": "Yes. exp(0) is 1: a score of 0 is a score like any other, and equal scores get equal weights.",
             "b": "A weight of 0 needs a score of minus infinity. A dropped score is 0, a number like any other.",
             "c": "That needs a score of minus infinity in the whole row. A score of 0 leaves something to divide by.",
@@ -301,7 +301,7 @@ QUESTIONS = (
     Question(
         id="Q4.4",
         right="c",
-        said={
+        explanations={
             "a": "The buffer moves. It is the plain attribute that stays, and on a GPU the two no longer go together.",
             "b": "A buffer is not trained. Only parameters are.",
             "c": "Yes: `.to()` moves parameters and buffers, and `parameters()` lists only what is learned.",
@@ -310,7 +310,7 @@ QUESTIONS = (
     Question(
         id="Q4.5",
         right="b",
-        said={
+        explanations={
             "a": "One half is how often the weight is kept. In each single step it is there as a whole, or gone.",
             "b": "Yes: one coin decides, and the kept weight is divided by one half.",
             "c": "On average, yes. In each step it is one or the other.",
@@ -319,7 +319,7 @@ QUESTIONS = (
     Question(
         id="Q4.6",
         right="a",
-        said={
+        explanations={
             "a": "Yes: it still drops.",
             "b": "That stops the bookkeeping for derivatives, and dropout goes on.",
             "c": "A seed makes a run repeat itself. A model in use should not draw at all.",
@@ -328,7 +328,7 @@ QUESTIONS = (
     Question(
         id="Q4.7",
         right="b",
-        said={
+        explanations={
             "a": "Nobody changes a plain attribute in training.",
             "b": "Yes. `.to()` moves parameters and buffers only.",
             "c": "It is cut to the sentence, plain or not.",
@@ -339,37 +339,37 @@ QUESTIONS = (
 FILL_INS = (
     FillIn(
         id="M4.1",
-        asks="Which number does a score get so that softmax makes exactly 0 of it?",
+        prompt="Which number does a score get so that softmax makes exactly 0 of it?",
         right=r"(-|−|minus )(torch\.|float\([\"']?)?(inf|infinity|∞)[\"']?\)?",
-        said="Minus infinity: its exponential is exactly 0.",
-        back=(3, "Only what came before"),
+        explanation="Minus infinity: its exponential is exactly 0.",
+        section=(3, "Only what came before"),
     ),
     FillIn(
         id="M4.2",
-        asks="A causal head with queries of zeros gives the fourth token what weight on the first?",
+        prompt="A causal head with queries of zeros gives the fourth token what weight on the first?",
         right=r"1 ?/ ?4|0?\.25|(one|a) (quarter|fourth)|25 ?%",
-        said="One quarter: equal scores, and four tokens to see.",
-        back=(3, "Only what came before"),
+        explanation="One quarter: equal scores, and four tokens to see.",
+        section=(3, "Only what came before"),
     ),
     FillIn(
         id="M4.3",
-        asks="A head looks for an earlier copy and there is none. Its weights still sum to ...",
+        prompt="A head looks for an earlier copy and there is none. Its weights still sum to ...",
         right=r"1|1\.0|one",
-        said="1. So it needs something to look at when it finds nothing.",
-        back=(3, "What is an average good for?"),
+        explanation="1. So it needs something to look at when it finds nothing.",
+        section=(3, "What is an average good for?"),
     ),
     FillIn(
         id="S4.1",
-        asks="The lines a to e of a forward in their right order",
+        prompt="The lines a to e of a forward in their right order",
         right="c ?,? ?e ?,? ?b ?,? ?a ?,? ?d",
-        said="c e b a d: project, score, hide, softmax and drop, mix.",
-        back=(4, "The causal class"),
+        explanation="c e b a d: project, score, hide, softmax and drop, mix.",
+        section=(4, "The causal class"),
     ),
     FillIn(
         id="S4.2",
-        asks="How wide is the result of W_qkv, in terms of d_out?",
+        prompt="How wide is the result of W_qkv, in terms of d_out?",
         right=r"3 ?\*? ?d_out|d_out ?\* ?3|three times d_out",
-        said="`3 * d_out`: queries, keys and values side by side.",
-        back=(4, "The causal class"),
+        explanation="`3 * d_out`: queries, keys and values side by side.",
+        section=(4, "The causal class"),
     ),
 )

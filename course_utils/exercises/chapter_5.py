@@ -29,8 +29,8 @@ def sequences_of_places():
     for words in puzzles.sentences(501, LETTERS, 4, POSITIONS):
         wanted = np.eye(len(words), k=-1)
         wanted[0] = np.nan
-        handed = wanted @ placed(words)[:, : len(LETTERS)]
-        yield puzzles.Reading(words, wanted, [f"position {position}" for position in range(len(words))], context=handed)
+        output = wanted @ placed(words)[:, : len(LETTERS)]
+        yield puzzles.Reading(words, wanted, [f"position {position}" for position in range(len(words))], context=output)
 
 
 def placed(words):
@@ -44,7 +44,9 @@ LOOK_BACK = Puzzle(
     name="my_look_back",
     points=3,
     difficulty=2,
-    why="Where it looks depends on positions alone, what it hands on on letters alone: three matrices, two questions.",
+    success_message=(
+        "Where it looks depends on positions alone, what it hands on on letters alone: three matrices, two questions."
+    ),
     hints=(
         "The query of position 5 must meet the key of position 4. Let keys be what they are; what must a query become?",
         "A token is found by its position: `W_key[4:] = torch.eye(8)`. A query is the position, shifted by one axis.",
@@ -66,7 +68,9 @@ SPLIT = Exercise(
     name="my_split",
     points=2,
     difficulty=2,
-    why="Now the last two dimensions are tokens and numbers, so `@` computes the scores of every head on its own.",
+    success_message=(
+        "Now the last two dimensions are tokens and numbers, so `@` computes the scores of every head on its own."
+    ),
     hints=(
         "Two steps: cut the last dimension in two, then let heads and tokens change places.",
         "`*before, d_out = projected.shape` takes any dimensions in front; `head_dim` is `d_out // num_heads`.",
@@ -98,7 +102,7 @@ MERGE = Exercise(
     name="my_merge",
     points=2,
     difficulty=2,
-    why="Each token's vector holds head after head again, as if the heads had been concatenated.",
+    success_message="Each token's vector holds head after head again, as if the heads had been concatenated.",
     hints=(
         "The split backwards: heads and tokens change places, then two dimensions become one.",
         "After `transpose`, `view` needs the numbers in order in memory: `contiguous()` in between.",
@@ -174,7 +178,7 @@ MULTI_HEAD = Exercise(
     name="MyMultiHeadAttention",
     points=5,
     difficulty=3,
-    why="You have written the attention layer of GPT-2.",
+    success_message="You have written the attention layer of GPT-2.",
     hints=(
         (
             "Four layers, a dropout and a mask in __init__; in forward: project, split, scores, hide, softmax, drop,"
@@ -194,14 +198,14 @@ MULTI_HEAD = Exercise(
         layer_call(2, 3, [5, 8, 6, 0.0, 2], seed=100, training=True),
     ],
     oracle=multi_head_attention,
-    properties=(properties.weights_dropped_rightly(attended, head_contexts),),
+    properties=(properties.drops_weights_correctly(attended, head_contexts),),
 )
 
 QUESTIONS = (
     Question(
         id="Q5.1",
         right="c",
-        said={
+        explanations={
             "a": "There are 36 numbers, but PyTorch finds only what is an attribute of the module. A list hides it.",
             "b": "One head has 18. PyTorch finds neither the first nor the second: it does not look into lists at all.",
             "c": "Yes: 0. The heads compute as they should, and would never be trained.",
@@ -210,7 +214,7 @@ QUESTIONS = (
     Question(
         id="Q5.2",
         right="b",
-        said={
+        explanations={
             "a": (
                 "Then nobody would need the transpose. The shape is right, but look whose numbers lie next to each"
                 " other."
@@ -224,7 +228,7 @@ QUESTIONS = (
     Question(
         id="Q5.3",
         right="a",
-        said={
+        explanations={
             "a": "Yes: a score adds up the products of one head only, so d_k is 4.",
             "b": "12 is the width of all heads together. No score is a sum over 12 products.",
             "c": "6 is the number of tokens. It says how many scores a row has, not how large they are.",
@@ -233,7 +237,7 @@ QUESTIONS = (
     Question(
         id="Q5.4",
         right="b",
-        said={
+        explanations={
             "a": "Matrices change what a token says of itself. Its position is not among it.",
             "b": "Yes. Two equal letters have equal keys, wherever they stand.",
             "c": "A mask that leaves one cell open needs no scores at all, and no head.",
@@ -242,7 +246,7 @@ QUESTIONS = (
     Question(
         id="Q5.5",
         right="a",
-        said={
+        explanations={
             "a": "Yes: side by side, each keeps what it heard apart from the other.",
             "b": "The mixture tells that, often enough: it is their average.",
             "c": "Weights are shares. How many words there are shows in neither.",
@@ -251,7 +255,7 @@ QUESTIONS = (
     Question(
         id="Q5.6",
         right="c",
-        said={
+        explanations={
             "a": "Each head would be half as wide, so twice as many of them have the same number of columns together.",
             "b": "Half the width per head, but twice the heads: the two cancel.",
             "c": "Yes. Heads share out the columns of matrices that stay as they are.",
@@ -262,37 +266,37 @@ QUESTIONS = (
 FILL_INS = (
     FillIn(
         id="M5.1",
-        asks="After shuffling the words, what happens to a context vector of attention without a mask?",
+        prompt="After shuffling the words, what happens to a context vector of attention without a mask?",
         right=r"nothing|it (stays|remains) the same|same|no change|it does not change|unchanged|stays the same",
-        said="Nothing. A sum does not care about the order of its terms.",
-        back=(1, "Does attention know the order of words?"),
+        explanation="Nothing. A sum does not care about the order of its terms.",
+        section=(1, "Does attention know the order of words?"),
     ),
     FillIn(
         id="M5.2",
-        asks="In the dependency matrix of six tokens in a causal layer, how many cells say yes?",
+        prompt="In the dependency matrix of six tokens in a causal layer, how many cells say yes?",
         right=r"21|twenty[- ]?one",
-        said="21: the lower triangle with its diagonal, 1 + 2 + 3 + 4 + 5 + 6.",
-        back=(3, "A test for leaks"),
+        explanation="21: the lower triangle with its diagonal, 1 + 2 + 3 + 4 + 5 + 6.",
+        section=(3, "A test for leaks"),
     ),
     FillIn(
         id="M5.3",
-        asks="In training, a weight that dropout keeps at the rate 0.5 is multiplied by ...",
+        prompt="In training, a weight that dropout keeps at the rate 0.5 is multiplied by ...",
         right=r"2|2\.0|two|1 ?/ ?\(1 ?- ?p\)|1 ?/ ?0?\.5",
-        said="2, which is 1 divided by 1 - p. So the average stays what it was.",
-        back=(4, "Why divide by 1 − p?"),
+        explanation="2, which is 1 divided by 1 - p. So the average stays what it was.",
+        section=(4, "Why divide by 1 − p?"),
     ),
     FillIn(
         id="S5.1",
-        asks="The lines a to e of a forward in their right order",
+        prompt="The lines a to e of a forward in their right order",
         right="b ?,? ?e ?,? ?d ?,? ?a ?,? ?c",
-        said="b e d a c: split, score, softmax, mix, merge.",
-        back=(5, "The class"),
+        explanation="b e d a c: split, score, softmax, mix, merge.",
+        section=(5, "The class"),
     ),
     FillIn(
         id="S5.2",
-        asks="The layer that mixes the heads at the end",
+        prompt="The layer that mixes the heads at the end",
         right=r"(self\.)?out_proj(\(context\))?",
-        said="`self.out_proj(context)`: it mixes what the heads found.",
-        back=(5, "The class"),
+        explanation="`self.out_proj(context)`: it mixes what the heads found.",
+        section=(5, "The class"),
     ),
 )

@@ -7,7 +7,7 @@ import torch
 
 from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise, Question
-from course_utils.exercises.inputs import called_with, measured, non_contiguous, normal
+from course_utils.exercises.inputs import called_with, called_without_gradient, non_contiguous, normal
 from course_utils.judging.masks import Mask
 
 # --- 6.1 padding ------------------------------------------------------------------------------------------------------
@@ -23,7 +23,9 @@ PADDING_MASK = Exercise(
     name="my_padding_mask",
     points=1,
     difficulty=1,
-    why="The dimension of 1 in the middle repeats the same row of keys for every query: (B, 1, S) fits (B, T, S).",
+    success_message=(
+        "The dimension of 1 in the middle repeats the same row of keys for every query: (B, 1, S) fits (B, T, S)."
+    ),
     hints=(
         "Compare every position, 0 to S - 1, with every length. Which positions are padding?",
         "torch.arange(num_tokens) >= lengths[:, None] is a table (B, S).",
@@ -51,7 +53,9 @@ KEEP_MASK = Exercise(
     name="my_keep_mask",
     points=2,
     difficulty=2,
-    why="Where True means keep, conditions are joined with &; where it means hide, the same rule is written with |.",
+    success_message=(
+        "Where True means keep, conditions are joined with &; where it means hide, the same rule is written with |."
+    ),
     hints=(
         "Two conditions: the key is real, and it is not in the future. Both must hold.",
         "torch.tril(torch.ones(S, S)).bool() is True where a key is not in the future.",
@@ -93,7 +97,7 @@ STEP = Exercise(
     name="my_step",
     points=2,
     difficulty=2,
-    why="The newest token may see everything there is, so its row of the causal mask hides nothing.",
+    success_message="The newest token may see everything there is, so its row of the causal mask hides nothing.",
     hints=(
         "First make the cache longer, then attend with one query.",
         "torch.cat([keys, key], dim=-2) puts the new key after the old ones.",
@@ -117,7 +121,9 @@ SHARED = Exercise(
     name="my_shared",
     points=1,
     difficulty=1,
-    why="Which query head meets which keys is fixed in training, so the order counts although the shape is the same.",
+    success_message=(
+        "Which query head meets which keys is fixed in training, so the order counts although the shape is the same."
+    ),
     hints=(
         "Each head of keys is needed num_heads // groups times, and its copies stand side by side.",
         "tensor.repeat_interleave(times, dim=...) repeats each entry in its place.",
@@ -139,28 +145,28 @@ def head(size, seed, divisor, ahead=0, afterwards=False):
     scores = normal(size, size, seed=seed)
     hidden = torch.ones(size, size).triu(1 + ahead).bool()
     if afterwards:
-        return measured(scores, torch.softmax(scores / divisor, dim=-1).masked_fill(hidden, 0))
-    return measured(scores, torch.softmax(scores.masked_fill(hidden, -torch.inf) / divisor, dim=-1))
+        return called_without_gradient(scores, torch.softmax(scores / divisor, dim=-1).masked_fill(hidden, 0))
+    return called_without_gradient(scores, torch.softmax(scores.masked_fill(hidden, -torch.inf) / divisor, dim=-1))
 
 
 def with_sums(call, *sums):
     """The call with rows that sum to these."""
     scores, weights = call.arguments
-    return measured(scores, weights * torch.tensor(sums)[:, None])
+    return called_without_gradient(scores, weights * torch.tensor(sums)[:, None])
 
 
 def leaking(call, leak, row=0):
     """The call with a weight on the future, in a row that still sums to 1."""
     scores, weights = (argument.clone() for argument in call.arguments)
     weights[row] = torch.tensor([1 - leak, 0.0, 0.0, leak])
-    return measured(scores, weights)
+    return called_without_gradient(scores, weights)
 
 
 def one_key_closed(call):
     """The call with a last token that does not see itself."""
     scores, weights = (argument.clone() for argument in call.arguments)
     weights[-1, -1] = 0
-    return measured(scores, weights / weights.sum(dim=-1, keepdim=True))
+    return called_without_gradient(scores, weights / weights.sum(dim=-1, keepdim=True))
 
 
 def readings(*tables):
@@ -177,7 +183,7 @@ READINGS = Exercise(
     name="my_readings",
     points=3,
     difficulty=2,
-    why="Three questions, and no right numbers to compare with: most silent errors fail one of them.",
+    success_message="Three questions, and no right numbers to compare with: most silent errors fail one of them.",
     hints=(
         "The first two readings are sums along a row, and weights above the diagonal.",
         "In weights[-1, 0] / weights[-1, 1] softmax's sum cancels. What is left is exp of a difference.",
@@ -205,7 +211,7 @@ QUESTIONS = (
     Question(
         id="Q6.1",
         right="b",
-        said={
+        explanations={
             "a": "That hides whole rows: the queries of the padding. But padding must not be *seen*.",
             "b": "Yes. A size of 1 is repeated, so all T queries of a sequence share one row of hidden keys.",
             "c": "Then B stands where queries are. Each sequence needs a row of its own: B must stay in front.",
@@ -214,7 +220,7 @@ QUESTIONS = (
     Question(
         id="Q6.2",
         right="b",
-        said={
+        explanations={
             "a": "Queries, keys and values double. A table has as many rows as columns, and both double.",
             "b": "Yes: twice as many rows, each twice as long.",
             "c": "The number of heads stays; only rows and columns double.",
@@ -223,7 +229,7 @@ QUESTIONS = (
     Question(
         id="Q6.3",
         right="a",
-        said={
+        explanations={
             "a": "Yes. Nothing that belongs to older tokens changes, since they never look at the new one.",
             "b": "Keys and values of older tokens do not change: they are what the cache holds.",
             "c": "Only the last row of the table is needed: the older rows belong to tokens that are written already.",

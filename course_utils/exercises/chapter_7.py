@@ -7,7 +7,7 @@ import torch
 
 from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise, Question
-from course_utils.exercises.inputs import called_with, causal_weights, measured, normal
+from course_utils.exercises.inputs import called_with, called_without_gradient, causal_weights, normal
 
 # --- 7.1 the loss of the next token -----------------------------------------------------------------------------------
 
@@ -23,7 +23,9 @@ NEXT_TOKEN_LOSSES = Exercise(
     name="my_next_token_losses",
     points=2,
     difficulty=2,
-    why="T - 1 exercises from one sequence, as chapter 3 said: each row of scores is compared with the token after it.",
+    success_message=(
+        "T - 1 exercises from one sequence, as chapter 3 said: each row of scores is compared with the token after it."
+    ),
     hints=(
         "The last row of scores has no token to be compared with, and the first token no row that predicts it.",
         "torch.log_softmax(scores, dim=-1) gives the logarithms of all probabilities at once.",
@@ -53,17 +55,19 @@ PREVIOUS_TOKEN_SHARE = Exercise(
     name="my_previous_token_share",
     points=1,
     difficulty=1,
-    why="Numbers like this one find heads among hundreds, where nobody wants to look at every map.",
+    success_message="Numbers like this one find heads among hundreds, where nobody wants to look at every map.",
     hints=(
         "Where in a map stand the weights of token 1 on token 0, of token 2 on token 1, and so on?",
         "weights.diagonal(offset=..., dim1=-2, dim2=-1) gives such a line for each head.",
         "The line just below the main diagonal has offset -1; average it over its last dimension.",
     ),
     make_calls=lambda: [
-        measured(causal_weights(2, 6, 6, seed=4)),
-        measured(torch.softmax(normal(3, 5, 5, seed=5) * 2, dim=-1)),
-        measured(torch.softmax(normal(1, 2, 2, seed=6), dim=-1)),
-        measured(torch.stack([torch.eye(4), torch.eye(4).roll(-1, dims=-1).tril(-1) + torch.eye(4)[0]])),  # zeros
+        called_without_gradient(causal_weights(2, 6, 6, seed=4)),
+        called_without_gradient(torch.softmax(normal(3, 5, 5, seed=5) * 2, dim=-1)),
+        called_without_gradient(torch.softmax(normal(1, 2, 2, seed=6), dim=-1)),
+        called_without_gradient(
+            torch.stack([torch.eye(4), torch.eye(4).roll(-1, dims=-1).tril(-1) + torch.eye(4)[0]])
+        ),  # zeros
     ],
     oracle=previous_token_shares,
 )
@@ -81,18 +85,20 @@ FLOOR = Exercise(
     name="my_floor",
     points=2,
     difficulty=2,
-    why="Know the floor before you train. A loss below it is no success: something leaks, or was learned by heart.",
+    success_message=(
+        "Know the floor before you train. A loss below it is no success: something leaks, or was learned by heart."
+    ),
     hints=(
         "How often does token i come, and what does it cost each time?",
         "-(p * p.log()).sum() is the formula. What is 0 * log(0) for torch?",
         "possible = probabilities[probabilities > 0], and then the formula.",
     ),
     make_calls=lambda: [
-        measured(torch.tensor([0.5, 0.2, 0.2, 0.1])),
-        measured(torch.full((100,), 0.01)),
-        measured(torch.tensor([0.7, 0.0, 0.3])),
-        measured(torch.tensor([0.0, 1.0])),
-        measured(torch.tensor([0.7, 0.1, 0.1995, 0.0005])),  # of another one's size; small, and not 0
+        called_without_gradient(torch.tensor([0.5, 0.2, 0.2, 0.1])),
+        called_without_gradient(torch.full((100,), 0.01)),
+        called_without_gradient(torch.tensor([0.7, 0.0, 0.3])),
+        called_without_gradient(torch.tensor([0.0, 1.0])),
+        called_without_gradient(torch.tensor([0.7, 0.1, 0.1995, 0.0005])),  # of another one's size; small, and not 0
     ],
     oracle=floor,
 )
@@ -112,7 +118,7 @@ TEMPERATURE = Exercise(
     name="my_probabilities",
     points=1,
     difficulty=1,
-    why="The order of the tokens never changes, only how much the first is ahead of the others.",
+    success_message="The order of the tokens never changes, only how much the first is ahead of the others.",
     hints=(
         "Softmax turns differences between scores into ratios. What happens to the differences?",
         "torch.softmax(..., dim=-1), with the scores divided first.",
@@ -133,7 +139,7 @@ QUESTIONS = (
     Question(
         id="Q7.1",
         right="b",
-        said={
+        explanations={
             "a": (
                 "Only on tokens that it has seen in training, and by heart. A fresh random token cannot be known,"
                 " however long one trains."
@@ -145,7 +151,7 @@ QUESTIONS = (
     Question(
         id="Q7.2",
         right="b",
-        said={
+        explanations={
             "a": "Training can only find what the layer can compute. Think of what a key is made from.",
             "b": (
                 "Yes. In one layer a key knows its own token and position. Who came before must be written into it by"
@@ -157,7 +163,7 @@ QUESTIONS = (
     Question(
         id="Q7.3",
         right="b",
-        said={
+        explanations={
             "a": "Without the mask it *can* be known: the token to predict is one position to the right.",
             "b": "Yes. The answer stands in the input, and looking one position to the right is easily learned.",
             "c": "The future does not confuse it. It holds the answers.",

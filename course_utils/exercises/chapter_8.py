@@ -7,7 +7,7 @@ import torch
 
 from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise, Question
-from course_utils.exercises.inputs import called_with, causal_weights, measured, normal, uniform
+from course_utils.exercises.inputs import called_with, called_without_gradient, causal_weights, normal, uniform
 
 # --- 8.1 the vectors of a batch of sentences --------------------------------------------------------------------------
 
@@ -31,7 +31,9 @@ SENTENCE_VECTORS = Exercise(
     name="my_sentence_vectors",
     points=2,
     difficulty=2,
-    why="The mask is needed twice: in attention, so that nobody reads padding, and here, so that nobody averages it.",
+    success_message=(
+        "The mask is needed twice: in attention, so that nobody reads padding, and here, so that nobody averages it."
+    ),
     hints=(
         "A mean is a sum divided by a number. Padding belongs in neither.",
         "(~is_padding).unsqueeze(-1) has shape (B, T, 1): multiplied with the context vectors, it makes padding 0.",
@@ -82,20 +84,20 @@ TURNING_HEADS = Exercise(
     name="my_turning_heads",
     points=2,
     difficulty=2,
-    why="A margin keeps out heads that were undecided before and after: noise turns them, not the word.",
+    success_message="A margin keeps out heads that were undecided before and after: noise turns them, not the word.",
     hints=(
         "Two things must hold for a head. Which difference says that it preferred the first word before?",
         "first_before - second_before > margin is True for heads that preferred the first word before.",
         "& combines two tables of True and False; put each comparison in parentheses.",
     ),
     make_calls=lambda: [
-        measured(*tables(), 0.1),
-        measured(*tables(), 0.0),
-        measured(*normal(4, 5, 7, seed=820), 0.4),
-        measured(*tables(), 0.3),
-        measured(*(table.softmax(dim=-1) for table in tables()), 0.02),
-        measured(*(torch.tensor([row]) for row in LEVEL), 0.0),
-        measured(*(torch.tensor([row]) for row in NARROW), 0.05),
+        called_without_gradient(*tables(), 0.1),
+        called_without_gradient(*tables(), 0.0),
+        called_without_gradient(*normal(4, 5, 7, seed=820), 0.4),
+        called_without_gradient(*tables(), 0.3),
+        called_without_gradient(*(table.softmax(dim=-1) for table in tables()), 0.02),
+        called_without_gradient(*(torch.tensor([row]) for row in LEVEL), 0.0),
+        called_without_gradient(*(torch.tensor([row]) for row in NARROW), 0.05),
     ],
     oracle=turning,
 )
@@ -120,16 +122,18 @@ BREADTH = Exercise(
     name="my_breadth",
     points=3,
     difficulty=3,
-    why="One number per head says how sharply it looks: near 1 for the token before, near T for an even average.",
+    success_message=(
+        "One number per head says how sharply it looks: near 1 for the token before, near T for an even average."
+    ),
     hints=(
         "First the entropy of each row, then exp, then the mean over rows. Over which axis does each step run?",
         "torch.xlogy(weights, weights) is weights * ln(weights), with 0 where a weight is 0.",
         "(-torch.xlogy(weights, weights).sum(dim=-1)).exp().mean(dim=-1)",
     ),
     make_calls=lambda: [
-        measured(torch.softmax(3 * normal(2, 3, 5, 5, seed=89), dim=-1)),
-        measured(torch.stack([torch.eye(4), torch.full((4, 4), 0.25)])),
-        measured(causal_weights(2, 4, 4, seed=88)),
+        called_without_gradient(torch.softmax(3 * normal(2, 3, 5, 5, seed=89), dim=-1)),
+        called_without_gradient(torch.stack([torch.eye(4), torch.full((4, 4), 0.25)])),
+        called_without_gradient(causal_weights(2, 4, 4, seed=88)),
     ],
     oracle=breadth,
 )
@@ -148,18 +152,20 @@ ONLY_HEAD = Exercise(
     name="my_only_head",
     points=1,
     difficulty=1,
-    why="To know what a part does, take it out, or leave it alone, and look. Weights show only where it looks.",
+    success_message=(
+        "To know what a part does, take it out, or leave it alone, and look. Weights show only where it looks."
+    ),
     hints=(
         "A head's numbers are inputs of out_proj. Does nn.Linear store an input as a row or as a column?",
         "Head h owns the columns from h * head_dim up to, not including, (h + 1) * head_dim.",
         "alone = torch.zeros_like(out_weight), then alone[:, start:end] = out_weight[:, start:end].",
     ),
     make_calls=lambda: [
-        measured(normal(6, 6, seed=90), 1, 2),
-        measured(normal(8, 8, seed=91), 3, 2),
-        measured(normal(9, 9, seed=92), 2, 3),
-        measured(normal(4, 6, seed=94), 0, 2),  # 6 inputs, which are 3 heads of 2
-        measured(normal(4, 4, seed=95).double() / 3, 1, 2),  # more digits than 32 bits hold
+        called_without_gradient(normal(6, 6, seed=90), 1, 2),
+        called_without_gradient(normal(8, 8, seed=91), 3, 2),
+        called_without_gradient(normal(9, 9, seed=92), 2, 3),
+        called_without_gradient(normal(4, 6, seed=94), 0, 2),  # 6 inputs, which are 3 heads of 2
+        called_without_gradient(normal(4, 4, seed=95).double() / 3, 1, 2),  # more digits than 32 bits hold
     ],
     oracle=only_head,
 )
@@ -168,7 +174,7 @@ QUESTIONS = (
     Question(
         id="Q8.1",
         right="b",
-        said={
+        explanations={
             "a": 'The sentence is nearly the same, but its meaning is not: one word decides what "it" stands for.',
             "b": "Yes. The right noun changes, so a head that finds it must change its mind.",
             "c": "That would be a head that does not know. One that finds the right noun prefers it.",
@@ -177,7 +183,7 @@ QUESTIONS = (
     Question(
         id="Q8.2",
         right="b",
-        said={
+        explanations={
             "a": "Seventy-two is more than it seems: each coin is right six times with a chance of 1 in 64.",
             "b": "Yes: 72 times 1/64. So even one head with six right answers would prove nothing.",
             "c": "That would be 72/6. The chance for six in a row is 1/2 six times over, 1/64.",
@@ -186,7 +192,7 @@ QUESTIONS = (
     Question(
         id="Q8.3",
         right="c",
-        said={
+        explanations={
             "a": "The weight is nine tenths, but a weight multiplies a value. If that value is short, little is left.",
             "b": "It may be, if the value of [CLS] is short. The weight alone does not tell: look at the value.",
             "c": "Yes. What is mixed is weight times value, and a value can be short or long.",

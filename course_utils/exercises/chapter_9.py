@@ -10,7 +10,7 @@ from course_utils.exercises.exercise import Exercise, FillIn, Question
 from course_utils.exercises.inputs import called_with, non_contiguous, normal, uniform
 
 
-def turned(vector, position, frequencies):
+def rotated_vector(vector, position, frequencies):
     """A vector, as a list, whose pairs (number k of each half) are turned by position times frequency."""
     half, result = len(vector) // 2, list(vector)
     for k, frequency in enumerate(frequencies):
@@ -20,12 +20,12 @@ def turned(vector, position, frequencies):
     return result
 
 
-def all_turned(x, positions, frequencies):
+def rotated_vectors(x, positions, frequencies):
     """An array (..., T, head_dim) of turned vectors, one by one."""
     x = x.double().numpy()
     result = np.empty_like(x)
     for place in np.ndindex(x.shape[:-1]):
-        result[place] = turned(x[place].tolist(), positions[place[-1]], frequencies)
+        result[place] = rotated_vector(x[place].tolist(), positions[place[-1]], frequencies)
     return result
 
 
@@ -34,7 +34,7 @@ def all_turned(x, positions, frequencies):
 
 def rotated(x, positions, base):
     size = x.shape[-1]
-    return all_turned(x, positions.tolist(), [base ** (-2 * k / size) for k in range(size // 2)])
+    return rotated_vectors(x, positions.tolist(), [base ** (-2 * k / size) for k in range(size // 2)])
 
 
 ROTATE = Exercise(
@@ -43,7 +43,9 @@ ROTATE = Exercise(
     name="my_rotate",
     points=3,
     difficulty=2,
-    why="A turn changes no length, and the dot product of two turned arrows knows only by how much they differ.",
+    success_message=(
+        "A turn changes no length, and the dot product of two turned arrows knows only by how much they differ."
+    ),
     hints=(
         "Three steps: a frequency for each pair, an angle for each position and pair, and the turn itself.",
         "Angles: `positions[:, None] * frequencies`, (T, head_dim / 2). `x.chunk(2, dim=-1)` gives the two halves.",
@@ -79,7 +81,7 @@ TO_HALVES = Exercise(
     name="my_to_halves",
     points=2,
     difficulty=2,
-    why="Queries and keys are put in another order, both the same, and no dot product notices.",
+    success_message="Queries and keys are put in another order, both the same, and no dot product notices.",
     hints=(
         "Rows of the weight are numbers of a query. In each head: first rows 0, 2, 4, ..., then rows 1, 3, 5, ...",
         "Heads apart first: `weight.unflatten(0, (num_heads, -1))` is (num_heads, head_dim, d_in).",
@@ -126,7 +128,9 @@ GROUPED = Exercise(
     name="my_grouped",
     points=3,
     difficulty=2,
-    why="With one head of keys for all, this is multi-query attention; with one for each, what you knew before.",
+    success_message=(
+        "With one head of keys for all, this is multi-query attention; with one for each, what you knew before."
+    ),
     hints=(
         "Heads of keys and values are repeated until there is one for each query head; the rest is old.",
         "Neighbours share: `keys.repeat_interleave(times, dim=1)`, and the same for values.",
@@ -160,7 +164,9 @@ NORM = Exercise(
     name="my_norm",
     points=1,
     difficulty=1,
-    why="Every vector of a head has one length now, before `scale` weighs its numbers; so no score can run away.",
+    success_message=(
+        "Every vector of a head has one length now, before `scale` weighs its numbers; so no score can run away."
+    ),
     hints=(
         "Root, mean, square, from the inside out: squares first, their mean over the last dimension, then its root.",
         "`x.pow(2).mean(dim=-1, keepdim=True)`, and eps is added before the root is taken.",
@@ -189,8 +195,8 @@ def cache_call(B, num_heads, num_kv_heads, n, past, head_dim, seed):
 def continued(queries, keys, values, cache, frequencies):
     past = cache[0].shape[2] if cache else 0
     positions = list(range(past, past + keys.shape[2]))
-    found = [all_turned(queries, positions, frequencies.tolist())]
-    found += [all_turned(keys, positions, frequencies.tolist()), values.double().numpy()]
+    found = [rotated_vectors(queries, positions, frequencies.tolist())]
+    found += [rotated_vectors(keys, positions, frequencies.tolist()), values.double().numpy()]
     if cache:
         found[1:] = [np.concatenate([old.double().numpy(), new], axis=2) for old, new in zip(cache, found[1:])]
     return found
@@ -202,7 +208,9 @@ CACHED = Exercise(
     name="my_cached",
     points=3,
     difficulty=2,
-    why="Keys are kept as they were turned when they came; only what is new is turned, by where it really stands.",
+    success_message=(
+        "Keys are kept as they were turned when they came; only what is new is turned, by where it really stands."
+    ),
     hints=(
         "How many tokens came before? With no cache, none; otherwise as many as there are keys in it.",
         "`positions = torch.arange(past, past + n)`; turn queries and keys with `rotate`, and leave values alone.",
@@ -222,7 +230,7 @@ QUESTIONS = (
     Question(
         id="Q9.1",
         right="c",
-        said={
+        explanations={
             "a": "A turn changes where both arrows point, and yet something about the two stays as it was.",
             "b": "Their lengths stay as well, but a score is more than two lengths.",
             "c": "Yes: the angle between them is what it was, and so is the dot product.",
@@ -231,7 +239,7 @@ QUESTIONS = (
     Question(
         id="Q9.2",
         right="b",
-        said={
+        explanations={
             "a": "The last pair of base 10,000 needs more than 54,000 positions for one turn.",
             "b": "Yes. Where a pair turns once in six positions, two neighbours point in clearly different directions.",
             "c": "All pairs turn with the position. They differ in how fast.",
@@ -240,7 +248,7 @@ QUESTIONS = (
     Question(
         id="Q9.3",
         right="a",
-        said={
+        explanations={
             "a": "Yes. The shapes fit, and only the numbers tell.",
             "b": "Both layouts have weights of the same shape and the same names, so nothing can complain.",
             "c": "It would if queries and keys were merely put in another order. But the wrong numbers are paired.",
@@ -249,8 +257,8 @@ QUESTIONS = (
     Question(
         id="Q9.4",
         right="b",
-        said={
-            "a": "Each of the 32 query heads makes its own scores and its own mix: no multiplication is saved.",
+        explanations={
+            "a": "Each of the 32 query heads makes its own scores and its own context vectors: no multiplication is saved.",
             "b": "Yes: 8 instead of 32 heads of keys and values, a quarter.",
             "c": "There are as many scores as before: 32 tables.",
         },
@@ -258,7 +266,7 @@ QUESTIONS = (
     Question(
         id="Q9.5",
         right="c",
-        said={
+        explanations={
             "a": "Nothing is too long for any layer. The shapes are those of a short text.",
             "b": "A score of two new tokens would be right, since both are off by as much. And old keys?",
             "c": "Yes: to a new query, every old key seems nearer than it is, or even ahead.",
@@ -269,24 +277,24 @@ QUESTIONS = (
 FILL_INS = (
     FillIn(
         id="M9.1",
-        asks="The heads of a layer share a width of 768 and number 12. By what is a score divided?",
+        prompt="The heads of a layer share a width of 768 and number 12. By what is a score divided?",
         right=r"8|8\.0|eight|√ ?64|64 ?\*\* ?0\.5|(the )?(square )?root of 64|sqrt\(64\)",
-        said="8: the root of head_dim, which is 768 / 12 = 64.",
-        back=(5, "One matrix for all heads"),
+        explanation="8: the root of head_dim, which is 768 / 12 = 64.",
+        section=(5, "One matrix for all heads"),
     ),
     FillIn(
         id="M9.2",
-        asks="When a model writes, which two tensors does it keep of every token that it has seen?",
+        prompt="When a model writes, which two tensors does it keep of every token that it has seen?",
         right=r"(its |their )?(keys?,? (and|&) (its |their )?values?|values?,? (and|&) keys?|k (and|&) v|kv)",
-        said="Keys and values. Old queries are never needed again.",
-        back=(6, "Writing one token at a time"),
+        explanation="Keys and values. Old queries are never needed again.",
+        section=(6, "Writing one token at a time"),
     ),
     FillIn(
         id="M9.3",
-        asks="In chapter 7's model, what is added to the vector of a token so that attention knows their order?",
+        prompt="In chapter 7's model, what is added to the vector of a token so that attention knows their order?",
         right=r"(an? |its |their |learned )*(position(al)?|vectors? (of|for) (its|the|each|their) positions?)"
         r"([ -](vectors?|embeddings?|encodings?))?",
-        said="A vector for its position, from a second table that is learned.",
-        back=(7, "A model of nothing but attention"),
+        explanation="A vector for its position, from a second table that is learned.",
+        section=(7, "A model of nothing but attention"),
     ),
 )

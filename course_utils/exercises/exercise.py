@@ -7,7 +7,7 @@ from functools import cached_property
 
 from course_utils.exercises import solutions
 from course_utils.judging import replies
-from course_utils.judging.calls import FunctionCall, LayerCall, perform
+from course_utils.judging.calls import FunctionCall, LayerCall, run_calls
 from course_utils.judging.masks import Mask
 
 MINUTES = {1: 5, 2: 10, 3: 20}  # that an exercise takes, by its difficulty
@@ -17,11 +17,11 @@ MINUTES = {1: 5, 2: 10, 3: 20}  # that an exercise takes, by its difficulty
 class Exercise:
     """One exercise of a chapter.
 
-    id: "3.2". name: what the learner's function or class must be called. why: said to a right answer. hints: from
-    gentle to oracle. make_calls: () -> the calls put to an answer, the same each time. oracle: takes what a function is
-    given, for a layer its call and an input, and gives the right result, or None where only `properties` decide.
-    properties: each case -> None, or a sentence on what is wrong; each is asked only of an answer that has those before
-    it. free: whether any numbers that have the properties are right.
+    id: "3.2". name: what the learner's function or class must be called. success_message: shown for a right answer.
+    hints: from a first question to almost the answer. make_calls: () -> the calls that an answer has to take, the same
+    each time. oracle: takes a function's arguments, for a layer its call and an input, and gives the right result, or
+    None where only `properties` decide. properties: each case -> None, or a sentence on what is wrong; each is checked
+    only for an answer that has those before it. open_ended: whether any numbers that have the properties are right.
     maps: whether the results are maps of weights, or masks, to be drawn. mask: how to read them, if they are masks.
     """
 
@@ -30,7 +30,7 @@ class Exercise:
     name: str
     points: int
     difficulty: int
-    why: str
+    success_message: str
     hints: tuple[str, ...]
     make_calls: Callable
     oracle: Callable
@@ -38,7 +38,7 @@ class Exercise:
     maps: bool = False
     mask: Mask | None = None
 
-    free = False
+    open_ended = False
 
     @property
     def chapter(self):
@@ -69,8 +69,8 @@ class Exercise:
     @cached_property
     def reference(self):
         """The worked answer's Reply to each call: what is neither value nor property is compared with these."""
-        worked = solutions.defined(self, solutions.answer_to(self.id)[0])
-        return replies.read(perform(worked, self.calls), self.calls)
+        worked = solutions.answer_from_code(self, solutions.worked_answer(self.id)[0])
+        return replies.read(run_calls(worked, self.calls), self.calls)
 
     def known(self, number):
         """The values that right answers make on their way through one call."""
@@ -84,22 +84,22 @@ class Puzzle(Exercise):
     Any that have the properties are right, so an answer is not held against others to explain it.
     """
 
-    make_calls: Callable = lambda: [FunctionCall([], later=False)]
+    make_calls: Callable = lambda: [FunctionCall([], check_contract=False)]
     oracle: Callable = lambda: None
 
-    free = True
+    open_ended = True
 
 
 @dataclass(frozen=True)
 class Question:
-    """A short question with choices. Its words stand in the chapter; here is what is said to each choice.
+    """A short question with choices. Its words stand in the chapter; here is the explanation of each choice.
 
-    id: "Q3.1". right: the letter of the right choice. said: {letter: the explanation}, for every choice.
+    id: "Q3.1". right: the letter of the right choice. explanations: {letter: why it is right or wrong}.
     """
 
     id: str
     right: str
-    said: dict[str, str]
+    explanations: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -107,15 +107,15 @@ class FillIn:
     """A question to answer with a word, a number or a line of code.
 
     id: "M2.1" where it asks from memory for what an earlier chapter taught, "S2.1" where it is a step on the way to an
-    exercise. asks: its words. right: a pattern for all right answers, in small letters. said: what there is to say,
-    with the answer in it. back: (chapter, heading) where it is found.
+    exercise. prompt: its words. right: a pattern for all right answers, in small letters. explanation: shown after each
+    try, with the answer in it. section: (chapter, heading) where the answer is taught.
     """
 
     id: str
-    asks: str
+    prompt: str
     right: str
-    said: str
-    back: tuple[int, str]
+    explanation: str
+    section: tuple[int, str]
 
     @property
     def from_memory(self):

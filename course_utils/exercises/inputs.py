@@ -12,7 +12,9 @@ def called_with(*arguments, **more):
     return FunctionCall(list(arguments), **more)
 
 
-measured = functools.partial(called_with, gradient=False)  # a call of a function that nobody learns through
+called_without_gradient = functools.partial(
+    called_with, gradient=False
+)  # a call of a function that nobody learns through
 
 
 def normal(*shape, seed):

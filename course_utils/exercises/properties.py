@@ -1,4 +1,4 @@
-"""What exercises ask of an answer beside its values: here, that dropout drops as it should.
+"""What exercises ask of an answer besides its values: here, that dropout is correct.
 
 A property gets a `Case` (see `judging.judge`) and gives a sentence on what is wrong, or None.
 """
@@ -35,7 +35,7 @@ def kept_share(before, after):
 
 
 def dropped_together(before, after):
-    """The axis along which numbers are kept or dropped as a whole; None where each goes its own way."""
+    """The axis along which numbers are kept or dropped together; None where each is drawn by itself."""
     there, gone = before != 0, np.abs(after) < ROUNDING
     for axis in range(gone.ndim):
         all_gone, some_gone = (gone | ~there).all(axis=axis), (gone & there).any(axis=axis)
@@ -49,7 +49,7 @@ def margin(before, p):
     return 5 * np.sqrt(p * (1 - p) / (before != 0).sum())
 
 
-def dropped_rightly(dropping, shape=lambda case: tuple(case.arguments[0].shape)):
+def drops_correctly(dropping, shape=lambda case: tuple(case.arguments[0].shape)):
     """A property: every number is either 0 or what it was, times 1 / (1 - p), and about the share p is 0.
 
     dropping: case -> (numbers before, numbers after, p), or None. shape: case -> that of the result.
@@ -86,7 +86,7 @@ def dropped_rightly(dropping, shape=lambda case: tuple(case.arguments[0].shape))
     return sentence
 
 
-def weights_dropped_rightly(attended, context=lambda case: case.got):
+def drops_weights_correctly(attended, context=lambda case: case.got):
     """The same of the weights in a layer, which are recovered from what it returns in training.
 
     attended: (call, input) -> (context vectors, weights, values) of each sequence, without dropout. context: case ->
@@ -103,14 +103,14 @@ def weights_dropped_rightly(attended, context=lambda case: case.got):
         after = recovered(context(case), values)
         return None if after is None else (weights, after, case.call.arguments[3])
 
-    return dropped_rightly(dropping, lambda case: (*case.arguments[0].shape[:-1], case.call.arguments[1]))
+    return drops_correctly(dropping, lambda case: (*case.arguments[0].shape[:-1], case.call.arguments[1]))
 
 
-def each_with_a_coin(dropping):
-    """A property of all cases together: chance does not hit the share p, or miss it by as much, each time."""
+def drops_independently(dropping):
+    """A property of all cases together: the share that is dropped varies from call to call."""
 
     def sentence(case):
-        found = [dropping(other) for other in case.beside]
+        found = [dropping(other) for other in case.all_cases]
         drawn = [(after, p) for _, after, p in filter(None, found) if p > 0]
         if len(drawn) > 2 and len({(after == 0).sum() - round(after.size * p) for after, p in drawn}) == 1:
             after, p = drawn[0]

@@ -1,7 +1,7 @@
 """Puzzles: the answer is the numbers of a head, and all numbers that behave are right. What a head does is measured.
 
-A head is tried on many sentences. Its weights are compared with those wanted, row by row, then what it hands on. Where
-it fails, its own weights and scores are asked what it does instead; nothing here knows an exercise.
+A head is tried on many sentences. Its weights are compared with those wanted, row by row, then its output. Where it
+fails, its own weights and scores show what it does instead; nothing here knows an exercise.
 """
 
 import random
@@ -26,8 +26,8 @@ class Reading:
     """A sentence, and how it should be read.
 
     words: the T keys. weights: those wanted, (rows, T); a row of nan where anything goes. kinds: of each word.
-    askers: a name for each row, the words themselves if there are none. context: what should be handed on, (rows, d).
-    things: {name: a number for each word, (T,)}: what could be handed on.
+    askers: a name for each row, the words themselves if there are none. context: the output wanted, (rows, d).
+    quantities: {name: a number for each word, (T,)}: what a head could pass on.
     """
 
     words: list[str]
@@ -35,12 +35,12 @@ class Reading:
     kinds: list[str]
     askers: list[str] | None = None
     context: np.ndarray | None = None
-    things: dict[str, np.ndarray] = field(default_factory=dict)
+    quantities: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Head:
-    """What a head does with a sentence. scores: (rows, T). value: what each word hands on, (T, d), or None.
+    """What a head does with a sentence. scores: (rows, T). value: what each word passes on, (T, d), or None.
 
     visible: whom each row may look at, (rows, T), or True for everyone.
     """
@@ -101,12 +101,12 @@ def behaves(head, *readings):
     """
 
     def sentence(case):
-        for made in readings:
+        for readings_of in readings:
             try:
-                tried = [(reading, head(case.value, reading)) for reading in made()]
+                tried = [(reading, head(case.value, reading)) for reading in readings_of()]
             except ValueError as refused:
                 return str(refused)
-            if wrong := misread(tried) or mishanded(tried):
+            if wrong := wrong_attention(tried) or wrong_output(tried):
                 return wrong
 
     return sentence
@@ -121,7 +121,8 @@ def numbers(value, name, *sizes):
     found = value.double().numpy()
     if found.ndim != len(sizes) or any(size not in (None, have) for size, have in zip(sizes, found.shape)):
         wanted = ", ".join("any" if size is None else str(size) for size in sizes)
-        raise ValueError(f"{name} has shape {found.shape}; expected ({wanted}{',' * (len(sizes) == 1)}).")
+        comma = "," if len(sizes) == 1 else ""
+        raise ValueError(f"{name} has shape {found.shape}; expected ({wanted}{comma}).")
     if not found.size or not np.abs(found).max() <= LARGEST:  # nan is no number below it
         raise ValueError(f"{name} should hold numbers between {-LARGEST:.0f} and {LARGEST:.0f}.")
     return found
@@ -133,7 +134,7 @@ def three_matrices(value, d_in, d_out, *heads):
     heads: None where each of the three is a stack of any number of matrices.
     """
     if not isinstance(value, list) or len(value) != 3:
-        raise ValueError(f"Return three {'stacks of ' * len(heads)}matrices: W_query, W_key, W_value.")
+        raise ValueError(f"Return three {'stacks of ' if heads else ''}matrices: W_query, W_key, W_value.")
     W_query, W_key = (numbers(each, name, *heads, d_in, None) for each, name in zip(value, ("W_query", "W_key")))
     if W_query.shape != W_key.shape:
         raise ValueError(
@@ -150,14 +151,19 @@ def misplaced(found, wanted):
     return np.where(np.isnan(wanted).any(axis=-1), 0, np.abs(found - wanted).sum(axis=-1) / 2)
 
 
-def misread(tried):
+def wrong_attention(tried):
     """A sentence on where a head looks instead, or None. tried: (Reading, Head) of each sentence."""
     off = [misplaced(head.weights, reading.weights) for reading, head in tried]
     if max(rows.max() for rows in off) <= MISPLACED:
         return None
     wrong = [rows > MISPLACED for rows in off]
     worst = max(range(len(off)), key=lambda number: off[number].max())
-    what = habit(tried, wrong, habits) or cure(tried) or habit(tried, wrong, evenness) or by_kind(tried, wrong)
+    what = (
+        habit(tried, wrong, habits)
+        or change_of_scores(tried)
+        or habit(tried, wrong, uniform_habit)
+        or by_kind(tried, wrong)
+    )
     return f"{example(*tried[worst], int(off[worst].argmax()))} {what}"
 
 
@@ -182,7 +188,7 @@ def quoted(reading, row):
     if reading.askers is not None:
         return reading.askers[row]
     word = reading.words[row]
-    return f'"{word}"' + f" at position {row}" * (reading.words.count(word) > 1)
+    return f'"{word}" at position {row}' if reading.words.count(word) > 1 else f'"{word}"'
 
 
 def habits(reading, head):
@@ -202,8 +208,8 @@ def habits(reading, head):
     return own | {name: np.broadcast_to(row, (rows, count)) for name, row in step.items()}
 
 
-def evenness(reading, head):
-    """The same for a head that chooses nobody; asked last, since scores that lie close together come near to it."""
+def uniform_habit(reading, head):
+    """The same for a head that chooses nobody; tried last, since scores that lie close together come near to it."""
     return {"everyone alike": head.weights_with(np.zeros_like(head.scores))}
 
 
@@ -227,15 +233,15 @@ def habit(tried, wrong, ways_of):
     return None
 
 
-def cure(tried):
+def change_of_scores(tried):
     """A sentence on the one change of the scores after which all would be right, or None."""
-    square = all(head.scores.shape[0] == head.scores.shape[1] for _, head in tried)
     changes = [
         *[(TOO_CLOSE, lambda scores, times=times: scores * times) for times in FARTHER],
         *[(TOO_FAR, lambda scores, times=times: scores / times) for times in FARTHER],
         (OTHER_WAY, np.negative),
-        *[(SWAPPED, np.transpose)] * square,
     ]
+    if all(head.scores.shape[0] == head.scores.shape[1] for _, head in tried):
+        changes.append((SWAPPED, np.transpose))
     for words, change in changes:
         if all(
             (misplaced(head.weights_with(change(head.scores)), reading.weights) <= MISPLACED).all()
@@ -271,11 +277,11 @@ def excess(tried, wrong, names):
     return max(means.items(), key=lambda entry: entry[1][0] - entry[1][1])
 
 
-# --- what a head hands on ---------------------------------------------------------------------------------------------
+# --- the output of a head ---------------------------------------------------------------------------------------------
 
 
-def mishanded(tried):
-    """A sentence on what a head hands on instead, or None."""
+def wrong_output(tried):
+    """A sentence on the output that a head gives instead, or None."""
     pairs = [(reading, head) for reading, head in tried if reading.context is not None]
     wrong = [(reading, head) for reading, head in pairs if not fits(head.context, reading.context)]
     if not wrong:
@@ -285,24 +291,24 @@ def mishanded(tried):
     shown, wanted = (" and ".join(f"{value:.2f}" for value in each[row]) for each in (head.context, reading.context))
     return (
         f'It looks where it should, but in "{" ".join(reading.words)}" it hands {quoted(reading, row)} {shown}; wanted:'
-        f" {wanted}.{instead(pairs)}"
+        f" {wanted}.{describe_output(pairs)}"
     )
 
 
 def fits(found, wanted):
-    """Whether what was handed on is what was wanted, up to what lay elsewhere."""
+    """Whether the output is the one wanted, up to the weight that may lie elsewhere."""
     counted = ~np.isnan(wanted)
     reach = np.abs(wanted[counted]).max(initial=1)
     return bool((np.abs(found - wanted)[counted] <= 2 * MISPLACED * reach).all())
 
 
-def instead(pairs):
-    """A sentence on what is handed on: something else that the words have, or a multiple of it; "" for neither."""
+def describe_output(pairs):
+    """A sentence on the output: another quantity of the words, or a multiple of the right one; "" for neither."""
     found, wanted = (np.concatenate([np.ravel(part) for part in parts]) for parts in zip(*map(counted_parts, pairs)))
     if not np.abs(found).max() > 1e-6:
         return " It hands on nothing."
-    for name in pairs[0][0].things:
-        if all(fits_thing(reading, head, name) for reading, head in pairs):
+    for name in pairs[0][0].quantities:
+        if all(outputs_quantity(reading, head, name) for reading, head in pairs):
             return f" What it hands on is {name}."
     factor = found @ wanted / max(wanted @ wanted, 1e-9)
     least = np.abs(wanted[wanted != 0]).min(initial=1)
@@ -310,14 +316,14 @@ def instead(pairs):
     return f" What it hands on is {factor:.1f} times that." if close else ""
 
 
-def fits_thing(reading, head, name):
-    """Whether a head hands on this property of the words that it looks at."""
-    handed = (head.weights @ reading.things[name])[:, None]
-    return fits(head.context, np.where(np.isnan(reading.context), np.nan, handed))
+def outputs_quantity(reading, head, name):
+    """Whether a head passes on this quantity of the words that it looks at."""
+    output = (head.weights @ reading.quantities[name])[:, None]
+    return fits(head.context, np.where(np.isnan(reading.context), np.nan, output))
 
 
 def counted_parts(pair):
-    """What was handed on and what was wanted, where something is."""
+    """The output and the one wanted, where something is wanted."""
     reading, head = pair
     counted = ~np.isnan(reading.context)
     return head.context[counted], reading.context[counted]

@@ -13,10 +13,10 @@ from course_utils.explaining import known, program
 
 PACKAGE = Path(__file__).parents[1]
 # in a clone the sources lie beside the package; an installed package carries its own copy (see pyproject.toml)
-PLACES = (PACKAGE.parent / "solutions", PACKAGE / "solutions")
+SOURCE_FOLDERS = (PACKAGE.parent / "solutions", PACKAGE / "solutions")
 
 
-def answer_to(id):
+def worked_answer(id):
     """(code, explanation in Markdown) of exercise "3.2"."""
     cells = re.split(r"(?m)^# %%", source_of(int(id.split(".")[0])))
     name = f'name="exercise-{id.replace(".", "-")}"'
@@ -31,13 +31,13 @@ def answer_to(id):
 
 def source_of(chapter):
     """The text of a chapter's source."""
-    for place in PLACES:
+    for place in SOURCE_FOLDERS:
         for path in place.glob(f"{chapter:02}_*.py"):
             return path.read_text(encoding="utf-8")
-    raise FileNotFoundError(f"the source of chapter {chapter} is not in {' or '.join(map(str, PLACES))}")
+    raise FileNotFoundError(f"the source of chapter {chapter} is not in {' or '.join(map(str, SOURCE_FOLDERS))}")
 
 
-def defined(exercise, code):
+def answer_from_code(exercise, code):
     """The object that an answer's code makes, with what its chapter imports."""
     names = imports(exercise.chapter)
     exec(compile(code, "<answer>", "exec"), names)
@@ -60,7 +60,7 @@ def imports(chapter):
 def right_answers(id):
     """The code of every right answer to exercise "3.2" that is known: the worked one, then those of others."""
     text = (Path(__file__).parent / f"right_answers/chapter_{id.split('.')[0]}.toml").read_text(encoding="utf-8")
-    return [answer_to(id)[0], *(each["code"] for each in tomllib.loads(text)["answer"] if each["exercise"] == id)]
+    return [worked_answer(id)[0], *(each["code"] for each in tomllib.loads(text)["answer"] if each["exercise"] == id)]
 
 
 @functools.cache
@@ -68,7 +68,7 @@ def known_values(exercise, number):
     """known.Known: all that right answers make on their way through one call of an exercise."""
     values = []
     for code in right_answers(exercise.id):
-        if parsed := program.parsed(code, exercise.name, imports(exercise.chapter), "<right answer>"):
-            steps = program.watched(parsed, replace(exercise.calls[number], later=False))
+        if parsed := program.parse_program(code, exercise.name, imports(exercise.chapter), "<right answer>"):
+            steps = program.watched(parsed, replace(exercise.calls[number], check_contract=False))
             values += [value for _, value, _ in steps]
     return known.Known(values)

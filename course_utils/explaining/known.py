@@ -1,4 +1,4 @@
-"""What right answers make on their way, and whether a value is among it: in any order, as it is, beside its like."""
+"""The values that right answers compute on their way, and whether a value is one of them: in any order, or exactly."""
 
 import itertools
 import math
@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
-BLANK = (0, 1, torch.inf, -torch.inf)
+START_VALUES = (0, 1, torch.inf, -torch.inf)
 
 
 class Known:
@@ -15,47 +15,52 @@ class Known:
 
     def __init__(self, values):
         found = self.values = list(unique(tensors_in(values)))
-        self.masks = {key(value.squeeze().bool()) for value in found if is_mask(value)}
-        rows, tables, wholes = {}, {}, {}
+        self.masks = {content_key(value.squeeze().bool()) for value in found if is_mask(value)}
+        rows, tables, whole_tensors = {}, {}, {}
         for value in found:
-            wholes.setdefault(plain_shape(value.shape), []).append(in_a_row(value))
+            whole_tensors.setdefault(plain_shape(value.shape), []).append(flattened(value))
             for shape, block in blocks(value.double().numpy()):
                 rows.setdefault(block.shape[1], []).append(np.sort(block, axis=1))
                 tables.setdefault(shape, []).append(block)
         # (n, size), each in the order of size
         self.rows = {size: np.unique(np.concatenate(each), axis=0) for size, each in rows.items()}
         self.tables = {shape: np.concatenate(each) for shape, each in tables.items()}  # (n, size), as they are
-        self.wholes = {shape: np.stack(each) for shape, each in wholes.items()}
+        self.whole_tensors = {shape: np.stack(each) for shape, each in whole_tensors.items()}
         self.entries = np.unique(np.concatenate([[0.0], *(table.ravel() for table in self.rows.values())]))
 
-    def has(self, value):
-        """Whether right answers make this value. What is no number, tensor or list of them is no matter here."""
+    def contains_unordered(self, value):
+        """Whether right answers make these numbers, in any order; True for all but numbers, tensors and their lists."""
         if isinstance(value, list):
-            return all(self.has(entry) for entry in value)
+            return all(self.contains_unordered(entry) for entry in value)
         if isinstance(value, (int, float)):
-            return value in BLANK or self.is_entry(float(value))
-        if value is None or not value.numel() or is_blank(value):
+            return value in START_VALUES or self.is_entry(float(value))
+        if value is None or not value.numel() or is_start_value(value):
             return True
         if is_mask(value):
             alike = value.ndim > 2 and bool((value == value[0]).all())  # one mask, written out for each of a batch
-            return key(value.squeeze().bool()) in self.masks or alike and self.has(value[0])
-        row, rows = in_a_row(value), self.rows.get(value.numel())
+            return content_key(value.squeeze().bool()) in self.masks or alike and self.contains_unordered(value[0])
+        row, rows = flattened(value), self.rows.get(value.numel())
         return rows is not None and bool(close(rows, np.sort(row)).any())
 
-    def has_as_it_is(self, value):
-        """Whether right answers make a tensor, or a list of them, of this shape and order; True for all else."""
+    def contains_exact(self, value):
+        """Whether right answers make a tensor, or a list of them, in this shape and order; True for all else."""
         if isinstance(value, list) and value and all(isinstance(entry, torch.Tensor) for entry in value):
-            return len({entry.shape for entry in value}) > 1 or self.has_as_it_is(torch.stack(value))
-        if not isinstance(value, torch.Tensor) or value.numel() < 2 or is_blank(value):
+            return len({entry.shape for entry in value}) > 1 or self.contains_exact(torch.stack(value))
+        if not isinstance(value, torch.Tensor) or value.numel() < 2 or is_start_value(value):
             return True
         rows = self.tables.get(plain_shape(value.shape))
-        return rows is not None and bool(close(rows, in_a_row(value)).any())
+        return rows is not None and bool(close(rows, flattened(value)).any())
 
-    def has_whole(self, value):
-        """Whether right answers make a table of these numbers, in this shape and order, not as a part of another."""
-        if not isinstance(value, torch.Tensor) or not value.is_floating_point() or value.numel() < 2 or is_blank(value):
+    def contains_tensor(self, value):
+        """Whether right answers make this tensor as a whole, in this shape and order, not as a part of another."""
+        if (
+            not isinstance(value, torch.Tensor)
+            or not value.is_floating_point()
+            or value.numel() < 2
+            or is_start_value(value)
+        ):
             return False
-        rows, row = self.wholes.get(plain_shape(value.shape)), in_a_row(value)
+        rows, row = self.whole_tensors.get(plain_shape(value.shape)), flattened(value)
         return rows is not None and bool(np.isclose(rows, row, RELATIVE, 0, equal_nan=True).all(axis=1).any())
 
     def is_entry(self, number):
@@ -65,7 +70,7 @@ class Known:
         return bool(close(near[:, None], number).any())
 
 
-def in_a_row(tensor):
+def flattened(tensor):
     """The numbers of a tensor, in its order."""
     return tensor.double().numpy().ravel()
 
@@ -75,32 +80,34 @@ def close(rows, row):
     return np.isclose(rows, row, RELATIVE, ABSOLUTE, equal_nan=True).all(axis=1)
 
 
-def tells(value):
-    """Whether it means something that right answers make a value: not for True, None and whole numbers."""
+def is_distinctive(value):
+    """Whether it means something that right answers make this value: not so for True, None and whole numbers."""
     if isinstance(value, torch.Tensor) and value.dtype == torch.bool:
         return value.squeeze().ndim > 1
     if isinstance(value, torch.Tensor):
         return value.numel() > 1 or value.numel() == 1 and value.is_floating_point()
     if isinstance(value, list):
-        return any(map(tells, value))
+        return any(map(is_distinctive, value))
     return isinstance(value, float)
 
 
-def says_nothing(value):
-    """Whether a value shows neither a right step nor a wrong one, although it may be wrong."""
+def is_uninformative(value):
+    """Whether a value is evidence neither of a right step nor of a wrong one, although it may be wrong."""
     if isinstance(value, torch.Tensor) and value.numel() > 1:
-        return not tells(value) or is_blank(value) or value.dtype == torch.bool and len(value.unique()) == 1
+        return (
+            not is_distinctive(value) or is_start_value(value) or value.dtype == torch.bool and len(value.unique()) == 1
+        )
     if isinstance(value, torch.Tensor) and value.numel():
         value = value.item()
-    return not tells(value) or isinstance(value, float) and value in BLANK
+    return not is_distinctive(value) or isinstance(value, float) and value in START_VALUES
 
 
-def is_blank(tensor):
-    """Whether a tensor is filled with one number that anybody may begin with."""
+def is_start_value(tensor):
+    """Whether a tensor is one that many begin with: all zeros, all ones, or 0, 1, 2, …"""
     first = tensor.flatten()[0]
     if tensor.dtype == torch.bool or tensor.numel() < 2:
         return False
-    return bool((tensor == first).all()) and first in BLANK or is_count(tensor)
+    return bool((tensor == first).all()) and first in START_VALUES or is_count(tensor)
 
 
 def is_count(tensor):
@@ -113,7 +120,7 @@ def is_mask(tensor):
     return tensor.dtype == torch.bool or tensor.numel() > 1 and bool(((tensor == 0) | (tensor == 1)).all())
 
 
-def key(tensor):
+def content_key(tensor):
     """What two tensors have in common that hold the same."""
     return tensor.shape, tensor.dtype, tensor.numpy().tobytes()
 
@@ -131,7 +138,7 @@ def tensors_in(values):
 
 def unique(tensors):
     """The tensors, each once."""
-    return {key(tensor): tensor for tensor in tensors}.values()
+    return {content_key(tensor): tensor for tensor in tensors}.values()
 
 
 def blocks(array):

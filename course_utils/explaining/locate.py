@@ -11,25 +11,25 @@ import itertools
 
 import torch
 
-from course_utils.explaining.known import tells
+from course_utils.explaining.known import is_distinctive
 from course_utils.explaining.program import changed_name, name_of
 from course_utils.judging.calls import is_decimal
 
-CHANCE = ("rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm")
-SIZES = ("shape", "ndim", "size", "dim", "len", "numel")
+RANDOM_FUNCTIONS = ("rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm")
+SIZE_FUNCTIONS = ("shape", "ndim", "size", "dim", "len", "numel")
 
 
 class Flow:
     """The steps of one call of an answer, and for each the steps that its value came from."""
 
     def __init__(self, program, steps):
-        self.program, self.steps, self.told = program, steps, {}
+        self.program, self.steps, self.cached_operands = program, steps, {}
         self.places = {}  # number of a node -> its steps, in order
         for place, (number, *_) in enumerate(self.steps):
             self.places.setdefault(number, []).append(place)
         self.makers = {}  # name -> numbers of the nodes that give it a value
         for number, node in enumerate(program.nodes):
-            for name, maker in [*makers(node), *handed_on(program, node)]:
+            for name, maker in [*makers(node), *passed_arguments(program, node)]:
                 self.makers.setdefault(name, []).append(program.numbers[id(maker)] if maker else number)
 
     def node(self, place):
@@ -62,7 +62,7 @@ class Flow:
             found = [self.last(self.makers.get(name, []), place)]
         else:
             children = node.value if isinstance(node, ast.Expr) else node
-            found = self.before(parts(children), place)
+            found = self.before(child_expressions(children), place)
             if isinstance(node, ast.Assign):  # where it puts its value
                 names = (part for target in node.targets for part in ast.walk(target) if name_of(part))
                 found += self.before(names, place)
@@ -75,82 +75,82 @@ class Flow:
         """Whether the value of a step is known: for a table that is being filled, number by number."""
         number, value, _ = self.steps[place]
         node = self.program.nodes[number]
-        if self.is_coin(place):
+        if self.is_random(place):
             return True
         if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant):
             return True
         if isinstance(node, ast.Assign) and isinstance(value, torch.Tensor) and value.numel():
             return all(map(known.is_entry, value.double().unique().tolist()))
-        return known.has(value)
+        return known.contains_unordered(value)
 
-    def is_coin(self, place):
+    def is_random(self, place):
         """Whether a step draws random numbers, which are new each time."""
         node = self.node(self.origin(place))
-        return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in CHANCE
+        return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in RANDOM_FUNCTIONS
 
     def is_size(self, place):
         """Whether a step asks for a size: what a tensor holds plays no part in it."""
         node = self.node(place)
         asked = node.func if isinstance(node, ast.Call) else node
-        return getattr(asked, "attr", getattr(asked, "id", "") if isinstance(node, ast.Call) else "") in SIZES
+        return getattr(asked, "attr", getattr(asked, "id", "") if isinstance(node, ast.Call) else "") in SIZE_FUNCTIONS
 
-    def telling(self, place):
-        """The operands of a step, but where a value tells nothing, as True does, the steps that it came from."""
-        if place not in self.told:  # kept: in a loop, one step may lead to another a thousand times
-            self.told[place] = [] if self.is_size(place) else self.that_tell(self.operands(place))
-        return self.told[place]
+    def distinctive_operands(self, place):
+        """The operands of a step; in place of one whose value is not distinctive, such as True, the steps behind it."""
+        if place not in self.cached_operands:  # kept: in a loop, one step may lead to another a thousand times
+            self.cached_operands[place] = [] if self.is_size(place) else self.distinctive_sources(self.operands(place))
+        return self.cached_operands[place]
 
-    def that_tell(self, places):
-        """These steps, but for those whose values tell nothing the steps that they came from; each once."""
-        found = ([each] if tells(self.steps[each][1]) else self.telling(each) for each in places)
+    def distinctive_sources(self, places):
+        """These steps, each once; in place of those whose values are not distinctive, the steps behind them."""
+        found = ([each] if is_distinctive(self.steps[each][1]) else self.distinctive_operands(each) for each in places)
         return list(dict.fromkeys(itertools.chain.from_iterable(found)))
 
     def doubtful(self, places, known):
         """The steps behind these, whose values are known, at which something may be wrong that does not show.
 
-        These are, nearest first, all that right answers do not make as it stands: parts, another order or shape, and
-        what tells nothing: slices, layers, zeros, masks, coins; sizes last.
+        These are, nearest first, all values that right answers do not make as whole tensors: parts, another order or
+        shape, and what is not distinctive: slices, layers, zeros, masks, random numbers; sizes last.
         """
         found, waiting = [], list(places)
         while waiting:
             place = self.origin(waiting.pop(0))
-            if place not in found and (self.is_coin(place) or not known.has_whole(self.steps[place][1])):
+            if place not in found and (self.is_random(place) or not known.contains_tensor(self.steps[place][1])):
                 found.append(place)
-                waiting += [] if self.is_size(place) else self.behind(place)
+                waiting += [] if self.is_size(place) else self.operands_and_layer(place)
         return sorted(found, key=lambda place: type(self.steps[place][1]) in (int, list) or self.is_size(place))
 
-    def used(self, place):
-        """What made all that the code of a step uses, or writes on: known values may not belong there."""
+    def sources_of_names(self, place):
+        """The nodes that gave a value to the names in a step's code: known values may not belong there."""
         names = dict.fromkeys(map(name_of, ast.walk(self.node(place))))
         numbers = [number for name in names for number in self.makers.get(name, ())]
-        made = [self.last([number], place) for number in numbers]
+        sources = [self.last([number], place) for number in numbers]
         constants = [self.program.nodes[number] for number in numbers if number not in self.places]
-        return [*(self.node(self.origin(each)) for each in made if each is not None), *constants]
+        return [*(self.node(self.origin(each)) for each in sources if each is not None), *constants]
 
-    def behind(self, place):
+    def operands_and_layer(self, place):
         """The operands of a step, and what made the layer that it calls."""
         return [*self.operands(place), *self.layer(place)]
 
     def stopped(self, line):
-        """The steps that an answer took last, in the line in which it stopped, and made nothing of any more."""
+        """The last steps of an answer, in the line in which it stopped, whose values were not used any more."""
         last = itertools.takewhile(lambda place: self.node(place).lineno == line, reversed(range(len(self.steps))))
         last = list(last)[::-1]
         used = {each for place in last for each in self.operands(place)}
         return [place for place in last if place not in used]
 
     def origin(self, place):
-        """The step that made a value: a name is no place."""
+        """The step that made a value; a name only refers to one."""
         while name_of(self.node(place)) and (made := self.operands(place)):
             place = made[0]
         return place
 
-    def picks(self, node):
-        """The assignments, above a piece of code, of one part of something, taken by its number."""
+    def constant_index_values(self, node):
+        """The values, assigned above a piece of code, that are taken out by a constant index, such as `x[1]`."""
         set_to = [each.value for each in self.program.nodes if isinstance(each, ast.Assign)]
-        parts = [each for each in set_to if isinstance(each, ast.Subscript) and isinstance(each.slice, ast.Constant)]
-        return [each for each in parts if each.lineno < node.lineno]
+        by_index = [each for each in set_to if isinstance(each, ast.Subscript) and isinstance(each.slice, ast.Constant)]
+        return [each for each in by_index if each.lineno < node.lineno]
 
-    def way(self, end):
+    def path_to(self, end):
         """The steps that led to one, and that one, in order."""
         found, waiting = set(), [end]
         while waiting:
@@ -164,8 +164,8 @@ class Flow:
         """The step that made the layer that a step calls, in a list; [] for other steps."""
         node = self.node(place)
         name = name_of(node.func) if isinstance(node, ast.Call) else None
-        made = self.last(self.makers.get(name, []), place) if name else None
-        return [] if made is None else [made]
+        source = self.last(self.makers.get(name, []), place) if name else None
+        return [] if source is None else [source]
 
     def ending(self):
         """The `return` of the value that an answer gave; None where there is none."""
@@ -206,7 +206,7 @@ def makers(node):
         yield name, None
 
 
-def handed_on(program, node):
+def passed_arguments(program, node):
     """(name of an argument, the expression that gives it its value) where a program calls a function of its own."""
     own = program.definition(node) if isinstance(node, ast.Call) else None
     if own:
@@ -215,7 +215,7 @@ def handed_on(program, node):
         yield from ((keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg in names)
 
 
-def parts(node):
+def child_expressions(node):
     """The expressions right below a node, those of an argument or a slice included."""
     for child in ast.iter_child_nodes(node):
         if (
@@ -223,35 +223,37 @@ def parts(node):
             and child is node.func
             or isinstance(child, (ast.keyword, ast.Slice, ast.comprehension, ast.Starred))
         ):  # of `x.softmax()` it is x
-            yield from parts(child)
+            yield from child_expressions(child)
         elif isinstance(child, ast.expr):
             yield child
 
 
-def departures(flow, starts, known):
-    """The steps to look at, first to last: values that are not known, made of values that are."""
+def first_unknown(flow, starts, known):
+    """The steps, first to last, whose values are not known while those they came from are."""
     found = []
-    for place in origins(flow, starts, lambda place: flow.is_known(place, known)):
+    for place in first_failing(flow, starts, lambda place: flow.is_known(place, known)):
         decided = isinstance(flow.node(place), ast.Constant) and flow.operands(place)
         found.append(decided[0] if decided else place)
     return sorted(found)
 
 
-def turns(flow, starts, known):
-    """The steps at which known values got an order or a shape that is not."""
-    found = origins(flow, starts, lambda place: flow.is_coin(place) or known.has_as_it_is(flow.steps[place][1]))
+def reorderings(flow, starts, known):
+    """The steps at which known numbers got an order or a shape that is not known."""
+    found = first_failing(
+        flow, starts, lambda place: flow.is_random(place) or known.contains_exact(flow.steps[place][1])
+    )
     return [flow.origin(place) for place in found]
 
 
-def origins(flow, starts, holds):
-    """The steps at which something ceases to hold, on the way to steps where it does not."""
+def first_failing(flow, starts, holds):
+    """The first steps, on the way to these, for which `holds` is false."""
     found, seen, waiting = [], set(), list(starts)
     while waiting:
         place = waiting.pop()
         if place in seen:
             continue
         seen.add(place)
-        ceased = [each for each in flow.telling(place) if not holds(each)]
+        ceased = [each for each in flow.distinctive_operands(place) if not holds(each)]
         waiting += ceased
         if not ceased:
             found.append(place)
@@ -263,10 +265,10 @@ def is_float(value):
     return isinstance(value, float) or isinstance(value, list) and bool(value) and all(map(is_float, value))
 
 
-def cuts(flow):
-    """The steps, first to last, behind which gradients are lost on the way to the result."""
+def lost_gradients(flow):
+    """The steps, first to last, at which gradients are lost on the way to the result."""
     found = []
-    for place in flow.way(flow.result()):
+    for place in flow.path_to(flow.result()):
         _, value, reached = flow.steps[place]
         lost = (is_float(value) or is_decimal(value)) and not reached
         if lost and any(flow.steps[each][2] for each in flow.operands(place)):

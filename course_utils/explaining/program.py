@@ -17,27 +17,29 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from course_utils.judging import calls, errors, side_effects
 
-MARKED = (
+WATCHED_NODES = (
     ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Subscript, ast.Attribute, ast.Name, ast.IfExp,
     ast.ListComp, ast.GeneratorExp, ast.List, ast.Tuple,
 )  # fmt: skip
-UNFINISHED = (ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Compare)  # around a piece that cannot be read without them
+NEEDS_PARENT = (ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Compare)  # around a piece that cannot be read without them
 MOST_SECONDS = 5  # only what computes without end comes near it: what is said must not depend on the machine
 MOST_STEPS = 4000
 LARGEST = 20_000  # numbers of a value that is written down
 DEEPEST = 50  # entries of a list that is written down
-USUAL = {"torch": torch, "nn": nn, "F": nn.functional, "math": math}  # what changes may use
-TURNS = "counted_turns"
-MOST_TURNS, MOST_AXES = 50_000, 8  # of loops, and of what they carry from turn to turn
-FILLED = {"empty": "zeros", "empty_like": "zeros_like", "new_empty": "new_zeros"}  # what lay in memory tells nothing
+USUAL_NAMES = {"torch": torch, "nn": nn, "F": nn.functional, "math": math}  # what changes may use
+LOOP_LIMIT = "counted_iterations"
+MOST_ITERATIONS, MOST_AXES = 50_000, 8  # of all loops together, and of a tensor in a loop
+# what happens to lie in memory explains nothing
+ZERO_FILLED = {"empty": "zeros", "empty_like": "zeros_like", "new_empty": "new_zeros"}
 RECORD = "watched_value"  # no name that begins with two underscores: classes change those
 
 
 @dataclass(frozen=True)
-class Slip:
-    """One change: the number of the node that goes, what comes in its place, and what kind of slip it undoes.
+class Fix:
+    """A change that may make an answer right.
 
-    new: Python for an expression or statements. kind: as reports count it.
+    number: of the node that it replaces. new: Python for an expression or statements in its place. kind: of the mistake
+    that it repairs, as reports count it.
     """
 
     number: int
@@ -60,10 +62,10 @@ class Program:
         self.names = {each: value for each, value in names.items() if each not in own}  # no change may fall back on one
         self.numbers = {id(node): number for number, node in enumerate(self.nodes)}
         self.parents = parents(self.tree)
-        self.spare = definitions(text)  # for `without`
-        self.victims = numbered(self.spare)
-        Bounded().visit(self.spare)
-        self.above = parents(self.spare)
+        self.scratch_tree = definitions(text)  # for `with_fix`
+        self.scratch_nodes = numbered(self.scratch_tree)
+        LimitLoops().visit(self.scratch_tree)
+        self.scratch_parents = parents(self.scratch_tree)
 
     def read_names(self):
         """{name: the numbers of the nodes that read it} of all names, those of arguments included."""
@@ -71,7 +73,9 @@ class Program:
         found = {name: [] for name in arguments}
         for number, node in enumerate(self.nodes):
             if name := name_of(node):
-                found.setdefault(name, []).extend([number] * isinstance(node.ctx, ast.Load))
+                reads = found.setdefault(name, [])
+                if isinstance(node.ctx, ast.Load):
+                    reads.append(number)
         return found
 
     def definition(self, call):
@@ -80,21 +84,21 @@ class Program:
         own = [node for node in self.nodes if isinstance(node, ast.FunctionDef) and node.name == name]
         return own[0] if own and name_of(call.func) in (name, f"self.{name}") else None
 
-    def before_and_after(self, slip):
-        """The smallest pieces of the text that can be read by themselves, as they are and with a slip undone."""
+    def before_and_after(self, fix):
+        """The smallest pieces of the text that can be read by themselves, without a fix and with it."""
         tree = definitions(self.text)
         nodes, above = numbered(tree), parents(tree)
-        piece = victim = nodes[slip.number]
-        while isinstance(above[id(piece)], UNFINISHED):
+        piece = victim = nodes[fix.number]
+        while isinstance(above[id(piece)], NEEDS_PARENT):
             piece = above[id(piece)]
         number = next(k for k, node in enumerate(nodes) if node is piece)
         if piece is victim:
-            return ast.unparse(piece), slip.new
-        new = ast.parse(slip.new, mode="eval").body
-        return ast.unparse(self.nodes[number]), ast.unparse(Exchange(victim, new).visit(piece))
+            return ast.unparse(piece), fix.new
+        new = ast.parse(fix.new, mode="eval").body
+        return ast.unparse(self.nodes[number]), ast.unparse(ReplaceExpression(victim, new).visit(piece))
 
-    def keepers(self):
-        """The statements by which a layer keeps something from one call to the next."""
+    def state_assignments(self):
+        """The statements outside `__init__` that assign to `self`: what a layer keeps from one call to the next."""
         methods = [each for each in self.nodes if isinstance(each, ast.FunctionDef) and each.name != "__init__"]
         parts = (part for method in methods for part in ast.walk(method) if isinstance(part, ast.Assign))
         return [part for part in parts if (name_of(part.targets[0]) or "").startswith("self.")]
@@ -107,31 +111,31 @@ class Program:
                 found.append(getattr(node, part))
         return found
 
-    def made(self, tree, **more):
+    def answer_from(self, tree, **more):
         """The answer that this tree makes. Raises whatever its definitions raise."""
-        names = USUAL | self.names | more
+        names = USUAL_NAMES | self.names | more
         exec(compile(tree, self.file, "exec"), names)
         return names[self.name]
 
-    def replies_without(self, slips, requests):
-        """For each slip, what the answer without it replies to some calls; [] where there is no such answer.
+    def replies_with_fixes(self, fixes, requests):
+        """For each fix, what the answer with it replies to some calls; [] where that defines no answer.
 
-        After MOST_SECONDS of computing, the rest of the slips is left out. PyTorch's own attention runs in its plain
+        After MOST_SECONDS of computing, the other fixes are left out. PyTorch's own attention runs in its plain
         form: its fast one writes past its memory where sizes do not agree.
         """
-        with sdpa_kernel(SDPBackend.MATH), side_effects.undisturbed():
+        with sdpa_kernel(SDPBackend.MATH), side_effects.without_side_effects():
             end = time.process_time() + MOST_SECONDS
-            answers = map(self.without, itertools.takewhile(lambda slip: time.process_time() < end, slips))
+            answers = map(self.with_fix, itertools.takewhile(lambda fix: time.process_time() < end, fixes))
             return [[calls.reply_to(answer, call) for call in requests] if answer else [] for answer in answers]
 
-    def without(self, slip):
-        """The answer with a slip undone; None where that is no Python, or defines nothing."""
-        victim = self.victims[slip.number]
-        parent = self.above[id(victim)]
+    def with_fix(self, fix):
+        """The answer with a fix; None where that is no Python, or defines nothing."""
+        victim = self.scratch_nodes[fix.number]
+        parent = self.scratch_parents[id(victim)]
         before = {field: value for field, value in ast.iter_fields(parent)}
         try:
             mode = "exec" if isinstance(victim, ast.stmt) else "eval"
-            new = Bounded().visit(ast.parse(slip.new, mode=mode)).body
+            new = LimitLoops().visit(ast.parse(fix.new, mode=mode)).body
             for part in new if isinstance(new, list) else [new]:
                 located(part, victim)
             for field, value in before.items():
@@ -140,7 +144,7 @@ class Program:
                 elif isinstance(value, list) and any(entry is victim for entry in value):
                     place = next(k for k, entry in enumerate(value) if entry is victim)
                     setattr(parent, field, [*value[:place], *as_list(new), *value[place + 1 :]])
-            return self.made(self.spare, **{TURNS: Turns()})
+            return self.answer_from(self.scratch_tree, **{LOOP_LIMIT: LoopLimit()})
         except Exception:  # whatever a learner's definitions raise once they are changed
             return None
         finally:
@@ -148,7 +152,7 @@ class Program:
                 setattr(parent, field, value)
 
 
-class Exchange(ast.NodeTransformer):
+class ReplaceExpression(ast.NodeTransformer):
     """Puts one expression in the place of another."""
 
     def __init__(self, old, new):
@@ -164,10 +168,10 @@ def program_of(answer, name):
     if not functions:
         return None
     file, names = functions[0].__code__.co_filename, functions[0].__globals__
-    return parsed("".join(linecache.getlines(file)), name, names, file)
+    return parse_program("".join(linecache.getlines(file)), name, names, file)
 
 
-def parsed(text, name, names, file):
+def parse_program(text, name, names, file):
     """The Program in the text of a cell that defines `name`; None where there is none."""
     try:
         program = Program(text, name, dict(names), file)
@@ -195,46 +199,46 @@ def numbered(tree):
 # --- loops that end ---------------------------------------------------------------------------------------------------
 
 
-class Turns:
-    """Counts the turns of all loops of an answer."""
+class LoopLimit:
+    """Ends the loops of an answer after MOST_ITERATIONS of all together."""
 
     def __init__(self):
-        self.left = MOST_TURNS
+        self.left = MOST_ITERATIONS
 
-    def once(self, frame=None):
-        """True, for one turn more. RuntimeError when there were too many, or a value there has grown with each."""
+    def count_iteration(self, frame=None):
+        """True, for one iteration more. RuntimeError when there were too many, or when a tensor has too many axes."""
         self.left -= 1
         values = (frame or sys._getframe(1)).f_locals.values()
         if self.left < 0 or any(isinstance(value, torch.Tensor) and value.ndim > MOST_AXES for value in values):
             raise RuntimeError("loops without end")
         return True
 
-    def of(self, entries):
-        """The entries, counted."""
+    def limited(self, entries):
+        """The entries, each counted as an iteration."""
         for entry in entries:
-            self.once(sys._getframe(1))
+            self.count_iteration(sys._getframe(1))
             yield entry
 
 
-class Bounded(ast.NodeTransformer):
-    """Makes every loop count its turns, since a change can make one that never ends."""
+class LimitLoops(ast.NodeTransformer):
+    """Makes every loop count its iterations, since a change can make one that never ends."""
 
     def visit_For(self, node):
         self.generic_visit(node)
-        node.iter = located(counted("of", node.iter), node.iter)
+        node.iter = located(limit_call("limited", node.iter), node.iter)
         return node
 
     visit_comprehension = visit_For
 
     def visit_While(self, node):
         self.generic_visit(node)
-        node.test = located(ast.BoolOp(ast.And(), [counted("once"), node.test]), node.test)
+        node.test = located(ast.BoolOp(ast.And(), [limit_call("count_iteration"), node.test]), node.test)
         return node
 
 
-def counted(method, *arguments):
-    """A call of a method of the answer's Turns."""
-    return ast.Call(ast.Attribute(ast.Name(TURNS, ast.Load()), method, ast.Load()), list(arguments), [])
+def limit_call(method, *arguments):
+    """A call of a method of the answer's LoopLimit."""
+    return ast.Call(ast.Attribute(ast.Name(LOOP_LIMIT, ast.Load()), method, ast.Load()), list(arguments), [])
 
 
 def located(new, old):
@@ -255,21 +259,21 @@ def watched(program, call):
 
     def keep(number, value):
         if len(steps) < MOST_STEPS:
-            steps.append((number, copied(value), bool(getattr(value, "requires_grad", False))))
+            steps.append((number, copy_of_value(value), bool(getattr(value, "requires_grad", False))))
         return value
 
     tree = definitions(program.text)
-    Watch(program.numbers, program.tree, tree).visit(tree)
+    RecordValues(program.numbers, program.tree, tree).visit(tree)
     try:
-        answer = program.made(ast.fix_missing_locations(tree), **{RECORD: keep})
+        answer = program.answer_from(ast.fix_missing_locations(tree), **{RECORD: keep})
     except Exception:  # what the cell's definitions raise, they raised before
         return []
-    with side_effects.undisturbed():
+    with side_effects.without_side_effects():
         calls.reply_to(answer, call)
     return steps
 
 
-def copied(value, depth=0):
+def copy_of_value(value, depth=0):
     """A value as it is now; None for what has no numbers to look at, or too many."""
     if isinstance(value, torch.Tensor):
         small = not value.is_meta and value.numel() <= LARGEST and not value.is_complex()
@@ -278,12 +282,12 @@ def copied(value, depth=0):
     if isinstance(value, (bool, int, float)):
         return value if isinstance(value, float) or abs(value) < 2**60 else None
     if isinstance(value, (list, tuple, range)) and len(value) <= DEEPEST and depth < 2:
-        return [copied(entry, depth + 1) for entry in value]
+        return [copy_of_value(entry, depth + 1) for entry in value]
     return None
 
 
-class Watch(ast.NodeTransformer):
-    """Hands every value of an expression in a function's body, and what a statement has changed, to RECORD."""
+class RecordValues(ast.NodeTransformer):
+    """Passes every value of an expression in a function's body, and what a statement has changed, to RECORD."""
 
     def __init__(self, numbers, original, tree):
         self.numbers = {id(new): numbers.get(id(old)) for old, new in zip(ast.walk(original), ast.walk(tree))}
@@ -303,7 +307,7 @@ class Watch(ast.NodeTransformer):
         number, changed = self.numbers.get(id(node)), changed_name(node)
         if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
             if isinstance(node.func, ast.Attribute):
-                node.func.attr = FILLED.get(node.func.attr, node.func.attr)
+                node.func.attr = ZERO_FILLED.get(node.func.attr, node.func.attr)
                 node.func.value = self.visit(node.func.value)
             node.args = [self.visit(argument) for argument in node.args]
             node.keywords = [self.visit(keyword) for keyword in node.keywords]
@@ -312,7 +316,7 @@ class Watch(ast.NodeTransformer):
         if changed:
             return [node, ast.copy_location(ast.Expr(record(number, ast.parse(changed, mode="eval").body)), node)]
         loads = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
-        return record(number, node) if isinstance(node, MARKED) and loads and not is_super(node) else node
+        return record(number, node) if isinstance(node, WATCHED_NODES) and loads and not is_super(node) else node
 
 
 def as_list(node):
@@ -327,7 +331,7 @@ def is_super(node):
 
 
 def record(number, node):
-    """A call that hands the value of a node on."""
+    """A call that records the value of a node and returns it."""
     return ast.copy_location(ast.Call(ast.Name(RECORD, ast.Load()), [ast.Constant(number), node], []), node)
 
 

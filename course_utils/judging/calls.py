@@ -1,7 +1,7 @@
 """What is asked of an answer, and what comes back: plain data both ways, and no expected value on either.
 
-An exercise asks for a function or for a layer (a class). `perform` puts a list of calls to the learner's answer and
-notes what it saw in one reply per call. It never raises for what a learner wrote. Everything in a call and in a reply
+An exercise asks for a function or for a layer (a class). `run_calls` puts a list of calls to the learner's answer and
+records what it saw in one reply per call. It never raises for what a learner wrote. Everything in a call and in a reply
 is a dict, list, string, number, None or tensor, so that both can travel to another process and back (`serialize`).
 
 An argument that is no plain value is described: {"generator": seed}, or {"linear": weight} (an `nn.Linear` without
@@ -21,22 +21,23 @@ LARGEST_TENSOR = 1_000_000  # numbers; no answer of the course comes near it
 LONGEST_TEXT = 500  # characters of a string in a reply
 LONGEST_LIST = 1000  # entries
 OTHER_SEED = 1000
-HELD_BY = vars(nn.Module)["__dict__"].__get__  # all that a layer holds, whatever its class says that it does
+# reads all attributes of a layer, whatever its class says that it holds
+instance_dict = vars(nn.Module)["__dict__"].__get__
 
 
 @dataclass(eq=False)
 class FunctionCall:
     """Call the function with these arguments.
 
-    gradient: later, also send a gradient back through the result. repeat: call it this often with the same (not fresh)
-    arguments, as with a generator that goes on; the reply then holds one value per call.
-    later: also note what shows later in its life only, such as changed arguments and a second call.
+    gradient: also send a gradient back through the result, as part of the contract. repeat: call it this often with the
+    same (not fresh) arguments, as with a generator that goes on; the reply then holds one value per call.
+    check_contract: also record what the first values do not show, such as changed arguments and a second call.
     """
 
     arguments: list
     gradient: bool = True
     repeat: int = 1
-    later: bool = True
+    check_contract: bool = True
 
 
 @dataclass(eq=False)
@@ -46,7 +47,7 @@ class LayerCall:
     weights: {name: tensor}, each for the parameter of this name or of the layer of this name; or a list of tensors,
     each for the first parameter left that has its shape (or, for a raw matrix, the transposed one).
     training: call it in training mode. seed: of torch; input k starts from seed + k.
-    later: also note what shows later in its life only, such as gradients, another mode, other sizes.
+    check_contract: also record what the first values do not show, such as gradients, another mode, other sizes.
     """
 
     arguments: list
@@ -54,25 +55,25 @@ class LayerCall:
     weights: dict | list = field(default_factory=dict)
     training: bool = False
     seed: int = 0
-    later: bool = True
+    check_contract: bool = True
 
 
-def plain(call):
+def call_to_plain(call):
     """A call as a dict of plain data, and which of the two kinds it is."""
     return {"kind": type(call).__name__} | asdict(call)
 
 
-def from_plain(data):
-    """The call that `plain` has taken apart."""
+def call_from_plain(data):
+    """The call that `call_to_plain` has taken apart."""
     kind = {"FunctionCall": FunctionCall, "LayerCall": LayerCall}[data["kind"]]
     return kind(**{name: value for name, value in data.items() if name != "kind"})
 
 
-def perform(answer, calls):
-    """One reply per call; {"untouched": True} alone when the answer is still the stub."""
-    if stubs.untouched(answer):
-        return [{"untouched": True}]
-    with side_effects.undisturbed():
+def run_calls(answer, calls):
+    """One reply per call; {"is_stub": True} alone when the answer is still the stub."""
+    if stubs.is_stub(answer):
+        return [{"is_stub": True}]
+    with side_effects.without_side_effects():
         return [reply_to(answer, call) for call in calls]
 
 
@@ -88,83 +89,85 @@ def reply_to(answer, call):
     except BaseException as error:  # SystemExit and MemoryError, too: whatever a learner's code may do
         if isinstance(error, KeyboardInterrupt):
             raise
-        reply["error"] = errors.described(error, answer)
+        reply["error"] = errors.describe(error, answer)
     return reply
 
 
 def call_function(answer, call, reply):
-    """Fill in "values", one per repetition, and what shows later (see `replies.Reply`)."""
-    arguments = [made(argument) for argument in call.arguments]
-    reply["values"] = [noted(answer(*arguments)) for _ in range(call.repeat)]
-    if not call.later:
+    """Fill in "values", one per repetition, and what the contract needs (see `replies.Reply`)."""
+    arguments = [build_argument(argument) for argument in call.arguments]
+    reply["values"] = [plain_value(answer(*arguments)) for _ in range(call.repeat)]
+    if not call.check_contract:
         return
-    reply["arguments"] = [noted(each.weight if isinstance(each, nn.Linear) else each) for each in arguments]
+    reply["arguments"] = [plain_value(each.weight if isinstance(each, nn.Linear) else each) for each in arguments]
 
-    def values(seed, made=made):
+    def values(seed, build=build_argument):
         torch.default_generator.manual_seed(seed)
-        fresh = [made(argument) for argument in call.arguments]
-        return [noted(answer(*fresh)) for _ in range(call.repeat)]
+        fresh = [build(argument) for argument in call.arguments]
+        return [plain_value(answer(*fresh)) for _ in range(call.repeat)]
 
-    reply["again"], reply["fresh"] = values(0), values(OTHER_SEED)
+    reply["second_call"], reply["other_seed"] = values(0), values(OTHER_SEED)
     with contextlib.suppress(Exception):  # an exercise need not allow such an input
-        reply["turned"] = values(0, turned)
+        reply["flipped"] = values(0, flipped_argument)
     if call.gradient:
-        arguments = [made(argument) for argument in call.arguments]
+        arguments = [build_argument(argument) for argument in call.arguments]
         decimals = {str(k): each for k, each in enumerate(arguments) if is_decimal(each)}
         leaves = {place: each.requires_grad_() for place, each in decimals.items()}
         # an answer may not write on a leaf that needs a gradient; on a copy of it, it may
-        send_back(
+        record_gradients(
             lambda: answer(*[each.clone() if is_decimal(each) else each for each in arguments]), leaves, reply, answer
         )
 
 
 def call_layer(answer, call, reply):
-    """Fill in what the layer is made of, then "values", one per input, then what shows later (see `replies.Reply`)."""
-    layer = answer(*[made(argument) for argument in call.arguments])
-    reply["layer"] = issubclass(type(layer), nn.Module)
-    if not reply["layer"]:
-        reply["values"] = [noted(layer)]
+    """Fill in what the layer is made of, "values", one per input, and what the contract needs (see `replies.Reply`)."""
+    layer = answer(*[build_argument(argument) for argument in call.arguments])
+    reply["is_layer"] = issubclass(type(layer), nn.Module)
+    if not reply["is_layer"]:
+        reply["values"] = [plain_value(layer)]
         return
-    reply |= anatomy(layer)
-    reply["twins"] = twins(layer)
-    reply["unplaced"], reply["extra"] = load(layer, call.weights)
-    if reply["unplaced"]:
+    reply |= describe_layer(layer)
+    reply["same_initialization"] = same_initialization(layer)
+    reply["unplaced_weights"], reply["extra_parameters"] = copy_weights(layer, call.weights)
+    if reply["unplaced_weights"]:
         return
     if not call.training:  # or else it stays as new layers are: in training
         layer.train(False)  # as a model around it would
-    inputs = [made(arguments) for arguments in call.inputs]
+    inputs = [build_argument(arguments) for arguments in call.inputs]
 
     def called(arguments, seed):  # another one for each input: dropout left on in evaluation shows
         torch.default_generator.manual_seed(seed)
         return layer(*arguments)
 
     def values(seed):
-        return [noted(called(made(arguments), seed + k)) for k, arguments in enumerate(call.inputs)]
+        return [plain_value(called(build_argument(arguments), seed + k)) for k, arguments in enumerate(call.inputs)]
 
-    reply["values"] = [noted(called(arguments, call.seed + k)) for k, arguments in enumerate(inputs)]
-    if not call.later:
+    reply["values"] = [plain_value(called(arguments, call.seed + k)) for k, arguments in enumerate(inputs)]
+    if not call.check_contract:
         return
-    reply["arguments"] = [noted(arguments) for arguments in inputs]
+    reply["arguments"] = [plain_value(arguments) for arguments in inputs]
     layer.train(not call.training)
-    called(made(call.inputs[0]), call.seed)
+    called(build_argument(call.inputs[0]), call.seed)
     layer.train(call.training)
-    reply["again"], reply["fresh"] = values(call.seed), values(call.seed + OTHER_SEED)
+    reply["second_call"], reply["other_seed"] = values(call.seed), values(call.seed + OTHER_SEED)
     if not call.training:
-        reply["sizes"] = [noted(called(arguments, call.seed)) for arguments in other_sizes(made(call.inputs[0]))]
+        reply["other_sizes"] = [
+            plain_value(called(arguments, call.seed)) for arguments in other_sizes(build_argument(call.inputs[0]))
+        ]
     leaves = parameters_in(layer)
-    first = made(call.inputs[0])
+    first = build_argument(call.inputs[0])
     if is_decimal(first[0]):
         leaves["0"] = first[0].requires_grad_()
-    send_back(lambda: called([first[0].clone(), *first[1:]], call.seed), leaves, reply, answer)
+    record_gradients(lambda: called([first[0].clone(), *first[1:]], call.seed), leaves, reply, answer)
 
 
-def send_back(ask, leaves, reply, answer):
-    """Fill in "gradients": {name: what comes back to a leaf, or None}, and "backward": the error on the way, or None.
+def record_gradients(compute, leaves, reply, answer):
+    """Fill in "gradients": {name: gradient of a leaf, or None}, and "backward_error": the error on the way, or None.
 
-    ask: gives a result. Nothing is filled in for one that has no gradients by its nature, such as a truth value.
+    compute: gives a result. Nothing is filled in for one that has no gradients by its nature, such as a truth value.
     """
     try:
-        result = ask()
+        result = compute()
         results = [each for each in (result, *entries(result)) if is_decimal(each)]
         if not results or not leaves:
             return
@@ -174,9 +177,9 @@ def send_back(ask, leaves, reply, answer):
         total = sum(mixture for mixture in mixtures if mixture.requires_grad)
         if isinstance(total, torch.Tensor):
             found = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
-            reply["gradients"] = {name: noted(gradient) for name, gradient in zip(leaves, found)}
+            reply["gradients"] = {name: plain_value(gradient) for name, gradient in zip(leaves, found)}
     except Exception as error:
-        reply["backward"] = errors.described(error, answer)
+        reply["backward_error"] = errors.describe(error, answer)
 
 
 def is_decimal(value):
@@ -193,22 +196,22 @@ def other_sizes(arguments):
         yield [torch.cat([each, each]) for each in arguments]
 
 
-def twins(layer):
+def same_initialization(layer):
     """The names of two matrices that start from the same numbers; [] where there are none."""
     matrices = [(name, tensor) for name, tensor in parameters_in(layer).items() if tensor.ndim > 1]
     for k, (name, tensor) in enumerate(matrices):
         for other, values in matrices[:k]:
-            if same(tensor, values) and tensor.min() < tensor.max():
+            if same_tensors(tensor, values) and tensor.min() < tensor.max():
                 return [other, name]
     return []
 
 
-def made(argument):
+def build_argument(argument):
     """The argument that a call describes. Tensors are fresh copies."""
     if isinstance(argument, torch.Tensor):
         return argument.clone(memory_format=torch.preserve_format)
     if isinstance(argument, list):
-        return [made(entry) for entry in argument]
+        return [build_argument(entry) for entry in argument]
     if not isinstance(argument, dict):
         return argument
     ((kind, value),) = argument.items()
@@ -219,22 +222,26 @@ def made(argument):
     return layer
 
 
-def turned(argument):
-    """The argument that a call describes, a tensor with its numbers in the opposite order: others of the same size."""
-    return argument.flip(list(range(argument.ndim))) if isinstance(argument, torch.Tensor) else made(argument)
+def flipped_argument(argument):
+    """The argument that a call describes; a tensor has its numbers in reverse order: other numbers of the same size."""
+    return argument.flip(list(range(argument.ndim))) if isinstance(argument, torch.Tensor) else build_argument(argument)
 
 
-def anatomy(layer):
+def describe_layer(layer):
     """Names and shapes of a layer's parameters, and what PyTorch does not find: tensors that are neither parameters nor
-    buffers and so will not move ("loose"), and modules or tensors in a plain list, tuple or dict ("listed")."""
-    pytorchs = vars(nn.Module())  # the attributes of every layer
-    own = [(name, each) for part in modules_in(layer).values() for name, each in HELD_BY(part).items()]
-    own = [(name, value) for name, value in own if name not in pytorchs]
-    learned = {id(tensor) for tensor in parameters_in(layer).values()}
+    buffers and so will not move ("unregistered"), and modules or tensors in a plain list, tuple or dict
+    ("in_plain_list")."""
+    common = vars(nn.Module())  # the attributes of every layer
+    own = [(name, each) for part in modules_in(layer).values() for name, each in instance_dict(part).items()]
+    own = [(name, value) for name, value in own if name not in common]
+    parameters = parameters_in(layer)
+    registered = {id(tensor) for tensor in parameters.values()}
     return {
-        "parameters": {name: list(tensor.shape) for name, tensor in parameters_in(layer).items()},
-        "loose": [name for name, value in own if any(id(tensor) not in learned for tensor in tables_in(value))],
-        "listed": [
+        "parameters": {name: list(tensor.shape) for name, tensor in parameters.items()},
+        "unregistered": [
+            name for name, value in own if any(id(tensor) not in registered for tensor in tensors_in(value))
+        ],
+        "in_plain_list": [
             name for name, value in own if any(isinstance(e, (nn.Module, torch.Tensor)) for e in entries(value))
         ],
     }
@@ -247,7 +254,7 @@ def modules_in(layer):
         name, module = waiting.pop(0)
         if all(module is not other for other in found.values()):
             found[name] = module
-            waiting += [(f"{name}.{own}".lstrip("."), each) for own, each in held(module, "_modules")]
+            waiting += [(f"{name}.{own}".lstrip("."), each) for own, each in members_of(module, "_modules")]
     return found
 
 
@@ -255,40 +262,42 @@ def parameters_in(layer):
     """{name: tensor}, each once, as `named_parameters` gives them, which its class can redefine."""
     found = {}
     for name, module in modules_in(layer).items():
-        for own, tensor in held(module, "_parameters"):
+        for own, tensor in members_of(module, "_parameters"):
             if all(tensor is not other for other in found.values()):
                 found[f"{name}.{own}".lstrip(".")] = tensor
     return found
 
 
-def held(module, kind):
-    """(name, value) of all that a module holds of a kind, "_modules" or "_parameters"."""
-    if kind not in HELD_BY(module):
+def members_of(module, kind):
+    """(name, value) of each member that a module has of a kind, "_modules" or "_parameters"."""
+    if kind not in instance_dict(module):
         raise AttributeError("`__init__` has to begin with `super().__init__()`")
-    return [(name, value) for name, value in dict.items(HELD_BY(module)[kind]) if value is not None]
+    return [(name, value) for name, value in dict.items(instance_dict(module)[kind]) if value is not None]
 
 
-def tables_in(value):
+def tensors_in(value):
     """The tensors in plain lists, tuples and dicts, however deep; single numbers, which fit anywhere, are left out."""
     if isinstance(value, torch.Tensor):
         return [value] if value.ndim else []
-    return [tensor for entry in entries(value) for tensor in tables_in(entry)]
+    return [tensor for entry in entries(value) for tensor in tensors_in(entry)]
 
 
 def entries(value):
-    """What stands in a plain list, tuple or dict; nothing for anything else."""
+    """The entries of a plain list, tuple or dict; nothing for anything else."""
     if isinstance(value, dict):
         return list(value.values())
     return value if isinstance(value, (list, tuple)) else []
 
 
-def load(layer, weights):
-    """Copy weights into a layer. The names (or shapes) of those that find no place, and the parameters left over."""
+def copy_weights(layer, weights):
+    """Copy weights into a layer. Gives the names (or shapes) of those without a place, and the parameters left over."""
     parameters = parameters_in(layer)
     unplaced = []
     for name, tensor in weights.items() if isinstance(weights, dict) else [(None, tensor) for tensor in weights]:
         wanted = [name, f"{name}.weight"] if name else list(parameters)
-        places = [place for place in wanted if place in parameters and tensor.shape in turns(parameters[place])]
+        places = [
+            place for place in wanted if place in parameters and tensor.shape in accepted_shapes(parameters[place])
+        ]
         if not places:
             unplaced.append(name or str(list(tensor.shape)))
             continue
@@ -297,20 +306,20 @@ def load(layer, weights):
     return unplaced, list(parameters)
 
 
-def turns(parameter):
-    """The shape of a parameter, and for a matrix the transposed one."""
+def accepted_shapes(parameter):
+    """The shapes of weights that a parameter can take: its own, and for a matrix the transposed one."""
     return [parameter.shape, parameter.shape[::-1]] if parameter.ndim == 2 else [parameter.shape]
 
 
-def same(left, right):
+def same_tensors(left, right):
     """Whether two tensors hold the same; nan is nan here."""
     return left.shape == right.shape and torch.equal(left.detach().nan_to_num(), right.detach().nan_to_num())
 
 
-def noted(value):
+def plain_value(value):
     """A result as plain data. What is none of the known kinds becomes {"other": the name of its type}."""
     if isinstance(value, torch.Tensor):
-        return noted_tensor(value)
+        return plain_tensor(value)
     if isinstance(value, np.generic):  # a NumPy number or truth value, such as np.bool_
         value = value.item()
     if value is None or isinstance(value, (bool, int, float)):
@@ -318,13 +327,13 @@ def noted(value):
     if isinstance(value, str):
         return value[:LONGEST_TEXT]
     if isinstance(value, (list, tuple)):
-        return [noted(entry) for entry in value[:LONGEST_LIST]]
+        return [plain_value(entry) for entry in value[:LONGEST_LIST]]
     if isinstance(value, dict):
         return {"other": "a dict"}
     return {"other": "a layer" if isinstance(value, nn.Module) else type(value).__name__}
 
 
-def noted_tensor(tensor):
+def plain_tensor(tensor):
     """A plain CPU copy of a tensor, without its class's own methods; a description when it has no numbers to copy."""
     if tensor.is_meta:
         return {"other": "tensor without numbers (device meta)"}

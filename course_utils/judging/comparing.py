@@ -7,8 +7,8 @@ import numpy as np
 import torch
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-5  # float32 in another order of summation stays far within
-SHORT = (torch.bfloat16, torch.float16)  # no exercise hands in numbers of so few digits, so none comes out
-ORDER = ["The first", "The second", "The third", "A later"]
+LOW_PRECISION = (torch.bfloat16, torch.float16)  # no exercise hands in numbers of so few digits, so none comes out
+ORDINALS = ["The first", "The second", "The third", "A later"]
 KINDS = {"f": "decimal numbers", "i": "whole numbers", "u": "whole numbers", "b": "True and False"}
 
 
@@ -34,7 +34,7 @@ def tensor_difference(expected, got):
     """The same for a tensor."""
     if not isinstance(got, torch.Tensor):
         advice = " `torch.tensor` or `torch.stack` makes one of a list." if isinstance(got, list) else ""
-        return f"It returned {called(got)}; a tensor of shape {expected.shape} was expected.{advice}"
+        return f"It returned {describe_kind(got)}; a tensor of shape {expected.shape} was expected.{advice}"
     if got.ndim != expected.ndim:
         return (
             f"Your result has {dimensions(got.ndim)}, shape {tuple(got.shape)}; expected {expected.ndim}, shape"
@@ -42,10 +42,10 @@ def tensor_difference(expected, got):
         )
     if tuple(got.shape) != expected.shape:
         return f"Your result has shape {tuple(got.shape)}; expected {expected.shape}."
-    found = array(got)
+    found = to_array(got)
     if KINDS[found.dtype.kind] != KINDS[expected.dtype.kind]:
         return f"Your result holds {KINDS[found.dtype.kind]} ({got.dtype}); expected {KINDS[expected.dtype.kind]}."
-    if got.dtype in SHORT:
+    if got.dtype in LOW_PRECISION:
         return f"Your result is in {got.dtype}, which rounds to two or three digits. Keep the dtype that came in."
     if found.dtype.kind != "f":
         wrong = found != expected
@@ -59,10 +59,11 @@ def tensor_difference(expected, got):
     count = f"{wrong.sum()} of {wrong.size} {what} {'is' if wrong.sum() == 1 else 'are'} not"
     if wrong.size == 1:
         count = f"the {what[:-1]} is not"
-    return f"The shape is right, {count}: {where}you have {shown(found[place])}, expected {shown(expected[place])}."
+    have, want = format_value(found[place]), format_value(expected[place])
+    return f"The shape is right, {count}: {where}you have {have}, expected {want}."
 
 
-def array(tensor):
+def to_array(tensor):
     """A tensor as an array; float64 for all decimal numbers."""
     return (tensor.double() if tensor.is_floating_point() else tensor).numpy()
 
@@ -70,12 +71,12 @@ def array(tensor):
 def list_difference(expected, got):
     """The same for a list, entry by entry."""
     if not isinstance(got, list):
-        return f"It returned {called(got)}; {len(expected)} values were expected."
+        return f"It returned {describe_kind(got)}; {len(expected)} values were expected."
     if len(got) != len(expected):
         return f"It returned {len(got)} values; {len(expected)} were expected."
     for place, (wanted, found) in enumerate(zip(expected, got)):
         if wanted is not None and (problem := difference(wanted, found)):
-            return f"{ORDER[min(place, len(ORDER) - 1)]} value that you return: {problem}"
+            return f"{ORDINALS[min(place, len(ORDINALS) - 1)]} value that you return: {problem}"
     return None
 
 
@@ -85,16 +86,16 @@ def plain_difference(expected, got):
         return (
             None
             if type(got) is type(expected) and got == expected
-            else f"You have {shown(got)}, expected {shown(expected)}."
+            else f"You have {format_value(got)}, expected {format_value(expected)}."
         )
     if isinstance(got, bool) or not isinstance(got, numbers.Real):
-        return f"It returned {called(got)}; a number was expected."
+        return f"It returned {describe_kind(got)}; a number was expected."
     close = np.isclose(got, expected, rtol=RELATIVE, atol=ABSOLUTE)
-    return None if close else f"You have {shown(got)}, expected {shown(expected)}."
+    return None if close else f"You have {format_value(got)}, expected {format_value(expected)}."
 
 
-def called(value):
-    """What kind of value this is, in words."""
+def describe_kind(value):
+    """The kind of a value, in words."""
     if isinstance(value, dict):
         return value["other"]
     if isinstance(value, torch.Tensor):
@@ -109,7 +110,7 @@ def dimensions(count):
     return f"{count} dimension{'' if count == 1 else 's'}"
 
 
-def shown(value):
+def format_value(value):
     """A value as a message shows it: decimal numbers with 4 decimals."""
     if isinstance(value, (bool, np.bool_, str)):
         return str(value)
@@ -117,27 +118,27 @@ def shown(value):
         return f"{value:,}" if abs(value) > 9999 else str(value)
     if isinstance(value, (float, np.floating)):
         return f"{round(value, 4) + 0:.4f}" if abs(value) < 1e4 else f"{value:.4g}"  # + 0: no "-0.0000"
-    return called(value)
+    return describe_kind(value)
 
 
 MOST_SHOWN = 16  # numbers of an input that a sentence holds
 
 
-def described(arguments):
+def describe_arguments(arguments):
     """The arguments of a call in a few words: few numbers in full, many by their shape."""
     flat = itertools.chain(*(each if isinstance(each, list) else [each] for each in arguments))
     few = sum(each.numel() for each in flat if isinstance(each, torch.Tensor)) <= MOST_SHOWN
-    return ", ".join(described_one(argument, few) for argument in arguments)
+    return ", ".join(describe_argument(argument, few) for argument in arguments)
 
 
-def described_one(argument, few):
+def describe_argument(argument, few):
     """One of them. few: whether there is room for all numbers."""
     if isinstance(argument, dict):
         return {"generator": "a generator", "linear": "a linear layer"}[next(iter(argument))]
     if isinstance(argument, torch.Tensor):
         return f"`{rounded(argument.tolist())}`" if few else f"shape {tuple(argument.shape)}"
     if isinstance(argument, list) and any(isinstance(each, torch.Tensor) for each in argument):
-        return f"[{', '.join(described_one(each, few) for each in argument)}]"
+        return f"[{', '.join(describe_argument(each, few) for each in argument)}]"
     return f"`{rounded(argument)}`"
 
 

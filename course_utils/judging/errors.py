@@ -8,9 +8,9 @@ LONGEST = 160  # characters of an error's own message
 LONGEST_SENTENCE = 1000  # characters of all that is said about an answer
 
 
-def described(error, answer):
+def describe(error, answer):
     """{"type", "message", "line", "code"}: the last line of the learner's own code that the error went through."""
-    line, code = place(error, {function.__code__.co_filename for function in functions(answer)})
+    line, code = learner_line(error, {function.__code__.co_filename for function in functions(answer)})
     words = "the function calls itself without end" if isinstance(error, RecursionError) else first_line(error)
     return {"type": type(error).__name__[:LONGEST], "message": words[:LONGEST], "line": line, "code": code[:LONGEST]}
 
@@ -28,7 +28,7 @@ def presentable(sentence):
     return sentence[:LONGEST_SENTENCE].encode(errors="replace").decode()  # half a surrogate pair is no UTF-8
 
 
-def place(error, files):
+def learner_line(error, files):
     """(line number, its text) of the innermost frame in one of the files; (0, "") when there is none."""
     frames = [frame for frame in traceback.walk_tb(error.__traceback__) if frame[0].f_code.co_filename in files]
     if not frames:
@@ -40,7 +40,7 @@ def place(error, files):
 
 
 def sentence(opening, error):
-    """An error as `described` tells it, as one line for the learner."""
+    """An error as `describe` gives it, as one line for the learner."""
     code = f", `{error.code}`" if error.code else ""  # of a function made by exec there is none to show
     where = f" in line {error.line}{code}" if error.line else ""
     return f"{opening}{where}: {error.type}: {error.message}"

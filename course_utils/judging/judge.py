@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from course_utils.judging import comparing, errors, life, masks, replies
+from course_utils.judging import comparing, contract, errors, masks, replies
 from course_utils.judging.result import LARGEST_MAP, NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 
 UNREADABLE = "What came back could not be read."
@@ -21,7 +21,7 @@ class Case:
 
     reference: the worked answer's reply. arguments: those of the function, or of the layer's forward. problem: a
     sentence on how it differs, or None.
-    beside: all cases of the same answer, this one included, for what no single one tells.
+    all_cases: all cases of the same answer, this one included, for properties that no single one shows.
     """
 
     call: object
@@ -31,14 +31,14 @@ class Case:
     value: object
     want: object
     problem: str | None
-    beside: list = field(default_factory=list, repr=False)
+    all_cases: list = field(default_factory=list, repr=False)
 
     @property
     def got(self):
         """The value as a float64 array; None for anything but a tensor of the expected kind of numbers."""
         if not isinstance(self.value, torch.Tensor):
             return None
-        found = comparing.array(self.value)
+        found = comparing.to_array(self.value)
         wanted = np.asarray(self.want).dtype if self.want is not None else found.dtype
         same_kind = comparing.KINDS[found.dtype.kind] == comparing.KINDS.get(wanted.kind)
         return np.asarray(found, dtype=float) if same_kind else None
@@ -51,16 +51,16 @@ class Case:
 
 def judge(exercise, data):
     """The result of an answer's replies to an exercise's calls, as they came back."""
-    if replies.untouched(data):
+    if replies.reports_stub(data):
         return result(exercise, NOT_ATTEMPTED, f"Fill in `{exercise.name}`, then run this cell again.")
     try:
         wrong = wrong_cases(exercise, range(len(exercise.calls)), data)
     except replies.Unreadable:
         return result(exercise, NOT_YET, UNREADABLE)
     if not wrong:
-        return result(exercise, RIGHT, exercise.why)
-    telling = next((case for case in wrong if case.error), wrong[0])
-    return result(exercise, NOT_YET, seen(exercise, telling), maps=maps(exercise, wrong[0]))
+        return result(exercise, RIGHT, exercise.success_message)
+    shown_case = next((case for case in wrong if case.error), wrong[0])
+    return result(exercise, NOT_YET, describe_wrong_case(exercise, shown_case), maps=maps_to_draw(exercise, wrong[0]))
 
 
 def result(exercise, status, message, **more):
@@ -68,20 +68,21 @@ def result(exercise, status, message, **more):
     return Result(exercise.id, exercise.title, status, errors.presentable(message), exercise.points, **more)
 
 
-def wrong_cases(exercise, numbers, data, later=True):
+def wrong_cases(exercise, numbers, data, check_contract=True):
     """The cases, in the calls of these numbers, that are wrong for the first reason there is; [] where all is right.
 
-    First come values, then what the exercise asks of them (`properties`), then an answer's later life (if `later`),
-    but before all that, whether arguments are as they were.
+    First come values, then what the exercise asks of them (`properties`), then the contract (if `check_contract`), but
+    before all that, whether arguments were changed.
     data: one reply a call, as it came back. Raises replies.Unreadable.
     """
     found = replies.read(data, [exercise.calls[number] for number in numbers])
     cases = [case for number, reply in zip(numbers, found) for case in cases_of(exercise, number, reply)]
     for case in cases:
-        case.beside = cases
+        case.all_cases = cases
     if wrong := [case for case in cases if case.problem]:
         return wrong
-    for check in (*[changed_arguments] * later, *exercise.properties, *[later_trouble] * later):
+    before, after = ([changed_arguments], [broken_contract]) if check_contract else ([], [])
+    for check in (*before, *exercise.properties, *after):
         for case in cases:
             case.problem = check(case)
         if wrong := [case for case in cases if case.problem]:
@@ -93,7 +94,7 @@ def cases_of(exercise, number, reply):
     """The cases of one call. An answer that gave no values gets one case with the reason."""
     call, expected, reference = exercise.calls[number], exercise.expected[number], exercise.reference[number]
     asked = getattr(call, "inputs", None) or [call.arguments]
-    if general := without_values(call, reply):
+    if general := why_no_values(call, reply):
         return [Case(call, reply, reference, asked[0], None, expected[0], general)]
     return [
         Case(call, reply, reference, asked[min(k, len(asked) - 1)], value, want, comparing.problem(want, value))
@@ -101,22 +102,22 @@ def cases_of(exercise, number, reply):
     ]
 
 
-def without_values(call, reply):
+def why_no_values(call, reply):
     """Why an answer gave no values, or None."""
     if reply.error:
         return errors.sentence("Your code stopped", reply.error)
-    if not reply.layer:
+    if not reply.is_layer:
         return "Your class makes no layer: it must inherit from `nn.Module`."
-    if reply.unplaced and reply.listed:
+    if reply.unplaced_weights and reply.in_plain_list:
         return (
-            f"PyTorch finds nothing to learn in `self.{reply.listed[0]}`: it looks into no plain list or dict. Use"
-            " nn.ModuleList or nn.ModuleDict."
+            f"PyTorch finds nothing to learn in `self.{reply.in_plain_list[0]}`: it looks into no plain list or dict."
+            " Use nn.ModuleList or nn.ModuleDict."
         )
-    if reply.unplaced:
+    if reply.unplaced_weights:
         weights = getattr(call, "weights", {})  # none for a function; a list where they go by shape
         missing = ", ".join(
             f"{name} {list(weights[name].shape)}" if isinstance(weights, dict) and name in weights else name
-            for name in reply.unplaced
+            for name in reply.unplaced_weights
         )
         there = ", ".join(f"{name} {shape}" for name, shape in list(reply.parameters.items())[:8]) or "nothing to learn"
         return f"The check copies weights into your layer and found no place for {missing}. Yours has: {there}."
@@ -124,33 +125,37 @@ def without_values(call, reply):
 
 
 def changed_arguments(case):
-    """Whether something that was handed in was changed: what properties see may come from that."""
-    return life.arguments(case.call, case.reply, case.reference)
+    """A sentence on a changed argument, or None: what properties see may come from that."""
+    return contract.check_arguments(case.call, case.reply, case.reference)
 
 
-def later_trouble(case):
-    """What shows later only, although the values of a call are right."""
-    return life.trouble(case.call, case.reply, case.reference)
+def broken_contract(case):
+    """A sentence on what breaks the contract although the values of a call are right, or None."""
+    return contract.violation(case.call, case.reply, case.reference)
 
 
-def seen(exercise, case):
-    """What was seen in a case, and which input showed it."""
+def describe_wrong_case(exercise, case):
+    """The message on a wrong case: what is wrong, and with which input."""
     if case.value is None or not case.arguments:
         return case.problem
-    told = [case.problem, f"(Input: {comparing.described(case.arguments)}.)"]
-    if exercise.mask and alike(case) and (what := masks.difference(exercise.mask, case.arguments, case.want, case.got)):
-        told.insert(1, what)
-    return " ".join(told)
+    sentences = [case.problem, f"(Input: {comparing.describe_arguments(case.arguments)}.)"]
+    if (
+        exercise.mask
+        and same_shape(case)
+        and (what := masks.difference(exercise.mask, case.arguments, case.want, case.got))
+    ):
+        sentences.insert(1, what)
+    return " ".join(sentences)
 
 
-def alike(case):
-    """Whether a value can be held against the expected one, number by number."""
+def same_shape(case):
+    """Whether a value can be compared with the expected one, number by number."""
     return case.got is not None and case.want is not None and case.got.shape == np.shape(case.want)
 
 
-def maps(exercise, case):
+def maps_to_draw(exercise, case):
     """(the learner's map, the expected one), the first that differ, as lists of rows; or None."""
-    if not exercise.maps or not alike(case):
+    if not exercise.maps or not same_shape(case):
         return None
     got, want = (np.reshape(each, (-1, *np.shape(each)[-2:])).astype(float) for each in (case.got, case.want))
     first = int(np.argmax([not np.allclose(one, other) for one, other in zip(got, want)]))

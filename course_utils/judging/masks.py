@@ -29,13 +29,13 @@ def difference(mask, arguments, expected, got):
     count, rows, size = wanted.shape
     padded = np.zeros((count, size), dtype=bool) if mask.padding is None else np.asarray(mask.padding(arguments))
     place = np.sign(np.arange(size) - np.arange(size - rows, size)[:, None])  # (rows, size)
-    told = []
+    found_sentences = []
     for name, sign in PLACES.items():
         for keys, key in kinds(padded[:, None, :]):
             for queries, query in kinds(padded[:, size - rows :, None]):
                 cells = np.broadcast_to((place == sign) & key & query, wanted.shape)
-                told += sentences(name, keys, queries, wanted[cells], found[cells])
-    return " ".join(merged(told)[:MOST_TOLD])
+                found_sentences += sentences(name, keys, queries, wanted[cells], found[cells])
+    return " ".join(merged(found_sentences)[:MOST_TOLD])
 
 
 def kinds(padded):
@@ -55,13 +55,13 @@ def sentences(place, keys, queries, wanted, found):
             yield f"{some}{keys}keys {place}", queries, words
 
 
-def merged(told):
+def merged(found_sentences):
     """Sentences, one for what is said of both kinds of queries."""
-    beside = {}
-    for keys, queries, words in told:
-        beside.setdefault((keys, words), []).append(queries)
+    queries_of = {}
+    for keys, queries, words in found_sentences:
+        queries_of.setdefault((keys, words), []).append(queries)
     result = []
-    for (keys, (found, wanted)), queries in beside.items():
+    for (keys, (found, wanted)), queries in queries_of.items():
         who, whom = keys, f"{'all ' if len(queries) > 1 else queries[0]}queries"
         if keys.endswith("keys themselves"):
             who, whom = keys.replace("keys themselves", "tokens"), "themselves"

@@ -1,11 +1,12 @@
 """Replies from a stranger's process, read once into what the judge knows: nothing in them is trusted before that.
 
 `read` gives a `Reply` for each call. Its values are None, truth values, numbers, texts, tensors, lists of these, and
-what `calls.noted` makes of all else: {"other": words}. Anything else, wherever it stands, is Unreadable.
+what `calls.plain_value` makes of all else: {"other": words}. Anything else, wherever it stands, is Unreadable.
 
-Values and gradients are held against those of the worked answer. Nobody outside can check what a reply says of the
-inside of a layer (loose, listed, extra, twins), nor that its rounds were calls (arguments, again, fresh): an answer
-that rewrites the course in its own process is believed there. Without the right values that earns it nothing.
+Values and gradients are compared with those of the worked answer. Nobody outside can check what a reply says of the
+inside of a layer (unregistered, in_plain_list, extra_parameters, same_initialization), nor that its values came from
+calls (arguments, second_call, other_seed): an answer that rewrites the course in its own process is believed there.
+Without the right values that earns it nothing.
 """
 
 from collections.abc import Callable
@@ -37,56 +38,57 @@ class Error:
 
 @dataclass(frozen=True)
 class Reply:
-    """What an answer did with one call, as `calls.call_function` and `calls.call_layer` noted it.
+    """What an answer did with one call, as `calls.call_function` and `calls.call_layer` recorded it.
 
-    Of its later life: arguments, as they were afterwards. again, fresh: the values of another round (for a layer, after
-    one in the other mode), with the same random numbers and with others. turned: those for tensors in the opposite
-    order. sizes: those for other lengths and batches.
-    gradients: {place of an argument or name of a parameter: what comes back to it}. backward: the error on its way.
-    Of a layer: unplaced: weights for which there is no parameter; extra: parameters for which there are no weights;
-    twins: two matrices that start from the same numbers.
+    For the contract: arguments, as they were afterwards. second_call, other_seed: the values of another round (for a
+    layer, after one in the other mode), with the same random numbers and with others. flipped: those for tensors with
+    their numbers in reverse order. other_sizes: those for other lengths and batches.
+    gradients: {place of an argument or name of a parameter: its gradient}. backward_error: the error on the way back.
+    Of a layer: unplaced_weights: weights for which there is no parameter; extra_parameters: parameters for which there
+    are no weights; same_initialization: two matrices that start from the same numbers; unregistered: tensors that are
+    neither parameters nor buffers; in_plain_list: modules or tensors that a plain list or dict hides from PyTorch.
     """
 
     values: list = field(default_factory=list)
     error: Error | None = None
     arguments: list = field(default_factory=list)
-    again: list = field(default_factory=list)
-    fresh: list = field(default_factory=list)
-    turned: list = field(default_factory=list)
-    sizes: list = field(default_factory=list)
+    second_call: list = field(default_factory=list)
+    other_seed: list = field(default_factory=list)
+    flipped: list = field(default_factory=list)
+    other_sizes: list = field(default_factory=list)
     gradients: dict[str, object] = field(default_factory=dict)
-    backward: Error | None = None
-    layer: bool = True
-    extra: list[str] = field(default_factory=list)
-    twins: list[str] = field(default_factory=list)
+    backward_error: Error | None = None
+    is_layer: bool = True
+    extra_parameters: list[str] = field(default_factory=list)
+    same_initialization: list[str] = field(default_factory=list)
     parameters: dict[str, list[int]] = field(default_factory=dict)
-    loose: list[str] = field(default_factory=list)
-    listed: list[str] = field(default_factory=list)
-    unplaced: list[str] = field(default_factory=list)
+    unregistered: list[str] = field(default_factory=list)
+    in_plain_list: list[str] = field(default_factory=list)
+    unplaced_weights: list[str] = field(default_factory=list)
 
     @property
     def cut_short(self):
         """Whether the answer came to no result."""
-        return bool(self.error or self.unplaced or not self.layer)
+        return bool(self.error or self.unplaced_weights or not self.is_layer)
 
 
-def untouched(data):
+def reports_stub(data):
     """Whether this says that the answer is still the stub."""
-    return type(data) is list and len(data) == 1 and is_record(data[0], {"untouched"}) and data[0]["untouched"] is True
+    return type(data) is list and len(data) == 1 and is_record(data[0], {"is_stub"}) and data[0]["is_stub"] is True
 
 
 def read(data, calls):
     """One Reply per call, from what came back for all of them. Unreadable for anything else."""
-    demand(type(data) is list and len(data) == len(calls))
+    require(type(data) is list and len(data) == len(calls))
     return [reply(entry, call) for entry, call in zip(data, calls)]
 
 
 def reply(data, call):
     """The Reply to one call. It has all values that the call asks for, unless the answer stopped before."""
-    demand(type(data) is dict and all(type(name) is str and name in PARTS for name in data))
-    found = Reply(**{name: PARTS[name](part) for name, part in data.items()})
+    require(type(data) is dict and all(type(name) is str and name in FIELD_READERS for name in data))
+    found = Reply(**{name: FIELD_READERS[name](part) for name, part in data.items()})
     asked = call.repeat if isinstance(call, FunctionCall) else len(call.inputs)
-    demand(found.cut_short or len(found.values) == asked)
+    require(found.cut_short or len(found.values) == asked)
     return found
 
 
@@ -95,10 +97,10 @@ def steps(data, nodes):
 
     Raises for anything else, not always Unreadable: what these steps are for can be left out.
     """
-    return [(whole(number), value(found), truth(reached)) for number, found, reached in data if number < nodes]
+    return [(whole_number(number), value(found), boolean(reached)) for number, found, reached in data if number < nodes]
 
 
-def demand(condition):
+def require(condition):
     """Raise Unreadable where a condition does not hold."""
     if not condition:
         raise Unreadable
@@ -111,82 +113,82 @@ def is_record(data, names):
 
 def value(data, depth=0):
     """A value, however deep its lists."""
-    demand(depth < DEEPEST)
+    require(depth < DEEPEST)
     if isinstance(data, torch.Tensor):
         return tensor(data)
     if type(data) is list:
-        demand(len(data) <= LONGEST_LIST)
+        require(len(data) <= LONGEST_LIST)
         return [value(entry, depth + 1) for entry in data]
     if type(data) is not dict:
         return plain(data)
-    demand(is_record(data, {"other"}))
+    require(is_record(data, {"other"}))
     return {"other": text(data["other"])}
 
 
 def plain(data):
     """None, a truth value, a number or a text."""
-    demand(type(data) in PLAIN)
-    demand(type(data) is not int or abs(data) < LARGEST_NUMBER)
+    require(type(data) in PLAIN)
+    require(type(data) is not int or abs(data) < LARGEST_NUMBER)
     return text(data) if type(data) is str else data
 
 
 def tensor(data):
     """A tensor with numbers of a known kind."""
-    demand(type(data) is torch.Tensor and data.layout == torch.strided and data.device.type == "cpu")
-    demand(data.dtype in serialize.DTYPES.values() and data.numel() <= LARGEST_TENSOR)
+    require(type(data) is torch.Tensor and data.layout == torch.strided and data.device.type == "cpu")
+    require(data.dtype in serialize.DTYPES.values() and data.numel() <= LARGEST_TENSOR)
     return data.detach()
 
 
 def text(data):
     """A text."""
-    demand(type(data) is str and len(data) <= LONGEST_TEXT)
+    require(type(data) is str and len(data) <= LONGEST_TEXT)
     return data
 
 
-def whole(data):
+def whole_number(data):
     """A size, a place or a line: a whole number that is not negative."""
-    demand(type(data) is int and 0 <= data < LARGEST_NUMBER)
+    require(type(data) is int and 0 <= data < LARGEST_NUMBER)
     return data
 
 
-def truth(data):
+def boolean(data):
     """True or False."""
-    demand(type(data) is bool)
+    require(type(data) is bool)
     return data
 
 
-def several(kind):
+def list_of(kind):
     """A reader of lists with entries of one kind."""
 
     def entries(data):
-        demand(type(data) is list and len(data) <= LONGEST_LIST)
+        require(type(data) is list and len(data) <= LONGEST_LIST)
         return [kind(entry) for entry in data]
 
     return entries
 
 
-def table(kind):
+def dict_of(kind):
     """A reader of dicts from names to entries of one kind."""
 
     def entries(data):
-        demand(type(data) is dict and len(data) <= LONGEST_LIST)
+        require(type(data) is dict and len(data) <= LONGEST_LIST)
         return {text(name): kind(entry) for name, entry in data.items()}
 
     return entries
 
 
 def error(data):
-    """An error as `errors.described` tells it."""
-    demand(is_record(data, {"type", "message", "line", "code"}))
-    return Error(text(data["type"]), text(data["message"]), whole(data["line"]), text(data["code"]))
+    """An error as `errors.describe` gives it."""
+    require(is_record(data, {"type", "message", "line", "code"}))
+    return Error(text(data["type"]), text(data["message"]), whole_number(data["line"]), text(data["code"]))
 
 
-READERS: dict[object, Callable] = {
-    list: several(value),
-    list[str]: several(text),
-    dict[str, object]: table(value),
-    dict[str, list[int]]: table(several(whole)),
+TYPE_READERS: dict[object, Callable] = {
+    list: list_of(value),
+    list[str]: list_of(text),
+    dict[str, object]: dict_of(value),
+    dict[str, list[int]]: dict_of(list_of(whole_number)),
     Error | None: error,
-    bool: truth,
+    bool: boolean,
 }
-PARTS = {part.name: READERS[part.type] for part in fields(Reply)}
+FIELD_READERS = {part.name: TYPE_READERS[part.type] for part in fields(Reply)}

@@ -17,7 +17,7 @@ VIRIDIS = ("440154", "482878", "3e4989", "31688e", "26828e", "1f9e89", "35b779",
 class Result:
     """The answer of a check.
 
-    status: "right", "not yet" or "not attempted". mistake: the kind of slip that one change undoes, or None. maps: the
+    status: "right", "not yet" or "not attempted". mistake: the kind of slip that one fix repairs, or None. maps: the
     learner's map of weights and the expected one, to be drawn side by side, or None.
     """
 

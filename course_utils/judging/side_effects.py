@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 
-class Muted(io.TextIOBase):
+class DiscardOutput(io.TextIOBase):
     """Takes what is printed and forgets it."""
 
     def write(self, text):
@@ -24,7 +24,7 @@ def on_cpu():
 
 
 @contextlib.contextmanager
-def undisturbed():
+def without_side_effects():
     """Inside: no output, no warnings. Afterwards: random states and torch's settings are as they were."""
     states = random.getstate(), np.random.get_state()
     dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
@@ -34,8 +34,8 @@ def undisturbed():
             torch.random.fork_rng(devices=[]),
             torch.enable_grad(),
             warnings.catch_warnings(),
-            contextlib.redirect_stdout(Muted()),
-            contextlib.redirect_stderr(Muted()),
+            contextlib.redirect_stdout(DiscardOutput()),
+            contextlib.redirect_stderr(DiscardOutput()),
         ):
             warnings.simplefilter("ignore")
             torch.set_default_dtype(torch.float32)

@@ -5,11 +5,11 @@ import types
 
 from torch import nn
 
-BEFORE = ("pass", "super().__init__()")  # what a stub may do first
+FIRST_LINES = ("pass", "super().__init__()")  # what a stub may do first
 BODIES = ("...", "return None", "return ...", "raise NotImplementedError", "raise NotImplementedError()")
 
 
-def untouched(answer):
+def is_stub(answer):
     """Whether a function, or every method of a class, does nothing yet.
 
     A class without methods of its own has those of the class that it inherits from.
@@ -30,10 +30,10 @@ def methods_of(kind):
 
 def does_nothing(function):
     """Whether a function does what one of the stubs does, and nothing else."""
-    return steps(function) in STUBS
+    return bytecode(function) in STUBS
 
 
-def steps(function):
+def bytecode(function):
     """What this Python's compiler made of a function, without names for what it is given and without docstring."""
     return [(step.opname, step.argval) for step in dis.get_instructions(function) if step.opname != "NOP"]
 
@@ -45,4 +45,5 @@ def stub(before, body):
     return names["Stub"].method
 
 
-STUBS = [steps(stub(before, body)) for before in BEFORE for body in BODIES]  # compiled here, so right for every Python
+# compiled here, so right for every Python
+STUBS = [bytecode(stub(before, body)) for before in FIRST_LINES for body in BODIES]

@@ -16,7 +16,7 @@ from IPython.display import display
 
 HERE = Path(__file__).parent
 LARGEST_TABLE = 6  # rows and columns that the table without scripts shows
-ALIVE = "This figure moves when you run its cell, or trust the notebook."
+HOW_TO_START = "This figure moves when you run its cell, or trust the notebook."
 
 
 class Figure:
@@ -34,7 +34,7 @@ class Figure:
         data = as_json(self.data).replace("<", "\\u003c")
         return (
             f'<div class="course-figure" data-figure="{self.kind}"><p>{html.escape(self.about)}</p>'
-            f"{as_table(*self.table)}<p><em>{ALIVE}</em></p>"
+            f"{as_table(*self.table)}<p><em>{HOW_TO_START}</em></p>"
             f'<script type="application/json">{data}</script></div>\n<script>{script(self.kind)}</script>'
         )
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from course_utils import pictures
-from course_utils.live import trial
+from course_utils.live import interactive
 from course_utils.live.attention import attention_figure
 
 
@@ -15,7 +15,7 @@ def try_head(weights_of: Callable, sentence: str) -> None:
     weights_of(words), for a list of T words, gives weights (T, T), or (T,) for a single query. Head and words for which
     it cannot be run are refused in a sentence.
     """
-    trial.ask_for_sentence(sentence, lambda typed: head_figure(weights_of, typed.split()))
+    interactive.ask_for_sentence(sentence, lambda typed: head_figure(weights_of, typed.split()))
 
 
 def head_figure(weights_of, words):

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from course_utils.influence import influences
-from course_utils.live import trial
+from course_utils.live import interactive
 from course_utils.live.base import Figure
 from course_utils.live.vectors import check_vectors
 
@@ -23,17 +23,19 @@ def try_layer(make: Callable, inputs: ArrayLike, tokens: Sequence[str]) -> None:
     """
     vectors, names = check_vectors("inputs", inputs, tokens, most_tokens=MOST_TOKENS)
     controls = {
-        "length": widgets.BoundedIntText(len(tokens), 1, len(tokens), description="length", **trial.WORDS),
-        "mask": widgets.Checkbox(True, description="mask as you made it", indent=False, **trial.WORDS),
-        "dropout": widgets.BoundedFloatText(0, min=0, max=0.9, step=0.1, description="dropout", **trial.WORDS),
-        "seed": widgets.BoundedIntText(123, 0, 1000, description="seed", **trial.WORDS),
+        "length": widgets.BoundedIntText(len(tokens), 1, len(tokens), description="length", **interactive.FULL_LABELS),
+        "mask": widgets.Checkbox(True, description="mask as you made it", indent=False, **interactive.FULL_LABELS),
+        "dropout": widgets.BoundedFloatText(
+            0, min=0, max=0.9, step=0.1, description="dropout", **interactive.FULL_LABELS
+        ),
+        "seed": widgets.BoundedIntText(123, 0, 1000, description="seed", **interactive.FULL_LABELS),
     }
 
     def figure():
         values = {name: control.value for name, control in controls.items()}
         return layer_figure(make, torch.from_numpy(vectors), names, **values)
 
-    trial.show(list(controls.values()), figure)
+    interactive.show(list(controls.values()), figure)
 
 
 def layer_figure(make, inputs, names, length, mask, dropout, seed):
@@ -66,5 +68,5 @@ def layer_figure(make, inputs, names, length, mask, dropout, seed):
         ) from error
     about = "Which output of your layer depends on which input, and how strongly. Run this cell for its controls."
     names = names[:length]
-    told = moved.where(moved > ROUNDING * moved.max(), torch.nan)  # nan: does not depend
-    return Figure("try_layer", about, names, moved.numpy(), names, moved=told.numpy())
+    dependencies = moved.where(moved > ROUNDING * moved.max(), torch.nan)  # nan: does not depend
+    return Figure("try_layer", about, names, moved.numpy(), names, moved=dependencies.numpy())

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from course_utils.live import trial
+from course_utils.live import interactive
 from course_utils.live.all_heads import all_heads_figure
 
 
@@ -19,4 +19,4 @@ def try_sentence(heads_of: Callable, sentence: str) -> None:
             raise ValueError(f"The model stopped with {type(error).__name__}: {error}") from error
         return all_heads_figure(weights, tokens)
 
-    trial.ask_for_sentence(sentence, figure)
+    interactive.ask_for_sentence(sentence, figure)

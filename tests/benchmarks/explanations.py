@@ -33,26 +33,29 @@ def main(how_many):
     """Print what was heard."""
     os.environ["COURSE_PROGRESS"] = ""
     from course_utils.checking import commands
+    from course_utils.judging.calls import run_calls
+    from course_utils.judging.judge import judge
 
     chance, heard, seconds, before = random.Random(0), Counter(), [], []
     for _ in range(how_many):
         exercise = chance.choice(list(EXERCISES.values()))
         answer, lines = changed(chance, exercise)
         try:
-            made = answer.object()
+            attempt = answer.object()
         except Exception:  # it does not even define the answer
             heard["defines nothing"] += 1
             continue
         begin = time.perf_counter()
-        result = commands.examined(exercise, made)
+        result = commands.judge_attempt(exercise, attempt)
         if result.status == "right":
             heard["accepted"] += 1
             print(f"accepted, {exercise.id}, lines {lines} changed:\n{answer.code}\n")
             continue
         seconds.append(time.perf_counter() - begin)
-        kind = said(result)
+        verdict = judge(exercise, run_calls(attempt, exercise.calls)).message
+        kind = kind_of_explanation(result, verdict)
         heard[kind] += 1
-        if kind == "a place" and line(result) < min(lines):
+        if kind == "a place" and lines_named(result, verdict)[0] < min(lines):
             before.append(answer)
             print(f"before, {exercise.id}, lines {lines} changed: {result.message}\n{answer.code}\n")
     failed = len(seconds)
@@ -63,18 +66,18 @@ def main(how_many):
     print(f"{sorted(seconds)[int(0.99 * failed)]:.2f}, longest {max(seconds):.2f}")
 
 
-def said(result):
-    """What kind of explanation a result holds."""
+def kind_of_explanation(result, verdict):
+    """The kind of explanation that a result adds to the message of the verdict."""
     if result.mistake:
         return "a change that mends it"
-    if "gives the first value" in result.message or "gradients get lost" in result.message:
-        return "a place"
-    return "an error with its line" if "stopped in line" in result.message else "only what was seen"
+    if "stopped in line" in verdict:
+        return "an error with its line"
+    return "a place" if lines_named(result, verdict) else "only what was seen"
 
 
-def line(result):
-    """The first line that a result names as a place."""
-    return min(map(int, re.findall(r"\bLine (\d+)[,:]", result.message)))
+def lines_named(result, verdict):
+    """The numbers of the lines that a result names besides those in the verdict's message, the suspected one first."""
+    return [int(number) for number in re.findall(r"\b[Ll]ine (\d+)", result.message.removeprefix(verdict))]
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ def without_statements(text):
             continue
         tree = ast.parse(text)
         victim = list(ast.walk(tree))[number]
-        new = mutants.Exchange(victim, change).visit(tree)
+        new = mutants.ReplaceExpression(victim, change).visit(tree)
         first = ast.unparse(node).partition("\n")[0]
         yield f"line {node.lineno}: {first}: {what}", ast.unparse(ast.fix_missing_locations(new))
 

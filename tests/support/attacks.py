@@ -56,7 +56,7 @@ def judged():
 def seen():
     fooled = [compare.__name__ for compare in (by_allclose, by_equality, by_itself, by_rows, by_difference)
               if holds(compare)]
-    return " ".join(fooled + ["judge"] * judged()) or "nobody"
+    return " ".join(fooled + (["judge"] if judged() else [])) or "nobody"
 """
 
 # --- stealing what the course knows -----------------------------------------------------------------------------------

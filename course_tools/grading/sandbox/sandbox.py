@@ -87,7 +87,7 @@ class Sandbox:
         chapter,
         helpers=None,
         watch=False,
-        slips=(),
+        fixes=(),
         patience=math.inf,
         modules=None,
         cpu=False,
@@ -104,16 +104,16 @@ class Sandbox:
         patience: seconds by the clock, where that is less than what code that only waits has anyway.
         modules: {name: text} of the student's own Python files, to be imported. cpu: run what asks for a GPU without.
         seed: from which all random numbers start.
-        slips: instead of replies to the answer as it is, for each of these Slips a list of replies without it.
+        fixes: instead of replies to the answer as it is, for each of these Fixes a list of replies with it.
         """
         request = serialize.pack(
             {
                 "cells": list(cells),
                 "name": name,
-                "calls": [asking.plain(call) for call in calls],
+                "calls": [asking.call_to_plain(call) for call in calls],
                 "helpers": helpers or {},
                 "watch": watch,
-                "slips": [[slip.number, slip.new] for slip in slips],
+                "fixes": [[fix.number, fix.new] for fix in fixes],
                 "cpu": cpu,
                 "seed": seed,
                 "course": {**(modules or {}), **importable.modules(chapter)},

@@ -29,7 +29,7 @@ LONGEST = 300  # characters of an error message
 def answer(request):
     """The bytes to send back for the bytes of a request: {"replies": list} or {"trouble": sentence}."""
     request = serialize.unpack(request)
-    calls = [asking.from_plain(call) for call in request["calls"]]
+    calls = [asking.call_from_plain(call) for call in request["calls"]]
     sys.meta_path[:0] = [Silent(request["silent"]), Reduced(request["course"])]
     random.seed(request["seed"])  # a grade does not change from one run to the next
     np.random.seed(request["seed"])
@@ -63,15 +63,15 @@ def uncompiled(model=None, **named):
 
 
 def replies(answer, request, calls):
-    """What the calls came to: a reply each; or the steps of the first; or, for each slip, replies without it."""
-    if not request["watch"] and not request["slips"]:
-        return asking.perform(answer, calls)
+    """What the calls came to: a reply each; or the steps of the first; or, for each fix, replies with it."""
+    if not request["watch"] and not request["fixes"]:
+        return asking.run_calls(answer, calls)
     found = program.program_of(answer, request["name"])
     if not found:
         return []
     if request["watch"]:
         return [list(step) for step in program.watched(found, calls[0])]
-    return found.replies_without([program.Slip(number, new, "") for number, new in request["slips"]], calls)
+    return found.replies_with_fixes([program.Fix(number, new, "") for number, new in request["fixes"]], calls)
 
 
 def warm_up():
@@ -82,7 +82,7 @@ def warm_up():
     layer = nn.Linear(3, 2)
     layer(torch.rand(4, 3)).softmax(dim=-1).square().sum().backward()
     jacobian(lambda x: x @ x.transpose(-2, -1), torch.rand(2, 3))
-    asking.perform(lambda x: x + 1, [asking.FunctionCall([torch.rand(2)])])
+    asking.run_calls(lambda x: x + 1, [asking.FunctionCall([torch.rand(2)])])
 
 
 def defined(cells, name, helpers, cpu):

@@ -7,17 +7,17 @@ import ipywidgets as widgets
 from IPython.display import display
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-WORDS = {"style": {"description_width": "initial"}, "layout": {"width": "auto"}}
+FULL_LABELS = {"style": {"description_width": "initial"}, "layout": {"width": "auto"}}
 
 
 def ask_for_sentence(sentence, figure_of):
     """Show what figure_of(sentence) makes, as `show` does, with a box to type another sentence."""
-    box = widgets.Text(sentence, description="your sentence", continuous_update=False, **WORDS)
+    box = widgets.Text(sentence, description="your sentence", continuous_update=False, **FULL_LABELS)
 
     def figure():
-        made = figure_of(box.value)
-        made.about += " Run this cell to type a sentence of your own."
-        return made
+        shown = figure_of(box.value)
+        shown.about += " Run this cell to type a sentence of your own."
+        return shown
 
     show([box], figure)
 

@@ -25,7 +25,7 @@ def show_dropout(weights: ArrayLike, tokens: Sequence[str], *, masked: ArrayLike
     seeds = range(FIRST_SEED, FIRST_SEED + min(MOST_SEEDS, MOST_DRAWS // hidden.size))
     about = f"Map of the attention weights of {len(names)} tokens after dropout, with row sums. Before dropout:"
     Figure(
-        "dropping",
+        "dropout",
         about,
         names,
         maps[0],

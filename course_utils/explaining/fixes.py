@@ -1,6 +1,6 @@
-"""Small changes to a program that undo a slip: what a learner might have meant at one place.
+"""Small changes to a program: what a learner might have meant at one place.
 
-A slip knows no exercise and no right answer. Whether a change makes an answer right is found out by running it.
+A fix knows no exercise and no right answer. Whether it makes an answer right is found out by running it.
 """
 
 import ast
@@ -9,9 +9,9 @@ import itertools
 import torch
 
 from course_utils.explaining.known import is_mask
-from course_utils.explaining.program import Slip, name_of
+from course_utils.explaining.program import Fix, name_of
 
-ALIKE = [  # functions and methods that are taken for each other
+CONFUSED_FUNCTIONS = [  # functions and methods that are mistaken for each other
     ("triu", "tril"),
     ("sum", "mean", "prod", "amax"),
     ("max", "min", "amax", "amin"),
@@ -27,14 +27,14 @@ ALIKE = [  # functions and methods that are taken for each other
     ("eye", "ones"),
     ("view", "reshape"),
 ]
-SWAPS = {
+CONFUSED_OPERATORS = {
     ast.Add: [ast.Sub, ast.Mult], ast.Sub: [ast.Add], ast.Mult: [ast.Div, ast.Add], ast.Div: [ast.Mult, ast.FloorDiv],
     ast.FloorDiv: [ast.Div], ast.Pow: [ast.Mult], ast.BitAnd: [ast.BitOr], ast.BitOr: [ast.BitAnd],
     ast.Lt: [ast.LtE, ast.Gt, ast.GtE], ast.LtE: [ast.Lt, ast.GtE, ast.Gt], ast.Gt: [ast.GtE, ast.Lt, ast.LtE],
     ast.GtE: [ast.Gt, ast.LtE, ast.Lt], ast.Eq: [ast.NotEq, ast.Gt, ast.Lt], ast.NotEq: [ast.Eq],
 }  # fmt: skip
-AXES = (-1, -2, 0, 1, 2, -3)
-WITH_AXIS = {
+USUAL_AXES = (-1, -2, 0, 1, 2, -3)
+AXIS_FUNCTIONS = {
     "softmax", "log_softmax", "sum", "mean", "max", "min", "amax", "amin", "argmax", "argmin", "cumsum", "cat", "stack",
     "unsqueeze", "squeeze", "all", "any", "norm", "chunk", "split", "select", "gather", "logsumexp", "flip", "Softmax",
 }  # fmt: skip
@@ -43,27 +43,27 @@ USUAL_KEYWORDS = (
 )  # fmt: skip
 
 
-def at(program, number, values, names, sizes):
-    """Every slip in one node. values: {number of a node: what it gave}. names: {name: nodes that read it}.
+def fixes_at(program, number, values, names, sizes):
+    """Every fix of one node. values: {number of a node: its value}. names: {name: nodes that read it}.
 
     sizes: Python for whole numbers that are at hand.
     """
     node = program.nodes[number]
     if isinstance(node, ast.stmt):
-        yield from of_statement(program, number)
+        yield from statement_fixes(program, number)
         return
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return
     if name := name_of(node):
-        for other in alike(number, values, names):
+        for other in similar_names(number, values, names):
             if other != name:
-                yield Slip(number, other, f"{name} in the place of {other}")
-    if finder := FINDERS.get(type(node)):
-        for new, kind in finder(node, program, sizes):
-            yield Slip(number, new, kind)
+                yield Fix(number, other, f"{name} in the place of {other}")
+    if fixes_of := FIXES_BY_NODE.get(type(node)):
+        for new, kind in fixes_of(node, program, sizes):
+            yield Fix(number, new, kind)
 
 
-def alike(number, values, names):
+def similar_names(number, values, names):
     """The names that hold the same kind of value as a node."""
 
     def kind(value):
@@ -73,21 +73,21 @@ def alike(number, values, names):
     return [name for name, reads in names.items() if not reads or any(kind(values.get(k)) == wanted for k in reads)]
 
 
-def of_number(node, program, sizes):
+def number_fixes(node, program, sizes):
     if not isinstance(program.parents.get(id(node)), ast.UnaryOp):
-        yield from of_value(node.value, node, program, sizes)
+        yield from value_fixes(node.value, node, program, sizes)
 
 
-def of_value(value, node, program, sizes):
-    """Slips in a number, which a node holds with its sign."""
+def value_fixes(value, node, program, sizes):
+    """Fixes of a number, which a node holds with its sign."""
     if isinstance(value, bool):
         yield repr(not value), f"{value} instead of {not value}"
     elif isinstance(value, int):
         for size in sizes if value > 2 else []:
             yield size, "a size written as a number"
-        call = around(node, program)
-        axis = call in WITH_AXIS
-        for new in dict.fromkeys([*(AXES if axis else ()), value + 1, value - 1, -value, 0, 1, 2, -1]):
+        call = enclosing_call(node, program)
+        axis = call in AXIS_FUNCTIONS
+        for new in dict.fromkeys([*(USUAL_AXES if axis else ()), value + 1, value - 1, -value, 0, 1, 2, -1]):
             if new != value:
                 yield repr(new), f"{call} along the wrong axis" if axis else "a number that is off"
     elif isinstance(value, float):
@@ -98,11 +98,11 @@ def of_value(value, node, program, sizes):
                 yield repr(new), "a number that is off"
 
 
-def of_operation(node, program, sizes):
+def operation_fixes(node, program, sizes):
     left, right = ast.unparse(node.left), ast.unparse(node.right)
     yield f"({left})", "something too much"
     yield f"({right})", "something too much"
-    for swap in SWAPS.get(type(node.op), []):
+    for swap in CONFUSED_OPERATORS.get(type(node.op), []):
         yield ast.unparse(ast.BinOp(node.left, swap(), node.right)), "another operation"
     yield ast.unparse(ast.BinOp(node.right, node.op, node.left)), "the two sides swapped"
     if isinstance(node.left, ast.BinOp):  # a ** 1 / 2
@@ -114,19 +114,19 @@ def of_operation(node, program, sizes):
             yield ast.unparse(ast.BinOp(node.left.left, node.left.op, inner)), "parentheses"
 
 
-def of_comparison(node, program, sizes):
-    for swap in SWAPS.get(type(node.ops[0]), []):
+def comparison_fixes(node, program, sizes):
+    for swap in CONFUSED_OPERATORS.get(type(node.ops[0]), []):
         yield ast.unparse(ast.Compare(node.left, [swap()], node.comparators)), "another comparison"
 
 
-def of_sign(node, program, sizes):
+def sign_fixes(node, program, sizes):
     if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-        yield from of_value(-node.operand.value, node, program, sizes)
+        yield from value_fixes(-node.operand.value, node, program, sizes)
         return
     yield f"({ast.unparse(node.operand)})", "turned around"
 
 
-def of_call(node, program, sizes):
+def call_fixes(node, program, sizes):
     arguments = [ast.unparse(argument) for argument in node.args]
     keywords = [ast.unparse(keyword) for keyword in node.keywords]
     name, on, function = called(node), None, ast.unparse(node.func)
@@ -138,7 +138,9 @@ def of_call(node, program, sizes):
     def call(function=function, arguments=arguments, keywords=keywords):
         return f"{function}({', '.join([*arguments, *keywords])})"
 
-    for other in dict.fromkeys(other for group in ALIKE if name in group for other in group if other != name):
+    for other in dict.fromkeys(
+        other for group in CONFUSED_FUNCTIONS if name in group for other in group if other != name
+    ):
         yield call(f"{on}.{other}" if on else other), f"{name} instead of {other}"
     if on and not module:
         yield f"({on})", f"{name} too much"
@@ -158,8 +160,8 @@ def of_call(node, program, sizes):
                 yield f"{call(arguments=swapped)}.transpose({axes})", "view instead of transpose"
     for k in range(len(keywords)):
         yield call(keywords=[*keywords[:k], *keywords[k + 1 :]]), f"{keywords[k].partition('=')[0]} set"
-    alike = [each for other in program.nodes if called(other) == name for each in map(ast.unparse, other.keywords)]
-    for keyword in dict.fromkeys([*USUAL_KEYWORDS, *alike]):
+    others = [each for other in program.nodes if called(other) == name for each in map(ast.unparse, other.keywords)]
+    for keyword in dict.fromkeys([*USUAL_KEYWORDS, *others]):
         if keyword.partition("=")[0] not in [each.partition("=")[0] for each in keywords]:
             yield call(keywords=[*keywords, keyword]), f"{keyword.partition('=')[0]} not set"
     for k, keyword in enumerate(node.keywords):
@@ -174,20 +176,20 @@ def of_call(node, program, sizes):
             yield call(arguments=axes.split(", "), keywords=[]), "transpose of the wrong axes"
 
 
-def of_index(node, program, sizes):
+def index_fixes(node, program, sizes):
     yield f"({ast.unparse(node.value)})", "cut where all is needed"
     whole, index = ast.unparse(node.value), node.slice
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     for new in (f"..., {ast.unparse(index)}", f":, {ast.unparse(index)}") if len(parts) == 1 else ():
         yield f"{whole}[{new}]", "another axis is cut"
     for k, part in enumerate(parts):
-        for new in slices(part) if isinstance(part, ast.Slice) else ():
+        for new in changed_slices(part) if isinstance(part, ast.Slice) else ():
             texts = [*map(ast.unparse, parts)]
             texts[k] = new
             yield f"{whole}[{', '.join(texts)}]", "a slice that is off"
 
 
-def slices(index):
+def changed_slices(index):
     """Slices that may have been meant by this one."""
     lower, upper = (ast.unparse(each) if each else "" for each in (index.lower, index.upper))
     new = [("", upper), (lower, ""), ("1", upper), (lower, "-1"), (upper, ""), ("", lower)]
@@ -196,15 +198,15 @@ def slices(index):
     return [f"{first}:{last}" for first, last in dict.fromkeys(new) if (first, last) != (lower, upper)]
 
 
-def of_several(node, program, sizes):
-    """Slips in values that stand side by side."""
+def sequence_fixes(node, program, sizes):
+    """Fixes of the order of several values."""
     if len(node.elts) > 4 or isinstance(program.parents.get(id(node)), ast.Subscript):
         return
     for order in itertools.permutations(node.elts):
         yield ast.unparse(type(node)([*order], ast.Load())), "in each other's place"
 
 
-def of_attribute(node, program, sizes):
+def attribute_fixes(node, program, sizes):
     if node.attr in ("T", "mT", "H", "data", "mH"):
         yield f"({ast.unparse(node.value)})", f"{node.attr} too much"
     if node.attr in ("T", "H"):
@@ -215,22 +217,22 @@ def of_attribute(node, program, sizes):
             yield f"{ast.unparse(node.value)}.{new}", f"{node.attr} instead of {new}"
 
 
-def of_name(node, program, sizes):
+def name_fixes(node, program, sizes):
     if isinstance(program.parents.get(id(node)), ast.Assign):
         yield f"{node.id}.clone()", "changed in place"
 
 
-FINDERS = {
-    ast.Name: of_name,
-    ast.Constant: of_number,
-    ast.BinOp: of_operation,
-    ast.Compare: of_comparison,
-    ast.UnaryOp: of_sign,
-    ast.Call: of_call,
-    ast.Subscript: of_index,
-    ast.Tuple: of_several,
-    ast.List: of_several,
-    ast.Attribute: of_attribute,
+FIXES_BY_NODE = {
+    ast.Name: name_fixes,
+    ast.Constant: number_fixes,
+    ast.BinOp: operation_fixes,
+    ast.Compare: comparison_fixes,
+    ast.UnaryOp: sign_fixes,
+    ast.Call: call_fixes,
+    ast.Subscript: index_fixes,
+    ast.Tuple: sequence_fixes,
+    ast.List: sequence_fixes,
+    ast.Attribute: attribute_fixes,
 }
 
 
@@ -240,8 +242,8 @@ def called(node):
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def around(node, program):
-    """The name of the function that a number is an argument of."""
+def enclosing_call(node, program):
+    """The name of the function whose argument a number is."""
     parent = program.parents.get(id(node))
     while isinstance(parent, (ast.keyword, ast.UnaryOp, ast.Tuple)):
         parent = program.parents.get(id(parent))
@@ -251,15 +253,15 @@ def around(node, program):
 # --- something left out -----------------------------------------------------------------------------------------------
 
 
-def unused(program, number, value):
-    """Slips that leave out a layer around a tensor: one that is made and nowhere called."""
+def fixes_for_unused_layers(program, number, value):
+    """Fixes that call a layer on a tensor: one that is made and nowhere called."""
     if isinstance(value, torch.Tensor):
         for name in unused_layers(program):
-            yield Slip(number, f"{name}({ast.unparse(program.nodes[number])})", f"{name} is made and not used")
+            yield Fix(number, f"{name}({ast.unparse(program.nodes[number])})", f"{name} is made and not used")
 
 
-def left_out(program, number, value, sizes):
-    """Slips that leave something out around an expression. value: what it gives. sizes: Python for whole numbers."""
+def fixes_around(program, number, value, sizes):
+    """Fixes that put something around an expression. value: of the expression. sizes: Python for whole numbers."""
     old = ast.unparse(program.nodes[number])
     if getattr(value, "dtype", None) is torch.bool or isinstance(value, bool):
         new = [(f"not ({old})" if isinstance(value, bool) else f"~({old})", "turned around")]
@@ -269,14 +271,14 @@ def left_out(program, number, value, sizes):
         new = [(f"({old}) ** 0.5", "no square root"), (f"-({old})", "the sign"), (f"1 / ({old})", "turned around")]
         new += [(f"1 - ({old})", "1 minus it left out")]
     elif isinstance(value, torch.Tensor):
-        new = list(around_tensor(old, value, sizes))
+        new = list(fixes_around_tensor(old, value, sizes))
     else:
         new = []
     for text, kind in new:
-        yield Slip(number, text, kind)
+        yield Fix(number, text, kind)
 
 
-def around_tensor(old, value, sizes):
+def fixes_around_tensor(old, value, sizes):
     """(Python, kind) for what may be missing around a tensor."""
     if value.ndim > 1:
         yield f"({old}).transpose(-2, -1)", "not transposed"
@@ -314,53 +316,53 @@ def around_tensor(old, value, sizes):
 # --- statements -------------------------------------------------------------------------------------------------------
 
 
-def of_statement(program, number):
-    """Slips in a statement as a whole."""
+def statement_fixes(program, number):
+    """Fixes of a statement as a whole."""
     node = program.nodes[number]
     if isinstance(node, ast.AugAssign):
         new = ast.unparse(ast.Assign([node.target], ast.BinOp(node.target, node.op, node.value), lineno=0))
-        yield Slip(number, new, "changed in place")
+        yield Fix(number, new, "changed in place")
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript) and name_of(node.targets[0].value):
         name = ast.unparse(node.targets[0].value)
-        yield Slip(number, f"{name} = {name}.clone()\n{ast.unparse(node)}", "changed in place")
+        yield Fix(number, f"{name} = {name}.clone()\n{ast.unparse(node)}", "changed in place")
     if isinstance(node, ast.Assign):
         target, value = ast.unparse(node.targets[0]), node.value
         if target.startswith("self."):
             name, learned = target.removeprefix("self."), called(value) == "Parameter"
             kind = "a parameter that nobody asked for" if learned else "not a buffer"
             new = ast.unparse(value.args[0] if learned else value)
-            yield Slip(number, f"self.register_buffer({name!r}, {new})", kind)
+            yield Fix(number, f"self.register_buffer({name!r}, {new})", kind)
     if isinstance(node, ast.FunctionDef) and node.decorator_list:
         plain = ast.FunctionDef(node.name, node.args, node.body, [], lineno=0)
-        yield Slip(number, ast.unparse(plain), "gradients switched off")
+        yield Fix(number, ast.unparse(plain), "gradients switched off")
     if isinstance(node, ast.FunctionDef) and node.name == "forward" and len(node.args.args) == 2:
         switch = ast.parse(f"if not self.training: return {node.args.args[1].arg}").body
         switched = ast.FunctionDef(node.name, node.args, [*switch, *node.body], node.decorator_list, lineno=0)
-        yield Slip(number, ast.unparse(switched), "more than `x` itself in evaluation")
+        yield Fix(number, ast.unparse(switched), "more than `x` itself in evaluation")
     if isinstance(node, ast.If):
         inner = ast.If(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
-        yield Slip(number, ast.unparse(inner), "the condition turned around")
+        yield Fix(number, ast.unparse(inner), "the condition turned around")
     if isinstance(node, (ast.With, ast.If)):
         kind = "gradients switched off" if isinstance(node, ast.With) else "a condition"
-        yield Slip(number, ast.unparse(node.body), kind)
+        yield Fix(number, ast.unparse(node.body), kind)
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         on = ast.unparse(node.value.func.value) if isinstance(node.value.func, ast.Attribute) else None
         if on and on not in ("torch", "super()"):
-            yield Slip(number, f"{on} = {ast.unparse(node.value)}", "a result that is thrown away")
+            yield Fix(number, f"{on} = {ast.unparse(node.value)}", "a result that is thrown away")
             if called(node.value).endswith("_"):
                 new = ast.unparse(node.value).replace(f".{called(node.value)}(", f".{called(node.value)[:-1]}(", 1)
-                yield Slip(number, f"{on} = {new}", "changed in place")
-        yield Slip(number, "pass", f"{called(node.value)} too much")
+                yield Fix(number, f"{on} = {new}", "changed in place")
+        yield Fix(number, "pass", f"{called(node.value)} too much")
     if isinstance(node, (ast.Assign, ast.AugAssign)):
-        yield Slip(number, "pass", "something too much")
+        yield Fix(number, "pass", "something too much")
 
 
 def unused_layers(program):
     """The names of what `__init__` makes, such as "self.out_proj", and nothing calls."""
-    made, called_ones = [], set()
+    layer_names, called_names = [], set()
     for node in program.nodes:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and name_of(node.targets[0]):
-            made += [name for name in [name_of(node.targets[0])] if name.startswith("self.")]
+            layer_names += [name for name in [name_of(node.targets[0])] if name.startswith("self.")]
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-            called_ones.add(name_of(node))
-    return [name for name in made if name not in called_ones]
+            called_names.add(name_of(node))
+    return [name for name in layer_names if name not in called_names]

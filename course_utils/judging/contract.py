@@ -1,6 +1,6 @@
-"""What only shows later in the life of an answer, although its first values are right.
+"""The contract of an answer: what must hold besides its first values.
 
-An answer's reply is held against that of the worked answer: what was given afterwards, a second call, another seed,
+An answer's reply is compared with that of the worked answer: arguments after the call, a second call, another seed,
 other sizes, parameters, gradients. Where both do the same, nothing is said.
 """
 
@@ -10,30 +10,31 @@ import torch
 
 from course_utils.judging import calls, comparing, errors
 
-CUT_OFF = (
+NO_GRADIENT = (
     "The numbers are right, but no gradient comes back to {}, so it cannot be learned from. Look for detach, no_grad,"
     " item, tolist, numpy, data, or torch.tensor around a result."
 )
-MADE_UP = (
+WRONG_GRADIENT = (
     "The numbers are right, but not the gradient that comes back to {}, so training would go another way. Is a part of"
     " the way cut off by detach, no_grad, item, tolist or numpy, or a gradient written by hand?"
 )
-UNLIKE, ROUNDING = 1e-2, 1e-4  # of a gradient's largest number, of the largest of all: right answers stay far below
+# of a gradient's largest number, and of the largest number in all gradients: right answers stay far below both
+GRADIENT_TOLERANCE, ROUNDING = 1e-2, 1e-4
 
 
-def trouble(call, reply, reference):
-    """A sentence on the first thing that is not as with the worked answer, or None."""
-    for look in (precision, second_call, other_numbers, coins, sizes, parameters, twins, gradients, buffers):
-        if sentence := look(call, reply, reference):
+def violation(call, reply, reference):
+    """A sentence on the first rule that an answer breaks and the worked answer keeps, or None."""
+    for rule in RULES:
+        if sentence := rule(call, reply, reference):
             return sentence
     return None
 
 
-def precision(call, reply, reference):
+def check_precision(call, reply, reference):
     """Whether decimal numbers come back as exact as they came in; a layer's in their dtype: the next needs it."""
-    strict = isinstance(call, calls.LayerCall)
+    is_layer = isinstance(call, calls.LayerCall)
     for wanted, found in zip(reference.values, reply.values):
-        if calls.is_decimal(wanted) and (strict or wanted.dtype == torch.float64) and wanted.dtype != found.dtype:
+        if calls.is_decimal(wanted) and (is_layer or wanted.dtype == torch.float64) and wanted.dtype != found.dtype:
             return f"Your result holds numbers in {found.dtype}; what came in was {wanted.dtype}."
         if calls.is_decimal(wanted) and calls.is_decimal(found) and in_32_bits(found) and not in_32_bits(wanted):
             return f"Your result has the digits of torch.float32 only; what came in was {wanted.dtype}."
@@ -42,12 +43,12 @@ def precision(call, reply, reference):
 
 def in_32_bits(numbers):
     """Whether a tensor would lose nothing in float32, as when it was there on its way."""
-    return same(numbers.float().double(), numbers.double())
+    return same_values(numbers.float().double(), numbers.double())
 
 
-def arguments(call, reply, reference):
-    """Whether something that was handed in was changed."""
-    if not same(reply.arguments, reference.arguments):
+def check_arguments(call, reply, reference):
+    """Whether an argument was changed."""
+    if not same_values(reply.arguments, reference.arguments):
         return (
             "Your code changed what it was given, which others still need. Work on a new"
             " tensor: `x = x + 1` instead of `x += 1`, a method without the `_` at its end, or a `clone()`."
@@ -55,9 +56,9 @@ def arguments(call, reply, reference):
     return None
 
 
-def second_call(call, reply, reference):
+def check_second_call(call, reply, reference):
     """Whether something is kept from one call to the next."""
-    if same(reference.again, reference.values) and not same(reply.again, reply.values):
+    if same_values(reference.second_call, reference.values) and not same_values(reply.second_call, reply.values):
         return (
             "Called once more with the same input, yours gives something else: it keeps something from one call to the"
             " next, or draws numbers where it should not."
@@ -65,20 +66,20 @@ def second_call(call, reply, reference):
     return None
 
 
-def other_numbers(call, reply, reference):
+def check_other_numbers(call, reply, reference):
     """Whether other numbers of the same sizes make a difference where they should."""
-    if not same(reply.turned, reply.values):
+    if not same_values(reply.flipped, reply.values):
         return None
-    pairs = itertools.zip_longest(reference.values, reference.turned)
+    pairs = itertools.zip_longest(reference.values, reference.flipped)
     if any(comparing.difference(one, other) for one, other in pairs if isinstance(one, (torch.Tensor, float, list))):
         return (
             "Called with other numbers of the same sizes, yours gives the same: it keeps something from the first call."
         )
 
 
-def coins(call, reply, reference):
-    """Whether random numbers are drawn where they should be, and nowhere else."""
-    wanted, found = (not same(each.fresh, each.values) for each in (reference, reply))
+def check_randomness(call, reply, reference):
+    """Whether random numbers are drawn where the worked answer draws them, and nowhere else."""
+    wanted, found = (not same_values(each.other_seed, each.values) for each in (reference, reply))
     if wanted and not found:
         return "Two calls with different random numbers give the same: a seed is set inside, or coins are kept."
     if found and not wanted:
@@ -89,38 +90,40 @@ def coins(call, reply, reference):
     return None
 
 
-def sizes(call, reply, reference):
+def check_other_sizes(call, reply, reference):
     """Whether a layer takes a shorter sequence, and a larger batch, after its first input."""
-    for wanted, found in itertools.zip_longest(reference.sizes, reply.sizes):
+    for wanted, found in itertools.zip_longest(reference.other_sizes, reply.other_sizes):
         if problem := comparing.problem(wanted, found):
             return f"With another length, or another batch, than in the first call: {problem}"
     return None
 
 
-def parameters(call, reply, reference):
+def check_extra_parameters(call, reply, reference):
     """Whether there are parameters that nobody asked for."""
-    if len(reply.extra) > len(reference.extra):
-        return f"Your layer has the parameter `{reply.extra[-1]}`, which nobody asked for; training would change it."
+    if len(reply.extra_parameters) > len(reference.extra_parameters):
+        name = reply.extra_parameters[-1]
+        return f"Your layer has the parameter `{name}`, which nobody asked for; training would change it."
     return None
 
 
-def twins(call, reply, reference):
+def check_initialization(call, reply, reference):
     """Whether matrices that should start from different numbers start from the same."""
-    if reply.twins and not reference.twins:
-        return f"`{reply.twins[0]}` and `{reply.twins[1]}` start from the same numbers: is a seed set again for each?"
+    if reply.same_initialization and not reference.same_initialization:
+        names = " and ".join(f"`{name}`" for name in reply.same_initialization)
+        return f"{names} start from the same numbers: is a seed set again for each?"
     return None
 
 
-def gradients(call, reply, reference):
-    """Whether gradients come back to all that can be learned: to arguments, by their place, and to parameters.
+def check_gradients(call, reply, reference):
+    """Whether gradients reach everything that can be learned: arguments, by their place, and parameters.
 
-    Where the numbers are those of the worked answer, the gradients must be its, too: any others are made up.
+    Where the numbers are those of the worked answer, the gradients must be the same, too.
     """
-    told = {name: wanted for name, wanted in reference.gradients.items() if matters(wanted)}
-    largest = max(map(size, told.values()), default=0)
-    learned = {name: wanted for name, wanted in told.items() if size(wanted) > ROUNDING * largest}
-    if learned and reply.backward:
-        return errors.sentence("The numbers are right, but no gradient comes back", reply.backward)
+    nonzero = {name: wanted for name, wanted in reference.gradients.items() if is_nonzero(wanted)}
+    largest = max(map(largest_entry, nonzero.values()), default=0)
+    learned = {name: wanted for name, wanted in nonzero.items() if largest_entry(wanted) > ROUNDING * largest}
+    if learned and reply.backward_error:
+        return errors.sentence("The numbers are right, but no gradient comes back", reply.backward_error)
     if not any(isinstance(value, (torch.Tensor, list)) for value in reply.values):
         return None
     named = isinstance(getattr(call, "weights", {}), dict)  # or else any parameter may have got any of the weights
@@ -128,45 +131,45 @@ def gradients(call, reply, reference):
     if learned.keys() == reference.gradients.keys():  # then no parameter is left out, whatever its name
         found |= {name: reply.gradients.get(name) for name in reply.parameters}
     for name, gradient in found.items():
-        if not matters(gradient):
-            return CUT_OFF.format(called(name))
+        if not is_nonzero(gradient):
+            return NO_GRADIENT.format(leaf_name(name))
     if not any(map(comparing.problem, reference.values, reply.values)):
         for name in found:
-            if name in learned and not close(learned[name], found[name], largest):
-                return MADE_UP.format(called(name))
+            if name in learned and not gradients_close(learned[name], found[name], largest):
+                return WRONG_GRADIENT.format(leaf_name(name))
     return None
 
 
-def called(name):
-    """What a message calls a leaf: the place of an argument, or the name of a parameter."""
+def leaf_name(name):
+    """The name of a leaf in a message: the place of an argument, or the name of a parameter."""
     return f"input {int(name) + 1}" if name.isdigit() else f"`{name}`"
 
 
 def gradient_to(name, reply):
-    """What comes back to a leaf of the worked answer; a parameter may be that of a layer, or stand for itself."""
+    """The gradient of a leaf of the worked answer; a parameter may belong to a layer inside, or stand alone."""
     names = (name, name.removesuffix(".weight"), f"{name}.weight")
     return next((reply.gradients[each] for each in names if each in reply.gradients), None)
 
 
-def close(wanted, found, largest):
-    """Whether two gradients differ by no more than rounding makes of them. largest: number of all that come back.
+def gradients_close(wanted, found, largest):
+    """Whether two gradients differ by rounding at most. largest: the largest number in all gradients.
 
-    A matrix may be stored the other way round.
+    A matrix may be stored transposed.
     """
-    most = UNLIKE * size(wanted) + ROUNDING * largest
+    most = GRADIENT_TOLERANCE * largest_entry(wanted) + ROUNDING * largest
     ways = [found, found.mT] if found.ndim == 2 else [found]
-    return any(way.shape == wanted.shape and size(finite(way) - finite(wanted)) <= most for way in ways)
+    return any(way.shape == wanted.shape and largest_entry(finite(way) - finite(wanted)) <= most for way in ways)
 
 
-def size(gradient):
+def largest_entry(gradient):
     """The largest number of a gradient, whatever its sign."""
     return float(finite(gradient).abs().max())
 
 
-def buffers(call, reply, reference):
-    """Whether all of a layer moves with it. Known only by what the answer's process says of it (see `replies`)."""
-    if reply.loose:
-        name = reply.loose[0]
+def check_buffers(call, reply, reference):
+    """Whether all tensors of a layer move with it. Only the answer's own process can say so (see `replies`)."""
+    if reply.unregistered:
+        name = reply.unregistered[0]
         return (
             f"`self.{name}` is, or holds, a plain tensor: `.to(device)` leaves it behind, and on a GPU the layer fails."
             f" Use self.register_buffer({name!r}, ...)."
@@ -174,20 +177,33 @@ def buffers(call, reply, reference):
     return None
 
 
-def matters(gradient):
-    """Whether a gradient is there and says anything."""
+def is_nonzero(gradient):
+    """Whether there is a gradient with numbers other than 0."""
     return isinstance(gradient, torch.Tensor) and bool(finite(gradient).abs().sum() > 1e-7)
 
 
 def finite(gradient):
-    """A gradient with 0 for what is no number."""
+    """A gradient with 0 in place of nan and infinity."""
     return gradient.double().nan_to_num(posinf=0, neginf=0)
 
 
-def same(left, right):
+def same_values(left, right):
     """Whether two values of replies are the same, number for number."""
     if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor):
-        return calls.same(left, right)
+        return calls.same_tensors(left, right)
     if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same, left, right))
+        return len(left) == len(right) and all(map(same_values, left, right))
     return type(left) is type(right) and (left == right or left != left and right != right)
+
+
+RULES = (
+    check_precision,
+    check_second_call,
+    check_other_numbers,
+    check_randomness,
+    check_other_sizes,
+    check_extra_parameters,
+    check_initialization,
+    check_gradients,
+    check_buffers,
+)
