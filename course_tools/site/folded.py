@@ -42,4 +42,4 @@ def choice(letter, words):
 def reply(id, letter):
     """What there is to say to a choice."""
     right = letter == QUESTIONS[id].right
-    return f"{'✓' if right else '✗'} {QUESTIONS[id].said[letter]}"
+    return f"{'✓' if right else '✗'} {QUESTIONS[id].explanations[letter]}"

@@ -258,7 +258,7 @@ QUESTIONS = (
         id="Q9.4",
         right="b",
         explanations={
-            "a": "Each of the 32 query heads makes its own scores and its own context vectors: no multiplication is saved.",
+            "a": "Each of the 32 query heads makes its own scores and context vectors: no multiplication is saved.",
             "b": "Yes: 8 instead of 32 heads of keys and values, a quarter.",
             "c": "There are as many scores as before: 32 tables.",
         },
