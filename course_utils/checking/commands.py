@@ -3,7 +3,7 @@
 import html
 from dataclasses import replace
 
-from course_utils.checking import memory, progress_file
+from course_utils.checking import progress_file, review_schedule
 from course_utils.exercises import EXERCISES, FILL_INS, QUESTIONS, solutions
 from course_utils.explaining.explain import explain_locally
 from course_utils.judging.calls import run_calls
@@ -125,7 +125,7 @@ def reply_to_fill_in(fill_in, text):
     if text.strip() == "?":
         return Message(f"○ {fill_in.id}: not answered. Write your answer in place of the question mark.")
     right = fill_in.accepts(text)
-    memory.record(fill_in, right)
+    review_schedule.record(fill_in, right)
     chapter, heading = fill_in.section
     found = f'It stands in chapter {chapter}, "{heading}".'
     return Message(
@@ -135,7 +135,7 @@ def reply_to_fill_in(fill_in, text):
 
 def review() -> Message:
     """The questions from memory that are due today, of those that you missed."""
-    due = memory.due()
+    due = review_schedule.due()
     if not due:
         return Message("Nothing is due today. What you miss of the questions from memory comes up here.")
     lines = "\n".join(f'answer("{fill_in.id}", "?")  # {fill_in.prompt}' for fill_in in due)

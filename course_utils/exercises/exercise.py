@@ -72,7 +72,7 @@ class Exercise:
         worked = solutions.answer_from_code(self, solutions.worked_answer(self.id)[0])
         return replies.read(run_calls(worked, self.calls), self.calls)
 
-    def known(self, number):
+    def known_values(self, number):
         """The values that right answers make on their way through one call."""
         return solutions.known_values(self, number)
 

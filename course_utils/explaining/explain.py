@@ -67,7 +67,7 @@ def add_explanation(exercise, program, runner, data, result):
     call = exercise.calls[number]
     steps = runner.watch(replace(call, check_contract=trouble.gradients))
     flow = locate.Flow(program, replies.steps(steps, len(program.nodes)))
-    places = places_of(trouble, flow, exercise.known(number))
+    places = places_of(trouble, flow, exercise.known_values(number))
     no_change = Fix(0, ast.unparse(program.nodes[0]), "")
     asked = call if trouble.breaks_contract else replace(call, check_contract=False)
     if trouble.line and is_right(exercise, number, *runner.try_fixes([no_change], [asked]), False):  # it stops later
@@ -85,13 +85,13 @@ def add_explanation(exercise, program, runner, data, result):
     if trouble.unplaced_parts:
         sentence = layer_parts_sentence(program, trouble.unplaced_parts)
     elif trouble.line:
-        sentence = stop_sentence(flow, trouble.line, places, exercise.known(number))
+        sentence = stop_sentence(flow, trouble.line, places, exercise.known_values(number))
     elif trouble.changed:
         sentence = in_place_sentence(program)
     elif places:
-        sentence = place_sentence(flow, places[0], trouble, exercise.known(number))
+        sentence = place_sentence(flow, places[0], trouble, exercise.known_values(number))
         wanted = exercise.reference[number].values
-        tried = [] if trouble.breaks_contract else list(value_replacements(flow, exercise.known(number), wanted))
+        tried = [] if trouble.breaks_contract else list(value_replacements(flow, exercise.known_values(number), wanted))
         tried = tried[: MOST_REPLACEMENTS // (1 if isinstance(call, FunctionCall) else 2)]
         answers = zip(tried, runner.try_fixes(tried, [replace(call, check_contract=False)]))
         working = (fix for fix, found in answers if is_right(exercise, number, found, False))

@@ -6,7 +6,7 @@ from datetime import date
 from course_utils.checking import progress_file
 from course_utils.exercises import FILL_INS
 
-DAYS = (0, 1, 3, 7)  # until a missed question is due again, by how often it was right since
+DAYS_UNTIL_DUE = (0, 1, 3, 7)  # until a missed question is due again, by how often it was right since
 MOST_AT_ONCE = 3  # questions
 
 
@@ -36,7 +36,7 @@ def days_until_due(entry):
         since = (date.today() - date.fromisoformat(entry["on"])).days
     except (KeyError, TypeError, ValueError):  # a damaged file
         return 0
-    return DAYS[times] - since if times < len(DAYS) else math.inf
+    return DAYS_UNTIL_DUE[times] - since if times < len(DAYS_UNTIL_DUE) else math.inf
 
 
 def times_right(entry):
