@@ -23,11 +23,11 @@ if not __package__:  # run by its path, from any folder: python3 clone/course_to
 
 def main(arguments):
     """Run one command with the arguments after its name."""
-    supported = importlib.import_module("course_tools.supported")
-    if not os.path.isfile(supported.PROJECT):
+    supported_pythons = importlib.import_module("course_tools.supported_pythons")
+    if not os.path.isfile(supported_pythons.PROJECT):
         sys.exit("The commands need the whole course: clone its repository and run them there.")
-    if sys.version_info[0] != 3 or sys.version_info[1] not in supported.pythons():
-        made_for = supported.pythons_in_words()
+    if sys.version_info[0] != 3 or sys.version_info[1] not in supported_pythons.pythons():
+        made_for = supported_pythons.pythons_in_words()
         sys.exit("The course needs Python %s; this is %d.%d." % ((made_for,) + tuple(sys.version_info[:2])))
     if not arguments or arguments[0] not in COMMANDS:
         lines = ["usage: python3 -m course_tools COMMAND", ""]

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from importlib.metadata import Distribution
 
-from course_tools import hashes, repository, supported
+from course_tools import locked_packages, repository, supported_pythons
 from course_tools.repository import ROOT
 from course_utils.files import locked
 
@@ -170,7 +170,7 @@ def install(files, verbose=False):
     if torch := cpu_torch(files):
         take_cpu_torch(torch, pip, verbose)
     print("Installing what the course needs. This happens once and takes some minutes ...", flush=True)
-    step([*pip, *hashes.arguments(files, torch_version())], verbose)
+    step([*pip, *locked_packages.arguments(files, torch_version())], verbose)
     left = missing(files, venv_packages(), whole=True)
     if left:
         sys.exit(f"pip finished, but these are still missing: {', '.join(left)}. Delete .venv and try again.")
@@ -184,7 +184,7 @@ def torch_version():
 
 def cpu_torch(files):
     """The pin of torch where it is missing and the ordinary index has CUDA that nobody could use; or None."""
-    if sys.platform != "linux" or supported.machine_without_torch():
+    if sys.platform != "linux" or supported_pythons.machine_without_torch():
         return None
     card = shutil.which("nvidia-smi") or os.path.exists("/proc/driver/nvidia")
     wanted = [pin for pin in missing(files, venv_packages(), whole=True) if pin.startswith("torch==")]
@@ -263,7 +263,7 @@ def step(command, verbose=False):
             "package index that pip is set to. (course_tools/locked/ has the hashes.)"
         )
     absent = NO_MATCH.search(complaints)
-    if absent and absent[1].startswith("torch==") and (kind := supported.machine_without_torch()):
+    if absent and absent[1].startswith("torch==") and (kind := supported_pythons.machine_without_torch()):
         sys.exit(
             f"There is no {absent[1]} for {kind}, with any Python. "
             "colab_links.md says how to open the chapters without installing anything."
@@ -272,7 +272,7 @@ def step(command, verbose=False):
         sys.exit(
             f"pip found no {absent[1]} for Python {PYTHON} on "
             f"{platform.system()} {platform.machine()}: check the package index that pip is set to, or try another "
-            f"Python, {supported.pythons_in_words()}."
+            f"Python, {supported_pythons.pythons_in_words()}."
         )
     sys.exit(f"{complaints}\nThe step above failed: {' '.join(map(str, command))}")
 

@@ -5,9 +5,9 @@ import csv
 import pytest
 
 from course_tools.grading import assignment as rules
-from course_tools.grading import command, pages
-from course_tools.grading.history import History, table
-from course_tools.grading.records import KEPT, Graded, Report, Store, Student
+from course_tools.grading import grades_and_pages, grading_run
+from course_tools.grading.last_run import History, table
+from course_tools.grading.reports import KEPT, Graded, Report, Store, Student
 from course_tools.repository import ROOT
 from course_utils.exercises import EXERCISES
 from course_utils.judging.result import NOT_YET, RIGHT, Result
@@ -75,7 +75,7 @@ def test_adjustments_reach_points_page_and_table_as_the_instructors(who, read, t
     found = read(adjustments=text, chapters=[3])
     assert found.marked(report()).points == (POINTS["3.2"] + 1.5 + 2, HIGHEST - POINTS["3.1"])
     assert found.marked(report(Student("roe", "John Roe"))).points == (POINTS["3.1"] + POINTS["3.2"], HIGHEST)
-    book = pages.Book(tmp_path, found, History(Store(tmp_path)))
+    book = grades_and_pages.Book(tmp_path, found, History(Store(tmp_path)))
     book.add(report())
     book.close()
     page = (tmp_path / "feedback/doejane.html").read_text(encoding="utf-8")
@@ -99,7 +99,7 @@ def test_a_decision_reaches_the_one_student_who_is_called_so_or_nobody_and_that_
     found = read(adjustments=f"student,points,regrade\n{who},2,yes\n", chapters=[3]).among(students)
     assert [student for student in students if found.marked(report(student)).added] == gets
     assert [student for student in students if found.wants_again(student)] == gets
-    said = list(command.strangers(found, students))
+    said = list(grading_run.strangers(found, students))
     names = {"Kim Lee": "Kim Lee-5, Kim Lee-9", "5": "5, Kim Lee-5"}
     if who in names:
         assert len(said) == 1 and f"{who} could be 2 students here" in said[0] and said[0].endswith(f"{names[who]}.")
@@ -112,7 +112,7 @@ def test_who_is_excused_from_all_gets_nothing_filled_in_and_page_and_run_say_so(
     history = History(Store(tmp_path))
     history.students = {"doejane": [0, HIGHEST, "a b"]}
     found = read(adjustments=f"student;comment;excused\nJane Doe;{comment};x\n", chapters=[3])
-    book = pages.Book(tmp_path, found, history)
+    book = grades_and_pages.Book(tmp_path, found, history)
     book.add(report())
     book.close()
     summary = (tmp_path / "summary.html").read_text(encoding="utf-8")
@@ -120,33 +120,35 @@ def test_who_is_excused_from_all_gets_nothing_filled_in_and_page_and_run_say_so(
     page = (tmp_path / "feedback/doejane.html").read_text(encoding="utf-8")
     assert book.scores == [] and "points.</b>" not in page
     assert f"excused you from this assignment: it does not count. {comment}".strip() in page
-    said = [*table(history.changes(book.entries)), *command.excused(book)]
+    said = [*table(history.changes(book.entries)), *grading_run.excused(book)]
     assert f"0 of {HIGHEST} -> excused, the assignment" in said[1] and "nothing is filled in: Jane Doe" in said[2]
 
 
 def test_an_exercise_that_somebody_is_excused_from_is_not_counted_for_them(read, tmp_path):
-    book = pages.Book(
+    book = grades_and_pages.Book(
         tmp_path, read(adjustments="student,exercise,excused\ndoejane,3.1,yes\n", chapters=[3]), None, True
     )
     for each in (report(), report(Student("roe", "John Roe"))):
         book.seen.add(book.assignment.marked(each), each)
     counted = {id: right + not_yet + untried for id, _, right, not_yet, untried, *_ in book.seen.hardest}
     assert counted["3.1"] == 1 and counted["3.2"] == 2
-    (said,) = command.excused(book)
+    (said,) = grading_run.excused(book)
     assert said.endswith("excused from what does not count then: Jane Doe (3.1).")
 
 
 def test_a_page_is_headed_with_the_name_in_the_gradebook(read, tmp_path):
-    book = pages.Book(tmp_path, read(chapters=[3]), History(Store(tmp_path)), names={"doejane": "Doe, Jane M."})
+    book = grades_and_pages.Book(
+        tmp_path, read(chapters=[3]), History(Store(tmp_path)), names={"doejane": "Doe, Jane M."}
+    )
     book.add(report())
     assert "<h1>Doe, Jane M.</h1>" in (tmp_path / "feedback/doejane.html").read_text(encoding="utf-8")
 
 
 def test_a_first_preview_says_that_all_are_new_and_leaves_no_folder_of_pages(read, tmp_path):
-    book = pages.Book(tmp_path, read(chapters=[3]), History(Store(tmp_path)), preview=True)
+    book = grades_and_pages.Book(tmp_path, read(chapters=[3]), History(Store(tmp_path)), preview=True)
     book.add(report())
     book.close()
-    said = command.ending(book, 1)
+    said = grading_run.ending(book, 1)
     assert said == "1 of 1 submissions are graded, all for the first time. A preview: no grades were written."
     assert [path.name for path in tmp_path.iterdir()] == [KEPT]
 

@@ -8,9 +8,9 @@ import pytest
 from course_tools.commands import grade
 from course_tools.grading import batch
 from course_tools.grading.assignment import DECISIONS, RULES
-from course_tools.grading.history import LAST
+from course_tools.grading.last_run import LAST
 from course_tools.grading.platforms.gradescope import Gradescope
-from course_tools.grading.records import KEPT, Graded, Report, keep
+from course_tools.grading.reports import KEPT, Graded, Report, keep
 from course_utils.exercises import EXERCISES
 from course_utils.judging.result import NOT_YET, RIGHT, Result
 from tests.support.handed_in import NAME, lay

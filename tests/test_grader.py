@@ -11,11 +11,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from course_tools.grading import grader, pages, records
+from course_tools.grading import grader, grades_and_pages, reports
 from course_tools.grading.assignment import Assignment
-from course_tools.grading.history import History
+from course_tools.grading.last_run import History
 from course_tools.grading.platforms.gradescope import results_of
-from course_tools.grading.records import Store, Student, Task
+from course_tools.grading.reports import Store, Student, Task
 from course_tools.grading.sandbox.sandbox import Outcome
 from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
@@ -352,21 +352,21 @@ def test_of_very_many_results_the_first_are_kept(monkeypatch):
 
 def test_a_report_survives_the_disk(graded):
     _, made = graded(packed(notebook({"3.2": handed_in.WRONG})))
-    again = records.from_plain(json.loads(json.dumps(records.plain(made))))
+    again = reports.from_plain(json.loads(json.dumps(reports.plain(made))))
     assert again == made or [e.result.html() for e in again.graded] == [e.result.html() for e in made.graded]
     assert again.student == made.student
 
 
 def written_for(out, *made):
     """Write what is written of a class with these reports."""
-    book = pages.Book(out, Assignment([3]), History(Store(out)))
+    book = grades_and_pages.Book(out, Assignment([3]), History(Store(out)))
     for report in made:
         book.add(report)
     book.close()
 
 
 def test_a_preview_writes_nothing_however_it_ends(tmp_path):
-    pages.Book(tmp_path, Assignment([3]), History(Store(tmp_path)), preview=True).close()
+    grades_and_pages.Book(tmp_path, Assignment([3]), History(Store(tmp_path)), preview=True).close()
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
@@ -377,7 +377,7 @@ def test_a_preview_writes_nothing_however_it_ends(tmp_path):
 def written(graded, tmp_path):
     """The folder with the pages of a class of one whose names and code are hostile."""
     _, made = graded(packed(notebook({"3.1": "def my_average():\n    raise ValueError('<script>alert(1)</script>')"})))
-    made = records.Report(
+    made = reports.Report(
         Student("jane", "=cmd|<script>x</script>"), made.graded, [3], ["<img src=//x>"], made.protection, ""
     )
     written_for(tmp_path, made)
@@ -405,14 +405,14 @@ def test_no_field_of_the_table_is_a_formula(written):
 
 @pytest.mark.parametrize("text", ["=1", " =1", "x;=1", 'x;"=1', "x\t+1", "x\n@a", "x\r-1", "';=1"])
 def test_no_text_is_a_formula_behind_any_separator(text):
-    fields = re.split(r"[;\t\r\n]", pages.harmless(text))
+    fields = re.split(r"[;\t\r\n]", grades_and_pages.harmless(text))
     assert not [field for field in fields if field.strip(' "').startswith(("=", "+", "-", "@"))]
 
 
 def test_nothing_that_code_says_steers_a_terminal(graded):
     code = "def my_causal_weights(s):\n    raise ValueError('\\x1b[2J\\x9b31m \\u202e \\x07 Ünï')"
     _, made = graded(packed(notebook({"3.2": code})))
-    kept = str(records.from_plain(json.loads(json.dumps(records.plain(made)))))
+    kept = str(reports.from_plain(json.loads(json.dumps(reports.plain(made)))))
     assert "Ünï" in kept and not set("\x1b\x9b\u202e\x07") & set(kept)
 
 
@@ -421,14 +421,14 @@ def test_the_summary_finds_the_order_of_difficulty_and_the_exercises_that_do_not
     draw = random.Random(0)
     difficulty = {id: -2 + 4 * k / len(EXERCISES) for k, id in enumerate(EXERCISES)}
     odd = set(list(EXERCISES)[10:32:10])
-    seen = pages.Class()
+    seen = grades_and_pages.Class()
     for _ in range(300):
         able = draw.gauss(0, 1)
         chance = {id: 1 / (1 + math.exp(2 * (hard - able * (id not in odd)))) for id, hard in difficulty.items()}
         graded = [
-            records.Graded(Result(id, id, RIGHT if draw.random() < chance[id] else NOT_YET, "", 1)) for id in EXERCISES
+            reports.Graded(Result(id, id, RIGHT if draw.random() < chance[id] else NOT_YET, "", 1)) for id in EXERCISES
         ]
-        made = records.Report(WHO, graded, [], [], "", "a b")
+        made = reports.Report(WHO, graded, [], [], "", "a b")
         seen.add(Assignment(CHAPTERS).marked(made), made)
     found = [id for id, *_ in seen.hardest]
     places = [found.index(id) for id in EXERCISES]

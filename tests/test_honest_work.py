@@ -5,7 +5,7 @@ import json
 import pytest
 
 from course_tools.grading import grader
-from course_tools.grading.records import Student, Task
+from course_tools.grading.reports import Student, Task
 from course_tools.grading.unpacking import unpacked
 from course_tools.repository import sources
 from course_utils.checking import commands

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from course_tools import environment, supported
+from course_tools import environment, supported_pythons
 from course_tools.commands import test
 from course_tools.repository import ROOT
 from tests.support import environments, matrix
@@ -19,7 +19,7 @@ def test_each_torch_and_each_python_is_in_it_once():
     names = [name for name, _, _ in matrix.combinations()]
     this = [name for name in names if name.startswith(f"Python {platform.python_version()},")]
     assert sorted(name.partition("torch ")[2] for name in this) == sorted({matrix.COLABS, PINNED, matrix.NEWEST})
-    others = [f"Python 3.{minor}, torch {PINNED}" for minor in supported.pythons() if minor != HERE]
+    others = [f"Python 3.{minor}, torch {PINNED}" for minor in supported_pythons.pythons() if minor != HERE]
     assert len(others) == 3 and sorted(names) == sorted([*this, *others, "odd folders"])
 
 

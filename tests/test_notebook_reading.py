@@ -7,7 +7,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from course_tools.grading import notebook as reading
+from course_tools.grading import notebook_reading as reading
 from course_utils.exercises import EXERCISES
 from tests.support.handed_in import NAME, RIGHT, notebook, packed
 

@@ -12,7 +12,7 @@ from course_tools.grading.platforms.canvas import Canvas
 from course_tools.grading.platforms.gradebook import Gradebook, Unusable
 from course_tools.grading.platforms.gradescope import Gradescope
 from course_tools.grading.platforms.moodle import Moodle
-from course_tools.grading.records import Student
+from course_tools.grading.reports import Student
 from course_tools.grading.submissions import owner_in
 from tests.support.handed_in import lay
 

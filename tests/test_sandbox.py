@@ -17,13 +17,13 @@ import pytest
 
 from course_tools import repository
 from course_tools.build import chapter
-from course_tools.grading.sandbox import forked, importable
+from course_tools.grading.sandbox import allowed_imports, fork_client
 from course_tools.grading.sandbox import protection as machine
-from course_tools.grading.sandbox.inside import answering, forking, server
+from course_tools.grading.sandbox.inside import answering, fork_server, server
 from course_tools.grading.sandbox.protection import Protection, Unprotected, Untried, protection, works
 from course_tools.grading.sandbox.sandbox import Sandbox
 from course_tools.repository import ROOT
-from tests.support import offered, places, sandboxes, stored
+from tests.support import offered_protection, places, sandboxes, stored
 from tests.support.sandboxes import IMPORTS, RIGHT, WRONG, best, look, result, sandbox
 
 __all__ = ["best", "sandbox"]  # fixtures; pytest finds them by their names
@@ -87,10 +87,10 @@ def chapters_imports():
 
 
 def test_all_that_a_chapter_imports_is_there_for_its_answers(best):
-    silent = re.compile("|".join(map(re.escape, importable.silent())))
+    silent = re.compile("|".join(map(re.escape, allowed_imports.silent())))
     for number, module, name in sorted(set(chapters_imports())):
-        assert silent.match(module) or silent.match(f"{module}.{name}") or module in importable.modules(number), (
-            f"chapter {number} imports {module}, which course_tools/grading/sandbox/importable.py does not find"
+        assert silent.match(module) or silent.match(f"{module}.{name}") or module in allowed_imports.modules(number), (
+            f"chapter {number} imports {module}, which course_tools/grading/sandbox/allowed_imports.py does not find"
         )
         code = f"from {module} import {name} as imported\ndef seen():\n    return type(imported).__name__"
         (reply,) = best.run([code], "seen", [sandboxes.LOOK], chapter=number).replies
@@ -147,7 +147,7 @@ def seen():
             found.append(name)
     return " ".join(found)
 """
-    assert set(look(sandbox, code).split()) == importable.modules(3).keys() - {"course_utils"}
+    assert set(look(sandbox, code).split()) == allowed_imports.modules(3).keys() - {"course_utils"}
 
 
 # --- which protection -----------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def test_ci_runs_the_sandbox_tests():
 
 def test_what_linux_offers_is_put_on():
     """Linux is asked without the course's code: a protection that the course fails to put on is no skipped test."""
-    offers = [way for way in sandboxes.BOTH if not offered.refused(way.name)]
+    offers = [way for way in sandboxes.BOTH if not offered_protection.refused(way.name)]
     assert [way for way in sandboxes.BOTH if sys.platform == "linux" and works(way)] == offers
     assert protection() is (offers[0] if offers else Protection.NONE)
 
@@ -222,7 +222,7 @@ def test_a_server_that_does_not_start_is_one_sentence(keep, monkeypatch):
         keep(*given)
         return SimpleNamespace(kill=lambda: None, wait=lambda: None)
 
-    monkeypatch.setattr(forked.torch_loaded, "fork", fork)
+    monkeypatch.setattr(fork_client.torch_loaded, "fork", fork)
     monkeypatch.setattr("course_tools.grading.sandbox.sandbox.PATIENCE", 0.01)
     with pytest.raises(RuntimeError, match=r"The sandbox did not start \(LANDLOCK\)"):
         Sandbox(Protection.LANDLOCK).start()
@@ -237,12 +237,12 @@ def ended():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing forks")
 def test_a_process_that_forks_is_started_anew_where_it_has_ended_and_twice_is_a_sentence():
-    begin = iter([ended(), (forked.torch_loaded.another_connection(), None)])
-    child = forked.Forker(lambda: next(begin)).fork("os", "_exit", [], status=0)
+    begin = iter([ended(), (fork_client.torch_loaded.another_connection(), None)])
+    child = fork_client.Forker(lambda: next(begin)).fork("os", "_exit", [], status=0)
     child.wait()
     child.kill()  # there is nothing left to kill, and nothing else is
     with pytest.raises(RuntimeError, match="has ended, twice"):
-        forked.Forker(ended).fork("os", "_exit", [], status=0)
+        fork_client.Forker(ended).fork("os", "_exit", [], status=0)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing forks")
@@ -252,9 +252,9 @@ def test_a_fork_that_fails_says_why(capfd, monkeypatch):
     )  # pytest's own is among the files it closes
     ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with ours, theirs:
-        forking.fork({"module": "not_there", "function": "", "arguments": {}}, [], theirs, [])
-        child, handles, *_ = socket.recv_fds(ours, forking.NUMBER.size, 1)
-    os.waitpid(*forking.NUMBER.unpack(child), 0)
+        fork_server.fork({"module": "not_there", "function": "", "arguments": {}}, [], theirs, [])
+        child, handles, *_ = socket.recv_fds(ours, fork_server.NUMBER.size, 1)
+    os.waitpid(*fork_server.NUMBER.unpack(child), 0)
     os.close(handles[0])
     assert "No module named 'not_there'" in capfd.readouterr().err
 
@@ -284,7 +284,7 @@ def test_a_probe_notices_when_a_measure_does_not_hold(way, monkeypatch):
 def test_a_trial_that_fails_by_itself_is_no_lack_of_protection(monkeypatch):
     monkeypatch.setattr(machine, "sights", lambda: {"folders": ["/not/there"], "hidden": []})
     protection.cache_clear()
-    if sys.platform == "linux" and not offered.refused(sandboxes.BEST.name):
+    if sys.platform == "linux" and not offered_protection.refused(sandboxes.BEST.name):
         with pytest.raises(Untried, match="FileNotFoundError.*'/not/there'.*fault is the course's.*nothing was run"):
             works(sandboxes.BEST)
         with pytest.raises(Untried, match="could not be tried out"):
@@ -344,7 +344,7 @@ def test_the_protection_works_from_an_odd_folder(name, tmp_path):
     done = subprocess.run([sys.executable, "-c", LIBRARY, library, packages], cwd=place, capture_output=True)
     assert done.returncode == 0, done.stderr.decode(errors="replace")
     folders, working = json.loads(done.stdout)
-    assert working == [way.name for way in sandboxes.BOTH if not offered.refused(way.name)]
+    assert working == [way.name for way in sandboxes.BOTH if not offered_protection.refused(way.name)]
     assert sorted(folders) == sorted([*machine.sights()["folders"], str(packages)])
 
 

@@ -61,7 +61,7 @@ from tests.support.sandboxes import (
     sandbox,
     skip_without,
 )
-from tests.support.walls import ALL, ANOTHER_REFUSAL, Weakened
+from tests.support.weakened_sandbox import ALL, ANOTHER_REFUSAL, Weakened
 
 __all__ = ["best", "sandbox"]  # fixtures; pytest finds them by their names
 

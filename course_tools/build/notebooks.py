@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 from course_tools import links, repository
-from course_tools.build import chapter, stills
+from course_tools.build import chapter, still_pictures
 from course_tools.repository import ROOT
 from course_utils import files
 
@@ -84,8 +84,8 @@ def execute(notebook, path: Path):
         client.execute()
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         sys.exit(f"{error}\n{repository.relative(path)} does not run. Its chapter stays stored as it was.")
-    stills.without_widgets(notebook)
-    stills.add(notebook)
+    still_pictures.without_widgets(notebook)
+    still_pictures.add(notebook)
     notebook.metadata.language_info = {"name": "python"}  # without the version of whoever built it
 
 

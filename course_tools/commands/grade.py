@@ -21,11 +21,11 @@ def main(arguments):
     options = parser().parse_args(arguments)
     check(options)
     environment.become("grade", arguments)
-    from course_tools.grading import command, doctor  # only now is there all that it needs
+    from course_tools.grading import doctor, grading_run  # only now is there all that it needs
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends it, it ends whole
     try:
-        sys.exit(doctor.examine(options) if options.doctor else command.grade(options))
+        sys.exit(doctor.examine(options) if options.doctor else grading_run.grade(options))
     except KeyboardInterrupt:
         sys.exit("\nStopped. Run the same command again to go on from here.")
     except OSError as error:

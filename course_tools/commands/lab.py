@@ -16,7 +16,7 @@ from course_utils import files
 
 WORK = ROOT / "work"
 HOME = ROOT / ".home"  # git ignores it: there are keys in it
-SERVER = "course_tools.commands.server"
+SERVER = "course_tools.commands.jupyter_server"
 ASKING = {"--help-all", "--version"}  # answered by JupyterLab without starting
 # only what a learner can act on, and no question about Jupyter's news
 QUIET = ["--Application.log_level=ERROR", "--LabApp.news_url=None"]

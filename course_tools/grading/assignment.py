@@ -10,7 +10,7 @@ import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from course_tools.grading.records import Graded, Marked, printable
+from course_tools.grading.reports import Graded, Marked, printable
 
 RULES, DECISIONS = "assignment.toml", "adjustments.csv"
 SETTINGS = ("chapters", "points", "late_percent")

@@ -6,8 +6,8 @@ from concurrent.futures import FIRST_COMPLETED, wait
 from importlib.metadata import version
 
 from course_tools import repository
-from course_tools.grading.process import grade_in_own_process
-from course_tools.grading.records import Task
+from course_tools.grading.grading_process import grade_in_own_process
+from course_tools.grading.reports import Task
 from course_tools.grading.sandbox.protection import Unprotected
 
 

@@ -5,8 +5,8 @@ import re
 import sys
 import time
 
-from course_tools.grading.process import Limits, end_all, grade_in_own_process
-from course_tools.grading.records import Student, Task
+from course_tools.grading.grading_process import Limits, end_all, grade_in_own_process
+from course_tools.grading.reports import Student, Task
 from course_tools.grading.sandbox.protection import Protection, protection
 from course_tools.repository import ROOT
 

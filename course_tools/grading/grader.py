@@ -10,11 +10,11 @@ import re
 import time
 from dataclasses import dataclass, replace
 
-from course_tools.grading import alike
-from course_tools.grading import notebook as reading
-from course_tools.grading.archive import NOTEBOOK
-from course_tools.grading.records import Graded, Report
-from course_tools.grading.sandbox import importable
+from course_tools.grading import notebook_reading as reading
+from course_tools.grading import similar_answers
+from course_tools.grading.reports import Graded, Report
+from course_tools.grading.sandbox import allowed_imports
+from course_tools.grading.submitted_files import NOTEBOOK
 from course_tools.grading.unpacking import unpacked
 from course_tools.repository import ROOT, sources
 from course_utils.exercises import EXERCISES
@@ -284,7 +284,7 @@ def prepare():
     for exercise in EXERCISES.values():
         _ = exercise.expected, exercise.reference
         published_lines(exercise)
-        importable.modules(exercise.chapter)
+        allowed_imports.modules(exercise.chapter)
 
 
 @functools.cache
@@ -309,7 +309,7 @@ def lines_handed_out():
 
 def own_lines(text):
     """The lines of an answer's cell that are the student's own."""
-    return alike.own_lines(text, lines_handed_out())
+    return similar_answers.own_lines(text, lines_handed_out())
 
 
 @functools.cache

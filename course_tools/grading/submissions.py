@@ -14,11 +14,11 @@ from hashlib import sha256
 from pathlib import Path
 
 from course_tools import repository
-from course_tools.grading import archive
-from course_tools.grading.archive import ARCHIVE, NOTEBOOK, ZIP
+from course_tools.grading import submitted_files
 from course_tools.grading.platforms import PLATFORMS
 from course_tools.grading.platforms.platform import Owner
-from course_tools.grading.records import Student
+from course_tools.grading.reports import Student
+from course_tools.grading.submitted_files import ARCHIVE, NOTEBOOK, ZIP
 from course_utils.files import from_disk
 
 COPY = r"([-_ ]*(\(\d+\)|copy\d*)|-\d{1,2})?"  # what browsers, JupyterLab and Canvas add to a name that is taken
@@ -32,7 +32,7 @@ class Submission:
     """What one student handed in, as it lies there: nothing of it is opened here."""
 
     student: Student
-    files: list[archive.File]
+    files: list[submitted_files.File]
 
     @property
     def late(self):
@@ -41,13 +41,13 @@ class Submission:
 
     def read(self):
         """([(parts of the name below the student's folder, bytes)], remarks on what could not be read)."""
-        found, remarks, room = [], [], archive.LARGEST
-        wanted = [file for file in self.files if archive.worth_reading(file.parts[-1])]
-        others = [file for file in self.files if not archive.worth_reading(file.parts[-1])]
+        found, remarks, room = [], [], submitted_files.LARGEST
+        wanted = [file for file in self.files if submitted_files.worth_reading(file.parts[-1])]
+        others = [file for file in self.files if not submitted_files.worth_reading(file.parts[-1])]
         for file in wanted[:MOST_FILES]:
             try:
                 content = file.read(room)
-            except archive.Unreadable as error:
+            except submitted_files.Unreadable as error:
                 remarks.append(f"{inside(file)} {error}.")
                 continue
             room -= len(content)
@@ -61,10 +61,10 @@ class Submission:
 
 def submissions(start: Path):
     """The submissions in a folder or zip, sorted by student. Says on standard error which files are none."""
-    own_name = archive.readable(NOTEBOOK.sub("", from_disk(start.resolve().name)))
+    own_name = submitted_files.readable(NOTEBOOK.sub("", from_disk(start.resolve().name)))
     own_name, files = class_folder(own_name, listed(start))
     owners = listed_owners(files)
-    grouped: dict[Owner, list[archive.File]] = {}
+    grouped: dict[Owner, list[submitted_files.File]] = {}
     others = []
     for file in files:
         if is_nobodys(file):
@@ -78,7 +78,7 @@ def submissions(start: Path):
     keys = keys_of(grouped)
     found = []
     for owner, own_files in sorted(grouped.items()):
-        file = archive.readable(own_files[0].parts[0])[:LONGEST_NAME]
+        file = submitted_files.readable(own_files[0].parts[0])[:LONGEST_NAME]
         student = Student(keys[owner], shown(owner.name), tuple(map(shown, owner.ids)), owner.numbered_by, file)
         found.append(Submission(student, own_files))
     return found
@@ -86,11 +86,11 @@ def submissions(start: Path):
 
 def listed(start):
     """The files below the start, or in the one zip there, beside tables and notes, when that holds the class."""
-    files = list(archive.files(start))
+    files = list(submitted_files.files(start))
     handed_in = [file for file in files if not is_nobodys(file)]
     if len(handed_in) == 1 and start.is_dir() and is_students_zip(handed_in[0]) and not owner_in(handed_in[0].parts[0]):
-        inside = list(archive.files(handed_in[0].path))
-        if class_folder("", [archive.File(("", *file.parts), file.path) for file in inside])[1][0].parts[0]:
+        inside = list(submitted_files.files(handed_in[0].path))
+        if class_folder("", [submitted_files.File(("", *file.parts), file.path) for file in inside])[1][0].parts[0]:
             return inside
     return files
 
@@ -113,7 +113,7 @@ def is_nobodys(file):
 
 def shown(name):
     """A name as tables and terminals take it."""
-    return archive.shortened(archive.readable(name))
+    return submitted_files.shortened(submitted_files.readable(name))
 
 
 def own_parts(file):
@@ -123,7 +123,7 @@ def own_parts(file):
 
 def inside(file):
     """How a student knows a file."""
-    return archive.shortened("/".join(own_parts(file)))
+    return submitted_files.shortened("/".join(own_parts(file)))
 
 
 # --- whose is a file? -------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def class_folder(name, files):
     one_student = len(folders) < 2 and (len(flat) < 2 or not any(map(without_chapter, flat)))
     if not depth or one_student and not any(map(owner_in, [*flat, *folders])):
         return name, files
-    stripped = [archive.File(file.parts[depth:], file.path, file.member, file.problem) for file in files]
+    stripped = [submitted_files.File(file.parts[depth:], file.path, file.member, file.problem) for file in files]
     return bare(files[0].parts[depth - 1]), stripped
 
 
@@ -190,7 +190,7 @@ def listed_owners(files):
             if file.parts == (platform.list_file,):
                 try:
                     owners |= platform.owners(file.read())
-                except (archive.Unreadable, ValueError) as error:
+                except (submitted_files.Unreadable, ValueError) as error:
                     name = platform.name
                     sys.exit(f"{platform.list_file} is not as {name} writes it ({error}). Export again.")
     return owners

@@ -7,8 +7,8 @@ import io
 import zipfile
 from dataclasses import dataclass, field
 
-from course_tools.grading import archive
-from course_tools.grading.archive import ARCHIVE, MODULE, NOTEBOOK, ZIP, Unreadable, worth_reading
+from course_tools.grading import submitted_files
+from course_tools.grading.submitted_files import ARCHIVE, MODULE, NOTEBOOK, ZIP, Unreadable, worth_reading
 
 MOST_NOTEBOOKS = 40  # in one submission
 
@@ -26,8 +26,8 @@ class Handed:
     scripts: list[tuple[str, bytes]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
-    room: int = field(default_factory=lambda: archive.LARGEST)
-    lists: int = field(default_factory=lambda: archive.LARGEST_LIST)
+    room: int = field(default_factory=lambda: submitted_files.LARGEST)
+    lists: int = field(default_factory=lambda: submitted_files.LARGEST_LIST)
 
     def take(self, parts, data):
         """Sort in one file, or all that is in it."""
@@ -47,9 +47,9 @@ class Handed:
     def unpack(self, parts, data):
         """Sort in what a zip holds."""
         try:
-            if len(parts) > archive.DEEPEST:
+            if len(parts) > submitted_files.DEEPEST:
                 raise Unreadable("lies too deep in folders")
-            with archive.unreadable_says_why():
+            with submitted_files.unreadable_says_why():
                 self.lists -= size_of_list(data)
                 if self.lists < 0:
                     raise Unreadable("lists too many files")
@@ -57,7 +57,7 @@ class Handed:
         except Unreadable as error:
             self.refuse(parts, error)
             return
-        for names, entry, problem in archive.listed(zipped):
+        for names, entry, problem in submitted_files.listed(zipped):
             if worth_reading(names[-1]):
                 self.unpack_one((*parts, *names), zipped, entry, problem)
             elif problem or not self.others:  # one is enough to tell what was handed in
@@ -68,8 +68,8 @@ class Handed:
         try:
             if problem:
                 raise Unreadable(problem)
-            with archive.unreadable_says_why(), zipped.open(entry) as content:
-                data = archive.at_most(content, self.room)
+            with submitted_files.unreadable_says_why(), zipped.open(entry) as content:
+                data = submitted_files.at_most(content, self.room)
         except Unreadable as error:
             self.refuse(parts, error)
             return
@@ -102,7 +102,7 @@ def unpacked(files):
 
 def shown(parts):
     """How a student knows a file: its place in their own folder."""
-    return archive.shortened("/".join(parts))
+    return submitted_files.shortened("/".join(parts))
 
 
 def size_of_list(data):

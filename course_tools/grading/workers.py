@@ -4,7 +4,7 @@ import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from course_tools.grading import process
+from course_tools.grading import grading_process
 
 
 @contextlib.contextmanager
@@ -15,10 +15,10 @@ def here(count):
     """
     executor = ThreadPoolExecutor(count)
     try:
-        yield executor, count + 1, process.learn
+        yield executor, count + 1, grading_process.learn
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
-        process.end_all()
+        grading_process.end_all()
         executor.shutdown()
 
 
@@ -35,4 +35,4 @@ def dask(address):
         if not width:
             raise OSError(f"the cluster at {address} has no workers")
         with client.get_executor(pure=False) as executor:
-            yield executor, width, partial(client.run, process.learn, on_error="ignore")
+            yield executor, width, partial(client.run, grading_process.learn, on_error="ignore")

@@ -8,7 +8,7 @@ import re
 import nbformat
 
 from course_tools import links, repository
-from course_tools.site import folded
+from course_tools.site import dropdowns
 
 ASKED = re.compile(r'^answer\("(Q[\w.]+)"', re.MULTILINE)
 CHECK = re.compile(r"check-(\d+)-(\d+)")
@@ -49,7 +49,7 @@ def without_the_end_for_kernels(cells):
 def words(cell, after):
     """A Markdown cell; the choices of a question get their replies."""
     if after and (id := asked(after)):
-        cell.source = folded.question(id, cell.source)
+        cell.source = dropdowns.question(id, cell.source)
     cell.source = TO_CONTENTS.sub("](index.md)", cell.source)
     return cell
 
@@ -63,7 +63,7 @@ def asked(cell):
 def code(cell, number):
     """A code cell of chapter `number` below a place to link to; help instead of a check."""
     if found := CHECK.fullmatch(cell.id):
-        return [markdown(folded.help_with(f"{found[1]}.{found[2]}"), cell.id)]
+        return [markdown(dropdowns.help_with(f"{found[1]}.{found[2]}"), cell.id)]
     cell.metadata.mystnb = {"image": {"alt": cell.metadata.get("shows", "")}}
     return [markdown(f"({anchor(number, cell.id)})=", f"at-{cell.id}"), cell]
 

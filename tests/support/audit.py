@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 
-from course_tools.hashes import CUDA, LOCKED
+from course_tools.locked_packages import CUDA, LOCKED
 
 
 def main():

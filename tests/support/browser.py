@@ -7,7 +7,7 @@ import re
 import pytest
 
 from course_tools.build import chromium
-from course_tools.build.stills import CHROMIUM, OPTIONS
+from course_tools.build.still_pictures import CHROMIUM, OPTIONS
 from tests.support import server
 
 needs_chromium = pytest.mark.skipif(

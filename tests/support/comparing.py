@@ -12,7 +12,7 @@ from decimal import Decimal
 import numpy as np
 from PIL import Image
 
-from course_tools.build.stills import STILL
+from course_tools.build.still_pictures import STILL
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"  # of packed numbers, five bits each
 NUMBER = re.compile(r"[-+]?\d+\.\d*(?:e[-+]\d+)?")  # decimal numbers only: integers, nan and inf are text

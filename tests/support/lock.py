@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from course_tools import repository
-from course_tools.hashes import CUDA, LOCKED
+from course_tools.locked_packages import CUDA, LOCKED
 from course_tools.repository import ROOT
 
 UV = "0.13.9"

@@ -4,7 +4,7 @@ import contextlib
 import functools
 import re
 
-from course_tools.build.stills import CHROMIUM, OPTIONS
+from course_tools.build.still_pictures import CHROMIUM, OPTIONS
 
 LIVE = ".course-live"
 NUMBER = re.compile(r"(?<![\w.])(?:-?\d+\.\d+|nan)(?![\w.])")

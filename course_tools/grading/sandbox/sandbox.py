@@ -9,8 +9,8 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 
-from course_tools.grading.sandbox import forked, importable, protection, strays
-from course_tools.grading.sandbox.inside import forking, server
+from course_tools.grading.sandbox import allowed_imports, fork_client, leftover_processes, protection
+from course_tools.grading.sandbox.inside import fork_server, server
 from course_tools.grading.sandbox.protection import Protection, Unprotected
 from course_tools.repository import ROOT
 from course_utils.judging import calls as asking
@@ -116,8 +116,8 @@ class Sandbox:
                 "slips": [[slip.number, slip.new] for slip in slips],
                 "cpu": cpu,
                 "seed": seed,
-                "course": {**(modules or {}), **importable.modules(chapter)},
-                "silent": importable.silent(),
+                "course": {**(modules or {}), **allowed_imports.modules(chapter)},
+                "silent": allowed_imports.silent(),
             }
         )
         message, trouble = self.ask(request, min(IDLING * self.seconds, max(patience, LEAST)))
@@ -199,7 +199,7 @@ class Sandbox:
         )
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         with (
-            strays.ended(),
+            leftover_processes.ended(),
             subprocess.Popen(command, env=protection.environment(), start_new_session=True, **pipes) as process,
         ):
             try:
@@ -227,7 +227,7 @@ class Sandbox:
         """Start the server and wait until it is ready."""
         self.control, theirs = socket.socketpair()
         with theirs:
-            self.process = forked.torch_loaded.fork(*self.SERVER, [theirs.fileno()], **self.arguments())
+            self.process = fork_client.torch_loaded.fork(*self.SERVER, [theirs.fileno()], **self.arguments())
         self.control.settimeout(PATIENCE)
         try:
             ready = self.control.recv(1)
@@ -240,7 +240,7 @@ class Sandbox:
     def arguments(self):
         """What the server is told."""
         return {
-            "control": forking.FIRST,
+            "control": fork_server.FIRST,
             "course": str(ROOT),
             "packages": protection.packages(),
             "protection": self.protection.name,

@@ -1,6 +1,6 @@
 """What the last whole run wrote, to say before the next one what would change: who, from, to, why."""
 
-from course_tools.grading.records import keep, kept
+from course_tools.grading.reports import keep, kept
 
 LAST = "last_run"  # beside the reports that are kept
 SHOWN = 20  # rows on the terminal

@@ -13,7 +13,7 @@ import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from course_tools.grading.records import printable
+from course_tools.grading.reports import printable
 from course_utils.files import from_disk
 
 LARGEST = 64_000_000  # bytes of one submission, packed or not: 50 MB of stored output are read, a zip bomb is not

@@ -1,6 +1,6 @@
 """JupyterLab that says where it can be reached, in one line, and refuses options that it does not know.
 
-`lab` runs it with the Python of the course's environment: python -m course_tools.commands.server OPTIONS.
+`lab` runs it with the Python of the course's environment: python -m course_tools.commands.jupyter_server OPTIONS.
 """
 
 import os

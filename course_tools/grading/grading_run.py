@@ -6,15 +6,15 @@ import sys
 from functools import partial
 
 from course_tools.grading import assignment as rules
-from course_tools.grading import autograder, batch, claims, pages, workers
-from course_tools.grading.history import History, table
+from course_tools.grading import batch, grades_and_pages, gradescope_autograder, output_folder, workers
+from course_tools.grading.grading_process import Limits
+from course_tools.grading.last_run import History, table
 from course_tools.grading.platforms import PLATFORMS
-from course_tools.grading.process import Limits
-from course_tools.grading.records import Store
-from course_tools.grading.sandbox import strays
+from course_tools.grading.progress_bar import Bar
+from course_tools.grading.reports import Store
+from course_tools.grading.sandbox import leftover_processes
 from course_tools.grading.sandbox.protection import Unprotected, Untried, protection
 from course_tools.grading.submissions import submissions
-from course_tools.grading.terminal import Bar
 
 NAMED = 5  # students in a sentence about many
 MISSING = (
@@ -28,7 +28,7 @@ def grade(options):
     """Grade, write everything, and give the exit status: 1 when a submission could not be graded."""
     if options.autograder:
         most = sum(rules.of_chapters(options.chapters, points_of_course()).values())
-        print(autograder.write(options.autograder, options.chapters, most))
+        print(gradescope_autograder.write(options.autograder, options.chapters, most))
         return 0
     if options.new_assignment:
         print(rules.write_new(options.submissions, options.chapters, points_of_course()))
@@ -50,15 +50,15 @@ def grade(options):
     if gone and not options.fewer:
         sys.exit(MISSING.format(options.out, some(gone)))
     if not options.preview:
-        own = [*pages.WRITTEN, *(pages.PAGE.format(student.key) for student in students)]
+        own = [*grades_and_pages.WRITTEN, *(grades_and_pages.PAGE.format(student.key) for student in students)]
         own += [name for export in exports for name in export.written(students)]
-        if others := claims.claim(options.out, own):
+        if others := output_folder.claim(options.out, own):
             sys.exit(TAKEN.format(options.out, some(others)))
     history = History(store)
     if history.trouble:
         print(history.trouble)
     names = {key: name for export in exports for key, name in export.names(students).items()}
-    book = pages.Book(options.out, assignment, history, options.preview, names)
+    book = grades_and_pages.Book(options.out, assignment, history, options.preview, names)
     try:
         failed = grade_into(book, store, found, options)
     except BaseException:  # however it ends: whole tables of all that is graded
@@ -130,7 +130,7 @@ def grade_into(book, store, found, options):
     executor = partial(workers.dask, options.dask) if options.dask else partial(workers.here, options.workers)
     limits = Limits(options.seconds, options.unsandboxed)
     try:  # results are written when nothing runs any more that could write them again
-        with strays.ended() if options.unsandboxed else contextlib.nullcontext():
+        with leftover_processes.ended() if options.unsandboxed else contextlib.nullcontext():
             return batch.grade_changed(found, store, executor, limits, done, book.assignment.wants_again)
     except Untried as error:
         sys.exit(str(error))
@@ -153,7 +153,7 @@ def some(names):
 
 def wanted_exports(options):
     """What the platforms are to get. Ends with a sentence where a filled copy would take the place of another file."""
-    exports, taken = [], set(pages.WRITTEN)
+    exports, taken = [], set(grades_and_pages.WRITTEN)
     for export in filter(None, (platform.export(options) for platform in PLATFORMS)):
         exports.append(export)
         if export.path is None:

@@ -11,9 +11,9 @@ from itertools import count
 
 import jinja2
 
-from course_tools.grading import alike
+from course_tools.grading import similar_answers
 from course_tools.grading.assignment import DECISIONS
-from course_tools.grading.records import KEPT
+from course_tools.grading.reports import KEPT
 from course_utils import files
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
 
@@ -50,7 +50,7 @@ class Book:
         path = self.page(key)
         if not self.preview:  # first, so that whoever is in the tables has a page, wherever a run ends
             name = self.names.get(key, report.student.name)
-            self.waiting[path] = template("feedback.html").render(name=name, report=report, marked=marked)
+            self.waiting[path] = template("student_page.html").render(name=name, report=report, marked=marked)
         self.rows[key] = list(csv_rows(marked, report))
         self.totals[key] = totals_row(marked, report)
         got, most = marked.points
@@ -83,7 +83,7 @@ class Book:
             listed.sort(key=lambda entry: entry[0].key)
         self.write_table(table(COLUMNS, (row for key in sorted(self.rows) for row in self.rows[key])))
         files.replace(self.out / "totals.csv", table(TOTALS, (self.totals[key] for key in sorted(self.totals))))
-        files.replace(self.out / "summary.html", template("summary.html").render(seen=self.seen).encode())
+        files.replace(self.out / "summary.html", template("class_summary.html").render(seen=self.seen).encode())
 
     def write_table(self, content):
         """Write grades.csv. One that somebody has changed by hand since is put aside first."""
@@ -202,8 +202,8 @@ class Class:
 
     @property
     def alike(self):
-        """What `alike.pairs` finds in the class."""
-        return alike.pairs(self.lines_of)
+        """What `similar_answers.pairs` finds in the class."""
+        return similar_answers.pairs(self.lines_of)
 
     @property
     def shares(self):

@@ -11,7 +11,7 @@ import threading
 import weakref
 
 from course_tools.grading.sandbox import protection
-from course_tools.grading.sandbox.inside import forking
+from course_tools.grading.sandbox.inside import fork_server
 
 
 class Fork:
@@ -42,7 +42,7 @@ class Forker:
         self.connection = self.process = None
 
     def fork(self, module, function, descriptors, **arguments):
-        """A Fork that runs a function, which finds the open files `descriptors` numbered from forking.FIRST on.
+        """A Fork that runs a function, which finds the open files `descriptors` numbered from fork_server.FIRST on.
 
         Raises RuntimeError where the process that forks does not start.
         """
@@ -51,7 +51,7 @@ class Forker:
 
     def another_connection(self):
         """A socket through which somebody else may fork there, too: see `inherit`."""
-        return socket.socket(fileno=self.ask(forking.CONNECT, [])[1])
+        return socket.socket(fileno=self.ask(fork_server.CONNECT, [])[1])
 
     def inherit(self, descriptor):
         """Fork through such a connection, an open file's number."""
@@ -65,8 +65,8 @@ class Forker:
                     self.connection, self.process = self.begin()
                 try:
                     socket.send_fds(self.connection, [json.dumps(request).encode()], descriptors)
-                    number, (descriptor,), *_ = socket.recv_fds(self.connection, forking.NUMBER.size, 1)
-                    return forking.NUMBER.unpack(number)[0], descriptor
+                    number, (descriptor,), *_ = socket.recv_fds(self.connection, fork_server.NUMBER.size, 1)
+                    return fork_server.NUMBER.unpack(number)[0], descriptor
                 except (OSError, ValueError):  # it is gone
                     self.drop()
         raise RuntimeError("the process that forks others has ended, twice")
@@ -84,7 +84,7 @@ def with_torch():
     """Start the process that has loaded torch, and nothing that knows an expected value."""
     connection, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with theirs:
-        command = protection.inside("forking", "serve", control=theirs.fileno(), packages=protection.packages())
+        command = protection.inside("fork_server", "serve", control=theirs.fileno(), packages=protection.packages())
         return connection, subprocess.Popen(
             command,
             env=protection.environment(),

@@ -9,9 +9,9 @@ import sys
 import threading
 
 from course_tools.grading import grader
-from course_tools.grading.records import plain
-from course_tools.grading.sandbox import forked, importable
-from course_tools.grading.sandbox.inside import answering, forking
+from course_tools.grading.reports import plain
+from course_tools.grading.sandbox import allowed_imports, fork_client
+from course_tools.grading.sandbox.inside import answering, fork_server
 from course_tools.grading.sandbox.protection import Unprotected, Untried, protection
 from course_tools.grading.sandbox.sandbox import Sandbox
 
@@ -37,9 +37,9 @@ def serve(words):
 
 def serve_as_fork(words):
     """The same in a fork, whose three open files are where tasks come, where reports go, and where it may fork."""
-    os.dup2(forking.FIRST, 0)
-    os.dup2(forking.FIRST + 1, 1)
-    forked.torch_loaded.inherit(forking.FIRST + 2)
+    os.dup2(fork_server.FIRST, 0)
+    os.dup2(fork_server.FIRST + 1, 1)
+    fork_client.torch_loaded.inherit(fork_server.FIRST + 2)
     serve(words)
 
 
@@ -47,11 +47,11 @@ def serve_forks():
     """In a fork: load and try out once what all that grade need, and fork those."""
     sys.dont_write_bytecode = False  # it loads more of the course than the process it comes from
     # right answers draw nothing; magics are read by IPython
-    sys.meta_path.insert(0, answering.Silent([name for name in importable.silent() if name != "IPython"]))
+    sys.meta_path.insert(0, answering.Silent([name for name in allowed_imports.silent() if name != "IPython"]))
     grader.prepare()
     with contextlib.suppress(Untried):  # whoever asks again is told
         protection()
-    forking.fork_on_request(forking.FIRST)
+    fork_server.fork_on_request(fork_server.FIRST)
 
 
 def grade(task, sandbox, out):

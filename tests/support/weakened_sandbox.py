@@ -16,7 +16,7 @@ ANOTHER_REFUSAL = 133  # a number of an error that Linux gives to no call that i
 class Weakened(Sandbox):
     """A sandbox whose server takes these walls down. Attacks on it must be harmless by themselves."""
 
-    SERVER = ("tests.support.walls", "serve")
+    SERVER = ("tests.support.weakened_sandbox", "serve")
 
     def __init__(self, *walls, way=Protection.LANDLOCK):
         super().__init__(way)

@@ -2,7 +2,7 @@
 
 import os
 
-from course_tools.grading.records import KEPT
+from course_tools.grading.reports import KEPT
 from course_utils import files
 
 NOTED = "written"  # beside the reports that are kept: a name a line

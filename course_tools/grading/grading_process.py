@@ -15,8 +15,8 @@ import threading
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 
-from course_tools.grading.records import from_plain
-from course_tools.grading.sandbox import forked
+from course_tools.grading.reports import from_plain
+from course_tools.grading.sandbox import fork_client
 from course_tools.grading.sandbox.protection import Unprotected, Untried, environment
 from course_tools.repository import ROOT
 
@@ -24,7 +24,8 @@ TOO_LONG = "Grading took longer than the {:g} s that one submission has. What wa
 LOST = "Grading this submission ended the process that grades it, twice. What was finished until then counts."
 TOO_LARGE = "Grading this submission took more memory than one submission has. What was finished until then counts."
 COMMAND = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from course_tools.grading import serving; serving.serve(sys.argv[2])"
+    "import sys; sys.path.insert(0, sys.argv[1]); from course_tools.grading import inside_grading_process; "
+    "inside_grading_process.serve(sys.argv[2])"
 )
 threads = threading.local()
 running: set["Process"] = set()
@@ -150,19 +151,23 @@ def with_exercises():
     """Start the process that has loaded what grades. It runs nothing of a submission either."""
     connection, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with theirs:
-        return connection, forked.torch_loaded.fork("course_tools.grading.serving", "serve_forks", [theirs.fileno()])
+        return connection, fork_client.torch_loaded.fork(
+            "course_tools.grading.inside_grading_process", "serve_forks", [theirs.fileno()]
+        )
 
 
-exercises_loaded = forked.Forker(with_exercises)
+exercises_loaded = fork_client.Forker(with_exercises)
 
 
 def as_fork(words):
     """A process that grades and has all loaded from the start. Answers are for forks that know no expected value."""
     (tasks, to_it), (from_it, reports) = os.pipe(), os.pipe()
     try:
-        with forked.torch_loaded.another_connection() as forks:
+        with fork_client.torch_loaded.another_connection() as forks:
             given = [tasks, reports, forks.fileno()]
-            child = exercises_loaded.fork("course_tools.grading.serving", "serve_as_fork", given, words=words)
+            child = exercises_loaded.fork(
+                "course_tools.grading.inside_grading_process", "serve_as_fork", given, words=words
+            )
     except RuntimeError:
         os.close(to_it)
         os.close(from_it)
