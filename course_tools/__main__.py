@@ -14,8 +14,8 @@ COMMANDS = {  # each stands in a file of its name in commands/
     "publish": "for maintainers: make what a push publishes: a copy with its address, a wheel, the site",
     "links": "for maintainers: set the repository's address, OWNER/REPO, everywhere",
 }
-HELP = {"-h", "--help"}
-UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EBUSY)
+HELP_OPTIONS = {"-h", "--help"}
+WRITE_ERRORS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EBUSY)
 
 if not __package__:  # run by its path, from any folder: python3 clone/course_tools COMMAND
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -33,13 +33,13 @@ def main(arguments):
         lines = ["usage: python3 -m course_tools COMMAND", ""]
         lines += ["  %-8s%s" % line for line in COMMANDS.items()]
         lines += ["", "COMMAND --help says more."]
-        if arguments and arguments[0] not in HELP:
+        if arguments and arguments[0] not in HELP_OPTIONS:
             sys.exit("There is no command %r.\n" % arguments[0] + "\n".join(lines))
         print("\n".join(lines))
         return
     name, rest = arguments[0], arguments[1:]
     command = importlib.import_module("course_tools.commands." + name)
-    if HELP & set(rest) and name != "grade":  # which explains its many options itself
+    if HELP_OPTIONS & set(rest) and name != "grade":  # which explains its many options itself
         print(command.__doc__.strip())
     else:
         command.main(rest)
@@ -52,7 +52,7 @@ def run(arguments):
     try:
         main(arguments)
     except OSError as error:
-        if error.errno not in UNWRITABLE or not error.filename:
+        if error.errno not in WRITE_ERRORS or not error.filename:
             raise
         open_elsewhere = " If another program has it open, close it there." if os.name == "nt" else ""
         words = (error.filename, error.strerror, open_elsewhere)

@@ -161,28 +161,34 @@ def machine(known):
 @pytest.mark.parametrize("kind", WITHOUT_TORCH)
 def test_a_machine_without_torch_is_named_and_not_sent_to_another_python(kind, monkeypatch):
     monkeypatch.setattr(supported_pythons, "platform", machine(WITHOUT_TORCH[kind]))
-    monkeypatch.setattr(environment, "run", lambda *_: (1, f"ERROR: No matching distribution found for {TORCH}"))
+    monkeypatch.setattr(
+        environment, "run_with_progress", lambda *_: (1, f"ERROR: No matching distribution found for {TORCH}")
+    )
     monkeypatch.setattr(environment, "missing", lambda *_, **__: [TORCH])
     assert environment.cpu_torch(["requirements.txt"]) is None, "PyTorch's own index has none either"
     with pytest.raises(SystemExit, match=f"no {TORCH} for {re.escape(kind)}, with any Python.*colab_links.md"):
-        environment.step(["pip"])
+        environment.run_step(["pip"])
     assert kind in (ROOT / "README.md").read_text(encoding="utf-8").replace("\n", " ")
 
 
 @pytest.mark.parametrize("known", [LINUX, MAC, LINUX | {"system": "Windows", "machine": "AMD64", "libc_ver": ("", "")}])
 def test_where_there_is_torch_another_python_is_named(known, monkeypatch):
     monkeypatch.setattr(supported_pythons, "platform", machine(known))
-    monkeypatch.setattr(environment, "run", lambda *_: (1, f"ERROR: No matching distribution found for {TORCH}"))
+    monkeypatch.setattr(
+        environment, "run_with_progress", lambda *_: (1, f"ERROR: No matching distribution found for {TORCH}")
+    )
     with pytest.raises(
         SystemExit, match=f"pip found no {TORCH}.*another Python, {supported_pythons.pythons_in_words()}"
     ):
-        environment.step(["pip"])
+        environment.run_step(["pip"])
 
 
 @pytest.mark.parametrize("status, words", [(0, ""), (1, "the next step takes the ordinary one")])
 def test_where_the_cpu_build_cannot_be_had_the_ordinary_one_comes_next(status, words, monkeypatch, capsys):
     commands = []
-    monkeypatch.setattr(environment, "run", lambda command, verbose: (commands.append(command), (status, ""))[1])
+    monkeypatch.setattr(
+        environment, "run_with_progress", lambda command, verbose: (commands.append(command), (status, ""))[1]
+    )
     environment.take_cpu_torch(TORCH, ["pip", "install"], False)
     assert environment.CPU_INDEX in commands[0] and commands[0][-1] == TORCH and len(commands) == 1
     assert words in capsys.readouterr().out and commands[0][commands[0].index("--timeout") + 1] == "10"
@@ -302,9 +308,9 @@ def test_a_command_goes_on_in_the_folder_where_it_was_started(monkeypatch, tmp_p
     """So that the names of files after it still lead there."""
     commands = []
     monkeypatch.setattr(environment, "python_with", lambda *files: "another python")
-    monkeypatch.setattr(environment, "take_over", commands.append)
+    monkeypatch.setattr(environment, "replace_process", commands.append)
     monkeypatch.chdir(tmp_path)
-    environment.become("grade", ["downloads"])
+    environment.run_with_environment("grade", ["downloads"])
     assert commands == [["another python", str(ROOT / "course_tools"), "grade", "downloads"]] and os.getcwd() == str(
         tmp_path
     )

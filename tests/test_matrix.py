@@ -46,7 +46,7 @@ def test_colabs_torch_stands_beside_its_other_versions():
 def test_the_command_hands_on_what_is_meant_for_pytest(monkeypatch):
     started = []
     monkeypatch.setattr(environment, "python_with", lambda *files: "python")
-    monkeypatch.setattr(environment, "take_over", started.append)
+    monkeypatch.setattr(environment, "replace_process", started.append)
     monkeypatch.setattr("os.cpu_count", lambda: 1)
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")

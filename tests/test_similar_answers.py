@@ -12,8 +12,8 @@ from course_tools.grading import (
     similar_answers,
 )
 from course_tools.grading.assignment import Assignment
-from course_tools.grading.last_run import History
-from course_tools.grading.reports import Store, Student
+from course_tools.grading.last_run import LastRun
+from course_tools.grading.reports import ReportStore, Student
 from course_utils.exercises import EXERCISES, solutions
 from tests.support import answers as collected
 
@@ -30,17 +30,17 @@ CLASS = {f"student {number}": honest(number) for number in range(12)}
 
 
 def test_answers_of_people_who_wrote_alone_are_no_pairs():
-    assert similar_answers.pairs(CLASS) == []
+    assert similar_answers.similar_pairs(CLASS) == []
 
 
 @pytest.mark.parametrize("others", [0, 200], ids=["a small class", "a large class"])
 def test_a_copy_with_some_changed_lines_is_a_pair_with_what_both_share(others):
     copied = {id: lines[: max(1, len(lines) - 1)] for id, lines in CLASS["student 3"].items()}
     more = {f"other {number}": {"3.1": [f"own = {number}", "line()"]} for number in range(others)}
-    ((one, other, ids, number, lines),) = similar_answers.pairs(CLASS | more | {"copy": copied})
+    ((one, other, ids, number, lines),) = similar_answers.similar_pairs(CLASS | more | {"copy": copied})
     assert (one, other) == ("student 3", "copy") and set(ids) <= set(OF_CHAPTER)
     assert (
-        number >= similar_answers.ENOUGH
+        number >= similar_answers.FEWEST_SHARED_LINES
         and len(lines) <= 3
         and set(lines) <= {line for own in copied.values() for line in own}
     )
@@ -48,12 +48,12 @@ def test_a_copy_with_some_changed_lines_is_a_pair_with_what_both_share(others):
 
 def test_what_many_of_a_class_wrote_tells_nothing():
     same = {id: [f"line {k} of {id}" for k in range(4)] for id in OF_CHAPTER}
-    assert similar_answers.pairs({f"student {number}": same for number in range(4)}) == []
-    assert len(similar_answers.pairs({f"student {number}": same for number in range(3)})) == 3
+    assert similar_answers.similar_pairs({f"student {number}": same for number in range(4)}) == []
+    assert len(similar_answers.similar_pairs({f"student {number}": same for number in range(3)})) == 3
 
 
 def test_what_was_handed_out_is_nobodys_own():
-    (stub,) = [text for text in grader.handed_out() if text.startswith("def my_causal_weights")]
+    (stub,) = [text for text in grader.provided_texts() if text.startswith("def my_causal_weights")]
     assert grader.own_lines(stub) == []
     assert grader.own_lines(stub + "\n    # my own words\n    )") == ["# my own words"]
 
@@ -71,12 +71,12 @@ def test_the_published_answer_is_named_and_another_one_is_not():
 
 
 def test_the_summary_names_both_and_runs_nothing_of_it(tmp_path):
-    book = grades_and_pages.Book(tmp_path, Assignment([3]), History(Store(tmp_path)))
-    lines = {"3.4": [f"<b>{k}</b> = hidden" for k in range(similar_answers.ENOUGH)]}
+    book = grades_and_pages.GradesAndPages(tmp_path, Assignment([3]), LastRun(ReportStore(tmp_path)))
+    lines = {"3.4": [f"<b>{k}</b> = hidden" for k in range(similar_answers.FEWEST_SHARED_LINES)]}
     for name in ("ada", "bo"):
-        graded = [reports.Graded(grader.plain_result(EXERCISES[id], "right", "")) for id in EXERCISES]
+        graded = [reports.GradedExercise(grader.plain_result(EXERCISES[id], "right", "")) for id in EXERCISES]
         report = reports.Report(Student(name, name), graded, [3], [], "", "a b", lines=lines, published=["3.4"])
-        book.add(reports.from_plain(reports.plain(report)))
+        book.add(reports.report_from_json(reports.report_to_json(report)))
     book.close()
     page = (tmp_path / "summary.html").read_text(encoding="utf-8")
     assert "<td>ada</td><td>bo</td><td>3.4</td>" in page and "<td>ada</td><td>the published answers</td>" in page
@@ -88,8 +88,8 @@ def test_no_answer_whose_grading_is_timed_was_seen_before(monkeypatch):
     tasks, nothing = [], reports.Report(Student("k", "K"), [], [], [], "", "")
     monkeypatch.setattr(doctor, "grade_in_own_process", lambda task, limits: tasks.append(task) or (nothing, {}))
     for _ in range(2):
-        doctor.graded("solutions", grading_process.Limits())
-    one, other = (notebook_reading.read("03.ipynb", content) for task in tasks for _, content in task.files)
+        doctor.graded_copy("solutions", grading_process.Limits())
+    one, other = (notebook_reading.read_notebook("03.ipynb", content) for task in tasks for _, content in task.files)
     for exercise in (EXERCISES[id] for id in OF_CHAPTER):
-        texts, again = (made.needed(made.defining(exercise)[-1], exercise.name)[0] for made in (one, other))
+        texts, again = (made.texts_needed(made.cells_defining(exercise)[-1], exercise.name)[0] for made in (one, other))
         assert texts[-1] != again[-1] and exercise.name in texts[-1]

@@ -8,10 +8,10 @@ goes to pytest as it is: `-k ledger`, `-x`, `tests/test_links.py`, ...
 import os
 
 from course_tools import environment
-from course_tools.commands import changed
+from course_tools.commands import choose_tests
 from course_tools.repository import ROOT
 
-FEW = 2  # files that are tested before workers would have started
+FEW_FILES = 2  # files that are tested before workers would have started
 
 
 def main(arguments):
@@ -19,12 +19,12 @@ def main(arguments):
     workers = (os.cpu_count() or 1) + 1  # one more than cores: many tests wait for a limit, a server or a page
     if "--changed" in arguments:
         arguments.remove("--changed")
-        reasons, options = changed.choose()
+        reasons, options = choose_tests.choose()
         for what, why in reasons.items():
             print(f"{what}: {why}", flush=True)
-        if changed.EVERYTHING not in reasons:
+        if choose_tests.EVERYTHING not in reasons:
             arguments = [*options, *reasons, *arguments]
-            workers = 1 if len(reasons) <= FEW else workers
+            workers = 1 if len(reasons) <= FEW_FILES else workers
     python = environment.python_with("course_tools/requirements.txt", "tests/requirements.txt")
     parallel = ["-n", str(workers)] if workers > 1 else []
     if parallel:  # workers that share the cores would wait for one another's threads
@@ -34,4 +34,4 @@ def main(arguments):
     if "--matrix" in arguments:
         arguments.remove("--matrix")
         module = "tests.support.matrix"
-    environment.take_over([python, "-m", module, *parallel, *arguments])
+    environment.replace_process([python, "-m", module, *parallel, *arguments])

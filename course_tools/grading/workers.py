@@ -8,14 +8,14 @@ from course_tools.grading import grading_process
 
 
 @contextlib.contextmanager
-def here(count):
+def local_workers(count):
     """(executor, how many tasks to keep in it, what lets all of it know results) over threads of this process.
 
     Each has a process to grade.
     """
     executor = ThreadPoolExecutor(count)
     try:
-        yield executor, count + 1, grading_process.learn
+        yield executor, count + 1, grading_process.add_known_results
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
         grading_process.end_all()
@@ -23,7 +23,7 @@ def here(count):
 
 
 @contextlib.contextmanager
-def dask(address):
+def dask_workers(address):
     """The same over an existing Dask cluster, whose workers have the course.
 
     Dask moves the tasks of a worker that was lost to another one.
@@ -35,4 +35,4 @@ def dask(address):
         if not width:
             raise OSError(f"the cluster at {address} has no workers")
         with client.get_executor(pure=False) as executor:
-            yield executor, width, partial(client.run, grading_process.learn, on_error="ignore")
+            yield executor, width, partial(client.run, grading_process.add_known_results, on_error="ignore")

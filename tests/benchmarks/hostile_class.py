@@ -21,9 +21,9 @@ from pathlib import Path
 
 from course_tools.grading import batch, grading_process
 from course_tools.grading.assignment import Assignment
-from course_tools.grading.grades_and_pages import Book
-from course_tools.grading.last_run import History
-from course_tools.grading.reports import Store
+from course_tools.grading.grades_and_pages import GradesAndPages
+from course_tools.grading.last_run import LastRun
+from course_tools.grading.reports import ReportStore
 from course_tools.grading.submissions import submissions
 from course_tools.repository import ROOT
 from tests.support import processes
@@ -55,14 +55,14 @@ class Watched:
 
 def grade(folder, out):
     """Grade a class in this process, and print {"students": {key: [points, processor time, seconds]}, "memory"}."""
-    found, store, watched, students = submissions(folder), Store(out), Watched(), {}
-    book = Book(out, Assignment([3]), History(store))
+    found, store, watched, students = submissions(folder), ReportStore(out), Watched(), {}
+    book = GradesAndPages(out, Assignment([3]), LastRun(store))
     last = [0, time.monotonic()]
 
     @contextlib.contextmanager
     def one_after_another():
         with ThreadPoolExecutor(1) as pool:
-            yield pool, 1, grading_process.learn
+            yield pool, 1, grading_process.add_known_results
             grading_process.end_all()
 
     def done(submission, report):

@@ -70,7 +70,7 @@ def live_figures(notebook):
         for output in cell.outputs:
             page = output.get("data", {}).get("text/html", "")
             if "course-figure" in page:
-                still = still_pictures.STILL.search(page)
+                still = still_pictures.STILL_PICTURE.search(page)
                 yield page, still[0] if still else ""
 
 
