@@ -4,7 +4,7 @@ The rooms, from the ground up; each may import those named before it and none na
 `course_utils` (a test reads this list):
 
     repository, links: where things are, and the addresses of notebooks
-    supported, hashes, environment: which Pythons will do, what pip may install, and a Python that has it all
+    supported_pythons, locked_packages, environment: which Pythons will do, what pip installs, a Python that has it all
     build, site: from sources to notebooks, and to web pages
     grading.sandbox.inside: where a stranger's code runs
     grading.platforms, grading.sandbox, grading: the judging of `course_utils` for a whole class

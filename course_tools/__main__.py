@@ -14,8 +14,8 @@ COMMANDS = {  # each stands in a file of its name in commands/
     "publish": "for maintainers: make what a push publishes: a copy with its address, a wheel, the site",
     "links": "for maintainers: set the repository's address, OWNER/REPO, everywhere",
 }
-HELP = {"-h", "--help"}
-UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EBUSY)
+HELP_OPTIONS = {"-h", "--help"}
+WRITE_ERRORS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EBUSY)
 
 if not __package__:  # run by its path, from any folder: python3 clone/course_tools COMMAND
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -23,23 +23,23 @@ if not __package__:  # run by its path, from any folder: python3 clone/course_to
 
 def main(arguments):
     """Run one command with the arguments after its name."""
-    supported = importlib.import_module("course_tools.supported")
-    if not os.path.isfile(supported.PROJECT):
+    supported_pythons = importlib.import_module("course_tools.supported_pythons")
+    if not os.path.isfile(supported_pythons.PROJECT):
         sys.exit("The commands need the whole course: clone its repository and run them there.")
-    if sys.version_info[0] != 3 or sys.version_info[1] not in supported.pythons():
-        made_for = supported.pythons_in_words()
+    if sys.version_info[0] != 3 or sys.version_info[1] not in supported_pythons.pythons():
+        made_for = supported_pythons.pythons_in_words()
         sys.exit("The course needs Python %s; this is %d.%d." % ((made_for,) + tuple(sys.version_info[:2])))
     if not arguments or arguments[0] not in COMMANDS:
         lines = ["usage: python3 -m course_tools COMMAND", ""]
         lines += ["  %-8s%s" % line for line in COMMANDS.items()]
         lines += ["", "COMMAND --help says more."]
-        if arguments and arguments[0] not in HELP:
+        if arguments and arguments[0] not in HELP_OPTIONS:
             sys.exit("There is no command %r.\n" % arguments[0] + "\n".join(lines))
         print("\n".join(lines))
         return
     name, rest = arguments[0], arguments[1:]
     command = importlib.import_module("course_tools.commands." + name)
-    if HELP & set(rest) and name != "grade":  # which explains its many options itself
+    if HELP_OPTIONS & set(rest) and name != "grade":  # which explains its many options itself
         print(command.__doc__.strip())
     else:
         command.main(rest)
@@ -52,7 +52,7 @@ def run(arguments):
     try:
         main(arguments)
     except OSError as error:
-        if error.errno not in UNWRITABLE or not error.filename:
+        if error.errno not in WRITE_ERRORS or not error.filename:
             raise
         open_elsewhere = " If another program has it open, close it there." if os.name == "nt" else ""
         words = (error.filename, error.strerror, open_elsewhere)

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from importlib.metadata import Distribution
 
-from course_tools import hashes, repository, supported
+from course_tools import locked_packages, repository, supported_pythons
 from course_tools.repository import ROOT
 from course_utils.files import locked
 
@@ -26,14 +26,22 @@ VENV = ROOT / ".venv"
 PIN = re.compile(r"(?P<name>[\w.-]+)\s*==\s*(?P<version>[\w.]+)")
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 # pip's own end mark tells a whole environment; a Python outside of one must not be installed into
-PROBE = f"""
+VENV_TEST = f"""
 import sys
 from importlib.metadata import distribution
 assert sys.version_info[:2] == {sys.version_info[:2]}
 assert sys.prefix != sys.base_prefix and distribution("pip").read_text("RECORD")
 """
 # pip settings of the user's that would lead an install past .venv
-ELSEWHERE = {"PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_DRY_RUN", "PIP_REQUIRE_HASHES", "PIP_PYTHON"}
+PIP_SETTINGS_TO_DROP = {
+    "PIP_TARGET",
+    "PIP_PREFIX",
+    "PIP_ROOT",
+    "PIP_USER",
+    "PIP_DRY_RUN",
+    "PIP_REQUIRE_HASHES",
+    "PIP_PYTHON",
+}
 CANNOT_WRITE = f"{ROOT} cannot be written by you: clone the course into a folder of your own and run it there."
 DISK_FULL = (
     "The disk is full: make room (the course needs about 2 GB; on Linux 5 GB with an NVIDIA card, or where PyTorch's "
@@ -52,8 +60,8 @@ NO_NETWORK = re.compile(
     "NewConnectionError|ConnectionError|connection broken|Max retries|name resolution|Network is unreachable|timed out",
     re.IGNORECASE,
 )
-OTHER_HASHES = "DO NOT MATCH THE HASHES"
-NO_MATCH = re.compile(r"No matching distribution found for (\S+)")
+WRONG_HASHES = "DO NOT MATCH THE HASHES"
+NOT_FOUND = re.compile(r"No matching distribution found for (\S+)")
 
 
 def python_with(*more, verbose=False):
@@ -69,21 +77,21 @@ def python_with(*more, verbose=False):
             )
     if not missing(files, sys.path):
         return sys.executable
-    if not ready(files):
+    if not venv_is_ready(files):
         waiting = "Another command is installing into .venv; waiting for it ..."
         try:
             with locked(ROOT / ".venv.lock", waiting=waiting) as lock:
                 os.set_inheritable(lock.fileno(), True)  # an install that outlives a killed parent keeps it
-                if not ready(files):  # another start may have done it meanwhile
+                if not venv_is_ready(files):  # another start may have done it meanwhile
                     install(files, verbose)
         except OSError as error:
             sys.exit(DISK_FULL if error.errno == errno.ENOSPC else CANNOT_WRITE)
     return str(venv_python())
 
 
-def ready(files):
+def venv_is_ready(files):
     """Whether .venv has all that the requirements files pin."""
-    return usable() and not missing(files, venv_packages(), whole=True)
+    return venv_is_usable() and not missing(files, venv_packages(), whole=True)
 
 
 def missing(files, path, whole=False):
@@ -136,13 +144,13 @@ def venv_packages():
     return [*VENV.glob("lib/python3*/site-packages"), *VENV.glob("Lib/site-packages")]
 
 
-def usable():
+def venv_is_usable():
     """Whether .venv has this Python, in any release of its version, and a whole pip.
 
     It has not after an interruption, when the Python it was made from is gone, or when another one made it.
     """
     try:
-        return subprocess.run([venv_python(), "-c", PROBE], capture_output=True).returncode == 0
+        return subprocess.run([venv_python(), "-c", VENV_TEST], capture_output=True).returncode == 0
     except OSError:
         return False
 
@@ -158,9 +166,9 @@ def install(files, verbose=False):
     empty = VENV.is_dir() and not any(VENV.iterdir())
     if os.path.lexists(VENV) and not (VENV / "pyvenv.cfg").is_file() and not empty:
         sys.exit(f"{VENV} is there and is not an environment of Python's: move it away and run this again.")
-    if not usable():
+    if not venv_is_usable():
         print(f"Making an environment for Python {PYTHON} in .venv ...", flush=True)
-        step([sys.executable, "-m", "venv", "--clear", str(VENV)])
+        run_step([sys.executable, "-m", "venv", "--clear", str(VENV)])
     for folder in venv_packages():
         for info in folder.glob("*.dist-info"):
             if not installed_whole(Distribution.at(info)):
@@ -170,7 +178,7 @@ def install(files, verbose=False):
     if torch := cpu_torch(files):
         take_cpu_torch(torch, pip, verbose)
     print("Installing what the course needs. This happens once and takes some minutes ...", flush=True)
-    step([*pip, *hashes.arguments(files, torch_version())], verbose)
+    run_step([*pip, *locked_packages.pip_arguments(files, torch_version())], verbose)
     left = missing(files, venv_packages(), whole=True)
     if left:
         sys.exit(f"pip finished, but these are still missing: {', '.join(left)}. Delete .venv and try again.")
@@ -184,7 +192,7 @@ def torch_version():
 
 def cpu_torch(files):
     """The pin of torch where it is missing and the ordinary index has CUDA that nobody could use; or None."""
-    if sys.platform != "linux" or supported.machine_without_torch():
+    if sys.platform != "linux" or supported_pythons.machine_without_torch():
         return None
     card = shutil.which("nvidia-smi") or os.path.exists("/proc/driver/nvidia")
     wanted = [pin for pin in missing(files, venv_packages(), whole=True) if pin.startswith("torch==")]
@@ -198,16 +206,16 @@ def take_cpu_torch(torch, pip, verbose):
     """
     print("Installing torch, the build for machines without an NVIDIA card (200 MB) ...", flush=True)
     quickly = ["--index-url", CPU_INDEX, "--no-deps", "--retries", "1", "--timeout", "10"]
-    status, complaints = run([*pip, *quickly, torch], verbose)
-    if status and (sentence := about_disk(complaints)):
+    status, complaints = run_with_progress([*pip, *quickly, torch], verbose)
+    if status and (sentence := disk_problem(complaints)):
         sys.exit(sentence)
     if status:
         print("That build cannot be had from here: the next step takes the ordinary one (5 GB, not 2).", flush=True)
 
 
-def run(command, verbose):
+def run_with_progress(command, verbose):
     """(status, complaints) of a command that can be stopped; how far it is shows in a terminal, or all that it says."""
-    own = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
+    own = {name: value for name, value in os.environ.items() if name not in PIP_SETTINGS_TO_DROP}
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
             command,
@@ -241,12 +249,12 @@ def wait_for(process):
                 print(f"\r  {there} packages in place ", end="\r", flush=True)
 
 
-def step(command, verbose=False):
+def run_step(command, verbose=False):
     """Run a command. When it fails, end with one sentence that says why."""
-    status, complaints = run(command, verbose)
+    status, complaints = run_with_progress(command, verbose)
     if status == 0:
         return
-    if sentence := about_disk(complaints):
+    if sentence := disk_problem(complaints):
         sys.exit(sentence)
     if OPEN_ELSEWHERE.search(complaints):
         sys.exit(IN_USE)
@@ -257,13 +265,13 @@ def step(command, verbose=False):
             "The packages could not be downloaded: check the network (or the package index that pip is set to) "
             "and run the same command again."
         )
-    if OTHER_HASHES in complaints:
+    if WRONG_HASHES in complaints:
         sys.exit(
             "A downloaded package is not the one that the course was tested with, and was not installed: check the "
             "package index that pip is set to. (course_tools/locked/ has the hashes.)"
         )
-    absent = NO_MATCH.search(complaints)
-    if absent and absent[1].startswith("torch==") and (kind := supported.machine_without_torch()):
+    absent = NOT_FOUND.search(complaints)
+    if absent and absent[1].startswith("torch==") and (kind := supported_pythons.machine_without_torch()):
         sys.exit(
             f"There is no {absent[1]} for {kind}, with any Python. "
             "colab_links.md says how to open the chapters without installing anything."
@@ -272,25 +280,25 @@ def step(command, verbose=False):
         sys.exit(
             f"pip found no {absent[1]} for Python {PYTHON} on "
             f"{platform.system()} {platform.machine()}: check the package index that pip is set to, or try another "
-            f"Python, {supported.pythons_in_words()}."
+            f"Python, {supported_pythons.pythons_in_words()}."
         )
     sys.exit(f"{complaints}\nThe step above failed: {' '.join(map(str, command))}")
 
 
-def about_disk(complaints):
+def disk_problem(complaints):
     """The sentence for a command that could not write, or None where it failed for another reason."""
     if NO_SPACE in complaints or shutil.disk_usage(ROOT).free < 20e6:
         return DISK_FULL
     return CANNOT_WRITE if NO_PERMISSION.search(complaints) else None
 
 
-def become(command, arguments, *more):
+def run_with_environment(command, arguments, *more):
     """Go on as this command with a `python_with(*more)`, in the same folder, unless this is already that Python."""
     if (python := python_with(*more)) != sys.executable:
-        take_over([python, str(ROOT / "course_tools"), command, *arguments])
+        replace_process([python, str(ROOT / "course_tools"), command, *arguments])
 
 
-def take_over(command):
+def replace_process(command):
     """Replace this process by `command`, so that Ctrl-C and kill reach it; from now on compiled modules are kept.
 
     pip was told not to compile (see install), and where a container forbids Python to keep what it compiles on import,

@@ -15,17 +15,17 @@ from course_utils import files
 
 PUBLISHED = "published"  # the branch of the stamped copy; its notebooks install one exact version
 
-PINNED = re.compile(r"""^(repository = )["'].*?["']""", re.MULTILINE)  # in pyproject.toml
-SETUP = re.compile(r'^REPOSITORY = ".*?"', re.MULTILINE)  # in a setup cell
-INSTALL = re.compile(r"(?<=%pip install -q --no-deps )\S+$", re.MULTILINE)  # there, too
-NEWEST = "git+https://github.com/{REPOSITORY}"
+ADDRESS_LINE = re.compile(r"""^(repository = )["'].*?["']""", re.MULTILINE)  # in pyproject.toml
+SETUP_LINE = re.compile(r'^REPOSITORY = ".*?"', re.MULTILINE)  # in a setup cell
+INSTALL_ADDRESS = re.compile(r"(?<=%pip install -q --no-deps )\S+$", re.MULTILINE)  # there, too
+NEWEST_VERSION = "git+https://github.com/{REPOSITORY}"
 TITLE = r"# (?:Chapter |Notes$).*\n"  # below it stands the button
 
 
 def set_everywhere(name):
     """Write the address into every file that holds it; the empty name takes it out."""
     pyproject = ROOT / "pyproject.toml"
-    text, found = PINNED.subn(rf'\1"{name}"', pyproject.read_text(encoding="utf-8"))
+    text, found = ADDRESS_LINE.subn(rf'\1"{name}"', pyproject.read_text(encoding="utf-8"))
     if found != 1:
         sys.exit('pyproject.toml should hold one line `repository = ""` in [tool.course]. Nothing was changed.')
     write(pyproject, text)
@@ -59,14 +59,14 @@ def stamp_notebook(notebook, path, name):
 
 def without_address(code):
     """A code cell's text as it is before an address is set."""
-    return INSTALL.sub(NEWEST, SETUP.sub('REPOSITORY = ""', code))
+    return INSTALL_ADDRESS.sub(NEWEST_VERSION, SETUP_LINE.sub('REPOSITORY = ""', code))
 
 
 def stamp(text, path, name, comment=""):
     """The text of a cell, or of a whole source whose prose stands behind `comment`, with the address in it."""
-    text = SETUP.sub(f'REPOSITORY = "{name}"', without_badge(without_address(text), comment))
+    text = SETUP_LINE.sub(f'REPOSITORY = "{name}"', without_badge(without_address(text), comment))
     if name and repository.branch() == PUBLISHED:
-        text = INSTALL.sub(wheel(name), text)
+        text = INSTALL_ADDRESS.sub(wheel_address(name), text)
     blank = comment.rstrip() + "\n"
     if name:
         title = re.compile(rf"^{comment}{TITLE}{blank}", re.MULTILINE)
@@ -85,7 +85,7 @@ def badge(path, name):
     return f"[![Open in Colab]({button})]({address('colab', path, name)})"
 
 
-def wheel(name):
+def wheel_address(name):
     """Where the wheel of this version lies, and stays when the next one comes."""
     version = repository.project()["project"]["version"]
     return f"https://github.com/{name}/releases/download/v{version}/course_utils-{version}-py3-none-any.whl"
@@ -94,7 +94,7 @@ def wheel(name):
 # --- pages made of links -------------------------------------------------------------------------------------------
 
 
-PLACES = {  # where a notebook opens, from GitHub; in a JupyterHub, nbgitpuller fetches the course first
+LINK_TARGETS = {  # where a notebook opens, from GitHub; in a JupyterHub, nbgitpuller fetches the course first
     "colab": "https://colab.research.google.com/github/{owner}/{repo}/blob/{branch}/{path}",
     "kaggle": "https://kaggle.com/kernels/welcome?src=https://github.com/{owner}/{repo}/blob/{branch}/{path}",
     "binder": "https://mybinder.org/v2/gh/{owner}/{repo}/{branch}?labpath={quoted}",
@@ -108,10 +108,10 @@ def address(place, path, name):
     """Where a notebook opens in one of the PLACES."""
     owner, _, repo = name.partition("/")
     branch, quoted = repository.branch(), quote(path, safe="")
-    return PLACES[place].format(owner=owner, repo=repo, branch=branch, path=path, quoted=quoted)
+    return LINK_TARGETS[place].format(owner=owner, repo=repo, branch=branch, path=path, quoted=quoted)
 
 
-def site(name):
+def site_address(name):
     """Where GitHub Pages shows the site."""
     owner, _, repo = name.partition("/")
     return f"https://{owner.lower()}.github.io/{'' if repo.lower() == f'{owner.lower()}.github.io' else f'{repo}/'}"
@@ -131,14 +131,14 @@ def chapter_table(name):
     """The README's table of chapters, with links that work on GitHub and, once there is an address, on Colab."""
     lines = ["| chapter | what it is about | minutes | solved |", "| --- | --- | --- | --- |"]
     for path in repository.learners():
-        title, summary, minutes = about(path)
+        title, summary, minutes = chapter_heading(path)
         place = f"notebooks/{path.name}"
         button = f" {badge(place, name)}" if name else ""
         lines.append(f"| [{title}]({place}){button} | {summary} | {minutes} | [solved](solutions/{path.name}) |")
     return "\n".join(lines) + "\n"
 
 
-def about(path):
+def chapter_heading(path):
     """(title with its number, summary, minutes) of the chapter in a stored notebook."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
     heading = "".join(notebook["cells"][0]["source"]).partition("\n")[0]
@@ -146,7 +146,7 @@ def about(path):
     return heading.removeprefix("# ").removeprefix("Chapter "), summary, minutes
 
 
-HEAD = """\
+WAYS_TABLE = """\
 # Ways to open a chapter
 
 | way | what it costs | what it keeps |
@@ -160,7 +160,7 @@ HEAD = """\
 | **the site** | nothing; to read, not to run | nothing |
 """
 
-UNKNOWN = """
+WAYS_WITHOUT_ADDRESS = """
 This copy of the course does not know its address on GitHub, so it has no links that open it elsewhere. Without them:
 
 * **The whole course.** `git clone` it, or on its page on GitHub choose Code > Download ZIP and unpack that. In its
@@ -178,26 +178,26 @@ wants them here, too, runs `python3 -m course_tools links OWNER/REPO`.
 def link_page(name):
     """The text of colab_links.md."""
     if not name:
-        return HEAD + UNKNOWN + "\n" + paths_table()
+        return WAYS_TABLE + WAYS_WITHOUT_ADDRESS + "\n" + paths_table()
     codespaces = f"https://codespaces.new/{name}?ref={repository.branch()}"
     lines = [
         "",
-        f"Read it on [the site]({site(name)}). All of it at once: [Codespaces]({codespaces}). For your own",
+        f"Read it on [the site]({site_address(name)}). All of it at once: [Codespaces]({codespaces}). For your own",
         "JupyterHub, put its address in the place of `HUB` in the link.",
         "",
-        f"| notebook | {' | '.join(PLACES)} |",
-        f"| --- |{' --- |' * len(PLACES)}",
+        f"| notebook | {' | '.join(LINK_TARGETS)} |",
+        f"| --- |{' --- |' * len(LINK_TARGETS)}",
     ]
     for path in map(repository.relative, repository.stored()):
-        cells = [f"[{place}]({address(place, path, name)})" for place in PLACES]
+        cells = [f"[{place}]({address(place, path, name)})" for place in LINK_TARGETS]
         lines.append(f"| {path} | {' | '.join(cells)} |")
-    return HEAD + "\n".join(lines) + "\n"
+    return WAYS_TABLE + "\n".join(lines) + "\n"
 
 
 def paths_table():
     """A table of all chapters with their paths, not as links: the site shows this page, too, and has no such files."""
     lines = ["| chapter | path; the solved notebook has the same name in `solutions/` |", "| --- | --- |"]
-    lines += [f"| {about(path)[0]} | `{repository.relative(path)}` |" for path in repository.learners()]
+    lines += [f"| {chapter_heading(path)[0]} | `{repository.relative(path)}` |" for path in repository.learners()]
     return "\n".join(lines) + "\n"
 
 

@@ -5,14 +5,22 @@ import csv
 import pytest
 
 from course_tools.grading import assignment as rules
-from course_tools.grading import command, pages
-from course_tools.grading.history import History, table
-from course_tools.grading.records import KEPT, Graded, Report, Store, Student
+from course_tools.grading import grades_and_pages, grading_run
+from course_tools.grading.last_run import LastRun, table_of_changes
+from course_tools.grading.reports import REPORTS_FOLDER, GradedExercise, Report, ReportStore, Student
 from course_tools.repository import ROOT
 from course_utils.exercises import EXERCISES
 from course_utils.judging.result import NOT_YET, RIGHT, Result
 
-IN_A_CLONE = ["downloads/", "grades/", "exported.csv", "worksheet.csv", "autograder.zip", rules.RULES, rules.DECISIONS]
+IN_A_CLONE = [
+    "downloads/",
+    "grades/",
+    "exported.csv",
+    "worksheet.csv",
+    "autograder.zip",
+    rules.ASSIGNMENT_FILE,
+    rules.ADJUSTMENTS_FILE,
+]
 POINTS = {id: exercise.points for id, exercise in EXERCISES.items()}
 JANE = Student("doejane", "Jane Doe", ("77",))
 IDS = [id for id in POINTS if id.startswith("3.")]
@@ -22,7 +30,7 @@ HIGHEST = sum(POINTS[id] for id in IDS)
 def report(student=JANE, late=False, right=("3.1", "3.2")):
     """A report with these exercises right."""
     graded = [
-        Graded(Result(id, EXERCISES[id].title, RIGHT if id in right else NOT_YET, "said", points))
+        GradedExercise(Result(id, EXERCISES[id].title, RIGHT if id in right else NOT_YET, "said", points))
         for id, points in POINTS.items()
     ]
     return Report(student, graded, [3], [], "Protection: on.", "a b", late)
@@ -33,23 +41,23 @@ def read(tmp_path):
     """Read what an instructor has written beside the downloads."""
 
     def of(toml="", adjustments="", chapters=None):
-        for name, text in [(rules.RULES, toml), (rules.DECISIONS, adjustments)]:
+        for name, text in [(rules.ASSIGNMENT_FILE, toml), (rules.ADJUSTMENTS_FILE, adjustments)]:
             if text:
                 (tmp_path / name).write_text(text, encoding="utf-8", errors="surrogateescape")
-        return rules.read(tmp_path / "downloads", chapters, lambda: POINTS)
+        return rules.read_assignment(tmp_path / "downloads", chapters, lambda: POINTS)
 
     return of
 
 
 def test_without_files_the_chapters_of_the_command_count(read):
-    assert read(chapters=[3]).marked(report()).points == (POINTS["3.1"] + POINTS["3.2"], HIGHEST)
+    assert read(chapters=[3]).grade_of(report()).points == (POINTS["3.1"] + POINTS["3.2"], HIGHEST)
 
 
 def test_an_assignment_says_what_counts(read):
     found = read('chapters = [3]\nlate_percent = 50\n[points]\n"3.1" = 10\n"3.3" = 0')
     most = HIGHEST + 10 - POINTS["3.1"] - POINTS["3.3"]
-    assert found.marked(report()).points == (10 + POINTS["3.2"], most)
-    late = found.marked(report(late=True))
+    assert found.grade_of(report()).points == (10 + POINTS["3.2"], most)
+    late = found.grade_of(report(late=True))
     assert late.points == ((10 + POINTS["3.2"]) / 2, most) and "50 %" in late.remarks[0]
 
 
@@ -62,7 +70,7 @@ def test_the_commands_chapters_are_the_assignments_or_refused(read):
 def test_a_new_assignment_counts_as_the_course_does_and_never_replaces_one(read, tmp_path):
     said = rules.write_new(tmp_path / "downloads", [3], POINTS)
     assert f"{HIGHEST} points" in said
-    assert read().marked(report()) == read(chapters=[3]).marked(report())
+    assert read().grade_of(report()) == read(chapters=[3]).grade_of(report())
     with pytest.raises(SystemExit, match="is there already"):
         rules.write_new(tmp_path / "downloads", [3], POINTS)
 
@@ -73,9 +81,9 @@ def test_adjustments_reach_points_page_and_table_as_the_instructors(who, read, t
         f"student,exercise,points,comment,excused\n{who},3.3,1.5,half of it,\n{who},,2,for the talk,\n{who},3.1,,,yes\n"
     )
     found = read(adjustments=text, chapters=[3])
-    assert found.marked(report()).points == (POINTS["3.2"] + 1.5 + 2, HIGHEST - POINTS["3.1"])
-    assert found.marked(report(Student("roe", "John Roe"))).points == (POINTS["3.1"] + POINTS["3.2"], HIGHEST)
-    book = pages.Book(tmp_path, found, History(Store(tmp_path)))
+    assert found.grade_of(report()).points == (POINTS["3.2"] + 1.5 + 2, HIGHEST - POINTS["3.1"])
+    assert found.grade_of(report(Student("roe", "John Roe"))).points == (POINTS["3.1"] + POINTS["3.2"], HIGHEST)
+    book = grades_and_pages.GradesAndPages(tmp_path, found, LastRun(ReportStore(tmp_path)))
     book.add(report())
     book.close()
     page = (tmp_path / "feedback/doejane.html").read_text(encoding="utf-8")
@@ -96,10 +104,10 @@ KIM, OTHER_KIM = (Student(f"Kim Lee-{id}", "Kim Lee", (id,)) for id in ("5", "9"
 def test_a_decision_reaches_the_one_student_who_is_called_so_or_nobody_and_that_is_said(who, gets, read):
     """One is called 5 since that is the number of somebody else."""
     students = [KIM, OTHER_KIM, Student("5", "5")]
-    found = read(adjustments=f"student,points,regrade\n{who},2,yes\n", chapters=[3]).among(students)
-    assert [student for student in students if found.marked(report(student)).added] == gets
+    found = read(adjustments=f"student,points,regrade\n{who},2,yes\n", chapters=[3]).for_class(students)
+    assert [student for student in students if found.grade_of(report(student)).added] == gets
     assert [student for student in students if found.wants_again(student)] == gets
-    said = list(command.strangers(found, students))
+    said = list(grading_run.adjustments_for_nobody(found, students))
     names = {"Kim Lee": "Kim Lee-5, Kim Lee-9", "5": "5, Kim Lee-5"}
     if who in names:
         assert len(said) == 1 and f"{who} could be 2 students here" in said[0] and said[0].endswith(f"{names[who]}.")
@@ -109,10 +117,10 @@ def test_a_decision_reaches_the_one_student_who_is_called_so_or_nobody_and_that_
 
 @pytest.mark.parametrize("comment", ["", "ill"])
 def test_who_is_excused_from_all_gets_nothing_filled_in_and_page_and_run_say_so(comment, read, tmp_path):
-    history = History(Store(tmp_path))
+    history = LastRun(ReportStore(tmp_path))
     history.students = {"doejane": [0, HIGHEST, "a b"]}
     found = read(adjustments=f"student;comment;excused\nJane Doe;{comment};x\n", chapters=[3])
-    book = pages.Book(tmp_path, found, history)
+    book = grades_and_pages.GradesAndPages(tmp_path, found, history)
     book.add(report())
     book.close()
     summary = (tmp_path / "summary.html").read_text(encoding="utf-8")
@@ -120,35 +128,37 @@ def test_who_is_excused_from_all_gets_nothing_filled_in_and_page_and_run_say_so(
     page = (tmp_path / "feedback/doejane.html").read_text(encoding="utf-8")
     assert book.scores == [] and "points.</b>" not in page
     assert f"excused you from this assignment: it does not count. {comment}".strip() in page
-    said = [*table(history.changes(book.entries)), *command.excused(book)]
+    said = [*table_of_changes(history.changes(book.entries)), *grading_run.excused_students(book)]
     assert f"0 of {HIGHEST} -> excused, the assignment" in said[1] and "nothing is filled in: Jane Doe" in said[2]
 
 
 def test_an_exercise_that_somebody_is_excused_from_is_not_counted_for_them(read, tmp_path):
-    book = pages.Book(
+    book = grades_and_pages.GradesAndPages(
         tmp_path, read(adjustments="student,exercise,excused\ndoejane,3.1,yes\n", chapters=[3]), None, True
     )
     for each in (report(), report(Student("roe", "John Roe"))):
-        book.seen.add(book.assignment.marked(each), each)
-    counted = {id: right + not_yet + untried for id, _, right, not_yet, untried, *_ in book.seen.hardest}
+        book.summary.add(book.assignment.grade_of(each), each)
+    counted = {id: right + not_yet + untried for id, _, right, not_yet, untried, *_ in book.summary.hardest}
     assert counted["3.1"] == 1 and counted["3.2"] == 2
-    (said,) = command.excused(book)
+    (said,) = grading_run.excused_students(book)
     assert said.endswith("excused from what does not count then: Jane Doe (3.1).")
 
 
 def test_a_page_is_headed_with_the_name_in_the_gradebook(read, tmp_path):
-    book = pages.Book(tmp_path, read(chapters=[3]), History(Store(tmp_path)), names={"doejane": "Doe, Jane M."})
+    book = grades_and_pages.GradesAndPages(
+        tmp_path, read(chapters=[3]), LastRun(ReportStore(tmp_path)), names={"doejane": "Doe, Jane M."}
+    )
     book.add(report())
     assert "<h1>Doe, Jane M.</h1>" in (tmp_path / "feedback/doejane.html").read_text(encoding="utf-8")
 
 
 def test_a_first_preview_says_that_all_are_new_and_leaves_no_folder_of_pages(read, tmp_path):
-    book = pages.Book(tmp_path, read(chapters=[3]), History(Store(tmp_path)), preview=True)
+    book = grades_and_pages.GradesAndPages(tmp_path, read(chapters=[3]), LastRun(ReportStore(tmp_path)), preview=True)
     book.add(report())
     book.close()
-    said = command.ending(book, 1)
+    said = grading_run.closing_sentence(book, 1)
     assert said == "1 of 1 submissions are graded, all for the first time. A preview: no grades were written."
-    assert [path.name for path in tmp_path.iterdir()] == [KEPT]
+    assert [path.name for path in tmp_path.iterdir()] == [REPORTS_FOLDER]
 
 
 def test_a_submission_can_be_graded_again_without_a_change(read):

@@ -17,10 +17,19 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 import pytest
 
 from course_tools.commands import grade
-from course_tools.grading import batch, command, doctor, process, records, serving, terminal, workers
-from course_tools.grading.history import LAST, History, table
-from course_tools.grading.process import Limits
-from course_tools.grading.sandbox.protection import Unprotected, Untried
+from course_tools.grading import (
+    batch,
+    doctor,
+    grading_process,
+    grading_run,
+    inside_grading_process,
+    progress_bar,
+    reports,
+    workers,
+)
+from course_tools.grading.grading_process import Limits
+from course_tools.grading.last_run import LAST_RUN_FILE, LastRun, table_of_changes
+from course_tools.grading.sandbox.protection import ProtectionUntested, Unprotected
 from course_tools.grading.submissions import submissions
 from course_tools.repository import ROOT
 from course_utils.exercises import EXERCISES
@@ -60,7 +69,7 @@ def go(*arguments, **more):
 @pytest.fixture
 def here(capsys, monkeypatch):
     """Run the command in this process: (whether it succeeded, what it said)."""
-    monkeypatch.setattr(grade.environment, "become", lambda *arguments: None)
+    monkeypatch.setattr(grade.environment, "run_with_environment", lambda *arguments: None)
 
     def run(*arguments):
         with pytest.raises(SystemExit) as end:
@@ -79,9 +88,12 @@ def scores(out):
     return found
 
 
-def reports(out):
+def kept_reports(out):
     """{name: (bytes, time of writing)} of the reports that are kept."""
-    return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in (out / records.KEPT).glob("*.json")}
+    return {
+        path.name: (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in (out / reports.REPORTS_FOLDER).glob("*.json")
+    }
 
 
 IDS = [id for id in EXERCISES if id.startswith("3.")]
@@ -106,15 +118,15 @@ def test_from_a_folder_to_grades_and_a_second_run_grades_only_what_changed(hande
         "feedback",
         "gradescope",
         "gradebook.csv",
-        records.KEPT,
+        reports.REPORTS_FOLDER,
     }
     assert (out / "gradebook.csv").read_text(encoding="utf-8").splitlines()[2:] == ["s0,1,2", "s1,2,0"]
     assert len(list((out / "feedback").iterdir())) == len(list((out / "gradescope").iterdir())) == 6
 
-    before = reports(out)
+    before = kept_reports(out)
     (handed / "s3" / NAME).write_bytes(RIGHT)
     assert here(*arguments, *CHAPTER, "--workers", 1)[0]
-    changed = {name for name, kept in reports(out).items() if kept != before[name]}
+    changed = {name for name, kept in kept_reports(out).items() if kept != before[name]}
     assert changed == {"s3.json"} and scores(out)["s3"]["3.2"] == 2
     (handed / "s5").rename(handed / "s9")
     (out / "feedback" / "mine.html").write_text("not the grader's", encoding="utf-8")
@@ -139,13 +151,13 @@ def test_an_interrupted_run_goes_on_where_it_stopped_and_leaves_nothing_running(
     out = tmp_path / "grades"
     (handed / "s4" / NAME).write_bytes(HANGS)
     process = go(handed, "--out", out, "--workers", 1)
-    while len(reports(out)) < 2:
+    while len(kept_reports(out)) < 2:
         assert process.poll() is None
         time.sleep(0.05)
     below = descendants(process.pid)
     process.send_signal(number)
     _, complaints = process.communicate()
-    before = reports(out)
+    before = kept_reports(out)
     assert 2 <= len(before) < 6
     if number != signal.SIGKILL:  # whoever ends it, what was graded is there, whole
         assert "Run the same command again to go on from here." in complaints
@@ -158,7 +170,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped_and_leaves_nothing_running(
 
     (handed / "s4" / NAME).write_bytes(RIGHT)  # it has hung long enough
     assert here(handed, "--out", out, *CHAPTER, "--workers", 1)[0]
-    assert {name: reports(out)[name] for name in before} == before
+    assert {name: kept_reports(out)[name] for name in before} == before
     assert scores(out) == EXPECTED
 
 
@@ -171,7 +183,7 @@ SIXTY = Limits()
 def graded_with(executor, handed, tmp_path, done=lambda *what: None, limits=SIXTY):
     """Run a class through an executor: ({student: points in 3.2}, failures)."""
     found = submissions(handed)
-    store = records.Store(tmp_path / "grades")
+    store = reports.ReportStore(tmp_path / "grades")
     failed = batch.grade_changed(found, store, executor, limits, done)
     kept = {submission.student.key: store.get(submission.student) for submission in found}
     return {
@@ -188,8 +200,8 @@ POINTS = {student: points["3.2"] for student, points in EXPECTED.items()}
 def threads():
     """Two threads: an executor that is none of ours."""
     with ThreadPoolExecutor(2) as pool:
-        yield pool, 2, process.learn
-    process.end_all()
+        yield pool, 2, grading_process.add_known_results
+    grading_process.end_all()
 
 
 def test_any_executor_will_do(handed, tmp_path):
@@ -209,7 +221,7 @@ def once(action):
 
 def test_a_process_that_is_killed_in_the_middle_loses_nothing(handed, tmp_path):
     def kill():
-        next(each.child for each in process.running if each.child).kill()
+        next(each.child for each in grading_process.running_processes if each.child).kill()
 
     counted = Counter()
     first = once(kill)
@@ -218,21 +230,21 @@ def test_a_process_that_is_killed_in_the_middle_loses_nothing(handed, tmp_path):
         counted[submission.student.key] += 1
         first()
 
-    assert graded_with(lambda: workers.here(2), handed, tmp_path, done) == (POINTS, {})
+    assert graded_with(lambda: workers.local_workers(2), handed, tmp_path, done) == (POINTS, {})
     assert counted == Counter(POINTS.keys())
-    assert not process.running
+    assert not grading_process.running_processes
 
 
 def test_an_answer_that_one_process_has_graded_no_other_grades_again(tmp_path, monkeypatch):
     handed = lay(tmp_path / "class", {f"s1/{NAME}": WRONG})
     (submission,) = submissions(handed)
-    monkeypatch.setattr(process, "known", {})
-    _, found = process.Process(SIXTY).grade(batch.task_of(submission, SIXTY))
+    monkeypatch.setattr(grading_process, "known_results", {})
+    _, found = grading_process.GradingProcess(SIXTY).grade(batch.task_for(submission, SIXTY))
     (wrong,) = [result for result in found.values() if result["status"] == NOT_YET]
     wrong["message"] = "told by another process"
-    process.learn(found)
-    told, again = process.Process(SIXTY).grade(batch.task_of(submission, SIXTY))
-    process.end_all()
+    grading_process.add_known_results(found)
+    told, again = grading_process.GradingProcess(SIXTY).grade(batch.task_for(submission, SIXTY))
+    grading_process.end_all()
     assert again == {}
     assert "told by another process" in [entry.result.message for entry in told.graded]
 
@@ -242,7 +254,7 @@ def test_a_submission_that_cannot_be_graded_is_named_and_costs_no_other(handed, 
         return at_once(task, limits) if task.student.key != "s1" else raising(RuntimeError("lost"))
 
     monkeypatch.setattr(batch, "grade_in_own_process", grade_one)
-    points, failed = graded_with(lambda: workers.here(1), handed, tmp_path)
+    points, failed = graded_with(lambda: workers.local_workers(1), handed, tmp_path)
     assert failed == {"s1": "RuntimeError: lost"} and points == {who: n for who, n in POINTS.items() if who != "s1"}
 
 
@@ -252,7 +264,7 @@ def test_workers_without_protection_end_the_run(handed, tmp_path, monkeypatch):
 
     monkeypatch.setattr(batch, "grade_in_own_process", refuse)
     with pytest.raises(Unprotected):
-        graded_with(lambda: workers.here(1), handed, tmp_path)
+        graded_with(lambda: workers.local_workers(1), handed, tmp_path)
 
 
 def test_a_full_disk_ends_the_run_at_once_and_is_named_with_its_folder(handed, tmp_path, monkeypatch):
@@ -262,8 +274,8 @@ def test_a_full_disk_ends_the_run_at_once_and_is_named_with_its_folder(handed, t
         written.append(path)
         raise OSError(errno.ENOSPC, "No space left on device", str(path.parent))
 
-    monkeypatch.setattr(records.files, "replace", full)
-    monkeypatch.setattr(grade.environment, "become", lambda *arguments: None)
+    monkeypatch.setattr(reports.files, "replace", full)
+    monkeypatch.setattr(grade.environment, "run_with_environment", lambda *arguments: None)
     with pytest.raises(SystemExit, match=f"{tmp_path}.*No space left"):
         grade.main([str(handed), "--out", str(tmp_path / "out"), "--chapters", "3", "--workers", "1"])
     assert len(written) <= 2  # a report, and the table of what was graded before
@@ -285,15 +297,15 @@ def test_a_dask_cluster_loses_a_worker_in_the_middle_and_no_submission(handed, t
     def kill():
         os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
 
-    executor = lambda: workers.dask(cluster.scheduler_address)
+    executor = lambda: workers.dask_workers(cluster.scheduler_address)
     assert graded_with(executor, handed, tmp_path, once(kill)) == (POINTS, {})
 
 
 @pytest.mark.every_setting("a Dask cluster")
 def test_what_one_worker_of_a_cluster_has_found_all_of_them_know(handed, tmp_path, cluster):
-    assert graded_with(lambda: workers.dask(cluster.scheduler_address), handed, tmp_path) == (POINTS, {})
+    assert graded_with(lambda: workers.dask_workers(cluster.scheduler_address), handed, tmp_path) == (POINTS, {})
     with cluster.get_client() as client:
-        one, other = client.run(lambda: set(process.known)).values()
+        one, other = client.run(lambda: set(grading_process.known_results)).values()
     assert one == other and one
 
 
@@ -338,10 +350,12 @@ def at_once(task, limits):
     """A report as these tests need one, without what takes seconds to start."""
     right = RIGHT in [content for _, content in task.files]
     graded = [
-        records.Graded(Result(id, "", RIGHT_ANSWER if right and id == "3.2" else NOT_YET, "", EXERCISES[id].points))
+        reports.GradedExercise(
+            Result(id, "", RIGHT_ANSWER if right and id == "3.2" else NOT_YET, "", EXERCISES[id].points)
+        )
         for id in IDS
     ]
-    return records.Report(task.student, graded, [3], task.remarks, "Protection: on.", task.digest, task.late), {}
+    return reports.Report(task.student, graded, [3], task.remarks, "Protection: on.", task.digest, task.late), {}
 
 
 @pytest.fixture
@@ -365,7 +379,11 @@ def test_what_would_change_is_shown_with_who_from_to_and_why_before_anything_is_
     assert "that change" not in first and "s1: Canvas has 7.5 where grading gives 0" in first and "EX" in first
     assert (out / "gradebook.csv").read_text(encoding="utf-8").splitlines()[2:] == ["s0,1,2", "s1,2,7.5", "s3,3,EX"]
 
-    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file() and records.KEPT not in path.parts}
+    before = {
+        path: path.read_bytes()
+        for path in out.rglob("*")
+        if path.is_file() and reports.REPORTS_FOLDER not in path.parts
+    }
     (handed / "s1" / NAME).write_bytes(RIGHT)
     (tmp_path / "adjustments.csv").write_text(
         "student,points,comment\ns2,1,well explained\nnobody,1,\n", encoding="utf-8"
@@ -378,10 +396,10 @@ def test_what_would_change_is_shown_with_who_from_to_and_why_before_anything_is_
 
     def show(changes):
         assert {path: path.read_bytes() for path in before} == before
-        return table(changes)
+        return table_of_changes(changes)
 
     with monkeypatch.context() as now:
-        now.setattr(command, "table", show)
+        now.setattr(grading_run, "table_of_changes", show)
         assert "Points that change (2)" in said(*arguments)
     assert "Points that change" not in said(*arguments)
     assert "Your instructor added 1 points. well explained" in (out / "feedback/s2.html").read_text(encoding="utf-8")
@@ -480,21 +498,21 @@ class Gone:
     wait = kill
 
 
-TASK = records.Task(records.Student("a", "A"), [], [], "", 60)
-READY, PART = {"ready": True}, {"report": json.dumps(records.plain(at_once(TASK, SIXTY)[0])), "whole": False}
+TASK = reports.Task(reports.Student("a", "A"), [], [], "", 60)
+READY, PART = {"ready": True}, {"report": json.dumps(reports.report_to_json(at_once(TASK, SIXTY)[0])), "whole": False}
 
 
 @pytest.fixture
 def lives(monkeypatch):
-    """Let every process that is started to grade have said what is in the next of these lists. A Process."""
+    """Let every process that is started to grade have said what is in the next of these lists. A GradingProcess."""
 
     def of(*said):
         begin = map(Gone, said)
-        for way in ("as_fork", "as_subprocess"):
-            monkeypatch.setattr(process, way, lambda words: next(begin))
-        return process.Process(SIXTY)
+        for way in ("start_as_fork", "start_as_subprocess"):
+            monkeypatch.setattr(grading_process, way, lambda words: next(begin))
+        return grading_process.GradingProcess(SIXTY)
 
-    monkeypatch.setattr(process, "running", set())
+    monkeypatch.setattr(grading_process, "running_processes", set())
     return of
 
 
@@ -508,7 +526,7 @@ def lives(monkeypatch):
         ([[], []], RuntimeError, "did not start"),
         ([[], [READY, PART | {"whole": True}]], None, None),
         ([[{"unprotected": "no walls"}]], Unprotected, "no walls"),
-        ([[{"untried": "a fault"}]], Untried, "a fault"),
+        ([[{"untested": "a fault"}]], ProtectionUntested, "a fault"),
     ],
     ids=[
         "lost twice",
@@ -529,7 +547,7 @@ def test_what_became_of_a_process_is_told_and_its_part_counts(said, error, words
 
 def test_a_process_that_was_ended_for_good_grades_no_more(lives, monkeypatch):
     at_work = lives([READY])
-    monkeypatch.setattr(at_work, "ask", lambda task: at_work.end(for_good=True) or (None, process.LOST))
+    monkeypatch.setattr(at_work, "ask", lambda task: at_work.end(for_good=True) or (None, grading_process.PROCESS_LOST))
     with pytest.raises(CancelledError):
         at_work.grade(TASK)
     begun = lives([READY])
@@ -542,10 +560,10 @@ def test_a_process_that_was_ended_for_good_grades_no_more(lives, monkeypatch):
     "error, said", [(MemoryError(), {"memory": True}), (KeyError(3), {"trouble": "KeyError: 3"})], ids=repr
 )
 def test_what_goes_wrong_in_a_process_that_grades_is_told_by_it(error, said, monkeypatch):
-    monkeypatch.setattr(serving.grader, "report", lambda task, sandbox, tell: raising(error))
+    monkeypatch.setattr(inside_grading_process.grader, "grade_submission", lambda task, sandbox, tell: raising(error))
     out = io.StringIO()
     with pytest.raises(KeyError) if "trouble" in said else contextlib.nullcontext():
-        serving.grade(TASK, None, out)
+        inside_grading_process.grade_and_send(TASK, None, out)
     assert json.loads(out.getvalue()) == said
 
 
@@ -557,7 +575,7 @@ def raising(error):
 def test_a_process_that_grades_takes_no_more_memory_than_its_share():
     child = os.fork()
     if not child:
-        serving.limit_memory()
+        inside_grading_process.limit_memory()
         with contextlib.suppress(MemoryError):
             os._exit(len(bytearray(2**30 + 2**28)) > 0)
         os._exit(0)
@@ -565,19 +583,21 @@ def test_a_process_that_grades_takes_no_more_memory_than_its_share():
 
 
 def test_a_process_that_cannot_be_had_leaves_no_file_open(monkeypatch):
-    monkeypatch.setattr(process.forked.torch_loaded, "another_connection", lambda: raising(RuntimeError("none")))
+    monkeypatch.setattr(
+        grading_process.fork_client.fork_server_with_torch, "another_connection", lambda: raising(RuntimeError("none"))
+    )
     before = os.listdir("/proc/self/fd")
     with pytest.raises(RuntimeError, match="none"):
-        process.as_fork("")
+        grading_process.start_as_fork("")
     assert len(os.listdir("/proc/self/fd")) == len(before)
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b"3", b'{"student": {}}', b'{"student": 3}'])
 def test_what_another_version_or_a_damaged_disk_left_counts_as_nothing(content, tmp_path):
-    store = records.Store(tmp_path)
-    for name in ("a.json", LAST):
+    store = reports.ReportStore(tmp_path)
+    for name in ("a.json", LAST_RUN_FILE):
         (store.folder / name).write_bytes(content)
-    assert store.get(TASK.student) is None and History(store).students == {}
+    assert store.get(TASK.student) is None and LastRun(store).students == {}
 
 
 # --- one budget for each submission -----------------------------------------------------------------------------------
@@ -610,10 +630,10 @@ def test_answers_that_hang_leave_time_for_the_others(body, tmp_path):
             cell["source"] = handed_in.RIGHT
     handed = lay(tmp_path / "class", {f"alice/{NAME}": packed(made)})
     begin = time.monotonic()
-    points, failed = graded_with(lambda: workers.here(1), handed, tmp_path, limits=Limits(seconds=8))
+    points, failed = graded_with(lambda: workers.local_workers(1), handed, tmp_path, limits=Limits(seconds=8))
     assert points == {"alice": 2} and not failed
-    report = records.Store(tmp_path / "grades").get(submissions(handed)[0].student)
-    hung = [entry.result.message for entry in report.of([3]) if entry.result.status == NOT_YET]
+    report = reports.ReportStore(tmp_path / "grades").get(submissions(handed)[0].student)
+    hung = [entry.result.message for entry in report.in_chapters([3]) if entry.result.status == NOT_YET]
     assert len(hung) == 2 and all("took longer than" in words for words in hung)
     assert time.monotonic() - begin < 60  # 135 s for one that closed its socket, once
 
@@ -623,9 +643,9 @@ def test_what_a_submission_finished_counts_when_its_time_is_over(tmp_path):
     late["cells"] += [{"cell_type": "code", "source": HOG, "metadata": {}, "outputs": []}] * 30
     files = {f"alice/a/{NAME}": RIGHT, f"alice/b/{NAME}": packed(late), f"bob/{NAME}": RIGHT}
     handed = lay(tmp_path / "class", files)
-    points, failed = graded_with(lambda: workers.here(1), handed, tmp_path, limits=Limits(seconds=6))
+    points, failed = graded_with(lambda: workers.local_workers(1), handed, tmp_path, limits=Limits(seconds=6))
     assert points == {"alice": 2, "bob": 2} and not failed
-    report = records.Store(tmp_path / "grades").get(submissions(handed)[0].student)
+    report = reports.ReportStore(tmp_path / "grades").get(submissions(handed)[0].student)
     assert "longer than the 6 s" in report.remarks[-1]
 
 
@@ -662,15 +682,15 @@ def autograded(source, python):
 
 
 def test_the_doctor_says_what_this_machine_can_do(capsys, monkeypatch):
-    monkeypatch.setattr(grade.environment, "become", lambda *arguments: None)
+    monkeypatch.setattr(grade.environment, "run_with_environment", lambda *arguments: None)
     monkeypatch.setattr(doctor, "ROUNDS", 1)
     with pytest.raises(SystemExit) as end:
         grade.main(["--doctor"])
     said = capsys.readouterr().out
     assert end.value.code == 0 and "Protection: on" in said
     assert f"gets {HIGHEST} points and an untouched one 0, as it should be" in said and "takes about" in said
-    monkeypatch.setattr(doctor, "graded", lambda folder, limits: [])
-    monkeypatch.setattr(doctor, "points", lambda graded: 1)
+    monkeypatch.setattr(doctor, "graded_copy", lambda folder, limits: [])
+    monkeypatch.setattr(doctor, "total_points", lambda graded: 1)
     with pytest.raises(SystemExit) as end:
         grade.main(["--doctor"])
     assert end.value.code == 1 and "grade nothing here" in capsys.readouterr().out
@@ -680,8 +700,8 @@ def test_no_more_is_done_at_once_than_a_container_may(tmp_path, monkeypatch):
     for quota, most in [("150000 100000", 2), ("50000 100000", 1), ("max 100000", 8)]:
         (tmp_path / "cpu.max").write_text(quota, encoding="utf-8")
         monkeypatch.setattr(grade.os, "sched_getaffinity", lambda process: set(range(8)), raising=False)
-        monkeypatch.setattr(grade, "QUOTA", tmp_path / "cpu.max")
-        assert grade.processors() == most
+        monkeypatch.setattr(grade, "CONTAINER_QUOTA", tmp_path / "cpu.max")
+        assert grade.usable_processors() == most
 
 
 # --- what the command says --------------------------------------------------------------------------------------------
@@ -736,12 +756,15 @@ def test_a_new_assignment_is_written_beside_the_downloads_and_nothing_is_graded(
 
 
 def test_a_duration_is_said_as_people_say_it():
-    assert [terminal.words(seconds) for seconds in (7, 67, 3667)] == ["7 s", "1 min 7 s", "1 h 1 min"]
+    assert [progress_bar.words(seconds) for seconds in (7, 67, 3667)] == ["7 s", "1 min 7 s", "1 h 1 min"]
 
 
 def test_of_many_names_and_many_changes_a_few_are_said():
-    assert command.some(list("abc")) == "a, b, c" and command.some(list("abcdefg")) == "a, b, c, d, e and 2 more"
-    *said, last = table([("a", "0 of 9", "1 of 9", "was handed in again")] * 25)
+    assert (
+        grading_run.first_names(list("abc")) == "a, b, c"
+        and grading_run.first_names(list("abcdefg")) == "a, b, c, d, e and 2 more"
+    )
+    *said, last = table_of_changes([("a", "0 of 9", "1 of 9", "was handed in again")] * 25)
     assert said[0] == "Points that change (25):" and len(said) == 21 and last == "  and 5 more"
 
 
@@ -754,12 +777,14 @@ def test_a_machine_without_protection_refuses_and_says_how_to_go_on(handed, tmp_
         grade.main([str(handed), "--out", str(tmp_path / "out"), "--chapters=3"])
 
 
-@pytest.mark.parametrize("module, name", [(command, "protection"), (batch, "grade_changed")], ids=["at first", "later"])
+@pytest.mark.parametrize(
+    "module, name", [(grading_run, "protection"), (batch, "grade_changed")], ids=["at first", "later"]
+)
 def test_a_protection_that_could_not_be_tried_out_is_no_reason_to_go_on_without(
     module, name, handed, tmp_path, monkeypatch
 ):
     def fail(*arguments):
-        raise Untried("It could not be tried out.")
+        raise ProtectionUntested("It could not be tried out.")
 
     monkeypatch.setattr(module, name, fail)
     with pytest.raises(SystemExit, match=r"^It could not be tried out\.$"):
@@ -768,7 +793,7 @@ def test_a_protection_that_could_not_be_tried_out_is_no_reason_to_go_on_without(
 
 def test_the_doctor_says_it_too(monkeypatch, capsys):
     def fail(unsandboxed):
-        raise Untried("It could not be tried out.")
+        raise ProtectionUntested("It could not be tried out.")
 
     monkeypatch.setattr(doctor, "protection", fail)
     with pytest.raises(SystemExit, match="1"):
@@ -778,10 +803,10 @@ def test_the_doctor_says_it_too(monkeypatch, capsys):
 
 def test_the_process_that_grades_tells_it_to_the_grader(monkeypatch):
     sent = []
-    monkeypatch.setattr(serving.os, "dup2", lambda *numbers: None)
-    monkeypatch.setattr(serving.os, "fdopen", lambda *arguments, **more: None)
-    monkeypatch.setattr(serving, "send", lambda out, **message: sent.append(message))
-    for error in (Untried("a fault"), Unprotected("no walls")):
-        monkeypatch.setattr(serving, "Sandbox", lambda chosen, error=error: raising(error))
-        serving.serve("")
-    assert sent == [{"untried": "a fault"}, {"unprotected": "no walls"}]
+    monkeypatch.setattr(inside_grading_process.os, "dup2", lambda *numbers: None)
+    monkeypatch.setattr(inside_grading_process.os, "fdopen", lambda *arguments, **more: None)
+    monkeypatch.setattr(inside_grading_process, "send", lambda out, **message: sent.append(message))
+    for error in (ProtectionUntested("a fault"), Unprotected("no walls")):
+        monkeypatch.setattr(inside_grading_process, "Sandbox", lambda chosen, error=error: raising(error))
+        inside_grading_process.serve("")
+    assert sent == [{"untested": "a fault"}, {"unprotected": "no walls"}]

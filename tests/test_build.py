@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from course_tools import repository
-from course_tools.build import chapter, code_digest, imports
+from course_tools.build import chapter, code_digest, needed_files
 from tests.support import bare_clone, stored
 
 PATHS = ["solutions/09_tiny.ipynb", "notebooks/09_tiny.ipynb"]
@@ -104,10 +104,10 @@ def test_a_chapter_that_does_not_run_leaves_both_notebooks_as_they_were(clone):
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """A clone whose files the digest reads."""
-    for module in (imports, repository):
+    for module in (needed_files, repository):
         monkeypatch.setattr(module, "ROOT", tmp_path)
-    for function in (imports.named_in, imports.files):
-        monkeypatch.setattr(imports, function.__name__, function.__wrapped__)  # nothing kept from other files
+    for function in (needed_files.files_named_in_file, needed_files.files_of_module):
+        monkeypatch.setattr(needed_files, function.__name__, function.__wrapped__)  # nothing kept from other files
     return bare_clone.copy(tmp_path)
 
 

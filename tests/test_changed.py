@@ -24,7 +24,7 @@ for path in repository.stored():
     path.write_text(json.dumps(notebook), encoding="utf-8")
 """
 pytestmark = pytest.mark.any_chapter
-CHOOSE = "import json; from course_tools.commands import changed; print(json.dumps(changed.choose()))"
+CHOOSE = "import json; from course_tools.commands import choose_tests; print(json.dumps(choose_tests.choose()))"
 SOLVED, LEARNERS = "solutions/03_hiding_the_future.ipynb", "notebooks/03_hiding_the_future.ipynb"
 
 NOBODYS = ["a_page" + ".md"]  # in two pieces, or this file would name it
@@ -96,7 +96,7 @@ def test_a_folder_from_a_zip_is_one_sentence_even_inside_somebodys_repository(cl
 
 def test_what_changed_is_found_out_before_anything_is_installed(monkeypatch):
     monkeypatch.setattr(launch_test.environment, "python_with", lambda *files: pytest.fail("installs"))
-    monkeypatch.setattr(launch_test.changed, "choose", lambda: sys.exit("Nothing changed"))
+    monkeypatch.setattr(launch_test.choose_tests, "choose", lambda: sys.exit("Nothing changed"))
     with pytest.raises(SystemExit, match="Nothing changed"):
         launch_test.main(["--changed"])
 

@@ -62,9 +62,9 @@ def put(path):
 @pytest.mark.skipif(os.name == "nt", reason="Windows finds commands by their endings, and its own paths only")
 def test_a_browser_is_found_where_each_system_has_it(system, place, machine):
     folder = machine(system)
-    assert chromium.find() is None
+    assert chromium.find_browser() is None
     browser = put(folder / place)
-    assert chromium.find() == browser
+    assert chromium.find_browser() == browser
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the commands of this machine have no .exe")
@@ -73,18 +73,18 @@ def test_playwrights_newest_comes_before_what_was_installed_for_something_else(m
     put(folder / "commands/chromium")
     put(folder / ".cache/ms-playwright/chromium-999/chrome-linux/chrome")
     newest = put(folder / ".cache/ms-playwright/chromium-1208/chrome-linux64/chrome")
-    assert chromium.find() == newest
+    assert chromium.find_browser() == newest
 
 
 def test_the_places_of_all_users_are_among_those_of_macos_and_linux(machine):
     machine("darwin")
-    assert Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome") in chromium.usual_places()
+    assert Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome") in chromium.installed_browsers()
     machine("linux")
-    assert Path("/opt/google/chrome/chrome") in chromium.usual_places()
+    assert Path("/opt/google/chrome/chrome") in chromium.installed_browsers()
 
 
 def test_the_command_that_brings_one_is_short_where_the_environment_is_the_courses_own(monkeypatch):
     monkeypatch.setattr(chromium.sys, "executable", str(chromium.ROOT / ".venv/bin/python"))
-    assert str(PureWindowsPath(chromium.how_to_get_one())).replace("\\", "/") == (
+    assert str(PureWindowsPath(chromium.install_command())).replace("\\", "/") == (
         ".venv/bin/python -m playwright install chromium"
     )

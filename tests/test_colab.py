@@ -18,7 +18,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from course_tools import links, repository
-from course_tools.build import code_digest, imports
+from course_tools.build import code_digest, needed_files
 from course_tools.repository import ROOT
 from course_utils.exercises import CHAPTERS
 from tests.support import bare_clone, colab_versions, environments, stored
@@ -90,7 +90,7 @@ def opened_alone(path, folder, name, wheel=None):
     links.stamp_notebook(notebook, repository.relative(path), name)
     if wheel:
         (setup,) = [cell for cell in notebook.cells if cell.id == "setup"]
-        setup.source = links.INSTALL.sub(wheel.as_uri(), setup.source)
+        setup.source = links.INSTALL_ADDRESS.sub(wheel.as_uri(), setup.source)
     nbformat.write(notebook, folder / "content" / path.name)
     return NotebookClient(
         notebook, kernel_name="colab", timeout=300, resources={"metadata": {"path": str(folder / "content")}}
@@ -139,9 +139,11 @@ def noticed(path):
 
     And those of other chapters' exercises, such as a piece that two share.
     """
-    all_exercises = imports.behind(" ".join(f"course_utils.exercises.chapter_{chapter}" for chapter in CHAPTERS))
+    all_exercises = needed_files.files_needed_by(
+        " ".join(f"course_utils.exercises.chapter_{chapter}" for chapter in CHAPTERS)
+    )
     of_others = {file for file in all_exercises if file.parent.name == "exercises"}
-    return inside_package([*code_digest.files(stored.read(path).cells, int(path.name[:2])), *of_others])
+    return inside_package([*code_digest.files_behind(stored.read(path).cells, int(path.name[:2])), *of_others])
 
 
 @pytest.mark.any_chapter

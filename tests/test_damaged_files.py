@@ -7,10 +7,10 @@ import pytest
 
 from course_tools.commands import grade
 from course_tools.grading import batch
-from course_tools.grading.assignment import DECISIONS, RULES
-from course_tools.grading.history import LAST
+from course_tools.grading.assignment import ADJUSTMENTS_FILE, ASSIGNMENT_FILE
+from course_tools.grading.last_run import LAST_RUN_FILE
 from course_tools.grading.platforms.gradescope import Gradescope
-from course_tools.grading.records import KEPT, Graded, Report, keep
+from course_tools.grading.reports import REPORTS_FOLDER, GradedExercise, Report, save_with_checksum
 from course_utils.exercises import EXERCISES
 from course_utils.judging.result import NOT_YET, RIGHT, Result
 from tests.support.handed_in import NAME, lay
@@ -83,7 +83,7 @@ PLACES = {"a folder in its place": folder_instead, "a link to itself": loop_inst
 def at_once(task, limits):
     """A report, without what takes seconds to start. Half is right."""
     graded = [
-        Graded(Result(id, each.title, RIGHT if each.points > 1 else NOT_YET, "said", each.points))
+        GradedExercise(Result(id, each.title, RIGHT if each.points > 1 else NOT_YET, "said", each.points))
         for id, each in EXERCISES.items()
     ]
     return Report(task.student, graded, [3], task.remarks, "Protection: on.", task.digest, late=True), {}
@@ -93,7 +93,7 @@ def at_once(task, limits):
 def run(tmp_path, capsys, monkeypatch):
     """Run the command on a class of three: (whether it succeeded, its last words)."""
     monkeypatch.setattr(batch, "grade_in_own_process", at_once)
-    monkeypatch.setattr(grade.environment, "become", lambda *arguments: None)
+    monkeypatch.setattr(grade.environment, "run_with_environment", lambda *arguments: None)
     lay(tmp_path / "class", {f"{name}/{NAME}": b"{}" for name in ("jane", "john", "jim")})
 
     def go(*more):
@@ -137,7 +137,7 @@ VALUES = [
 
 @pytest.mark.parametrize("setting", ["chapters", "points", "late_percent", '"3.1"', '"\\u0000"', "a.b"])
 def test_every_setting_takes_every_kind_of_value_or_a_sentence_names_the_file(setting, run, tmp_path):
-    path, bad = tmp_path / RULES, []
+    path, bad = tmp_path / ASSIGNMENT_FILE, []
     for value in VALUES:
         for text in (f"{setting} = {value}\n", f"chapters = [3]\n[points]\n{setting} = {value}\n"):
             path.write_text(text, encoding="utf-8")
@@ -148,14 +148,14 @@ def test_every_setting_takes_every_kind_of_value_or_a_sentence_names_the_file(se
 
 @pytest.mark.parametrize("value", ["nan", "1e999", "true", '"2"', "-1", "1e7", "0x" + "F" * 5000])
 def test_what_is_no_number_of_points_is_refused(value, run, tmp_path):
-    (tmp_path / RULES).write_text(f'chapters = [3]\n[points]\n"3.1" = {value}\n', encoding="utf-8")
+    (tmp_path / ASSIGNMENT_FILE).write_text(f'chapters = [3]\n[points]\n"3.1" = {value}\n', encoding="utf-8")
     done, last = run()
     assert not done and "points: 3.1 needs a number from 0 to 1000000" in last
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "1e999", "-1e999", "1e7", LONG, "1_0_", "½"])
 def test_what_is_no_number_in_a_decision_is_refused(value, run, tmp_path):
-    (tmp_path / DECISIONS).write_text(f"student,exercise,points\njane,3.1,{value}\n", encoding="utf-8")
+    (tmp_path / ADJUSTMENTS_FILE).write_text(f"student,exercise,points\njane,3.1,{value}\n", encoding="utf-8")
     done, last = run("--chapters", 3)
     assert not done and "row 2: " in last and "is no number of points" in last and len(last) < 500
 
@@ -171,15 +171,19 @@ def test_what_is_no_number_in_a_decision_is_refused(value, run, tmp_path):
     ids=["a column twice", "a comma in a number", "an open quote", "empty rows are counted"],
 )
 def test_a_decision_that_would_be_read_as_another_is_refused(text, words, run, tmp_path):
-    (tmp_path / DECISIONS).write_text(text, encoding="utf-8")
+    (tmp_path / ADJUSTMENTS_FILE).write_text(text, encoding="utf-8")
     done, last = run("--chapters", 3)
     assert not done and words in last
 
 
-@pytest.mark.parametrize("file, content", [(RULES, ASSIGNMENT), (DECISIONS, ADJUSTMENTS)], ids=[RULES, DECISIONS])
+@pytest.mark.parametrize(
+    "file, content",
+    [(ASSIGNMENT_FILE, ASSIGNMENT), (ADJUSTMENTS_FILE, ADJUSTMENTS)],
+    ids=[ASSIGNMENT_FILE, ADJUSTMENTS_FILE],
+)
 def test_the_instructors_own_files_may_be_damaged(file, content, run, tmp_path):
     (tmp_path / file).write_text(content, encoding="utf-8")
-    chapters = [] if file == RULES else ["--chapters", 3]
+    chapters = [] if file == ASSIGNMENT_FILE else ["--chapters", 3]
     done, last = run(*chapters, "--preview")
     assert done, last
     bad = wrong_of_many(run, tmp_path / file, content.encode(), *chapters, "--preview")
@@ -187,7 +191,7 @@ def test_the_instructors_own_files_may_be_damaged(file, content, run, tmp_path):
 
 
 def test_a_byte_order_mark_as_windows_writes_it_is_no_mistake(run, tmp_path):
-    (tmp_path / RULES).write_text(ASSIGNMENT, encoding="utf-8-sig")
+    (tmp_path / ASSIGNMENT_FILE).write_text(ASSIGNMENT, encoding="utf-8-sig")
     assert run() == (True, "0")
 
 
@@ -227,7 +231,7 @@ def test_whatever_an_earlier_run_left_may_be_damaged(run, tmp_path):
     assert run(*options)[0]
     files = sorted(path for path in out.rglob("*") if path.is_file() and path.stem not in ("jim", "john"))
     before, bad = {path: path.read_bytes() for path in files}, []
-    assert {path.name for path in files} >= {LAST, "jane.json", "grades.csv", "jane.html", "written"}
+    assert {path.name for path in files} >= {LAST_RUN_FILE, "jane.json", "grades.csv", "jane.html", "written"}
     for path in files:
         for place, told in wrong_of_many(run, path, before[path], *options):
             bad.append((path.name, place, told))
@@ -246,7 +250,7 @@ def test_a_damaged_report_is_graded_anew(run, tmp_path, monkeypatch):
     monkeypatch.setattr(batch, "grade_in_own_process", counted)
     run("--chapters", 3)
     assert sorted(graded) == ["jane", "jim", "john"]
-    path = tmp_path / "out" / KEPT / "jane.json"
+    path = tmp_path / "out" / REPORTS_FOLDER / "jane.json"
     whole = path.read_bytes()
     path.write_bytes(whole.replace(b'"max_points": 1', b'"max_points": "one"', 1))
     assert path.read_bytes() != whole and run("--chapters", 3)[0]
@@ -256,14 +260,14 @@ def test_a_damaged_report_is_graded_anew(run, tmp_path, monkeypatch):
 @pytest.mark.parametrize("data", [[], {}, {"student": []}, {"student": {"ids": 3}}, {"lines": 3}], ids=repr)
 def test_a_report_of_another_version_is_graded_anew(data, run, tmp_path):
     run("--chapters", 3)
-    path = tmp_path / "out" / KEPT / "jane.json"
+    path = tmp_path / "out" / REPORTS_FOLDER / "jane.json"
     whole = path.read_bytes()
-    keep(path, data)
+    save_with_checksum(path, data)
     assert run("--chapters", 3)[0] and path.read_bytes() == whole
 
 
 def test_a_damaged_memory_of_the_last_run_is_told_once(run, tmp_path):
     run("--chapters", 3)
-    (tmp_path / "out" / KEPT / LAST).write_bytes(b"{")
-    assert run("--chapters", 3)[0] and f"{LAST} is damaged, or of an older version" in run.said
-    assert run("--chapters", 3)[0] and LAST not in run.said
+    (tmp_path / "out" / REPORTS_FOLDER / LAST_RUN_FILE).write_bytes(b"{")
+    assert run("--chapters", 3)[0] and f"{LAST_RUN_FILE} is damaged, or of an older version" in run.said
+    assert run("--chapters", 3)[0] and LAST_RUN_FILE not in run.said

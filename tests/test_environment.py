@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from course_tools import __main__, environment, supported
+from course_tools import __main__, environment, supported_pythons
 from course_tools.repository import HOUSES, ROOT
 from tests.support import bare_clone
 
@@ -136,7 +136,7 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(clone):
 def test_without_an_nvidia_card_torch_on_linux_is_the_cpu_build(card, monkeypatch):
     monkeypatch.setattr(environment, "missing", lambda *_, **__: ["jupyterlab==4.6.6", TORCH])
     monkeypatch.setattr(environment.sys, "platform", "linux")
-    monkeypatch.setattr(supported, "platform", machine(LINUX))
+    monkeypatch.setattr(supported_pythons, "platform", machine(LINUX))
     monkeypatch.setattr(environment.shutil, "which", lambda name: card)
     monkeypatch.setattr(environment.os.path, "exists", lambda path: False)
     assert environment.cpu_torch(["requirements.txt"]) == (None if card else TORCH)
@@ -160,27 +160,35 @@ def machine(known):
 
 @pytest.mark.parametrize("kind", WITHOUT_TORCH)
 def test_a_machine_without_torch_is_named_and_not_sent_to_another_python(kind, monkeypatch):
-    monkeypatch.setattr(supported, "platform", machine(WITHOUT_TORCH[kind]))
-    monkeypatch.setattr(environment, "run", lambda *_: (1, f"ERROR: No matching distribution found for {TORCH}"))
+    monkeypatch.setattr(supported_pythons, "platform", machine(WITHOUT_TORCH[kind]))
+    monkeypatch.setattr(
+        environment, "run_with_progress", lambda *_: (1, f"ERROR: No matching distribution found for {TORCH}")
+    )
     monkeypatch.setattr(environment, "missing", lambda *_, **__: [TORCH])
     assert environment.cpu_torch(["requirements.txt"]) is None, "PyTorch's own index has none either"
     with pytest.raises(SystemExit, match=f"no {TORCH} for {re.escape(kind)}, with any Python.*colab_links.md"):
-        environment.step(["pip"])
+        environment.run_step(["pip"])
     assert kind in (ROOT / "README.md").read_text(encoding="utf-8").replace("\n", " ")
 
 
 @pytest.mark.parametrize("known", [LINUX, MAC, LINUX | {"system": "Windows", "machine": "AMD64", "libc_ver": ("", "")}])
 def test_where_there_is_torch_another_python_is_named(known, monkeypatch):
-    monkeypatch.setattr(supported, "platform", machine(known))
-    monkeypatch.setattr(environment, "run", lambda *_: (1, f"ERROR: No matching distribution found for {TORCH}"))
-    with pytest.raises(SystemExit, match=f"pip found no {TORCH}.*another Python, {supported.pythons_in_words()}"):
-        environment.step(["pip"])
+    monkeypatch.setattr(supported_pythons, "platform", machine(known))
+    monkeypatch.setattr(
+        environment, "run_with_progress", lambda *_: (1, f"ERROR: No matching distribution found for {TORCH}")
+    )
+    with pytest.raises(
+        SystemExit, match=f"pip found no {TORCH}.*another Python, {supported_pythons.pythons_in_words()}"
+    ):
+        environment.run_step(["pip"])
 
 
 @pytest.mark.parametrize("status, words", [(0, ""), (1, "the next step takes the ordinary one")])
 def test_where_the_cpu_build_cannot_be_had_the_ordinary_one_comes_next(status, words, monkeypatch, capsys):
     commands = []
-    monkeypatch.setattr(environment, "run", lambda command, verbose: (commands.append(command), (status, ""))[1])
+    monkeypatch.setattr(
+        environment, "run_with_progress", lambda command, verbose: (commands.append(command), (status, ""))[1]
+    )
     environment.take_cpu_torch(TORCH, ["pip", "install"], False)
     assert environment.CPU_INDEX in commands[0] and commands[0][-1] == TORCH and len(commands) == 1
     assert words in capsys.readouterr().out and commands[0][commands[0].index("--timeout") + 1] == "10"
@@ -252,7 +260,7 @@ def test_a_python_that_is_too_old_or_too_new_is_one_sentence(version, monkeypatc
     monkeypatch.setattr(__main__, "sys", SimpleNamespace(version_info=version, exit=sys.exit))
     written = "{}.{}".format(*version)
     with pytest.raises(
-        SystemExit, match=f"^The course needs Python {supported.pythons_in_words()}; this is {written}.$"
+        SystemExit, match=f"^The course needs Python {supported_pythons.pythons_in_words()}; this is {written}.$"
     ):
         __main__.main(["site", "--no-such-option"])  # refused, if that Python is not
 
@@ -260,11 +268,17 @@ def test_a_python_that_is_too_old_or_too_new_is_one_sentence(version, monkeypatc
 def test_the_pythons_are_those_that_the_project_names(tmp_path, monkeypatch):
     project = tmp_path / "pyproject.toml"
     project.write_text('[project]\nrequires-python = ">=3.12,<3.17"\n', encoding="utf-8")
-    monkeypatch.setattr(supported, "PROJECT", project)
-    assert supported.pythons_in_words() == "3.12 to 3.16" and list(supported.pythons()) == [12, 13, 14, 15, 16]
+    monkeypatch.setattr(supported_pythons, "PROJECT", project)
+    assert supported_pythons.pythons_in_words() == "3.12 to 3.16" and list(supported_pythons.pythons()) == [
+        12,
+        13,
+        14,
+        15,
+        16,
+    ]
 
 
-@pytest.mark.parametrize("file", ["__init__.py", "__main__.py", "supported.py"])
+@pytest.mark.parametrize("file", ["__init__.py", "__main__.py", "supported_pythons.py"])
 def test_an_old_python_can_read_far_enough_to_say_so(file):
     ast.parse((ROOT / "course_tools" / file).read_text(encoding="utf-8"), feature_version=(3, 4))
 
@@ -294,9 +308,9 @@ def test_a_command_goes_on_in_the_folder_where_it_was_started(monkeypatch, tmp_p
     """So that the names of files after it still lead there."""
     commands = []
     monkeypatch.setattr(environment, "python_with", lambda *files: "another python")
-    monkeypatch.setattr(environment, "take_over", commands.append)
+    monkeypatch.setattr(environment, "replace_process", commands.append)
     monkeypatch.chdir(tmp_path)
-    environment.become("grade", ["downloads"])
+    environment.run_with_environment("grade", ["downloads"])
     assert commands == [["another python", str(ROOT / "course_tools"), "grade", "downloads"]] and os.getcwd() == str(
         tmp_path
     )

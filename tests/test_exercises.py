@@ -179,7 +179,7 @@ def test_a_chapter_shows_the_exercises_that_its_file_holds(chapter):
 def label(exercise):
     """The line under an exercise's heading."""
     stars = "★" * exercise.difficulty + "☆" * (3 - exercise.difficulty)
-    return f"{exercise.points} point{'s' * (exercise.points > 1)} · {stars} · {exercise.minutes} minutes"
+    return f"{exercise.points} point{'s' if exercise.points > 1 else ''} · {stars} · {exercise.minutes} minutes"
 
 
 @pytest.mark.parametrize("chapter", sorted({exercise.chapter for exercise in EXERCISES.values()}))

@@ -11,11 +11,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from course_tools.grading import grader, pages, records
+from course_tools.grading import class_summary, grader, grades_and_pages, reports
 from course_tools.grading.assignment import Assignment
-from course_tools.grading.history import History
+from course_tools.grading.last_run import LastRun
 from course_tools.grading.platforms.gradescope import results_of
-from course_tools.grading.records import Store, Student, Task
+from course_tools.grading.reports import ReportStore, Student, Task
 from course_tools.grading.sandbox.sandbox import Outcome
 from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
@@ -41,14 +41,14 @@ CHECKED = [id for id, exercise in EXERCISES.items() if exercise.chapter == 3]
 
 @pytest.fixture
 def graded(sandbox, monkeypatch):
-    """Grade notebooks (their bytes, or their names and bytes) as one submission: {id: Graded} and the Report."""
-    monkeypatch.setattr(grader, "results", {})  # nothing is known of what another test has handed in
+    """Grade notebooks (bytes, or names and bytes) as one submission: {id: GradedExercise} and the Report."""
+    monkeypatch.setattr(grader, "remembered_results", {})  # nothing is known of what another test has handed in
 
     def of(*contents):
         files = [
             content if isinstance(content, tuple) else ((f"{k}.ipynb",), content) for k, content in enumerate(contents)
         ]
-        made = grader.report(Task(WHO, files, [], "", 60), sandbox, print)
+        made = grader.grade_submission(Task(WHO, files, [], "", 60), sandbox, print)
         return {entry.result.id: entry for entry in made.graded}, made
 
     return of
@@ -152,8 +152,10 @@ def test_an_answer_that_other_cells_do_not_mend_gets_no_remark_on_them(graded):
 
 def test_of_the_cells_that_mend_an_answer_a_few_short_lines_are_told(monkeypatch):
     right, mending = grader.plain_result(EXERCISES["3.2"], RIGHT, ""), [f"x_{k} = {'1' * 100}" for k in range(9)]
-    monkeypatch.setattr(grader, "result_once", lambda *what, **how: (right, None))
-    _, remark = grader.ran_whole(EXERCISES["3.2"], SimpleNamespace(up_to_check=lambda *what: mending), [], None)
+    monkeypatch.setattr(grader, "remembered_result", lambda *what, **how: (right, None))
+    _, remark = grader.result_with_all_cells(
+        EXERCISES["3.2"], SimpleNamespace(texts_up_to_check=lambda *what: mending), [], None
+    )
     assert re.findall("`(.*?)`", remark) == [line[:60] for line in mending[:3]]
 
 
@@ -312,7 +314,7 @@ def test_a_right_answer_whose_second_run_finds_no_time_is_right(graded, sandbox,
     run, slow = type(sandbox).run, Outcome(trouble="took longer than 1 s and was stopped")
     monkeypatch.setattr(type(sandbox), "run", lambda *what, **more: slow if more.get("seed") else run(*what, **more))
     assert answers(graded(packed(notebook({"3.2": handed_in.RIGHT})))[0]) == only("3.2", RIGHT)
-    assert RIGHT not in [known["status"] for known in grader.results.values()]
+    assert RIGHT not in [known["status"] for known in grader.remembered_results.values()]
 
 
 @pytest.mark.any_chapter
@@ -340,34 +342,34 @@ def test_what_holds_nothing_gets_no_points_and_a_reason(content, words, graded):
 
 def test_of_very_many_remarks_the_first_are_kept():
     task = Task(WHO, [], [f"remark {k}" for k in range(30)], "", 60)
-    made = grader.Grading(task, SimpleNamespace(protection=""), print).report("")
+    made = grader.SubmissionGrader(task, SimpleNamespace(protection=""), print).report("")
     assert made.remarks == [f"remark {k}" for k in range(10)] + ["There are 20 more remarks of this kind."]
 
 
 def test_of_very_many_results_the_first_are_kept(monkeypatch):
-    monkeypatch.setattr(grader, "results", {})
+    monkeypatch.setattr(grader, "remembered_results", {})
     for k in range(3000):
-        grader.keep(str(k), grader.plain_result(EXERCISES["3.2"], NOT_YET, ""))
-    assert list(grader.results) == list(map(str, range(2000)))
+        grader.remember(str(k), grader.plain_result(EXERCISES["3.2"], NOT_YET, ""))
+    assert list(grader.remembered_results) == list(map(str, range(2000)))
 
 
 def test_a_report_survives_the_disk(graded):
     _, made = graded(packed(notebook({"3.2": handed_in.WRONG})))
-    again = records.from_plain(json.loads(json.dumps(records.plain(made))))
+    again = reports.report_from_json(json.loads(json.dumps(reports.report_to_json(made))))
     assert again == made or [e.result.html() for e in again.graded] == [e.result.html() for e in made.graded]
     assert again.student == made.student
 
 
 def written_for(out, *made):
     """Write what is written of a class with these reports."""
-    book = pages.Book(out, Assignment([3]), History(Store(out)))
+    book = grades_and_pages.GradesAndPages(out, Assignment([3]), LastRun(ReportStore(out)))
     for report in made:
         book.add(report)
     book.close()
 
 
 def test_a_preview_writes_nothing_however_it_ends(tmp_path):
-    pages.Book(tmp_path, Assignment([3]), History(Store(tmp_path)), preview=True).close()
+    grades_and_pages.GradesAndPages(tmp_path, Assignment([3]), LastRun(ReportStore(tmp_path)), preview=True).close()
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
@@ -378,7 +380,7 @@ def test_a_preview_writes_nothing_however_it_ends(tmp_path):
 def written(graded, tmp_path):
     """The folder with the pages of a class of one whose names and code are hostile."""
     _, made = graded(packed(notebook({"3.1": "def my_average():\n    raise ValueError('<script>alert(1)</script>')"})))
-    made = records.Report(
+    made = reports.Report(
         Student("jane", "=cmd|<script>x</script>"), made.graded, [3], ["<img src=//x>"], made.protection, ""
     )
     written_for(tmp_path, made)
@@ -406,14 +408,14 @@ def test_no_field_of_the_table_is_a_formula(written):
 
 @pytest.mark.parametrize("text", ["=1", " =1", "x;=1", 'x;"=1', "x\t+1", "x\n@a", "x\r-1", "';=1"])
 def test_no_text_is_a_formula_behind_any_separator(text):
-    fields = re.split(r"[;\t\r\n]", pages.harmless(text))
+    fields = re.split(r"[;\t\r\n]", grades_and_pages.without_formulas(text))
     assert not [field for field in fields if field.strip(' "').startswith(("=", "+", "-", "@"))]
 
 
 def test_nothing_that_code_says_steers_a_terminal(graded):
     code = "def my_causal_weights(s):\n    raise ValueError('\\x1b[2J\\x9b31m \\u202e \\x07 Ünï')"
     _, made = graded(packed(notebook({"3.2": code})))
-    kept = str(records.from_plain(json.loads(json.dumps(records.plain(made)))))
+    kept = str(reports.report_from_json(json.loads(json.dumps(reports.report_to_json(made)))))
     assert "Ünï" in kept and not set("\x1b\x9b\u202e\x07") & set(kept)
 
 
@@ -422,15 +424,16 @@ def test_the_summary_finds_the_order_of_difficulty_and_the_exercises_that_do_not
     draw = random.Random(0)
     difficulty = {id: -2 + 4 * k / len(EXERCISES) for k, id in enumerate(EXERCISES)}
     odd = set(list(EXERCISES)[10:32:10])
-    seen = pages.Class()
+    seen = class_summary.ClassSummary()
     for _ in range(300):
         able = draw.gauss(0, 1)
         chance = {id: 1 / (1 + math.exp(2 * (hard - able * (id not in odd)))) for id, hard in difficulty.items()}
         graded = [
-            records.Graded(Result(id, id, RIGHT if draw.random() < chance[id] else NOT_YET, "", 1)) for id in EXERCISES
+            reports.GradedExercise(Result(id, id, RIGHT if draw.random() < chance[id] else NOT_YET, "", 1))
+            for id in EXERCISES
         ]
-        made = records.Report(WHO, graded, [], [], "", "a b")
-        seen.add(Assignment(CHAPTERS).marked(made), made)
+        made = reports.Report(WHO, graded, [], [], "", "a b")
+        seen.add(Assignment(CHAPTERS).grade_of(made), made)
     found = [id for id, *_ in seen.hardest]
     places = [found.index(id) for id in EXERCISES]
     assert -statistics.correlation(places, range(len(places))) > 0.95
@@ -440,7 +443,7 @@ def test_the_summary_finds_the_order_of_difficulty_and_the_exercises_that_do_not
 def test_the_page_of_a_student_says_what_check_says(written):
     out, made = written
     page = (out / "feedback/jane.html").read_text(encoding="utf-8")
-    for entry in made.of([3]):
+    for entry in made.in_chapters([3]):
         assert entry.result.html() in page
 
 
@@ -453,7 +456,7 @@ def test_the_summary_counts_mistakes(graded, tmp_path):
 
 def test_gradescope_gets_what_it_reads(written):
     _, made = written
-    results = results_of(made, Assignment([3]).marked(made))
+    results = results_of(made, Assignment([3]).grade_of(made))
     assert results["score"] == 0 and [test["max_score"] for test in results["tests"]] == [
         EXERCISES[id].points for id in CHECKED
     ]

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from course_tools.grading import grader
-from course_tools.grading.records import Student, Task
-from course_tools.grading.unpacking import unpacked
+from course_tools.grading.reports import Student, Task
+from course_tools.grading.unpacking import unpack_submission
 from course_tools.repository import sources
 from course_utils.checking import commands
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
@@ -26,12 +26,12 @@ MASK = f"{ANSWER}    return {SOFTMAX.format('mask[:T, :T].bool()')}"
 @pytest.fixture(autouse=True)
 def unknown(monkeypatch):
     """Nothing is known of what another test has handed in."""
-    monkeypatch.setattr(grader, "results", {})
+    monkeypatch.setattr(grader, "remembered_results", {})
 
 
 def status(sandbox, *files):
     """(status of exercise 3.2, its remarks) in a submission of [(parts of the name, bytes)]."""
-    made = grader.report(Task(Student("jane", "Jane"), list(files), [], "", 60), sandbox, print)
+    made = grader.grade_submission(Task(Student("jane", "Jane"), list(files), [], "", 60), sandbox, print)
     entry = next(entry for entry in made.graded if entry.result.id == "3.2")
     return entry.result.status, entry.remarks
 
@@ -155,7 +155,7 @@ def test_names_that_the_chapter_has_lent_are_told(case, sandbox):
 
 @pytest.mark.parametrize("case", BY_STATE)
 def test_by_names_alone_it_would_not(case, sandbox, monkeypatch):
-    monkeypatch.setattr(grader, "ran_whole", lambda *what: None)
+    monkeypatch.setattr(grader, "result_with_all_cells", lambda *what: None)
     assert status(sandbox, *BY_STATE[case])[0] == NOT_YET
 
 
@@ -166,7 +166,7 @@ def test_check_and_the_grade_agree_whatever_students_do_to_their_notebooks(numbe
     monkeypatch.setattr(commands, "explain_locally", lambda exercise, answer, data, result: result)
     monkeypatch.setattr(grader, "with_explanation", lambda exercise, texts, sandbox, replies, result: result)
     said = checked(book)
-    made = grader.report(Task(Student("a", "A"), [((NAME,), packed(book.whole))], [], "", 600), best, print)
+    made = grader.grade_submission(Task(Student("a", "A"), [((NAME,), packed(book.whole))], [], "", 600), best, print)
     for entry in made.graded:
         if entry.result.id in said:
             helped = any("which is not right yet" in remark for remark in entry.remarks)
@@ -191,13 +191,15 @@ def test_a_cell_of_another_chapter_costs_nothing_where_marks_are_lost(sandbox):
 def test_the_chapters_own_cells_do_not_run_without_need(sandbox):
     """Training and figures of the course cost no answer its time."""
     made = json.loads(around(MASK, ["mask = torch.ones(99, 99)", "mask.triu_(1)"])[0][1])
-    texts = grader.reading.read(NAME, packed(made)).up_to_check(grader.EXERCISES["3.2"], grader.handed_out())
+    texts = grader.notebook_reading.read_notebook(NAME, packed(made)).up_to_check(
+        grader.EXERCISES["3.2"], grader.provided_texts()
+    )
     ran = "\n".join(texts)
     assert "mask.triu_(1)" in ran and "import torch" in ran and "show_" not in ran and len(ran) < 2000
 
 
 def test_of_an_environment_nothing_is_read():
-    handed = unpacked(AS_BEFORE["a zip with an environment"])
+    handed = unpack_submission(AS_BEFORE["a zip with an environment"])
     assert len(handed.notebooks) == 1 and not handed.modules and not handed.remarks
 
 
@@ -274,7 +276,7 @@ def test_what_stands_above_a_statement_that_python_refuses_counts(case, sandbox)
 
 
 def test_that_a_script_was_graded_is_told():
-    handed = unpacked(AS_BEFORE["a script alone"])
+    handed = unpack_submission(AS_BEFORE["a script alone"])
     assert handed.remarks == ["No notebook was found in this submission, so its Python files were graded."]
 
 
@@ -285,7 +287,7 @@ def test_beside_a_notebook_a_script_is_no_answer(sandbox):
 
 @pytest.mark.parametrize("name", ["essay.pdf", "essay.docx"])
 def test_who_hands_in_something_else_hears_what_to_hand_in(name):
-    (remark,) = unpacked([((name,), b"")]).remarks
+    (remark,) = unpack_submission([((name,), b"")]).remarks
     assert remark.endswith(f"What was handed in is {name}. Hand in the file that ends in .ipynb.")
 
 

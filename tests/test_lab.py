@@ -93,11 +93,11 @@ def test_with_a_home_that_cannot_be_written_it_opens_all_the_same(clone, tmp_pat
 def test_what_jupyterlab_only_answers_makes_no_work(here, monkeypatch):
     commands = []
     monkeypatch.setattr(lab.environment, "python_with", lambda verbose: "python")
-    monkeypatch.setattr(lab.environment, "take_over", lambda command: (commands.append(command), sys.exit()))
+    monkeypatch.setattr(lab.environment, "replace_process", lambda command: (commands.append(command), sys.exit()))
     monkeypatch.chdir(here)
     with pytest.raises(SystemExit):
         lab.main(["--help-all"])
-    assert commands == [["python", "-m", lab.SERVER, "--help-all"]] and not (here / "work").exists()
+    assert commands == [["python", "-m", lab.SERVER_MODULE, "--help-all"]] and not (here / "work").exists()
 
 
 @pytest.mark.every_setting("other options of lab")
@@ -171,8 +171,8 @@ def test_a_notebook_that_does_not_say_what_it_was_made_from_is_left_alone(conten
 def test_lab_says_so_in_one_line(clone, learner, monkeypatch, capsys):
     change_chapter(clone, learner, "A better sentence.")
     monkeypatch.setattr(lab.environment, "python_with", lambda verbose: "python")
-    monkeypatch.setattr(lab.environment, "take_over", lambda command: None)
-    monkeypatch.setattr(lab, "sign", lambda python: None)
+    monkeypatch.setattr(lab.environment, "replace_process", lambda command: None)
+    monkeypatch.setattr(lab, "trust_untouched_copies", lambda python: None)
     monkeypatch.chdir(clone)
     monkeypatch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "")
     lab.main([])
@@ -185,12 +185,12 @@ def test_only_copies_that_nobody_changed_are_signed(here, monkeypatch):
     (here / "work" / first).write_text("mine", encoding="utf-8")
     signed = []
     monkeypatch.setattr(lab.subprocess, "run", lambda command, **more: signed.extend(command))
-    lab.sign("python")
+    lab.trust_untouched_copies("python")
     assert sorted(signed[3:]) == [str(here / "work" / name) for name in others]
     for name in others:
         (here / "work" / name).write_text("mine", encoding="utf-8")
     signed.clear()
-    lab.sign("python")
+    lab.trust_untouched_copies("python")
     assert signed == [], "nothing to sign"
 
 

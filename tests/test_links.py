@@ -7,7 +7,7 @@ import pytest
 
 from course_tools import repository
 from course_tools.build import chapter
-from course_tools.links import PLACES
+from course_tools.links import LINK_TARGETS
 from tests.support import bare_clone, stored
 
 
@@ -57,7 +57,7 @@ def test_without_an_address_the_page_still_says_how_each_chapter_opens_in_colab(
     assert paths == [repository.relative(path) for path in stored.LEARNERS]
     for path in [*paths, *(path.replace("notebooks", "solutions") for path in paths)]:
         on_github = f"https://github.com/ada/attention-course/blob/main/{path}"
-        on_colab = PLACES["colab"].format(owner="ada", repo="attention-course", branch="main", path=path)
+        on_colab = LINK_TARGETS["colab"].format(owner="ada", repo="attention-course", branch="main", path=path)
         assert (clone / path).is_file() and on_github.replace(here, there) == on_colab
 
 

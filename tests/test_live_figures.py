@@ -4,7 +4,7 @@ import pytest
 import torch
 from axe_playwright_python.sync_playwright import Axe
 
-from course_tools.build import stills
+from course_tools.build import still_pictures
 from course_utils import live
 from course_utils.influence import influences
 from tests.support import browser, comparing, examples, oracles, page
@@ -307,13 +307,13 @@ def test_a_group_of_buttons_is_its_figures_own_though_another_has_one_of_the_sam
 @pytest.fixture(scope="module")
 def screen(chromium):
     """The page in which stills are drawn, one for all as in a build."""
-    return chromium.new_page(**stills.SCREEN)
+    return chromium.new_page(**still_pictures.SCREEN)
 
 
 @each_figure
 def test_without_scripts_there_is_a_still_with_its_words_and_a_table(name, screen, chromium, tmp_path):
     figure = examples.figure(name)
-    stored = stills.with_still(figure.html(), screen)
+    stored = still_pictures.with_still(figure.html(), screen)
     assert comparing.same_page(figure.html(), stored), "a run's output is compared without the still"
     shown = page.opened(chromium, tmp_path, stored, java_script_enabled=False)
     assert len(shown.get_by_role("img").get_attribute("alt").split()) >= 6

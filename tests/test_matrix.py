@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from course_tools import environment, supported
+from course_tools import environment, supported_pythons
 from course_tools.commands import test
 from course_tools.repository import ROOT
 from tests.support import environments, matrix
@@ -19,7 +19,7 @@ def test_each_torch_and_each_python_is_in_it_once():
     names = [name for name, _, _ in matrix.combinations()]
     this = [name for name in names if name.startswith(f"Python {platform.python_version()},")]
     assert sorted(name.partition("torch ")[2] for name in this) == sorted({matrix.COLABS, PINNED, matrix.NEWEST})
-    others = [f"Python 3.{minor}, torch {PINNED}" for minor in supported.pythons() if minor != HERE]
+    others = [f"Python 3.{minor}, torch {PINNED}" for minor in supported_pythons.pythons() if minor != HERE]
     assert len(others) == 3 and sorted(names) == sorted([*this, *others, "families drawn anew", "odd folders"])
 
 
@@ -46,7 +46,7 @@ def test_colabs_torch_stands_beside_its_other_versions():
 def test_the_command_hands_on_what_is_meant_for_pytest(monkeypatch):
     started = []
     monkeypatch.setattr(environment, "python_with", lambda *files: "python")
-    monkeypatch.setattr(environment, "take_over", started.append)
+    monkeypatch.setattr(environment, "replace_process", started.append)
     monkeypatch.setattr("os.cpu_count", lambda: 1)
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")

@@ -7,7 +7,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from course_tools.grading import notebook as reading
+from course_tools.grading import notebook_reading as reading
 from course_utils.exercises import EXERCISES
 from tests.support.handed_in import NAME, RIGHT, notebook, packed
 
@@ -17,13 +17,13 @@ EXERCISE = EXERCISES["3.2"]
 def read(*texts, name="x.ipynb", **more):
     """A notebook of code cells with these texts."""
     listed = [{"cell_type": "code", "source": text} for text in texts]
-    return reading.read(name, packed({"cells": listed, **more}))
+    return reading.read_notebook(name, packed({"cells": listed, **more}))
 
 
 def needed(*texts, name="my_causal_weights"):
     """What runs of these cells, without empty lines."""
     found = read(*texts)
-    ran, _ = found.needed(found.defining(EXERCISE)[-1], name)
+    ran, _ = found.texts_needed(found.cells_defining(EXERCISE)[-1], name)
     return [[line for line in text.split("\n") if line] for text in ran]
 
 
@@ -75,7 +75,7 @@ def test_what_a_name_needs_comes_along_however_it_is_set():
 
 def test_lines_keep_their_numbers():
     found = read("x = 1\n\nprint(x)\ndef my_causal_weights(s):\n    return s")
-    ((text,), _) = found.needed(0, "my_causal_weights")
+    ((text,), _) = found.texts_needed(0, "my_causal_weights")
     assert text.split("\n").index("    return s") == 4
 
 
@@ -122,7 +122,7 @@ def test_what_is_no_python_is_named_with_its_line(text):
 
 def test_what_has_no_words_is_named_by_its_kind(monkeypatch):
     monkeypatch.setattr(reading.ast, "parse", Mock(side_effect=KeyError))
-    assert reading.parsed("x = 1").problem == "cannot be read by Python (KeyError)"
+    assert reading.parsed_cell("x = 1").problem == "cannot be read by Python (KeyError)"
 
 
 def test_a_statement_that_python_refuses_costs_no_other():
@@ -147,8 +147,8 @@ def test_an_answer_that_begins_or_ends_beside_another_statement_is_python(text):
 
 def test_statements_that_share_a_line_stay_in_their_lines():
     first, _, third = reading.Cell("x = [\n1]; y = 2; z = [\n3]  # three").statements
-    assert reading.only([first, third]) == "x = [\n1]; z = [\n3]  # three"
-    assert reading.only([third]) == "\nz = [\n3]  # three"
+    assert reading.text_of_statements([first, third]) == "x = [\n1]; z = [\n3]  # three"
+    assert reading.text_of_statements([third]) == "\nz = [\n3]  # three"
 
 
 @pytest.mark.parametrize("text", ["x=1;" * 2000, "x = 1\n" * 2000, "@d\ndef f(): pass\n" * 500])
@@ -174,7 +174,9 @@ def test_a_chain_of_names_against_the_order_of_the_cells_is_followed_to_its_end(
 
 def test_very_many_magics_are_refused_instead_of_read_anew_for_each():
     assert "too many magics" in str(reading.Cell("%time x\n" * (reading.MOST_MAGICS + 1)).problem)
-    assert "too many magics" in str(reading.Cell("%time x\n" * 30 + "#" * (reading.MOST_READING // 30)).problem)
+    assert "too many magics" in str(
+        reading.Cell("%time x\n" * 30 + "#" * (reading.MOST_CHARACTERS_WITH_MAGICS // 30)).problem
+    )
     assert not reading.Cell("%time x\n" * 30).problem
 
 
@@ -186,12 +188,12 @@ def test_a_very_long_cell_and_one_of_very_many_statements_are_refused():
 def test_short_cells_are_kept_for_the_next_student_and_only_some_of_them():
     for k in range(1100):
         reading.Cell(f"x = {k}")
-    kept = reading.parsed_once.cache_info()
+    kept = reading.parsed_cell_cached.cache_info()
     assert 900 < kept.currsize <= 1000
     for text, more in (("x = 1099", 1), ("#" * 10_000, 0), ("#" * 10_000, 0)):
-        before = reading.parsed_once.cache_info().hits
+        before = reading.parsed_cell_cached.cache_info().hits
         reading.Cell(text)
-        assert reading.parsed_once.cache_info().hits == before + more
+        assert reading.parsed_cell_cached.cache_info().hits == before + more
 
 
 def test_cells_that_are_cut_are_told():
@@ -205,17 +207,17 @@ def test_cells_that_are_cut_are_told():
 @pytest.mark.parametrize("marks", [True, False])
 @pytest.mark.parametrize("name", [NAME, "homework.ipynb"])
 def test_an_exercise_is_found_with_and_without_its_marks_and_name(marks, name):
-    found = reading.read(name, packed(notebook({"3.2": RIGHT}, marks)))
-    assert [found.cells[place].text for place in found.defining(EXERCISE)] == [RIGHT]
+    found = reading.read_notebook(name, packed(notebook({"3.2": RIGHT}, marks)))
+    assert [found.cells[place].text for place in found.cells_defining(EXERCISE)] == [RIGHT]
 
 
 def test_what_stands_in_words_is_no_answer():
-    assert reading.read("x", packed({"cells": [{"cell_type": "markdown", "source": RIGHT}]})).cells == []
+    assert reading.read_notebook("x", packed({"cells": [{"cell_type": "markdown", "source": RIGHT}]})).cells == []
 
 
 def test_nbgraders_mark_is_enough():
     cell = {"cell_type": "code", "source": "x = 1", "metadata": {"nbgrader": {"grade_id": "exercise-3-2"}}}
-    assert reading.read("x", packed({"cells": [cell]})).marked(EXERCISE)
+    assert reading.read_notebook("x", packed({"cells": [cell]})).cells_marked(EXERCISE)
 
 
 @pytest.mark.parametrize(
@@ -228,8 +230,8 @@ def test_nbgraders_mark_is_enough():
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_other_tools_notebooks_are_read(made, encoding):
-    found = reading.read("x.ipynb", json.dumps(made).encode(encoding))
-    assert found.defining(EXERCISE) == [0]
+    found = reading.read_notebook("x.ipynb", json.dumps(made).encode(encoding))
+    assert found.cells_defining(EXERCISE) == [0]
 
 
 @pytest.mark.parametrize(
@@ -249,20 +251,20 @@ def test_other_tools_notebooks_are_read(made, encoding):
     ],
 )
 def test_what_is_no_notebook_is_named_as_such(content):
-    with pytest.raises(reading.NoNotebook, match="^is (empty|damaged)"):
-        reading.read("x.ipynb", content)
+    with pytest.raises(reading.NotANotebook, match="^is (empty|damaged)"):
+        reading.read_notebook("x.ipynb", content)
 
 
 def test_fifty_megabytes_of_stored_output_are_read_and_a_structure_that_fills_memory_is_not():
     made = {"cells": [{"cell_type": "code", "source": RIGHT, "outputs": [{"text": '0.12, [3] "a\\b" \n' * 2_500_000}]}]}
     content = packed(made)
     assert len(content) > 50_000_000
-    assert reading.read("x.ipynb", content).defining(EXERCISE) == [0]
+    assert reading.read_notebook("x.ipynb", content).cells_defining(EXERCISE) == [0]
     for hostile in [b"[" * 10**7, b'{"a":[' + b"[],[]," * 10**6]:
-        with pytest.raises(reading.NoNotebook, match="memory"):
-            reading.read("x.ipynb", hostile)
+        with pytest.raises(reading.NotANotebook, match="memory"):
+            reading.read_notebook("x.ipynb", hostile)
 
 
 def test_quotes_that_never_close_come_to_an_end():
-    with pytest.raises(reading.NoNotebook, match="damaged"):
-        reading.read("x.ipynb", b'"\\' * 10**7)
+    with pytest.raises(reading.NotANotebook, match="damaged"):
+        reading.read_notebook("x.ipynb", b'"\\' * 10**7)

@@ -148,7 +148,7 @@ def test_every_chapter_has_the_same_setup_cell():
 
 
 def test_the_picture_in_the_readme_is_the_one_in_the_course():
-    assert (ROOT / build.README_PICTURE).read_bytes() == build.picture(*build.SHOWN_IN_README)
+    assert (ROOT / build.README_PICTURE).read_bytes() == build.picture_of_cell(*build.SHOWN_IN_README)
 
 
 def definitions(code):

@@ -12,8 +12,8 @@ import zipfile
 import pytest
 
 from course_tools.commands import grade
-from course_tools.grading import autograder, batch, claims, command, doctor, records
-from course_tools.grading.sandbox import strays
+from course_tools.grading import batch, doctor, gradescope_autograder, grading_run, output_folder, reports
+from course_tools.grading.sandbox import leftover_processes
 from course_tools.grading.sandbox.protection import Protection
 from course_tools.grading.sandbox.sandbox import Sandbox
 from course_tools.repository import ROOT
@@ -33,7 +33,7 @@ CANVAS = {f"doejane_77_1_{NAME}": b"{}", f"roejohn_78_2_{NAME}": b"{}"}
 def go(tmp_path, monkeypatch, capsys):
     """Run the command in this process on files that were handed in: (whether it succeeded, its last words)."""
     monkeypatch.setattr(batch, "grade_in_own_process", at_once)
-    monkeypatch.setattr(grade.environment, "become", lambda *arguments: None)
+    monkeypatch.setattr(grade.environment, "run_with_environment", lambda *arguments: None)
 
     def run(handed, *more):
         start, out = lay(tmp_path / "class", handed), tmp_path / "out"
@@ -53,7 +53,7 @@ def everything(tmp_path):
 
 def written(out):
     """{name: path} of all files in the output folder beside what is kept for the next run."""
-    found = (path for path in out.rglob("*") if path.is_file() and records.KEPT not in path.parts)
+    found = (path for path in out.rglob("*") if path.is_file() and reports.REPORTS_FOLDER not in path.parts)
     return {path.relative_to(out).as_posix(): path for path in found}
 
 
@@ -69,7 +69,11 @@ def test_all_that_is_written_is_noted_as_the_graders_own(go, everything, tmp_pat
     assert go(CANVAS, *everything)[0]
     found = written(tmp_path / "out").keys()
     assert found >= set(WRITTEN)
-    assert found == set((tmp_path / "out" / records.KEPT / claims.NOTED).read_text(encoding="utf-8").split("\n"))
+    assert found == set(
+        (tmp_path / "out" / reports.REPORTS_FOLDER / output_folder.LIST_OF_CLAIMED_FILES)
+        .read_text(encoding="utf-8")
+        .split("\n")
+    )
     assert go(CANVAS, *everything)[0]
 
 
@@ -98,11 +102,11 @@ def test_an_autograder_replaces_only_an_autograder(content, tmp_path):
     path = tmp_path / "downloads.zip"
     path.write_bytes(content)
     with pytest.raises(SystemExit, match="is there already and is no autograder"):
-        autograder.write(path, [3], 9)
+        gradescope_autograder.write_autograder(path, [3], 9)
     assert path.read_bytes() == content
     path.unlink()
     for chapters in ([3], [4]):
-        autograder.write(path, chapters, 9)
+        gradescope_autograder.write_autograder(path, chapters, 9)
     with zipfile.ZipFile(path) as made:
         assert b"--chapters 4" in made.read("run_autograder")
 
@@ -116,7 +120,7 @@ def test_who_may_read_grades_is_for_the_umask_to_say(umask, rights, go, everythi
     before = os.umask(umask)
     try:
         assert go(CANVAS, *everything)[0]
-        autograder.write(tmp_path / "out" / "autograder.zip", [3], 9)
+        gradescope_autograder.write_autograder(tmp_path / "out" / "autograder.zip", [3], 9)
     finally:
         os.umask(before)
     found = [tmp_path / "out", *(tmp_path / "out").rglob("*")]
@@ -223,12 +227,12 @@ def test_no_page_and_no_table_names_a_folder_of_the_machine(leaky):
 @pytest.mark.parametrize("home", ["/", "~"])
 def test_without_a_home_of_its_own_nothing_else_is_cut(home, monkeypatch):
     monkeypatch.setattr(os.path, "expanduser", lambda path: home)
-    records.own_folders.cache_clear()
+    reports.private_folders.cache_clear()
     try:
-        assert records.presentable("a / b ~ c/d") == "a / b ~ c/d"
-        assert records.presentable(f"in {ROOT}/x") == "in …/x"
+        assert reports.presentable("a / b ~ c/d") == "a / b ~ c/d"
+        assert reports.presentable(f"in {ROOT}/x") == "in …/x"
     finally:
-        records.own_folders.cache_clear()
+        reports.private_folders.cache_clear()
 
 
 # --- names that a locale cannot show ----------------------------------------------------------------------------------
@@ -301,7 +305,7 @@ def test_without_protection_nothing_that_an_answer_leaves_running_outlives_it(tm
 def test_what_was_there_before_is_left_alone(tmp_path):
     sleep = [sys.executable, "-c", "import time; time.sleep(60)"]
     with subprocess.Popen(sleep) as before:
-        with strays.ended():
+        with leftover_processes.killed_afterwards():
             stray = subprocess.Popen(sleep, start_new_session=True)
         assert not alive(stray.pid) and before.poll() is None
         before.kill()
@@ -317,19 +321,21 @@ def test_results_are_written_when_nothing_runs_any_more_that_an_answer_has_start
         return at_once(task, limits)
 
     monkeypatch.setattr(batch, "grade_in_own_process", leaves_one)
-    monkeypatch.setattr(command, "write_exports", lambda *what: seen.extend(alive(process.pid) for process in started))
+    monkeypatch.setattr(
+        grading_run, "write_exports", lambda *what: seen.extend(alive(process.pid) for process in started)
+    )
     assert go({f"jane/{NAME}": b"{}"}, "--gradescope", "--unsandboxed")[0]
     assert seen == [False]
     started.pop().wait()
 
 
 def test_that_results_can_be_forged_without_protection_is_said_where_no_answer_runs(tmp_path, capsys, monkeypatch):
-    said = autograder.write(tmp_path / "autograder.zip", [3], 9)
+    said = gradescope_autograder.write_autograder(tmp_path / "autograder.zip", [3], 9)
     assert "Without protection" in said and "can change its own result" in said
     assert "can change its own result" in (ROOT / "README.md").read_text(encoding="utf-8")
     with zipfile.ZipFile(tmp_path / "autograder.zip") as made:
         assert b"grade --doctor --unsandboxed" in made.read("setup.sh")
     monkeypatch.setattr(doctor, "protection", lambda unsandboxed: Protection.NONE)
-    monkeypatch.setattr(doctor, "graded", lambda folder, limits: [])
+    monkeypatch.setattr(doctor, "graded_copy", lambda folder, limits: [])
     doctor.examine(grade.parser().parse_args(["--doctor", "--unsandboxed"]))
-    assert f"{Protection.NONE} {doctor.FORGEABLE}" in capsys.readouterr().out
+    assert f"{Protection.NONE} {doctor.RESULTS_CAN_BE_FORGED}" in capsys.readouterr().out

@@ -9,10 +9,10 @@ import pytest
 
 from course_tools.grading.platforms import PLATFORMS
 from course_tools.grading.platforms.canvas import Canvas
-from course_tools.grading.platforms.gradebook import Gradebook, Unusable
+from course_tools.grading.platforms.gradebook import Gradebook, UnusableGradebook
 from course_tools.grading.platforms.gradescope import Gradescope
 from course_tools.grading.platforms.moodle import Moodle
-from course_tools.grading.records import Student
+from course_tools.grading.reports import Student
 from course_tools.grading.submissions import owner_in
 from tests.support.handed_in import lay
 
@@ -122,7 +122,7 @@ def test_a_form_with_more_than_one_reading_is_refused(change):
     content = GERMAN
     for before, after in zip(change[::2], change[1::2]):
         content = content.replace(before, after)
-    with pytest.raises(Unusable, match="Identifier"):
+    with pytest.raises(UnusableGradebook, match="Identifier"):
         Moodle().fill(content.encode(), SCORES)
 
 
@@ -299,7 +299,7 @@ def test_other_names_are_not_canvass(name):
 
 def test_of_several_assignments_one_must_be_named():
     two = CANVAS.replace("Section,", "Other (502),")
-    with pytest.raises(Unusable, match=r"--column.*'Other \(502\)', 'Attention \(501\)'"):
+    with pytest.raises(UnusableGradebook, match=r"--column.*'Other \(502\)', 'Attention \(501\)'"):
         Canvas().fill(two.encode(), SCORES)
     filled, _ = fill(Canvas(), two.encode(), SCORES, "Attention")
     assert b'C",18,' in filled
@@ -324,14 +324,14 @@ def filling_of(platform, sheet):
 def test_a_gradebook_knows_what_somebody_is_called(platform, sheet, names, tmp_path):
     (tmp_path / "sheet.csv").write_text(sheet, encoding="utf-8")
     filling = filling_of(platform, tmp_path / "sheet.csv")
-    assert filling.names([replace(JANE, key="k"), Student("n", "nobody")]) == names
+    assert filling.full_names([replace(JANE, key="k"), Student("n", "nobody")]) == names
 
 
 @pytest.mark.parametrize("more, names", [(0, "John Roe"), (5, "John Roe; Mia 0; Mia 1; 3 more")])
 def test_rows_that_get_no_points_are_counted_and_some_are_named(more, names, tmp_path):
     rows = (f'Participant {90 + k},"Mia {k}",m{k}@x.edu,,-,"100.00",\n' for k in range(more))
     (tmp_path / "worksheet.csv").write_text("".join([MOODLE, *rows]), encoding="utf-8")
-    (said,) = filling_of(Moodle(), tmp_path / "worksheet.csv").plan(SCORES[:1], {})
+    (said,) = filling_of(Moodle(), tmp_path / "worksheet.csv").planned_changes(SCORES[:1], {})
     assert said.endswith(f"({1 + more}): {names}.")
 
 
@@ -353,7 +353,7 @@ def test_pages_go_back_under_the_names_that_the_platform_itself_knows(platform, 
     (tmp_path / "sheet.csv").write_text(sheet, encoding="utf-8")
     lay(tmp_path / "out", {"feedback/jane.html": b"page"})
     filling = filling_of(platform, tmp_path / "sheet.csv")
-    list(filling.plan(SCORES, {}))
+    list(filling.planned_changes(SCORES, {}))
     jane = Student("jane", *owner_in(file), file=file)
     known, unknown = (Namespace(student=student) for student in (jane, Student("jim", "Jim")))
     told = list(filling.write(tmp_path / "out", [("jane", known, None), ("jim", unknown, None)]))
@@ -420,7 +420,7 @@ def test_rows_of_settings_are_nobodys():
 def test_highest_points_are_read_as_people_write_them(most, points):
     text = MOODLE.replace('"100.00"', f'"{most}"')
     assert f'late",{points},'.encode() in fill(Moodle(), text.encode(), [(JANE, 9, 9)])[0]
-    with pytest.raises(Unusable, match="no number"):
+    with pytest.raises(UnusableGradebook, match="no number"):
         Moodle().fill(MOODLE.replace("100.00", "Scale").encode(), [(JANE, 9, 9)])
 
 
@@ -442,5 +442,5 @@ def test_a_file_as_excel_saves_unicode_keeps_its_encoding():
     ],
 )
 def test_another_file_is_refused(content, platform):
-    with pytest.raises(Unusable):
+    with pytest.raises(UnusableGradebook):
         platform.fill(content, SCORES)

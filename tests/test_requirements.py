@@ -10,7 +10,7 @@ import tomllib
 import yaml
 from packaging.requirements import Requirement
 
-from course_tools import environment, supported
+from course_tools import environment, supported_pythons
 from course_tools.__main__ import COMMANDS
 from course_tools.repository import ROOT
 from tests.support import bare_clone
@@ -43,7 +43,7 @@ def test_every_place_names_the_same_pythons():
     assert container["image"].endswith(f"python:{oldest}") and "-r requirements.txt" in container["postCreateCommand"]
     major, minor = newest.split(".")
     assert project["requires-python"] == f">={oldest},<{major}.{int(minor) + 1}"
-    assert supported.pythons_in_words() == f"{oldest} to {newest}"
+    assert supported_pythons.pythons_in_words() == f"{oldest} to {newest}"
     for page in ["README.md", "colab_links.md"]:
         assert f"Python {oldest} to {newest}" in (ROOT / page).read_text(encoding="utf-8")
 

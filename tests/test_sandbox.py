@@ -17,13 +17,13 @@ import pytest
 
 from course_tools import repository
 from course_tools.build import chapter
-from course_tools.grading.sandbox import forked, importable
+from course_tools.grading.sandbox import allowed_imports, fork_client
 from course_tools.grading.sandbox import protection as machine
-from course_tools.grading.sandbox.inside import answering, forking, server
-from course_tools.grading.sandbox.protection import Protection, Unprotected, Untried, protection, works
+from course_tools.grading.sandbox.inside import answering, fork_server, server
+from course_tools.grading.sandbox.protection import Protection, ProtectionUntested, Unprotected, protection, works
 from course_tools.grading.sandbox.sandbox import Sandbox
 from course_tools.repository import ROOT
-from tests.support import offered, places, sandboxes, stored
+from tests.support import offered_protection, places, sandboxes, stored
 from tests.support.sandboxes import IMPORTS, RIGHT, WRONG, best, look, result, sandbox
 
 __all__ = ["best", "sandbox"]  # fixtures; pytest finds them by their names
@@ -68,7 +68,7 @@ def test_a_helper_takes_the_place_of_the_students_own(sandbox):
 
 @pytest.mark.parametrize("text", ["raise ValueError('x' * 10**6)", f"raise ValueError  # {'x' * 10**6}"])
 def test_what_stopped_a_cell_is_told_in_few_words(text):
-    assert len(answering.run(text, "<your cell>", {})) < 1000
+    assert len(answering.run_cell(text, "<your cell>", {})) < 1000
 
 
 # --- what answers may import ----------------------------------------------------------------------------------------
@@ -87,11 +87,13 @@ def chapters_imports():
 
 
 def test_all_that_a_chapter_imports_is_there_for_its_answers(best):
-    silent = re.compile("|".join(map(re.escape, importable.silent())))
+    silent = re.compile("|".join(map(re.escape, allowed_imports.silenced_packages())))
     for number, module, name in sorted(set(chapters_imports())):
-        assert silent.match(module) or silent.match(f"{module}.{name}") or module in importable.modules(number), (
-            f"chapter {number} imports {module}, which course_tools/grading/sandbox/importable.py does not find"
-        )
+        assert (
+            silent.match(module)
+            or silent.match(f"{module}.{name}")
+            or module in allowed_imports.modules_for_chapter(number)
+        ), f"chapter {number} imports {module}, which course_tools/grading/sandbox/allowed_imports.py does not find"
         code = f"from {module} import {name} as imported\ndef seen():\n    return type(imported).__name__"
         (reply,) = best.run([code], "seen", [sandboxes.LOOK], chapter=number).replies
         assert reply["values"], f"chapter {number}: {name} from {module}"
@@ -147,7 +149,7 @@ def seen():
             found.append(name)
     return " ".join(found)
 """
-    assert set(look(sandbox, code).split()) == importable.modules(3).keys() - {"course_utils"}
+    assert set(look(sandbox, code).split()) == allowed_imports.modules_for_chapter(3).keys() - {"course_utils"}
 
 
 # --- which protection -----------------------------------------------------------------------------------------------
@@ -160,7 +162,7 @@ def test_ci_runs_the_sandbox_tests():
 
 def test_what_linux_offers_is_put_on():
     """Linux is asked without the course's code: a protection that the course fails to put on is no skipped test."""
-    offers = [way for way in sandboxes.BOTH if not offered.refused(way.name)]
+    offers = [way for way in sandboxes.BOTH if not offered_protection.refused(way.name)]
     assert [way for way in sandboxes.BOTH if sys.platform == "linux" and works(way)] == offers
     assert protection() is (offers[0] if offers else Protection.NONE)
 
@@ -198,7 +200,7 @@ def test_asked_to_run_without_protection_it_grades_the_same(monkeypatch):
 def test_what_does_not_end_by_itself_without_protection_is_ended(monkeypatch):
     """An answer can take back what would end its process from inside."""
     command = [sys.executable, "-S", "-c", "import time; time.sleep(60)"]
-    monkeypatch.setattr(machine, "inside", lambda *function, **arguments: command)
+    monkeypatch.setattr(machine, "command_inside", lambda *function, **arguments: command)
     monkeypatch.setattr("course_tools.grading.sandbox.sandbox.PATIENCE", 0.1)
     with Sandbox(Protection.NONE, seconds=0.1) as sandbox:
         assert "took longer than" in result(sandbox, RIGHT)[0].trouble
@@ -209,11 +211,11 @@ def test_a_measure_that_linux_refuses_is_an_error_and_not_passed_over(monkeypatc
     from course_tools.grading.sandbox.inside import isolation, system_calls
 
     with pytest.raises(OSError, match="a new wall"):
-        isolation.must(-1, "a new wall")
+        isolation.check_call(-1, "a new wall")
     refusing = SimpleNamespace(prctl=lambda *arguments: -1)
     monkeypatch.setattr(system_calls.ctypes, "CDLL", lambda *arguments, **more: refusing)
     with pytest.raises(OSError, match="a filter of system calls"):
-        system_calls.restrict()
+        system_calls.install_filter()
 
 
 @pytest.mark.parametrize("keep", [os.dup, lambda descriptor: None], ids=["says nothing", "is gone"])
@@ -222,7 +224,7 @@ def test_a_server_that_does_not_start_is_one_sentence(keep, monkeypatch):
         keep(*given)
         return SimpleNamespace(kill=lambda: None, wait=lambda: None)
 
-    monkeypatch.setattr(forked.torch_loaded, "fork", fork)
+    monkeypatch.setattr(fork_client.fork_server_with_torch, "fork", fork)
     monkeypatch.setattr("course_tools.grading.sandbox.sandbox.PATIENCE", 0.01)
     with pytest.raises(RuntimeError, match=r"The sandbox did not start \(LANDLOCK\)"):
         Sandbox(Protection.LANDLOCK).start()
@@ -237,12 +239,12 @@ def ended():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing forks")
 def test_a_process_that_forks_is_started_anew_where_it_has_ended_and_twice_is_a_sentence():
-    begin = iter([ended(), (forked.torch_loaded.another_connection(), None)])
-    child = forked.Forker(lambda: next(begin)).fork("os", "_exit", [], status=0)
+    begin = iter([ended(), (fork_client.fork_server_with_torch.another_connection(), None)])
+    child = fork_client.ForkServer(lambda: next(begin)).fork("os", "_exit", [], status=0)
     child.wait()
     child.kill()  # there is nothing left to kill, and nothing else is
     with pytest.raises(RuntimeError, match="has ended, twice"):
-        forked.Forker(ended).fork("os", "_exit", [], status=0)
+        fork_client.ForkServer(ended).fork("os", "_exit", [], status=0)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing forks")
@@ -252,9 +254,9 @@ def test_a_fork_that_fails_says_why(capfd, monkeypatch):
     )  # pytest's own is among the files it closes
     ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with ours, theirs:
-        forking.fork({"module": "not_there", "function": "", "arguments": {}}, [], theirs, [])
-        child, handles, *_ = socket.recv_fds(ours, forking.NUMBER.size, 1)
-    os.waitpid(*forking.NUMBER.unpack(child), 0)
+        fork_server.fork({"module": "not_there", "function": "", "arguments": {}}, [], theirs, [])
+        child, handles, *_ = socket.recv_fds(ours, fork_server.PROCESS_NUMBER.size, 1)
+    os.waitpid(*fork_server.PROCESS_NUMBER.unpack(child), 0)
     os.close(handles[0])
     assert "No module named 'not_there'" in capfd.readouterr().err
 
@@ -276,18 +278,22 @@ def test_a_server_whose_grader_has_gone_ends(way):
 @pytest.mark.parametrize("way", sandboxes.WAYS)
 def test_a_probe_notices_when_a_measure_does_not_hold(way, monkeypatch):
     sandboxes.skip_without(way)
-    sights = machine.sights()
-    monkeypatch.setattr(machine, "sights", lambda: sights | {"folders": [*sights["folders"], str(ROOT)]})
+    visible = machine.visible_and_hidden_paths()
+    monkeypatch.setattr(
+        machine, "visible_and_hidden_paths", lambda: visible | {"folders": [*visible["folders"], str(ROOT)]}
+    )
     assert not works(way)
 
 
 def test_a_trial_that_fails_by_itself_is_no_lack_of_protection(monkeypatch):
-    monkeypatch.setattr(machine, "sights", lambda: {"folders": ["/not/there"], "hidden": []})
+    monkeypatch.setattr(machine, "visible_and_hidden_paths", lambda: {"folders": ["/not/there"], "hidden": []})
     protection.cache_clear()
-    if sys.platform == "linux" and not offered.refused(sandboxes.BEST.name):
-        with pytest.raises(Untried, match="FileNotFoundError.*'/not/there'.*fault is the course's.*nothing was run"):
+    if sys.platform == "linux" and not offered_protection.refused(sandboxes.BEST.name):
+        with pytest.raises(
+            ProtectionUntested, match="FileNotFoundError.*'/not/there'.*fault is the course's.*nothing was run"
+        ):
             works(sandboxes.BEST)
-        with pytest.raises(Untried, match="could not be tried out"):
+        with pytest.raises(ProtectionUntested, match="could not be tried out"):
             protection()
     assert protection(unsandboxed=True) is Protection.NONE
     protection.cache_clear()
@@ -297,7 +303,7 @@ def test_where_one_trial_fails_by_itself_the_other_counts(monkeypatch):
     def tried(way):
         if way is Protection.LANDLOCK:
             return True
-        raise Untried("a fault")
+        raise ProtectionUntested("a fault")
 
     monkeypatch.setattr(machine, "works", tried)
     monkeypatch.setattr("sys.platform", "linux")
@@ -307,10 +313,10 @@ def test_where_one_trial_fails_by_itself_the_other_counts(monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there are no such measures")
-@pytest.mark.parametrize("number, status", [(errno.EPERM, server.REFUSED), (errno.ENOENT, 1)])
+@pytest.mark.parametrize("number, status", [(errno.EPERM, server.PROTECTION_REFUSED), (errno.ENOENT, 1)])
 def test_a_trial_tells_what_linux_refuses_from_a_fault_of_its_own(number, status):
     code = "from course_tools.grading.sandbox.inside import server\n"
-    code += f"def withdraw(way):\n    raise OSError({number}, 'a wall')\nserver.withdraw = withdraw\n"
+    code += f"def refuse(way):\n    raise OSError({number}, 'a wall')\nserver.enter_namespaces = refuse\n"
     done = subprocess.run([sys.executable, "-c", f"{code}server.probe('', '', [], [])"], cwd=ROOT, capture_output=True)
     assert done.returncode == status and (b"a wall" in done.stderr) == (status == 1)
 
@@ -321,10 +327,10 @@ LIBRARY = """
 import ctypes, json, sys
 ctypes.CDLL(sys.argv[1])
 from course_tools.grading.sandbox import protection
-real, place = protection.packages(), sys.argv[2]
-protection.packages = lambda: [*real, place]
-sights = protection.sights()
-print(json.dumps([sights["folders"], [way.name for way in list(protection.Protection)[:2] if protection.works(way)]]))
+real, place = protection.package_folders(), sys.argv[2]
+protection.package_folders = lambda: [*real, place]
+visible = protection.visible_and_hidden_paths()
+print(json.dumps([visible["folders"], [way.name for way in list(protection.Protection)[:2] if protection.works(way)]]))
 """
 EVERYWHERE = [
     pytest.param(name, id=id, marks=() if name == places.KURS else pytest.mark.every_setting("other odd folders"))
@@ -344,15 +350,19 @@ def test_the_protection_works_from_an_odd_folder(name, tmp_path):
     done = subprocess.run([sys.executable, "-c", LIBRARY, library, packages], cwd=place, capture_output=True)
     assert done.returncode == 0, done.stderr.decode(errors="replace")
     folders, working = json.loads(done.stdout)
-    assert working == [way.name for way in sandboxes.BOTH if not offered.refused(way.name)]
-    assert sorted(folders) == sorted([*machine.sights()["folders"], str(packages)])
+    assert working == [way.name for way in sandboxes.BOTH if not offered_protection.refused(way.name)]
+    assert sorted(folders) == sorted([*machine.visible_and_hidden_paths()["folders"], str(packages)])
 
 
 def test_a_course_that_lies_among_the_packages_is_hidden_as_a_whole(monkeypatch):
-    real = machine.sights()["hidden"]
+    real = machine.visible_and_hidden_paths()["hidden"]
     for folder in (ROOT.parent, ROOT):  # what lies in the clone is hidden with it, and not once more
-        monkeypatch.setattr(machine, "packages", lambda folder=folder: [str(folder)])
-        assert set(machine.sights()["hidden"]) - set(real) <= {str(ROOT)} <= set(machine.sights()["hidden"])
+        monkeypatch.setattr(machine, "package_folders", lambda folder=folder: [str(folder)])
+        assert (
+            set(machine.visible_and_hidden_paths()["hidden"]) - set(real)
+            <= {str(ROOT)}
+            <= set(machine.visible_and_hidden_paths()["hidden"])
+        )
 
 
 def test_a_folder_in_another_is_seen_with_it_whatever_sign_its_neighbours_name_has():
@@ -367,8 +377,8 @@ def test_a_course_that_is_installed_among_the_packages_is_hidden(way, name, tmp_
     installed.mkdir()
     (installed / "worked.py").write_text("answers = 1", encoding="utf-8")
     (installed.parent / "neighbour.txt").write_text("in sight", encoding="utf-8")
-    real = machine.packages()
-    monkeypatch.setattr(machine, "packages", lambda: [*real, str(installed.parent)])
+    real = machine.package_folders()
+    monkeypatch.setattr(machine, "package_folders", lambda: [*real, str(installed.parent)])
     code = """
 def seen():
     texts = []

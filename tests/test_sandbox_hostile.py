@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from course_tools.grading.sandbox.protection import Protection, protection
-from course_tools.grading.sandbox.sandbox import IDLING, Sandbox
+from course_tools.grading.sandbox.sandbox import WAITING_FACTOR, Sandbox
 from course_tools.repository import ROOT
 from course_utils.exercises import EXERCISES
 from course_utils.judging import contract
@@ -61,7 +61,7 @@ from tests.support.sandboxes import (
     sandbox,
     skip_without,
 )
-from tests.support.walls import ALL, ANOTHER_REFUSAL, Weakened
+from tests.support.weakened_sandbox import ALL, ANOTHER_REFUSAL, Weakened
 
 __all__ = ["best", "sandbox"]  # fixtures; pytest finds them by their names
 
@@ -194,7 +194,7 @@ def in_the_end(code):
     return f"import time\n{around}"
 
 
-LONG = IDLING * SECONDS + 1  # seconds
+LONG = WAITING_FACTOR * SECONDS + 1  # seconds
 HANGING = {name: code for name, (code, words) in NO_ANSWER.items() if "took longer" in words}
 ONE, *MORE = HANGING
 one_by_one = pytest.mark.every_setting("what hangs, where nothing ends it")

@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from course_tools import repository
-from course_tools.site import folded, glossary
+from course_tools.site import dropdowns, glossary
 from course_tools.site.build import build
 from course_utils.exercises import EXERCISES, QUESTIONS
 from tests.support import browser, page, stored
@@ -163,8 +163,8 @@ def test_every_picture_has_its_words_and_no_chapter_is_too_large(site, parts):
 def test_every_exercise_has_its_hints_and_a_worked_answer(parts):
     for exercise in EXERCISES.values():
         (ids,) = [parts[f"{topic}.html"].ids for topic in LEARNERS if int(topic[:2]) == exercise.chapter]
-        assert {folded.place("hint", exercise.id, number) for number in range(1, len(exercise.hints) + 1)} <= ids
-        assert folded.place("answer", exercise.id) in ids, exercise.id
+        assert {dropdowns.anchor("hint", exercise.id, number) for number in range(1, len(exercise.hints) + 1)} <= ids
+        assert dropdowns.anchor("answer", exercise.id) in ids, exercise.id
 
 
 def test_the_page_for_instructors_has_every_exercise_with_mistakes_and_a_question(site):
@@ -251,7 +251,7 @@ def test_every_question_answers_and_every_exercise_keeps_its_answer_until_asked(
     assert asked
     for question in asked:
         for letter, said in question.explanations.items():
-            choice = opened.locator(f"#{folded.place(question.id, letter)}")
+            choice = opened.locator(f"#{dropdowns.anchor(question.id, letter)}")
             assert letters(said) not in letters(choice.inner_text())
             choice.locator("summary").press("Enter")
             assert letters(said) in letters(choice.inner_text())

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from course_tools.grading import archive
+from course_tools.grading import submitted_files
 from course_tools.grading.submissions import submissions
-from course_tools.grading.unpacking import MOST_NOTEBOOKS, unpacked
+from course_tools.grading.unpacking import MOST_NOTEBOOKS, unpack_submission
 from tests.support.handed_in import NAME, lay, zipped
 
 BOOK = b'{"cells": []}'
@@ -20,7 +20,7 @@ BOOK = b'{"cells": []}'
 def opened(submission):
     """([(name, bytes) of each notebook], remarks) of a submission."""
     files, remarks = submission.read()
-    handed = unpacked(files)
+    handed = unpack_submission(files)
     return handed.notebooks, [*remarks, *handed.remarks]
 
 
@@ -276,8 +276,8 @@ def test_a_name_of_bytes_that_are_no_text_is_shown_as_far_as_it_goes(tmp_path):
 
 def test_what_is_not_read_for_a_reason_is_not_read_by_anybody(tmp_path):
     lay(tmp_path, {NAME: BOOK})
-    with pytest.raises(archive.Unreadable, match="some reason"):
-        archive.File((NAME,), tmp_path / NAME, problem="some reason").read()
+    with pytest.raises(submitted_files.UnreadableFile, match="some reason"):
+        submitted_files.SubmittedFile((NAME,), tmp_path / NAME, problem="some reason").read()
 
 
 def test_a_submission_of_very_many_or_very_large_notebooks_is_read_in_part(tmp_path, monkeypatch):
@@ -287,7 +287,7 @@ def test_a_submission_of_very_many_or_very_large_notebooks_is_read_in_part(tmp_p
     with monkeypatch.context() as patch:
         patch.setattr("course_tools.grading.submissions.MOST_FILES", 2)
         assert remarks(start)["bob"] == ([BOOK] * 2, "Of 5 files only the first 2 were looked at.")
-    monkeypatch.setattr(archive, "LARGEST", 2 * len(BOOK))
+    monkeypatch.setattr(submitted_files, "LARGEST_SUBMISSION", 2 * len(BOOK))
     assert remarks(start)["bob"][0] == [BOOK] * 2 and "2.ipynb was not read: one submission" in remarks(start)["bob"][1]
 
 
@@ -320,7 +320,7 @@ def test_links_and_files_that_cannot_be_opened_in_a_zip_are_named(tmp_path):
 
 
 def test_a_zip_bomb_costs_its_owner_only(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "LARGEST", 10**6)
+    monkeypatch.setattr(submitted_files, "LARGEST_SUBMISSION", 10**6)
     bomb = zipped({"a.ipynb": b"0" * (10**6 + 1)})
     lay(tmp_path / "class", {"alice.zip": bomb, "bob.zip": zipped({"b.ipynb": BOOK})})
     found = remarks(tmp_path / "class")
@@ -330,7 +330,7 @@ def test_a_zip_bomb_costs_its_owner_only(tmp_path, monkeypatch):
 
 def test_a_zip_in_a_zip_without_end_comes_to_an_end(tmp_path):
     inner = zipped({"x.ipynb": BOOK})
-    for _ in range(2 * archive.DEEPEST):
+    for _ in range(2 * submitted_files.DEEPEST):
         inner = zipped({"next.zip": inner})
     lay(tmp_path / "class", {"alice.zip": inner, f"bob/{NAME}": BOOK})
     found = remarks(tmp_path / "class")
@@ -338,7 +338,7 @@ def test_a_zip_in_a_zip_without_end_comes_to_an_end(tmp_path):
 
 
 def test_folders_in_folders_without_end_come_to_an_end(tmp_path):
-    lay(tmp_path / "class", {f"alice/{'x/' * archive.DEEPEST}{NAME}": BOOK, f"bob/{NAME}": BOOK})
+    lay(tmp_path / "class", {f"alice/{'x/' * submitted_files.DEEPEST}{NAME}": BOOK, f"bob/{NAME}": BOOK})
     found = remarks(tmp_path / "class")
     assert found["alice"][0] == [] and "too deep" in found["alice"][1]
 
@@ -346,21 +346,21 @@ def test_folders_in_folders_without_end_come_to_an_end(tmp_path):
 def test_a_zip_with_a_huge_table_of_contents_is_not_loaded():
     lying = bytearray(zipped({"a.ipynb": BOOK}))
     place = lying.rfind(b"PK\x05\x06")
-    lying[place + 12 : place + 16] = struct.pack("<I", archive.LARGEST_LIST + 1)
+    lying[place + 12 : place + 16] = struct.pack("<I", submitted_files.LARGEST_CONTENTS_TABLE + 1)
     larger = zipped({"a.ipynb": BOOK}).replace(b"PK\x05\x06", b"PK\x06\x07" + bytes(16) + b"PK\x05\x06")  # says ZIP64
     for content in (bytes(lying), larger):
-        found = unpacked([(("a.zip",), content)])
+        found = unpack_submission([(("a.zip",), content)])
         assert not found.notebooks and "lists too many files" in found.remarks[0]
 
 
 def test_zips_in_a_zip_share_one_limit_of_names_and_of_bytes(monkeypatch):
     many = zipped({f"{k}.zip": zipped({f"{j}.ipynb": BOOK for j in range(9)}) for k in range(9)})
-    assert len(unpacked([(("a.zip",), many)]).notebooks) == MOST_NOTEBOOKS
+    assert len(unpack_submission([(("a.zip",), many)]).notebooks) == MOST_NOTEBOOKS
     size = len(zipped({f"{j}.ipynb": BOOK for j in range(9)}))
-    for limit, value in [("LARGEST_LIST", 1500), ("LARGEST", 3 * size)]:
+    for limit, value in [("LARGEST_CONTENTS_TABLE", 1500), ("LARGEST_SUBMISSION", 3 * size)]:
         with monkeypatch.context() as patch:
-            patch.setattr(archive, limit, value)
-            found = unpacked([(("a.zip",), many)])
+            patch.setattr(submitted_files, limit, value)
+            found = unpack_submission([(("a.zip",), many)])
         assert 0 < len(found.notebooks) < 36 and found.remarks
 
 
@@ -385,7 +385,7 @@ def test_a_folder_that_cannot_be_listed_and_a_file_that_vanishes_are_named(tmp_p
             raise PermissionError(13, "Permission denied")
         return [*os.listdir(folder), *["gone.ipynb"] * (folder.name == "bob")]
 
-    monkeypatch.setattr(archive, "os", SimpleNamespace(**vars(os) | {"listdir": listed}))
+    monkeypatch.setattr(submitted_files, "os", SimpleNamespace(**vars(os) | {"listdir": listed}))
     found = remarks(tmp_path / "class")
     assert found["alice"][0] == [] and "cannot be listed: Permission denied" in found["alice"][1]
     assert found["bob"] == ([BOOK], "gone.ipynb cannot be read: No such file or directory.")

@@ -10,11 +10,13 @@ from importlib.metadata import distributions
 
 import pytest
 
-from course_tools import environment, hashes
+from course_tools import environment, locked_packages
 from course_tools.repository import ROOT
 from tests.support import audit, bare_clone, lock
 
-LOCKS = {path.stem: path.read_text(encoding="utf-8") for path in [*hashes.LOCKED.values(), hashes.CUDA]}
+LOCKS = {
+    path.stem: path.read_text(encoding="utf-8") for path in [*locked_packages.LOCKS.values(), locked_packages.CUDA_LOCK]
+}
 ENTRIES = {stem: lock.PACKAGE.findall(text.partition("\n")[2]) for stem, text in LOCKS.items()}
 NAMES = {stem: {entry.partition("==")[0] for entry in entries} for stem, entries in ENTRIES.items()}
 
@@ -39,9 +41,9 @@ def needed(names):
 
 
 def test_what_is_pinned_is_locked_with_all_that_it_needs():
-    for file in hashes.LOCKED:
-        assert hashes.in_step(file), f"{file} changed: .venv/bin/python -m tests.support.lock"
-        here = NAMES["requirements"] | NAMES[hashes.LOCKED[file].stem] | NAMES["cuda"]
+    for file in locked_packages.LOCKS:
+        assert locked_packages.is_locked(file), f"{file} changed: .venv/bin/python -m tests.support.lock"
+        here = NAMES["requirements"] | NAMES[locked_packages.LOCKS[file].stem] | NAMES["cuda"]
         assert needed(name for name, _ in environment.pins([file])) <= here
 
 
@@ -60,9 +62,9 @@ def test_what_only_cuda_needs_is_locked_apart():
 
 @pytest.mark.parametrize("torch, cuda", [("2.13.0+cpu", False), ("2.13.0", True), (None, True)])
 def test_pip_gets_the_hashes_and_those_of_cuda_unless_torch_can_do_without(torch, cuda):
-    option, *files = hashes.arguments(list(hashes.LOCKED), torch)
+    option, *files = locked_packages.pip_arguments(list(locked_packages.LOCKS), torch)
     assert option == "--require-hashes" and files.count("-r") == 3 + cuda
-    assert (str(hashes.CUDA) in files) == cuda
+    assert (str(locked_packages.CUDA_LOCK) in files) == cuda
 
 
 @pytest.fixture

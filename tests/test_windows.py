@@ -88,7 +88,7 @@ def test_another_error_of_the_system_keeps_its_traceback(monkeypatch):
 def test_a_site_that_is_open_stays_whole(tmp_path, monkeypatch):
     site = tmp_path / "site"
     site.mkdir()
-    for name in (build.MARK, "index.html"):
+    for name in (build.SITE_MARK, "index.html"):
         (site / name).write_bytes(b"old")
     monkeypatch.setattr(build, "write_sources", lambda folder: None)
     monkeypatch.setattr(build, "build_main", lambda options: os.mkdir(options[-1]))
@@ -99,7 +99,7 @@ def test_a_site_that_is_open_stays_whole(tmp_path, monkeypatch):
     with monkeypatch.context() as windows, pytest.raises(PermissionError):
         windows.setattr(build.Path, "rename", refuse)
         build.build(site)
-    assert {path.name for path in tmp_path.rglob("*")} == {"site", build.MARK, "index.html"}
+    assert {path.name for path in tmp_path.rglob("*")} == {"site", build.SITE_MARK, "index.html"}
     build.build(site)
     assert list(tmp_path.rglob("*")) == [site], "the new one, which is empty, took its place"
 
@@ -113,7 +113,7 @@ def test_a_site_that_is_open_stays_whole(tmp_path, monkeypatch):
     ],
 )
 def test_what_pip_complains_of_on_windows_is_one_sentence(complaints, words, monkeypatch):
-    monkeypatch.setattr(environment, "run", lambda command, verbose: (1, complaints))
+    monkeypatch.setattr(environment, "run_with_progress", lambda command, verbose: (1, complaints))
     with pytest.raises(SystemExit, match=words) as end:
-        environment.step(["pip"])
+        environment.run_step(["pip"])
     assert "\n" not in str(end.value)

@@ -24,10 +24,10 @@ from course_tools.build.minutes import minutes
 from course_tools.repository import ROOT
 
 HIDDEN_TESTS = re.compile(r"^### BEGIN HIDDEN TESTS\n.*?^### END HIDDEN TESTS\n", re.MULTILINE | re.DOTALL)
-ANSWERED = re.compile(r'(answer\("[QMS][\d.]+", )"[^"\n]*"\)')
+ANSWER_CALL = re.compile(r'(answer\("[QMS][\d.]+", )"[^"\n]*"\)')
 SOLUTION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION$", re.MULTILINE | re.DOTALL)
 
-NAME = re.compile(r"[a-z0-9-]{1,64}")
+CELL_NAME = re.compile(r"[a-z0-9-]{1,64}")
 HEADING = re.compile(r"^### Exercise (\S+) · .*\n(\d+) points? ·", re.MULTILINE)
 METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -52,7 +52,7 @@ def notebooks(source: Path, address: str):
     solved.nbformat_minor = 5  # the first with cell ids
     name_cells(solved)
     mark_for_nbgrader(solved)
-    learners = for_learners(solved)
+    learners = learners_notebook(solved)
     for notebook in (solved, learners):
         notebook.metadata.source["minutes"] = minutes(learners.cells)
 
@@ -72,7 +72,7 @@ def name_cells(notebook):
     taken = set()
     for cell in notebook.cells:
         cell.id = cell.metadata.get("name") or hashlib.sha256(cell.source.encode()).hexdigest()[:12]
-        if not NAME.fullmatch(cell.id):
+        if not CELL_NAME.fullmatch(cell.id):
             raise SystemExit(f"The cell's name {cell.id!r} may hold only small letters, digits and dashes.")
         if cell.id in taken:
             raise SystemExit(f"Two cells have the name or the text of {cell.id!r}. Give one of them another name.")
@@ -101,12 +101,12 @@ def mark_for_nbgrader(notebook):
         cell.metadata.nbgrader = nbformat.from_dict(marks)
 
 
-def for_learners(solved):
+def learners_notebook(solved):
     """A copy of the solved notebook with stubs for solutions and without their explanations."""
     notebook = copy.deepcopy(solved)
     notebook.cells = [cell for cell in notebook.cells if "solution" not in cell.metadata.get("tags", [])]
     for cell in notebook.cells:
-        cell.source = ANSWERED.sub(r'\1"?")', HIDDEN_TESTS.sub("", SOLUTION.sub(r"\1...", cell.source)))
+        cell.source = ANSWER_CALL.sub(r'\1"?")', HIDDEN_TESTS.sub("", SOLUTION.sub(r"\1...", cell.source)))
         if re.search("(BEGIN|END) (SOLUTION|HIDDEN)", cell.source):
             raise SystemExit(f"Cell {cell.id!r} has a mark without its partner.")
     return notebook

@@ -11,26 +11,28 @@ from course_tools.repository import ROOT
 COMMANDS = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge"]
 APPLICATIONS = ["Google Chrome", "Chromium", "Microsoft Edge"]  # on macOS
 PROGRAMS = ["Google/Chrome/Application/chrome", "Chromium/Application/chrome", "Microsoft/Edge/Application/msedge"]
-PLAYWRIGHTS = {  # what `playwright install chromium` makes, by system; it keeps older ones
+PLAYWRIGHT_BROWSERS = {  # what `playwright install chromium` makes, by system; it keeps older ones
     "darwin": "chromium-[0-9]*/chrome-mac*/*.app/Contents/MacOS/*",
     "linux": "chromium-[0-9]*/chrome-linux*/chrome",
     "win32": "chromium-[0-9]*/chrome-win*/chrome.exe",
 }
 
 
-def how_to_get_one():
+def install_command():
     """The command that brings one, for a terminal in the repository's root."""
     python = Path(sys.executable)
     return f"{python.relative_to(ROOT) if python.is_relative_to(ROOT) else python} -m playwright install chromium"
 
 
-def find():
+def find_browser():
     """The path of a browser that Playwright can drive, or None. Its own comes first: somebody installed it for that."""
     commands = [Path(found) for name in COMMANDS if (found := shutil.which(name))]
-    return next((str(path) for path in [*playwrights(), *commands, *usual_places()] if os.path.isfile(path)), None)
+    return next(
+        (str(path) for path in [*playwright_browsers(), *commands, *installed_browsers()] if os.path.isfile(path)), None
+    )
 
 
-def playwrights():
+def playwright_browsers():
     """Playwright's own browsers, the newest first."""
     home = Path(os.path.expanduser("~"))
     caches = {
@@ -41,7 +43,7 @@ def playwrights():
     if sys.platform not in caches:
         return []
     folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or caches[sys.platform] / "ms-playwright")
-    return sorted(folder.glob(PLAYWRIGHTS[sys.platform]), key=lambda path: revision(path, folder), reverse=True)
+    return sorted(folder.glob(PLAYWRIGHT_BROWSERS[sys.platform]), key=lambda path: revision(path, folder), reverse=True)
 
 
 def revision(path, folder):
@@ -49,7 +51,7 @@ def revision(path, folder):
     return int(re.search(r"\d+", path.relative_to(folder).parts[0])[0])
 
 
-def usual_places():
+def installed_browsers():
     """Where an installer of Chrome, Chromium or Edge puts a program that no command starts."""
     if sys.platform == "darwin":
         folders = [Path("/Applications"), Path(os.path.expanduser("~/Applications"))]

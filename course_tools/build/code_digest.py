@@ -5,7 +5,7 @@ import json
 import platform
 
 from course_tools import links, repository
-from course_tools.build import imports
+from course_tools.build import needed_files
 
 
 def code_digest(cells, chapter):
@@ -18,12 +18,14 @@ def code_digest(cells, chapter):
         for cell in cells
         if cell["cell_type"] == "code"
     ]
-    texts = [file.read_text(encoding="utf-8") for file in files(cells, chapter)]
+    texts = [file.read_text(encoding="utf-8") for file in files_behind(cells, chapter)]
     whole = [code, texts, platform.python_version_tuple()[:2], repository.requirements("requirements.txt")]
     return hashlib.sha256(json.dumps(whole).encode()).hexdigest()
 
 
-def files(cells, chapter):
+def files_behind(cells, chapter):
     """The course's files behind a notebook's code."""
     own = f"course_utils.exercises.chapter_{chapter}"  # found by its name, so no text imports it
-    return imports.behind("\n".join([own, *("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")]))
+    return needed_files.files_needed_by(
+        "\n".join([own, *("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")])
+    )

@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 from course_tools import links, repository
-from course_tools.build import chapter, stills
+from course_tools.build import chapter, still_pictures
 from course_tools.repository import ROOT
 from course_utils import files
 
@@ -32,20 +32,20 @@ def build(chosen):
     for source in chosen:
         made = chapter.notebooks(source, repository.address())
         for path, notebook in made.items():
-            if keep_outputs(notebook, path):
+            if reuse_outputs(notebook, path):
                 print(f"{repository.relative(path)}: no code changed, outputs kept", flush=True)
             else:
                 print(f"running {repository.relative(path)} ...", flush=True)
                 execute(notebook, path)
         for path, notebook in made.items():  # both run: only now are they stored
-            describe(notebook)
+            add_alt_texts(notebook)
             notebook.metadata.source["outputs"] = outputs_digest(notebook)
             files.replace(path, nbformat.writes(notebook).encode() + b"\n")
     links.write_pages()
-    files.replace(ROOT / README_PICTURE, picture(*SHOWN_IN_README))
+    files.replace(ROOT / README_PICTURE, picture_of_cell(*SHOWN_IN_README))
 
 
-def picture(topic, cell_id):
+def picture_of_cell(topic, cell_id):
     """The PNG that a cell of a stored solved notebook shows."""
     notebook = json.loads((ROOT / "solutions" / f"{topic}.ipynb").read_text(encoding="utf-8"))
     (cell,) = [cell for cell in notebook["cells"] if cell["id"] == cell_id]
@@ -53,7 +53,7 @@ def picture(topic, cell_id):
     return base64.b64decode(shown)
 
 
-def keep_outputs(notebook, path):
+def reuse_outputs(notebook, path):
     """Give a notebook the outputs stored at its place, if they are those of the same code; says whether they are."""
     if not path.exists():
         return False
@@ -84,12 +84,12 @@ def execute(notebook, path: Path):
         client.execute()
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         sys.exit(f"{error}\n{repository.relative(path)} does not run. Its chapter stays stored as it was.")
-    stills.without_widgets(notebook)
-    stills.add(notebook)
+    still_pictures.remove_widgets(notebook)
+    still_pictures.add_still_pictures(notebook)
     notebook.metadata.language_info = {"name": "python"}  # without the version of whoever built it
 
 
-def describe(notebook):
+def add_alt_texts(notebook):
     """Give every picture the words that its cell has for it, in place.
 
     The site reads them aloud. JupyterLab 4 does not: it makes a picture without them, whatever the metadata. An `<img>`

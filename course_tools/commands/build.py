@@ -16,7 +16,7 @@ def main(arguments):
     if unknown:
         sys.exit(f"There is no chapter {', '.join(sorted(unknown))} in solutions/. usage: build [NUMBER ...]")
     # with the tests' packages, so that no chapter installs any while its outputs are being stored
-    environment.become("build", arguments, "tests/requirements.txt")
+    environment.run_with_environment("build", arguments, "tests/requirements.txt")
     from course_tools.build.notebooks import build  # only now is there all that it needs
 
     build(chosen)

@@ -13,19 +13,19 @@ from pathlib import Path
 from course_tools import environment, repository
 from course_tools.grading.platforms import PLATFORMS
 
-QUOTA = Path("/sys/fs/cgroup/cpu.max")  # of a container: microseconds of computing, of how many
+CONTAINER_QUOTA = Path("/sys/fs/cgroup/cpu.max")  # of a container: microseconds of computing, of how many
 
 
 def main(arguments):
     """Read the arguments, name a slip in them before anything is installed or loaded, and grade."""
     options = parser().parse_args(arguments)
-    check(options)
-    environment.become("grade", arguments)
-    from course_tools.grading import command, doctor  # only now is there all that it needs
+    check_options(options)
+    environment.run_with_environment("grade", arguments)
+    from course_tools.grading import doctor, grading_run  # only now is there all that it needs
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends it, it ends whole
     try:
-        sys.exit(doctor.examine(options) if options.doctor else command.grade(options))
+        sys.exit(doctor.examine(options) if options.doctor else grading_run.grade(options))
     except KeyboardInterrupt:
         sys.exit("\nStopped. Run the same command again to go on from here.")
     except OSError as error:
@@ -53,7 +53,7 @@ def parser():
         "--new-assignment", action="store_true", help="write an assignment.toml for these --chapters, and grade nothing"
     )
     parser.add_argument("--seconds", type=float, default=60, metavar="N", help="for one submission, by the clock (60)")
-    parser.add_argument("--workers", type=int, default=processors(), metavar="N", help="processes at once")
+    parser.add_argument("--workers", type=int, default=usable_processors(), metavar="N", help="processes at once")
     parser.add_argument(
         "--fewer", action="store_true", help="remove students of the last run who are not among these submissions"
     )
@@ -74,17 +74,17 @@ def parser():
     return parser
 
 
-def processors():
+def usable_processors():
     """How many processors this process may use: of the machine, or of the container's quota."""
     own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
-        quota, period = QUOTA.read_bytes().split()
+        quota, period = CONTAINER_QUOTA.read_bytes().split()
         return max(min(own, round(int(quota) / int(period))), 1)
     except (OSError, ValueError):  # no container, or one without a quota
         return own
 
 
-def check(options):
+def check_options(options):
     """End with a sentence where the options make no sense."""
     if options.doctor:
         return

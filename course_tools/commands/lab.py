@@ -15,11 +15,11 @@ from course_tools.repository import ROOT
 from course_utils import files
 
 WORK = ROOT / "work"
-HOME = ROOT / ".home"  # git ignores it: there are keys in it
-SERVER = "course_tools.commands.server"
-ASKING = {"--help-all", "--version"}  # answered by JupyterLab without starting
+HOME_IN_CLONE = ROOT / ".home"  # git ignores it: there are keys in it
+SERVER_MODULE = "course_tools.commands.jupyter_server"
+ANSWERED_BY_JUPYTER = {"--help-all", "--version"}  # answered by JupyterLab without starting
 # only what a learner can act on, and no question about Jupyter's news
-QUIET = ["--Application.log_level=ERROR", "--LabApp.news_url=None"]
+QUIET_OPTIONS = ["--Application.log_level=ERROR", "--LabApp.news_url=None"]
 
 
 def main(arguments):
@@ -28,8 +28,8 @@ def main(arguments):
     others = [argument for argument in arguments if argument != "--verbose"]
     python = environment.python_with(verbose=verbose)
     os.chdir(ROOT)
-    if ASKING & set(others):
-        environment.take_over([python, "-m", SERVER, *others])
+    if ANSWERED_BY_JUPYTER & set(others):
+        environment.replace_process([python, "-m", SERVER_MODULE, *others])
     first, *_ = names = copy_chapters()
     if newer := copy_newer(names):
         print(f"Newer in the course: {', '.join(newer)}. Beside yours, which stay: {', '.join(newer.values())}.")
@@ -37,26 +37,26 @@ def main(arguments):
     options = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url=/lab/tree/work/{first}"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         options.append("--allow-root")
-    find_home()
-    sign(python)
+    choose_home()
+    trust_untouched_copies(python)
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # a debugger's advice, at the start of each kernel
-    quiet = [] if verbose else QUIET
-    environment.take_over([python, "-m", SERVER, *options, *quiet, *others])
+    quiet = [] if verbose else QUIET_OPTIONS
+    environment.replace_process([python, "-m", SERVER_MODULE, *options, *quiet, *others])
 
 
-def find_home():
+def choose_home():
     """Where the home folder cannot be written, take one in the clone: Jupyter does not start without."""
     own = os.path.expanduser("~")
     if os.name == "nt" or os.access(own, os.W_OK | os.X_OK):  # Windows keeps what Jupyter writes elsewhere
         return
-    print(f"Your home folder {own} cannot be written: JupyterLab keeps its files in {HOME}.", flush=True)
-    HOME.mkdir(mode=0o700, exist_ok=True)
-    os.environ["HOME"] = str(HOME)
+    print(f"Your home folder {own} cannot be written: JupyterLab keeps its files in {HOME_IN_CLONE}.", flush=True)
+    HOME_IN_CLONE.mkdir(mode=0o700, exist_ok=True)
+    os.environ["HOME"] = str(HOME_IN_CLONE)
 
 
-def sign(python):
+def trust_untouched_copies(python):
     """Let Jupyter trust the copies that nobody has changed, so that their live figures move before anything is run."""
-    pairs = [(copy, path) for path in repository.learners() for copy in copies_of(path.name)]
+    pairs = [(copy, path) for path in repository.learners() for copy in copies_of_chapter(path.name)]
     untouched = [str(copy) for copy, original in pairs if copy.read_bytes() == original.read_bytes()]
     if untouched:  # whoever's signatures cannot be kept runs the cells instead
         subprocess.run([python, "-m", "nbformat.sign", *untouched], capture_output=True)
@@ -69,11 +69,11 @@ def copy_chapters():
         sys.exit("notebooks/ holds no chapter: get it back with `git checkout notebooks`.")
     for original in originals:
         if not os.path.lexists(WORK / original.name):
-            copy(original, original.name)
+            copy_notebook(original, original.name)
     return [original.name for original in originals]
 
 
-def copy(original, name):
+def copy_notebook(original, name):
     """Copy a notebook to work/ under a name, which it gives."""
     try:
         WORK.mkdir(exist_ok=True)
@@ -91,10 +91,10 @@ def copy_newer(names):
     newer = {}
     for name in names:
         original = ROOT / "notebooks" / name
-        copies, current = copies_of(name), version(original)
-        if not copies or version(copies[0]) in (None, current):
+        copies, current = copies_of_chapter(name), source_digest(original)
+        if not copies or source_digest(copies[0]) in (None, current):
             continue
-        same = [copy for copy in copies if version(copy) == current]
+        same = [copy for copy in copies if source_digest(copy) == current]
         newer[name] = same[0].name if same else put_beside(original)
     return newer
 
@@ -102,16 +102,16 @@ def copy_newer(names):
 def put_beside(original):
     """Copy a notebook to work/ under a name of its own, since a learner may have written into older ones. Its name."""
     names = (f"{original.stem}.v{number}.ipynb" for number in itertools.count(2))
-    return copy(original, next(name for name in names if not os.path.lexists(WORK / name)))
+    return copy_notebook(original, next(name for name in names if not os.path.lexists(WORK / name)))
 
 
-def copies_of(name):
+def copies_of_chapter(name):
     """A learner's files of a chapter: the first copy, then newer versions."""
     stem = name.removesuffix(".ipynb")
     return [path for path in [WORK / name, *sorted(WORK.glob(f"{stem}.v*.ipynb"))] if path.is_file()]
 
 
-def version(path):
+def source_digest(path):
     """What identifies the source that a notebook was made from, or None."""
     try:
         return json.loads(path.read_bytes())["metadata"]["source"]["sha256"]

@@ -10,7 +10,7 @@ import sys
 from course_tools import links
 from course_tools.repository import ROOT
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+(?<!\.git)")
+ADDRESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+(?<!\.git)")
 REMOTE = re.compile(r"(?:^|[/@.])github\.com(?::\d+)?[:/](?P<name>[^/]+/[^/]+?)(\.git)?/?$")
 
 
@@ -18,14 +18,14 @@ def main(arguments):
     """Set the address everywhere, or end with a sentence that says why not."""
     if len(arguments) > 1:
         sys.exit("usage: python3 -m course_tools links [OWNER/REPO]")
-    name = arguments[0] if arguments else remote()
-    if not NAME.fullmatch(name):
+    name = arguments[0] if arguments else remote_address()
+    if not ADDRESS.fullmatch(name):
         sys.exit(f"{name!r} is not an address: it should read OWNER/REPO, as on GitHub.")
     links.set_everywhere(name)
     print(f"Every link now leads to https://github.com/{name}")
 
 
-def remote():
+def remote_address():
     """OWNER/REPO of the clone's git remote `origin`."""
     try:
         said = subprocess.run(["git", "remote", "get-url", "origin"], cwd=ROOT, capture_output=True).stdout

@@ -19,7 +19,7 @@ from course_tools.commands import links
 from course_tools.links import PUBLISHED
 from course_tools.repository import ROOT
 
-CONTENT = ["course_utils", "solutions/*.py", "pyproject.toml"]  # what a wheel is made of
+WHEEL_CONTENT = ["course_utils", "solutions/*.py", "pyproject.toml"]  # what a wheel is made of
 
 
 def main(arguments):
@@ -29,15 +29,15 @@ def main(arguments):
     target = Path(arguments[0]).absolute()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         sys.exit(f"{target} is there already: name a folder that is empty or not there yet.")
-    name = os.environ.get("GITHUB_REPOSITORY") or repository.address() or links.remote()
+    name = os.environ.get("GITHUB_REPOSITORY") or repository.address() or links.remote_address()
     python = environment.python_with("course_tools/requirements.txt")
     course, exact = target / "course", version()
     with tarfile.open(fileobj=io.BytesIO(repository.git("archive", "HEAD"))) as archive:
         archive.extractall(course, filter="data")
-    set_in(course / "pyproject.toml", version=exact, branch=PUBLISHED)
-    run(python, "-m", "course_tools", "links", name, cwd=course)
-    run(python, "-m", "pip", "--disable-pip-version-check", "wheel", "-q", "--no-deps", "-w", target, course)
-    run(python, "-m", "course_tools", "site", target / "site", cwd=course)
+    set_values(course / "pyproject.toml", version=exact, branch=PUBLISHED)
+    run_command(python, "-m", "course_tools", "links", name, cwd=course)
+    run_command(python, "-m", "pip", "--disable-pip-version-check", "wheel", "-q", "--no-deps", "-w", target, course)
+    run_command(python, "-m", "course_tools", "site", target / "site", cwd=course)
     for compiled in [*course.rglob("__pycache__")]:  # by these commands; no part of what is committed
         shutil.rmtree(compiled)
 
@@ -46,11 +46,11 @@ def version():
     """The version of what is committed: the project's, and how many commits changed what is in a wheel."""
     if repository.git("rev-parse", "--is-shallow-repository").strip() == b"true":
         sys.exit("This clone holds only the newest commits, so the version is unknown: git fetch --unshallow")
-    count = repository.git("rev-list", "--count", "HEAD", "--", *CONTENT).decode().strip()
+    count = repository.git("rev-list", "--count", "HEAD", "--", *WHEEL_CONTENT).decode().strip()
     return f"{repository.project()['project']['version']}.post{count}"
 
 
-def set_in(file, **values):
+def set_values(file, **values):
     """Change `name = "..."` in a file, for each name once."""
     text = file.read_text(encoding="utf-8")
     for name, value in values.items():
@@ -58,7 +58,7 @@ def set_in(file, **values):
     file.write_text(text, encoding="utf-8")
 
 
-def run(*command, cwd=ROOT):
+def run_command(*command, cwd=ROOT):
     """Run a command; ends the program where it fails, after its own words."""
     if subprocess.run(list(map(str, command)), cwd=cwd).returncode:
         sys.exit(f"Nothing can be published: {' '.join(map(str, command[1:]))} failed.")

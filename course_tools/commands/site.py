@@ -15,7 +15,7 @@ def main(arguments):
     if len(arguments) > 1 or any(argument.startswith("-") for argument in arguments):
         sys.exit("usage: python3 -m course_tools site [FOLDER]")
     target = Path(*arguments or [ROOT / "_site"]).absolute()
-    environment.become("site", [str(target)], "course_tools/requirements.txt")
+    environment.run_with_environment("site", [str(target)], "course_tools/requirements.txt")
     from course_tools.site.build import build  # only now is there all that it needs
 
     build(target)

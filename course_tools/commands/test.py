@@ -9,10 +9,10 @@ import os
 from collections import Counter
 
 from course_tools import environment
-from course_tools.commands import changed
+from course_tools.commands import choose_tests
 from course_tools.repository import ROOT
 
-FEW = 2  # files that are tested before workers would have started
+FEW_FILES = 2  # files that are tested before workers would have started
 
 
 def main(arguments):
@@ -20,14 +20,14 @@ def main(arguments):
     workers = (os.cpu_count() or 1) + 1  # one more than cores: many tests wait for a limit, a server or a page
     if "--changed" in arguments:
         arguments.remove("--changed")
-        reasons, options = changed.choose()
-        files = Counter((changed.file_of(what), why) for what, why in reasons.items())
+        reasons, options = choose_tests.choose()
+        files = Counter((choose_tests.file_of(what), why) for what, why in reasons.items())
         for (file, why), count in files.items():
             some = "" if file in reasons else f", {count} of its tests"
             print(f"{file}{some}: {why}", flush=True)
-        if changed.EVERYTHING not in reasons:
+        if choose_tests.EVERYTHING not in reasons:
             arguments = [*options, *reasons, *arguments]
-            workers = 1 if len(files) <= FEW else workers
+            workers = 1 if len(files) <= FEW_FILES else workers
     python = environment.python_with("course_tools/requirements.txt", "tests/requirements.txt")
     parallel = ["-n", str(workers)] if workers > 1 else []
     if parallel:  # workers that share the cores would wait for one another's threads
@@ -37,4 +37,4 @@ def main(arguments):
     if "--matrix" in arguments:
         arguments.remove("--matrix")
         module = "tests.support.matrix"
-    environment.take_over([python, "-m", module, *parallel, *arguments])
+    environment.replace_process([python, "-m", module, *parallel, *arguments])

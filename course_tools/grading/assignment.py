@@ -1,6 +1,6 @@
-"""The instructor's own book: what counts, and what was decided by hand. Grading reads it and never writes into it.
+"""The instructor's own files: what counts, and what was decided by hand. Grading only reads them.
 
-Both files lie beside the downloads. `assignment.toml` says what counts; `adjustments.csv` has a row for each decision.
+Both lie beside the downloads. `assignment.toml` says what counts; `adjustments.csv` has a row for each adjustment.
 """
 
 import csv
@@ -10,19 +10,19 @@ import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from course_tools.grading.records import Graded, Marked, printable
+from course_tools.grading.reports import Grade, GradedExercise, printable
 
-RULES, DECISIONS = "assignment.toml", "adjustments.csv"
+ASSIGNMENT_FILE, ADJUSTMENTS_FILE = "assignment.toml", "adjustments.csv"
 SETTINGS = ("chapters", "points", "late_percent")
-MOST_POINTS = 1_000_000  # of an exercise, and in a decision; whatever is more was a slip
-COLUMNS = ("student", "exercise", "points", "comment", "excused", "regrade")
-YES = {"yes", "y", "x", "true", "1"}
-INSTEAD = "Your instructor gave {:g} points for this exercise."
-ADDED = "Your instructor added {:g} points."
+MOST_POINTS = 1_000_000  # of an exercise, and in an adjustment; whatever is more was a slip
+ADJUSTMENTS_COLUMNS = ("student", "exercise", "points", "comment", "excused", "regrade")
+YES_WORDS = {"yes", "y", "x", "true", "1"}
+POINTS_GIVEN = "Your instructor gave {:g} points for this exercise."
+POINTS_ADDED = "Your instructor added {:g} points."
 EXCUSED = "Your instructor excused you from this exercise: it does not count."
 EXCUSED_FROM_ALL = "Your instructor excused you from this assignment: it does not count."
-LATE = "Handed in late: {:g} % of the points are taken off."
-NEW = """\
+LATE_PENALTY = "Handed in late: {:g} % of the points are taken off."
+NEW_ASSIGNMENT = """\
 # What counts in this assignment. grade reads this file where it lies beside the downloads.
 chapters = [{chapters}]
 late_percent = 0 # of the points, taken off where the platform marks a submission as late
@@ -33,7 +33,7 @@ late_percent = 0 # of the points, taken off where the platform marks a submissio
 
 
 @dataclass(frozen=True)
-class Decision:
+class Adjustment:
     """A row of adjustments.csv. exercise: an id, or "" for the whole submission. points: None where nothing is said."""
 
     exercise: str
@@ -47,105 +47,115 @@ class Decision:
 class Assignment:
     """What counts.
 
-    points: {id: points} where they are not the course's. decisions: {student: [Decision]}. shared: {what several
-    students may be called: [their keys]}; a decision about one of these reaches nobody.
+    points: {id: points} where they are not the course's. adjustments: {student: [Adjustment]}. shared_names:
+    {what several students may be called: [their keys]}; an adjustment about one of these reaches nobody.
     """
 
     chapters: list[int]
     points: dict[str, float] = field(default_factory=dict)
     late_percent: float = 0
-    decisions: dict[str, list[Decision]] = field(default_factory=dict)
-    shared: dict[str, list[str]] = field(default_factory=dict)
+    adjustments: dict[str, list[Adjustment]] = field(default_factory=dict)
+    shared_names: dict[str, list[str]] = field(default_factory=dict)
 
-    def among(self, students):
+    def for_class(self, students):
         """The same for this class."""
         called: dict[str, list[str]] = {}
         for student in students:
-            for name in names_of(student):
+            for name in names_of_student(student):
                 called.setdefault(name, []).append(student.key)
-        return replace(self, shared={name: sorted(keys) for name, keys in called.items() if len(keys) > 1})
+        return replace(self, shared_names={name: sorted(keys) for name, keys in called.items() if len(keys) > 1})
 
-    def of(self, student):
+    def adjustments_of(self, student):
         """What was decided about a student, who is written by name, by the name of their files, or by an id."""
-        return [each for who in names_of(student) - self.shared.keys() for each in self.decisions.get(who, [])]
+        return [
+            each
+            for who in names_of_student(student) - self.shared_names.keys()
+            for each in self.adjustments.get(who, [])
+        ]
 
-    def wants_again(self, student):
+    def asks_for_regrade(self, student):
         """Whether a student's submission is to be graded even though nothing changed."""
-        return any(decision.regrade for decision in self.of(student))
+        return any(adjustment.regrade for adjustment in self.adjustments_of(student))
 
-    def marked(self, report):
-        """The Marked of a report: its exercises that count, with what was decided by hand."""
-        decided = self.of(report.student)
-        graded = [self.with_decisions(entry, decided) for entry in report.of(self.chapters)]
-        whole = [decision for decision in decided if not decision.exercise]
+    def grade_of(self, report):
+        """The Grade of a report: its exercises that count, with what was decided by hand."""
+        adjustments = self.adjustments_of(report.student)
+        graded = [self.with_adjustments(entry, adjustments) for entry in report.in_chapters(self.chapters)]
+        whole = [adjustment for adjustment in adjustments if not adjustment.exercise]
         late = self.late_percent if report.late else 0
-        remarks = [LATE.format(late)] if late else []
-        said = (in_words(EXCUSED_FROM_ALL if decision.excused else ADDED, decision) for decision in whole)
+        remarks = [LATE_PENALTY.format(late)] if late else []
+        said = (
+            adjustment_in_words(EXCUSED_FROM_ALL if adjustment.excused else POINTS_ADDED, adjustment)
+            for adjustment in whole
+        )
         remarks += filter(None, said)
-        return Marked(
+        return Grade(
             report.student,
             graded,
             remarks,
-            added=sum(decision.points or 0 for decision in whole),
+            added=sum(adjustment.points or 0 for adjustment in whole),
             factor=1 - late / 100,
-            excused=any(decision.excused for decision in whole),
+            excused=any(adjustment.excused for adjustment in whole),
         )
 
-    def with_decisions(self, entry, decided):
+    def with_adjustments(self, entry, adjustments):
         """One exercise as it counts."""
         id = entry.result.id
         if id in self.points:
             entry = replace(entry, result=replace(entry.result, max_points=self.points[id]))
-        for decision in decided:
-            if decision.exercise == id:
-                entry = decide(entry, decision)
+        for adjustment in adjustments:
+            if adjustment.exercise == id:
+                entry = adjusted(entry, adjustment)
         return entry
 
 
-def names_of(student):
+def names_of_student(student):
     """What an instructor may call a student: the name, that of the student's files, or an id."""
     return {student.name, student.key, *student.ids}
 
 
-def decide(entry, decision):
-    """A Graded with one decision on it."""
-    words = in_words(EXCUSED if decision.excused else INSTEAD, decision)
-    given = entry.given if decision.points is None else decision.points
-    return Graded(entry.result, [*entry.remarks, *[words] * bool(words)], given, entry.excused or decision.excused)
+def adjusted(entry, adjustment):
+    """A GradedExercise with one adjustment on it."""
+    words = adjustment_in_words(EXCUSED if adjustment.excused else POINTS_GIVEN, adjustment)
+    given = entry.given if adjustment.points is None else adjustment.points
+    remarks = [*entry.remarks, words] if words else entry.remarks
+    return GradedExercise(entry.result, remarks, given, entry.excused or adjustment.excused)
 
 
-def in_words(opening, decision):
-    """A decision as a student reads it; "" where it says nothing."""
-    said = opening.format(decision.points) if decision.points is not None or decision.excused else "Your instructor:"
-    return f"{said} {decision.comment}".strip() if decision.comment or said != "Your instructor:" else ""
+def adjustment_in_words(opening, adjustment):
+    """An adjustment as a student reads it; "" where it says nothing."""
+    said = (
+        opening.format(adjustment.points) if adjustment.points is not None or adjustment.excused else "Your instructor:"
+    )
+    return f"{said} {adjustment.comment}".strip() if adjustment.comment or said != "Your instructor:" else ""
 
 
 # --- reading and writing ----------------------------------------------------------------------------------------------
 
 
-def read(downloads: Path, chapters, course):
+def read_assignment(downloads: Path, chapters, course):
     """The Assignment beside the downloads. Ends the program with a sentence where something in it makes no sense.
 
     chapters: those named in the command, or None. course: gives {id of each exercise of the course: its points}; it is
     asked only where there is something to compare with it.
     """
-    path = downloads.absolute().parent / RULES
-    points_of = course() if path.exists() or path.with_name(DECISIONS).exists() else {}
+    path = downloads.absolute().parent / ASSIGNMENT_FILE
+    points_of = course() if path.exists() or path.with_name(ADJUSTMENTS_FILE).exists() else {}
     try:
-        rules = tomllib.loads(text_of(path)) if path.exists() else {}
+        rules = tomllib.loads(text_of_file(path)) if path.exists() else {}
     except (ValueError, RecursionError) as error:
         sys.exit(f"{path} cannot be read: {error}. Correct it, or move it away: --new-assignment writes a new one.")
-    if problem := trouble(rules, points_of):
+    if problem := problem_in_rules(rules, points_of):
         sys.exit(f"{path}: {problem}.")
     found = Assignment(rules.get("chapters") or chapters, rules.get("points", {}), rules.get("late_percent", 0))
     if not found.chapters:
         sys.exit(f"Say which chapters count: --chapters 3, or `chapters = [3]` in {path} (--new-assignment writes it).")
     if chapters and set(chapters) != set(found.chapters):
         sys.exit(f"{path} says that other chapters count than --chapters does: change one, or leave out --chapters.")
-    return replace(found, decisions=decisions(path.with_name(DECISIONS), points_of))
+    return replace(found, adjustments=read_adjustments(path.with_name(ADJUSTMENTS_FILE), points_of))
 
 
-def text_of(path):
+def text_of_file(path):
     """What stands in a file of the instructor's. Ends the program with a sentence where it is in another encoding."""
     try:
         return path.read_text(encoding="utf-8-sig")
@@ -153,7 +163,7 @@ def text_of(path):
         sys.exit(f"{path}: save it as UTF-8.")
 
 
-def trouble(rules, points_of):
+def problem_in_rules(rules, points_of):
     """What makes no sense in the rules that an assignment.toml holds, of whatever types they are; or None."""
     if unknown := [name for name in rules if name not in SETTINGS]:
         return f"there is no setting {unknown[0]!r:.60}; there are {', '.join(SETTINGS)}"
@@ -178,35 +188,39 @@ def is_number(value, most):
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= most
 
 
-def decisions(path, points_of):
-    """{student: [Decision]} of adjustments.csv; empty where there is none."""
-    text = text_of(path) if path.exists() else ""
+def read_adjustments(path, points_of):
+    """{student: [Adjustment]} of adjustments.csv; empty where there is none."""
+    text = text_of_file(path) if path.exists() else ""
     delimiter = ";" if ";" in text.partition("\n")[0] else ","
     try:
         header, *rows = list(csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)) or [[]]
     except csv.Error as error:
         sys.exit(f"{path} is no CSV file that can be read ({error}): look for a quote without its other half.")
-    if unknown := [name for name in header if name not in COLUMNS or header.count(name) > 1]:
-        known = ", ".join(COLUMNS)
+    if unknown := [name for name in header if name not in ADJUSTMENTS_COLUMNS or header.count(name) > 1]:
+        known = ", ".join(ADJUSTMENTS_COLUMNS)
         sys.exit(f"{path}: there is no column {unknown[0]!r:.60}, or it is there twice; there are {known}, each once.")
-    found: dict[str, list[Decision]] = {}
+    found: dict[str, list[Adjustment]] = {}
     for number, row in enumerate(rows, start=2):
         if not any(row):
             continue
         if any(row[len(header) :]):
             sys.exit(f"{path}, row {number}: it has more fields than columns; what holds {delimiter!r} needs quotes.")
-        fields = dict.fromkeys(COLUMNS, "") | {name: printable(said.strip()) for name, said in zip(header, row)}
-        points = points_in(fields["points"])
+        fields = dict.fromkeys(ADJUSTMENTS_COLUMNS, "") | {
+            name: printable(said.strip()) for name, said in zip(header, row)
+        }
+        points = points_from_text(fields["points"])
         if fields["points"] and points is None:
             sys.exit(f"{path}, row {number}: {fields['points']!r:.60} is no number of points.")
         if not fields["student"] or fields["exercise"] and fields["exercise"] not in points_of:
             sys.exit(f"{path}, row {number}: it needs a student, and an exercise of the course or none.")
-        flags = (fields[name].casefold() in YES for name in ("excused", "regrade"))
-        found.setdefault(fields["student"], []).append(Decision(fields["exercise"], points, fields["comment"], *flags))
+        flags = (fields[name].casefold() in YES_WORDS for name in ("excused", "regrade"))
+        found.setdefault(fields["student"], []).append(
+            Adjustment(fields["exercise"], points, fields["comment"], *flags)
+        )
     return found
 
 
-def points_in(text):
+def points_from_text(text):
     """The number of points that a text says; None where it says none, such as nan or more than anybody gives."""
     try:
         points = float(text.replace(",", "."))
@@ -215,17 +229,17 @@ def points_in(text):
     return points + 0.0 if abs(points) <= MOST_POINTS else None  # -0 becomes 0
 
 
-def of_chapters(chapters, points_of):
+def points_of_chapters(chapters, points_of):
     """{id: points} of the exercises of these chapters."""
     return {id: points for id, points in points_of.items() if int(id.partition(".")[0]) in chapters}
 
 
 def write_new(downloads: Path, chapters, points_of):
     """Write an assignment.toml beside the downloads, where there is none. Gives the sentence to say."""
-    path = downloads.absolute().parent / RULES
-    counted = of_chapters(chapters, points_of)
+    path = downloads.absolute().parent / ASSIGNMENT_FILE
+    counted = points_of_chapters(chapters, points_of)
     lines = "\n".join(f'"{id}" = {points}' for id, points in counted.items())
-    text = NEW.format(chapters=", ".join(map(str, chapters)), total=sum(counted.values()), points=lines)
+    text = NEW_ASSIGNMENT.format(chapters=", ".join(map(str, chapters)), total=sum(counted.values()), points=lines)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -5,16 +5,16 @@ import re
 import sys
 import time
 
-from course_tools.grading.process import Limits, end_all, grade_in_own_process
-from course_tools.grading.records import Student, Task
+from course_tools.grading.grading_process import Limits, end_all, grade_in_own_process
+from course_tools.grading.reports import Student, Task
 from course_tools.grading.sandbox.protection import Protection, protection
 from course_tools.repository import ROOT
 
 CHAPTER = 3
-FORGEABLE = "So an answer can also change its own result."
+RESULTS_CAN_BE_FORGED = "So an answer can also change its own result."
 ROUNDS = 5  # submissions that are timed
 DEFINITION = re.compile(rb'("(?:def|class) [^"\\]*:)\\n')  # the first line of one, in a notebook's JSON
-copies = itertools.count()
+copy_numbers = itertools.count()
 
 
 def examine(options):
@@ -22,36 +22,38 @@ def examine(options):
     limits = Limits(options.seconds, options.unsandboxed)
     try:
         found = protection(options.unsandboxed)
-        print(found, *[FORGEABLE] * (found is Protection.NONE), flush=True)
-        untouched, solved = (graded(folder, limits) for folder in ("notebooks", "solutions"))
+        print(found if found is not Protection.NONE else f"{found} {RESULTS_CAN_BE_FORGED}", flush=True)
+        untouched, solved = (graded_copy(folder, limits) for folder in ("notebooks", "solutions"))
         begin = time.monotonic()
         for _ in range(ROUNDS):
-            graded("solutions", limits)
+            graded_copy("solutions", limits)
         each = (time.monotonic() - begin) / ROUNDS
     except Exception as error:
         print(f"Grading does not work here: {error}", file=sys.stderr)
         return 1
     finally:
         end_all()
-    right = points(untouched) == 0 and points(solved) == sum(entry.result.max_points for entry in solved)
+    right = total_points(untouched) == 0 and total_points(solved) == sum(entry.result.max_points for entry in solved)
     words = "as it should be" if right else "which is wrong: grade nothing here"
-    print(f"A solved chapter gets {points(solved)} points and an untouched one {points(untouched)}, {words}.")
+    print(
+        f"A solved chapter gets {total_points(solved)} points and an untouched one {total_points(untouched)}, {words}."
+    )
     print(f"One solved chapter takes about {each:.2f} s, wrong answers more; {options.workers} at once (--workers).")
     return 0 if right else 1
 
 
-def graded(folder, limits):
+def graded_copy(folder, limits):
     """The graded exercises of a chapter's notebook from one of the course's folders.
 
     Each copy has a remark of its own in every answer: one that was seen before is not run again, and takes no time.
     """
     (path,) = (ROOT / folder).glob(f"{CHAPTER:02}_*.ipynb")
-    content = DEFINITION.sub(rb"\1  # copy %d\\n" % next(copies), path.read_bytes())
+    content = DEFINITION.sub(rb"\1  # copy %d\\n" % next(copy_numbers), path.read_bytes())
     task = Task(Student("doctor", "Doctor"), [((path.name,), content)], [], "", limits.seconds)
     report, _ = grade_in_own_process(task, limits)
-    return report.of([CHAPTER])
+    return report.in_chapters([CHAPTER])
 
 
-def points(graded):
+def total_points(graded):
     """The points of graded exercises."""
     return sum(entry.points for entry in graded)

@@ -10,12 +10,11 @@ import re
 import time
 from dataclasses import dataclass, replace
 
-from course_tools.grading import alike
-from course_tools.grading import notebook as reading
-from course_tools.grading.archive import NOTEBOOK
-from course_tools.grading.records import Graded, Report
-from course_tools.grading.sandbox import importable
-from course_tools.grading.unpacking import unpacked
+from course_tools.grading import notebook_reading, similar_answers
+from course_tools.grading.reports import GradedExercise, Report
+from course_tools.grading.sandbox import allowed_imports
+from course_tools.grading.submitted_files import NOTEBOOK
+from course_tools.grading.unpacking import unpack_submission
 from course_tools.repository import ROOT, sources
 from course_utils.exercises import EXERCISES
 from course_utils.explaining.explain import explain_result
@@ -23,40 +22,44 @@ from course_utils.explaining.program import parse_program
 from course_utils.judging.judge import judge
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 
-ORDER = [NOT_ATTEMPTED, NOT_YET, RIGHT]
-SEVERAL = "{} notebooks hold this exercise; the answer in {} counts."
-TOO_MANY = (
+WORST_TO_BEST = [NOT_ATTEMPTED, NOT_YET, RIGHT]
+IN_SEVERAL_NOTEBOOKS = "{} notebooks hold this exercise; the answer in {} counts."
+IN_TOO_MANY_NOTEBOOKS = (
     "{} notebooks hold this exercise, with {} different answers. Only the last {} by name were compared, and the best"
     " of these, in {}, counts. Hand in one notebook to choose yourself."
 )
 MOST_ANSWERS = 3  # different ones to an exercise: copies and old versions cost nobody points, and forty are no lottery
-BY_CHANCE = (
+DEPENDS_ON_CHANCE = (
     "Your answer is right in one run and wrong in another, so it depends on chance: on random numbers, on the clock, or"
     " on memory that nothing was written to (`torch.empty`)."
 )
 OTHER_SEED = 1
 DEFINED_TWICE = "`{}` is defined {} times in the notebook; the last definition counts, or the last that was checked."
-WITH_HELPERS = (
+RIGHT_WITH_HELPERS = (
     "This answer uses {}, which is not right yet. With a right one in its place this answer is right, and that counts."
 )
-LENT = "Your notebook does not define {} above this answer, which ran with what the chapter defines."
-AS_CHECKED = (
+DEFINED_BY_CHAPTER = "Your notebook does not define {} above this answer, which ran with what the chapter defines."
+RIGHT_WITH_ALL_CELLS = (
     "This answer is right when all your cells up to the check run, with any definitions that they need from later"
     " cells, and that counts."
 )
 MORE_LINES, NO_GPU = " Then these run, too: {}.", " What asks for a GPU ran on the CPU."
-MOST_LINES, LONGEST_LINE, MOST_LENT = 3, 60, 5  # lines of a student's, characters of one, names: in a remark
+MOST_LINES, LONGEST_LINE, MOST_NAMES = 3, 60, 5  # lines of a student's, characters of one, names: in a remark
 WORD = re.compile(r"\w+")
 GPU = re.compile(r"cuda|mps|xpu")
 NOT_FOUND = "This exercise was not found in what was handed in."
 NOT_REACHED = "Grading stopped before it came to this exercise."
-MARKS = {"### BEGIN SOLUTION", "### END SOLUTION"}
-OWN = "The course's own solved chapters were passed over ({})."
+SOLUTION_MARKS = {"### BEGIN SOLUTION", "### END SOLUTION"}
+COURSE_CHAPTERS_IGNORED = "The course's own solved chapters were passed over ({})."
 MOST_REMARKS = 10  # on one submission
-SEVERAL_LINES = 3  # a shorter answer is often the same without a copy
-SHARE = 4  # of the time that is left, one answer gets this part: so those after many that hang still get their turn
-MOST_KEPT = 2000  # answers whose results are kept: what many hand in, somebody hands in early
-results: dict[str, dict] = {}  # {`identified` answer: its plain Result}, also from other processes that grade
+FEWEST_PUBLISHED_LINES = 3  # a shorter answer is often the same without a copy
+SHARE_OF_TIME = (
+    4  # of the time that is left, one answer gets this part: so those after many that hang still get their turn
+)
+MOST_REMEMBERED = 2000  # answers whose results are kept: what many hand in, somebody hands in early
+remembered_results: dict[
+    str, dict
+] = {}  # {`digest_of_answer` answer: its plain Result}, also from other processes that grade
 
 
 @dataclass
@@ -67,27 +70,29 @@ class Attempt:
     """
 
     notebook: str
-    graded: Graded
+    graded: GradedExercise
     lines: list[str] | None = None
     texts: tuple[str, ...] = ()
 
 
-class Own:
+class SubmissionSandbox:
     """A sandbox for one submission: no answer may use up the time of the others, and all find its Python files.
 
-    before: called before anything runs.
+    before_run: called before anything runs.
     """
 
-    def __init__(self, sandbox, seconds, before):
-        self.sandbox, self.end, self.before, self.modules = sandbox, time.monotonic() + seconds, before, {}
+    def __init__(self, sandbox, seconds, before_run):
+        self.sandbox, self.end, self.before_run, self.modules = sandbox, time.monotonic() + seconds, before_run, {}
 
     def run(self, texts, *what, **more):
         """What the sandbox gives, with the student's own Python files that the texts name."""
-        self.before()
-        patience = (self.end - time.monotonic()) / SHARE
-        return self.sandbox.run(texts, *what, **more, patience=patience, modules=self.named_in("\n".join(texts)))
+        self.before_run()
+        patience = (self.end - time.monotonic()) / SHARE_OF_TIME
+        return self.sandbox.run(
+            texts, *what, **more, patience=patience, modules=self.modules_named_in("\n".join(texts))
+        )
 
-    def named_in(self, text):
+    def modules_named_in(self, text):
         """The student's own Python files that a text names, and those that these name."""
         found = {name: self.modules[name] for name in self.modules.keys() & set(WORD.findall(text))}
         waiting = list(found.values())
@@ -98,45 +103,45 @@ class Own:
         return found
 
 
-class Grading:
-    """How far a submission is graded. tell: called with a Report, as far as it is, before what may come to no end."""
+class SubmissionGrader:
+    """How far a submission is graded. send: called with a Report, as far as it is, before what may come to no end."""
 
-    def __init__(self, task, sandbox, tell):
-        self.task, self.protection, self.tell = task, str(sandbox.protection), tell
-        self.sandbox = Own(sandbox, task.seconds, self.tell_news)
-        self.news = True  # whether more is known than was told
+    def __init__(self, task, sandbox, send):
+        self.task, self.protection, self.send = task, str(sandbox.protection), send
+        self.sandbox = SubmissionSandbox(sandbox, task.seconds, self.send_news)
+        self.has_news = True  # whether more is known than was sent
         self.remarks = list(task.remarks)
         self.attempts, self.unexplained, self.chapters = {id: [] for id in EXERCISES}, [], set()
 
     def grade_all(self):
         """Grade everything. Points come first, then words."""
-        self.tell_news()
-        handed = unpacked(self.task.files)
+        self.send_news()
+        handed = unpack_submission(self.task.files)
         self.sandbox.modules = handed.modules
         self.remarks += handed.remarks
         students = [(name, content) for name, content in handed.notebooks if not is_the_courses_own(name)]
         if own := len(handed.notebooks) - len(students):
-            self.remarks.append(OWN.format(own))
+            self.remarks.append(COURSE_CHAPTERS_IGNORED.format(own))
         for name, content in students:
             if notebook := self.read(name, content):
                 self.grade(notebook)
         for attempt, exercise, texts, replies in self.unexplained:
             result = with_explanation(exercise, texts, self.sandbox, replies, attempt.graded.result)
-            attempt.graded = Graded(result, attempt.graded.remarks)
-            self.news = True
+            attempt.graded = GradedExercise(result, attempt.graded.remarks)
+            self.has_news = True
 
-    def tell_news(self):
-        """Tell what was not told yet."""
-        if self.news:
-            self.tell(self.report(NOT_REACHED))
-        self.news = False
+    def send_news(self):
+        """Send what was not sent yet."""
+        if self.has_news:
+            self.send(self.report(NOT_REACHED))
+        self.has_news = False
 
     def read(self, name, content):
         """A Notebook, or None where it cannot be read."""
-        self.tell_news()
+        self.send_news()
         try:
-            notebook = reading.read(name, content)
-        except reading.NoNotebook as error:
+            notebook = notebook_reading.read_notebook(name, content)
+        except notebook_reading.NotANotebook as error:
             self.remarks.append(f"{name} {error}.")
             return None
         self.remarks += [f"{name} {remark}." for remark in notebook.remarks]
@@ -146,39 +151,45 @@ class Grading:
         """Grade every exercise that a notebook holds."""
         found, holds_some = {}, False
         for exercise in EXERCISES.values():
-            places = notebook.defining(exercise)
-            if places or notebook.marked(exercise):
+            places = notebook.cells_defining(exercise)
+            if places or notebook.cells_marked(exercise):
                 holds_some = True
                 self.chapters.add(exercise.chapter)
-            graded, told = undefined(exercise, notebook), None
+            graded, to_explain = result_without_definition(exercise, notebook), None
             if places:
-                graded, told = grade_answer(exercise, notebook, places, found, self.sandbox)
+                graded, to_explain = grade_answer(exercise, notebook, places, found, self.sandbox)
             if graded:
                 found[exercise.id] = graded
                 attempt = Attempt(notebook.name, graded)
                 if places:
                     attempt.lines = own_lines(notebook.cells[places[-1]].source)
-                    attempt.texts = tuple(notebook.up_to_check(exercise, handed_out(), given(exercise.chapter)))
+                    attempt.texts = tuple(
+                        notebook.texts_up_to_check(exercise, provided_texts(), provided_cells(exercise.chapter))
+                    )
                 self.attempts[exercise.id].append(attempt)
-                self.unexplained += [(attempt, exercise, *told)] if told else []
-                self.news = True
+                if to_explain:
+                    self.unexplained.append((attempt, exercise, *to_explain))
+                self.has_news = True
         if not holds_some:
             self.remarks.append(f"{notebook.name} holds no exercise of the course.")
 
     def report(self, missing):
         """The Report as far as it is. missing: what to say of an exercise that is not there."""
-        attempts = {id: best(tried) for id, tried in self.attempts.items() if tried}
+        attempts = {id: best_attempt(tried) for id, tried in self.attempts.items() if tried}
         lines = {id: attempt.lines for id, attempt in attempts.items() if attempt.lines is not None}
-        kept = self.remarks[:MOST_REMARKS]
-        more = [f"There are {len(self.remarks) - MOST_REMARKS} more remarks of this kind."] * (self.remarks != kept)
+        remarks = self.remarks[:MOST_REMARKS]
+        if len(self.remarks) > MOST_REMARKS:
+            remarks.append(f"There are {len(self.remarks) - MOST_REMARKS} more remarks of this kind.")
         return Report(
             student=self.task.student,
             graded=[
-                attempts[id].graded if id in attempts else Graded(plain_result(exercise, NOT_ATTEMPTED, missing))
+                attempts[id].graded
+                if id in attempts
+                else GradedExercise(plain_result(exercise, NOT_ATTEMPTED, missing))
                 for id, exercise in EXERCISES.items()
             ],
             chapters=sorted(self.chapters),
-            remarks=kept + more,
+            remarks=remarks,
             protection=self.protection,
             digest=self.task.digest,
             late=self.task.late,
@@ -187,9 +198,9 @@ class Grading:
         )
 
 
-def report(task, sandbox, tell):
-    """The Report of a task. tell: called with others on the way, each more complete than the one before."""
-    grading = Grading(task, sandbox, tell)
+def grade_submission(task, sandbox, send):
+    """The Report of a task. send: called with others on the way, each more complete than the one before."""
+    grading = SubmissionGrader(task, sandbox, send)
     grading.grade_all()
     return grading.report(NOT_FOUND)
 
@@ -209,73 +220,77 @@ def solved_chapters():
 
 
 def grade_answer(exercise, notebook, places, earlier, sandbox):
-    """(Graded, (texts, replies) to explain it from, or None) for an exercise that these cells define.
+    """(GradedExercise, (texts, replies) to explain it from, or None) for an exercise that these cells define.
 
-    earlier: {id: Graded} of the exercises before.
+    earlier: {id: GradedExercise} of the exercises before.
     """
     times = sum(exercise.name in statement.binds for place in places for statement in notebook.cells[place].statements)
     remarks = [DEFINED_TWICE.format(exercise.name, times)] if times > 1 else []
-    broken = [cell for cell in notebook.marked(exercise) if cell.problem]
+    broken = [cell for cell in notebook.cells_marked(exercise) if cell.problem]
     remarks += [f"The cell marked as this exercise's {cell.problem}." for cell in broken]
 
-    handed_out = given(exercise.chapter)
-    texts, used = notebook.needed(places[-1], exercise.name, handed_out)
-    result, replies = result_once(exercise, texts, sandbox)
-    if result.status != NOT_ATTEMPTED and (lent := notebook.lent(places[-1], used, handed_out)):
-        remarks.append(LENT.format(", ".join(f"`{name}`" for name in lent[:MOST_LENT])))
-    if result.status == NOT_YET and (whole := ran_whole(exercise, notebook, texts, sandbox)):
-        return Graded(whole[0], [*remarks, whole[1]]), None
+    handed_out = provided_cells(exercise.chapter)
+    texts, used = notebook.texts_needed(places[-1], exercise.name, handed_out)
+    result, replies = remembered_result(exercise, texts, sandbox)
+    if result.status != NOT_ATTEMPTED and (provided := notebook.names_from_chapter(places[-1], used, handed_out)):
+        remarks.append(DEFINED_BY_CHAPTER.format(", ".join(f"`{name}`" for name in provided[:MOST_NAMES])))
+    if result.status == NOT_YET and (whole := result_with_all_cells(exercise, notebook, texts, sandbox)):
+        return GradedExercise(whole[0], [*remarks, whole[1]]), None
     wrong = [EXERCISES[id] for id, graded in earlier.items() if graded.result.status != RIGHT]
     helpers = [helper for helper in wrong if helper.name in used and helper.name != exercise.name]
     if result.status != RIGHT and helpers:
-        repaired = {helper.name: worked(helper) for helper in helpers}
-        with_helpers, _ = result_once(exercise, texts, sandbox, helpers=repaired)
+        repaired = {helper.name: worked_answer(helper) for helper in helpers}
+        with_helpers, _ = remembered_result(exercise, texts, sandbox, helpers=repaired)
         if with_helpers.status == RIGHT:
             names = " and ".join(f"your `{helper.name}` (exercise {helper.id})" for helper in helpers)
-            return Graded(with_helpers, [*remarks, WITH_HELPERS.format(names)]), None
-    return Graded(result, remarks), (tuple(texts), replies) if result.status == NOT_YET and replies else None
+            return GradedExercise(with_helpers, [*remarks, RIGHT_WITH_HELPERS.format(names)]), None
+    return GradedExercise(result, remarks), (tuple(texts), replies) if result.status == NOT_YET and replies else None
 
 
-def ran_whole(exercise, notebook, texts, sandbox):
+def result_with_all_cells(exercise, notebook, texts, sandbox):
     """(Result, remark) of an answer that is right when all the student's own cells ran before; None of another.
 
     texts: those that ran before, by names alone.
     """
-    whole = notebook.up_to_check(exercise, handed_out(), given(exercise.chapter))
+    whole = notebook.texts_up_to_check(exercise, provided_texts(), provided_cells(exercise.chapter))
     asks_for_gpu = bool(GPU.search("\n".join(whole)))
     if whole == texts and not asks_for_gpu:
         return None
-    result, _ = result_once(exercise, whole, sandbox, cpu=True)
+    result, _ = remembered_result(exercise, whole, sandbox, cpu=True)
     if result.status != RIGHT:
         return None
     seen = {"", *(line.strip() for text in texts for line in text.split("\n"))}
     more = [line.strip()[:LONGEST_LINE] for text in whole for line in text.split("\n") if line.strip() not in seen]
-    lines = MORE_LINES.format(", ".join(f"`{line}`" for line in more[:MOST_LINES])) if more else ""
-    return result, AS_CHECKED + lines + NO_GPU * asks_for_gpu
+    remark = RIGHT_WITH_ALL_CELLS
+    if more:
+        remark += MORE_LINES.format(", ".join(f"`{line}`" for line in more[:MOST_LINES]))
+    if asks_for_gpu:
+        remark += NO_GPU
+    return result, remark
 
 
-def result_once(exercise, texts, sandbox, **how):
+def remembered_result(exercise, texts, sandbox, **how):
     """(Result, replies to explain it from) of what these texts answer; the replies only where that is not done yet.
 
     Many students hand in the same. Time that ran out and the like is nobody else's trouble, and is not kept. What is
     right runs once more: what is right by chance would be right for all who hand in the same.
     """
-    key = identified(exercise, texts, sandbox, how)
-    if known := results.get(key):
+    key = digest_of_answer(exercise, texts, sandbox, how)
+    if known := remembered_results.get(key):
         return Result(**known), None
     asked = texts, exercise.name, exercise.calls, exercise.chapter
     outcome = sandbox.run(*asked, **how)
-    result = judged(exercise, outcome)
+    result = result_of_outcome(exercise, outcome)
     if result.status == RIGHT:
         again = sandbox.run(*asked, **how, seed=OTHER_SEED)
         if again.out_of_time:
             return result, None
-        if again.message != outcome.message and judged(exercise, again).status != RIGHT:
-            result = plain_result(exercise, NOT_YET, BY_CHANCE)
-            keep(key, result)
+        if again.message != outcome.message and result_of_outcome(exercise, again).status != RIGHT:
+            result = plain_result(exercise, NOT_YET, DEPENDS_ON_CHANCE)
+            remember(key, result)
             return result, None
     if not outcome.trouble and (result.status != NOT_YET or how):
-        keep(key, result)
+        remember(key, result)
     return result, outcome.replies
 
 
@@ -284,70 +299,70 @@ def prepare():
     for exercise in EXERCISES.values():
         _ = exercise.expected, exercise.reference
         published_lines(exercise)
-        importable.modules(exercise.chapter)
+        allowed_imports.modules_for_chapter(exercise.chapter)
 
 
 @functools.cache
-def handed_out():
+def provided_texts():
     """The texts of all code cells that the course hands out."""
     read = (json.loads(path.read_bytes())["cells"] for path in (ROOT / "notebooks").glob("*.ipynb"))
-    return {reading.text_of(cell).strip() for cells in read for cell in cells if cell["cell_type"] == "code"}
+    return {notebook_reading.text_of(cell).strip() for cells in read for cell in cells if cell["cell_type"] == "code"}
 
 
 @functools.cache
-def given(chapter):
+def provided_cells(chapter):
     """The code cells of a chapter as it is handed out, without those to be filled in."""
     (path,) = (ROOT / "notebooks").glob(f"{chapter:02}_*.ipynb")
-    return [cell for cell in reading.read(path.name, path.read_bytes()).cells if not cell.exercise]
+    return [cell for cell in notebook_reading.read_notebook(path.name, path.read_bytes()).cells if not cell.exercise]
 
 
 @functools.cache
-def lines_handed_out():
+def provided_lines():
     """Every line of them, and the marks around a solution, which are nobody's."""
-    return {" ".join(line.split()) for text in handed_out() for line in text.split("\n")} | MARKS
+    return {" ".join(line.split()) for text in provided_texts() for line in text.split("\n")} | SOLUTION_MARKS
 
 
 def own_lines(text):
     """The lines of an answer's cell that are the student's own."""
-    return alike.own_lines(text, lines_handed_out())
+    return similar_answers.own_lines(text, provided_lines())
 
 
 @functools.cache
 def published_lines(exercise):
     """The lines of an exercise's published answer."""
-    notebook = solved(exercise.chapter)
-    return set(own_lines(notebook.cells[notebook.defining(exercise)[-1]].source))
+    notebook = solved_notebook(exercise.chapter)
+    return set(own_lines(notebook.cells[notebook.cells_defining(exercise)[-1]].source))
 
 
 def is_published(exercise, lines):
     """Whether all that is a student's own in an answer of several lines is the published answer's."""
-    return len(lines) >= SEVERAL_LINES and set(lines) == published_lines(exercise)
+    return len(lines) >= FEWEST_PUBLISHED_LINES and set(lines) == published_lines(exercise)
 
 
 def with_explanation(exercise, texts, sandbox, data, result):
     """The result of a wrong answer with its explanation."""
-    key = identified(exercise, texts, sandbox)
-    if known := results.get(key):  # the same answer in another notebook of this submission
+    key = digest_of_answer(exercise, texts, sandbox)
+    if known := remembered_results.get(key):  # the same answer in another notebook of this submission
         return Result(**known)
     program = parse_program(texts[-1], exercise.name, {}, "<your cell>")
-    found = explain_result(exercise, program, Inside(exercise, texts, sandbox), data, result)
-    keep(key, found)
+    found = explain_result(exercise, program, SandboxRunner(exercise, texts, sandbox), data, result)
+    remember(key, found)
     return found
 
 
-def keep(key, result):
+def remember(key, result):
     """Remember a result, as long as there is room."""
-    if len(results) < MOST_KEPT:
-        results[key] = vars(result)
+    if len(remembered_results) < MOST_REMEMBERED:
+        remembered_results[key] = vars(result)
 
 
-def identified(exercise, texts, sandbox, how=None):
+def digest_of_answer(exercise, texts, sandbox, how=None):
     """What identifies an answer with all that it runs with, and how."""
-    modules = sorted(sandbox.named_in("\n".join(texts)).items())
+    modules = sorted(sandbox.modules_named_in("\n".join(texts)).items())
     return hashlib.sha256(repr((exercise.id, *texts, modules, how or {})).encode()).hexdigest()
 
 
-class Inside:
+class SandboxRunner:
     """Runs an answer in the sandbox, once more."""
 
     def __init__(self, exercise, texts, sandbox):
@@ -366,7 +381,7 @@ class Inside:
         return self.sandbox.run(self.texts, self.exercise.name, calls, self.exercise.chapter, **more).replies or []
 
 
-def judged(exercise, outcome):
+def result_of_outcome(exercise, outcome):
     """The Result for what came out of the sandbox."""
     if outcome.trouble:
         return plain_result(exercise, NOT_YET, f"Your code {outcome.trouble.rstrip('.')}.")
@@ -376,33 +391,35 @@ def judged(exercise, outcome):
     return result
 
 
-def undefined(exercise, notebook):
-    """Graded, for an exercise whose marked cell does not define what it asks for; None where there is no such cell."""
-    for cell in notebook.marked(exercise):
+def result_without_definition(exercise, notebook):
+    """A GradedExercise where a marked cell does not define what is asked for; None where there is no such cell."""
+    for cell in notebook.cells_marked(exercise):
         if cell.problem:
-            return Graded(plain_result(exercise, NOT_YET, f"Your cell {cell.problem}."))
+            return GradedExercise(plain_result(exercise, NOT_YET, f"Your cell {cell.problem}."))
         if cell.statements:
-            return Graded(plain_result(exercise, NOT_YET, f"Your cell for this exercise defines no `{exercise.name}`."))
+            return GradedExercise(
+                plain_result(exercise, NOT_YET, f"Your cell for this exercise defines no `{exercise.name}`.")
+            )
     return None
 
 
-def best(attempts):
+def best_attempt(attempts):
     """The best of the Attempts at an exercise in several notebooks, with a remark on why it is this one."""
     different = {}  # {texts: the attempts that run them}, in the order of the notebooks' names
-    for attempt in sorted(attempts, key=lambda attempt: by_number(attempt.notebook)):
+    for attempt in sorted(attempts, key=lambda attempt: natural_order(attempt.notebook)):
         if attempt.graded.result.status != NOT_ATTEMPTED:
             different[attempt.texts] = [*different.pop(attempt.texts, []), attempt]
     compared = [attempt for equal in list(different.values())[-MOST_ANSWERS:] for attempt in equal] or attempts
-    found = max(compared, key=lambda attempt: ORDER.index(attempt.graded.result.status))
-    remark = SEVERAL.format(len(attempts), found.notebook)
+    found = max(compared, key=lambda attempt: WORST_TO_BEST.index(attempt.graded.result.status))
+    remark = IN_SEVERAL_NOTEBOOKS.format(len(attempts), found.notebook)
     if len(different) > MOST_ANSWERS:
-        remark = TOO_MANY.format(len(attempts), len(different), MOST_ANSWERS, found.notebook)
+        remark = IN_TOO_MANY_NOTEBOOKS.format(len(attempts), len(different), MOST_ANSWERS, found.notebook)
     if len(attempts) == 1:
         return found
-    return replace(found, graded=Graded(found.graded.result, [*found.graded.remarks, remark]))
+    return replace(found, graded=GradedExercise(found.graded.result, [*found.graded.remarks, remark]))
 
 
-def by_number(name):
+def natural_order(name):
     """What names are sorted by so that `v10` comes after `v9`, and `answer (1)` after `answer`."""
     stem = NOTEBOOK.sub("", name).casefold()
     return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", stem)]
@@ -414,15 +431,15 @@ def plain_result(exercise, status, message):
 
 
 @functools.cache
-def solved(chapter):
+def solved_notebook(chapter):
     """The Notebook of a solved chapter."""
     (path,) = (ROOT / "solutions").glob(f"{chapter:02}_*.ipynb")
-    return reading.read(path.name, path.read_bytes())
+    return notebook_reading.read_notebook(path.name, path.read_bytes())
 
 
 @functools.cache
-def worked(exercise):
+def worked_answer(exercise):
     """Python that defines an exercise's worked answer, with the imports and definitions that it uses."""
-    notebook = solved(exercise.chapter)
-    texts, _ = notebook.needed(notebook.defining(exercise)[-1], exercise.name)
+    notebook = solved_notebook(exercise.chapter)
+    texts, _ = notebook.texts_needed(notebook.cells_defining(exercise)[-1], exercise.name)
     return "\n".join(texts)

@@ -14,16 +14,16 @@ from hashlib import sha256
 from pathlib import Path
 
 from course_tools import repository
-from course_tools.grading import archive
-from course_tools.grading.archive import ARCHIVE, NOTEBOOK, ZIP
+from course_tools.grading import submitted_files
 from course_tools.grading.platforms import PLATFORMS
 from course_tools.grading.platforms.platform import Owner
-from course_tools.grading.records import Student
+from course_tools.grading.reports import Student
+from course_tools.grading.submitted_files import ARCHIVE, NOTEBOOK, ZIP
 from course_utils.files import from_disk
 
 COPY = r"([-_ ]*(\(\d+\)|copy\d*)|-\d{1,2})?"  # what browsers, JupyterLab and Canvas add to a name that is taken
 MOST_FILES = 2000  # of one student, beside each other on the disk
-LISTS = {platform.list_file for platform in PLATFORMS}
+LISTS_OF_STUDENTS = {platform.list_file for platform in PLATFORMS}
 LONGEST_NAME = 80  # characters of a file's name made from a student's, and of one that is kept
 
 
@@ -32,65 +32,73 @@ class Submission:
     """What one student handed in, as it lies there: nothing of it is opened here."""
 
     student: Student
-    files: list[archive.File]
+    files: list[submitted_files.SubmittedFile]
 
     @property
     def late(self):
         """Whether the platform says that something of it was handed in late."""
-        return any(platform.is_late(bare(file.parts[0])) for file in self.files for platform in PLATFORMS)
+        return any(platform.is_late(without_ending(file.parts[0])) for file in self.files for platform in PLATFORMS)
 
     def read(self):
         """([(parts of the name below the student's folder, bytes)], remarks on what could not be read)."""
-        found, remarks, room = [], [], archive.LARGEST
-        wanted = [file for file in self.files if archive.worth_reading(file.parts[-1])]
-        others = [file for file in self.files if not archive.worth_reading(file.parts[-1])]
+        found, remarks, room = [], [], submitted_files.LARGEST_SUBMISSION
+        wanted = [file for file in self.files if submitted_files.worth_reading(file.parts[-1])]
+        others = [file for file in self.files if not submitted_files.worth_reading(file.parts[-1])]
         for file in wanted[:MOST_FILES]:
             try:
                 content = file.read(room)
-            except archive.Unreadable as error:
-                remarks.append(f"{inside(file)} {error}.")
+            except submitted_files.UnreadableFile as error:
+                remarks.append(f"{name_for_student(file)} {error}.")
                 continue
             room -= len(content)
-            found.append((own_parts(file), content))
+            found.append((path_below_student(file), content))
         if len(wanted) > MOST_FILES:
             remarks.append(f"Of {len(wanted)} files only the first {MOST_FILES} were looked at.")
-        remarks += [f"{inside(file)} {file.problem}." for file in others if file.problem and "." not in file.parts[-1]]
-        found += [(own_parts(file), b"") for file in others[:1] if not file.problem]  # tells what was handed in
+        remarks += [
+            f"{name_for_student(file)} {file.problem}." for file in others if file.problem and "." not in file.parts[-1]
+        ]
+        found += [
+            (path_below_student(file), b"") for file in others[:1] if not file.problem
+        ]  # tells what was handed in
         return found, remarks
 
 
 def submissions(start: Path):
     """The submissions in a folder or zip, sorted by student. Says on standard error which files are none."""
-    own_name = archive.readable(NOTEBOOK.sub("", from_disk(start.resolve().name)))
-    own_name, files = class_folder(own_name, listed(start))
-    owners = listed_owners(files)
-    grouped: dict[Owner, list[archive.File]] = {}
+    own_name = submitted_files.printable_name(NOTEBOOK.sub("", from_disk(start.resolve().name)))
+    own_name, files = class_folder(own_name, files_of_class(start))
+    owners = owners_in_lists(files)
+    grouped: dict[Owner, list[submitted_files.SubmittedFile]] = {}
     others = []
     for file in files:
         if is_nobodys(file):
             others.append(file.parts[0])
         else:
-            owner = student_of(file, own_name, owners)
+            owner = owner_of(file, own_name, owners)
             owner = owner._replace(name=unicodedata.normalize("NFC", owner.name))
             grouped.setdefault(owner, []).append(file)
-    if others := [name for name in others if name not in LISTS]:
+    if others := [name for name in others if name not in LISTS_OF_STUDENTS]:
         print(f"Passed over, since they are nobody's submission: {', '.join(others)}.", file=sys.stderr)
     keys = keys_of(grouped)
     found = []
     for owner, own_files in sorted(grouped.items()):
-        file = archive.readable(own_files[0].parts[0])[:LONGEST_NAME]
-        student = Student(keys[owner], shown(owner.name), tuple(map(shown, owner.ids)), owner.numbered_by, file)
+        file = submitted_files.printable_name(own_files[0].parts[0])[:LONGEST_NAME]
+        student = Student(
+            keys[owner], display_name(owner.name), tuple(map(display_name, owner.ids)), owner.numbered_by, file
+        )
         found.append(Submission(student, own_files))
     return found
 
 
-def listed(start):
+def files_of_class(start):
     """The files below the start, or in the one zip there, beside tables and notes, when that holds the class."""
-    files = list(archive.files(start))
+    files = list(submitted_files.list_files(start))
     handed_in = [file for file in files if not is_nobodys(file)]
     if len(handed_in) == 1 and start.is_dir() and is_students_zip(handed_in[0]) and not owner_in(handed_in[0].parts[0]):
-        inside = list(archive.files(handed_in[0].path))
-        if class_folder("", [archive.File(("", *file.parts), file.path) for file in inside])[1][0].parts[0]:
+        inside = list(submitted_files.list_files(handed_in[0].path))
+        if class_folder("", [submitted_files.SubmittedFile(("", *file.parts), file.path) for file in inside])[1][
+            0
+        ].parts[0]:
             return inside
     return files
 
@@ -111,19 +119,19 @@ def is_nobodys(file):
     return alone and not file.problem and not owner_in(file.parts[0]) and not could_be_a_students(file.parts[0])
 
 
-def shown(name):
+def display_name(name):
     """A name as tables and terminals take it."""
-    return archive.shortened(archive.readable(name))
+    return submitted_files.shortened(submitted_files.printable_name(name))
 
 
-def own_parts(file):
+def path_below_student(file):
     """Where a file lies in its student's own folder."""
     return file.parts[1:] or file.parts
 
 
-def inside(file):
+def name_for_student(file):
     """How a student knows a file."""
-    return archive.shortened("/".join(own_parts(file)))
+    return submitted_files.shortened("/".join(path_below_student(file)))
 
 
 # --- whose is a file? -------------------------------------------------------------------------------------------------
@@ -145,34 +153,36 @@ def class_folder(name, files):
     one_student = len(folders) < 2 and (len(flat) < 2 or not any(map(without_chapter, flat)))
     if not depth or one_student and not any(map(owner_in, [*flat, *folders])):
         return name, files
-    stripped = [archive.File(file.parts[depth:], file.path, file.member, file.problem) for file in files]
-    return bare(files[0].parts[depth - 1]), stripped
+    stripped = [
+        submitted_files.SubmittedFile(file.parts[depth:], file.path, file.member, file.problem) for file in files
+    ]
+    return without_ending(files[0].parts[depth - 1]), stripped
 
 
-def student_of(file, own_name, listed):
+def owner_of(file, own_name, listed):
     """The Owner of a file.
 
-    own_name: of the folder itself, for what is called just like a chapter. listed: as from `listed_owners`.
+    own_name: of the folder itself, for what is called just like a chapter. listed: as from `owners_in_lists`.
     """
     first = file.parts[0]
-    if owner := listed.get(bare(first)) or owner_in(first):
+    if owner := listed.get(without_ending(first)) or owner_in(first):
         return owner
     return Owner(without_chapter(first) or own_name)
 
 
 def owner_in(name):
     """The Owner in the name of a file or folder, as a learning platform writes it; None in another name."""
-    return next(filter(None, (platform.owner(bare(name)) for platform in PLATFORMS)), None)
+    return next(filter(None, (platform.owner(without_ending(name)) for platform in PLATFORMS)), None)
 
 
-def bare(name):
+def without_ending(name):
     """A file's name without the endings that matter here."""
     return NOTEBOOK.sub("", ARCHIVE.sub("", name))
 
 
 def without_chapter(name):
     """A file's or folder's name without a chapter's, and without what a second download adds: it names a student."""
-    return chapters().sub("", bare(name)).strip("-_ ")
+    return chapters().sub("", without_ending(name)).strip("-_ ")
 
 
 @functools.cache
@@ -182,7 +192,7 @@ def chapters():
     return re.compile(f"({stems}){COPY}", re.IGNORECASE)
 
 
-def listed_owners(files):
+def owners_in_lists(files):
     """{name of a file or folder: its Owner} from the lists of students that platforms put into a download."""
     owners = {}
     for platform in PLATFORMS:
@@ -190,7 +200,7 @@ def listed_owners(files):
             if file.parts == (platform.list_file,):
                 try:
                     owners |= platform.owners(file.read())
-                except (archive.Unreadable, ValueError) as error:
+                except (submitted_files.UnreadableFile, ValueError) as error:
                     name = platform.name
                     sys.exit(f"{platform.list_file} is not as {name} writes it ({error}). Export again.")
     return owners

@@ -7,14 +7,14 @@ import io
 import zipfile
 from dataclasses import dataclass, field
 
-from course_tools.grading import archive
-from course_tools.grading.archive import ARCHIVE, MODULE, NOTEBOOK, ZIP, Unreadable, worth_reading
+from course_tools.grading import submitted_files
+from course_tools.grading.submitted_files import ARCHIVE, NOTEBOOK, PYTHON_ENDING, ZIP, UnreadableFile, worth_reading
 
 MOST_NOTEBOOKS = 40  # in one submission
 
 
 @dataclass
-class Handed:
+class UnpackedSubmission:
     """What a submission holds. modules: {name: text} of the Python files. scripts: their names and bytes.
 
     remarks: sentences on what is not read. room: bytes that may still be unpacked. lists: bytes of zips' tables of
@@ -26,51 +26,51 @@ class Handed:
     scripts: list[tuple[str, bytes]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
-    room: int = field(default_factory=lambda: archive.LARGEST)
-    lists: int = field(default_factory=lambda: archive.LARGEST_LIST)
+    room: int = field(default_factory=lambda: submitted_files.LARGEST_SUBMISSION)
+    lists: int = field(default_factory=lambda: submitted_files.LARGEST_CONTENTS_TABLE)
 
     def take(self, parts, data):
         """Sort in one file, or all that is in it."""
         name = parts[-1]
         if NOTEBOOK.search(name):
-            self.notebooks.append((shown(parts), data))
+            self.notebooks.append((name_for_student(parts), data))
         elif ZIP.search(name):
             self.unpack(parts, data)
         elif ARCHIVE.search(name):
             self.refuse(parts, "is packed in a way that is not read here: only zip is")
-        elif name.endswith(MODULE):
-            self.modules[name.removesuffix(MODULE)] = data.decode(errors="replace")
-            self.scripts.append((shown(parts), data))
+        elif name.endswith(PYTHON_ENDING):
+            self.modules[name.removesuffix(PYTHON_ENDING)] = data.decode(errors="replace")
+            self.scripts.append((name_for_student(parts), data))
         else:
-            self.others.append(shown(parts))
+            self.others.append(name_for_student(parts))
 
     def unpack(self, parts, data):
         """Sort in what a zip holds."""
         try:
-            if len(parts) > archive.DEEPEST:
-                raise Unreadable("lies too deep in folders")
-            with archive.unreadable_says_why():
-                self.lists -= size_of_list(data)
+            if len(parts) > submitted_files.DEEPEST:
+                raise UnreadableFile("lies too deep in folders")
+            with submitted_files.unreadable_says_why():
+                self.lists -= size_of_contents_table(data)
                 if self.lists < 0:
-                    raise Unreadable("lists too many files")
+                    raise UnreadableFile("lists too many files")
                 zipped = zipfile.ZipFile(io.BytesIO(data))
-        except Unreadable as error:
+        except UnreadableFile as error:
             self.refuse(parts, error)
             return
-        for names, entry, problem in archive.listed(zipped):
+        for names, entry, problem in submitted_files.zip_entries(zipped):
             if worth_reading(names[-1]):
                 self.unpack_one((*parts, *names), zipped, entry, problem)
             elif problem or not self.others:  # one is enough to tell what was handed in
-                self.others.append(shown((*parts, *names)))
+                self.others.append(name_for_student((*parts, *names)))
 
     def unpack_one(self, parts, zipped, entry, problem):
         """Sort in one file of an open zip."""
         try:
             if problem:
-                raise Unreadable(problem)
-            with archive.unreadable_says_why(), zipped.open(entry) as content:
-                data = archive.at_most(content, self.room)
-        except Unreadable as error:
+                raise UnreadableFile(problem)
+            with submitted_files.unreadable_says_why(), zipped.open(entry) as content:
+                data = submitted_files.read_at_most(content, self.room)
+        except UnreadableFile as error:
             self.refuse(parts, error)
             return
         self.room -= len(data)
@@ -78,12 +78,12 @@ class Handed:
 
     def refuse(self, parts, why):
         """Remark that a file is not read."""
-        self.remarks.append(f"{shown(parts)} {why}.")
+        self.remarks.append(f"{name_for_student(parts)} {why}.")
 
 
-def unpacked(files):
-    """The Handed of a submission's files, [(parts of the name below the student's own folder, bytes)]."""
-    handed = Handed()
+def unpack_submission(files):
+    """The UnpackedSubmission of a submission's files, [(parts of the name below the student's own folder, bytes)]."""
+    handed = UnpackedSubmission()
     for parts, data in files:
         handed.take(parts, data)
     if not handed.notebooks and handed.scripts:
@@ -100,14 +100,14 @@ def unpacked(files):
     return handed
 
 
-def shown(parts):
+def name_for_student(parts):
     """How a student knows a file: its place in their own folder."""
-    return archive.shortened("/".join(parts))
+    return submitted_files.shortened("/".join(parts))
 
 
-def size_of_list(data):
-    """Bytes of a zip's table of contents, which zipfile would load whole. Raises Unreadable where it tells none."""
+def size_of_contents_table(data):
+    """Bytes of a zip's table of contents, which zipfile would load whole. Raises UnreadableFile where it tells none."""
     place = data.rfind(b"PK\x05\x06", max(len(data) - 66_000, 0))
     if b"PK\x06\x07" in data[-66_000:]:
-        raise Unreadable("lists too many files")
+        raise UnreadableFile("lists too many files")
     return int.from_bytes(data[place + 12 : place + 16], "little") if place >= 0 else 0

@@ -4,26 +4,26 @@ import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from course_tools.grading import process
+from course_tools.grading import grading_process
 
 
 @contextlib.contextmanager
-def here(count):
+def local_workers(count):
     """(executor, how many tasks to keep in it, what lets all of it know results) over threads of this process.
 
     Each has a process to grade.
     """
     executor = ThreadPoolExecutor(count)
     try:
-        yield executor, count + 1, process.learn
+        yield executor, count + 1, grading_process.add_known_results
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
-        process.end_all()
+        grading_process.end_all()
         executor.shutdown()
 
 
 @contextlib.contextmanager
-def dask(address):
+def dask_workers(address):
     """The same over an existing Dask cluster, whose workers have the course.
 
     Dask moves the tasks of a worker that was lost to another one.
@@ -35,4 +35,4 @@ def dask(address):
         if not width:
             raise OSError(f"the cluster at {address} has no workers")
         with client.get_executor(pure=False) as executor:
-            yield executor, width, partial(client.run, process.learn, on_error="ignore")
+            yield executor, width, partial(client.run, grading_process.add_known_results, on_error="ignore")

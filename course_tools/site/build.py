@@ -11,19 +11,19 @@ from sphinx.cmd.build import build_main
 from course_tools import links, repository
 from course_tools.site import chapter_page, glossary, ledger_page, start_page, teaching_page
 
-SETTINGS = Path(__file__).parent / "source"  # Sphinx's, and what a site has beside chapters
-MARK = ".buildinfo"  # Sphinx's own, in every site that it built
+SPHINX_SETTINGS = Path(__file__).parent / "source"  # Sphinx's, and what a site has beside chapters
+SITE_MARK = ".buildinfo"  # Sphinx's own, in every site that it built
 
 
 def build(target):
     """Build the site into the folder `target`. Ends the program with a sentence where that is not possible."""
-    if target.exists() and not (target.is_dir() and (not any(target.iterdir()) or (target / MARK).is_file())):
+    if target.exists() and not (target.is_dir() and (not any(target.iterdir()) or (target / SITE_MARK).is_file())):
         sys.exit(f"{target} is there and is not a site: name a folder that is empty or not there yet.")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".site-", ignore_cleanup_errors=True) as work:
         sources, made = Path(work, "sources"), Path(work, "made")
         write_sources(sources)
-        options = ["-q", "-W", "--keep-going", "-c", str(SETTINGS), "-d", str(Path(work, "doctrees"))]
+        options = ["-q", "-W", "--keep-going", "-c", str(SPHINX_SETTINGS), "-d", str(Path(work, "doctrees"))]
         if build_main([*options, str(sources), str(made)]):
             sys.exit("The site was not built, and what was there stays: the lines above say what is in the way.")
         if target.exists():
@@ -37,16 +37,16 @@ def write_sources(folder):
     topics = [path.stem for path in repository.learners()]
     (folder / "downloads").mkdir(parents=True)
     pages = {topic: chapter_page.page(topic, address) for topic in topics}
-    first = glossary.link({int(topic[:2]): page for topic, page in pages.items()})
+    first = glossary.link_first_occurrences({int(topic[:2]): page for topic, page in pages.items()})
     for topic, page in pages.items():
         nbformat.write(page, folder / f"{topic}.ipynb")
-        shutil.copy(chapter_page.place(topic), folder / "downloads")
+        shutil.copy(chapter_page.notebook_path(topic), folder / "downloads")
     texts = {
         "ways": links.link_page(address),
         "index": start_page.page(topics),
         "ledger": ledger_page.page(),
         "teaching": teaching_page.page(topics),
-        "glossary": glossary.page(first),
+        "glossary": glossary.glossary_page(first),
     }
     for name, text in texts.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")

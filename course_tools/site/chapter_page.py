@@ -8,9 +8,9 @@ import re
 import nbformat
 
 from course_tools import links, repository
-from course_tools.site import folded
+from course_tools.site import dropdowns
 
-ASKED = re.compile(r'^answer\("(Q[\w.]+)"', re.MULTILINE)
+QUESTION_CALL = re.compile(r'^answer\("(Q[\w.]+)"', re.MULTILINE)
 CHECK = re.compile(r"check-(\d+)-(\d+)")
 TO_KERNEL = re.compile(r"^Run the cells from top to bottom.*\n?", re.MULTILINE)  # a line that only a notebook needs
 TO_CONTENTS = re.compile(r"\]\(\.\./README\.md(#\S*?)?\)")
@@ -18,25 +18,25 @@ TO_CONTENTS = re.compile(r"\]\(\.\./README\.md(#\S*?)?\)")
 
 def page(topic, address):
     """The chapter `topic` ("01_some_topic") as a notebook for MyST-NB. address: OWNER/REPO, or empty."""
-    notebook = nbformat.read(place(topic), as_version=4)
-    cells = without_the_end_for_kernels(notebook.cells)
+    notebook = nbformat.read(notebook_path(topic), as_version=4)
+    cells = without_kernel_cells(notebook.cells)
     notebook.cells = []
     for cell, after in zip(cells, [*cells[1:], None]):
         if cell.cell_type == "markdown":
-            notebook.cells.append(words(cell, after))
-        elif not asked(cell):
-            notebook.cells += code(cell, int(topic[:2]))
+            notebook.cells.append(markdown_cell(cell, after))
+        elif not question_asked(cell):
+            notebook.cells += code_cells(cell, int(topic[:2]))
     first = notebook.cells[0]
-    first.source = with_ways_on(links.without_badge(first.source), topic, address)
+    first.source = with_download_links(links.without_badge(first.source), topic, address)
     return notebook
 
 
-def place(topic):
+def notebook_path(topic):
     """Where a learner's stored notebook lies."""
     return repository.ROOT / "notebooks" / f"{topic}.ipynb"
 
 
-def without_the_end_for_kernels(cells):
+def without_kernel_cells(cells):
     """The cells without the setup and without `progress` and the words that lead to it."""
     names = [cell.id for cell in cells]
     useless = {"setup", "progress", *(before for before, name in zip(names, names[1:]) if name == "progress")}
@@ -46,39 +46,39 @@ def without_the_end_for_kernels(cells):
 # --- a cell of the notebook, as cells of the page ---------------------------------------------------------------------
 
 
-def words(cell, after):
+def markdown_cell(cell, after):
     """A Markdown cell; the choices of a question get their replies."""
-    if after and (id := asked(after)):
-        cell.source = folded.question(id, cell.source)
+    if after and (id := question_asked(after)):
+        cell.source = dropdowns.question_with_replies(id, cell.source)
     cell.source = TO_CONTENTS.sub("](index.md)", cell.source)
     return cell
 
 
-def asked(cell):
+def question_asked(cell):
     """The id of the question with choices that a code cell answers, or None."""
-    found = ASKED.search(cell.source) if cell.cell_type == "code" else None
+    found = QUESTION_CALL.search(cell.source) if cell.cell_type == "code" else None
     return found and found[1]
 
 
-def code(cell, number):
+def code_cells(cell, number):
     """A code cell of chapter `number` below a place to link to; help instead of a check."""
     if found := CHECK.fullmatch(cell.id):
-        return [markdown(folded.help_with(f"{found[1]}.{found[2]}"), cell.id)]
+        return [new_markdown_cell(dropdowns.hints_and_answer(f"{found[1]}.{found[2]}"), cell.id)]
     cell.metadata.mystnb = {"image": {"alt": cell.metadata.get("shows", "")}}
-    return [markdown(f"({anchor(number, cell.id)})=", f"at-{cell.id}"), cell]
+    return [new_markdown_cell(f"({cell_anchor(number, cell.id)})=", f"at-{cell.id}"), cell]
 
 
-def anchor(number, id):
+def cell_anchor(number, id):
     """The name by which other pages link to a cell of chapter `number`."""
     return f"chapter-{number}-{id}"
 
 
-def markdown(text, id):
+def new_markdown_cell(text, id):
     """A Markdown cell."""
     return nbformat.v4.new_markdown_cell(text, id=id[:64])
 
 
-def with_ways_on(text, topic, address):
+def with_download_links(text, topic, address):
     """The first cell's text with ways to run the chapter below its title."""
     title, _, rest = text.partition("\n")
     colab = f"[Open in Colab]({links.address('colab', f'notebooks/{topic}.ipynb', address)}) · " if address else ""

@@ -7,8 +7,8 @@ from course_tools.repository import ROOT
 from course_tools.site import chapter_page
 
 # what no link may go into: headings, code, links, formulas, bold words
-CLOSED = r"^#.*$|`[^`]*`|!?\[[^\]]*\]\([^)]*\)|\$\$.+?\$\$|\$[^$]+\$|\*\*[^*]+\*\*"
-INDEX = r"(?:\^\{\(\w\)\}|_\{?[0-9a-z]{1,2}\}?)?"  # x^{(2)} is an x, \alpha_{ij} an \alpha
+NO_LINKS_INSIDE = r"^#.*$|`[^`]*`|!?\[[^\]]*\]\([^)]*\)|\$\$.+?\$\$|\$[^$]+\$|\*\*[^*]+\*\*"
+SUBSCRIPT = r"(?:\^\{\(\w\)\}|_\{?[0-9a-z]{1,2}\}?)?"  # x^{(2)} is an x, \alpha_{ij} an \alpha
 
 
 def entries():
@@ -22,17 +22,17 @@ def anchor(name):
     return "glossary-" + re.sub(r"[\W_]+", "-", name).strip("-").lower()
 
 
-def page(first):
+def glossary_page(first):
     """The page in MyST's Markdown. first: {word or symbol: the place where it first occurs}."""
     symbols, words = entries()
     parts = ["# Symbols and words\n\nEach is explained in full where it first occurs.\n\n## Symbols\n"]
-    parts += [entry(name, f"${name}$", meaning, first.get(name)) for name, meaning in symbols.items()]
+    parts += [glossary_entry(name, f"${name}$", meaning, first.get(name)) for name, meaning in symbols.items()]
     parts += ["## Words\n"]
-    parts += [entry(name, name, words[name], first.get(name)) for name in sorted(words, key=str.lower)]
+    parts += [glossary_entry(name, name, words[name], first.get(name)) for name in sorted(words, key=str.lower)]
     return "\n".join(parts)
 
 
-def entry(name, shown, meaning, place):
+def glossary_entry(name, shown, meaning, place):
     """A word or a symbol, what it means, and the way to where it first occurs."""
     there = f" ([chapter {place.split('-')[1]}](#{place}))" if place else ""
     return f"({anchor(name)})=\n{shown}\n: {meaning}{there}\n"
@@ -41,44 +41,46 @@ def entry(name, shown, meaning, place):
 # --- where each first occurs ------------------------------------------------------------------------------------------
 
 
-def link(pages):
+def link_first_occurrences(pages):
     """Link the first occurrence of every word and symbol, in place; {word or symbol: the name of its place}.
 
     pages: {number of a chapter: its page}. A word in bold comes before one in passing.
     """
     symbols, words = entries()
-    wanted = {name: [rf"\${re.escape(name)}{INDEX}\$"] for name in symbols}
-    wanted |= {name: [rf"(?i:\*\*{forms(name)}\*\*)", rf"(?i:\b{forms(name)}\b)"] for name in words}
-    cells = [(number, cell) for number, page in pages.items() for cell in page.cells if open_to_links(cell)]
-    places = {name: link_one(name, patterns, cells) for name, patterns in wanted.items()}
+    wanted = {name: [rf"\${re.escape(name)}{SUBSCRIPT}\$"] for name in symbols}
+    wanted |= {
+        name: [rf"(?i:\*\*{singular_or_plural(name)}\*\*)", rf"(?i:\b{singular_or_plural(name)}\b)"] for name in words
+    }
+    cells = [(number, cell) for number, page in pages.items() for cell in page.cells if may_hold_links(cell)]
+    places = {name: link_first_occurrence(name, patterns, cells) for name, patterns in wanted.items()}
     return {name: place for name, place in places.items() if place}
 
 
-def forms(word):
+def singular_or_plural(word):
     """A pattern for a word in singular and plural."""
     return f"{re.escape(word[:-1])}(?:y|ies)" if word.endswith("y") else f"{re.escape(word)}s?"
 
 
-def open_to_links(cell):
+def may_hold_links(cell):
     """Whether these are words that every reader sees."""
     return cell.cell_type == "markdown" and "{dropdown}" not in cell.source and not cell.source.startswith("(")
 
 
-def link_one(name, patterns, cells):
+def link_first_occurrence(name, patterns, cells):
     """Link the first match of the first pattern that has one; the name of its place, or None."""
     for pattern in patterns:
         for number, cell in cells:
-            for found in re.finditer(f"(?P<it>{pattern})|{CLOSED}", cell.source, re.MULTILINE):
+            for found in re.finditer(f"(?P<it>{pattern})|{NO_LINKS_INSIDE}", cell.source, re.MULTILINE):
                 if found["it"]:
                     start, end = found.span()
                     cell.source = f"{cell.source[:start]}[{found[0]}](#{anchor(name)}){cell.source[end:]}"
-                    return mark(number, cell)
+                    return mark_place(number, cell)
     return None
 
 
-def mark(number, cell):
+def mark_place(number, cell):
     """Make a cell a place to link to, once, and return its name."""
-    place = chapter_page.anchor(number, cell.id)
+    place = chapter_page.cell_anchor(number, cell.id)
     if "place" not in cell.metadata:
         cell.metadata.place = place
         cell.source = f"({place})=\n{cell.source}"

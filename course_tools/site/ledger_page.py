@@ -3,7 +3,7 @@
 import tomllib
 
 from course_tools import repository
-from course_tools.site.chapter_page import anchor
+from course_tools.site.chapter_page import cell_anchor
 
 LONGEST = 60  # letters of a value; the cell shows all
 
@@ -11,12 +11,12 @@ LONGEST = 60  # letters of a value; the cell shows all
 def page():
     """The page in MyST's Markdown."""
     ledger = tomllib.loads((repository.ROOT / "tests/ledger.toml").read_text(encoding="utf-8"))
-    parts = [section(name, source, ledger["value"]) for name, source in ledger["sources"].items()]
-    parts += [paper(name, each, ledger["published"]) for name, each in ledger["papers"].items()]
-    return "\n".join([HEAD, *parts])
+    parts = [source_table(name, source, ledger["value"]) for name, source in ledger["sources"].items()]
+    parts += [paper_table(name, each, ledger["published"]) for name, each in ledger["papers"].items()]
+    return "\n".join([INTRODUCTION, *parts])
 
 
-HEAD = """\
+INTRODUCTION = """\
 # The ledger
 
 Five texts stand behind this course. Here is every number that they print, in their order, with the cell that prints it
@@ -25,33 +25,33 @@ follow at the end. A test compares the two whenever anything changes.
 """
 
 
-def section(name, source, values):
+def source_table(name, source, values):
     """A source with a table of its values."""
-    rows = [row(value["line"], value) for value in values if value["source"] == name]
+    rows = [value_row(value["line"], value) for value in values if value["source"] == name]
     head = f"## {name}: {source['author']}\n\n{source['title']}\n\n| line | it prints | here |\n| --- | --- | --- |"
     return "\n".join([head, *rows, ""])
 
 
-def paper(name, source, published):
+def paper_table(name, source, published):
     """A paper or a configuration with a table of its figures."""
-    rows = [row(value["place"], value) for value in published if value["paper"] == name]
+    rows = [value_row(value["place"], value) for value in published if value["paper"] == name]
     read = f"Read: {source['read']}." if source["read"] else "Not read."
     head = f"## {source['author']}\n\n{source['title']}. {read}\n\n| place | it says | here |\n| --- | --- | --- |"
     return "\n".join([head, *rows, ""])
 
 
-def row(place, value):
+def value_row(place, value):
     """A value's row."""
     text = " ".join(value["text"].split()).replace("|", "\\|")
     short = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
-    return f"| {place} | `{short}` | {where(value)} |"
+    return f"| {place} | `{short}` | {cell_or_reason(value)} |"
 
 
-def where(value):
+def cell_or_reason(value):
     """Which cell prints a value, or why none does."""
     chapter = value.get("chapter")
     name = "the notes" if chapter == repository.NOTES else f"chapter {chapter}"
-    cell = f"[{name}](#{anchor(chapter, value['cell'])})" if "cell" in value else ""
+    cell = f"[{name}](#{cell_anchor(chapter, value['cell'])})" if "cell" in value else ""
     if "cannot" not in value:
         return cell or name
     return f"not shown: {value['cannot']}; instead, {value['instead']}{f', {cell}' if cell else ''}"

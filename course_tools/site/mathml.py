@@ -6,28 +6,28 @@ from docutils import nodes
 from latex2mathml.converter import convert
 
 
-def inline(translator, node):
+def inline_formula(translator, node):
     """Write a formula in a line of text."""
     formula = convert(node.astext())
     if isinstance(node.parent.parent, nodes.reference):  # a link's name has to be words
-        formula = formula.replace("<math ", f'<math aria-label="{spoken(node.astext())}" ', 1)
+        formula = formula.replace("<math ", f'<math aria-label="{symbol_in_words(node.astext())}" ', 1)
     translator.body.append(formula)
     raise nodes.SkipNode
 
 
-def block(translator, node):
+def block_formula(translator, node):
     """Write a formula that stands alone; a wide one scrolls, by keyboard too."""
     formula = convert(node.astext(), display="block")
     translator.body.append(f'<div class="formula" tabindex="0">{formula}</div>')
     raise nodes.SkipNode
 
 
-def spoken(symbol):
+def symbol_in_words(symbol):
     """A symbol in LaTeX as words: alpha ij."""
     return " ".join(re.findall(r"[A-Za-z0-9]+", symbol.replace(r"\mathrm", "")))
 
 
 def setup(app):
     """Tell Sphinx of it."""
-    app.add_html_math_renderer("mathml", (inline, None), (block, None))
+    app.add_html_math_renderer("mathml", (inline_formula, None), (block_formula, None))
     return {"parallel_read_safe": True}

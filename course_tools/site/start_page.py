@@ -6,26 +6,26 @@ from course_tools import links
 from course_tools.repository import ROOT
 from course_tools.site import chapter_page
 
-FIGURE, CHAPTERS, TREE = "<!-- figure -->", "<!-- chapters -->", "<!-- contents -->"
+FIGURE, CHAPTERS, CONTENTS = "<!-- figure -->", "<!-- chapters -->", "<!-- contents -->"
 
 
 def page(topics):
     """The page in MyST's Markdown. topics: the chapters, ["01_some_topic", ...]."""
     text = (ROOT / "course_tools/site/source/index.md").read_text(encoding="utf-8")
     text = text.replace(FIGURE, f"````{{raw}} html\n{live_figure(topics[0])}\n````")
-    text = text.replace(CHAPTERS, "\n".join(map(row, topics)))
-    return text.replace(TREE, "\n".join(topics))
+    text = text.replace(CHAPTERS, "\n".join(map(chapter_row, topics)))
+    return text.replace(CONTENTS, "\n".join(topics))
 
 
 def live_figure(topic):
     """The HTML of the first live figure in a chapter's stored outputs."""
-    cells = json.loads(chapter_page.place(topic).read_text(encoding="utf-8"))["cells"]
+    cells = json.loads(chapter_page.notebook_path(topic).read_text(encoding="utf-8"))["cells"]
     outputs = [output for cell in cells for output in cell.get("outputs", [])]
     pages = ("".join(output.get("data", {}).get("text/html", "")) for output in outputs)
     return next(page for page in pages if 'class="course-figure"' in page)
 
 
-def row(topic):
+def chapter_row(topic):
     """A chapter's row in the table."""
-    title, summary, minutes = links.about(chapter_page.place(topic))
+    title, summary, minutes = links.chapter_heading(chapter_page.notebook_path(topic))
     return f"| [{title}]({topic}.ipynb) | {summary} | {minutes} |"

@@ -11,8 +11,8 @@ from course_utils.exercises import CHAPTERS, EXERCISES
 from course_utils.exercises.exercise import Puzzle
 
 AIMS, PLANS, TABLES = "<!-- aims -->", "<!-- plans -->", "<!-- exercises -->"
-MISTAKES = 3  # of each exercise
-AFTER = re.compile(r"^\*\*After this chapter you can\*\*\n+((?:\*.*\n(?:  .*\n)*)+)", re.MULTILINE)
+MOST_MISTAKES = 3  # of each exercise
+AIMS_IN_CHAPTER = re.compile(r"^\*\*After this chapter you can\*\*\n+((?:\*.*\n(?:  .*\n)*)+)", re.MULTILINE)
 HEADING = re.compile(r"^### Exercise (\S+) · .*\n\d+ points? · \S+ · (\d+) minutes", re.MULTILINE)
 WEEKS = {  # plan: (sessions, the chapters that it covers)
     "one week": ("five sessions, one chapter a day", range(1, 6)),
@@ -27,45 +27,47 @@ def page(topics):
     text = (ROOT / "course_tools/site/source/teaching.md").read_text(encoding="utf-8")
     text = text.replace(AIMS, "\n".join(aims(topic) for topic in topics.values()))
     text = text.replace(PLANS, "\n".join(plan(name, *what, topics) for name, what in WEEKS.items()))
-    return text.replace(TABLES, "\n".join(exercises(number, topic) for number, topic in topics.items()))
+    return text.replace(TABLES, "\n".join(exercise_table(number, topic) for number, topic in topics.items()))
 
 
-def words(topic):
+def all_markdown(topic):
     """All Markdown of a chapter's stored notebook."""
-    cells = json.loads(chapter_page.place(topic).read_text(encoding="utf-8"))["cells"]
+    cells = json.loads(chapter_page.notebook_path(topic).read_text(encoding="utf-8"))["cells"]
     return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
 
 
-def linked(topic):
+def linked_title(topic):
     """A chapter's title, as a link, and its minutes."""
-    title, _, minutes = links.about(chapter_page.place(topic))
+    title, _, minutes = links.chapter_heading(chapter_page.notebook_path(topic))
     return f"[{title}]({topic}.ipynb)", minutes
 
 
 def aims(topic):
     """What a student can do after a chapter."""
-    return f"**{linked(topic)[0]}**\n\n{AFTER.search(words(topic) + chr(10))[1]}"
+    return f"**{linked_title(topic)[0]}**\n\n{AIMS_IN_CHAPTER.search(all_markdown(topic) + chr(10))[1]}"
 
 
 def plan(name, sessions, numbers, topics):
     """A plan's row in the table."""
-    minutes = sum(linked(topics[number])[1] for number in numbers)
+    minutes = sum(linked_title(topics[number])[1] for number in numbers)
     return f"| {name} | {sessions} | {numbers[0]} to {numbers[-1]} | {minutes / 60:.0f} |"
 
 
-def exercises(number, topic):
+def exercise_table(number, topic):
     """A chapter's exercises, each with what to know of it."""
-    minutes = dict(HEADING.findall(words(topic)))
-    own = [entry(exercise, minutes[exercise.id]) for exercise in EXERCISES.values() if exercise.chapter == number]
-    return "\n".join([f"### {linked(topic)[0]}", "", *own, ""])
+    minutes = dict(HEADING.findall(all_markdown(topic)))
+    own = [
+        exercise_entry(exercise, minutes[exercise.id]) for exercise in EXERCISES.values() if exercise.chapter == number
+    ]
+    return "\n".join([f"### {linked_title(topic)[0]}", "", *own, ""])
 
 
-def entry(exercise, minutes):
+def exercise_entry(exercise, minutes):
     """What an instructor should know of an exercise."""
     kind = "puzzle" if isinstance(exercise, Puzzle) else "layer" if exercise.name[:1].isupper() else "function"
-    points = f"{exercise.points} point{'s' * (exercise.points > 1)}"
+    points = f"{exercise.points} point{'s' if exercise.points > 1 else ''}"
     head = f"**{exercise.id} {exercise.title}** ({kind}, {points}, {minutes} minutes)"
-    return f"{head}\n: Mistakes: {'; '.join(mistakes(exercise)[:MISTAKES])}.\n\n  Ask: *{exercise.hints[0]}*\n"
+    return f"{head}\n: Mistakes: {'; '.join(mistakes(exercise)[:MOST_MISTAKES])}.\n\n  Ask: *{exercise.hints[0]}*\n"
 
 
 def mistakes(exercise):

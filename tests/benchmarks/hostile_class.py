@@ -19,11 +19,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from course_tools.grading import batch, process
+from course_tools.grading import batch, grading_process
 from course_tools.grading.assignment import Assignment
-from course_tools.grading.history import History
-from course_tools.grading.pages import Book
-from course_tools.grading.records import Store
+from course_tools.grading.grades_and_pages import GradesAndPages
+from course_tools.grading.last_run import LastRun
+from course_tools.grading.reports import ReportStore
 from course_tools.grading.submissions import submissions
 from course_tools.repository import ROOT
 from tests.support import processes
@@ -55,15 +55,15 @@ class Watched:
 
 def grade(folder, out):
     """Grade a class in this process, and print {"students": {key: [points, processor time, seconds]}, "memory"}."""
-    found, store, watched, students = submissions(folder), Store(out), Watched(), {}
-    book = Book(out, Assignment([3]), History(store))
+    found, store, watched, students = submissions(folder), ReportStore(out), Watched(), {}
+    book = GradesAndPages(out, Assignment([3]), LastRun(store))
     last = [0, time.monotonic()]
 
     @contextlib.contextmanager
     def one_after_another():
         with ThreadPoolExecutor(1) as pool:
-            yield pool, 1, process.learn
-            process.end_all()
+            yield pool, 1, grading_process.add_known_results
+            grading_process.end_all()
 
     def done(submission, report):
         book.add(report)
@@ -71,7 +71,7 @@ def grade(folder, out):
         students[report.student.key] = [book.entries[report.student.key][1], now[0] - last[0], now[1] - last[1]]
         last[:] = now
 
-    failed = batch.grade_changed(found, store, one_after_another, process.Limits(), done)
+    failed = batch.grade_changed(found, store, one_after_another, grading_process.Limits(), done)
     watched.over.set()
     book.close()
     assert not failed, failed

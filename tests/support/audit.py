@@ -8,12 +8,12 @@ import json
 import subprocess
 import sys
 
-from course_tools.hashes import CUDA, LOCKED
+from course_tools.locked_packages import CUDA_LOCK, LOCKS
 
 
 def main():
     """Print the verdict, and end with its status."""
-    files = [argument for lock in (*LOCKED.values(), CUDA) for argument in ("-r", str(lock))]
+    files = [argument for lock in (*LOCKS.values(), CUDA_LOCK) for argument in ("-r", str(lock))]
     command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", "--format", "json", *files]
     done = subprocess.run(command, capture_output=True, encoding="utf-8")
     status, words = verdict(done.stdout, done.stderr)

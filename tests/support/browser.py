@@ -7,12 +7,12 @@ import re
 import pytest
 
 from course_tools.build import chromium
-from course_tools.build.stills import CHROMIUM, OPTIONS
+from course_tools.build.still_pictures import CHROMIUM, CHROMIUM_OPTIONS
 from tests.support import server
 
 needs_chromium = pytest.mark.skipif(
     not CHROMIUM and not os.environ.get("CI"),
-    reason=f"no Chromium, Chrome or Edge on this machine (to get one: {chromium.how_to_get_one()})",
+    reason=f"no Chromium, Chrome or Edge on this machine (to get one: {chromium.install_command()})",
 )
 SECONDS = 300  # for one chapter, on a busy machine
 OPEN = """async path => {
@@ -29,7 +29,7 @@ def lab(clone, name):
     own = [f"--LabApp.{kind}_dir={clone / kind}" for kind in ("user_settings", "workspaces")]  # not those of who tests
     steered = "--LabApp.expose_app_in_browser=True"
     with server.lab(clone, *own, steered) as (_, address), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_OPTIONS)
         page = browser.new_page(viewport={"width": 1280, "height": 1000})
         load(page, address, name)
         yield page, address

@@ -12,7 +12,7 @@ from decimal import Decimal
 import numpy as np
 from PIL import Image
 
-from course_tools.build.stills import STILL
+from course_tools.build.still_pictures import STILL_PICTURE
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"  # of packed numbers, five bits each
 NUMBER = re.compile(r"[-+]?\d+\.\d*(?:e[-+]\d+)?")  # decimal numbers only: integers, nan and inf are text
@@ -38,7 +38,7 @@ def same_page(fresh, stored):
 
 def readable(page):
     """HTML without a live figure's still and code, and its packed numbers as decimal ones."""
-    page = re.sub(r'atob\("[^"]*"\)', "", STILL.sub("", page))
+    page = re.sub(r'atob\("[^"]*"\)', "", STILL_PICTURE.sub("", page))
     return re.sub(r'(?<="letters":")[^"]*', lambda letters: unpacked(letters[0]), page)
 
 

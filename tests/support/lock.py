@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from course_tools import repository
-from course_tools.hashes import CUDA, LOCKED
+from course_tools.locked_packages import CUDA_LOCK, LOCKS
 from course_tools.repository import ROOT
 
 UV = "0.13.9"
@@ -25,16 +25,14 @@ HEAD = "# Made by .venv/bin/python -m tests.support.lock from {source}\n"
 def main():
     """Resolve all files together, so that they agree, and write a locked file for each."""
     uv = shutil.which("uv") or sys.exit(f"This needs uv: pip install uv=={UV}")
-    course, *others = LOCKED
-    everything = compiled(uv, *LOCKED)
+    course, *others = LOCKS
+    everything = compiled(uv, *LOCKS)
     of_course = compiled(uv, course, agreed=everything)
     learners = [package for package in of_course if not OF_CUDA.match(package)]
-    write(LOCKED[course], course, learners)
-    write(CUDA, "what PyPI's torch needs on Linux, beside requirements.txt", [*filter(OF_CUDA.match, of_course)])
+    write(LOCKS[course], course, learners)
+    write(CUDA_LOCK, "what PyPI's torch needs on Linux, beside requirements.txt", [*filter(OF_CUDA.match, of_course)])
     for file in others:
-        write(
-            LOCKED[file], file, [pin for pin in compiled(uv, course, file, agreed=everything) if pin not in of_course]
-        )
+        write(LOCKS[file], file, [pin for pin in compiled(uv, course, file, agreed=everything) if pin not in of_course])
 
 
 def compiled(uv, *files, agreed=()):

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from xml.etree import ElementTree
 
-from course_tools import environment, repository, supported
+from course_tools import environment, repository, supported_pythons
 from course_tools.repository import ROOT
 from tests.support import environments
 
@@ -41,7 +41,7 @@ def combinations():
     for torch in [COLABS, NEWEST]:
         yield f"Python {this}, torch {torch}", lambda torch=torch: with_torch(torch), about_torch()
     yield f"Python {this}, torch {pinned}", lambda: sys.executable, about_torch()
-    for minor in supported.pythons():
+    for minor in supported_pythons.pythons():
         if minor != sys.version_info.minor:
             yield f"Python 3.{minor}, torch {pinned}", lambda minor=minor: of_python(minor, pins), about_torch()
     yield "families drawn anew", lambda: sys.executable, FRESH

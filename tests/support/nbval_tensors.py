@@ -16,7 +16,7 @@ import pytest
 from nbval.plugin import IPyNbCell, coalesce_streams
 
 from course_tools import environment
-from course_tools.build.stills import WIDGET_VIEW
+from course_tools.build.still_pictures import WIDGET_VIEW
 from tests.support import forked_kernel
 from tests.support.comparing import readable, same_page, same_picture, same_picture_in_the_large, same_text
 

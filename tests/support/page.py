@@ -4,7 +4,7 @@ import contextlib
 import functools
 import re
 
-from course_tools.build.stills import CHROMIUM, OPTIONS
+from course_tools.build.still_pictures import CHROMIUM, CHROMIUM_OPTIONS
 
 LIVE = ".course-live"
 NUMBER = re.compile(r"(?<![\w.])(?:-?\d+\.\d+|nan)(?![\w.])")
@@ -21,7 +21,7 @@ def chromium():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_OPTIONS)
         yield browser
         browser.close()
 

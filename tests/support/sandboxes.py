@@ -11,10 +11,10 @@ from course_tools.grading.sandbox.sandbox import Sandbox
 from course_utils.exercises import EXERCISES
 from course_utils.judging.calls import FunctionCall
 from course_utils.judging.judge import judge
-from tests.support import offered
+from tests.support import offered_protection
 
 BOTH = [Protection.NAMESPACES, Protection.LANDLOCK]
-BEST, *OTHERS = sorted(BOTH, key=lambda way: bool(offered.refused(way.name)))
+BEST, *OTHERS = sorted(BOTH, key=lambda way: bool(offered_protection.refused(way.name)))
 other_way = pytest.mark.every_setting("the other protection")
 WAYS = [pytest.param(way, marks=other_way if way in OTHERS else (), id=way.name.lower()) for way in (BEST, *OTHERS)]
 SECONDS = 1  # of computing, for one exercise
@@ -50,7 +50,7 @@ def best():
 
 def skip_without(way):
     """Skip a test that needs a way of protection that Linux refuses here; fail where it does not, and none works."""
-    if reason := offered.refused(way.name):
+    if reason := offered_protection.refused(way.name):
         pytest.skip(f"this machine offers no protection of this way: {way.name.lower()} ({reason})")
     assert holds(way), f"Linux offers here all that {way.name.lower()} needs, and yet the protection does not work"
 

@@ -5,7 +5,7 @@ import re
 import nbformat
 
 from course_tools import repository
-from course_tools.build import stills
+from course_tools.build import still_pictures
 
 PATHS = repository.stored()
 LEARNERS, SOLVED = ([path for path in PATHS if path.parent.name == folder] for folder in ("notebooks", "solutions"))
@@ -70,7 +70,7 @@ def live_figures(notebook):
         for output in cell.outputs:
             page = output.get("data", {}).get("text/html", "")
             if "course-figure" in page:
-                still = stills.STILL.search(page)
+                still = still_pictures.STILL_PICTURE.search(page)
                 yield page, still[0] if still else ""
 
 

@@ -13,10 +13,10 @@ for module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{module.name}")
 
 
-def leaves(kind):
+def classes_without_subclass(kind):
     """The classes below this one that have none below them."""
     below = kind.__subclasses__()
-    return [leaf for each in below for leaf in leaves(each)] if below else [kind]
+    return [leaf for each in below for leaf in classes_without_subclass(each)] if below else [kind]
 
 
-PLATFORMS = sorted((kind() for kind in leaves(Platform)), key=lambda platform: platform.name)
+PLATFORMS = sorted((kind() for kind in classes_without_subclass(Platform)), key=lambda platform: platform.name)

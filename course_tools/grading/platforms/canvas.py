@@ -9,7 +9,7 @@ import functools
 import re
 
 from course_tools import repository
-from course_tools.grading.platforms.gradebook import Gradebook, Unusable, folded
+from course_tools.grading.platforms.gradebook import Gradebook, UnusableGradebook, normalized
 from course_tools.grading.platforms.platform import Owner
 
 # what follows a student's name; older versions wrote it in lower case
@@ -24,15 +24,15 @@ class Canvas(Gradebook):
     name = "Canvas"
     option = "canvas"
     help = "also fill a copy of the gradebook from Canvas"
-    ids = ("ID", "SIS User ID", "SIS Login ID", "Integration ID")
-    names = "Student"
-    needed = ("Student",)
-    pages_go = 'in the assignment, "Re-Upload Submissions"; students find them beside the comments'
+    id_columns = ("ID", "SIS User ID", "SIS Login ID", "Integration ID")
+    name_column = "Student"
+    required_columns = ("Student",)
+    upload_pages_at = 'in the assignment, "Re-Upload Submissions"; students find them beside the comments'
 
     def owner(self, name):
         if anonymous := ANONYMOUS.match(name):
             return Owner(anonymous["name"], (), self.name)
-        found = readings(name)
+        found = possible_numbers(name)
         numbers = tuple(dict.fromkeys(numbers["id"] for numbers in found))
         return Owner(name[: found[0].start()] or numbers[0], numbers, self.name) if found else None
 
@@ -40,12 +40,14 @@ class Canvas(Gradebook):
         name = student.file  # Canvas attaches a page to the submission that has this file
         if anonymous := ANONYMOUS.match(name):
             return f"{anonymous['name']}_{anonymous['attachment']}_feedback.html"
-        numbers = next(iter(readings(name)), None)
+        numbers = next(iter(possible_numbers(name)), None)
         return f"{student.name}_{numbers['id']}_{numbers['attachment']}_feedback.html" if numbers else None
 
     def is_late(self, name):
-        anonymous = ANONYMOUS.match(name)
-        return any(numbers["late"] for numbers in [*readings(name), *[anonymous] * bool(anonymous)])
+        matches = possible_numbers(name)
+        if anonymous := ANONYMOUS.match(name):
+            matches.append(anonymous)
+        return any(match["late"] for match in matches)
 
     def add_options(self, parser):
         super().add_options(parser)
@@ -56,18 +58,18 @@ class Canvas(Gradebook):
         chosen = [name for name in columns if wanted is None or wanted in (name, name.rpartition(" (")[0])]
         if len(chosen) != 1:
             names = ", ".join(map(repr, columns)) or "none"
-            raise Unusable(f"name one of its assignments with --column; it has {names}")
+            raise UnusableGradebook(f"name one of its assignments with --column; it has {names}")
         return sheet.header.index(chosen[0])
 
     def most_points(self, sheet, row, column):
-        own = [k for k in range(1, len(sheet.rows)) if folded(self.name_in(sheet, k)) == POINTS_POSSIBLE]
+        own = [k for k in range(1, len(sheet.rows)) if normalized(self.name_in(sheet, k)) == POINTS_POSSIBLE]
         return sheet.value(own[0], column) if own else ""
 
     def is_student(self, sheet, row):
-        return folded(self.name_in(sheet, row)) not in ("", POINTS_POSSIBLE)  # without a name: rows of settings
+        return normalized(self.name_in(sheet, row)) not in ("", POINTS_POSSIBLE)  # without a name: rows of settings
 
 
-def readings(name):
+def possible_numbers(name):
     """Where in a file's name its student's and its attachment's numbers may stand, the shortest name first."""
     longest = NAME.match(name).end()
     return [

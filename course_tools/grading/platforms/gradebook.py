@@ -14,33 +14,35 @@ from pathlib import Path
 from course_tools.grading.platforms.platform import Platform
 from course_utils import files
 
-NOTHING = ("", "-")  # what stands in a field where there are no points yet
-LARGEST = 10**6  # a number of points beyond it is none
-NAMED = 3  # students in a sentence about rows that stay
+EMPTY_FIELDS = ("", "-")  # what stands in a field where there are no points yet
+MOST_POINTS = 10**6  # a number of points beyond it is none
+MOST_NAMED = 3  # students in a sentence about rows that stay
 
 
-class Unusable(Exception):
+class UnusableGradebook(Exception):
     """A file that cannot be filled; the text says why."""
 
 
-class Sheet:
+class CsvSheet:
     """A CSV file as text, in which single fields can be set while all other characters stay."""
 
     def __init__(self, content):
-        self.text, self.encoding = decoded(content)
+        self.text, self.encoding = decode(content)
         first = self.text.split("\n", 1)[0]
         self.delimiter = max(",;\t", key=first.count)
-        self.rows = list(self.spans())
+        self.rows = list(self.field_spans())
         self.header = [self.value(0, column) for column in range(len(self.rows[0]))] if self.rows else []
-        self.places = {folded(name): place for place, name in reversed(list(enumerate(self.header)))}  # first wins
+        self.column_numbers = {
+            normalized(name): place for place, name in reversed(list(enumerate(self.header)))
+        }  # first wins
         self.changes = {}
         self.indexes = {}  # {number of a column: {what a field says, folded: rows}}
 
-    def place(self, name):
+    def column_number(self, name):
         """The number of the column of this name, in whatever case platforms write it; None where there is none."""
-        return self.places.get(folded(name))
+        return self.column_numbers.get(normalized(name))
 
-    def spans(self):
+    def field_spans(self):
         """For each row the (start, end) of its fields."""
         mark = re.escape(self.delimiter)
         part = re.compile(rf'("(?:[^"]|"")*+"|(?!")[^{mark}\r\n]*)({mark}|\r\n|\r|\n|\Z)')
@@ -48,7 +50,7 @@ class Sheet:
         while place < len(self.text) or row:  # a row that has begun ends with one more field
             found = part.match(self.text, place)
             if not found:
-                raise Unusable(f"its line {self.text.count(chr(10), 0, place) + 1} is no CSV")
+                raise UnusableGradebook(f"its line {self.text.count(chr(10), 0, place) + 1} is no CSV")
             row.append(found.span(1))
             place = found.end()
             if found[2] != self.delimiter:
@@ -79,20 +81,23 @@ class Sheet:
 class Gradebook(Platform):
     """A platform that takes points in a CSV file of its own. A subclass says what this file looks like.
 
-    option: the command's option that names the file. ids: columns that tell students apart: the platform's own numbers,
-    then what the institution gives. names: the column of full names. needed: columns without which this is another
-    file. pages_go: where pages are uploaded.
+    option: the command's option that names the file. id_columns: those that tell students apart: the platform's own
+    numbers, then what the institution gives. name_column: that of full names. required_columns: those without which
+    this is another file. upload_pages_at: where the instructor uploads pages.
     """
 
     option: str
     help: str
-    ids: tuple[str, ...]
-    names: str
-    needed: tuple[str, ...]
-    pages_go: str
+    id_columns: tuple[str, ...]
+    name_column: str
+    required_columns: tuple[str, ...]
+    upload_pages_at: str
 
     def column(self, sheet, wanted):
-        """The number of the column to fill. wanted: the name that the instructor gave, or None. Raises Unusable."""
+        """The number of the column to fill. wanted: its name, as the instructor gave it, or None.
+
+        Raises UnusableGradebook.
+        """
         raise NotImplementedError
 
     def most_points(self, sheet, row, column):
@@ -117,48 +122,50 @@ class Gradebook(Platform):
 
     def export(self, options):
         path = getattr(options, self.option)
-        return Filling(self, options) if path else None
+        return GradebookExport(self, options) if path else None
 
     def sheet(self, content):
-        """The Sheet in the bytes of a file. Raises Unusable where the platform writes no such file."""
-        sheet = Sheet(content)
-        sheet.places |= self.told_by_form(sheet)
-        if absent := [name for name in self.needed if sheet.place(name) is None]:
-            raise Unusable(f"it has no column {absent[0]!r}, so it is no file that {self.name} exports for grading")
+        """The CsvSheet in the bytes of a file. Raises UnusableGradebook where the platform writes no such file."""
+        sheet = CsvSheet(content)
+        sheet.column_numbers |= self.columns_by_form(sheet)
+        if absent := [name for name in self.required_columns if sheet.column_number(name) is None]:
+            raise UnusableGradebook(
+                f"it has no column {absent[0]!r}, so it is no file that {self.name} exports for grading"
+            )
         return sheet
 
-    def told_by_form(self, sheet):
+    def columns_by_form(self, sheet):
         """{name, folded: number} of columns that the platform heads in another language."""
         return {}
 
     # --- filling ------------------------------------------------------------------------------------------------------
 
     def fill(self, content, scores, wanted=None, last=None, overwrite=False):
-        """A Filled: the file with the points filled in.
+        """A FilledGradebook: the file with the points filled in.
 
         content: the bytes of the file. scores: [(student, points, highest possible points)]. wanted: the name of the
         column where there are several. last: {key of a student: what was filled in the last time}. What else stands
         there was put there by somebody: a number stays unless overwrite is set, anything else always. Where the
-        platform's highest points differ, points are scaled. Raises Unusable.
+        platform's highest points differ, points are scaled. Raises UnusableGradebook.
         """
         sheet = self.sheet(content)
         column = self.column(sheet, wanted)
-        found, remarks = self.matched(sheet, scores)
-        filled = Filled(b"", [], remarks, {}, self.without_points(sheet, found))
+        found, remarks = self.match_rows(sheet, scores)
+        filled = FilledGradebook(b"", [], remarks, {}, self.without_points(sheet, found))
         for row, (student, got, most) in found.items():
             if column >= len(sheet.rows[row]):
                 remarks.append(f"{student.name}: the row in {self.name}'s file is too short and was left as it was.")
                 continue
             there, points = sheet.value(row, column), self.scaled(sheet, row, column, got, most)
-            held, ours = decimal(there), (last or {}).get(student.key, "")
-            if there not in NOTHING and (
-                held is None or held not in (decimal(points), decimal(ours)) and not overwrite
+            held, ours = parsed_number(there), (last or {}).get(student.key, "")
+            if there not in EMPTY_FIELDS and (
+                held is None or held not in (parsed_number(points), parsed_number(ours)) and not overwrite
             ):
-                remarks.append(self.left(student, there, points))
+                remarks.append(self.sentence_on_field(student, there, points))
                 continue
-            if held is not None and held != decimal(points):
+            if held is not None and held != parsed_number(points):
                 filled.changes.append((student.name, there, points))
-            if held != decimal(points):
+            if held != parsed_number(points):
                 sheet.set(row, column, points)
             filled.values[student.key] = points
         filled.content = sheet.content()
@@ -169,20 +176,20 @@ class Gradebook(Platform):
         rows = [row for row in range(1, len(sheet.rows)) if row not in found and self.is_student(sheet, row)]
         return list(filter(None, (self.name_in(sheet, row) or sheet.value(row, 0) for row in rows)))
 
-    def left(self, student, there, points):
+    def sentence_on_field(self, student, there, points):
         """The sentence on a field that somebody has filled in."""
-        way = "" if decimal(there) is None else " To put it there: --overwrite."
+        way = "" if parsed_number(there) is None else " To put it there: --overwrite."
         return f"{student.name}: {self.name} has {there} where grading gives {points}, so it was left.{way}"
 
     def scaled(self, sheet, row, column, got, most):
         """Points as a text, on the platform's scale."""
         says = self.most_points(sheet, row, column)
-        highest = decimal(says)
+        highest = parsed_number(says)
         if says and (highest is None or highest < 0):
-            raise Unusable(f"its highest points, {says!r:.60}, are no number")
-        return number(got * highest / most if highest and most else got)
+            raise UnusableGradebook(f"its highest points, {says!r:.60}, are no number")
+        return points_as_text(got * highest / most if highest and most else got)
 
-    def matched(self, sheet, scores):
+    def match_rows(self, sheet, scores):
         """({row: score}, sentences on students without a row of their own)."""
         claims, remarks = {}, []
         for score in scores:
@@ -191,10 +198,10 @@ class Gradebook(Platform):
                 claims.setdefault(rows[0], []).append(score)
             else:
                 why = f"{len(rows)} rows" if rows else "no row"
-                remarks.append(f"{called(score[0])}: {why} in {self.name}'s file, so nothing was filled in.")
+                remarks.append(f"{name_with_ids(score[0])}: {why} in {self.name}'s file, so nothing was filled in.")
         for rivals in claims.values():
             if len(rivals) > 1:
-                names = " and ".join(called(student) for student, *_ in rivals)
+                names = " and ".join(name_with_ids(student) for student, *_ in rivals)
                 remarks.append(f"{names}: the same row in {self.name}'s file, so nothing was filled in.")
         return {row: rivals[0] for row, rivals in claims.items() if len(rivals) == 1}, remarks
 
@@ -205,16 +212,16 @@ class Gradebook(Platform):
         institution gives (a student number, an e-mail address, and a folder's name, which may be one or a login) stands
         in the institution's columns, never in the platform's own. Where none of these knows it, the full name tells.
         """
-        own, *institutions = self.ids
+        own, *institutions = self.id_columns
         if student.numbered_by == self.name:
-            return self.rows_with(sheet, own, student.ids, self.own_key)
+            return self.rows_with(sheet, own, student.ids, self.own_id_key)
         ids = () if student.numbered_by else student.ids or (student.name,)
-        rows = {row for name in institutions for row in self.rows_with(sheet, name, ids, folded)}
-        return sorted(rows) or self.rows_with(sheet, self.names, (student.name,), name_key)
+        rows = {row for name in institutions for row in self.rows_with(sheet, name, ids, normalized)}
+        return sorted(rows) or self.rows_with(sheet, self.name_column, (student.name,), normalized_name)
 
     def rows_with(self, sheet, name, wanted, key):
         """The rows in which the column of this name says one of these things, compared by their keys."""
-        index = self.index(sheet, sheet.place(name), key)
+        index = self.index(sheet, sheet.column_number(name), key)
         return sorted({row for each in wanted if key(each) for row in index.get(key(each), ())})
 
     def index(self, sheet, place, key):
@@ -228,18 +235,18 @@ class Gradebook(Platform):
                     sheet.indexes[place].setdefault(key(sheet.value(row, place)), []).append(row)
         return sheet.indexes[place]
 
-    def own_key(self, value):
+    def own_id_key(self, value):
         """What tells a student in the platform's own column, folded, from what a field or a file's name says."""
-        return folded(value)
+        return normalized(value)
 
     def name_in(self, sheet, row):
         """The full name in a row; "" where there is none, as in all rows where students are anonymous."""
-        place = sheet.place(self.names)
+        place = sheet.column_number(self.name_column)
         return "" if place is None else sheet.value(row, place)
 
 
 @dataclass
-class Filled:
+class FilledGradebook:
     """A filled file. changes: [(student, before, after)] of fields that held points. values: {key: what stands there}.
 
     remarks: sentences on what was left as it was. without_points: who else has a row.
@@ -252,14 +259,14 @@ class Filled:
     without_points: list[str]
 
 
-class Filling:
+class GradebookExport:
     """A gradebook to be filled for this run. Ends the program with a sentence when it cannot be."""
 
     def __init__(self, platform, options):
         self.platform, self.wanted, self.overwrite = platform, options.column, options.overwrite
         self.path, self.pages = getattr(options, platform.option), f"{platform.option}-feedback.zip"
 
-    def written(self, students):
+    def file_names(self, students):
         """The names of the files that `write` makes."""
         return [files.from_disk(self.path.name), self.pages]
 
@@ -268,15 +275,15 @@ class Filling:
         self.content = self.path.read_bytes()
         self.filled = self.fill([], {})
 
-    def names(self, students):
+    def full_names(self, students):
         """{key of a student: the full name in the file}, of those who have a row with one."""
         sheet, rows = self.rows(students)
         return {key: name for key, row in rows.items() if (name := self.platform.name_in(sheet, row))}
 
     def rows(self, students):
-        """(the Sheet, {key of a student: the row that is this student's})."""
+        """(the CsvSheet, {key of a student: the row that is this student's})."""
         sheet = self.platform.sheet(self.content)
-        rows, _ = self.platform.matched(sheet, [(student,) for student in students])
+        rows, _ = self.platform.match_rows(sheet, [(student,) for student in students])
         return sheet, {student.key: row for row, (student,) in rows.items()}
 
     def page_names(self, students):
@@ -285,7 +292,7 @@ class Filling:
         Where a file's name holds several numbers, the first gets the page only if the file finds the student by it.
         """
         sheet, rows = self.rows(students)
-        place = sheet.place(self.platform.ids[0])
+        place = sheet.column_number(self.platform.id_columns[0])
         return {
             name: student.key
             for student in students
@@ -297,13 +304,13 @@ class Filling:
         }
 
     def fill(self, scores, last):
-        """The Filled file."""
+        """The FilledGradebook."""
         try:
             return self.platform.fill(self.content, scores, self.wanted, last, self.overwrite)
-        except Unusable as error:
+        except UnusableGradebook as error:
             sys.exit(f"{self.path} cannot be filled: {error}.")
 
-    def plan(self, scores, last):
+    def planned_changes(self, scores, last):
         """Fill the file, and give the sentences on what differs from what is there. last: by platform, see `fill`."""
         self.filled = self.fill(scores, last.get(self.platform.name, {}))
         for student, before, after in self.filled.changes:
@@ -311,7 +318,9 @@ class Filling:
         for remark in self.filled.remarks:
             yield f"  {remark}"
         if rest := self.filled.without_points:
-            names = "; ".join([*rest[:NAMED], *[f"{len(rest) - NAMED} more"] * (len(rest) > NAMED)])
+            names = "; ".join(rest[:MOST_NAMED])
+            if len(rest) > MOST_NAMED:
+                names += f"; {len(rest) - MOST_NAMED} more"
             yield f"  Rows in {self.platform.name}'s file without points here stay as they are ({len(rest)}): {names}."
 
     def write(self, out, reports):
@@ -320,8 +329,8 @@ class Filling:
         if pages := self.page_names([report.student for _, report, _ in reports]):
             place = out / self.pages
             paths = {name: out / "feedback" / files.on_disk(f"{key}.html") for name, key in pages.items()}
-            files.replace(place, zipped(paths))
-            yield f"{place} holds the pages: upload it in {self.platform.name} ({self.platform.pages_go})."
+            files.replace(place, zip_of_files(paths))
+            yield f"{place} holds the pages: upload it in {self.platform.name} ({self.platform.upload_pages_at})."
         if self.filled.values:
             said = f"{self.path.name} with the points in it: import it into {self.platform.name}."
         else:
@@ -334,12 +343,12 @@ class Filling:
         return {self.platform.name: self.filled.values}
 
 
-def called(student):
+def name_with_ids(student):
     """A student in a sentence that tells two of one name apart."""
     return f"{student.name} ({' '.join(student.ids)})" if student.ids else student.name
 
 
-def zipped(pages):
+def zip_of_files(pages):
     """A zip of files, {name in it: path}, as bytes."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -348,7 +357,7 @@ def zipped(pages):
     return made.getvalue()
 
 
-def decoded(content):
+def decode(content):
     """(text, encoding that gives every byte back) of a file as spreadsheets save it."""
     encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
     try:
@@ -360,7 +369,7 @@ def decoded(content):
     return content.decode("latin-1"), "latin-1"
 
 
-def decimal(text):
+def parsed_number(text):
     """A number as a platform writes it, also 1,000.00 and 8,5; None for anything else."""
     if "," in text and "." in text:
         text = text.replace("," if text.rindex(".") > text.rindex(",") else ".", "")
@@ -368,20 +377,20 @@ def decimal(text):
         value = float(text.replace(",", "."))
     except ValueError:
         return None
-    return value if abs(value) <= LARGEST else None  # nor nan
+    return value if abs(value) <= MOST_POINTS else None  # nor nan
 
 
-def name_key(name):
+def normalized_name(name):
     """A name's words in the order in which they are said: "Doe, Jane" is Jane Doe, and Kim Lee is not Lee Kim."""
-    last, comma, first = folded(name).partition(",")
+    last, comma, first = normalized(name).partition(",")
     return tuple(re.findall(r"\w+", f"{first} {last}" if comma else last))
 
 
-def folded(text):
+def normalized(text):
     """A text however its accents are stored and whatever its case."""
     return unicodedata.normalize("NFC", text).casefold()
 
 
-def number(value):
+def points_as_text(value):
     """Points as a file shows them: 7, not 7.0."""
     return f"{value:.2f}".rstrip("0").rstrip(".")

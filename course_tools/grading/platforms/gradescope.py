@@ -7,7 +7,7 @@ from course_tools.grading.platforms.platform import Owner, Platform
 from course_utils import files
 
 FOLDER = re.compile(r"submission_\d+")
-LONGEST = 200  # characters of what is wrong with the list
+LONGEST_REASON = 200  # characters of what is wrong with the list
 
 
 class Gradescope(Platform):
@@ -21,25 +21,27 @@ class Gradescope(Platform):
         import yaml  # here: the command's options are read before anything is installed
 
         try:
-            return {folder: people(entry[":submitters"]) for folder, entry in yaml.safe_load(content).items()}
+            return {folder: owner_of_group(entry[":submitters"]) for folder, entry in yaml.safe_load(content).items()}
         except (yaml.YAMLError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ValueError(" ".join(str(error).split())[:LONGEST]) from None  # YAML's own words take several lines
+            raise ValueError(
+                " ".join(str(error).split())[:LONGEST_REASON]
+            ) from None  # YAML's own words take several lines
 
     def add_options(self, parser):
         parser.add_argument("--gradescope", action="store_true", help="also write results.json, one a submission")
 
     def export(self, options):
-        return Results() if options.gradescope else None
+        return GradescopeResults() if options.gradescope else None
 
 
-def people(submitters):
+def owner_of_group(submitters):
     """The Owner that those are together who handed in one submission."""
     names = [str(person[":name"]) for person in submitters]
     ids = [str(person[kind]) for person in submitters for kind in (":sid", ":email") if person.get(kind)]
     return Owner(" and ".join(names), tuple(ids))
 
 
-class Results:
+class GradescopeResults:
     """The files that an autograder leaves for Gradescope."""
 
     path = None
@@ -48,37 +50,37 @@ class Results:
     def prepare(self):
         """There is nothing to read."""
 
-    def names(self, students):
+    def full_names(self, students):
         """There is nothing to find them in."""
         return {}
 
-    def plan(self, scores, last):
+    def planned_changes(self, scores, last):
         """There is nothing to compare with."""
         return []
 
-    def written(self, students):
+    def file_names(self, students):
         """The names of the files that `write` makes."""
         if len(students) == 1:  # as on Gradescope itself, which looks for results.json in the folder that it gave
-            self.places = {students[0].key: "results.json"}
+            self.file_of = {students[0].key: "results.json"}
         else:
-            self.places = {student.key: f"gradescope/{student.key}/results.json" for student in students}
-        return list(self.places.values())
+            self.file_of = {student.key: f"gradescope/{student.key}/results.json" for student in students}
+        return list(self.file_of.values())
 
     def write(self, out, reports):
         """Write results.json, one a submission. Gives the sentences to say."""
-        for key, report, marked in reports:
-            path = out / files.on_disk(self.places[key])
+        for key, report, grade in reports:
+            path = out / files.on_disk(self.file_of[key])
             path.parent.mkdir(parents=True, exist_ok=True)
-            results = json.dumps(results_of(report, marked), ensure_ascii=False, indent=1)
+            results = json.dumps(results_of(report, grade), ensure_ascii=False, indent=1)
             files.replace(path, results.encode())
         return []
 
 
-def results_of(report, marked):
+def results_of(report, grade):
     """What Gradescope reads as results.json."""
     return {
-        "score": marked.points[0],
-        "output": "\n\n".join([report.protection, *report.remarks, *marked.remarks]),
+        "score": grade.points[0],
+        "output": "\n\n".join([report.protection, *report.remarks, *grade.remarks]),
         "visibility": "visible",
         "tests": [
             {
@@ -88,7 +90,7 @@ def results_of(report, marked):
                 "output": "\n\n".join([entry.result.message, *entry.remarks]),
                 "visibility": "visible",
             }
-            for entry in marked.graded
+            for entry in grade.graded
             if not entry.excused
         ],
     }

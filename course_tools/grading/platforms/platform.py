@@ -42,11 +42,16 @@ class Platform:
     def export(self, options):
         """What the options ask for; None where for nothing.
 
-        It has `path`, a file of which `out` gets a filled copy (or None); `prepare()`, which ends the program with a
-        sentence where that cannot be done; `names(students)`, which gives {key of a student: full name} as far as the
-        platform's file has them; `written(students)`, which gives the names of the files that `write` will make in
-        `out`, with forward slashes; `plan(scores, last)`, which gives the sentences on what would change there;
-        `write(out, reports)`, which writes and gives the sentences to say; and `values`, which a later run gets as
-        last. scores: [(student, points, highest possible points)]. reports: [(student's key, report, its Marked)].
+        It has:
+
+        * `path`, a file of which `out` gets a filled copy (or None);
+        * `prepare()`, which ends the program with a sentence where that cannot be done;
+        * `full_names(students)`: {key of a student: full name} as far as the platform's file has them;
+        * `file_names(students)`, the names of the files that `write` will make in `out`, with forward slashes;
+        * `planned_changes(scores, last)`, the sentences on what would change there;
+        * `write(out, reports)`, which writes and gives the sentences to say;
+        * `values`, which a later run gets as `last`.
+
+        scores: [(student, points, highest possible points)]. reports: [(student's key, report, its Grade)].
         """
         return None

@@ -3,9 +3,9 @@
     with Sandbox() as sandbox:
         outcome = sandbox.run(cells, "my_causal_weights", exercise.calls, chapter=3)
 
-On the grader's side stand `sandbox` (Sandbox), `protection` (which one this machine offers), `strays` (ends what is
-left running where there is none) and `importable` (the course's package as answers may import it). What runs behind
-the wall stands in `inside`.
+On the grader's side are `sandbox` (Sandbox), `protection` (which one this machine offers), `leftover_processes` (ends
+what is left running where there is none), `allowed_imports` (the course's package as answers may import it) and
+`fork_client` (asks for processes that have torch loaded). What runs behind the wall is in `inside`.
 
 What may come in: starting, feeding and ending that process. Not: an exercise, or an expected value.
 """

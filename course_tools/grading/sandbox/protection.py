@@ -17,7 +17,7 @@ from course_tools import repository
 from course_tools.grading.sandbox.inside import server, system_calls
 from course_tools.repository import ROOT
 
-UNTRIED = (
+COULD_NOT_BE_TESTED = (
     "This machine's protection could not be tried out ({}). The fault is the course's and not the machine's: nothing "
     "was run. Report it with this message."
 )
@@ -27,7 +27,7 @@ class Unprotected(RuntimeError):
     """This machine offers no protection and nobody said to go on without."""
 
 
-class Untried(Unprotected):
+class ProtectionUntested(Unprotected):
     """A trial ended without telling whether this machine offers protection."""
 
 
@@ -46,7 +46,7 @@ class Protection(enum.Enum):
 def protection(unsandboxed=False):
     """The best Protection that works here, found by trying; Protection.NONE if there is none.
 
-    Raises Untried where no trial succeeds and one of them does not tell why, unless answers may run unsandboxed.
+    Raises ProtectionUntested where no trial succeeds and one of them does not tell why, unless `unsandboxed`.
     """
     if sys.platform != "linux":
         return Protection.NONE
@@ -55,7 +55,7 @@ def protection(unsandboxed=False):
         try:
             if works(way):
                 return way
-        except Untried as error:
+        except ProtectionUntested as error:
             failure = error
     if failure and not unsandboxed:
         raise failure
@@ -63,19 +63,19 @@ def protection(unsandboxed=False):
 
 
 def works(way):
-    """Whether a process can wall itself in here in this way. Raises Untried where it ends without telling."""
+    """Whether a process can isolate itself here in this way. Raises ProtectionUntested where it does not tell."""
     if platform.machine() not in system_calls.MACHINES:
         return False
-    command = inside("server", "probe", course=str(ROOT), protection=way.name, **sights())
-    done = subprocess.run(command, env=environment(), capture_output=True, timeout=60)
-    if done.returncode not in (server.HOLDS, server.REFUSED):
+    command = command_inside("server", "probe", course=str(ROOT), protection=way.name, **visible_and_hidden_paths())
+    done = subprocess.run(command, env=minimal_environment(), capture_output=True, timeout=60)
+    if done.returncode not in (server.PROTECTION_HOLDS, server.PROTECTION_REFUSED):
         last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        raise Untried(UNTRIED.format(*last or [f"{way.name}, status {done.returncode}"]))
-    return done.returncode == server.HOLDS
+        raise ProtectionUntested(COULD_NOT_BE_TESTED.format(*last or [f"{way.name}, status {done.returncode}"]))
+    return done.returncode == server.PROTECTION_HOLDS
 
 
-def inside(module, function, **arguments):
-    """The command that starts a process with a function of a module in `inside`.
+def command_inside(module, function, **arguments):
+    """The command that starts a process with a function of a module in `command_inside`.
 
     Isolated: no user settings, no current folder.
     """
@@ -86,13 +86,13 @@ def inside(module, function, **arguments):
     return [sys.executable, "-I", "-B", "-c", code, str(ROOT), json.dumps(arguments)]
 
 
-def environment():
+def minimal_environment():
     """All that the process gets of our environment: no tokens, no passwords."""
     kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "SYSTEMROOT") if name in os.environ}
     return kept | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "LANG": "C.UTF-8"}
 
 
-def packages():
+def package_folders():
     """The folders that Python imports from: its own library and what is installed."""
     spec = importlib.util.find_spec("torch")
     found = [sysconfig.get_path("stdlib"), *site.getsitepackages()]
@@ -100,23 +100,23 @@ def packages():
     return [folder for folder in dict.fromkeys(found) if os.path.isdir(folder)]
 
 
-def sights():
+def visible_and_hidden_paths():
     """What a child may see: {"folders": [...], "hidden": [...]}, the hidden paths lying in the folders.
 
-    The folders are those of `packages` and the system's shared libraries. Hidden are the course, should it be installed
-    in one of them, and packages that belong to the Python but not to its environment.
+    The folders are those of `package_folders` and the system's shared libraries. Hidden are the course, should it be
+    installed in one of them, and packages that belong to the Python but not to its environment.
     """
-    folders = without_nested([*packages(), os.path.dirname(c_library())])
-    installed = [(folder, house) for folder in packages() for house in repository.HOUSES]
+    folders = without_nested([*package_folders(), os.path.dirname(c_library())])
+    installed = [(folder, house) for folder in package_folders() for house in repository.HOUSES]
     hidden = [str(path) for folder, house in installed for path in Path(folder).glob(f"*{house}*")]
     inside_library = map(str, Path(sysconfig.get_path("stdlib")).glob("*-packages"))
-    hidden += [path for path in inside_library if path not in packages()]
+    hidden += [path for path in inside_library if path not in package_folders()]
     if any(ROOT.is_relative_to(os.path.realpath(folder)) for folder in folders):
         hidden.append(str(ROOT))
     return {"folders": folders, "hidden": without_nested(hidden)}
 
 
-class Symbol(ctypes.Structure):
+class LoadedSymbol(ctypes.Structure):
     """What the system's loader says of an address: Dl_info in C."""
 
     _fields_ = [
@@ -132,7 +132,7 @@ def c_library():
 
     The loader itself is asked: no file's name, and no list of mapped files, says it for certain.
     """
-    loaded, symbol = ctypes.CDLL(None), Symbol()
+    loaded, symbol = ctypes.CDLL(None), LoadedSymbol()
     if not loaded.dladdr(loaded.unshare, ctypes.byref(symbol)):
         raise OSError("the C library cannot be found")
     return os.path.realpath(os.fsdecode(symbol.file))

@@ -9,20 +9,20 @@ import subprocess
 import time
 from dataclasses import dataclass, field
 
-from course_tools.grading.sandbox import forked, importable, protection, strays
-from course_tools.grading.sandbox.inside import forking, server
+from course_tools.grading.sandbox import allowed_imports, fork_client, leftover_processes, protection
+from course_tools.grading.sandbox.inside import fork_server, server
 from course_tools.grading.sandbox.protection import Protection, Unprotected
 from course_tools.repository import ROOT
 from course_utils.judging import calls as asking
 from course_utils.judging import errors, serialize
 
-LARGEST = 64_000_000  # bytes of an answer
-IDLING = 3  # times the seconds of computing, by the clock on the wall
-LEAST = 0.1  # seconds by the clock that every answer has
-LINGERING = 5  # seconds for a child that has closed its socket to end
+LARGEST_REPLY = 64_000_000  # bytes of an answer
+WAITING_FACTOR = 3  # times the seconds of computing, by the clock on the wall
+SHORTEST_PATIENCE = 0.1  # seconds by the clock that every answer has
+SECONDS_TO_EXIT = 5  # seconds for a child that has closed its socket to end
 TOO_LONG = "took longer than"
 PATIENCE = 60  # seconds for the server to be ready, or to say how a child ended
-REFUSAL = (
+UNPROTECTED = (
     "This machine offers no protection against the code in submissions (it needs Linux, 5.12 or newer with user "
     "namespaces or 5.13 with Landlock, on x86-64 or arm64). Grade on one that does, or say that these answers may run "
     "without."
@@ -59,7 +59,7 @@ class Sandbox:
     chosen: the protection to run under; by default the best that works here. Raises Unprotected, with a sentence that
     says what to do, if that is none: Protection.NONE must be asked for.
     seconds: of computing for one exercise, so that a busy machine costs nobody a point; code that only waits is stopped
-    after IDLING times that. memory: bytes for one exercise, beside torch itself.
+    after WAITING_FACTOR times that. memory: bytes for one exercise, beside torch itself.
     """
 
     SERVER = ("course_tools.grading.sandbox.inside.server", "serve")
@@ -67,7 +67,7 @@ class Sandbox:
     def __init__(self, chosen=None, seconds=10, memory=2**30):
         self.protection = chosen or protection.protection()
         if not chosen and self.protection is Protection.NONE:
-            raise Unprotected(REFUSAL)
+            raise Unprotected(UNPROTECTED)
         self.seconds, self.memory = seconds, memory
         self.process = self.control = None
 
@@ -116,11 +116,11 @@ class Sandbox:
                 "fixes": [[fix.number, fix.new] for fix in fixes],
                 "cpu": cpu,
                 "seed": seed,
-                "course": {**(modules or {}), **importable.modules(chapter)},
-                "silent": importable.silent(),
+                "course": {**(modules or {}), **allowed_imports.modules_for_chapter(chapter)},
+                "silent": allowed_imports.silenced_packages(),
             }
         )
-        message, trouble = self.ask(request, min(IDLING * self.seconds, max(patience, LEAST)))
+        message, trouble = self.ask(request, min(WAITING_FACTOR * self.seconds, max(patience, SHORTEST_PATIENCE)))
         if trouble:
             return Outcome(trouble=trouble)
         try:
@@ -153,13 +153,13 @@ class Sandbox:
                 with theirs:
                     socket.send_fds(self.control, [server.NEXT], [theirs.fileno()])
                 message, trouble = self.exchange(ours, request, patience)
-                status = self.end_of_child(0 if trouble else min(LINGERING, patience))
+                status = self.end_of_child(0 if trouble else min(SECONDS_TO_EXIT, patience))
             except OSError as error:
                 raise ServerLost from error
-        if len(status) < server.STATUS.size:
+        if len(status) < server.EXIT_STATUS.size:
             raise ServerLost
         if not message and not trouble:
-            trouble = self.how_it_ended(os.waitstatus_to_exitcode(*server.STATUS.unpack(status)))
+            trouble = self.how_it_ended(os.waitstatus_to_exitcode(*server.EXIT_STATUS.unpack(status)))
         return message, trouble
 
     def end_of_child(self, patience):
@@ -167,13 +167,13 @@ class Sandbox:
         if patience:
             self.control.settimeout(patience)
             try:
-                return self.control.recv(server.STATUS.size)
+                return self.control.recv(server.EXIT_STATUS.size)
             except TimeoutError:
                 pass
             finally:
                 self.control.settimeout(PATIENCE)
         self.control.sendall(server.STOP)
-        return self.control.recv(server.STATUS.size)
+        return self.control.recv(server.EXIT_STATUS.size)
 
     def exchange(self, connection, request, patience):
         """Send a request and read until the child closes. (bytes, None), or (None, why it has to be stopped)."""
@@ -181,7 +181,7 @@ class Sandbox:
         connection.settimeout(PATIENCE)
         connection.sendall(request)
         connection.shutdown(socket.SHUT_WR)
-        while len(message) <= LARGEST:
+        while len(message) <= LARGEST_REPLY:
             connection.settimeout(max(end - time.monotonic(), 0.001))
             try:
                 part = connection.recv(1 << 20)
@@ -190,24 +190,24 @@ class Sandbox:
             if not part:
                 return bytes(message), None
             message += part
-        return None, f"sent more than {LARGEST // 10**6} MB back and was stopped"
+        return None, f"sent more than {LARGEST_REPLY // 10**6} MB back and was stopped"
 
     def ask_alone(self, request, patience):
         """`ask`, of a process that is not isolated from anything."""
-        command = protection.inside(
-            "server", "alone", course=str(ROOT), packages=protection.packages(), seconds=self.seconds
+        command = protection.command_inside(
+            "server", "serve_unprotected", course=str(ROOT), packages=protection.package_folders(), seconds=self.seconds
         )
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         with (
-            strays.ended(),
-            subprocess.Popen(command, env=protection.environment(), start_new_session=True, **pipes) as process,
+            leftover_processes.killed_afterwards(),
+            subprocess.Popen(command, env=protection.minimal_environment(), start_new_session=True, **pipes) as process,
         ):
             try:
                 message, _ = process.communicate(request, timeout=min(self.seconds, patience) + PATIENCE)
             except subprocess.TimeoutExpired:
                 return None, self.too_slow()
             finally:
-                end_group(process)
+                kill_group(process)
         if process.returncode == server.TOO_SLOW:
             return None, self.too_slow()
         return (message, None) if message else (None, self.how_it_ended(process.returncode))
@@ -227,7 +227,7 @@ class Sandbox:
         """Start the server and wait until it is ready."""
         self.control, theirs = socket.socketpair()
         with theirs:
-            self.process = forked.torch_loaded.fork(*self.SERVER, [theirs.fileno()], **self.arguments())
+            self.process = fork_client.fork_server_with_torch.fork(*self.SERVER, [theirs.fileno()], **self.arguments())
         self.control.settimeout(PATIENCE)
         try:
             ready = self.control.recv(1)
@@ -240,13 +240,13 @@ class Sandbox:
     def arguments(self):
         """What the server is told."""
         return {
-            "control": forking.FIRST,
+            "control": fork_server.FIRST_FILE,
             "course": str(ROOT),
-            "packages": protection.packages(),
+            "packages": protection.package_folders(),
             "protection": self.protection.name,
             "memory": self.memory,
             "seconds": self.seconds,
-            **protection.sights(),
+            **protection.visible_and_hidden_paths(),
         }
 
     def stop(self):
@@ -258,7 +258,7 @@ class Sandbox:
             self.process = None
 
 
-def end_group(process):
+def kill_group(process):
     """Kill a process, and on POSIX its whole group."""
     if hasattr(os, "killpg"):
         with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -23,21 +23,21 @@ from course_utils.judging import calls as asking
 from course_utils.judging import errors, serialize
 
 GPU = re.compile(r"(cuda|mps|xpu)(:\d+)?")  # devices
-LONGEST = 300  # characters of an error message
+LONGEST_MESSAGE = 300  # characters of an error message
 
 
 def answer(request):
     """The bytes to send back for the bytes of a request: {"replies": list} or {"trouble": sentence}."""
     request = serialize.unpack(request)
     calls = [asking.call_from_plain(call) for call in request["calls"]]
-    sys.meta_path[:0] = [Silent(request["silent"]), Reduced(request["course"])]
+    sys.meta_path[:0] = [SilencedImports(request["silent"]), CourseImports(request["course"])]
     random.seed(request["seed"])  # a grade does not change from one run to the next
     np.random.seed(request["seed"])
     torch.manual_seed(request["seed"])
     torch.set_num_threads = torch.set_num_interop_threads = lambda number: None  # no child can start a thread
     reserve = bytes(1 << 24)  # only address space, since nobody touches it: room to report that there is no more
     try:
-        found, stopped = defined(request["cells"], request["name"], request["helpers"], request["cpu"])
+        found, stopped = run_cells(request["cells"], request["name"], request["helpers"], request["cpu"])
         if not found:
             return serialize.pack({"trouble": stopped or f"defines no `{request['name']}`"})
         if str(getattr(found[0], "__module__", "")).startswith("course_utils."):
@@ -45,19 +45,19 @@ def answer(request):
         return serialize.pack({"replies": replies(found[0], request, calls)})
     except BaseException as error:  # KeyboardInterrupt and results that cannot be packed: whatever code may do
         del reserve
-        return serialize.pack({"trouble": f"stopped with {said(error)}"})
+        return serialize.pack({"trouble": f"stopped with {error_in_words(error)}"})
 
 
 def without_compiler():
     """Compile nothing: results are the same. An optimizer would load the compiler, to tell it to keep out."""
-    torch.compile = uncompiled
+    torch.compile = model_itself
     nn.Module.compile = lambda self, *arguments, **named: None
     sys.modules["torch._dynamo"] = torch._dynamo = types.ModuleType("torch._dynamo")
     torch._dynamo.disable = lambda function, *how, **more: function
     torch._dynamo.graph_break = lambda: None
 
 
-def uncompiled(model=None, **named):
+def model_itself(model=None, **named):
     """What torch.compile takes, as it is; without it, a decorator."""
     return model if model is not None else lambda decorated: decorated
 
@@ -85,26 +85,26 @@ def warm_up():
     asking.run_calls(lambda x: x + 1, [asking.FunctionCall([torch.rand(2)])])
 
 
-def defined(cells, name, helpers, cpu):
+def run_cells(cells, name, helpers, cpu):
     """([what the cells call `name`], None), or ([], why there is no such thing: a sentence or None)."""
     module = types.ModuleType("__main__")  # classes look up the module that they were defined in
-    module.display = Silence()
+    module.display = Nothing()
     sys.modules["__main__"] = module
     names = vars(module)
     *earlier, own = cells
     as_code = codeop.Compile()  # as in IPython, what one cell imports from __future__ holds in those below ...
     as_code.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # ... and cells may await
     for k, cell in enumerate(earlier):
-        run(cell, f"<cell {k + 1}>", names, cpu, as_code)
+        run_cell(cell, f"<cell {k + 1}>", names, cpu, as_code)
     for helper, text in helpers.items():
         apart = {"__name__": "helper"}
-        run(text, f"<helper {helper}>", apart)
+        run_cell(text, f"<helper {helper}>", apart)
         names[helper] = apart[helper]
-    stopped = run(own, "<your cell>", names, cpu, as_code)
+    stopped = run_cell(own, "<your cell>", names, cpu, as_code)
     return ([names[name]], None) if name in names else ([], stopped)
 
 
-def run(text, file, names, cpu=False, as_code=compile):
+def run_cell(text, file, names, cpu=False, as_code=compile):
     """Run a cell statement by statement, passing over those that fail. What the first one failed with, or None.
 
     cpu: as if whoever wrote it had asked for no GPU. as_code: compiles a statement.
@@ -112,30 +112,30 @@ def run(text, file, names, cpu=False, as_code=compile):
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # for error messages
     try:
         tree = ast.parse(text, file)
-        statements = OnCpu().visit(tree).body if cpu else tree.body
+        statements = GpuToCpu().visit(tree).body if cpu else tree.body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        return f"cannot be read by Python: {said(error)}"
+        return f"cannot be read by Python: {error_in_words(error)}"
     failure = None
     for statement in statements:
         try:
             awaited = eval(as_code(ast.Module([statement], []), file, "exec"), names)
             if inspect.iscoroutine(awaited):
-                finish(awaited)
+                run_coroutine(awaited)
         except BaseException as error:  # SystemExit, too
             line = next((at for frame, at in traceback.walk_tb(error.__traceback__) if frame.f_globals is names), 0)
-            where = f"in line {line}, `{linecache.getline(file, line).strip()[:LONGEST]}`, " if line else ""
-            failure = failure or f"stopped {where}with {said(error)}"
+            where = f"in line {line}, `{linecache.getline(file, line).strip()[:LONGEST_MESSAGE]}`, " if line else ""
+            failure = failure or f"stopped {where}with {error_in_words(error)}"
     return failure
 
 
-def finish(coroutine):
+def run_coroutine(coroutine):
     """Run a coroutine to its end. It can wait for nothing outside: there is no event loop in here."""
     with contextlib.suppress(StopIteration):
         while True:
             coroutine.send(None)
 
 
-class OnCpu(ast.NodeTransformer):
+class GpuToCpu(ast.NodeTransformer):
     """Code that asks for a GPU becomes code that asks for none: here there is no GPU."""
 
     def visit_Constant(self, node):
@@ -149,13 +149,13 @@ class OnCpu(ast.NodeTransformer):
         return node
 
 
-def said(error):
+def error_in_words(error):
     """An error's type and the first line of its message."""
-    words = errors.first_line(error)[:LONGEST]
+    words = errors.first_line(error)[:LONGEST_MESSAGE]
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
-class Silence:
+class Nothing:
     """Takes every call and gives itself back: figures and widgets are not graded."""
 
     def __call__(self, *arguments, **named):
@@ -170,7 +170,7 @@ class Silence:
         return iter([self, self])  # fig, ax = plt.subplots()
 
 
-class Silent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class SilencedImports(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Answers imports of what draws with silence. names: of packages that draw or show."""
 
     def __init__(self, names):
@@ -181,10 +181,10 @@ class Silent(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.util.spec_from_loader(name, self, is_package=True) if silent else None
 
     def exec_module(self, module):
-        module.__getattr__ = Silence().__getattr__
+        module.__getattr__ = Nothing().__getattr__
 
 
-class Reduced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class CourseImports(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Answers imports of the course with what was sent for this exercise: {"course_utils.attention": its text, ...}."""
 
     def __init__(self, texts):

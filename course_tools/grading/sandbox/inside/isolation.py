@@ -1,14 +1,15 @@
 """The measures that hold a child, and what each is for. Linux only; called inside, by `server`.
 
 once, by the server, before any submission is near:
-* `new_namespaces` and `only_visible`: a root folder of its own with nothing in it but Python, its packages and the
+* `new_namespaces` and `hide_all_but`: a root folder of its own with nothing in it but Python, its packages and the
   shared libraries, read-only; no network; no sight of any other process; all children end when the server ends;
-* or `landlocked`, where namespaces are forbidden: files elsewhere cannot be read. (Their names and sizes can.)
+* or `restrict_with_landlock`, where namespaces are forbidden: files elsewhere cannot be read. (Their names and sizes
+  can.)
 
 and by each child, before the student's code runs:
-* `limited`: memory, CPU time, open files, no core dump; the child ends with its server;
-* no capabilities, which the server needed for the above;
-* `system_calls.restrict`: no network, processes, threads, signals or writing, whichever of the two was chosen above.
+* `limit_resources`: memory, CPU time, open files, no core dump; the child ends with its server;
+* `drop_capabilities`: the server needed them for the above;
+* `system_calls.install_filter`: no network, processes, threads, signals or writing, whichever of the two was chosen.
 """
 
 import ctypes
@@ -58,7 +59,7 @@ REFUSALS = {  # the errors by which Linux says that a measure is not for us, or 
 READ_FILE, READ_FOLDER = 1 << 2, 1 << 3
 
 
-def must(result, what):
+def check_call(result, what):
     """Raise OSError, naming what Linux refused, for a C function's -1."""
     if result < 0:
         number = ctypes.get_errno()
@@ -66,7 +67,7 @@ def must(result, what):
     return result
 
 
-def machine():
+def processor():
     """The kind of processor, as in the tables of numbers."""
     return os.uname().machine
 
@@ -78,7 +79,7 @@ def new_namespaces():
     """Go on in namespaces of our own, as process 1: when it ends, all end. The old process waits for it, outside."""
     user, group = os.getuid(), os.getgid()
     flags = NEW_USER | NEW_MOUNTS | NEW_NETWORK | NEW_IPC | NEW_HOSTNAME | NEW_PIDS | NEW_CGROUP
-    must(LIBC.unshare(flags), "new namespaces")
+    check_call(LIBC.unshare(flags), "new namespaces")
     Path("/proc/self/setgroups").write_bytes(b"deny")
     Path("/proc/self/uid_map").write_bytes(b"0 %d 1" % user)
     Path("/proc/self/gid_map").write_bytes(b"0 %d 1" % group)
@@ -89,46 +90,50 @@ def new_namespaces():
     end_with_parent()
 
 
-def only_visible(folders, hidden):
+def hide_all_but(folders, hidden):
     """Make a root folder with these folders in it, at their usual places and read-only, and with nothing else.
 
     hidden: paths in them that stay out of sight, too. Needs `new_namespaces`.
     """
     root = "/tmp"  # covered by an empty file system that only we see; folders in it stay open until they are shown
     opened = {folder: os.open(folder, os.O_PATH) for folder in folders}
-    must(LIBC.mount(b"none", b"/", None, RECURSIVE | PRIVATE, None), "mounts that stay ours")
-    must(LIBC.mount(b"tmpfs", root.encode(), b"tmpfs", NO_SETUID | NO_DEVICES, b"size=1m"), "an empty file system")
+    check_call(LIBC.mount(b"none", b"/", None, RECURSIVE | PRIVATE, None), "mounts that stay ours")
+    check_call(
+        LIBC.mount(b"tmpfs", root.encode(), b"tmpfs", NO_SETUID | NO_DEVICES, b"size=1m"), "an empty file system"
+    )
     for folder, place in opened.items():
         os.makedirs(f"{root}{folder}", exist_ok=True)
         source, shown = f"/proc/self/fd/{place}", os.fsencode(f"{root}{folder}")
-        must(LIBC.mount(source.encode(), shown, None, BIND | RECURSIVE, None), f"show {folder}")
+        check_call(LIBC.mount(source.encode(), shown, None, BIND | RECURSIVE, None), f"show {folder}")
         os.close(place)
     for path in hidden:
-        cover(f"{root}{path}")
-    must(LIBC.syscall(PIVOT_ROOT[machine()], root.encode(), root.encode()), "change the root folder")
-    must(LIBC.umount2(b"/", DETACH), "leave the old root folder")  # it came to lie upon the new one
+        hide(f"{root}{path}")
+    check_call(LIBC.syscall(PIVOT_ROOT[processor()], root.encode(), root.encode()), "change the root folder")
+    check_call(LIBC.umount2(b"/", DETACH), "leave the old root folder")  # it came to lie upon the new one
     os.chdir("/")
     attributes = struct.pack("=4Q", READ_ONLY | NO_SETUID | NO_DEVICES, 0, 0, 0)
-    must(LIBC.syscall(MOUNT_SETATTR, AT_FDCWD, b"/", AT_RECURSIVE, attributes, len(attributes)), "make all read-only")
+    check_call(
+        LIBC.syscall(MOUNT_SETATTR, AT_FDCWD, b"/", AT_RECURSIVE, attributes, len(attributes)), "make all read-only"
+    )
 
 
-def cover(path):
+def hide(path):
     """Put something empty over a folder or a file."""
     if os.path.isdir(path):
-        must(LIBC.mount(b"tmpfs", os.fsencode(path), b"tmpfs", 0, b"size=4k"), f"hide {path}")
+        check_call(LIBC.mount(b"tmpfs", os.fsencode(path), b"tmpfs", 0, b"size=4k"), f"hide {path}")
     else:
-        must(LIBC.mount(b"/dev/null", os.fsencode(path), None, BIND, None), f"hide {path}")
+        check_call(LIBC.mount(b"/dev/null", os.fsencode(path), None, BIND, None), f"hide {path}")
 
 
-def landlocked(folders, hidden):
+def restrict_with_landlock(folders, hidden):
     """From now on this process and its children may read in these folders, and no other file; nor the hidden paths."""
     rights = struct.pack("=Q", EVERY_FILE_RIGHT)
-    ruleset = must(LIBC.syscall(LANDLOCK_CREATE_RULESET, rights, len(rights), 0), "Landlock")
+    ruleset = check_call(LIBC.syscall(LANDLOCK_CREATE_RULESET, rights, len(rights), 0), "Landlock")
 
     def allow(path, rights):
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
         rule = struct.pack("=Qi", rights, place)
-        must(LIBC.syscall(LANDLOCK_ADD_RULE, ruleset, 1, rule, 0), f"Landlock for {path}")
+        check_call(LIBC.syscall(LANDLOCK_ADD_RULE, ruleset, 1, rule, 0), f"Landlock for {path}")
         os.close(place)
 
     def allow_around(path):
@@ -145,13 +150,13 @@ def landlocked(folders, hidden):
 
     for folder in folders:
         allow_around(Path(folder))
-    must(LIBC.prctl(system_calls.NO_NEW_PRIVILEGES, 1, 0, 0, 0), "give up new privileges")
-    must(LIBC.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0), "Landlock")
+    check_call(LIBC.prctl(system_calls.NO_NEW_PRIVILEGES, 1, 0, 0, 0), "give up new privileges")
+    check_call(LIBC.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0), "Landlock")
     os.close(ruleset)
     os.chdir("/")
 
 
-def gather_memory():
+def use_large_pages():
     """Ask Linux to keep our memory in large pages, 2 MB each: forking a child then takes a third of the time.
 
     Not a measure against anything, and not an error where Linux (before 6.1) cannot. Call it while /proc can be seen.
@@ -177,7 +182,7 @@ def address_space():
     return int(Path("/proc/self/statm").read_bytes().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def limited(address_space, seconds):
+def limit_resources(address_space, seconds):
     """At most this much address space in bytes and CPU time; few open files; no core dump, no growing file."""
     limits = {
         resource.RLIMIT_AS: (address_space, address_space),
@@ -190,7 +195,7 @@ def limited(address_space, seconds):
         resource.setrlimit(kind, both)
 
 
-def without_capabilities():
+def drop_capabilities():
     """Give up all that root may, also inside our namespaces."""
     header, nothing = struct.pack("=II", 0x20080522, 0), bytes(24)
-    must(LIBC.syscall(CAPSET[machine()], header, nothing), "give up capabilities")
+    check_call(LIBC.syscall(CAPSET[processor()], header, nothing), "give up capabilities")

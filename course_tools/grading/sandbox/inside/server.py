@@ -14,13 +14,13 @@ import struct
 import sys
 from pathlib import Path
 
-if sys.platform == "linux":  # elsewhere there is only `alone`
+if sys.platform == "linux":  # elsewhere there is only `serve_unprotected`
     from course_tools.grading.sandbox.inside import isolation, system_calls
 
 READY, NEXT, STOP = b"r", b"n", b"s"  # the server says that it is ready; the grader: a new child, stop this child
-STATUS = struct.Struct("=i")  # how a child ended, as os.waitpid gives it
-TOO_SLOW = 1  # exit status of `alone`
-HOLDS, REFUSED = 0, 3  # exit statuses of `probe`; any other is a fault in it
+EXIT_STATUS = struct.Struct("=i")  # how a child ended, as os.waitpid gives it
+TOO_SLOW = 1  # exit status of `serve_unprotected`
+PROTECTION_HOLDS, PROTECTION_REFUSED = 0, 3  # exit statuses of `probe`; any other is a fault in it
 
 
 def serve(control, course, packages, protection, folders, hidden, memory, seconds):
@@ -31,12 +31,12 @@ def serve(control, course, packages, protection, folders, hidden, memory, second
     beside what torch takes; seconds: of CPU time, for each child.
     """
     grader = socket.socket(fileno=control)
-    withdraw(protection)
-    answer = load(course, packages)
+    enter_namespaces(protection)
+    answer = load_answering(course, packages)
     most = isolation.address_space() + memory
     nowhere = os.open(os.devnull, os.O_RDWR)  # while there is one
-    wall_in(protection, folders, hidden)
-    silence_standard_streams(nowhere)
+    isolate(protection, folders, hidden)
+    redirect_standard_streams(nowhere)
     gc.freeze()  # what is loaded now stays where it is, and children share it
     grader.sendall(READY)
     server = os.getpid()
@@ -50,58 +50,59 @@ def serve(control, course, packages, protection, folders, hidden, memory, second
             isolation.end_with_parent()
             if os.getppid() == server:  # it did not end before that
                 grader.close()
-                isolation.limited(most, seconds)
-                answer_one(sockets[0], answer, [isolation.without_capabilities, system_calls.restrict])
+                isolation.limit_resources(most, seconds)
+                answer_one(sockets[0], answer, [isolation.drop_capabilities, system_calls.install_filter])
             os._exit(1)
         os.close(sockets[0])
-        if not (status := end_of(child, grader)):
+        if not (status := wait_for_child(child, grader)):
             return
         grader.sendall(status)
 
 
-def withdraw(protection):
+def enter_namespaces(protection):
     """The part of a protection that needs /proc, and that the rest is done in."""
     if protection == "NAMESPACES":
         isolation.new_namespaces()
 
 
-def wall_in(protection, folders, hidden):
+def isolate(protection, folders, hidden):
     """The rest of it, after which only these folders can be read."""
-    wall = isolation.only_visible if protection == "NAMESPACES" else isolation.landlocked
+    wall = isolation.hide_all_but if protection == "NAMESPACES" else isolation.restrict_with_landlock
     wall([Path(folder) for folder in folders], {Path(path) for path in hidden})
 
 
 def probe(course, protection, folders, hidden):
-    """Wall this process in like a child, and end it: with HOLDS, or with REFUSED where Linux refuses a measure.
+    """Isolate this process like a child, and end it: with PROTECTION_HOLDS, or with PROTECTION_REFUSED.
 
-    It also ends with REFUSED where a measure does not hold, and with an error where Python no longer works.
+    Refused means that Linux refuses a measure, or that a measure does not hold. Where Python no longer works, it ends
+    with an error.
     """
     try:
-        withdraw(protection)
-        wall_in(protection, folders, hidden)
-        isolation.without_capabilities()
-        system_calls.restrict()
+        enter_namespaces(protection)
+        isolate(protection, folders, hidden)
+        isolation.drop_capabilities()
+        system_calls.install_filter()
     except OSError as error:
         if error.errno not in isolation.REFUSALS:
             raise
-        os._exit(REFUSED)
+        os._exit(PROTECTION_REFUSED)
     Path(os.__file__).read_bytes()
     for attempt in (os.fork, socket.socket, Path(course, "course_utils", "__init__.py").read_bytes):
         try:
             attempt()
-            os._exit(REFUSED)
+            os._exit(PROTECTION_REFUSED)
         except OSError:
             pass
-    os._exit(HOLDS)
+    os._exit(PROTECTION_HOLDS)
 
 
-def silence_standard_streams(nowhere):
+def redirect_standard_streams(nowhere):
     """Lead what is printed nowhere, and give whoever reads an end of file. nowhere: the null device, open."""
     for standard in (0, 1, 2):
         os.dup2(nowhere, standard)
 
 
-def end_of(child, grader):
+def wait_for_child(child, grader):
     """Wait for a child's end, or bring it about when the grader says so. Its status; None if the grader is gone."""
     handle = os.pidfd_open(child)
     ready, _, _ = select.select([handle, grader], [], [])
@@ -111,7 +112,7 @@ def end_of(child, grader):
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     os.close(handle)
-    return STATUS.pack(status) if message else None
+    return EXIT_STATUS.pack(status) if message else None
 
 
 def answer_one(connection, answer, restrictions):
@@ -119,10 +120,10 @@ def answer_one(connection, answer, restrictions):
     request = b"".join(iter(lambda: os.read(connection, 1 << 20), b""))
     for restrict in restrictions:
         restrict()
-    reply(connection, answer, request)
+    answer_and_exit(connection, answer, request)
 
 
-def reply(connection, answer, request):
+def answer_and_exit(connection, answer, request):
     """Answer a request and end the process at once: nothing that the student's code left behind gets a turn."""
     try:
         message = answer(request)
@@ -132,18 +133,18 @@ def reply(connection, answer, request):
         os._exit(0)
 
 
-def alone(course, packages, seconds):
+def serve_unprotected(course, packages, seconds):
     """Answer the one request on standard input, in a process that ends with it. For machines without protection."""
     replies = os.dup(1)
-    answer = load(course, packages)
+    answer = load_answering(course, packages)
     request = sys.stdin.buffer.read()
     nowhere = os.open(os.devnull, os.O_RDWR)
-    silence_standard_streams(nowhere)
+    redirect_standard_streams(nowhere)
     faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)  # exits with TOO_SLOW
-    reply(replies, answer, request)
+    answer_and_exit(replies, answer, request)
 
 
-def ready(packages):
+def load_torch(packages):
     """Load torch and what runs an exercise, unless the process that this one was forked from has."""
     if "torch" in sys.modules:
         return
@@ -166,9 +167,9 @@ def forget_name_of_machine():
     os.uname = lambda: nameless
 
 
-def load(course, packages):
+def load_answering(course, packages):
     """Load torch and what runs an exercise, and forget where the course is. Returns `answering.answer`."""
-    ready(packages)
+    load_torch(packages)
     from course_tools.grading.sandbox.inside import answering  # here: it needs torch as it is set now
 
     sys.path.remove(course)

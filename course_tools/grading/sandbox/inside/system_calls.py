@@ -53,7 +53,7 @@ def argument(k):
     return 16 + 8 * k
 
 
-def program(pid):
+def filter_program(pid):
     """The filter for the process of this number, as bytes."""
     column, architecture = MACHINES[platform.machine()]
     steps = [(LOAD, 0, 0, ARCHITECTURE), (EQUAL, 1, 0, architecture), (RETURN, 0, 0, KILL), (LOAD, 0, 0, NUMBER)]
@@ -76,10 +76,10 @@ def program(pid):
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
 
 
-def restrict():
+def install_filter():
     """Put the filter on this process, for good. OSError if Linux does not take it."""
     libc = ctypes.CDLL(None, use_errno=True)
-    code = program(os.getpid())
+    code = filter_program(os.getpid())
     buffer = ctypes.create_string_buffer(code, len(code))
     pointer = ctypes.create_string_buffer(struct.pack("@HP", len(code) // 8, ctypes.addressof(buffer)))
     for arguments in [(NO_NEW_PRIVILEGES, 1, 0), (SECCOMP, FILTER, pointer)]:

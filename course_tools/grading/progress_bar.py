@@ -6,7 +6,7 @@ import time
 WIDTH = 30  # characters
 
 
-class Bar:
+class ProgressBar:
     """Shows on a terminal how far a run is; elsewhere, as in a log, it writes a line at every tenth."""
 
     def __init__(self, total, stream=None):

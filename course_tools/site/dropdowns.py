@@ -7,34 +7,36 @@ from course_utils.exercises import EXERCISES, QUESTIONS, solutions
 CHOICE = re.compile(r"^\* \*\*(\w)\*\* (.*(?:\n +\S.*)*)\n?", re.MULTILINE)  # "* **a** words", on several lines
 
 
-def block(title, name, text):
+def dropdown(title, name, text):
     """A text that is folded behind a title of one line. name: the place to link to."""
     return f"::::{{dropdown}} {title}\n:name: {name}\n\n{text}\n::::\n"
 
 
-def help_with(id):
+def hints_and_answer(id):
     """The hints of exercise `id`, each folded, and its worked answer with what explains it."""
     hints = EXERCISES[id].hints
     code, explanation = solutions.worked_answer(id)
     folded = [
-        block(f"Hint {number} of {len(hints)}", place("hint", id, number), words)
+        dropdown(f"Hint {number} of {len(hints)}", anchor("hint", id, number), words)
         for number, words in enumerate(hints, start=1)
     ]
-    worked = block("A worked answer", place("answer", id), f"```python\n{code}\n```\n\n{explanation}")
+    worked = dropdown("A worked answer", anchor("answer", id), f"```python\n{code}\n```\n\n{explanation}")
     return "\n".join([*folded, worked])
 
 
-def question(id, text):
+def question_with_replies(id, text):
     """The Markdown of question `id` with its choices as titles, each with the reply folded behind it."""
-    return CHOICE.sub(lambda found: block(choice(*found.groups()), place(id, found[1]), reply(id, found[1])), text)
+    return CHOICE.sub(
+        lambda found: dropdown(choice_title(*found.groups()), anchor(id, found[1]), reply(id, found[1])), text
+    )
 
 
-def place(*names):
+def anchor(*names):
     """The name of a place on a page, also its id there: hint-1-2-3."""
     return "-".join(map(str, names)).replace(".", "-").lower()
 
 
-def choice(letter, words):
+def choice_title(letter, words):
     """A choice as the title of a block."""
     return f"**{letter}** {' '.join(words.split())}"
 

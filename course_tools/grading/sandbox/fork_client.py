@@ -11,10 +11,10 @@ import threading
 import weakref
 
 from course_tools.grading.sandbox import protection
-from course_tools.grading.sandbox.inside import forking
+from course_tools.grading.sandbox.inside import fork_server
 
 
-class Fork:
+class ForkedProcess:
     """A process that was forked. Its files are `stdin` and `stdout`, as those of a subprocess."""
 
     def __init__(self, pid, handle, stdin=None, stdout=None):
@@ -31,7 +31,7 @@ class Fork:
         select.select([self.handle], [], [])
 
 
-class Forker:
+class ForkServer:
     """Forks, in a process of its own that starts at the first fork and ends with this one.
 
     begin: gives (a connection to that process, what kills it), or raises RuntimeError.
@@ -42,16 +42,16 @@ class Forker:
         self.connection = self.process = None
 
     def fork(self, module, function, descriptors, **arguments):
-        """A Fork that runs a function, which finds the open files `descriptors` numbered from forking.FIRST on.
+        """A ForkedProcess that runs a function. It finds the open files `descriptors` from number FIRST_FILE on.
 
         Raises RuntimeError where the process that forks does not start.
         """
         number, handle = self.ask({"module": module, "function": function, "arguments": arguments}, descriptors)
-        return Fork(number, handle)
+        return ForkedProcess(number, handle)
 
     def another_connection(self):
         """A socket through which somebody else may fork there, too: see `inherit`."""
-        return socket.socket(fileno=self.ask(forking.CONNECT, [])[1])
+        return socket.socket(fileno=self.ask(fork_server.CONNECT, [])[1])
 
     def inherit(self, descriptor):
         """Fork through such a connection, an open file's number."""
@@ -65,8 +65,8 @@ class Forker:
                     self.connection, self.process = self.begin()
                 try:
                     socket.send_fds(self.connection, [json.dumps(request).encode()], descriptors)
-                    number, (descriptor,), *_ = socket.recv_fds(self.connection, forking.NUMBER.size, 1)
-                    return forking.NUMBER.unpack(number)[0], descriptor
+                    number, (descriptor,), *_ = socket.recv_fds(self.connection, fork_server.PROCESS_NUMBER.size, 1)
+                    return fork_server.PROCESS_NUMBER.unpack(number)[0], descriptor
                 except (OSError, ValueError):  # it is gone
                     self.drop()
         raise RuntimeError("the process that forks others has ended, twice")
@@ -80,18 +80,20 @@ class Forker:
         self.connection = self.process = None
 
 
-def with_torch():
+def start_with_torch():
     """Start the process that has loaded torch, and nothing that knows an expected value."""
     connection, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with theirs:
-        command = protection.inside("forking", "serve", control=theirs.fileno(), packages=protection.packages())
+        command = protection.command_inside(
+            "fork_server", "serve", control=theirs.fileno(), packages=protection.package_folders()
+        )
         return connection, subprocess.Popen(
             command,
-            env=protection.environment(),
+            env=protection.minimal_environment(),
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )
 
 
-torch_loaded = Forker(with_torch)
+fork_server_with_torch = ForkServer(start_with_torch)

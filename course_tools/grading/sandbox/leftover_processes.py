@@ -14,7 +14,7 @@ SET_CHILD_SUBREAPER = 36  # for prctl
 
 
 @contextlib.contextmanager
-def ended():
+def killed_afterwards():
     """What is started within, and is still there at the end, is killed, with all that it has started itself."""
     if sys.platform != "linux":
         yield

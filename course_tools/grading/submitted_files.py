@@ -13,28 +13,30 @@ import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from course_tools.grading.records import printable
+from course_tools.grading.reports import printable
 from course_utils.files import from_disk
 
-LARGEST = 64_000_000  # bytes of one submission, packed or not: 50 MB of stored output are read, a zip bomb is not
-LARGEST_LIST = 5_000_000  # bytes of tables of contents in one submission's zips, about 50,000 names
+LARGEST_SUBMISSION = (
+    64_000_000  # bytes of one submission, packed or not: 50 MB of stored output are read, a zip bomb is not
+)
+LARGEST_CONTENTS_TABLE = 5_000_000  # bytes of tables of contents in one submission's zips, about 50,000 names
 DEEPEST = 12  # folders and zips inside each other
 LONGEST_NAME = 120  # characters of a name in a remark
 NOTEBOOK = re.compile(r"\.ipynb(\.(txt|json))?$", re.IGNORECASE)  # browsers append the second ending
 ARCHIVE = re.compile(r"\.(zip|rar|7z|tar|gz|tgz|bz2|xz)$", re.IGNORECASE)
-MODULE = ".py"
-DISK = re.compile(r"[a-z]:", re.IGNORECASE)  # how names on Windows begin that lead to one
+PYTHON_ENDING = ".py"
+WINDOWS_DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)  # how names on Windows begin that lead to one
 ZIP = re.compile(r"\.zip$", re.IGNORECASE)
 # beside everything hidden: traces of macOS, and environments, which hold notebooks and modules that nobody wrote
-PASSED_OVER = {"__MACOSX", "__pycache__", "venv", "env", "site-packages", "node_modules"}
+IGNORED_NAMES = {"__MACOSX", "__pycache__", "venv", "env", "site-packages", "node_modules"}
 
 
-class Unreadable(Exception):
+class UnreadableFile(Exception):
     """A file that is not read; the text says why, to be read after its name."""
 
 
 @dataclass(frozen=True)
-class File:
+class SubmittedFile:
     """A file on the disk, or one in the class's zip.
 
     parts: the folders that it lies in below the start, then its name. path: where it, or the zip, lies on the disk.
@@ -46,73 +48,75 @@ class File:
     member: str | None = field(default=None, repr=False)
     problem: str | None = None
 
-    def read(self, most=LARGEST):
-        """Its bytes. Raises Unreadable, also when there are more than `most`."""
+    def read(self, most=LARGEST_SUBMISSION):
+        """Its bytes. Raises UnreadableFile, also when there are more than `most`."""
         if self.problem:
-            raise Unreadable(self.problem)
+            raise UnreadableFile(self.problem)
         with unreadable_says_why():
             if self.member is None:
                 with open_regular(self.path) as content:
-                    return at_most(content, most)
+                    return read_at_most(content, most)
             with zip_on_disk(self.path).open(self.member) as content:
-                return at_most(content, most)
+                return read_at_most(content, most)
 
 
-def files(start: Path):
-    """Every regular file below a folder or in a zip, sorted by name, as `File`s; what cannot be read has a problem."""
+def list_files(start: Path):
+    """Every regular file below a folder or in a zip as a SubmittedFile, by name; what cannot be read has a problem."""
     if start.is_dir():
-        yield from in_folder(start, ())
+        yield from files_in_folder(start, ())
         return
     try:
         with unreadable_says_why():
-            entries = listed(zip_on_disk(start))
-    except Unreadable as error:
-        yield File((from_disk(start.name),), start, problem=str(error))
+            entries = zip_entries(zip_on_disk(start))
+    except UnreadableFile as error:
+        yield SubmittedFile((from_disk(start.name),), start, problem=str(error))
         return
     for parts, entry, problem in entries:
-        yield File(parts, start, entry.filename, problem)
+        yield SubmittedFile(parts, start, entry.filename, problem)
 
 
-def in_folder(folder, parts):
+def files_in_folder(folder, parts):
     """The files in a folder on the disk."""
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
-        yield File(parts or (from_disk(folder.name),), folder, problem=f"cannot be listed: {error.strerror}")
+        yield SubmittedFile(parts or (from_disk(folder.name),), folder, problem=f"cannot be listed: {error.strerror}")
         return
-    names = list(filter(shown, names))
+    names = list(filter(is_worth_listing, names))
     if parts and not names:
-        yield File(parts, folder, problem="is an empty folder")
+        yield SubmittedFile(parts, folder, problem="is an empty folder")
     for name in names:
-        path, here = folder / name, (*parts, readable(from_disk(name)))
+        path, here = folder / name, (*parts, printable_name(from_disk(name)))
         try:
             mode = path.lstat().st_mode
         except OSError as error:
-            yield File(here, path, problem=f"cannot be read: {error.strerror}")
+            yield SubmittedFile(here, path, problem=f"cannot be read: {error.strerror}")
             continue
         if stat.S_ISLNK(mode):
-            yield File(here, path, problem="is a link, and links are not followed")
+            yield SubmittedFile(here, path, problem="is a link, and links are not followed")
         elif not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
-            yield File(here, path, problem="is no regular file")
+            yield SubmittedFile(here, path, problem="is no regular file")
         elif len(here) > DEEPEST:
-            yield File(here, path, problem="lies too deep in folders")
+            yield SubmittedFile(here, path, problem="lies too deep in folders")
         elif stat.S_ISDIR(mode):
-            yield from in_folder(path, here)
+            yield from files_in_folder(path, here)
         else:
-            yield File(here, path)
+            yield SubmittedFile(here, path)
 
 
-def listed(archive):
+def zip_entries(archive):
     """[(parts of the name, entry, why it will not be read or None)] of an open zip, sorted by name."""
     found = []
     for _, entry in sorted(archive.NameToInfo.items()):
         names = name_of(entry).replace("\\", "/").split("/")
-        leads_out = ".." in names or names[0] == "" or DISK.fullmatch(names[0])
-        if not all(map(shown, names[-1:] if leads_out else names)):  # that of a folder is ""
+        leads_out = ".." in names or names[0] == "" or WINDOWS_DRIVE.fullmatch(names[0])
+        if not all(map(is_worth_listing, names[-1:] if leads_out else names)):  # that of a folder is ""
             continue
         problem = None
         if leads_out:
-            problem = f"was not read: its name in the zip, {shortened(readable(name_of(entry)))!r}, leads out of it"
+            problem = (
+                f"was not read: its name in the zip, {shortened(printable_name(name_of(entry)))!r}, leads out of it"
+            )
             names = names[-1:]
         elif stat.S_ISLNK(entry.external_attr >> 16):
             problem = "is a link, and links are not followed"
@@ -120,21 +124,21 @@ def listed(archive):
             problem = "is locked with a password"
         elif len(names) > DEEPEST:
             problem = "lies too deep in folders"
-        found.append((tuple(map(readable, names)), entry, problem))
+        found.append((tuple(map(printable_name, names)), entry, problem))
     return found
 
 
-def shown(name):
+def is_worth_listing(name):
     """Whether a name is worth a look: not hidden and no trace of a tool."""
-    return bool(name) and not name.startswith(".") and name not in PASSED_OVER
+    return bool(name) and not name.startswith(".") and name not in IGNORED_NAMES
 
 
 def worth_reading(name):
     """Whether a file may hold an answer, or what an answer imports."""
-    return bool(NOTEBOOK.search(name) or ARCHIVE.search(name) or name.endswith(MODULE))
+    return bool(NOTEBOOK.search(name) or ARCHIVE.search(name) or name.endswith(PYTHON_ENDING))
 
 
-def readable(name):
+def printable_name(name):
     """A file's name as every file and terminal takes it: what is no text, or steers a terminal, becomes �."""
     return printable(name.replace("\n", "\ufffd"))
 
@@ -164,24 +168,24 @@ def zip_on_disk(path):
     return zipfile.ZipFile(open_regular(path))
 
 
-def at_most(content, most):
-    """All bytes of an open file. Raises Unreadable when there are more than `most`."""
+def read_at_most(content, most):
+    """All bytes of an open file. Raises UnreadableFile when there are more than `most`."""
     data = content.read(most + 1)
     if len(data) > most:
-        raise Unreadable(f"was not read: one submission may hold {LARGEST // 10**6} MB in all")
+        raise UnreadableFile(f"was not read: one submission may hold {LARGEST_SUBMISSION // 10**6} MB in all")
     return data
 
 
 @contextlib.contextmanager
 def unreadable_says_why():
-    """Turn what reading a damaged or hostile file may raise into Unreadable with a reason."""
+    """Turn what reading a damaged or hostile file may raise into UnreadableFile with a reason."""
     try:
         yield
-    except Unreadable:
+    except UnreadableFile:
         raise
     except OSError as error:
-        raise Unreadable(f"cannot be read: {error.strerror or error}") from None
+        raise UnreadableFile(f"cannot be read: {error.strerror or error}") from None
     except RuntimeError as error:  # how zipfile speaks of passwords, and of packing that it does not know
-        raise Unreadable(f"cannot be read: {error}") from None
+        raise UnreadableFile(f"cannot be read: {error}") from None
     except Exception as error:  # zlib, lzma and zipfile each have their own errors for damaged bytes
-        raise Unreadable(f"is damaged and cannot be read ({type(error).__name__})") from None
+        raise UnreadableFile(f"is damaged and cannot be read ({type(error).__name__})") from None

@@ -16,7 +16,7 @@ ANOTHER_REFUSAL = 133  # a number of an error that Linux gives to no call that i
 class Weakened(Sandbox):
     """A sandbox whose server takes these walls down. Attacks on it must be harmless by themselves."""
 
-    SERVER = ("tests.support.walls", "serve")
+    SERVER = ("tests.support.weakened_sandbox", "serve")
 
     def __init__(self, *walls, way=Protection.LANDLOCK):
         super().__init__(way)
@@ -35,21 +35,21 @@ def serve(walls, **arguments):
 def take_down(server, walls):
     """Inside: put in the place of each wall a function that does nothing."""
     if "folders" in walls:
-        server.wall_in = lambda protection, folders, hidden: None
+        server.isolate = lambda protection, folders, hidden: None
     if "calls" in walls:
-        server.system_calls.restrict = lambda: None
+        server.system_calls.install_filter = lambda: None
     if "words" in walls:  # the filter stands, and says that it is the one who refuses
         server.system_calls.REFUSE = 0x00050000 | ANOTHER_REFUSAL
     if "capabilities" in walls:
-        server.isolation.without_capabilities = lambda: None
+        server.isolation.drop_capabilities = lambda: None
     if "limits" in walls:
-        server.isolation.limited = lambda address_space, seconds: None
+        server.isolation.limit_resources = lambda address_space, seconds: None
     if "secrecy" in walls:
-        server.load = knowing(server.load)
+        server.load_answering = knowing(server.load_answering)
 
 
 def knowing(load):
-    """A `load` after which the whole course is there, and the expected values are in memory."""
+    """A `load_answering` after which the whole course is there, and the expected values are in memory."""
 
     def load_all(course, packages):
         answer = load(course, packages)
@@ -57,7 +57,7 @@ def knowing(load):
         from course_utils.exercises import EXERCISES
 
         assert EXERCISES["3.2"].expected
-        for finder in ("Reduced", "Silent"):
+        for finder in ("CourseImports", "SilencedImports"):
             answer.__globals__[finder].find_spec = lambda *arguments: None
         return answer
 

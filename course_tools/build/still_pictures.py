@@ -10,27 +10,27 @@ from PIL import Image, ImageChops
 
 from course_tools.build import chromium
 
-CHROMIUM = chromium.find()
-OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-ROOT = re.compile(r'(?<=<div class="course-figure" data-figure=")(\w+)">')
-STILL = re.compile(r'<figure class="still">.*?</figure>', re.DOTALL)
-SHARP = 1.5  # picture pixels for a CSS pixel
-SCREEN = {"viewport": {"width": 760, "height": 1000}, "device_scale_factor": SHARP, "reduced_motion": "reduce"}
+CHROMIUM = chromium.find_browser()
+CHROMIUM_OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+FIGURE_ROOT = re.compile(r'(?<=<div class="course-figure" data-figure=")(\w+)">')
+STILL_PICTURE = re.compile(r'<figure class="still">.*?</figure>', re.DOTALL)
+PIXEL_RATIO = 1.5  # picture pixels for a CSS pixel
+SCREEN = {"viewport": {"width": 760, "height": 1000}, "device_scale_factor": PIXEL_RATIO, "reduced_motion": "reduce"}
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-def add(notebook):
+def add_still_pictures(notebook):
     """Put a still into every live figure of a notebook that was run, in place."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    figures = [output.data for output in outputs if ROOT.search(output.get("data", {}).get("text/html", ""))]
+    figures = [output.data for output in outputs if FIGURE_ROOT.search(output.get("data", {}).get("text/html", ""))]
     if not figures:
         return
     if not CHROMIUM:
-        sys.exit(f"Chromium draws the stored pictures of live figures; to get it: {chromium.how_to_get_one()}")
+        sys.exit(f"Chromium draws the stored pictures of live figures; to get it: {chromium.install_command()}")
     from playwright.sync_api import sync_playwright  # only a build needs it
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_OPTIONS)
         page = browser.new_page(**SCREEN)
         for data in figures:
             data["text/html"] = with_still(data["text/html"], page)
@@ -42,25 +42,25 @@ def with_still(figure, page):
     page.set_content(f'<!doctype html><html lang="en"><body style="margin:0">{figure}')
     page.locator(".course-live .said:not(:empty)").wait_for()
     said = html.escape(page.locator(".course-live .said").inner_text())
-    picture, width = small(page.locator(".course-live svg").screenshot())
+    picture, width = cropped_png(page.locator(".course-live svg").screenshot())
     still = (
         f'<figure class="still"><img alt="{said}" width="{width}" style="max-width:100%;height:auto" '
         f'src="data:image/png;base64,{picture}"><figcaption>{said}</figcaption></figure>'
     )
-    return ROOT.sub(lambda root: root[0] + still, figure)
+    return FIGURE_ROOT.sub(lambda root: root[0] + still, figure)
 
 
-def small(png):
+def cropped_png(png):
     """(A picture without the white on its right and with 256 colours, as PNG in base64; its width in CSS pixels)."""
     image = Image.open(io.BytesIO(png)).convert("RGB")
     width = ImageChops.invert(image).getbbox()[2]
     image = image.crop((0, 0, width, image.height)).quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     buffer = io.BytesIO()
     image.save(buffer, format="png", optimize=True)
-    return base64.b64encode(buffer.getvalue()).decode(), round(width / SHARP)
+    return base64.b64encode(buffer.getvalue()).decode(), round(width / PIXEL_RATIO)
 
 
-def without_widgets(notebook):
+def remove_widgets(notebook):
     """Take the references to widgets out of a notebook, in place: no kernel answers them later."""
     for cell in notebook.cells:
         if cell.cell_type == "code":

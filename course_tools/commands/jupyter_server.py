@@ -1,6 +1,6 @@
 """JupyterLab that says where it can be reached, in one line, and refuses options that it does not know.
 
-`lab` runs it with the Python of the course's environment: python -m course_tools.commands.server OPTIONS.
+`lab` runs it with the Python of the course's environment: python -m course_tools.commands.jupyter_server OPTIONS.
 """
 
 import os
@@ -10,7 +10,7 @@ from jupyter_server.serverapp import ServerApp
 from jupyterlab.labapp import LabApp
 from traitlets import HasTraits
 
-PORT = {"port", "ServerApp.port"}
+PORT_OPTIONS = {"port", "ServerApp.port"}
 
 
 class Server(ServerApp):
@@ -29,7 +29,7 @@ class Lab(LabApp):
     serverapp_class = Server
 
 
-def options():
+def known_options():
     """The names of all options, as they are written behind the dashes."""
     classes = {base for owner in (Lab, Server, *Lab.classes, *Server.classes) for base in owner.__mro__}
     traits = {
@@ -44,9 +44,9 @@ def options():
 def main(arguments):
     """Become JupyterLab, or end with a sentence on an option that there is not."""
     written = [argument.lstrip("-").partition("=")[0] for argument in arguments if argument.startswith("-")]
-    if unknown := [name for name in written if {name, name.replace("_", "-")}.isdisjoint(options())]:
+    if unknown := [name for name in written if {name, name.replace("_", "-")}.isdisjoint(known_options())]:
         sys.exit(f"JupyterLab has no option --{unknown[0]}. `lab --help-all` lists those that it has.")
-    if not PORT.isdisjoint(written):  # who names one expects it there: fail where it is taken
+    if not PORT_OPTIONS.isdisjoint(written):  # who names one expects it there: fail where it is taken
         os.environ.setdefault("JUPYTER_PORT_RETRIES", "0")
     Lab.launch_instance(arguments)
 

@@ -9,51 +9,53 @@ from course_tools import repository
 
 # Packages that draw or show: whatever is taken from them does nothing. None of that is graded, and importing them would
 # take longer than all the rest.
-SHOWING = ("IPython", "ipywidgets", "matplotlib")
-BUILT = ("attention",)  # rooms of several files that chapters build
+DRAWING_PACKAGES = ("IPython", "ipywidgets", "matplotlib")
+TAUGHT_ROOMS = ("attention",)  # rooms of several files that chapters build
 IMPORT = re.compile(r"^from course_utils(?:\.(\w+))?[\w.]* import (.*)$", re.MULTILINE)
 
 
 @functools.cache
-def imported():
+def imports_of_chapters():
     """What chapters import from the course: (files that they take names from, rooms that draw, fetch or check)."""
     files, rooms = set(), set()
     for source in repository.sources():
         for room, names in IMPORT.findall(source.read_text(encoding="utf-8")):
             file = repository.ROOT / f"course_utils/{room}.py"
-            if room in BUILT or file.is_file() and "matplotlib" not in file.read_text(encoding="utf-8"):
+            if room in TAUGHT_ROOMS or file.is_file() and "matplotlib" not in file.read_text(encoding="utf-8"):
                 files.add(room)
             else:
                 rooms |= {room} if room else set(names.split(", "))
     return files, rooms
 
 
-def silent():
+def silenced_packages():
     """The names of all packages and modules of which whatever is taken does nothing in an answer."""
-    return [*SHOWING, *sorted(f"course_utils.{room}" for room in imported()[1])]
+    return [*DRAWING_PACKAGES, *sorted(f"course_utils.{room}" for room in imports_of_chapters()[1])]
 
 
 @functools.cache
-def modules(chapter):
+def modules_for_chapter(chapter):
     """{name: text} of the course's modules that an answer to an exercise of this chapter may import."""
     texts = {"course_utils": ""}
-    for name in sorted(imported()[0]):
-        for path in sorted((repository.ROOT / "course_utils").glob(f"{name}/*.py" if name in BUILT else f"{name}.py")):
+    for name in sorted(imports_of_chapters()[0]):
+        for path in sorted(
+            (repository.ROOT / "course_utils").glob(f"{name}/*.py" if name in TAUGHT_ROOMS else f"{name}.py")
+        ):
             dotted = ".".join(path.relative_to(repository.ROOT).with_suffix("").parts).removesuffix(".__init__")
-            texts[dotted] = built_before(chapter, path.read_text(encoding="utf-8"))
+            texts[dotted] = without_later_definitions(chapter, path.read_text(encoding="utf-8"))
     return texts
 
 
-def built_before(chapter, text):
+def without_later_definitions(chapter, text):
     """A module without the definitions that this chapter or a later one builds, and so without a list of all."""
     tree = ast.parse(text)
     for node in tree.body:
         if isinstance(node, ast.ImportFrom):  # nor can they be handed on
-            node.names = [alias for alias in node.names if built_in().get(alias.name, 0) < chapter]
+            node.names = [alias for alias in node.names if chapter_that_builds().get(alias.name, 0) < chapter]
     tree.body = [
         node
         for node in tree.body
-        if built_in().get(getattr(node, "name", None), 0) < chapter
+        if chapter_that_builds().get(getattr(node, "name", None), 0) < chapter
         and not (isinstance(node, ast.Assign) and ast.unparse(node.targets) == "__all__")
         and not (isinstance(node, ast.ImportFrom) and not node.names)
     ]
@@ -61,20 +63,20 @@ def built_before(chapter, text):
 
 
 @functools.cache
-def built_in():
+def chapter_that_builds():
     """{name: number of the first chapter that shows how to build it} for classes and functions of all chapters.
 
-    Of the rooms in BUILT, what no chapter shows: never.
+    Of the rooms in TAUGHT_ROOMS, what no chapter shows: never.
     """
     built = {}
     for path in repository.ROOT.glob("course_utils/*/*.py"):
-        if path.parent.name in BUILT:
-            built |= dict.fromkeys(defined(path), math.inf)
+        if path.parent.name in TAUGHT_ROOMS:
+            built |= dict.fromkeys(names_defined(path), math.inf)
     for source in reversed(repository.sources()):
-        built |= dict.fromkeys(defined(source), int(source.name[:2]))
+        built |= dict.fromkeys(names_defined(source), int(source.name[:2]))
     return built
 
 
-def defined(path):
+def names_defined(path):
     """The names of all classes and functions at the top of a file."""
     return re.findall(r"^(?:class|def) (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)

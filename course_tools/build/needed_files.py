@@ -12,32 +12,32 @@ FROM = re.compile(r"\bfrom ((?:course_utils|course_tools|tests)[\w.]*) import (\
 NAME = re.compile(r"\b(?:course_utils|course_tools|tests)(?:\.\w+)*")
 
 
-def behind(text):
+def files_needed_by(text):
     """The files that a text needs and that these need in turn, sorted."""
-    found, waiting = set(), named(text)
+    found, waiting = set(), files_named_in_text(text)
     while waiting:
         file = waiting.pop()
         found.add(file)
-        waiting |= named_in(file) - found
+        waiting |= files_named_in_file(file) - found
     return sorted(found)
 
 
-def named(text):
+def files_named_in_text(text):
     """The files of the modules that a text names, with the packages around them."""
     names = set(NAME.findall(text))
     for module, parts in FROM.findall(text):
         names |= {f"{module}.{part}" for part in re.findall(r"\w+", parts)}
-    return {file for name in names for file in files(name)}
+    return {file for name in names for file in files_of_module(name)}
 
 
 @functools.cache
-def named_in(file):
+def files_named_in_file(file):
     """The same for the text of a file."""
-    return named(file.read_text(encoding="utf-8"))
+    return files_named_in_text(file.read_text(encoding="utf-8"))
 
 
 @functools.cache
-def files(name):
+def files_of_module(name):
     """The files of a module `a.b.c`, a script of its name beside it included, and those of `a.b` and `a`.
 
     What is no module, such as a function, has none.

@@ -9,10 +9,10 @@ import sys
 import threading
 
 from course_tools.grading import grader
-from course_tools.grading.records import plain
-from course_tools.grading.sandbox import forked, importable
-from course_tools.grading.sandbox.inside import answering, forking
-from course_tools.grading.sandbox.protection import Unprotected, Untried, protection
+from course_tools.grading.reports import report_to_json
+from course_tools.grading.sandbox import allowed_imports, fork_client
+from course_tools.grading.sandbox.inside import answering, fork_server
+from course_tools.grading.sandbox.protection import ProtectionUntested, Unprotected, protection
 from course_tools.grading.sandbox.sandbox import Sandbox
 
 MEMORY = 2**30  # bytes of address space for one submission, beside what is loaded
@@ -26,20 +26,21 @@ def serve(words):
         sandbox = Sandbox(protection(unsandboxed=True) if words == "unsandboxed" else None)
         sandbox.__enter__()
     except Unprotected as error:
-        send(out, **{type(error).__name__.lower(): str(error)})
+        reason = "untested" if isinstance(error, ProtectionUntested) else "unprotected"
+        send(out, **{reason: str(error)})
         return
     limit_memory()
     send(out, ready=True)
-    for task, known in tasks():
-        grader.results |= known
-        grade(task, sandbox, out)
+    for task, known in incoming_tasks():
+        grader.remembered_results |= known
+        grade_and_send(task, sandbox, out)
 
 
 def serve_as_fork(words):
     """The same in a fork, whose three open files are where tasks come, where reports go, and where it may fork."""
-    os.dup2(forking.FIRST, 0)
-    os.dup2(forking.FIRST + 1, 1)
-    forked.torch_loaded.inherit(forking.FIRST + 2)
+    os.dup2(fork_server.FIRST_FILE, 0)
+    os.dup2(fork_server.FIRST_FILE + 1, 1)
+    fork_client.fork_server_with_torch.inherit(fork_server.FIRST_FILE + 2)
     serve(words)
 
 
@@ -47,26 +48,28 @@ def serve_forks():
     """In a fork: load and try out once what all that grade need, and fork those."""
     sys.dont_write_bytecode = False  # it loads more of the course than the process it comes from
     # right answers draw nothing; magics are read by IPython
-    sys.meta_path.insert(0, answering.Silent([name for name in importable.silent() if name != "IPython"]))
+    sys.meta_path.insert(
+        0, answering.SilencedImports([name for name in allowed_imports.silenced_packages() if name != "IPython"])
+    )
     grader.prepare()
-    with contextlib.suppress(Untried):  # whoever asks again is told
+    with contextlib.suppress(ProtectionUntested):  # whoever asks again is told
         protection()
-    forking.fork_on_request(forking.FIRST)
+    fork_server.fork_on_request(fork_server.FIRST_FILE)
 
 
-def grade(task, sandbox, out):
+def grade_and_send(task, sandbox, out):
     """Send the reports of a task, each more complete than the one before, and each result that is new."""
-    sent = len(grader.results)
+    sent = len(grader.remembered_results)
 
     def tell(report, whole=False):
         nonlocal sent
-        if found := dict(list(grader.results.items())[sent:]):
+        if found := dict(list(grader.remembered_results.items())[sent:]):
             send(out, known=found)
             sent += len(found)
-        send(out, report=json.dumps(plain(report)), whole=whole)
+        send(out, report=json.dumps(report_to_json(report)), whole=whole)
 
     try:
-        tell(grader.report(task, sandbox, tell), whole=True)
+        tell(grader.grade_submission(task, sandbox, tell), whole=True)
     except MemoryError:
         send(out, memory=True)
     except Exception as error:
@@ -75,22 +78,22 @@ def grade(task, sandbox, out):
 
 
 def send(out, **message):
-    """Write a line that `process` reads."""
+    """Write a line that `grading_process` reads."""
     print(json.dumps(message), file=out, flush=True)
 
 
-def tasks():
+def incoming_tasks():
     """The tasks that come, each with results from other processes.
 
     While one is at work, a thread sees the grader's end and ends this process with it.
     """
     incoming = queue.SimpleQueue()
-    threading.Thread(target=listen, args=[incoming], daemon=True).start()
+    threading.Thread(target=receive_tasks, args=[incoming], daemon=True).start()
     while True:
         yield incoming.get()
 
 
-def listen(incoming):
+def receive_tasks(incoming):
     """Take in tasks until there are no more."""
     while True:
         try:

@@ -2,10 +2,18 @@
 
 import pytest
 
-from course_tools.grading import alike, doctor, grader, notebook, pages, process, records
+from course_tools.grading import (
+    doctor,
+    grader,
+    grades_and_pages,
+    grading_process,
+    notebook_reading,
+    reports,
+    similar_answers,
+)
 from course_tools.grading.assignment import Assignment
-from course_tools.grading.history import History
-from course_tools.grading.records import Store, Student
+from course_tools.grading.last_run import LastRun
+from course_tools.grading.reports import ReportStore, Student
 from course_utils.exercises import EXERCISES, solutions
 from tests.support import answers as collected
 
@@ -22,34 +30,36 @@ CLASS = {f"student {number}": honest(number) for number in range(12)}
 
 
 def test_answers_of_people_who_wrote_alone_are_no_pairs():
-    assert alike.pairs(CLASS) == []
+    assert similar_answers.similar_pairs(CLASS) == []
 
 
 @pytest.mark.parametrize("others", [0, 200], ids=["a small class", "a large class"])
 def test_a_copy_with_some_changed_lines_is_a_pair_with_what_both_share(others):
     copied = {id: lines[: max(1, len(lines) - 1)] for id, lines in CLASS["student 3"].items()}
     more = {f"other {number}": {"3.1": [f"own = {number}", "line()"]} for number in range(others)}
-    ((one, other, ids, number, lines),) = alike.pairs(CLASS | more | {"copy": copied})
+    ((one, other, ids, number, lines),) = similar_answers.similar_pairs(CLASS | more | {"copy": copied})
     assert (one, other) == ("student 3", "copy") and set(ids) <= set(OF_CHAPTER)
     assert (
-        number >= alike.ENOUGH and len(lines) <= 3 and set(lines) <= {line for own in copied.values() for line in own}
+        number >= similar_answers.FEWEST_SHARED_LINES
+        and len(lines) <= 3
+        and set(lines) <= {line for own in copied.values() for line in own}
     )
 
 
 def test_what_many_of_a_class_wrote_tells_nothing():
     same = {id: [f"line {k} of {id}" for k in range(4)] for id in OF_CHAPTER}
-    assert alike.pairs({f"student {number}": same for number in range(4)}) == []
-    assert len(alike.pairs({f"student {number}": same for number in range(3)})) == 3
+    assert similar_answers.similar_pairs({f"student {number}": same for number in range(4)}) == []
+    assert len(similar_answers.similar_pairs({f"student {number}": same for number in range(3)})) == 3
 
 
 def test_what_was_handed_out_is_nobodys_own():
-    (stub,) = [text for text in grader.handed_out() if text.startswith("def my_causal_weights")]
+    (stub,) = [text for text in grader.provided_texts() if text.startswith("def my_causal_weights")]
     assert grader.own_lines(stub) == []
     assert grader.own_lines(stub + "\n    # my own words\n    )") == ["# my own words"]
 
 
 def test_of_a_very_long_answer_a_part_is_compared():
-    lines = alike.own_lines("\n".join(f"line_{k} = {'x' * 1000}" for k in range(1000)), set())
+    lines = similar_answers.own_lines("\n".join(f"line_{k} = {'x' * 1000}" for k in range(1000)), set())
     assert len(lines) == 60 and {len(line) for line in lines} == {120}
 
 
@@ -61,12 +71,12 @@ def test_the_published_answer_is_named_and_another_one_is_not():
 
 
 def test_the_summary_names_both_and_runs_nothing_of_it(tmp_path):
-    book = pages.Book(tmp_path, Assignment([3]), History(Store(tmp_path)))
-    lines = {"3.4": [f"<b>{k}</b> = hidden" for k in range(alike.ENOUGH)]}
+    book = grades_and_pages.GradesAndPages(tmp_path, Assignment([3]), LastRun(ReportStore(tmp_path)))
+    lines = {"3.4": [f"<b>{k}</b> = hidden" for k in range(similar_answers.FEWEST_SHARED_LINES)]}
     for name in ("ada", "bo"):
-        graded = [records.Graded(grader.plain_result(EXERCISES[id], "right", "")) for id in EXERCISES]
-        report = records.Report(Student(name, name), graded, [3], [], "", "a b", lines=lines, published=["3.4"])
-        book.add(records.from_plain(records.plain(report)))
+        graded = [reports.GradedExercise(grader.plain_result(EXERCISES[id], "right", "")) for id in EXERCISES]
+        report = reports.Report(Student(name, name), graded, [3], [], "", "a b", lines=lines, published=["3.4"])
+        book.add(reports.report_from_json(reports.report_to_json(report)))
     book.close()
     page = (tmp_path / "summary.html").read_text(encoding="utf-8")
     assert "<td>ada</td><td>bo</td><td>3.4</td>" in page and "<td>ada</td><td>the published answers</td>" in page
@@ -75,11 +85,11 @@ def test_the_summary_names_both_and_runs_nothing_of_it(tmp_path):
 
 def test_no_answer_whose_grading_is_timed_was_seen_before(monkeypatch):
     """What was seen before is not run again, and would take no time."""
-    tasks, nothing = [], records.Report(Student("k", "K"), [], [], [], "", "")
+    tasks, nothing = [], reports.Report(Student("k", "K"), [], [], [], "", "")
     monkeypatch.setattr(doctor, "grade_in_own_process", lambda task, limits: tasks.append(task) or (nothing, {}))
     for _ in range(2):
-        doctor.graded("solutions", process.Limits())
-    one, other = (notebook.read("03.ipynb", content) for task in tasks for _, content in task.files)
+        doctor.graded_copy("solutions", grading_process.Limits())
+    one, other = (notebook_reading.read_notebook("03.ipynb", content) for task in tasks for _, content in task.files)
     for exercise in (EXERCISES[id] for id in OF_CHAPTER):
-        texts, again = (made.needed(made.defining(exercise)[-1], exercise.name)[0] for made in (one, other))
+        texts, again = (made.texts_needed(made.cells_defining(exercise)[-1], exercise.name)[0] for made in (one, other))
         assert texts[-1] != again[-1] and exercise.name in texts[-1]

@@ -5,30 +5,30 @@ import re
 from course_tools import repository
 from course_tools.repository import ROOT
 
-FOLDER = ROOT / "course_tools/locked"
-LOCKED = {  # requirements file: all that it brings, with hashes. One file would do, if nobody installed just a part
-    "requirements.txt": FOLDER / "requirements.txt",
-    "course_tools/requirements.txt": FOLDER / "site.txt",
-    "tests/requirements.txt": FOLDER / "tests.txt",
+LOCK_FOLDER = ROOT / "course_tools/locked"
+LOCKS = {  # requirements file: all that it brings, with hashes. One file would do, if nobody installed just a part
+    "requirements.txt": LOCK_FOLDER / "requirements.txt",
+    "course_tools/requirements.txt": LOCK_FOLDER / "site.txt",
+    "tests/requirements.txt": LOCK_FOLDER / "tests.txt",
 }
-CUDA = FOLDER / "cuda.txt"  # gigabytes, which PyPI's torch for Linux needs and PyTorch's CPU build does not
+CUDA_LOCK = LOCK_FOLDER / "cuda.txt"  # gigabytes, which PyPI's torch for Linux needs and PyTorch's CPU build does not
 
 
-def arguments(files, torch):
+def pip_arguments(files, torch):
     """What `pip install` gets for these requirements files. torch: the version of torch that is there already, or None.
 
     With hashes pip takes nothing that is not listed, so all of it is locked, or the files are installed as they are.
     """
-    if stale := [file for file in files if not in_step(file)]:
+    if stale := [file for file in files if not is_locked(file)]:
         print(f"{' and '.join(stale)} changed after its lock was made: installing without hashes.", flush=True)
         return [argument for file in files for argument in ("-r", str(ROOT / file))]
-    locks = [LOCKED[file] for file in files] + ([] if torch and torch.endswith("+cpu") else [CUDA])
+    locks = [LOCKS[file] for file in files] + ([] if torch and torch.endswith("+cpu") else [CUDA_LOCK])
     return ["--require-hashes", *[argument for lock in locks for argument in ("-r", str(lock))]]
 
 
-def in_step(file):
+def is_locked(file):
     """Whether all that a requirements file pins is locked, for it or for every learner."""
-    locks = [lock for lock in (LOCKED["requirements.txt"], LOCKED.get(file)) if lock and lock.is_file()]
+    locks = [lock for lock in (LOCKS["requirements.txt"], LOCKS.get(file)) if lock and lock.is_file()]
     text = "".join(lock.read_text(encoding="utf-8") for lock in locks)
     versions = set(re.findall(r"^[\w.-]+==[\w.]+", text, re.MULTILINE))
     return {re.sub("[-_.]+(?=.*==)", "-", pin).lower() for pin in repository.requirements(file)} <= versions

@@ -8,7 +8,7 @@ import zipfile
 from course_tools.repository import ROOT
 from course_utils import files
 
-TAKEN = (
+FILES_IN_ZIP = (
     "course_utils/**/*",
     "course_tools/**/*",
     "notebooks/*.ipynb",
@@ -41,16 +41,19 @@ cd "$here/source"
 cp "$work/out/results.json" "$here/results/results.json" || cp failed.json "$here/results/results.json"
 cat "$work/said.txt"
 """
-FAILED = {"score": 0, "output": "The grader did not come to its end. Your instructor can see why. Hand in again later."}
-READY = (
+FAILED_RESULTS = {
+    "score": 0,
+    "output": "The grader did not come to its end. Your instructor can see why. Hand in again later.",
+}
+HOW_TO_UPLOAD = (
     "{} is ready: Gradescope takes it under Configure Autograder, for a Programming Assignment of {}. The log of its "
     "build says whether Gradescope offers protection. Without protection an answer may do all that the grader may, so "
     "while it runs it can change its own result. What it leaves running is ended before the result is written."
 )
-RUNS = "run_autograder"  # what Gradescope calls; where another zip has none, it is no autograder
+RUN_FILE = "run_autograder"  # what Gradescope calls; where another zip has none, it is no autograder
 
 
-def write(path, chapters, most):
+def write_autograder(path, chapters, most):
     """Write the zip. Gives the sentences to say. most: the points of these chapters.
 
     Ends the program with a sentence where another file would be replaced.
@@ -59,21 +62,21 @@ def write(path, chapters, most):
         sys.exit(f"{path} is there already and is no autograder: name another file, or move it away.")
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        for pattern in TAKEN:
+        for pattern in FILES_IN_ZIP:
             for file in sorted(ROOT.glob(pattern)):
                 if file.is_file() and "__pycache__" not in file.parts:
                     archive.write(file, file.relative_to(ROOT))
-        archive.writestr("failed.json", json.dumps(FAILED))
+        archive.writestr("failed.json", json.dumps(FAILED_RESULTS))
         archive.writestr("setup.sh", SETUP)
-        archive.writestr(RUNS, RUN.format(chapters=" ".join(map(str, chapters))))
+        archive.writestr(RUN_FILE, RUN.format(chapters=" ".join(map(str, chapters))))
     files.replace(path, made.getvalue())
-    return READY.format(path, most)
+    return HOW_TO_UPLOAD.format(path, most)
 
 
 def is_autograder(path):
-    """Whether a file is one that `write` made."""
+    """Whether a file is one that `write_autograder` made."""
     try:
         with zipfile.ZipFile(path) as archive:
-            return RUNS in archive.namelist()
+            return RUN_FILE in archive.namelist()
     except (zipfile.BadZipFile, IsADirectoryError):
         return False

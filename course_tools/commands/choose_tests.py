@@ -8,7 +8,7 @@ import re
 import sys
 
 from course_tools import repository
-from course_tools.build import imports
+from course_tools.build import needed_files
 from course_tools.build.code_digest import code_digest
 from course_tools.commands.readers import readers
 from course_tools.repository import ROOT
@@ -113,7 +113,7 @@ def about_exercises(notebook):
 
 def depends(file, text, name):
     """Whether a test file imports or names a changed file, or something from its room, by any number of steps."""
-    behind = imports.behind(text)
+    behind = needed_files.files_needed_by(text)
     rooms = {room(part) for part in [file, *behind]}
     support = [part.read_text(encoding="utf-8") for part in behind if part.parent == ROOT / "tests/support"]
     copies = ROOT / "tests/support/bare_clone.py" in behind  # and runs the course's commands there

@@ -9,12 +9,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from course_tools import repository
-from course_tools.grading.sandbox.protection import packages
+from course_tools.grading.sandbox.protection import package_folders
 from course_utils import files
 from course_utils.judging.result import NOT_ATTEMPTED, Result
 
-INVISIBLE = "\n\u200c\u200d"  # line ends, and the joiners that names in Persian and Hindi need
-KEPT = ".reports"  # the folder of the reports that a second run needs
+ALLOWED_UNPRINTABLE = "\n\u200c\u200d"  # line ends, and the joiners that names in Persian and Hindi need
+REPORTS_FOLDER = ".reports"  # the folder of the reports that a second run needs
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedExercise:
     """The result of one exercise. remarks: sentences on how it came about.
 
     given: points that the instructor gave instead, or None. excused: it does not count.
@@ -67,14 +67,14 @@ class Graded:
 
 
 @dataclass(frozen=True)
-class Marked:
+class Grade:
     """What counts of a report. remarks: the instructor's, on the whole. added: points. factor: that is left when late.
 
     excused: nothing is filled in for this student.
     """
 
     student: Student
-    graded: list[Graded]
+    graded: list[GradedExercise]
     remarks: list[str]
     added: float
     factor: float
@@ -85,7 +85,7 @@ class Marked:
         """(points, highest possible points)."""
         counted = [entry for entry in self.graded if not entry.excused]
         got = sum(entry.points for entry in counted) * self.factor + self.added
-        return plain_number(got), plain_number(sum(entry.result.max_points for entry in counted))
+        return rounded(got), rounded(sum(entry.result.max_points for entry in counted))
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Report:
     """
 
     student: Student
-    graded: list[Graded]
+    graded: list[GradedExercise]
     chapters: list[int]
     remarks: list[str]
     protection: str
@@ -108,7 +108,7 @@ class Report:
     lines: dict[str, list[str]] = field(default_factory=dict)
     published: list[str] = field(default_factory=list)
 
-    def of(self, chapters):
+    def in_chapters(self, chapters):
         """The graded exercises of some chapters."""
         return [graded for graded in self.graded if chapter_of(graded) in chapters]
 
@@ -118,45 +118,45 @@ def chapter_of(graded):
     return int(graded.result.id.split(".")[0])
 
 
-def plain(report):
+def report_to_json(report):
     """A report as JSON can hold it. (dataclasses.asdict would copy all of it, which takes half of a grader's time.)"""
     graded = [vars(entry) | {"result": vars(entry.result)} for entry in report.graded]
     return vars(report) | {"student": vars(report.student), "graded": graded}
 
 
-def from_plain(data):
-    """The Report that `plain` took apart, with texts as `presentable` has them, whatever a student's code has said."""
+def report_from_json(data):
+    """The Report that `report_to_json` took apart, with texts as `presentable` has them."""
     student = Student(**data["student"] | {"ids": tuple(data["student"]["ids"])})
     lines = {id: list(map(presentable, own)) for id, own in data["lines"].items()}
     words = {"remarks": list(map(presentable, data["remarks"])), "lines": lines}
-    return Report(**data | words | {"student": student, "graded": list(map(graded_from, data["graded"]))})
+    return Report(**data | words | {"student": student, "graded": list(map(graded_exercise_from_json, data["graded"]))})
 
 
-def graded_from(entry):
-    """One Graded of it. The student's words may be anywhere in what is said."""
+def graded_exercise_from_json(entry):
+    """One GradedExercise of it. The student's words may be anywhere in what is said."""
     if entry["result"]["status"] == NOT_ATTEMPTED and not entry["remarks"]:
-        return untouched(*entry["result"].values())
+        return not_attempted(*entry["result"].values())
     result = Result(**entry["result"] | {"message": presentable(entry["result"]["message"])})
-    return Graded(**entry | {"result": result, "remarks": list(map(presentable, entry["remarks"]))})
+    return GradedExercise(**entry | {"result": result, "remarks": list(map(presentable, entry["remarks"]))})
 
 
 @functools.lru_cache
-def untouched(*result):
-    """A Graded that all have in common who did not attempt an exercise. Nobody hands in all chapters at once."""
-    return Graded(Result(*result))
+def not_attempted(*result):
+    """The GradedExercise of everybody who did not attempt an exercise. Nobody hands in all chapters at once."""
+    return GradedExercise(Result(*result))
 
 
 def presentable(text):
     """A text that steers no terminal and names no folder of this machine, as the messages of errors do."""
-    for folder in own_folders():
+    for folder in private_folders():
         text = text.replace(folder, "…")
     return printable(text)
 
 
 @functools.cache
-def own_folders():
+def private_folders():
     """What tells where Python, the course and its user's files lie on this machine, as texts; the longest first."""
-    folders = {*packages(), sys.prefix, str(repository.ROOT), os.path.expanduser("~")}
+    folders = {*package_folders(), sys.prefix, str(repository.ROOT), os.path.expanduser("~")}
     folders |= {os.path.realpath(folder) for folder in folders}
     below = {folder for folder in folders if len(Path(folder).parts) > 1}  # without "/", the home of many a container
     return sorted(below | {folder.replace("\\", "\\\\") for folder in below}, key=len, reverse=True)
@@ -166,28 +166,28 @@ def printable(text):
     """A text with every sign replaced that cannot be seen, beside line ends and what scripts need."""
     if text.isprintable():
         return text
-    return "".join(sign if sign.isprintable() or sign in INVISIBLE else "\ufffd" for sign in text)
+    return "".join(sign if sign.isprintable() or sign in ALLOWED_UNPRINTABLE else "\ufffd" for sign in text)
 
 
-def plain_number(value):
+def rounded(value):
     """7 for 7.0, and no more than two decimals."""
     value = round(value, 2)
     return int(value) if value == int(value) else value
 
 
-def keep(path, data):
+def save_with_checksum(path, data):
     """Keep data for the next run, as JSON below a checksum."""
     content = json.dumps(data).encode()
     files.replace(path, checksum(path, content) + b"\n" + content)
 
 
-def kept(path):
-    """What `keep` wrote there. None where nothing is, or where it is damaged."""
+def load_with_checksum(path):
+    """What `save_with_checksum` wrote there. None where nothing is, or where it is damaged."""
     try:
-        told, _, content = path.read_bytes().partition(b"\n")
+        stored_checksum, _, content = path.read_bytes().partition(b"\n")
     except OSError:
         return None
-    return json.loads(content) if told == checksum(path, content) else None
+    return json.loads(content) if stored_checksum == checksum(path, content) else None
 
 
 def checksum(path, content):
@@ -195,11 +195,11 @@ def checksum(path, content):
     return sha256(os.fsencode(path.name) + b"\0" + content).hexdigest().encode()
 
 
-class Store:
+class ReportStore:
     """The reports of this run and of runs before, a file a student in the output folder."""
 
     def __init__(self, out):
-        self.folder = out / KEPT
+        self.folder = out / REPORTS_FOLDER
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def path(self, student):
@@ -209,15 +209,15 @@ class Store:
     def get(self, student):
         """A student's report, or None, also where it is damaged: then the submission is graded anew."""
         try:
-            return from_plain(kept(self.path(student)))
+            return report_from_json(load_with_checksum(self.path(student)))
         except (ValueError, TypeError, KeyError, AttributeError):  # none, or one of another version of the course
             return None
 
     def put(self, made):
         """Keep a report."""
-        keep(self.path(made.student), plain(made))
+        save_with_checksum(self.path(made.student), report_to_json(made))
 
-    def others(self, students):
+    def keys_of_others(self, students):
         """The keys of those whose reports are kept, beside these students."""
         stored = {files.from_disk(path.stem) for path in self.folder.glob("*.json")}
         return sorted(stored - {student.key for student in students})

@@ -7,20 +7,20 @@ class have it. Who gives other names to everything is not found.
 import itertools
 from collections import Counter
 
-MOST, LONGEST, SHORTEST = 60, 120, 4  # lines of an answer that are compared; letters of a line
-FEW = 0.05  # of the class, and at least 3 students: so many may have a line that tells something
-ENOUGH = 6  # such lines that two share, over all exercises ...
-SHARE = 0.6  # ... and their share of the lines of the one who has fewer
-SHOWN = 3  # lines in a table
+MOST_LINES, LONGEST_LINE, SHORTEST_LINE = 60, 120, 4  # lines of an answer that are compared; letters of a line
+RARE_SHARE = 0.05  # of the class, and at least 3 students: so many may have a line that tells something
+FEWEST_SHARED_LINES = 6  # such lines that two share, over all exercises ...
+SHARED_SHARE = 0.6  # ... and their share of the lines of the one who has fewer
+LINES_SHOWN = 3  # lines in a table
 
 
 def own_lines(text, handed_out):
     """The lines of an answer that do not stand in what was handed out, a set of lines; without their indentation."""
-    lines = (" ".join(line.split())[:LONGEST] for line in text.split("\n"))
-    return [line for line in lines if len(line) >= SHORTEST and line not in handed_out][:MOST]
+    lines = (" ".join(line.split())[:LONGEST_LINE] for line in text.split("\n"))
+    return [line for line in lines if len(line) >= SHORTEST_LINE and line not in handed_out][:MOST_LINES]
 
 
-def pairs(answers):
+def similar_pairs(answers):
     """[(student, student, [id of each exercise], number of shared lines, a few of them)], most lines first.
 
     answers: {student: {id of an exercise: own lines}}.
@@ -31,12 +31,12 @@ def pairs(answers):
     for number, places in enumerate(own):
         for place in places:
             owners.setdefault(place, []).append(number)
-    telling = {place: numbers for place, numbers in owners.items() if len(numbers) <= max(3, FEW * len(own))}
+    telling = {place: numbers for place, numbers in owners.items() if len(numbers) <= max(3, RARE_SHARE * len(own))}
     shared = Counter(two for numbers in telling.values() for two in itertools.combinations(numbers, 2))
     found = []
     for (one, other), number in shared.items():
-        if number >= ENOUGH and number >= SHARE * min(len(own[one]), len(own[other])):
+        if number >= FEWEST_SHARED_LINES and number >= SHARED_SHARE * min(len(own[one]), len(own[other])):
             places = [place for place in own[one] if place in own[other] and place in telling]
-            lines = [line for _, line in places[:SHOWN]]
+            lines = [line for _, line in places[:LINES_SHOWN]]
             found.append((students[one], students[other], sorted({id for id, _ in places}), number, lines))
     return sorted(found, key=lambda row: -row[3])

@@ -15,20 +15,23 @@ import threading
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 
-from course_tools.grading.records import from_plain
-from course_tools.grading.sandbox import forked
-from course_tools.grading.sandbox.protection import Unprotected, Untried, environment
+from course_tools.grading.reports import report_from_json
+from course_tools.grading.sandbox import fork_client
+from course_tools.grading.sandbox.protection import ProtectionUntested, Unprotected, minimal_environment
 from course_tools.repository import ROOT
 
 TOO_LONG = "Grading took longer than the {:g} s that one submission has. What was finished until then counts."
-LOST = "Grading this submission ended the process that grades it, twice. What was finished until then counts."
+PROCESS_LOST = "Grading this submission ended the process that grades it, twice. What was finished until then counts."
 TOO_LARGE = "Grading this submission took more memory than one submission has. What was finished until then counts."
-COMMAND = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from course_tools.grading import serving; serving.serve(sys.argv[2])"
+START_CODE = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from course_tools.grading import inside_grading_process; "
+    "inside_grading_process.serve(sys.argv[2])"
 )
-threads = threading.local()
-running: set["Process"] = set()
-known: dict[str, dict] = {}  # the results that processes have found so far, also on other machines: each hears them
+of_this_thread = threading.local()
+running_processes: set["GradingProcess"] = set()
+known_results: dict[
+    str, dict
+] = {}  # the results that processes have found so far, also on other machines: each hears them
 
 
 @dataclass(frozen=True)
@@ -39,9 +42,9 @@ class Limits:
     unsandboxed: bool = False
 
 
-def learn(found):
+def add_known_results(found):
     """Let the processes here know results that others have found: no answer is run twice."""
-    known.update(found)
+    known_results.update(found)
 
 
 def grade_in_own_process(task, limits):
@@ -49,50 +52,50 @@ def grade_in_own_process(task, limits):
 
     It stays for the next task. Raises Unprotected where that machine has no protection.
     """
-    if getattr(threads, "limits", None) != limits:
-        threads.limits, threads.process = limits, Process(limits)
-    return threads.process.grade(task)
+    if getattr(of_this_thread, "limits", None) != limits:
+        of_this_thread.limits, of_this_thread.process = limits, GradingProcess(limits)
+    return of_this_thread.process.grade(task)
 
 
 def end_all():
     """End the processes of all threads, at once and for good."""
-    while running:
-        running.pop().end(for_good=True)
+    while running_processes:
+        running_processes.pop().end(for_good=True)
 
 
-class Process:
+class GradingProcess:
     """Starts when there is something to grade, and again when it was lost."""
 
     def __init__(self, limits):
         self.limits, self.child, self.ended = limits, None, False
-        running.add(self)
+        running_processes.add(self)
 
     def grade(self, task):
         """(the Report of a task, its new results). What cannot be finished counts as far as it is, and says why."""
-        self.found = {}
+        self.new_results = {}
         for _ in range(2):
             if not self.child:
                 self.start()
-            text, why = self.ask(task)
+            text, reason = self.ask(task)
             last = json.loads(text) if text else None
-            if not why:
-                return from_plain(last), self.found
+            if not reason:
+                return report_from_json(last), self.new_results
             self.end()
             if self.ended:
                 raise CancelledError
-            if last and why != LOST:
+            if last and reason != PROCESS_LOST:
                 break
         if not last:
-            raise RuntimeError(why)
-        return from_plain(last | {"remarks": [*last["remarks"], why]}), self.found
+            raise RuntimeError(reason)
+        return report_from_json(last | {"remarks": [*last["remarks"], reason]}), self.new_results
 
     def ask(self, task):
         """(the last plain report that came for a task, as JSON; None or why it is not the whole one)."""
-        last, late = None, threading.Event()
-        timer = threading.Timer(self.limits.seconds, self.out_of_time, [late])
+        last, timed_out = None, threading.Event()
+        timer = threading.Timer(self.limits.seconds, self.out_of_time, [timed_out])
         timer.start()
-        news = list(known.items())[self.told :]
-        self.told += len(news)
+        news = list(known_results.items())[self.known_sent :]
+        self.known_sent += len(news)
         with contextlib.suppress(OSError):  # it is gone: what it said before is read below
             pickle.dump((task, dict(news)), self.child.stdin)
             self.child.stdin.flush()
@@ -103,26 +106,26 @@ class Process:
                         if whole:
                             return last, None
                     case {"known": found}:
-                        self.found |= found
+                        self.new_results |= found
                     case {"trouble": trouble}:
                         raise RuntimeError(trouble)
                     case {"memory": _}:
                         return last, TOO_LARGE
-            return last, TOO_LONG.format(self.limits.seconds) if late.is_set() else LOST
+            return last, TOO_LONG.format(self.limits.seconds) if timed_out.is_set() else PROCESS_LOST
         finally:
             timer.cancel()
 
-    def out_of_time(self, late):
+    def out_of_time(self, timed_out):
         """Kill the process, and note that this was the reason."""
-        late.set()
+        timed_out.set()
         self.child.kill()
 
     def start(self):
         """Start the process and wait until it is ready; once more where it was lost on the way. Raises Unprotected."""
         words = "unsandboxed" if self.limits.unsandboxed else ""
         for _ in range(2):
-            self.told = 0  # how much of what is known
-            self.child = as_fork(words) if sys.platform == "linux" else as_subprocess(words)
+            self.known_sent = 0  # how much of what is known
+            self.child = start_as_fork(words) if sys.platform == "linux" else start_as_subprocess(words)
             ready = json.loads(self.child.stdout.readline() or "null")
             if self.ended:
                 raise CancelledError
@@ -130,7 +133,7 @@ class Process:
                 return
             self.end()
             if ready:
-                raise (Untried if "untried" in ready else Unprotected)(*ready.values())
+                raise (ProtectionUntested if "untested" in ready else Unprotected)(*ready.values())
         raise RuntimeError("the process that grades did not start; what it printed above says why")
 
     def end(self, for_good=False):
@@ -146,23 +149,27 @@ class Process:
                 self.child = None
 
 
-def with_exercises():
+def start_with_exercises():
     """Start the process that has loaded what grades. It runs nothing of a submission either."""
     connection, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with theirs:
-        return connection, forked.torch_loaded.fork("course_tools.grading.serving", "serve_forks", [theirs.fileno()])
+        return connection, fork_client.fork_server_with_torch.fork(
+            "course_tools.grading.inside_grading_process", "serve_forks", [theirs.fileno()]
+        )
 
 
-exercises_loaded = forked.Forker(with_exercises)
+fork_server_with_exercises = fork_client.ForkServer(start_with_exercises)
 
 
-def as_fork(words):
+def start_as_fork(words):
     """A process that grades and has all loaded from the start. Answers are for forks that know no expected value."""
     (tasks, to_it), (from_it, reports) = os.pipe(), os.pipe()
     try:
-        with forked.torch_loaded.another_connection() as forks:
+        with fork_client.fork_server_with_torch.another_connection() as forks:
             given = [tasks, reports, forks.fileno()]
-            child = exercises_loaded.fork("course_tools.grading.serving", "serve_as_fork", given, words=words)
+            child = fork_server_with_exercises.fork(
+                "course_tools.grading.inside_grading_process", "serve_as_fork", given, words=words
+            )
     except RuntimeError:
         os.close(to_it)
         os.close(from_it)
@@ -174,9 +181,9 @@ def as_fork(words):
     return child
 
 
-def as_subprocess(words):
+def start_as_subprocess(words):
     """A process that grades, where there is no such thing as a fork with torch loaded."""
     options = {} if os.name == "nt" else {"start_new_session": True}  # Ctrl-C is for the main process to hear
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    command = [sys.executable, "-P", "-c", COMMAND, str(ROOT), words]
-    return subprocess.Popen(command, env=os.environ | environment(), **pipes, **options)
+    command = [sys.executable, "-P", "-c", START_CODE, str(ROOT), words]
+    return subprocess.Popen(command, env=os.environ | minimal_environment(), **pipes, **options)

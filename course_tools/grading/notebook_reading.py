@@ -13,23 +13,31 @@ from dataclasses import dataclass, field
 
 LARGEST_STRUCTURE = 5_000_000  # bytes of a notebook outside its texts: more are lists in lists, made to fill memory
 LONGEST_CELL = 400_000  # characters; a longer cell is not read: Python would take 250 MB to parse it
-SHORT_CELL, KEPT_CELLS = 10_000, 1000  # characters; cells: most of a notebook's are as they were handed out
+SHORT_CELL, MOST_CELLS_REMEMBERED = 10_000, 1000  # characters; cells: most of a notebook's are as they were handed out
 MOST_CELLS = 20_000
 MOST_STATEMENTS = 2000  # at the top of a cell; each costs a look at its lines
 MOST_MAGICS = 100  # lines of a cell that are IPython's; it reads the whole cell again for each
-MOST_READING = 1_000_000  # characters that it then reads
-TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # to its end, or to that of the file
-MARK = re.compile(r"exercise-(\d+)-(\d+)")
+MOST_CHARACTERS_WITH_MAGICS = 1_000_000  # characters that it then reads
+JSON_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # to its end, or to that of the file
+EXERCISE_MARK = re.compile(r"exercise-(\d+)-(\d+)")
 CELL_IN_SCRIPT = re.compile(r"^# ?(?:%%|In ?\[).*$", re.MULTILINE)  # as JupyterLab, jupytext, VS Code and Spyder write
 MAGIC = re.compile(r"^\s*[%!]|\?\s*$", re.MULTILINE)
-KEPT_MAGIC = re.compile(r"\A\s*%%(time|timeit|capture)\b.*\n")  # cell magics that run the cell as Python
+HARMLESS_CELL_MAGIC = re.compile(r"\A\s*%%(time|timeit|capture)\b.*\n")  # cell magics that run the cell as Python
 # what has no effect on a later cell, unless that uses a name
-QUIET = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.Pass)
-SHOWING = {"check", "hint", "solution", "answer", "progress", "print", "display"}  # calls of these have none either
-NEVER_RUN = (ast.Expr, ast.Assert, ast.Delete, ast.Pass, ast.Raise)
+WITHOUT_EFFECT = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.Pass)
+CALLS_WITHOUT_EFFECT = {
+    "check",
+    "hint",
+    "solution",
+    "answer",
+    "progress",
+    "print",
+    "display",
+}  # calls of these have none either
+DEFINES_NOTHING = (ast.Expr, ast.Assert, ast.Delete, ast.Pass, ast.Raise)
 
 
-class NoNotebook(Exception):
+class NotANotebook(Exception):
     """These bytes are no notebook; the text says why, to be read after the file's name."""
 
 
@@ -44,7 +52,7 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Parsed:
+class ParsedCell:
     """What Python finds in a cell. text: with magics turned into Python.
 
     statements: those that can define something. needs: names that must be there when all of it runs. effects: whether
@@ -62,7 +70,7 @@ class Parsed:
 class Cell:
     """A code cell. exercise: the id of the exercise whose mark it carries ("3.2"), or None.
 
-    binds: names that it defines. source: the text as it was handed in. The rest is as in Parsed.
+    binds: names that it defines. source: the text as it was handed in. The rest is as in ParsedCell.
     """
 
     source: str
@@ -75,13 +83,13 @@ class Cell:
     binds: frozenset = field(init=False, repr=False)
 
     def __post_init__(self):
-        read = parsed_once if len(self.source) < SHORT_CELL else parsed
+        read = parsed_cell_cached if len(self.source) < SHORT_CELL else parsed_cell
         vars(self).update(vars(read(self.source)))
         self.source = self.source.strip()
         self.binds = frozenset().union(*(statement.binds for statement in self.statements))
 
 
-def only(statements):
+def text_of_statements(statements):
     """The text of some statements of a cell, each in its own lines, so that line numbers stay."""
     lines = []
     for each in statements:
@@ -102,52 +110,52 @@ class Notebook:
     cells: list[Cell]
     remarks: list[str] = field(default_factory=list)
 
-    def defining(self, exercise):
+    def cells_defining(self, exercise):
         """The numbers of the cells that define what an exercise asks for; marked as another's only if no other does."""
         all = [number for number, cell in enumerate(self.cells) if exercise.name in cell.binds]
         return [number for number in all if self.cells[number].exercise in (None, exercise.id)] or all
 
-    def marked(self, exercise):
+    def cells_marked(self, exercise):
         """The cells that carry an exercise's mark."""
         return [cell for cell in self.cells if cell.exercise == exercise.id]
 
-    def needed(self, number, name, handed_out=()):
+    def texts_needed(self, number, name, handed_out=()):
         """(texts to run, the cell's own last; names that they use) so that cell `number` defines `name`.
 
         handed_out: cells of the chapter. They set what no cell up to this one does, since many delete imports.
         """
-        return closed([*ranked(handed_out, 1), *ranked(self.cells[: number + 1], 0)], {name})
+        return needed_texts([*with_rank(handed_out, 1), *with_rank(self.cells[: number + 1], 0)], {name})
 
-    def lent(self, number, names, handed_out):
+    def names_from_chapter(self, number, names, handed_out):
         """Those of some names that no cell up to cell `number` sets, so that they come from the chapter, sorted."""
         own = frozenset().union(*(cell.binds for cell in self.cells[: number + 1]))
         return [] if "*" in own else sorted(names & frozenset().union(*(cell.binds for cell in handed_out)) - own)
 
-    def up_to_check(self, exercise, theirs, handed_out=()):
+    def texts_up_to_check(self, exercise, provided_texts, handed_out=()):
         """Texts to run so that what an exercise asks for is defined as it was where the student checked it.
 
         These are all the student's own cells up to the check, or to the end without one, and what they use of those
-        that were handed out, whose texts are `theirs`. What no cell up to there sets comes from a cell below, which may
-        have run before, or else from the chapter: see `needed`.
+        that were handed out, whose texts are `provided_texts`. What no cell up to there sets comes from a cell below,
+        which may have run before, or else from the chapter: see `texts_needed`.
         """
-        places = self.defining(exercise)
+        places = self.cells_defining(exercise)
         checks = re.compile(rf"""check\(\s*["']{re.escape(exercise.id)}["']""")
         last = max((k for k, cell in enumerate(self.cells) if checks.search(cell.text)), default=len(self.cells) - 1)
         end = (last if last >= places[0] else places[-1]) + 1
         place = max(place for place in places if place < end)
         above, answered, below = self.cells[:place], self.cells[place:end], self.cells[end:]
-        own = {cell for cell in above + answered if cell.effects and cell.source not in theirs}
+        own = {cell for cell in above + answered if cell.effects and cell.source not in provided_texts}
         wanted = {exercise.name}.union(*(cell.needs for cell in own))
-        cells = [*ranked(handed_out, 2), *ranked(above, 0), *ranked(below, 1), *ranked(answered, 0)]
-        return closed(cells, wanted, own)[0]
+        cells = [*with_rank(handed_out, 2), *with_rank(above, 0), *with_rank(below, 1), *with_rank(answered, 0)]
+        return needed_texts(cells, wanted, own)[0]
 
 
-def ranked(cells, rank):
+def with_rank(cells, rank):
     """[(rank, cell)]: a name is taken from the cells of the lowest rank that set it."""
     return [(rank, cell) for cell in cells]
 
 
-def closed(cells, wanted, whole=()):
+def needed_texts(cells, wanted, whole=()):
     """(texts that set these names and what they need; all names in them).
 
     cells: ranked, in the order in which they run. whole: cells that run entirely.
@@ -167,7 +175,9 @@ def closed(cells, wanted, whole=()):
             waiting += needs - wanted
             wanted |= needs
     texts = [
-        cell.text if cell in whole else only([s for k, s in enumerate(cell.statements) if (place, k) in chosen])
+        cell.text
+        if cell in whole
+        else text_of_statements([s for k, s in enumerate(cell.statements) if (place, k) in chosen])
         for place, (_, cell) in enumerate(cells)
     ]
     return list(filter(None, texts)), wanted
@@ -176,20 +186,23 @@ def closed(cells, wanted, whole=()):
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def read(name, content):
-    """The Notebook in the bytes of a file of this name, a notebook or a Python script. Raises NoNotebook."""
+def read_notebook(name, content):
+    """The Notebook in the bytes of a file of this name, a notebook or a Python script. Raises NotANotebook."""
     if not content.strip():
-        raise NoNotebook("is empty")
+        raise NotANotebook("is empty")
     if name.endswith(".py"):
         return Notebook(name, list(map(Cell, CELL_IN_SCRIPT.split(plain_lines(content.decode(errors="replace"))))))
-    if len(content) > LARGEST_STRUCTURE and len(TEXT.sub(b"", content).translate(None, b" \r\n\t")) > LARGEST_STRUCTURE:
-        raise NoNotebook("is built to fill the memory and was not read")
+    if (
+        len(content) > LARGEST_STRUCTURE
+        and len(JSON_STRING.sub(b"", content).translate(None, b" \r\n\t")) > LARGEST_STRUCTURE
+    ):
+        raise NotANotebook("is built to fill the memory and was not read")
     try:
         notebook = json.loads(content)  # UTF-8, UTF-16 or UTF-32, with or without a mark of the byte order
         listed = notebook.get("cells") or [cell for sheet in notebook.get("worksheets", []) for cell in sheet["cells"]]
         cells = [cell for cell in map(code_cell, listed[:MOST_CELLS]) if cell]
     except (ValueError, RecursionError, MemoryError, AttributeError, TypeError, KeyError):
-        raise NoNotebook("is damaged or no notebook") from None
+        raise NotANotebook("is damaged or no notebook") from None
     cut = f"holds {len(listed)} cells. Only the first {MOST_CELLS:,} were read: delete what you do not need"
     return Notebook(name, cells, [cut] if len(listed) > MOST_CELLS else [])
 
@@ -200,7 +213,7 @@ def code_cell(cell):
         return None
     metadata = cell.get("metadata") or {}
     grade_id = (metadata.get("nbgrader") or {}).get("grade_id")
-    marks = (MARK.fullmatch(str(mark)) for mark in (cell.get("id"), grade_id, metadata.get("name")))
+    marks = (EXERCISE_MARK.fullmatch(str(mark)) for mark in (cell.get("id"), grade_id, metadata.get("name")))
     mark = next(filter(None, marks), None)
     return Cell(text_of(cell), mark and f"{int(mark[1])}.{int(mark[2])}")
 
@@ -219,25 +232,26 @@ def plain_lines(text):
 # --- statements -------------------------------------------------------------------------------------------------------
 
 
-def parsed(text):
-    """The Parsed of a cell's text. Whatever a stranger's text does to Python is the trouble of this cell alone."""
+def parsed_cell(text):
+    """The ParsedCell of a cell's text. Whatever a stranger's text does to Python is the trouble of this cell alone."""
     try:
         text, tree = read_as_python(text)
     except Exception as error:
-        return Parsed(text, problem=unreadable(error))
+        return ParsedCell(text, problem=why_unreadable(error))
     statements, needs, problem = [], set(), None
-    for node, first, own in each_with_text(tree.body, text):
+    for node, first, own in nodes_with_text(tree.body, text):
         try:
             found = statement(node, first, own)
         except Exception as error:  # IPython runs what stands above it, the sandbox also what stands below
-            problem = problem or unreadable(error, first - 1)
+            problem = problem or why_unreadable(error, first - 1)
         else:
             needs |= found.needs
-            statements += [found] * (not isinstance(node, NEVER_RUN))
-    return Parsed(text, tuple(statements), frozenset(needs), not all(map(is_quiet, tree.body)), problem)
+            if not isinstance(node, DEFINES_NOTHING):
+                statements.append(found)
+    return ParsedCell(text, tuple(statements), frozenset(needs), not all(map(has_no_effect, tree.body)), problem)
 
 
-parsed_once = functools.lru_cache(KEPT_CELLS)(parsed)
+parsed_cell_cached = functools.lru_cache(MOST_CELLS_REMEMBERED)(parsed_cell)
 
 
 def read_as_python(text):
@@ -260,7 +274,7 @@ def read_as_python(text):
     return text, tree
 
 
-def unreadable(error, before=0):
+def why_unreadable(error, before=0):
     """Why Python cannot read a cell, to be read after its name. before: lines above the text that it has read."""
     if isinstance(error, SyntaxError):
         line = f" (line {before + error.lineno} of the cell)" if error.lineno else ""
@@ -268,22 +282,26 @@ def unreadable(error, before=0):
     return f"cannot be read by Python ({str(error) or type(error).__name__})"
 
 
-def is_quiet(node):
+def has_no_effect(node):
     """Whether a statement has no effect on later cells, unless they use a name that it sets."""
     if isinstance(node, ast.Expr):
         called = node.value.func if isinstance(node.value, ast.Call) else None
-        return isinstance(node.value, ast.Constant) or isinstance(called, ast.Name) and called.id in SHOWING
-    return isinstance(node, QUIET) and not getattr(node, "decorator_list", None)  # decorators may note what they get
+        return (
+            isinstance(node.value, ast.Constant) or isinstance(called, ast.Name) and called.id in CALLS_WITHOUT_EFFECT
+        )
+    return isinstance(node, WITHOUT_EFFECT) and not getattr(
+        node, "decorator_list", None
+    )  # decorators may note what they get
 
 
 def without_magics(text):
     """A cell's text with IPython's magics turned into Python, on the same lines."""
     magics = len(MAGIC.findall(text))
-    if magics > MOST_MAGICS or magics * len(text) > MOST_READING:
+    if magics > MOST_MAGICS or magics * len(text) > MOST_CHARACTERS_WITH_MAGICS:
         raise ValueError("too many magics")
     from IPython.core.inputtransformer2 import TransformerManager  # here: most cells need none of it
 
-    return TransformerManager().transform_cell(KEPT_MAGIC.sub("\n", text))
+    return TransformerManager().transform_cell(HARMLESS_CELL_MAGIC.sub("\n", text))
 
 
 def statement(node, first, text):
@@ -291,7 +309,7 @@ def statement(node, first, text):
     top = symtable.symtable(text, "cell", "exec")
     binds = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
     binds |= {
-        base(target)
+        base_name(target)
         for target in ast.walk(node)
         if isinstance(target, (ast.Attribute, ast.Subscript)) and isinstance(target.ctx, ast.Store)
     }
@@ -300,7 +318,7 @@ def statement(node, first, text):
     return Statement(first, text, frozenset(binds), frozenset(global_names(top)))
 
 
-def each_with_text(nodes, text):
+def nodes_with_text(nodes, text):
     """(a statement's ast node, the number of its first line, its text without other statements on its lines), of each.
 
     nodes: all at the top of a cell with this text.
@@ -319,7 +337,7 @@ def each_with_text(nodes, text):
         yield node, first, b"\n".join(own).decode()
 
 
-def base(target):
+def base_name(target):
     """The name at the bottom of `name.x[i].y`; "" when it is no name."""
     while isinstance(target, (ast.Attribute, ast.Subscript)):
         target = target.value

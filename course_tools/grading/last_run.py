@@ -1,23 +1,25 @@
 """What the last whole run wrote, to say before the next one what would change: who, from, to, why."""
 
-from course_tools.grading.records import keep, kept
+from course_tools.grading.reports import load_with_checksum, save_with_checksum
 
-LAST = "last_run"  # beside the reports that are kept
-SHOWN = 20  # rows on the terminal
-LOST = "{} is damaged, or of an older version of the course: this run cannot say whose points change, the next one can."
+LAST_RUN_FILE = "last_run"  # beside the reports that are kept
+MOST_SHOWN = 20  # rows on the terminal
+DAMAGED = (
+    "{} is damaged, or of an older version of the course: this run cannot say whose points change, the next one can."
+)
 
 
-class History:
+class LastRun:
     """The last whole run into a folder.
 
     students: {key: [points, highest possible points, digest]}, with None as points of who is excused. filled:
-    {platform: {key: points there}}. trouble: a sentence, where the file that holds all this cannot be read.
+    {platform: {key: points there}}. problem: a sentence where the file with all this cannot be read.
     """
 
     def __init__(self, store):
-        self.path = store.folder / LAST
-        found = kept(self.path)
-        self.trouble = LOST.format(self.path) if self.path.exists() and not found else ""
+        self.path = store.folder / LAST_RUN_FILE
+        found = load_with_checksum(self.path)
+        self.problem = DAMAGED.format(self.path) if self.path.exists() and not found else ""
         self.students, self.filled = (found["students"], found["filled"]) if found else ({}, {})
 
     def changes(self, entries):
@@ -26,28 +28,28 @@ class History:
         gone = self.students.keys() - entries.keys()
         return [
             *found,
-            *((key, in_words(*self.students[key][:2]), "", "is gone") for key in sorted(gone)),
+            *((key, points_in_words(*self.students[key][:2]), "", "is gone") for key in sorted(gone)),
         ]
 
     def change(self, key, entry):
         """The same for one student; None where nothing changes, and in a first run."""
         (name, got, most, digest), before = entry, self.students.get(key)
         if before and before[:2] != [got, most]:
-            return name, in_words(*before[:2]), in_words(got, most), why(before[2], digest)
-        return (name, "", in_words(got, most), "is new") if not before and self.students else None
+            return name, points_in_words(*before[:2]), points_in_words(got, most), reason_for_change(before[2], digest)
+        return (name, "", points_in_words(got, most), "is new") if not before and self.students else None
 
     def write(self, entries, filled):
         """Keep this run for the next one."""
         students = {key: list(entry[1:]) for key, entry in entries.items()}
-        keep(self.path, {"students": students, "filled": self.filled | filled})
+        save_with_checksum(self.path, {"students": students, "filled": self.filled | filled})
 
 
-def in_words(got, most):
+def points_in_words(got, most):
     """Points of highest possible points, as a table of changes says them."""
     return "excused" if got is None else f"{got} of {most}"
 
 
-def why(before, after):
+def reason_for_change(before, after):
     """Why points changed, from the digests of two reports: of the course, then of the submission."""
     (course, submission), (course_now, submission_now) = before.split(), after.split()
     if submission != submission_now:
@@ -55,11 +57,11 @@ def why(before, after):
     return "the course was updated" if course != course_now else "the assignment or an adjustment says so"
 
 
-def table(changes):
+def table_of_changes(changes):
     """The lines that show changes on a terminal."""
     if changes:
         yield f"Points that change ({len(changes)}):"
-    for name, before, after, reason in changes[:SHOWN]:
+    for name, before, after, reason in changes[:MOST_SHOWN]:
         yield f"  {name}: {before or 'nothing'} -> {after or 'nothing'}, {reason}"
-    if len(changes) > SHOWN:
-        yield f"  and {len(changes) - SHOWN} more"
+    if len(changes) > MOST_SHOWN:
+        yield f"  and {len(changes) - MOST_SHOWN} more"

@@ -2,18 +2,18 @@
 
 import os
 
-from course_tools.grading.records import KEPT
+from course_tools.grading.reports import REPORTS_FOLDER
 from course_utils import files
 
-NOTED = "written"  # beside the reports that are kept: a name a line
+LIST_OF_CLAIMED_FILES = "written"  # beside the reports that are kept: a name a line
 
 
-def claim(out, names):
+def claim_files(out, names):
     """Note that the files of these names in `out` are the grader's from now on.
 
     Gives those that are there already and that no run has noted: somebody else's. Then nothing is noted.
     """
-    note = out / KEPT / NOTED
+    note = out / REPORTS_FOLDER / LIST_OF_CLAIMED_FILES
     own = set(note.read_text(encoding="utf-8", errors="replace").split("\n")) if note.exists() else set()
     others = sorted(name for name in names if name not in own and os.path.lexists(out / files.on_disk(name)))
     if not others:

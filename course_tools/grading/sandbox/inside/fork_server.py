@@ -20,16 +20,16 @@ if sys.platform == "linux":  # elsewhere nothing forks
 
     from course_tools.grading.sandbox.inside import isolation
 
-LONGEST = 1 << 20  # bytes of a request
+LONGEST_REQUEST = 1 << 20  # bytes of a request
 CONNECT = "connect"  # the request for a further connection
-MOST, FIRST = 3, 3  # open files handed to a fork, and the number that the first of them has there
-NUMBER = struct.Struct("=i")  # of the fork's process, as it is sent back
+MOST_FILES, FIRST_FILE = 3, 3  # open files handed to a fork, and the number that the first of them has there
+PROCESS_NUMBER = struct.Struct("=i")  # of the fork's process, as it is sent back
 
 
 def serve(control, packages):
     """Load torch, then `fork_on_request`. packages: folders to import from."""
-    server.ready(packages)
-    isolation.gather_memory()
+    server.load_torch(packages)
+    isolation.use_large_pages()
     fork_on_request(control)
 
 
@@ -44,7 +44,7 @@ def fork_on_request(control):
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks; who has their handles sees them end
     while owner in connections:
         for connection in select.select(connections, [], [])[0]:
-            request, descriptors, *_ = socket.recv_fds(connection, LONGEST, MOST)
+            request, descriptors, *_ = socket.recv_fds(connection, LONGEST_REQUEST, MOST_FILES)
             if not request:
                 connections.remove(connection)
                 connection.close()
@@ -58,7 +58,7 @@ def connect(asker):
     """Send one end of a new connection to the asker. Returns the other."""
     ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with theirs:
-        socket.send_fds(asker, [NUMBER.pack(0)], [theirs.fileno()])
+        socket.send_fds(asker, [PROCESS_NUMBER.pack(0)], [theirs.fileno()])
     return ours
 
 
@@ -70,8 +70,8 @@ def fork(request, descriptors, asker, connections):
     child = os.fork()
     if not child:
         try:
-            keep(descriptors, connections)
-            become(request)
+            keep_only(descriptors, connections)
+            run_in_fork(request)
         except BaseException:
             sys.excepthook(*sys.exc_info())
         finally:
@@ -79,21 +79,21 @@ def fork(request, descriptors, asker, connections):
     for descriptor in descriptors:
         os.close(descriptor)
     handle = os.pidfd_open(child)
-    socket.send_fds(asker, [NUMBER.pack(child)], [handle])
+    socket.send_fds(asker, [PROCESS_NUMBER.pack(child)], [handle])
     os.close(handle)
 
 
-def keep(descriptors, sockets):
-    """In a fork: close all files but the standard ones and these, which are numbered from FIRST on."""
+def keep_only(descriptors, sockets):
+    """In a fork: close all files but the standard ones and these, which are numbered from FIRST_FILE on."""
     for each in sockets:
         each.detach()  # closed below, by number; Python is to forget it
-    apart = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 2 * FIRST + MOST) for descriptor in descriptors]
-    for place, descriptor in enumerate(apart, start=FIRST):
+    apart = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 2 * FIRST_FILE + MOST_FILES) for descriptor in descriptors]
+    for place, descriptor in enumerate(apart, start=FIRST_FILE):
         os.dup2(descriptor, place, inheritable=False)
-    os.closerange(FIRST + len(apart), os.sysconf("SC_OPEN_MAX"))
+    os.closerange(FIRST_FILE + len(apart), os.sysconf("SC_OPEN_MAX"))
 
 
-def become(request):
+def run_in_fork(request):
     """In a fork: run what was asked for, as a process of its own."""
     os.setsid()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)

@@ -1,0 +1,178 @@
+"""One run of the `grade` command: find the submissions, grade what changed, write what people and platforms read."""
+
+import contextlib
+import os
+import sys
+from functools import partial
+
+from course_tools.grading import assignment as rules
+from course_tools.grading import batch, grades_and_pages, gradescope_autograder, output_folder, workers
+from course_tools.grading.grading_process import Limits
+from course_tools.grading.last_run import LastRun, table_of_changes
+from course_tools.grading.platforms import PLATFORMS
+from course_tools.grading.progress_bar import ProgressBar
+from course_tools.grading.reports import ReportStore
+from course_tools.grading.sandbox import leftover_processes
+from course_tools.grading.sandbox.protection import ProtectionUntested, Unprotected, protection
+from course_tools.grading.submissions import submissions
+
+MOST_NAMED = 5  # students in a sentence about many
+STUDENTS_MISSING = (
+    "{} holds grades of students who have no submission here: {}. Put late submissions beside the others, a new "
+    "download in the place of the old zip, or choose another --out; with --fewer, who is missing is removed."
+)
+FILES_OF_OTHERS = "{} holds files that no earlier run has written: {}. Move them away, or choose another --out."
+
+
+def grade(options):
+    """Grade, write everything, and give the exit status: 1 when a submission could not be graded."""
+    if options.autograder:
+        most = sum(rules.points_of_chapters(options.chapters, points_of_course()).values())
+        print(gradescope_autograder.write_autograder(options.autograder, options.chapters, most))
+        return 0
+    if options.new_assignment:
+        print(rules.write_new(options.submissions, options.chapters, points_of_course()))
+        return 0
+    assignment = rules.read_assignment(options.submissions, options.chapters, points_of_course)
+    exports = wanted_exports(options)
+    if not options.dask:  # a cluster's workers each look for their own protection
+        try:
+            print(protection(options.unsandboxed), flush=True)
+        except ProtectionUntested as error:
+            sys.exit(str(error))
+    found = submissions(options.submissions)
+    if not found:
+        sys.exit(f"{options.submissions} holds no submissions.")
+    store = ReportStore(options.out)
+    students = [submission.student for submission in found]
+    assignment = assignment.for_class(students)
+    gone = store.keys_of_others(students)
+    if gone and not options.fewer:
+        sys.exit(STUDENTS_MISSING.format(options.out, first_names(gone)))
+    if not options.preview:
+        own = [
+            *grades_and_pages.TABLES_AND_SUMMARY,
+            *(grades_and_pages.STUDENT_PAGE.format(student.key) for student in students),
+        ]
+        own += [name for export in exports for name in export.file_names(students)]
+        if others := output_folder.claim_files(options.out, own):
+            sys.exit(FILES_OF_OTHERS.format(options.out, first_names(others)))
+    last_run = LastRun(store)
+    if last_run.problem:
+        print(last_run.problem)
+    names = {key: name for export in exports for key, name in export.full_names(students).items()}
+    outputs = grades_and_pages.GradesAndPages(options.out, assignment, last_run, options.preview, names)
+    try:
+        failed = grade_into(outputs, store, found, options)
+    except BaseException:  # however it ends: whole tables of all that is graded
+        outputs.close()
+        raise
+    for sentence in [
+        *table_of_changes(last_run.changes(outputs.entries)),
+        *excused_students(outputs),
+        *adjustments_for_nobody(assignment, students),
+    ]:
+        print(sentence)
+    for export in exports:
+        for sentence in export.planned_changes(outputs.scores, last_run.filled):
+            print(sentence)
+    if not options.preview:
+        for key in gone:
+            store.forget(key)
+            outputs.remove(key)
+        outputs.close()
+        write_exports(exports, options.out, found, store, assignment)
+        last_run.write(outputs.entries, {name: values for export in exports for name, values in export.values.items()})
+    print(closing_sentence(outputs, len(found)))
+    for key, reason in failed.items():
+        print(f"{key} could not be graded: {reason}.", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def write_exports(exports, out, found, store, assignment):
+    """Write what the platforms get."""
+    for export in exports:
+        kept = filter(None, (store.get(submission.student) for submission in found))
+        reports = ((report.student.key, report, assignment.grade_of(report)) for report in kept)
+        for sentence in export.write(out, reports):
+            print(sentence)
+
+
+def closing_sentence(outputs, number):
+    """The sentence on what a run did. number: of submissions."""
+    graded = f"{len(outputs.entries)} of {number} submissions are graded"
+    if not outputs.preview:
+        return f"{graded}: {outputs.out / 'summary.html'}"
+    first = "" if outputs.last_run.students else ", all for the first time"
+    return f"{graded}{first}. A preview: no grades were written."
+
+
+def excused_students(outputs):
+    """Sentences on who is excused, and on who is from some exercises."""
+    if names := sorted(student.name for student, _ in outputs.summary.excused):
+        yield f"{rules.ADJUSTMENTS_FILE}: excused, so that nothing is filled in: {first_names(names)}."
+    if names := sorted(f"{student.name} ({', '.join(ids)})" for student, ids in outputs.summary.excused_from):
+        yield f"{rules.ADJUSTMENTS_FILE}: excused from what does not count then: {first_names(names)}."
+
+
+def adjustments_for_nobody(assignment, students):
+    """Sentences on rows of adjustments.csv that are about nobody here, or about nobody knows whom."""
+    known = {name for student in students for name in rules.names_of_student(student)}
+    for name in sorted(assignment.adjustments.keys() - known):
+        yield f"{rules.ADJUSTMENTS_FILE}: {name} has no submission here, so nothing was changed."
+    for name in sorted(assignment.adjustments.keys() & assignment.shared_names.keys()):
+        keys = assignment.shared_names[name]
+        few = f"{len(keys)} students here, so nothing was changed. Their pages tell them apart"
+        yield f"{rules.ADJUSTMENTS_FILE}: {name} could be {few}: {first_names(keys)}."
+
+
+def grade_into(outputs, store, found, options):
+    """Grade what changed, and put every report into the book. Gives {key of a student: why it could not be graded}."""
+    bar = ProgressBar(len(found))
+
+    def done(submission, report):
+        if report:
+            outputs.add(report)
+        bar.step()
+
+    executor = (
+        partial(workers.dask_workers, options.dask) if options.dask else partial(workers.local_workers, options.workers)
+    )
+    limits = Limits(options.seconds, options.unsandboxed)
+    try:  # results are written when nothing runs any more that could write them again
+        with leftover_processes.killed_afterwards() if options.unsandboxed else contextlib.nullcontext():
+            return batch.grade_changed(found, store, executor, limits, done, outputs.assignment.asks_for_regrade)
+    except ProtectionUntested as error:
+        sys.exit(str(error))
+    except Unprotected as error:
+        sys.exit(f"{error} To run them all the same: --unsandboxed.")
+
+
+def points_of_course():
+    """{id of each exercise: its points}."""
+    from course_utils.exercises import EXERCISES  # here: it loads torch, which the main process mostly does without
+
+    return {id: exercise.points for id, exercise in EXERCISES.items()}
+
+
+def first_names(names):
+    """A few of many names, in words."""
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def wanted_exports(options):
+    """What the platforms are to get. Ends with a sentence where a filled copy would take the place of another file."""
+    exports, taken = [], set(grades_and_pages.TABLES_AND_SUMMARY)
+    for export in filter(None, (platform.export(options) for platform in PLATFORMS)):
+        exports.append(export)
+        if export.path is None:
+            continue
+        if export.path.name.casefold() in taken:
+            sys.exit(f"{export.path}: {options.out} gets another file of this name, so rename it.")
+        if os.path.dirname(os.path.realpath(export.path)) == os.path.realpath(options.out):
+            sys.exit(f"{export.path} lies where its filled copy will be written, so move it out of {options.out}.")
+        taken.add(export.path.name.casefold())
+    for export in exports:
+        export.prepare()
+    return exports
