@@ -16,7 +16,7 @@ RULES, DECISIONS = "assignment.toml", "adjustments.csv"
 SETTINGS = ("chapters", "points", "late_percent")
 MOST_POINTS = 1_000_000  # of an exercise, and in a decision; whatever is more was a slip
 COLUMNS = ("student", "exercise", "points", "comment", "excused", "regrade")
-YES = {"yes", "y", "x", "true", "1"}
+YES, NO = {"yes", "y", "x", "true", "1"}, {"", "no", "n", "false", "0"}
 INSTEAD = "Your instructor gave {:g} points for this exercise."
 ADDED = "Your instructor added {:g} points."
 EXCUSED = "Your instructor excused you from this exercise: it does not count."
@@ -201,6 +201,11 @@ def decisions(path, points_of):
             sys.exit(f"{path}, row {number}: {fields['points']!r:.60} is no number of points.")
         if not fields["student"] or fields["exercise"] and fields["exercise"] not in points_of:
             sys.exit(f"{path}, row {number}: it needs a student, and an exercise of the course or none.")
+        for name in ("excused", "regrade"):
+            if fields[name].casefold() not in YES | NO:
+                sys.exit(
+                    f"{path}, row {number}: {fields[name]!r:.60} under {name}: write yes or no, or leave it empty."
+                )
         flags = (fields[name].casefold() in YES for name in ("excused", "regrade"))
         found.setdefault(fields["student"], []).append(Decision(fields["exercise"], points, fields["comment"], *flags))
     return found

@@ -10,7 +10,7 @@ from course_tools.grading import autograder, batch, claims, pages, workers
 from course_tools.grading.history import History, table
 from course_tools.grading.platforms import PLATFORMS
 from course_tools.grading.process import Limits
-from course_tools.grading.records import Store
+from course_tools.grading.records import Store, printable
 from course_tools.grading.sandbox import strays
 from course_tools.grading.sandbox.protection import Unprotected, Untried, protection
 from course_tools.grading.submissions import submissions
@@ -68,7 +68,7 @@ def grade(options):
         print(sentence)
     for export in exports:
         for sentence in export.plan(book.scores, history.filled):
-            print(sentence)
+            print(printable(sentence))  # it quotes the gradebook, where students choose what they are called
     if not options.preview:
         for key in gone:
             store.forget(key)
