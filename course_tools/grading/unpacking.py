@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from course_tools.grading import archive
 from course_tools.grading.archive import ARCHIVE, MODULE, NOTEBOOK, ZIP, Unreadable, worth_reading
+from course_tools.grading.notebook import text_in
 
 MOST_NOTEBOOKS = 40  # in one submission
 
@@ -39,7 +40,7 @@ class Handed:
         elif ARCHIVE.search(name):
             self.refuse(parts, "is packed in a way that is not read here: only zip is")
         elif name.endswith(MODULE):
-            self.modules[name.removesuffix(MODULE)] = data.decode(errors="replace")
+            self.modules[name.removesuffix(MODULE)] = text_in(data)
             self.scripts.append((shown(parts), data))
         else:
             self.others.append(shown(parts))
