@@ -719,6 +719,7 @@ def test_no_more_is_done_at_once_than_a_container_may(tmp_path, monkeypatch):
         (["bare"], "holds no submissions"),
         (["class", "--moodle", "file.txt"], "cannot be filled: it has no column"),
         (["class", "--chapters", "3", "33"], "there are the chapters 1 to"),
+        (["class", "--chapters", "99"], "there are the chapters 1 to 10"),
         (["--autograder", "a.zip", "--chapters", "33"], "there are the chapters 1 to"),
         (["class", "--canvas", "Grades.csv"], "another file of this name"),
         (["class", "--canvas", "file.txt", "--moodle", "file.txt"], "another file of this name"),

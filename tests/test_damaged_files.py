@@ -167,8 +167,10 @@ def test_what_is_no_number_in_a_decision_is_refused(value, run, tmp_path):
         ("student,points\njane,1,5\n", "row 2: it has more fields than columns"),
         ('student,comment\njane,"open\njohn,never read\n', "look for a quote"),
         ("student,points\n\n,\njane,x\n", "row 4: 'x'"),
+        ("student,excused\njane,ja\n", "row 2: 'ja' under excused"),
+        ("student,regrade\njane,no\njim,soon\n", "row 3: 'soon' under regrade"),
     ],
-    ids=["a column twice", "a comma in a number", "an open quote", "empty rows are counted"],
+    ids=["a column twice", "a comma in a number", "an open quote", "empty rows are counted", "another yes", "a date"],
 )
 def test_a_decision_that_would_be_read_as_another_is_refused(text, words, run, tmp_path):
     (tmp_path / ADJUSTMENTS_FILE).write_text(text, encoding="utf-8")
@@ -206,6 +208,12 @@ def test_a_gradebook_may_be_damaged(platform, content, run, tmp_path):
 
 
 LIST = b"submission_1:\n  :submitters:\n  - :name: Jane Doe\n    :sid: '1001'\n    :email: jane@x.edu\n"
+
+
+def test_what_a_gradebook_says_steers_no_terminal(run, tmp_path):
+    (tmp_path / "c.csv").write_text("Student,ID,HW (1)\n\x1b[2JEve,9,\nJane,7,\x1b[31m\n", encoding="utf-8")
+    done, _ = run("--chapters", 3, "--canvas", tmp_path / "c.csv")
+    assert done and "[2JEve" in run.said and "[31m" in run.said and "\x1b" not in run.said
 
 
 def test_a_list_of_students_may_be_damaged(run, tmp_path):

@@ -1,5 +1,6 @@
 """Honest work counts: what `check` says right in the student's own notebook is right for the grader."""
 
+import codecs
 import json
 
 import pytest
@@ -120,12 +121,25 @@ AS_BEFORE = {
     "a script of one piece": script(around(f"{handed_in.RIGHT}\nget_ipython().run_line_magic('time', '3')"), ""),
     "a script with broken cells": script(around(handed_in.RIGHT, ["broken("], ["!ls"]), "# %%"),
     "a script in a zip": [(("work.zip",), zipped({"hw/x.py": script(around(handed_in.RIGHT), "#%% cell")[0][1]}))],
+    "a script with a byte order mark": [(("work.py",), codecs.BOM_UTF8 + script(around(handed_in.RIGHT), "")[0][1])],
+    "magics in a function": around(
+        handed_in.RIGHT.replace("    T =", "    !nvidia-smi\n    %matplotlib inline\n    T =")
+    ),
+    "a count of its calls": around(
+        handed_in.RIGHT.replace("    T =", "    global calls\n    calls += 1\n    T ="), ["calls = 0"]
+    ),
+    "a folder of my solutions": [(("my_solutions", NAME), around(handed_in.RIGHT)[0][1])],
+    "a zip as tar writes it": [(("work.zip",), zipped({"./": b"", f"./hw/{NAME}": around(handed_in.RIGHT)[0][1]}))],
     "compiled": around("@torch.compile\n" + handed_in.RIGHT),
     "compiled with settings": around("@torch.compile(dynamic=True)\n" + handed_in.RIGHT),
     "much data": around(handed_in.RIGHT, ["data = [" + "1.25, " * 50_000 + "]"]),
     "a module beside": [
         *around(f"from mine import hidden\n{ANSWER}    return {SOFTMAX.format('hidden(T)')}"),
-        (("mine.py",), b"import torch\nfrom sizes import one\ndef hidden(T): return torch.ones(T, T).triu(one).bool()"),
+        (
+            ("mine.py",),
+            codecs.BOM_UTF8
+            + b"import torch\nfrom sizes import one\ndef hidden(T): return torch.ones(T, T).triu(one).bool()",
+        ),
         (("sizes.py",), b"one = 1"),
     ],
     "a zip with an environment": [

@@ -307,6 +307,13 @@ def test_names_in_a_zip_that_lead_out_of_it_are_refused_and_nothing_else(name, t
     assert sorted(path.name for path in tmp_path.rglob("*")) == sorted(["class", "alice.zip", "bob", NAME])
 
 
+def test_a_zip_of_names_that_stay_in_their_folder_is_read_however_they_say_so(tmp_path):
+    """So does tar on Windows and macOS."""
+    names = {".": b"", "./": b"", "./././": b"", f"./good/{NAME}": BOOK}
+    lay(tmp_path / "class", {"alice.zip": zipped(names), f"bob/{NAME}": BOOK})
+    assert remarks(tmp_path / "class") == {"alice": ([BOOK], ""), "bob": ([BOOK], "")}
+
+
 def test_links_and_files_that_cannot_be_opened_in_a_zip_are_named(tmp_path):
     locked, packed = (bytearray(zipped({"a.ipynb": BOOK})) for _ in range(2))
     for mark, flags in [(b"PK\x03\x04", 6), (b"PK\x01\x02", 8)]:

@@ -90,7 +90,8 @@ def check_options(options):
         return
     if (options.new_assignment or options.autograder) and not options.chapters:
         sys.exit("Say which chapters count: --chapters 3.")
-    there = [int(source.name[:2]) for source in repository.sources()]
+    holding = (source for source in repository.sources() if "exercise-" in source.read_text(encoding="utf-8"))
+    there = [int(source.name[:2]) for source in holding]  # without the notes, which hold nothing to grade
     if options.chapters and not set(options.chapters) <= set(there):
         sys.exit(f"--chapters: there are the chapters {there[0]} to {there[-1]}.")
     if options.autograder:

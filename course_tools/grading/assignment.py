@@ -16,7 +16,7 @@ ASSIGNMENT_FILE, ADJUSTMENTS_FILE = "assignment.toml", "adjustments.csv"
 SETTINGS = ("chapters", "points", "late_percent")
 MOST_POINTS = 1_000_000  # of an exercise, and in an adjustment; whatever is more was a slip
 ADJUSTMENTS_COLUMNS = ("student", "exercise", "points", "comment", "excused", "regrade")
-YES_WORDS = {"yes", "y", "x", "true", "1"}
+YES_WORDS, NO_WORDS = {"yes", "y", "x", "true", "1"}, {"", "no", "n", "false", "0"}
 POINTS_GIVEN = "Your instructor gave {:g} points for this exercise."
 POINTS_ADDED = "Your instructor added {:g} points."
 EXCUSED = "Your instructor excused you from this exercise: it does not count."
@@ -213,6 +213,11 @@ def read_adjustments(path, points_of):
             sys.exit(f"{path}, row {number}: {fields['points']!r:.60} is no number of points.")
         if not fields["student"] or fields["exercise"] and fields["exercise"] not in points_of:
             sys.exit(f"{path}, row {number}: it needs a student, and an exercise of the course or none.")
+        for name in ("excused", "regrade"):
+            if fields[name].casefold() not in YES_WORDS | NO_WORDS:
+                sys.exit(
+                    f"{path}, row {number}: {fields[name]!r:.60} under {name}: write yes or no, or leave it empty."
+                )
         flags = (fields[name].casefold() in YES_WORDS for name in ("excused", "regrade"))
         found.setdefault(fields["student"], []).append(
             Adjustment(fields["exercise"], points, fields["comment"], *flags)

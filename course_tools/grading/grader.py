@@ -207,16 +207,14 @@ def grade_submission(task, sandbox, send):
 
 def is_the_courses_own(name):
     """Whether a file is a solved chapter in a whole clone of the course: nobody handed that in as an answer."""
-    return name.endswith(solved_chapters())
+    return f"/{name}".endswith(solved_chapters())
 
 
 @functools.cache
 def solved_chapters():
     """Where the solved chapters lie in a clone."""
-    paths = (
-        source.relative_to(ROOT).with_suffix(kind).as_posix() for source in sources() for kind in (".ipynb", ".py")
-    )
-    return tuple(paths)
+    paths = (source.relative_to(ROOT).with_suffix(kind) for source in sources() for kind in (".ipynb", ".py"))
+    return tuple(f"/{path.as_posix()}" for path in paths)
 
 
 def grade_answer(exercise, notebook, places, earlier, sandbox):

@@ -11,7 +11,7 @@ from course_tools.grading.grading_process import Limits
 from course_tools.grading.last_run import LastRun, table_of_changes
 from course_tools.grading.platforms import PLATFORMS
 from course_tools.grading.progress_bar import ProgressBar
-from course_tools.grading.reports import ReportStore
+from course_tools.grading.reports import ReportStore, printable
 from course_tools.grading.sandbox import leftover_processes
 from course_tools.grading.sandbox.protection import ProtectionUntested, Unprotected, protection
 from course_tools.grading.submissions import submissions
@@ -75,7 +75,7 @@ def grade(options):
         print(sentence)
     for export in exports:
         for sentence in export.planned_changes(outputs.scores, last_run.filled):
-            print(sentence)
+            print(printable(sentence))  # it quotes the gradebook, where students choose what they are called
     if not options.preview:
         for key in gone:
             store.forget(key)

@@ -191,7 +191,7 @@ def read_notebook(name, content):
     if not content.strip():
         raise NotANotebook("is empty")
     if name.endswith(".py"):
-        return Notebook(name, list(map(Cell, CELL_IN_SCRIPT.split(plain_lines(content.decode(errors="replace"))))))
+        return Notebook(name, list(map(Cell, CELL_IN_SCRIPT.split(plain_lines(text_in(content))))))
     if (
         len(content) > LARGEST_STRUCTURE
         and len(JSON_STRING.sub(b"", content).translate(None, b" \r\n\t")) > LARGEST_STRUCTURE
@@ -222,6 +222,11 @@ def text_of(cell):
     """A cell's text. Notebooks before version 4 call it `input`."""
     source = cell.get("source", cell.get("input", ""))
     return plain_lines(source if isinstance(source, str) else "".join(source))
+
+
+def text_in(content):
+    """The text of a Python file, with or without the mark of the byte order that editors on Windows write."""
+    return content.decode("utf-8-sig", errors="replace")
 
 
 def plain_lines(text):
@@ -351,5 +356,13 @@ def global_names(table):
         table = waiting.pop()
         waiting += table.get_children()
         top = table.get_type() == "module"
-        names |= {each.get_name() for each in table.get_symbols() if each.is_referenced() and (top or each.is_global())}
+        names |= {each.get_name() for each in table.get_symbols() if is_looked_up(each, top)}
     return names
+
+
+def is_looked_up(symbol, top):
+    """Whether a name is looked up outside a function, or, at the top, anywhere.
+
+    `global x; x += 1` looks x up, too, which Python's table of symbols calls an assignment alone.
+    """
+    return symbol.is_declared_global() or symbol.is_referenced() and (top or symbol.is_global())

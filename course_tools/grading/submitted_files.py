@@ -108,7 +108,8 @@ def zip_entries(archive):
     """[(parts of the name, entry, why it will not be read or None)] of an open zip, sorted by name."""
     found = []
     for _, entry in sorted(archive.NameToInfo.items()):
-        names = name_of(entry).replace("\\", "/").split("/")
+        said = name_of(entry).replace("\\", "/").split("/")
+        names = [name for name in said if name != "."] or [""]  # tar on Windows begins each with "./"
         leads_out = ".." in names or names[0] == "" or WINDOWS_DRIVE.fullmatch(names[0])
         if not all(map(is_worth_listing, names[-1:] if leads_out else names)):  # that of a folder is ""
             continue

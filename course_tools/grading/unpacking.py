@@ -8,6 +8,7 @@ import zipfile
 from dataclasses import dataclass, field
 
 from course_tools.grading import submitted_files
+from course_tools.grading.notebook_reading import text_in
 from course_tools.grading.submitted_files import ARCHIVE, NOTEBOOK, PYTHON_ENDING, ZIP, UnreadableFile, worth_reading
 
 MOST_NOTEBOOKS = 40  # in one submission
@@ -39,7 +40,7 @@ class UnpackedSubmission:
         elif ARCHIVE.search(name):
             self.refuse(parts, "is packed in a way that is not read here: only zip is")
         elif name.endswith(PYTHON_ENDING):
-            self.modules[name.removesuffix(PYTHON_ENDING)] = data.decode(errors="replace")
+            self.modules[name.removesuffix(PYTHON_ENDING)] = text_in(data)
             self.scripts.append((name_for_student(parts), data))
         else:
             self.others.append(name_for_student(parts))

@@ -88,7 +88,7 @@ def warm_up():
 def run_cells(cells, name, helpers, cpu):
     """([what the cells call `name`], None), or ([], why there is no such thing: a sentence or None)."""
     module = types.ModuleType("__main__")  # classes look up the module that they were defined in
-    module.display = Nothing()
+    module.display = module.get_ipython = Nothing()  # magics become calls of get_ipython()
     sys.modules["__main__"] = module
     names = vars(module)
     *earlier, own = cells
