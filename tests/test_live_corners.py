@@ -1,4 +1,4 @@
-"""What live figures say and draw in states that a first touch does not reach: masked cells, ties, edges, odd numbers."""
+"""What live figures say and draw in states that a first touch does not reach: masked cells, edges, odd numbers."""
 
 import itertools
 import re
@@ -247,12 +247,10 @@ def test_of_many_heads_three_are_read_and_one_that_is_picked_alone(heads, more, 
 
 def test_keys_walk_to_both_ends_and_no_farther_and_the_page_stays_where_it_is(see):
     shown = see(live.show_attention, weights(), TOKENS)
-    shown.set_viewport_size({"width": 900, "height": 200})
     names = ["the (0)", "cat", "the (2)", "dog"]
     shown.keyboard.press("Tab")
     board(shown, "weights").focus()
     shown.evaluate("window.heard = []; document.addEventListener('keydown', ({key}) => window.heard.push(key))")
-    before = shown.evaluate("window.scrollY")
     for keys, row, column in [
         (["ArrowLeft", "ArrowUp"], 0, 0),
         (["End"], 0, 3),
@@ -264,7 +262,9 @@ def test_keys_walk_to_both_ends_and_no_farther_and_the_page_stays_where_it_is(se
         for key in keys:
             shown.keyboard.press(key)
         assert page.said(shown).startswith(f'Query "{names[row]}", key "{names[column]}": '), keys
-    assert shown.evaluate("window.scrollY") == before
+    pressed = "new KeyboardEvent('keydown', {key: 'ArrowDown', cancelable: true})"
+    kept = board(shown, "weights").evaluate(f"board => board.dispatchEvent({pressed})")
+    assert not kept, "an arrow key moves no page"
     assert shown.evaluate("window.heard") == [], "what the figure uses, the notebook around it does not hear"
     shown.keyboard.press("a")
     assert shown.evaluate("window.heard") == ["a"]
@@ -283,6 +283,18 @@ def test_the_focus_is_read_again_when_the_pointer_leaves_and_no_more_when_it_mov
     assert page.said(shown) == at_rest
     board(shown, "weights").click(position=cell(board(shown, "weights"), 1, 1))
     assert said_at_rest(shown) == at_rest, "a click leaves no reading behind"
+
+
+def test_a_finger_reads_a_cell_as_soon_as_it_touches(chromium, tmp_path):
+    shown = page.opened(
+        chromium, tmp_path, examples.made(live.show_attention, weights(), TOKENS).html(), has_touch=True
+    )
+    corner, place = board(shown, "weights").bounding_box(), cell(board(shown, "weights"), 3, 0)
+    touch = {"x": corner["x"] + place["x"], "y": corner["y"] + place["y"]}
+    finger = shown.context.new_cdp_session(shown)
+    finger.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [touch]})
+    assert page.said(shown).startswith('Query "dog", key "the (0)": ')
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
 
 def test_jupyterlab_gets_control_keys_while_a_figure_has_the_focus(see):
@@ -490,8 +502,8 @@ def test_scores_say_their_range_and_a_place_without_a_product_says_nothing(see):
     scores = keys[:, :3].sum(dim=-1)
     most = torch.softmax(scores / 3**0.5, dim=0).max()
     wanted = (
-        f'The scores lie between {scores.min():.2f} and {scores.max():.2f}, and the largest weight is {most:.2f}, for "dog". '
-        f'The score of "the (2)" is the sum of these products, {scores[2]:.2f}.'
+        f"The scores lie between {scores.min():.2f} and {scores.max():.2f}, and the largest weight is {most:.2f}, "
+        f'for "dog". The score of "the (2)" is the sum of these products, {scores[2]:.2f}.'
     )
     assert said_at_rest(shown) == wanted
     assert said_at(shown, "products", 0, 2).startswith("Number 3: q ")
