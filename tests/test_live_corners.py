@@ -189,6 +189,13 @@ def test_every_way_to_hide_padding_says_what_it_does_for_any_number_of_words(see
         assert hidden == [bool(mask) and length <= key and bool(length or mask == 3) for _ in names for key in range(4)]
 
 
+def test_a_weight_that_is_too_small_for_a_number_is_not_called_padding(see):
+    shown = see(live.show_padding, torch.tensor([[0.0, 2000.0, 5.0]]), ["a"], ["a", "b", "c"])
+    for mask, grey in [(0, []), (2, [2])]:
+        choose(shown, length=2, mask=mask)
+        assert [key for key in range(3) if shown.evaluate(LOOKS)[key][0] == "rgb(226, 226, 226)"] == grey
+
+
 def test_the_causal_mask_says_what_rows_sum_to_and_which_cells_leak(see):
     layer, x, tokens = examples.of_figures()["show_masking"][0]
     shown = see(live.show_masking, layer, x, tokens)
@@ -416,6 +423,15 @@ def test_large_equal_and_positive_vectors_are_drawn_within_the_picture(rows, see
             assert page.numbers(shown) == sorted(oracles.query_steps(x, ["a", "b"], **page.state(shown)))
         assert page.said(shown).count(".", 0) and ("Softmax" in page.said(shown)) == (step > 0)
         assert ("context vector" in page.said(shown)) == (step > 1)
+
+
+@pytest.mark.parametrize("name", ["show_query_steps", "show_shape_walk", "show_all_heads"])
+def test_blocks_that_have_no_room_side_by_side_stand_below_each_other(name, see):
+    shown = see(examples.figure(name))
+    for width in range(340, 900, 40):
+        shown.set_viewport_size({"width": width, "height": 720})
+        shown.wait_for_timeout(50)
+        assert shown.evaluate(INSIDE), width
 
 
 def test_a_figure_that_is_hidden_at_first_is_drawn_once_it_is_seen(chromium, tmp_path):
