@@ -494,7 +494,8 @@ def test_negative_scores_have_hollow_bars_to_the_left_of_zero(see):
     bars = [bar for bar in shown.locator(f"{LIVE} svg rect").all() if "fill-opacity" in bar.get_attribute("style")]
     filled, hollow = bars
     assert "fill-opacity: 1" in filled.get_attribute("style") and "fill-opacity: 0" in hollow.get_attribute("style")
-    assert hollow.bounding_box()["x"] + hollow.bounding_box()["width"] <= filled.bounding_box()["x"] + 2
+    left, right = hollow.bounding_box(), filled.bounding_box()
+    assert left["x"] + left["width"] <= right["x"] + 2 and left["width"] == pytest.approx(right["width"], abs=2)
 
 
 def test_turned_pairs_point_where_their_numbers_do_and_the_place_behind_the_last_pair_says_nothing(see):
