@@ -3,11 +3,12 @@
 import re
 import shutil
 
+import nbformat
 import pytest
 
 from course_tools import repository
-from course_tools.build import chapter, code_digest, needed_files
-from tests.support import bare_clone, stored
+from course_tools.build import chapter, code_digest, needed_files, notebooks, still_pictures
+from tests.support import bare_clone, browser, examples, stored
 
 PATHS = ["solutions/09_tiny.ipynb", "notebooks/09_tiny.ipynb"]
 CHAPTER = """# ---
@@ -175,3 +176,55 @@ def test_a_mistake_in_the_source_is_one_sentence(tmp_path, old, new, sentence):
 def test_an_unknown_chapter_is_one_sentence(clone):
     answer = bare_clone.command(clone, "build", "42")
     assert answer.returncode == 1 and answer.stderr.startswith("There is no chapter 42")
+
+
+def test_what_is_no_notebook_is_refused(tmp_path):
+    source = tmp_path / "09_tiny.py"
+    source.write_text(CHAPTER.replace('name="first"', 'name="first" tags="no list"'), encoding="utf-8")
+    with pytest.raises(nbformat.ValidationError):
+        chapter.notebooks(source, "")
+
+
+# --- what is stored of outputs ----------------------------------------------------------------------------------------
+
+
+def ran(*shown, **metadata):
+    """A notebook of one cell that was run and showed these things: {kind: content}."""
+    outputs = [nbformat.v4.new_output("display_data", each) for each in shown]
+    cell = nbformat.v4.new_code_cell(outputs=outputs, metadata=metadata)
+    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("Words."), cell])
+
+
+def kept(notebook):
+    """What the cell of such a notebook shows."""
+    return [output.data for output in notebook.cells[1].outputs]
+
+
+@browser.needs_chromium
+def test_a_live_figure_gets_its_still_and_no_other_output_does():
+    figure = examples.figure("show_masking").html()
+    notebook = ran({"text/html": "<p>words</p>"}, {"text/html": figure})
+    still_pictures.add(notebook)
+    words, live = kept(notebook)
+    assert words == {"text/html": "<p>words</p>"}
+    assert live["text/html"] != figure and still_pictures.STILL.sub("", live["text/html"]) == figure
+
+
+def test_only_a_live_figure_needs_chromium_for_its_still(monkeypatch):
+    monkeypatch.setattr(still_pictures, "CHROMIUM", None)
+    still_pictures.add(ran({"text/html": "<p>words</p>"}))
+    with pytest.raises(SystemExit, match="Chromium draws the stored pictures .*playwright install chromium"):
+        still_pictures.add(ran({"text/html": examples.figure("show_masking").html()}))
+
+
+def test_widgets_that_no_kernel_would_answer_are_not_stored():
+    notebook = ran({still_pictures.WIDGET_VIEW: {"model_id": "x"}}, {"text/plain": "4"})
+    notebook.metadata.widgets = {"x": {}}
+    still_pictures.without_widgets(notebook)
+    assert kept(notebook) == [{"text/plain": "4"}] and "widgets" not in notebook.metadata
+
+
+def test_a_picture_is_stored_with_the_words_of_its_cell():
+    notebook = ran({"image/png": "x"}, {"text/plain": "4"}, shows="a map")
+    notebooks.describe(notebook)
+    assert [output.metadata for output in notebook.cells[1].outputs] == [{"image/png": {"alt": "a map"}}, {}]

@@ -101,6 +101,38 @@ def test_what_changed_is_found_out_before_anything_is_installed(monkeypatch):
         launch_test.main(["--changed"])
 
 
+@pytest.mark.parametrize(
+    "arguments, chosen, command, threads",
+    [
+        (["-x"], None, ["-m", "pytest", "-n", "4", "-x"], "1"),
+        (["--matrix", "-k", "torch"], None, ["-m", "tests.support.matrix", "-n", "4", "-k", "torch"], "1"),
+        (["--changed", "-x"], ["a", "b"], ["-m", "pytest", "--chapters=03", "a", "b", "-x"], None),
+        (["--changed"], ["a", "b", "c"], ["-m", "pytest", "-n", "4", "--chapters=03", "a", "b", "c"], "1"),
+        (["--changed"], [launch_test.changed.EVERYTHING], ["-m", "pytest", "-n", "4"], "1"),
+    ],
+)
+def test_it_becomes_pytest_in_the_clone_with_workers_where_there_is_enough_to_do(
+    arguments, chosen, command, threads, monkeypatch, tmp_path
+):
+    commands = []
+    monkeypatch.setattr(launch_test.environment, "python_with", lambda *files: "python")
+    monkeypatch.setattr(launch_test.environment, "take_over", commands.append)
+    monkeypatch.setattr(launch_test.changed, "choose", lambda: (dict.fromkeys(chosen, "why"), ["--chapters=03"]))
+    monkeypatch.setattr(launch_test.os, "cpu_count", lambda: 3)
+    monkeypatch.setenv("OMP_NUM_THREADS", "")  # so that it is put back
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    monkeypatch.chdir(tmp_path)
+    launch_test.main(arguments)
+    assert commands == [["python", *command]]
+    assert os.environ.get("OMP_NUM_THREADS") == threads and os.getcwd() == str(ROOT)
+
+
+def test_a_clone_without_a_commit_is_told_what_git_says(tmp_path):
+    bare_clone.git(bare_clone.copy(tmp_path), "init", "-q")
+    answer = bare_clone.python(tmp_path, "-c", CHOOSE)
+    assert answer.returncode == 1 and answer.stderr.startswith("This command needs a clone with a commit; git says: ")
+
+
 def test_a_sentence_asks_for_what_holds_for_words_and_runs_nothing(clone):
     append(clone, "solutions/03_hiding_the_future.py", "\n# More.\n")
     edit(clone, about_3_2, lambda text: text + " More.", SOLVED, LEARNERS)

@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from course_tools import repository
-from course_tools.site import dropdowns, glossary
+from course_tools.site import dropdowns, glossary, ledger_page, teaching_page
 from course_tools.site.build import build
 from course_utils.exercises import EXERCISES, QUESTIONS
 from tests.support import browser, page, stored
@@ -190,6 +190,55 @@ def test_every_word_and_symbol_of_the_glossary_is_linked_from_a_chapter_and_back
         assert glossary.anchor(name) in linked, f"course_tools/site/source/glossary.toml: no chapter uses {name}"
     back = [link for link in parts["glossary.html"].links if "#chapter-" in link]
     assert len(back) == sum(map(len, glossary.entries()))
+
+
+@pytest.mark.parametrize(
+    "value, words",
+    [
+        ({"chapter": 3, "cell": "mask"}, "[chapter 3](#chapter-3-mask)"),
+        ({"chapter": repository.NOTES, "cell": "mask"}, "[the notes](#chapter-99-mask)"),
+        ({"chapter": 3}, "chapter 3"),
+        ({"cannot": "a seed", "instead": "ours"}, "not shown: a seed; instead, ours"),
+        (
+            {"cannot": "a seed", "instead": "ours", "chapter": 3, "cell": "mask"},
+            "not shown: a seed; instead, ours, [chapter 3](#chapter-3-mask)",
+        ),
+    ],
+)
+def test_the_ledger_page_says_where_a_value_is_or_why_it_is_not(value, words):
+    assert ledger_page.where(value) == words
+
+
+def test_a_long_value_is_cut_in_the_ledgers_table_and_breaks_no_row():
+    assert ledger_page.row(7, {"text": "a |\n b", "chapter": 3}) == "| 7 | `a \\| b` | chapter 3 |"
+    assert ledger_page.row(7, {"text": "x" * 61, "chapter": 3}) == f"| 7 | `{'x' * 60} …` | chapter 3 |"
+
+
+def test_the_glossary_names_the_chapter_that_it_leads_to(site):
+    text = (site / "glossary.html").read_text(encoding="utf-8")
+    found = re.findall(r'href="(\d\d)_[^"]*#chapter-(\d+)-[^>]*>(?:<[^>]*>)*chapter (\d+)<', text)
+    assert len(found) == sum(map(len, glossary.entries()))
+    assert all(int(page) == int(chapter) == int(named) for page, chapter, named in found)
+
+
+def test_every_formula_is_there_as_mathml_and_a_wide_one_can_be_scrolled_by_keys(site):
+    for topic in LEARNERS:
+        text = (site / f"{topic}.html").read_text(encoding="utf-8")
+        alone = len(re.findall(r"\$\$.+?\$\$", WORDS[topic], re.DOTALL))
+        assert text.count('<div class="formula" tabindex="0"><math') == alone == text.count('display="block"')
+    text = (site / "01_dot_product_attention.html").read_text(encoding="utf-8")
+    assert text.count('display="inline"') > 10 and re.search(r'<a [^>]*>(<[^>]*>)*<math aria-label="\w', text)
+
+
+def test_plans_add_up_and_exercises_are_called_what_they_are(site):
+    text = (site / "teaching.html").read_text(encoding="utf-8")
+    for plan, last in [("one week", 5), ("four weeks", 8), ("ten weeks", 10)]:
+        minutes = [notebook.metadata.source.minutes for notebook in list(LEARNERS.values())[:last]]
+        _, _, rest = text.partition(f"<p>{plan}</p>")
+        assert re.findall("<p>(.*?)</p>", rest)[1:3] == [f"1 to {last}", f"{sum(minutes) / 60:.0f}"], plan
+    for kind, id in {"puzzle": "1.1", "function": "4.1", "layer": "4.3"}.items():
+        entry = teaching_page.entry(EXERCISES[id], "10")
+        assert f"({kind}, {EXERCISES[id].points} point" in entry and entry.count("; ") <= 2, id
 
 
 # --- in the browser ---------------------------------------------------------------------------------------------------

@@ -123,7 +123,7 @@ export default figure(({ names, inputs: original }) => {
     function tell({ part, row, column }) {
       const pair = `query "${names[query]}", key "${names[row]}": `, number = `number ${column + 1}`;
       if (part === "input") {
-        if (step > 1) page.light("mix", row, column);
+        page.light("mix", row, column);
         return exactly`${number} of "${names[row]}": ${inputs[row][column]}. Drag it, or use the arrow keys.`;
       }
       if (part === "score") {
