@@ -187,3 +187,10 @@ def test_what_is_handed_on_may_be_off_by_what_the_weights_may_and_no_more():
 def test_the_largest_number_that_a_head_may_hold_is_taken():
     found = puzzles.numbers(torch.tensor([1.0, 10000.0, -10000.0]), "Your query", 3)
     assert found.tolist() == [1, 10000, -10000]
+
+
+def test_a_head_whose_scores_are_three_times_too_large_hears_so_and_an_even_one_does_not():
+    scores = np.linspace(0, 2, COUNT)[None].repeat(COUNT, axis=0)
+    wanted = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    assert "too far apart" in reply(scores * 3, wanted=wanted)
+    assert "too far apart" not in reply(scores * 0, wanted=wanted)
