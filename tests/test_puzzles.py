@@ -166,3 +166,31 @@ def test_what_makes_no_head_is_refused_in_a_sentence(value, words):
 def test_what_makes_no_stack_of_heads_is_refused_in_a_sentence(value, words):
     with pytest.raises(ValueError, match=words):
         chapter_4.stack_of(value)
+
+
+def test_a_tenth_of_a_rows_weight_may_lie_elsewhere_and_no_more():
+    def astray(share):
+        weights = np.where(np.isnan(BACK), 1 / COUNT, BACK)
+        weights = weights * (1 - share) + share * np.eye(COUNT)
+        with np.errstate(divide="ignore"):
+            return np.log(weights)
+
+    assert reply(astray(0.09)) is None
+    assert "gives 0.11 of its weight" in reply(astray(0.11))
+
+
+def test_what_is_handed_on_may_be_off_by_what_the_weights_may_and_no_more():
+    assert reply(pointing(-1), AGES[:, None] + 9) is None  # a fifth of the largest that is wanted, which is 50
+    assert "wanted" in reply(pointing(-1), AGES[:, None] + 11)
+
+
+def test_the_largest_number_that_a_head_may_hold_is_taken():
+    found = puzzles.numbers(torch.tensor([1.0, 10000.0, -10000.0]), "Your query", 3)
+    assert found.tolist() == [1, 10000, -10000]
+
+
+def test_a_head_whose_scores_are_three_times_too_large_hears_so_and_an_even_one_does_not():
+    scores = np.linspace(0, 2, COUNT)[None].repeat(COUNT, axis=0)
+    wanted = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    assert "too far apart" in reply(scores * 3, wanted=wanted)
+    assert "too far apart" not in reply(scores * 0, wanted=wanted)
