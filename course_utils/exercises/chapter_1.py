@@ -179,7 +179,7 @@ EMBEDDINGS = Puzzle(
     name="my_embeddings",
     points=2,
     difficulty=2,
-    why="Direction decides who hears whom, and the norm how strictly. A vector of zeros asks for nothing in particular.",
+    why="Direction decides who hears whom, and the norm how strictly. A vector of zeros asks for nothing.",
     hints=(
         "Begin with the fillers. Which vector has the same score with everyone?",
         "Two animals should share: then a cat's score with a mouse must be that with itself. When is that so?",
@@ -240,7 +240,7 @@ QUESTIONS = (
         said={
             "a": "Softmax sees only distances, but these grow: a product of two vectors grows by 10 · 10.",
             "b": "An average needs scores that lie close together. These move apart, by a factor of 100.",
-            "c": "Yes. Every distance grows by 100, and one word takes all. (A row of zeros would not change: 0 stays 0.)",
+            "c": "Yes. Every distance grows 100-fold, and one word takes all. (A query of zeros would change nothing.)",
         },
     ),
     Question(

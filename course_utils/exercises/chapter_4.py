@@ -304,7 +304,7 @@ QUESTIONS = (
         right="b",
         said={
             "a": "They are exactly 0. What they leave behind is in the weights that are kept.",
-            "b": "Yes. The later scores have gone, but they are still in the sum by which the first weight was divided.",
+            "b": "Yes. The later scores are still in the sum by which the first weight was divided.",
             "c": "It does set them to 0. The weights that are kept have been divided by the whole sum before.",
         },
     ),

@@ -4,7 +4,7 @@ An exercise asks for a function or for a layer (a class). `perform` puts a list 
 notes what it saw in one reply per call. It never raises for what a learner wrote. Everything in a call and in a reply
 is a dict, list, string, number, None or tensor, so that both can travel to another process and back (`serialize`).
 
-An argument that is no plain value is described: {"linear": weight} is an `nn.Linear` without bias, weight (d_out, d_in).
+An argument that is no plain value is described: {"linear": weight}, an `nn.Linear` without bias, weight (d_out, d_in).
 """
 
 import contextlib
