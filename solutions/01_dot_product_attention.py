@@ -579,14 +579,14 @@ def last_context(sequence):
     """The context vector (3,) of the last token of a sequence (T, 3)."""
     return torch.softmax(sequence @ sequence[-1], dim=0) @ sequence
 
-
+# %% name="lengths"
 def influence(function, sequence):
     """How far function(sequence) (3,) moves when the first token does, by 0.01 in each number."""
     changed = sequence.clone()
     changed[0] += 0.01
     return (function(changed) - function(sequence)).norm()
 
-# %% name="lengths"
+
 for copies in [1, 2, 4]:
     sequence = inputs.double().repeat(copies, 1)  # (6 * copies, 3)
     state, context_vector = (influence(last, sequence) for last in (last_state, last_context))
