@@ -564,7 +564,7 @@ print(torch.softmax(shuffled @ query, dim=0) @ shuffled)
 
 # %% name="influence"
 torch.manual_seed(123)
-U, W = (torch.rand(2, 3, 3) - 0.5).double()  # from the token to the state; from the old state to the new one
+U, W = (torch.rand(2, 3, 3) - 0.5).double()  # from token to state; from state to state
 
 
 def last_state(sequence):
