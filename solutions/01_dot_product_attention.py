@@ -31,7 +31,6 @@ if "COLAB_RELEASE_TAG" in os.environ:
 
 # %% name="imports"
 import torch
-from torch.autograd.functional import jacobian
 
 from course_utils import live, pictures
 from course_utils.checking import answer, check, hint, progress, solution
@@ -82,8 +81,8 @@ print(animals.get("hunts a little"))
 
 # %% [markdown]
 # A dict compares what you ask for with its keys. One key fits exactly and its value comes back, or nothing does.
-# Attention is a *soft* lookup: it compares with all keys, and hands back a mixture of all values, most of the ones that
-# fit best.
+# Attention is a *soft* lookup: it compares with all keys, and returns a mixture of all values, mostly of those that fit
+# best.
 #
 # * The **query** says what is looked for.
 # * Each token has a **key**, by which it can be found,
@@ -165,13 +164,12 @@ print(weights @ embedded(story))
 # ### Exercise 1.1 · A query that finds the hunted
 # 1 point · ★☆☆ · 5 minutes
 #
-# *The cat chased the hen because it was afraid.* Now "it" must find the hen. Write a query that gives at least nine
-# tenths of the weight to the hunted animals together, in every sentence of up to ten words, all from these twelve, that
-# has one. A word may come more than once. There are many right ones. Replace the dots, run the cell, then run the
-# check. The cell below it shows what your query does, with any sentence that you type.
+# *The cat chased the hen because it was afraid.* Now "it" must find the hen. Write a query that gives the hunted animals
+# together at least nine tenths of the weight, in every sentence of up to ten words that is built from these twelve words
+# and contains a hunted animal. Words may repeat, and many queries are right. Replace the dots, run the cell, then run
+# the check. The cell below it shows what your query does, with any sentence that you type.
 #
-# In all exercises of the course, what a function is given belongs to others: leave it as it was, and return something
-# new.
+# In all exercises of the course, never modify a function's arguments: return something new.
 
 # %% name="exercise-1-1"
 def my_query():
@@ -188,7 +186,7 @@ check("1.1", my_query)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** The direction of the query says what is looked for: animals, and the sign keeps hunters out. Its
-# length says how much it insists: `[1, -1, 0, 0]` points the same way, but scores 2, and then eight other words get
+# **norm**, the length of its arrow, says how much it insists: `[1, -1, 0, 0]` points the same way, but scores 2, and then eight other words get
 # half of the weight.
 
 # %% name="try-1-1"
@@ -413,13 +411,13 @@ pictures.show_weights(
 # %% name="favourites"
 for token, favourite in zip(tokens, weights.argmax(dim=-1)):
     print(f"{token:8} attends most to {tokens[favourite]}")
-lengths = inputs.norm(dim=-1, keepdim=True)  # (6, 1)
-print(lengths.T)
-print(torch.softmax((inputs / lengths) @ (inputs / lengths).T, dim=-1).argmax(dim=-1))
+norms = inputs.norm(dim=-1, keepdim=True)  # (6, 1)
+print(norms.T)
+print(torch.softmax((inputs / norms) @ (inputs / norms).T, dim=-1).argmax(dim=-1))
 
 # %% [markdown]
-# Four of six rows choose "journey", and not for its meaning. It is the longest vector, 1.2227, and a long vector scores
-# high with every query that points roughly its way. Scale all six to length 1, as in the last line, and every row
+# Four of six rows choose "journey", and not for its meaning. Its norm is the largest, 1.2227, and a vector of large norm
+# scores high with every query that points roughly its way. Scale all six to norm 1, as in the last line, and every row
 # chooses itself: 0 to 5.
 #
 # Last step: every row of weights mixes the same six vectors.
@@ -492,8 +490,8 @@ check("1.3", my_attention)
 # 2 points · ★★☆ · 10 minutes
 #
 # Now every word asks, with its embedding as query, key and value: `table @ table.T`, as for the six words. Design a
-# table with a row for each of six words. In every sentence of up to eight words, all from these six, that has both
-# groups (a word may come more than once)
+# table with a row for each of the six words below. In every sentence of up to eight of these words that contains both
+# groups (words may repeat)
 #
 # * an animal shares its attention evenly among the animals, and gives all others together at most a tenth;
 # * a food does the same among the foods;
@@ -520,7 +518,7 @@ check("1.4", my_embeddings)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** The same vector for all words of a group: they score the same with each other, so they share. A
-# right angle between the groups: they score 0. Length 3 makes the scores inside a group 9, far enough above 0. A vector
+# right angle between the groups: they score 0. A norm of 3 makes the scores inside a group 9, far enough above 0. A vector
 # of zeros scores 0 with everyone. (One number per word is enough: 3, 3, −3, −3, 0, 0.)
 
 # %% name="try-1-4"
@@ -560,18 +558,18 @@ print(torch.softmax(shuffled @ query, dim=0) @ shuffled)
 #
 # ## How far back does it reach?
 #
-# Before attention, language models read token by token and kept what they had read in one **state** vector, which each
-# new token changed. How much of the *first* word is left in the end? We nudge the first word a little and measure how
-# far the result moves: its **influence**, computed with derivatives. (You need not follow that line.)
+# Before attention, language models read token by token and kept all they had read in one vector, the **state**. Each new
+# token changed it. (Such a model is called a recurrent network.) How much of the *first* word is left in the end? We
+# change the first word a little and measure how far the result moves: the word's **influence**.
 
 # %% name="influence"
 torch.manual_seed(123)
-U, W = torch.rand(2, 3, 3) - 0.5  # from the token to the state; from the old state to the new one
+U, W = (torch.rand(2, 3, 3) - 0.5).double()  # from token to state; from state to state
 
 
 def last_state(sequence):
     """The last state (3,) of a recurrent network that reads a sequence (T, 3)."""
-    h = torch.zeros(3)
+    h = torch.zeros(3, dtype=torch.float64)
     for x_t in sequence:
         h = torch.tanh(x_t @ U + h @ W)
     return h
@@ -581,23 +579,25 @@ def last_context(sequence):
     """The context vector (3,) of the last token of a sequence (T, 3)."""
     return torch.softmax(sequence @ sequence[-1], dim=0) @ sequence
 
-
-def influence(function, sequence):
-    """How strongly each token of a sequence (T, 3) moves function(sequence) (3,): (T,)."""
-    return jacobian(function, sequence).pow(2).sum(dim=(0, 2)).sqrt()
-
 # %% name="lengths"
-for copies in [1, 2, 4, 8]:
-    sequence = inputs.repeat(copies, 1)  # (6 * copies, 3)
-    state, context_vector = (influence(last, sequence)[0] for last in (last_state, last_context))
+def influence(function, sequence):
+    """How far function(sequence) (3,) moves when the first token does, by 0.01 in each number."""
+    changed = sequence.clone()
+    changed[0] += 0.01
+    return (function(changed) - function(sequence)).norm()
+
+
+for copies in [1, 2, 4]:
+    sequence = inputs.double().repeat(copies, 1)  # (6 * copies, 3)
+    state, context_vector = (influence(last, sequence) for last in (last_state, last_context))
     print(f"{len(sequence):2} tokens: recurrent network {state:.1e},"
           f" attention {context_vector:.4f}")
 
 # %% [markdown]
-# In the recurrent network each step back costs about half, and over 47 steps the first word vanishes, 6.1e-15. (This is
-# a plain network with random matrices. Trained networks with *gates* keep more, and they still pass everything through
-# one state.) In attention every word is one step away: its influence falls only because more words share, from 0.2356
-# to 0.0295. The price: 6 tokens need 36 scores and 48 tokens need 2304, the square of the length.
+# In the recurrent network each step back costs about half, and after 24 tokens the first word has vanished, 3.8e-11.
+# (This is a plain network with random matrices. Trained networks with *gates* keep more, and they still pass everything
+# through one state.) In attention every word is one step away: its influence falls only because more words share, from
+# 0.0025 to 0.0006. The price: 6 tokens need 36 scores and 24 tokens need 576, the square of the length.
 
 # %% [markdown]
 # ## What you can do now
@@ -615,8 +615,8 @@ for copies in [1, 2, 4, 8]:
 answer("Q1.4", "b")
 
 # %% [markdown]
-# **Question 1.5.** All embeddings of a sentence are multiplied by 10, and each asks the others. What happens to the
-# weights?
+# **Question 1.5.** "journey" asks the six words of *Your journey starts with one step*. Then all six embeddings are
+# multiplied by 10, the query included. What happens to its weights?
 #
 # * **a** They stay the same, since softmax sees only distances.
 # * **b** They come nearer to an average over all words.

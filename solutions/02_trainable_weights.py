@@ -91,19 +91,20 @@ for word, weight in zip(story, raw[story.index("she")].tolist()):
     print(f"she -> {word:8} {weight:.2f}")
 
 # %% [markdown]
-# As in chapter 1, each embedding does three jobs here, and it goes wrong: "she" gives 0.39 to herself, and 0.14 to
-# Anna, no more than to "it". She is female and a pronoun, and so fits best to what is female and a pronoun: herself.
-# What she *asks for* should not be what she *is*. And what she takes from Anna should be the age, which plays no part
-# in finding her.
+# As in chapter 1, each embedding does three jobs here, and it goes wrong: "she" gives 0.39 to itself, and 0.14 to
+# Anna, no more than to "it". The word is female and a pronoun, so it fits best to what is female and a pronoun: itself.
+# What "she" *asks for* should not be what "she" *is*. And what "she" takes from Anna should be the age, which plays no
+# part in finding her.
 #
-# The answer is a matrix per job. A vector times a matrix is a new vector, and the numbers in the matrix decide what
-# comes out. This is called a **projection**. (Numbers that are learned are called weights, too, as in this chapter's
-# title. Softmax makes *attention* weights.)
+# The answer is one matrix per job. A vector times a matrix is a new vector, and the numbers in the matrix decide what
+# comes out. This is called a **projection**. (The numbers in these matrices are called weights, too, as in this
+# chapter's title. Softmax makes *attention* weights.)
 #
 # $$q^{(i)} = x^{(i)}\,W_q, \qquad k^{(i)} = x^{(i)}\,W_k, \qquad v^{(i)} = x^{(i)}\,W_v$$
 #
-# One that you can check in your head: an article on BERT (a language model) gives the word "cat" the embedding [1,
-# 0.5], and prints its query, key and value. (The matrices are our own choice; many others give the same.)
+# Can one vector really become three different ones? Try it with the smallest example that you can check in your head.
+# An article on BERT, a language model, gives "cat" the embedding [1, 0.5]. (The matrices are ours; many others give the
+# query, key and value that it prints.)
 
 # %% name="cat"
 cat = torch.tensor([1.0, 0.5])
@@ -114,20 +115,41 @@ for name, matrix in [("Query:", for_query), ("Key:", for_key), ("Value:", for_va
     print(name, [round(number, 2) for number in (cat @ matrix).tolist()])
 
 # %% [markdown]
-# The first number of the query is the embedding times the first *column*: 1 · 1.0 + 0.5 · 0.3 = 1.15. One embedding
-# went in, three different vectors came out.
+# It can: one embedding went in, three vectors came out. The first number of the query is the embedding times the first
+# *column*: 1 · 1.0 + 0.5 · 0.3 = 1.15. Read by **rows**, row $i$ says what becomes of number $i$ of the embedding. The
+# 0.5 of "cat" adds half of row 2 to the query.
 #
-# Now you choose the numbers. **Row** $i$ of a matrix says what becomes of number $i$ of the embedding.
+# ### One matrix for "she"
+#
+# Now choose the numbers, for one job first. What should "she" ask for? For someone female, and no longer for a pronoun.
+# So row 1 (female) hands its number on, row 4 (pronoun) hands on nothing, and the query of "she" becomes "female". Leave
+# the keys as they are.
+
+# %% name="ask-for-female"
+ask = torch.zeros(5, 5)
+ask[:3, :3] = 10 * torch.eye(3)  # rows female, male, thing: ask for what you are, loudly
+new_query = embedded(["she"]) @ ask  # (1, 5) @ (5, 5) -> (1, 5)
+shares = torch.softmax(new_query @ x.T / 5**0.5, dim=-1)[0]  # (9,)
+print(new_query, f"Anna {shares[2]:.2f}, she {shares[6]:.2f}")
+
+# %% [markdown]
+# "she" gives 0.48 to Anna now, and 0.48 to itself: both are female. They differ only in being a pronoun, and that is
+# a job for the *keys*. A key can say "I am female" and take it back if the token is a pronoun. The third matrix decides
+# what is handed over. Both are for you. (The scores above were divided by $\sqrt{5}$, the root of the width of a key.
+# The reason comes below.)
 
 # %% [markdown]
 # ### Exercise 2.1 · How old is she?
 # 3 points · ★★☆ · 10 minutes
 #
-# Write three matrices. In every sentence of up to twelve words, all from these thirteen, of which each may come more
-# than once, "she" should give at least nine tenths of her weight to the girls, evenly if there are several, "he" to the
-# boys, "it" to the things, and each should be handed their age, as near as the weights allow, and nothing else.
-# Pronouns do not count as girls, boys or things. What the other words do does not matter, nor what "she" does where
-# there is no girl. Scores are divided by $\sqrt{d_k}$, for a width $d_k$ of your choice; why, comes below.
+# Write three matrices. In every sentence of up to twelve words, all from these thirteen and with repeats allowed,
+#
+# * "she" should give at least nine tenths of its weight to the girls, evenly if there are several, "he" to the boys, and
+#   "it" to the things. Pronouns do not count as girls, boys or things;
+# * each of the three should receive their age, as closely as the weights allow, and nothing else.
+#
+# What the other words do does not matter, nor what "she" does where there is no girl. Choose any width $d_k$; scores are
+# divided by $\sqrt{d_k}$.
 
 # %% name="exercise-2-1"
 def my_matrices():
@@ -164,11 +186,11 @@ def my_weights(words):
 live.try_head(my_weights, "Tom gave Anna the bike because she liked it")
 
 # %% [markdown]
-# Once it is right, read the rows "she" and "it", then their columns: each finds its own, and its own does not look
-# back.
+# Once it is right, read the rows "she" and "it", then their columns: each finds its own, and is not looked for in
+# return.
 #
-# Nobody writes such matrices by hand, in a model of many thousand words. There they are found by training; chapter 5
-# trains one and compares.
+# In a model of many thousand words, nobody writes such matrices by hand. Training finds them; chapter 5 trains two heads
+# on the sentence of chapter 1.
 #
 # ## The four steps for "journey"
 #
@@ -198,8 +220,9 @@ W_value = torch.rand(d_in, d_out)
 print(W_query)
 
 # %% [markdown]
-# Three rows, because an embedding has three numbers; two columns, because we want two. `torch.rand` draws between 0 and
-# 1. **Step 1: project.** The query of "journey":
+# Three rows, because an embedding has three numbers; two columns, because we want two.
+#
+# **Step 1: project.** The query of "journey":
 
 # %% name="query"
 query_2 = x_2 @ W_query  # (3,) @ (3, 2) -> (2,)
@@ -222,8 +245,6 @@ print("values.shape:", values.shape)
 key_2 = keys[1]
 omega_22 = torch.dot(query_2, key_2)
 print(omega_22)
-
-# %% name="scores"
 scores_2 = query_2 @ keys.T  # (2,) @ (2, 6) -> (6,)
 print(scores_2)
 
@@ -281,9 +302,9 @@ print(scores)
 # %% [markdown]
 # **Question 2.1.** What broke it? Choose before you run on.
 #
-# * **a** That the embeddings are multiplied by a matrix at all.
-# * **b** That there are *two* matrices, one for the queries and another for the keys.
-# * **c** That the matrices hold random numbers.
+# * **a** The embeddings are multiplied by a matrix at all.
+# * **b** There are *two* matrices, one for the queries and another for the keys.
+# * **c** The matrices hold random numbers.
 
 # %% name="question-2-1"
 answer("Q2.1", "b")
@@ -369,11 +390,6 @@ up_to_256 = torch.arange(1, 257)
 largest = torch.softmax(many_scores, dim=1).amax(dim=1)  # (4000, 256)
 largest_scaled = torch.softmax(many_scores / up_to_256.sqrt(), dim=1).amax(dim=1)  # (4000, 256)
 
-# %% name="largest-table"
-for size in [1, 4, 16, 64, 256]:
-    raw, scaled = largest[:, size - 1].median(), largest_scaled[:, size - 1].median()
-    print(f"d_k = {size:3}: largest weight {raw:.4f}, scaled {scaled:.4f}")
-
 # %% name="derivative-picture" shows="Two curves over d_k from 1 to 256, on a logarithmic axis. Without the division the derivative of the largest weight falls from 0.2 to about 0.0004. With the division it stays flat at about 0.23."
 derivative = (largest * (1 - largest)).median(dim=0).values  # (256,)
 derivative_scaled = (largest_scaled * (1 - largest_scaled)).median(dim=0).values
@@ -384,8 +400,7 @@ pictures.show_curves(
 
 # %% [markdown]
 # The message: without the division softmax saturates as $d_k$ grows, and the typical favourite, chosen by chance alone,
-# hardly reacts any more. With it the curve stays flat near the quarter. (These are random vectors of variance 1. Our
-# six words with $d_k = 2$ hardly need it.)
+# hardly reacts any more. With it the curve stays flat near the quarter.
 #
 # Now move it yourself. Before you start: with all 64 numbers and without the division, how much will the favourite get?
 
@@ -439,27 +454,13 @@ print(sa_v1(inputs))
 # %% [markdown]
 # Row 2 is our context vector of "journey", 0.3061 and 0.8210. New at the end is `grad_fn`: PyTorch has noted how this
 # result was made, so that it can compute derivatives later. `nn.Parameter` switches that on, and puts the matrix on the
-# module's list of parameters, which training changes.
-
-# %% name="parameters"
-class WithoutParameter(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.W_query = torch.rand(d_in, d_out)
-
-
-print("plain tensor:", [name for name, _ in WithoutParameter().named_parameters()])
-print("nn.Parameter:", [name for name, _ in sa_v1.named_parameters()])
-
-# %% [markdown]
-# A module does not count a plain tensor among its parameters: the first list is empty, and training would leave the
-# matrix as it is.
+# module's list of parameters, which training changes. A plain tensor would stay as it is.
 #
 # PyTorch also has a layer for "times a matrix": `nn.Linear(d_in, d_out)`. It can add a vector to the result, the
 # **bias**; we switch that off.
 
 # %% [markdown]
-# **Question 2.3.** Which shape has the `weight` of a layer that takes three numbers to two? Guess before you run on.
+# **Question 2.3.** What shape is the `weight` of a layer that takes three numbers to two? Guess before you run on.
 #
 # * **a** (3, 2)
 # * **b** (2, 3)
@@ -500,7 +501,8 @@ class SelfAttention_v2(nn.Module):
         return weights @ values  # (T, d_out)
 
 # %% [markdown]
-# Two of our sources print the output of such a class for seed 789. So do we.
+# Does it matter which numbers a layer starts from? Same class, same sentence, but matrices drawn by `nn.Linear`, with
+# seed 789. (Two of our sources print this output.)
 
 # %% name="v2-output"
 torch.manual_seed(789)
@@ -508,7 +510,7 @@ sa_v2 = SelfAttention_v2(d_in, d_out)
 print(sa_v2(inputs))
 
 # %% [markdown]
-# "journey" gets -0.0748 and 0.0703, where the first class gave 0.3061 and 0.8210. Is a different start the *only*
+# It does: "journey" gets -0.0748 and 0.0703, where the first class gave 0.3061 and 0.8210. Is the start the *only*
 # difference? To find out we must move the weights from one class into the other. One part of that is yours.
 
 # %% [markdown]
@@ -648,7 +650,7 @@ answer("S2.2", "keys.shape[-1] ** 0.5")
 # Queries and keys are compared, so they need the same width, $d_k$. Values are only mixed: their width,
 # $d_\mathrm{out}$, may be another, as with the ages above. Write self-attention as a layer for batches, with three
 # linear layers `W_query`, `W_key` and `W_value`, without bias. The check copies its own weights into them, by these
-# names. (Three `nn.Parameter` with these names do, too.)
+# names. (Three `nn.Parameter`s also work.)
 
 # %% name="exercise-2-4"
 class MySelfAttention(nn.Module):
@@ -710,24 +712,26 @@ print(f"loss after:  {(trainable(inputs)[1] - wanted).pow(2).sum():.4f}")
 #
 # ## What you can do now
 #
-# Three last questions, without looking back.
+# Three last questions, without looking back. The first returns to chapter 1, the second shows code with a bug.
 
 # %% [markdown]
-# **Question 2.4.** What do the three matrices add to chapter 1?
+# **Question 2.4.** In chapter 1, four of the six words attend most to "journey". Which explanation is true?
 #
-# * **a** With them, nobody finds without being found.
-# * **b** With them, the order of the words counts.
-# * **c** A token can ask for one thing, be found by another and hand over a third.
+# * **a** Its meaning is nearest to theirs.
+# * **b** Its vector has the largest norm, which raises its scores with queries that point roughly its way.
+# * **c** It stands near the beginning of the sentence.
 
 # %% name="question-2-4"
-answer("Q2.4", "c")
+answer("Q2.4", "b")
 
 # %% [markdown]
-# **Question 2.5.** Somebody forgets the division. Queries and keys hold 64 random numbers of variance 1. What happens?
+# **Question 2.5.** Find the bug. Whatever its matrices hold, this layer makes a table of scores that is its own mirror
+# image. Which line is wrong?
 #
-# * **a** Most queries give nearly all their weight to one key, and hardly learn.
-# * **b** All weights come out nearly even.
-# * **c** The weights of a row no longer sum to 1.
+# * **a** `queries = self.W_key(x)`
+# * **b** `keys = self.W_key(x)`
+# * **c** `scores = queries @ keys.transpose(-2, -1)`
+# * **d** `return torch.softmax(scores / keys.shape[-1]**0.5, dim=-1) @ self.W_value(x)`
 
 # %% name="question-2-5"
 answer("Q2.5", "a")
@@ -759,7 +763,7 @@ progress(2)
 # | context vectors | $z^{(i)} = \sum_j \alpha_{ij}\, v^{(j)}$ | `context = weights @ values` | (T, d_out) |
 #
 # `W_query` says what a token asks for, `W_key` what it is found by, `W_value` what it hands over. Dividing by
-# $\sqrt{d_k}$ keeps softmax from saturating when keys are long. `nn.Linear` stores its matrix **transposed**.
+# $\sqrt{d_k}$ keeps softmax from saturating when keys have many entries. `nn.Linear` stores its matrix **transposed**.
 #
 # **Next.** Every token still sees the whole sentence, also the words that come after it. [Chapter
 # 3](03_hiding_the_future.ipynb) hides them. All chapters: [the course's contents](../README.md#chapters).

@@ -105,7 +105,7 @@ batch = torch.rand(B, T, C)
 print(batch)
 
 # %% [markdown]
-# PyTorch shortens large tensors: three rows, dots, three rows. The first token starts with 0.2961, 0.5166, 0.2517.
+# You need one line of this: the first token starts with 0.2961, 0.5166, 0.2517.
 #
 # Give every pair the same score, 0. Softmax makes even shares of them, one eighth each, and we mix.
 
@@ -121,7 +121,7 @@ print(weights @ batch)  # (T, T) @ (B, T, C) -> (B, T, C)
 #
 # ## Only what came before
 #
-# Token 1 may use itself only, token 2 the first two, and so on. `torch.tril` ("triangle, lower") makes that table, a
+# Token 1 may use itself only, token 2 the first two, and so on. `torch.tril` ("triangle, lower") makes that matrix, a
 # **mask**. Attention that obeys it is **causal**.
 
 # %% name="tril"
@@ -148,8 +148,8 @@ running = weights @ batch  # (T, T) @ (B, T, C) -> (B, T, C)
 print(running)
 
 # %% [markdown]
-# The first row is the first token unchanged, 0.2961. The second, 0.5070, lies halfway between 0.2961 and 0.7179. The
-# last row is the average of all eight, 0.6291 as before.
+# Read the first column only. The first row is the first token unchanged, 0.2961. The second, 0.5070, lies halfway
+# between 0.2961 and 0.7179. The last row is the average of all eight, 0.6291 as before.
 #
 # Attention with one set of queries, keys and values is called a **head**. So a head with equal scores and a mask
 # computes the **average so far**. (A finished model keeps its mask: each token goes on seeing what it saw in training.
@@ -160,19 +160,19 @@ print(running)
 #
 # An average of what? That is for the values to say. Tokens are now `<s>`, a, b, c, d, and their embeddings are the rows
 # of a unit matrix (ones on the diagonal, else zeros): each has an axis of its own. Every sequence begins with the start
-# token `<s>`, which comes nowhere else.
+# token `<s>`, which appears nowhere else.
 
 # %% [markdown]
 # ### Exercise 3.1 · A share and a count
 # 1 point · ★☆☆ · 5 minutes
 #
-# Write three matrices for a causal head. Of all tokens so far, itself and `<s>` included, it hands each token two
-# numbers:
+# Write three matrices for a causal head. It gives each token two numbers about all tokens so far, itself and `<s>`
+# included:
 #
 # * the **share** of "a" among them;
 # * 1 divided by how many they are, which is as good as a **count**.
 #
-# All of them should count alike, up to a tenth of the weight.
+# Weights should be uniform to within 0.1.
 
 # %% name="exercise-3-1"
 def my_average():
@@ -196,16 +196,11 @@ check("3.1", my_average)
 # average is 1 divided by the number of tokens.
 
 # %% [markdown]
-# With queries and keys a head can ask for more: *has this letter occurred before?* It must look for an earlier copy of
-# itself. But weights sum to 1: where does a letter look that has *not* occurred? It needs something else to look at,
-# and the start token serves. (In trained models, too, many heads that find nothing look at the first token.)
-
-# %% [markdown]
 # ### Exercise 3.2 · Causal weights for a batch
 # 2 points · ★★☆ · 10 minutes
 #
-# First the mask as a function, for any scores (already scaled), very large ones included. The check tries batches of
-# several sizes, so take every size from `scores`.
+# Write the mask as a function of the scores (already scaled; some are very large). The check tries batches of several
+# sizes, so take every size from `scores`.
 
 # %% name="exercise-3-2"
 def my_causal_weights(scores):
@@ -227,15 +222,33 @@ check("3.2", my_causal_weights)
 # that size does not fit. With three sequences of three tokens nobody would notice: try new code with unequal sizes.
 
 # %% [markdown]
+# ### Has it been here before?
+#
+# With queries and keys a head can ask for more: *has this letter occurred before?* It looks for an earlier copy of
+# itself. Two things are in the way.
+#
+# First, a letter would find itself. So this head hides the diagonal, too: a token sees only what comes *before* it. But
+# then the first token sees nothing, and a row without any weight is no use. We let `<s>` see itself.
+
+# %% name="strict-mask"
+strict = torch.tril(torch.ones(4, 4), diagonal=-1)  # the diagonal is hidden, too
+strict[0, 0] = 1  # except for <s>
+print(strict)
+
+# %% [markdown]
+# Second, weights sum to 1: where does a letter look that has *not* occurred? It needs something else to look at, and
+# the start token serves. (In trained models, too, many heads that find nothing look at the first token.)
+
+# %% [markdown]
 # ### Exercise 3.3 · Has it occurred before?
 # 3 points · ★★☆ · 10 minutes
 #
-# With the tokens of exercise 3.1, write three matrices for a head in which a token sees only what comes *before* it, not
-# itself. (`<s>` sees itself; what it is handed does not matter.) In every sequence of `<s>` and up to eight letters
+# With the tokens of exercise 3.1, write three matrices for a head with this strict mask. (What `<s>` receives does not
+# matter.) In every sequence of `<s>` and up to eight letters
 #
-# * a letter that has occurred gives at least nine tenths of its weight to its earlier copies, evenly, and is handed a 1,
-#   as near as the weights allow;
-# * a letter that has not gives nine tenths to `<s>`, and is handed a 0.
+# * a letter that has occurred gives at least nine tenths of its weight to its earlier copies, evenly, and receives a 1,
+#   as closely as the weights allow;
+# * a letter that has not gives nine tenths to `<s>`, and receives a 0.
 
 # %% name="exercise-3-3"
 def my_memory():
@@ -275,8 +288,9 @@ live.try_head(my_strict_weights, "<s> a b a c b a")
 # %% [markdown]
 # ## A head on a batch
 #
-# Here is a head with random layers, from 32 numbers per token to 16; the size of its vectors is called `head_dim`. In a
-# batch, only the last two dimensions of the keys are swapped.
+# What happens to a causal head if we forget to divide? Chapter 2 found that it saturates. Is that also so on a batch,
+# with 16 numbers per query, and is any row safe? Here is a head with random layers, from 32 numbers per token to 16; the
+# size of its vectors is called `head_dim`. In a batch, only the last two dimensions of the keys are swapped.
 
 # %% name="head"
 torch.manual_seed(123)
@@ -292,9 +306,9 @@ weights = torch.softmax(scores, dim=-1)  # (B, T, T), every row sums to 1
 print(weights[0])
 
 # %% [markdown]
-# One mask of shape $(T, T)$ served all four sequences; this is the first. Row 4 gives 0.9663 to the third token: these
-# scores are not divided yet. (`grad_fn` says that PyTorch keeps track, because layers with weights took part.) Divided
-# by $\sqrt{16} = 4$:
+# One mask of shape $(T, T)$ served all four sequences; this is the first. Without the division, row 4 gives 0.9663 to
+# the third token, which nobody trained it to do. (`grad_fn` says that PyTorch keeps track, because layers with weights
+# took part.) Here are the largest weights of each row, undivided, then divided by $\sqrt{16} = 4$:
 
 # %% name="unscaled-or-scaled"
 scaled_weights = torch.softmax(scores / head_dim**0.5, dim=-1)  # (B, T, T)
@@ -302,9 +316,10 @@ print(weights[0].amax(dim=-1))
 print(scaled_weights[0].amax(dim=-1))
 
 # %% [markdown]
-# In row 4 the largest weight falls from 0.9663 to 0.5192. Only the first token still gives everything to one token: it
-# has no choice. If we mix the tokens themselves, the result is as wide as they are; a value layer brings it to
-# `head_dim`.
+# It does saturate, and dividing helps: in row 4 the largest weight falls from 0.9663 to 0.5192. The first token still
+# gives everything to one token, because it sees no other.
+#
+# How wide is the result of a head? As wide as what it mixes: 32 for the tokens themselves, 16 for values.
 
 # %% name="mix-values"
 print((weights @ batch).shape)  # (B, T, T) @ (B, T, C) -> (B, T, C)
@@ -370,8 +385,8 @@ print(renormalised)
 # %% [markdown]
 # "journey" now shares between the two words it may see: 0.5517 for "Your" and 0.4483 for itself.
 #
-# The other way you know: hide the *scores*. This time we write the mask the other way round, `True` where a cell is
-# hidden: `torch.triu` with `diagonal=1` keeps what lies above the diagonal.
+# The other way you know: hide the *scores*. This time the mask is `True` where a cell is hidden: `torch.triu` with
+# `diagonal=1` keeps what lies above the diagonal.
 
 # %% name="masked-before"
 future = torch.triu(torch.ones(6, 6), diagonal=1).bool()
@@ -585,24 +600,27 @@ live.try_layer(
 # %% [markdown]
 # ## What you can do now
 #
-# Three last questions, without looking back.
+# Three last questions, without looking back. The first returns to chapter 2, the second shows code with a bug.
 
 # %% [markdown]
-# **Question 3.3.** All keys of one row are hidden with $-10^9$. What does softmax give in that row?
+# **Question 3.3.** Before any training, a layer with 64 entries per key gives nearly all weight in each row to one
+# token. Which explanation is true?
 #
-# * **a** `nan` everywhere.
-# * **b** 0 everywhere.
-# * **c** The same weight everywhere, hidden tokens included.
+# * **a** Softmax always picks one winner.
+# * **b** Nobody divided: a score adds up 64 products, so scores lie far apart.
+# * **c** Random keys point in nearly the same direction.
 
 # %% name="question-3-3"
-answer("Q3.3", "c")
+answer("Q3.3", "b")
 
 # %% [markdown]
-# **Question 3.4.** Which queries make a causal head average the values so far, whatever its keys are?
+# **Question 3.4.** Find the bug. Nothing fails and every row of weights sums to 1, but each output depends on all inputs.
+# Which line is wrong?
 #
-# * **a** All the same as its keys.
-# * **b** All zeros.
-# * **c** Minus infinity.
+# * **a** `hidden = torch.triu(torch.ones(T, T), diagonal=1).bool()`
+# * **b** `scores.masked_fill(hidden, -torch.inf)`
+# * **c** `weights = torch.softmax(scores / d_k**0.5, dim=-1)`
+# * **d** `return weights @ values`
 
 # %% name="question-3-4"
 answer("Q3.4", "b")
@@ -629,11 +647,11 @@ progress(3)
 # | way | rows sum to 1 | future | large hidden score |
 # | --- | --- | --- | --- |
 # | mask after softmax | no | leaks through the sum | rows become 0 |
-# | the same, renormalised | yes | hidden, up to rounding errors of 1e-10 | `nan`, or wrong without a word |
+# | the same, renormalised | yes | hidden, up to rounding errors | `nan`, or silently wrong |
 # | $-\infty$ before softmax | yes | hidden, exactly | no effect |
 #
 # One row of $T$ tokens is $T$ exercises at once; the **causal mask** hides the answers. Behind it, a head can average,
-# count, or look for what came before, if it has something to look at when there is nothing.
+# count, or look for what came before, given a default token to attend to.
 #
 # **Next.** [Chapter 4](04_dropout_and_the_causal_class.ipynb) puts the mask into a class of its own and adds dropout.
 # All chapters: [the course's contents](../README.md#chapters).

@@ -14,7 +14,7 @@
 # * build heads whose answer survives dropout;
 # * write causal attention for batches as one class, with its mask where it belongs.
 #
-# **Time.** About 90 minutes, exercises included. **You need** chapters 2 and 3: scaled scores, the causal mask,
+# **Time.** About 85 minutes, exercises included. **You need** chapters 2 and 3: scaled scores, the causal mask,
 # `nn.Module`.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
@@ -69,10 +69,13 @@ review()
 # %% [markdown]
 # ## Why drop anything?
 #
-# A model with many parameters may learn its training text by heart and do worse on new text: **overfitting**.
-# **Dropout** is a remedy that is often tried: at every training step, set randomly chosen numbers inside the model to
-# zero, so that nothing can rely on one of them always being there. Whether it helps depends on model and data (chapter
-# 7 tries it). This chapter shows what it does to attention, which is easier to get wrong than it looks.
+# Imagine a team in which one person knows everything. On the day she is ill, nothing works. Now suppose that each
+# morning a coin decides who stays at home. Soon no task depends on one person: what matters, several people can do.
+#
+# **Dropout** does this to a model. At every training step it sets randomly chosen numbers inside the model to zero, so
+# that nothing can rely on one of them always being there. The hope is that the model then learns less of its training
+# text by heart and does better on new text. Whether it helps depends on model and data (chapter 7 tries it). Here we
+# see what it does to attention, where the numbers to drop are the weights: for one step, a word cannot hear another.
 #
 # We start from the causal weights of chapter 3: the same six words, the layers of chapter 2 with seed 789.
 
@@ -101,9 +104,9 @@ weights = torch.softmax(scores / keys.shape[-1]**0.5, dim=-1)  # (T, T), every r
 print(weights)
 
 # %% [markdown]
-# The **rate** $p$ is the probability that a number is dropped. `torch.nn.Dropout` is one line, but what it draws
-# depends on the PyTorch version and on the processor, even with the same seed. To show you the same numbers everywhere,
-# we draw one number between 0 and 1 for each entry, and keep the entry if its number lies below $1-p$.
+# The **rate** $p$ is the probability that a number is dropped. For each entry we draw a number between 0 and 1, and
+# keep the entry if its number lies below $1-p$. (`torch.nn.Dropout` does the same in one line, but even with the same
+# seed, what it draws depends on the PyTorch version and the processor.)
 
 # %% name="keep-mask-a"
 def keep_mask_a(shape, p, seed):
@@ -112,8 +115,8 @@ def keep_mask_a(shape, p, seed):
     return torch.rand(shape, dtype=torch.float64, generator=generator) < 1 - p
 
 # %% [markdown]
-# Mind the meaning: here True says *keep*, while in `future` True says *hide*. Now drop each of 36 ones with a chance of
-# one half. Dropout also divides what is left by $1-p$; why, comes below.
+# Mind the meaning: here True says *keep*, while in `future` True says *hide*. Try it on 36 ones, with a coin for each.
+# Dropout also divides what is left by $1-p$; the reason comes below.
 
 # %% name="dropout-ones"
 p = 0.5  # the share to drop
@@ -121,7 +124,7 @@ mask_a = keep_mask_a((6, 6), p, seed=123)  # (6, 6), True: stays
 print(torch.ones(6, 6) * mask_a / (1 - p))
 
 # %% [markdown]
-# Every entry is 0 or 2. It is the matrix on Chung-En Johnny Yu's course page.
+# Every entry is 0 or 2, as on Chung-En Johnny Yu's course page.
 
 # %% [markdown]
 # **Question 4.1.** Dropout with $p = 0.5$ strikes 36 entries. How many does it keep?
@@ -134,16 +137,16 @@ print(torch.ones(6, 6) * mask_a / (1 - p))
 answer("Q4.1", "c")
 
 # %% [markdown]
-# Each entry has its own coin. Now the same 36 coins for the causal weights. Look at row 2 before you run the cell: what
-# will "journey" be left with?
+# Each entry has its own coin. Now use the same 36 coins for the causal weights. Look at row 2 of both outputs above
+# before you run the cell: what will "journey" be left with?
 
 # %% name="dropout-weights"
 dropped = weights * mask_a / (1 - p)  # (T, T)
 print(dropped)
 
 # %% [markdown]
-# Row 3 keeps all three of its weights, doubled. Row 2 is all zeros: both weights that "journey" had were dropped, and
-# for this one step it attends to nothing.
+# Row 3 keeps all three of its weights, doubled. Row 2 is all zeros: "journey" lost both of its weights, and for this
+# one step it hears nothing.
 
 # %% [markdown]
 # **Question 4.2.** After dropout with $p = 0.5$ and the division, what does a single row sum to?
@@ -194,38 +197,68 @@ print("forced to sum to 1:", [round(number, 2) for number in forced.mean(dim=0).
 # ones rise to 0.23. So do not repair the rows.
 
 # %% [markdown]
-# ### Exercise 4.1 · Dropout from a given generator
+# ## In training, and afterwards
+#
+# A finished model should answer the same question in the same way. Every module of PyTorch carries a switch called
+# `training`: on at first, `.eval()` turns it off, `.train()` on again.
+
+# %% name="train-and-eval"
+torch.manual_seed(123)
+dropout = nn.Dropout(0.5)
+print("training:", dropout.training, "| two calls agree:",
+      torch.equal(dropout(weights), dropout(weights)))
+dropout.eval()
+print("training:", dropout.training, "| changes nothing:",
+      torch.equal(dropout(weights), weights))
+
+# %% [markdown]
+# In training each call draws anew. After `.eval()` the weights pass through untouched, without any factor: the average
+# was right in training already.
+
+# %% [markdown]
+# ### Exercise 4.1 · Dropout as a layer
 # 2 points · ★★☆ · 10 minutes
 #
-# Write dropout for a tensor of any shape. Each number has a coin of its own, and the coins come from the generator that
-# is given. Do not seed it: each call goes on where the last one stopped. Two calls in a row must not drop the same
-# numbers, and a generator that was put back to the same start must. Gradients have to get through. (p is below 1.)
+# Write this layer yourself, for a tensor of any shape. In training each number has a coin of its own, and each call
+# tosses new ones. After `.eval()` the layer returns `x` unchanged. Use PyTorch's own random numbers and set no seed; p
+# is below 1. (`check` looks at results only, so it would let `nn.Dropout` pass. But then you would not know what it
+# does.)
 
 # %% name="exercise-4-1"
-def my_dropout(x, p, generator):
-    """x with each number dropped with probability p and the others divided by 1 - p; shape as x."""
-    ### BEGIN SOLUTION
-    kept = torch.rand(x.shape, generator=generator) < 1 - p
-    return x * kept / (1 - p)
-    ### END SOLUTION
+class MyDropout(nn.Module):
+    """In training: a share p of x becomes 0, the rest is divided by 1 - p. Otherwise: x itself."""
+
+    def __init__(self, p):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.p = p
+        ### END SOLUTION
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        if not self.training:
+            return x
+        kept = torch.rand(x.shape, device=x.device) < 1 - self.p
+        return x * kept / (1 - self.p)
+        ### END SOLUTION
 
 # %% name="check-4-1"
 ### BEGIN HIDDEN TESTS
-assert check("4.1", my_dropout).status == "right"
+assert check("4.1", MyDropout).status == "right"
 ### END HIDDEN TESTS
-check("4.1", my_dropout)
+check("4.1", MyDropout)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** A number drawn evenly between 0 and 1 lies below $1-p$ with probability $1-p$. If the function made
-# a new generator from a fixed seed, it would drop the same entries at every step, and the model would simply be without
-# them.
+# **Why it works.** A number drawn evenly between 0 and 1 lies below $1-p$ with probability $1-p$. A seed inside the
+# function would drop the same entries at every step, and the model would simply be without them. `.train()` and
+# `.eval()` only set `self.training`; `forward` has to look at it. `device=x.device` makes the layer work on a GPU, too.
 
 # %% [markdown]
 # ## What dropout does to a head with a job
 #
-# Take the head of chapter 3 that tells whether a letter has occurred before. Without dropout it is handed a 1 if so,
-# and a 0 if not. How often is it still right when each weight is dropped with a chance of one half? We say "yes" if it
-# is handed more than one half.
+# The head of chapter 3 tells whether a letter has occurred before. Without dropout, a letter receives a 1 if it has and
+# a 0 if not. Drop each weight with a chance of one half, and count more than one half as a "yes". How often is the head
+# still right? Guess for the second "a" before you run the cell.
 
 # %% name="one-head"
 x = torch.eye(5)[[0, 1, 2, 1, 3, 2]]  # <s> a b a c b
@@ -241,18 +274,21 @@ for letter, share in zip("<s> a b a c b".split(), (handed > 0.5).double().mean(d
     print(f"{letter:4} says yes in {share:.2f} of the draws")
 
 # %% [markdown]
-# The second "a" and the second "b" should say yes always, and do so half of the time: all their weight lies on one
-# token, and one coin decides. A head that averages over many tokens loses a few of them; a head that looks one thing up
-# goes blind. What helps?
+# The second "a" and the second "b" should always say yes, and they do so half of the time: all their weight lies on one
+# token, and one coin decides. A head that averages over many tokens loses a few of them. A head that looks one thing up
+# is the person who knows everything: on a bad day, nothing works. What helps?
 
 # %% [markdown]
 # ### Exercise 4.2 · Heads that survive
 # 3 points · ★★☆ · 10 minutes
 #
-# Several heads may do the same job, each with coins of its own, and what they are handed is added up. (Chapter 5 is
-# about several heads.) Write a stack of heads, as many as you need, so that the *sum* says whether a letter has
-# occurred: above one half if so, below if not. Without dropout it must always be right; with half of all weights
-# dropped (and the others doubled) in 95 of 100 cases, counted over all letters that have occurred, and over all others.
+# Let several heads do the same job, each with coins of its own, and add up their results. (Chapter 5 is about several
+# heads.) Write a stack of heads, as many as you need, whose *sum* says whether a letter has occurred: above one half if
+# it has, below if not.
+#
+# * Without dropout, the sum must always be right.
+# * With half of all weights dropped (and the others doubled), it must be right in 95 of 100 cases, both for letters that
+#   have occurred and for letters that have not.
 
 # %% name="exercise-4-2"
 def my_heads():
@@ -271,9 +307,9 @@ assert check("4.2", my_heads).status == "right"
 check("4.2", my_heads)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Each head goes blind with probability one half, and eight of them together with probability 1 in
-# 256. So one that sees is enough, if its value alone lifts the sum above one half. With values of one eighth, three or
-# more would have to see. This is one reason why trained models with dropout have several heads that do nearly the same.
+# **Why it works.** Each head goes blind with probability one half, and all eight with probability 1 in 256. So one that
+# sees is enough, if its value alone lifts the sum above one half. With values of one eighth, three or more would have
+# to see.
 
 # %% name="try-4-2"
 def my_dropped_weights(words):
@@ -292,8 +328,8 @@ live.try_head(my_dropped_weights, "<s> a b a c b")
 # %% [markdown]
 # ## What if we drop scores instead?
 #
-# Dropout could strike one step earlier, before softmax, and every row would sum to 1. Would that not be nicer? Drop
-# first, hide afterwards; our mask drops both weights of "journey".
+# Suppose we dropped one step earlier, before softmax. Then every row would still sum to 1, which looks tidier. The same
+# coins drop both scores of "journey" now.
 
 # %% [markdown]
 # **Question 4.3.** Both scores of "journey" are dropped, so they are 0. Which weights does softmax make of them?
@@ -318,69 +354,13 @@ show_layer("dropout")
 
 # %% [markdown]
 # The message: dropout belongs after softmax, just before the weights mix the values.
-#
-# ## In training, and afterwards
-#
-# A finished model should answer the same question in the same way. Every module of PyTorch carries a switch called
-# `training`: on at first, `.eval()` turns it off, `.train()` on again.
-
-# %% name="train-and-eval"
-torch.manual_seed(123)
-dropout = nn.Dropout(0.5)
-print("training:", dropout.training, "| two calls agree:",
-      torch.equal(dropout(weights), dropout(weights)))
-dropout.eval()
-print("training:", dropout.training, "| changes nothing:",
-      torch.equal(dropout(weights), weights))
-
-# %% [markdown]
-# In training each call draws anew. After `.eval()` the weights pass through untouched, without any factor: the average
-# was right in training already.
-
-# %% [markdown]
-# ### Exercise 4.3 · Dropout as a layer
-# 2 points · ★★☆ · 10 minutes
-#
-# Write such a layer yourself. In training it drops, with new coins in each call, from PyTorch's own random numbers, so
-# that a seed repeats them. After `.eval()` it returns `x` as it is. `self.training` is the switch that every `nn.Module`
-# has. (`check` looks at results only, so it would let `nn.Dropout` pass. But then you would not know what it does.)
-
-# %% name="exercise-4-3"
-class MyDropout(nn.Module):
-    """In training: a share p of x becomes 0, the rest is divided by 1 - p. Otherwise: x itself."""
-
-    def __init__(self, p):
-        super().__init__()
-        ### BEGIN SOLUTION
-        self.p = p
-        ### END SOLUTION
-
-    def forward(self, x):
-        ### BEGIN SOLUTION
-        if not self.training:
-            return x
-        kept = torch.rand(x.shape, device=x.device) < 1 - self.p
-        return x * kept / (1 - self.p)
-        ### END SOLUTION
-
-# %% name="check-4-3"
-### BEGIN HIDDEN TESTS
-assert check("4.3", MyDropout).status == "right"
-### END HIDDEN TESTS
-check("4.3", MyDropout)
-
-# %% [markdown] tags=["solution"]
-# **Why it works.** `.train()` and `.eval()` only set `self.training`; it is `forward` that has to look at it. `p` is
-# kept in the constructor, since `forward` gets nothing but `x`. The coins are tossed where `x` lives, so that the layer
-# also works on a GPU.
 
 # %% [markdown]
 # ### Every draw is another
 #
 # A seed fixes where a generator starts, and so the mask. (Two of the texts behind this course print different masks for
-# one seed, since PyTorch 2.7 draws otherwise than before; the [notes](99_notes.ipynb) show both.) Both masks, rate, seed
-# and the switch between training and evaluation in one figure: which row sums can never be anything but 0 or 2 at a
-# rate of 0.5?
+# one seed, because PyTorch 2.7 changed how it draws; the [notes](99_notes.ipynb) show both.) Here you can change the
+# seed, the rate, and the switch between training and evaluation. At a rate of 0.5, which row can only sum to 0 or 2?
 
 # %% name="dropout-live"
 live.show_dropout(weights, tokens, masked=future)
@@ -388,7 +368,32 @@ live.show_dropout(weights, tokens, masked=future)
 # %% [markdown]
 # The message: every draw gives other row sums, and only their average over many draws is 1. The first row holds a
 # single weight: doubled or gone. To try: step through the seeds and watch "Your"; then choose eval.
+
+# %% [markdown]
+# ### Exercise 4.3 · How often is a row empty?
+# 1 point · ★☆☆ · 5 minutes
 #
+# "Your" hears nothing in half of all draws, "journey" in fewer. Write the chance that dropout leaves a row of causal
+# weights without any weight, for each of T rows.
+
+# %% name="exercise-4-3"
+def my_chances(p, T):
+    """The chance (T,) that all weights of row 1, 2, ..., T are dropped, each with probability p."""
+    ### BEGIN SOLUTION
+    return p ** torch.arange(1, T + 1)  # row t has t weights
+    ### END SOLUTION
+
+# %% name="check-4-3"
+### BEGIN HIDDEN TESTS
+assert check("4.3", my_chances).status == "right"
+### END HIDDEN TESTS
+check("4.3", my_chances)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** Row $t$ has $t$ weights, and each has its own coin. At a rate of one half "Your" is silent in every
+# second step, and "step", with six weights, in one of 64. The early words suffer most.
+
+# %% [markdown]
 # ## Where does the mask live?
 #
 # Now a class for batches. It must keep its causal mask somewhere. The mask is not learned, so it is no parameter. An
@@ -464,7 +469,8 @@ class CausalAttention(nn.Module):
 
 # %% [markdown]
 # The mask is made once, for `context_length` tokens, and cut to the sentence at hand. Run the class on a batch that
-# holds the same sentence twice, without dropout for now.
+# holds the same sentence twice, without dropout for now. Two results you can predict. If sentences keep to themselves,
+# how do the two matrices compare? And "Your" sees only itself: whose value must its context vector be?
 
 # %% name="causal-batch"
 batch = torch.stack((inputs, inputs), dim=0)  # (B, T, d_in)
@@ -476,10 +482,12 @@ print(context)
 print(context.shape)
 
 # %% [markdown]
-# What both texts print, to the last digit: $-0.4519$ and 0.2216 in row 1. The same sentence twice gives the same matrix
-# twice. Do two sentences of a batch keep to themselves? Does the order of words matter now? And a shorter sentence?
+# The two matrices are equal, and row 1, $-0.4519$ and 0.2216, should be the value of "Your" itself. (Two of our sources
+# print the same numbers.) Is it? Do two *different* sentences keep to themselves? Does the order of words matter now?
+# And a shorter sentence?
 
 # %% name="neighbours"
+print("row 1 is the value of Your:", torch.allclose(causal.W_value(inputs[0]), context[0, 0]))
 mixed = torch.stack((inputs, inputs.flip(0)))  # (B, T, d_in): the second is backwards
 print("our sentence is unchanged:", torch.allclose(causal(mixed)[0], context[0], atol=1e-6))
 turned_back = causal(mixed)[1].flip(0)  # "Your" first again
@@ -487,8 +495,9 @@ print("order makes no difference:", torch.allclose(turned_back, context[0], atol
 print("four words, first four rows:", torch.allclose(causal(inputs[:4]), context[0, :4], atol=1e-6))
 
 # %% [markdown]
-# Sentences keep to themselves. The order counts so far: it says which words a word sees. Among those it still plays no
-# part. And words that come later change nothing for those before them.
+# Four answers. "Your" receives its own value. Sentences keep to themselves. The order matters now, because the mask
+# decides by position which words a word sees; among the visible words it still plays no part. And later words change
+# nothing for those before them.
 #
 # With *more* tokens than `context_length` the mask is too small, and our class says so.
 
@@ -530,7 +539,7 @@ with torch.no_grad():
 # class repeats itself and agrees with `causal`. `no_grad` stops the bookkeeping for derivatives, not the dropping.
 #
 # The last exercise puts a class together. One layer, `W_qkv`, makes queries, keys and values at once; `chunk` cuts them
-# apart. If you like, come to it in two steps.
+# apart. If you like, take two steps towards it.
 #
 # **Step 4.1.** Bring these lines of a `forward` into their right order. Write the letters, as in `"a b c d e"`.
 #
@@ -556,9 +565,8 @@ answer("S4.2", "3 * d_out")
 # 4 points · ★★★ · 20 minutes
 #
 # Many models compute queries, keys and values with a single linear layer, three times as wide, and cut the result into
-# three. Write such a causal class: the layer is called `W_qkv` and has no bias, dropout works on the weights, and the
-# mask is where this chapter put it. T may be smaller than `context_length`, and must work for one sequence without a
-# batch, too.
+# three. Write such a causal class. The layer is called `W_qkv` and has no bias, dropout acts on the weights, and the
+# mask is a buffer. The class must take sequences shorter than `context_length`, and one sequence without a batch.
 
 # %% name="exercise-4-4"
 class MyCausalAttention(nn.Module):
@@ -598,16 +606,20 @@ check("4.4", MyCausalAttention)
 # before it, the width would be three times as large.
 
 # %% [markdown]
-# Your own class at work: which output depends on which input? Let dropout draw with other seeds. When does it empty a
-# whole row, and why never a single cell?
+# Your own class at work: which output depends on which input? Let dropout draw with other seeds. Sometimes a whole row
+# becomes empty, but never a single cell of a row. Why?
 
 # %% name="try-layer"
 live.try_layer(lambda length, dropout: MyCausalAttention(3, 2, length, dropout), inputs, tokens)
 
 # %% [markdown]
+# A row is empty when all its weights were dropped: the output is 0, whatever goes in. If one weight is left, the row
+# keeps all its cells, because softmax divided that weight by a sum over *all* visible scores. A word whose own weight
+# was dropped still moves that sum.
+#
 # ## What you can do now
 #
-# Three last questions, without looking back.
+# Three last questions, without looking back. The second shows code with a bug, the third goes back to chapter 3.
 
 # %% [markdown]
 # **Question 4.5.** A head puts all its weight on one token. With $p = 0.5$ in training, what is it handed?
@@ -620,21 +632,24 @@ live.try_layer(lambda length, dropout: MyCausalAttention(3, 2, length, dropout),
 answer("Q4.5", "b")
 
 # %% [markdown]
-# **Question 4.6.** A trained model answers differently each time it is asked. What was forgotten?
+# **Question 4.6.** Find the bug. This `forward` trains well, but after `.eval()` it answers differently each time it is
+# asked. Which line is wrong?
 #
-# * **a** `model.eval()`
-# * **b** `torch.no_grad()`
-# * **c** The seed.
+# * **a** `queries, keys, values = self.W_qkv(x).chunk(3, dim=-1)`
+# * **b** `scores = (queries @ keys.transpose(-2, -1)).masked_fill(self.mask[:T, :T], -torch.inf)`
+# * **c** `weights = F.dropout(torch.softmax(scores / keys.shape[-1]**0.5, dim=-1), 0.1)`
+# * **d** `return weights @ values`
 
 # %% name="question-4-6"
-answer("Q4.6", "a")
+answer("Q4.6", "c")
 
 # %% [markdown]
-# **Question 4.7.** A causal mask is a plain attribute of its module. When does that hurt?
+# **Question 4.7.** A layer sets all weights on the future to 0 *after* softmax and changes nothing else. Still, its first
+# output moves when a later word changes. Which explanation is true?
 #
-# * **a** In training, since it is changed.
-# * **b** On a GPU, since it stays behind.
-# * **c** For short sentences, since it is too large.
+# * **a** The weights were only nearly 0.
+# * **b** Softmax divided the first weight by a sum that contains the later scores.
+# * **c** A mask after softmax comes too late to set weights to 0.
 
 # %% name="question-4-7"
 answer("Q4.7", "b")
@@ -655,7 +670,7 @@ progress(4)
 # | two calls | each tosses its own coins | agree |
 #
 # Dropout comes **after** softmax, and rows are not repaired. A head that looks one thing up needs others beside it that
-# do the same. The causal mask is a **buffer**: saved, moved, not trained.
+# do the same job. The causal mask is a **buffer**: it is saved and moved with the module, and never trained.
 #
 # **Next.** This class has one view of the sentence: one set of weights per query. [Chapter
 # 5](05_multi_head_attention.ipynb) runs several side by side. All chapters: [the course's

@@ -38,7 +38,6 @@ from course_utils.attention import CausalAttention
 from course_utils.checking import answer, check, hint, progress, review, solution
 from course_utils.layer_drawing import show_layer
 from course_utils.validation import check_dropout, check_heads, check_input
-from course_utils.influence import influences
 
 # %% [markdown]
 # ## From memory
@@ -68,8 +67,8 @@ review()
 # %% [markdown]
 # ## A head that knows where it is
 #
-# All heads so far asked *what* a token is. None could ask *where* it stands: to them a sentence is a bag of words, cut
-# off by the mask. So we give each token its position. Here a token's vector is two blocks side by side: four numbers
+# All heads so far asked *what* a token is. None could ask *where* it stands: each saw a bag of words, cut off by the
+# mask. So we give each token its position. Here a token's vector is two blocks side by side: four numbers
 # for the letter, eight for the position, each with a single 1.
 
 # %% name="positions"
@@ -82,20 +81,19 @@ def placed(words):
 print(placed("ba"))
 
 # %% [markdown]
-# (Here position and letter have numbers of their own, which is easy to read. GPT-2 adds a learned vector per position
-# to that of the token; other models turn queries and keys by an angle that depends on the position.)
+# (GPT-2 adds a learned vector per position to that of the token; chapter 9 shows another way.)
 #
 # Positions count from 0, and so do heads and layers. With positions a head can look **one token back**, and fetch the
-# letter that stands there. Such heads exist in real language models; chapter 7 needs one.
+# letter that stands there.
 
 # %% [markdown]
 # ### Exercise 5.1 · One token back
 # 3 points · ★★☆ · 10 minutes
 #
-# Write three matrices for a causal head in which, among up to eight letters, every token but the first gives at least
-# nine tenths of its weight to the token before it, and is handed that token's letter: four numbers, with a 1 for the
-# letter. What the first one is handed does not matter. Which letters there are must not matter for where it looks.
-# Scores are divided by $\sqrt{d_k}$, for a width $d_k$ of your choice.
+# Write three matrices for a causal head that reads up to eight letters. Every token but the first should give at least
+# nine tenths of its weight to the token before it, whatever the letters are, and receive that token's letter: four
+# numbers, with a 1 for the letter. What the first token receives does not matter. Choose any width $d_k$; scores are
+# divided by $\sqrt{d_k}$.
 
 # %% name="exercise-5-1"
 def my_look_back():
@@ -182,8 +180,8 @@ print("best key for positions 1 to 7:", best[1:])
 # %% [markdown]
 # ## One head, one set of weights
 #
-# A head hands each token one mixture. Suppose "step" wants to hear from two words, "Your" and "with", half and half.
-# Then the two exchange their vectors. Does "step" notice?
+# A head gives each token one mixture. Suppose "step" hears two words, "Your" and "with", half and half. Then the two
+# exchange their vectors. Does "step" notice?
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -203,19 +201,18 @@ print(one_set @ inputs)  # (6,) @ (6, 3) -> (3,)
 print(one_set @ exchanged)
 
 # %% [markdown]
-# Twice the same numbers: "step" heard both, but not which of them said what. Two heads with one word each, laid side by
-# side, would tell:
+# The same numbers twice: "step" heard both, but cannot tell which of them said what. Two heads with one word each, laid
+# side by side, can tell:
 
 # %% name="two-heads-tell"
 print(torch.cat([inputs[0], inputs[3]]))
 print(torch.cat([exchanged[0], exchanged[3]]))
 
 # %% [markdown]
-# The halves have changed places. And two heads need not be wider: if each hands on half as many numbers, they cost as
-# much as one. That is **multi-head attention**.
+# The halves have changed places. And two heads need not be larger: if each makes half as many numbers, both together
+# have as many parameters as one. (Only the (T, T) weights come twice.) That is **multi-head attention**.
 #
-# The simplest way to have several heads is to make several, and to **concatenate** their context vectors along the last
-# dimension.
+# The simplest way is to make several heads and to **concatenate** their context vectors along the last dimension.
 
 # %% name="wrapper-class"
 class MultiHeadAttentionWrapper(nn.Module):
@@ -256,9 +253,73 @@ answer("Q5.1", "c")
 # %% [markdown]
 # If the model has any other layer, nothing fails, and the heads are never trained.
 #
+# ## Two heads, two jobs
+#
+# Chapter 1 began with *The cat chased the mouse because it was hungry*. There we wrote the query of "it" by hand, and it
+# gave 0.87 of its attention to "cat". Chapter 2 wrote whole matrices by hand. Now nobody writes anything.
+#
+# We make 64 random sentences of nine words, with one hunter each, a cat or a fox, in any place. Each word has an axis of
+# its own, and so has each position.
+
+# %% name="story"
+vocabulary = "cat fox mouse hen chased slept hungry afraid the because it was".split()
+
+
+def read(sentences):
+    """The vectors (..., 9, 21) of sentences of nine words: which word, then which position."""
+    positions = torch.eye(9).expand(*sentences.shape, 9)
+    return torch.cat([torch.eye(12)[sentences], positions], dim=-1).double()
+
+
+torch.manual_seed(123)
+sentences = torch.randint(2, 12, (64, 9))  # any words but cat and fox
+hunters, places = torch.randint(2, (64, 1)), torch.randint(9, (64, 1))
+sentences.scatter_(1, places, hunters)  # one hunter in each sentence
+story = torch.tensor([vocabulary.index(word) for word in
+                      "the cat chased the mouse because it was hungry".split()])
+
+# %% [markdown]
+# Each word is to name two others: the word before it, in the first 12 numbers of a result, and the hunter, once it has
+# been mentioned, in the last 12. Where to look, we do not say. We train one head of 24 numbers, then two heads of 12.
+# What will "it" do in each case?
+
+# %% name="two-jobs"
+def trained(num_heads):
+    """The wrapper with 24 numbers in all, after 100 steps."""
+    torch.manual_seed(123)
+    model = MultiHeadAttentionWrapper(21, 24 // num_heads, 9, 0.0, num_heads).double()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    x, seen = read(sentences), torch.arange(9) >= places  # seen: from the hunter on
+    word_before = x[:, :-1, :12]
+    hunter = torch.eye(12).double()[hunters].expand(64, 9, 12)
+    for _ in range(100):
+        result = model(x)  # (64, 9, 24)
+        loss = (result[:, 1:, :12] - word_before).square().mean()
+        loss = loss + (result[..., 12:] - hunter)[seen].square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return model
+
+# %% name="two-jobs-weights"
+def weights_of(head, x):
+    """The causal weights (T, T) of one head."""
+    scores = head.W_query(x) @ head.W_key(x).T / head.W_key.out_features**0.5  # (T, T)
+    return torch.softmax(scores.masked_fill(head.mask, -torch.inf), dim=-1).detach()
+
+
+one, two = trained(1), trained(2)
+for name, head in [("one head", one.heads[0]), ("head 0", two.heads[0]), ("head 1", two.heads[1])]:
+    it = weights_of(head, read(story))[6]  # the row of "it"
+    print(f"{name:8}: it -> because {it[5]:.1f}, it -> cat {it[1]:.1f}")
+
+# %% [markdown]
+# One head has to split its attention between two jobs. Two heads divide the work: in head 0 "it" looks one token back,
+# in head 1 it finds the cat. Neither was told where to look.
+#
 # ## One matrix for all heads
 #
-# With many heads the wrapper calls many small layers. Can one large matrix do the work of many small ones, and its
+# Can one large matrix do the work of many small ones, and its
 # result be shared out among the heads? That is a **weight split**. To tell the dimensions apart we take 3 heads with 4
 # numbers each. `nn.Linear` stores one *row* per output, so we stack the heads' matrices on top of each other and apply
 # the tall one to the whole batch.
@@ -293,9 +354,6 @@ apart = queries.view(2, 6, 3, 4)  # (2, 6, 12) -> (2, 6, 3, 4)
 queries = apart.transpose(1, 2)  # (2, 6, 3, 4) -> (2, 3, 6, 4)
 print(queries.shape)
 print(queries[0, :, 1])  # "journey" in each head
-
-# %% [markdown]
-# A reader may object: `view(2, 3, 6, 4)` gives the same shape in one step.
 
 # %% [markdown]
 # **Question 5.2.** What happens if we view the queries straight to (2, 3, 6, 4), without a transpose?
@@ -377,17 +435,17 @@ print("\nSecond head:\n", a[0, 1] @ a[0, 1].T)
 # %% name="question-5-3"
 answer("Q5.3", "a")
 
-# %% name="weights-per-head-live"
+# %% name="weights-per-head"
 keys = (batch @ stacked(three_heads, "W_key").T).view(2, 6, 3, 4).transpose(1, 2)
 values = (batch @ stacked(three_heads, "W_value").T).view(2, 6, 3, 4).transpose(1, 2)
 future = torch.triu(torch.ones(6, 6), diagonal=1).bool()  # True above the diagonal: hidden
 scores = (queries @ keys.transpose(2, 3)).masked_fill(future, -torch.inf)  # (2, 3, 6, 6)
 weights = torch.softmax(scores / 4**0.5, dim=-1)  # (2, 3, 6, 6), every row sums to 1
-live.show_attention(weights[0], tokens, scores=scores[0])
+print(weights.shape)
 
 # %% [markdown]
-# The message: one sentence, three matrices of weights. They differ by little, since these heads are untrained. The (6,
-# 6) mask fits all heads and sequences, since PyTorch repeats it.
+# Two sentences, three heads, and a (6, 6) matrix of weights for each. One (6, 6) mask fits all, because PyTorch repeats
+# it.
 #
 # **Step 4: merge.** Mix the values head by head, then run backwards: transpose, and join the last two dimensions.
 
@@ -411,7 +469,7 @@ print(context.shape)
 print("as the wrapper:", torch.allclose(context, three_heads(batch), atol=1e-6))
 
 # %% [markdown]
-# What three separate heads compute, with one product each for queries, keys and values instead of three.
+# This matches three separate heads, with one product each for queries, keys and values instead of three.
 #
 # The whole walk for one sentence, a colour for each head: on the left the split as it should be, on the right the
 # shortcut, one `view` straight to the final shape. What will the colours look like there?
@@ -512,7 +570,8 @@ show_layer("heads")
 # The message: between split and merge everything is as before, once for each head. The division is by
 # $\sqrt{\mathrm{head\_dim}}$ now.
 #
-# The numbers of Yu's page and of a condensed notebook: width 2, two heads, a single number per head.
+# How small can a head be? Width 2 and two heads leave a single number per head, so each score is one product. (Yu's page
+# and a condensed notebook print this result.)
 
 # %% name="split-class-output"
 torch.manual_seed(123)
@@ -522,63 +581,48 @@ print(context_vecs.detach())
 print("context_vecs.shape:", context_vecs.shape)
 
 # %% [markdown]
-# "Your" comes out as 0.3190, 0.4858. The wrapper began with -0.4519. Is that only the random start? Make the class as
-# wide as the wrapper, copy all its weights, and let `out_proj` hand on what it gets.
+# It works even so: "Your" comes out as 0.3190, 0.4858. Does the class compute what separate heads compute, also after
+# training? Take the two heads that learned their jobs. Copy their weights into one layer, and let `out_proj` pass on
+# what it gets.
 
 # %% name="copy-the-weights"
-same = MultiHeadAttention(d_in=3, d_out=4, context_length=6, dropout=0.0, num_heads=2)
+same = MultiHeadAttention(d_in=21, d_out=24, context_length=9, dropout=0.0, num_heads=2).double()
 with torch.no_grad():
     for name in ["W_query", "W_key", "W_value"]:
-        getattr(same, name).weight.copy_(stacked(wrapper, name))  # (4, 3)
-    same.out_proj.weight.copy_(torch.eye(4))
+        getattr(same, name).weight.copy_(stacked(two, name))  # (24, 21)
+    same.out_proj.weight.copy_(torch.eye(24))
     same.out_proj.bias.zero_()
-print(same(inputs).detach())
-print("same output:", torch.allclose(same(batch), wrapper(batch), atol=1e-6))
+print("same output:", torch.allclose(same(read(story)), two(read(story))))
 
 # %% [markdown]
-# The wrapper's numbers, all of them. With the same weights the split computes what separate heads compute.
-#
-# And a forgotten transpose, in a whole layer? We ask the question of chapter 3: which output depends on which input?
+# The same output: the layer that you are about to write holds both heads in one set of matrices. Now look at what they
+# do with the whole sentence. Before you choose head 1: which column will be bright?
 
-# %% name="wrong-picture" shows="Six by six map of which output depends on which input. In the first three rows the columns Your, starts and one say yes and the others have a dot. In the last three rows all six columns say yes. There is no triangle."
-class ViewOnly(MultiHeadAttention):
-    """MultiHeadAttention with a mistake: it views straight to the final shape."""
-
-    def split(self, projected):
-        *before, T, _ = projected.shape
-        return projected.view(*before, self.num_heads, T, self.head_dim)  # no transpose
-
-
-torch.manual_seed(123)
-spoilt = ViewOnly(d_in=3, d_out=12, context_length=6, dropout=0.0, num_heads=3)
-pictures.show_dependencies(
-    influences(spoilt, inputs) > 0, tokens, title="Without transpose",
-)
+# %% name="trained-heads-live"
+queries, keys = (same.split(layer(read(story))) for layer in (same.W_query, same.W_key))
+scores = (queries @ keys.transpose(-2, -1)).masked_fill(same.mask, -torch.inf)  # (2, 9, 9)
+story_weights = torch.softmax(scores / same.head_dim**0.5, dim=-1).detach()  # (2, 9, 9)
+live.show_attention(story_weights.round(decimals=1), [vocabulary[word] for word in story])
 
 # %% [markdown]
-# The message: the triangle is gone. The output of "Your", the first token, depends on "starts" and "one", which it must
-# not see. The mask still hides row from later row in each head, but the rows no longer are tokens.
+# The message: two heads, two jobs. Head 0 is a stripe: each word looks one token back. Head 1 is a column: from "cat" on,
+# every word looks at the cat. What we wrote by hand for "it" in chapter 1, training has found, and the job of exercise
+# 5.1 beside it. (Weights are rounded to one decimal.)
 #
-# The last exercise is the whole layer. If you like, come to it in two steps.
+# The last exercise is the whole layer. If you like, take one step towards it.
 #
 # **Step 5.1.** Bring the lines of a `forward` into their right order. Write the letters, as in `"a b c d e"`.
 #
 # ```
 # a   context = self.dropout(weights) @ values
 # b   queries, keys, values = (each.view(B, T, heads, head_dim).transpose(1, 2) for each in projected)
-# c   context = context.transpose(1, 2).contiguous().view(B, T, -1)
+# c   return self.out_proj(context.transpose(1, 2).contiguous().view(B, T, -1))
 # d   weights = torch.softmax(scores.masked_fill(hidden, -torch.inf) / head_dim**0.5, dim=-1)
 # e   scores = queries @ keys.transpose(-2, -1)
 # ```
 
 # %% name="step-5-1"
 answer("S5.1", "b e d a c")
-
-# %% [markdown]
-# **Step 5.2.** What does line `c` still lack at its end before the result is returned? Fill in the name of the layer.
-
-# %% name="step-5-2"
-answer("S5.2", "out_proj")
 
 # %% [markdown]
 # ### Exercise 5.4 · Multi-head attention from a blank page
@@ -641,10 +685,10 @@ live.try_layer(
 # GPT-2, a language model of 2019, is a stack of this layer and others: in its smallest version 12 heads of 64 numbers
 # share a width of 768. The [notes](99_notes.ipynb) count all that it learns, and collect the messages of common errors.
 #
-# Three last questions, without looking back.
+# Three last questions, without looking back. The second shows code with a bug, the third goes back to chapter 4.
 
 # %% [markdown]
-# **Question 5.4.** A head without positions is to look one token back. Can it?
+# **Question 5.4.** A head reads embeddings that hold no positions. Can it look one token back?
 #
 # * **a** Yes, with the right matrices.
 # * **b** No: its scores depend on what two tokens are, and not on where they stand.
@@ -654,24 +698,27 @@ live.try_layer(
 answer("Q5.4", "b")
 
 # %% [markdown]
-# **Question 5.5.** One head mixes two words half and half. What can two heads tell that it cannot?
+# **Question 5.5.** Find the bug. With three heads and six words, this `forward` returns the right shape, but the output
+# of the first word changes when the third word does. Which line is wrong?
 #
-# * **a** Which word said what.
-# * **b** Which two words they are.
-# * **c** How many words there are.
+# * **a** `queries, keys, values = (each.view(B, T, 3, -1).transpose(1, 2) for each in projected)`
+# * **b** `scores = (queries @ keys.transpose(-2, -1)).masked_fill(hidden, -torch.inf)`
+# * **c** `context = torch.softmax(scores / head_dim**0.5, dim=-1) @ values`
+# * **d** `return self.out_proj(context.reshape(B, T, -1))`
 
 # %% name="question-5-5"
-answer("Q5.5", "a")
+answer("Q5.5", "d")
 
 # %% [markdown]
-# **Question 5.6.** The same layer, but with 24 heads of 32 numbers instead of 12 heads of 64. How much does it learn?
+# **Question 5.6.** With dropout at 0.5, a head that looks one token back fails in half of the steps. A head that averages
+# over 20 tokens hardly changes. Which explanation is true?
 #
-# * **a** Twice as many numbers.
-# * **b** Half as many.
-# * **c** As many as before.
+# * **a** Dropout drops only large weights.
+# * **b** One coin decides about all of the first head's weight, and 20 coins about the second's.
+# * **c** The weights of the second head are divided by 0.5, those of the first are not.
 
 # %% name="question-5-6"
-answer("Q5.6", "c")
+answer("Q5.6", "b")
 
 # %% [markdown]
 # Your exercises so far:

@@ -119,7 +119,7 @@ def test_the_stub_is_not_attempted_in_any_of_its_forms(exercise):
 
 BY_ITSELF = {  # what does all that an exercise asks for, and what its words call it
     "1.2": (lambda scores: torch.softmax(scores, dim=-1), "`torch.softmax`"),
-    "4.3": (torch.nn.Dropout, "`nn.Dropout`"),
+    "4.1": (torch.nn.Dropout, "`nn.Dropout`"),
     "7.1": (lambda scores, tokens: cross_entropy(scores[:-1], tokens[1:], reduction="none"), "`F.cross_entropy`"),
     "10.2": (lambda *sizes: hidden_keys(*sizes), "`hidden_keys`"),
 }

@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import itertools
 import re
 import statistics
 from decimal import Decimal
@@ -210,6 +211,29 @@ def test_nothing_is_stored_that_belongs_to_one_session(path):
     assert "widget-view" not in path.read_text(encoding="utf-8")
     assert not any("execution" in cell.metadata for cell in notebook.cells)
     assert path.stat().st_size < 500_000
+
+
+MARK = re.compile(r"(\d+[.)]|[-+*>]|#+) ")
+
+
+def broken_by_wrapping(words):
+    """The lines that begin a list, a heading or a quotation in the middle of a paragraph."""
+    lines = re.sub(r"```.*?```", "", words, flags=re.DOTALL).splitlines()
+    for before, line in itertools.pairwise(lines):
+        if MARK.match(line) and before.strip() and not MARK.match(before) and not before.startswith(" "):
+            yield line
+
+
+@each_source
+def test_no_wrapped_line_becomes_a_list(source):
+    notebook = stored.read(source.with_suffix(".ipynb"))
+    words = (cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    assert [line for each in words for line in broken_by_wrapping(each)] == []
+
+
+def test_a_wrapped_line_that_becomes_a_list_is_noticed():
+    assert list(broken_by_wrapping("draws between 0 and\n1. **Step 1: project.**")) == ["1. **Step 1: project.**"]
+    assert list(broken_by_wrapping("Two ways:\n\n* one, which\n  goes on\n* two\n\n1. first\n2. second")) == []
 
 
 # --- readable -------------------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ QUERY = Puzzle(
     name="my_query",
     points=1,
     difficulty=1,
-    success_message="A query is a description of what is looked for, and its length says how much it insists.",
+    success_message="A query describes what is looked for, and its norm says how much it insists.",
     hints=(
         "Which two axes tell a mouse from all other words? Which sign should each of them have?",
         "`[1, -1, 0, 0]` points the right way. How much larger must its scores be, so that eight words that score 0"
@@ -179,13 +179,11 @@ EMBEDDINGS = Puzzle(
     name="my_embeddings",
     points=2,
     difficulty=2,
-    success_message=(
-        "Direction decides who hears whom, and length how strictly. A vector of zeros asks for nothing in particular."
-    ),
+    success_message="Direction decides who hears whom, and the norm how strictly. A vector of zeros asks for nothing.",
     hints=(
         "Begin with the fillers. Which vector has the same score with everyone?",
         "Two animals should share: then a cat's score with a mouse must be that with itself. When is that so?",
-        "A direction for each group, and length enough: animals `[3, 0]`, foods `[0, 3]`, fillers `[0, 0]`.",
+        "A direction for each group, and a norm large enough: animals `[3, 0]`, foods `[0, 3]`, fillers `[0, 0]`.",
     ),
     properties=(puzzles.behaves(head_of_embeddings, sentences_of_two_groups, one_against_six),),
 )
@@ -242,7 +240,7 @@ QUESTIONS = (
         explanations={
             "a": "Softmax sees only distances, but these grow: a product of two vectors grows by 10 · 10.",
             "b": "An average needs scores that lie close together. These move apart, by a factor of 100.",
-            "c": "Yes. Every score becomes 100 times as large, so the distances do, and one word takes all.",
+            "c": "Yes. Every distance grows 100-fold, and one word takes all. (A query of zeros would change nothing.)",
         },
     ),
     Question(

@@ -195,7 +195,7 @@ QUESTIONS = (
                 " alone breaks nothing."
             ),
             "b": "Yes. A word asks with one vector and is asked with another, so the two directions differ.",
-            "c": "The symmetry does not depend on which numbers the embeddings hold, random or not.",
+            "c": "The symmetry does not depend on which numbers the matrices hold: a single random matrix keeps it.",
         },
     ),
     Question(
@@ -218,20 +218,22 @@ QUESTIONS = (
     ),
     Question(
         id="Q2.4",
-        right="c",
+        right="b",
         explanations={
-            "a": "That holds with one matrix for both: asking and being asked are the same there.",
-            "b": "The order of the words plays no part, with matrices or without.",
-            "c": "Yes. What is asked for, what one is found by and what is handed over can be three different things.",
+            "a": "Nobody gave these numbers a meaning. Scaled to norm 1, every word attends most to itself.",
+            "b": "Yes. Its norm is the largest, 1.2227. Once all vectors had norm 1, every word chose itself.",
+            "c": "Attention without positions does not see where a word stands.",
         },
     ),
     Question(
         id="Q2.5",
         right="a",
         explanations={
-            "a": "Yes: the scores of long keys lie far apart, one takes all, and its derivative is close to 0.",
-            "b": "An average comes from scores that lie close together. Without the division they lie far apart.",
-            "c": "Softmax makes shares of any scores. It is the choice that becomes extreme, not the sum.",
+            "a": "Yes: it should be `self.W_query(x)`. With one matrix for both jobs, a query is also a key, and"
+            " a · b = b · a.",
+            "b": "Keys come from `W_key`: that is right. What do the queries come from?",
+            "c": "This is how queries meet keys. The product is a mirror image only if both are the same vectors.",
+            "d": "This comes after the scores, and cannot change them.",
         },
     ),
     Question(

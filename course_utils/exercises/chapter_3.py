@@ -193,26 +193,24 @@ QUESTIONS = (
     ),
     Question(
         id="Q3.3",
-        right="c",
+        right="b",
         explanations={
-            "a": (
-                "That is what -inf gives: exp(-inf) is 0 everywhere, and 0/0 is nan. A large negative number is still a"
-                " number."
-            ),
-            "b": "Softmax divides by the sum, so a row always sums to 1, whatever its scores.",
-            "c": (
-                "Yes. All scores are equal, so all weights are. Nothing fails, and the row attends to what was"
-                " forbidden."
-            ),
+            "a": "Softmax only sees distances. Scores that lie close together get nearly even weights.",
+            "b": "Yes. The variance of such a score is 64 times that of one product; divided by 8 it is 1 again.",
+            "c": "Keys that point the same way get similar scores, and so similar weights.",
         },
     ),
     Question(
         id="Q3.4",
         right="b",
         explanations={
-            "a": "Then a token would score highest with those that resemble it. An average treats all alike.",
-            "b": "Yes: all scores are 0, all visible tokens share alike. (Keys of zeros do the same.)",
-            "c": "That hides keys. A query of minus infinity gives nan.",
+            "a": "That is True above the diagonal: the future, and no more. What becomes of it?",
+            "b": (
+                "Yes. `masked_fill` returns new scores, and this line throws them away. It should be"
+                " `scores = scores.masked_fill(...)`."
+            ),
+            "c": "Softmax runs along each row, after the division: that is right. Which scores does it get?",
+            "d": "That is how weights mix values. The fault is in the weights.",
         },
     ),
     Question(

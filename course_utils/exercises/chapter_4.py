@@ -1,14 +1,13 @@
 """The exercises and questions of chapter 4, dropout and the causal class."""
 
 import numpy as np
-import torch
 
 from course_utils.exercises import chapter_3, oracle, properties, puzzles
 from course_utils.exercises.exercise import Exercise, FillIn, Puzzle, Question
-from course_utils.exercises.inputs import called_with, non_contiguous, normal
+from course_utils.exercises.inputs import called_with, normal
 from course_utils.judging.calls import LayerCall
 
-# --- 4.1 dropout from a given generator -------------------------------------------------------------------------------
+# --- 4.1 dropout as a layer -------------------------------------------------------------------------------------------
 
 
 def far_from_zero(*shape, seed):
@@ -17,47 +16,38 @@ def far_from_zero(*shape, seed):
     return numbers + numbers.sign()
 
 
-def dropped_numbers(case):
-    """(x, the result, p) of a call."""
-    x, p, _ = case.arguments
-    return (x.double().numpy(), case.got, p) if case.got.shape == x.shape else None
+def unchanged_in_evaluation(call, x):
+    return None if call.training else np.array(oracle.rows(x))
 
 
-def new_randomness_each_call(case):
-    values = [value for value in case.reply.values if isinstance(value, torch.Tensor)]
-    if case.want is None and len(values) > 1 and torch.equal(*values):
-        return (
-            "Two calls in a row dropped the same numbers: a generator was seeded anew, or coins were kept from the"
-            " first call. Draw in each call, and seed nothing."
-        )
+def dropped_in_training(case):
+    """(x, the result, p) of a call in training."""
+    x, p = case.arguments[0].double().numpy(), case.call.arguments[0]
+    return (x, case.got, p) if case.call.training and case.got.shape == x.shape else None
 
 
-DROPOUT = Exercise(
+DROPOUT_LAYER = Exercise(
     id="4.1",
-    title="Dropout from a given generator",
-    name="my_dropout",
+    title="Dropout as a layer",
+    name="MyDropout",
     points=2,
     difficulty=2,
-    success_message=(
-        "On average, what 1 / (1 - p) adds to the numbers that stay makes up for those that go, so nothing needs"
-        " mending."
-    ),
+    success_message="`eval()` reaches every layer inside a model because each asks the same switch, `self.training`.",
     hints=(
-        "Each number has a coin of its own. How many random numbers do you need, and which of them mean keep?",
-        "`torch.rand(x.shape, generator=generator)` lies below `1 - p` with probability 1 - p.",
-        "`x * kept / (1 - p)`, where `kept` is a mask of True and False.",
+        "The layer has nothing to learn: it keeps p, and forward looks at a switch.",
+        "`torch.rand(x.shape)` lies below `1 - p` with probability 1 - p. `self.training` is False after `.eval()`.",
+        "`if not self.training: return x`. Otherwise `x * (torch.rand(x.shape) < 1 - self.p) / (1 - self.p)`.",
     ),
     make_calls=lambda: [
-        called_with(far_from_zero(30, 40, seed=1), 0.2, {"generator": 11}, repeat=2),
-        called_with(non_contiguous(far_from_zero(2, 30, 20, seed=2)), 0.95, {"generator": 12}),
-        called_with(far_from_zero(500, seed=3), 0.5, {"generator": 13}),
-        called_with(far_from_zero(3, 4, seed=4), 0.0, {"generator": 14}),
+        LayerCall([0.2], inputs=[[far_from_zero(30, 40, seed=9)]] * 2, training=True, seed=1),
+        LayerCall([0.75], inputs=[[far_from_zero(2, 20, 30, seed=10)]], training=True, seed=3),
+        LayerCall([0.2], inputs=[[far_from_zero(30, 40, seed=9)]] * 2, seed=5),
+        LayerCall([0.0], inputs=[[far_from_zero(3, 4, seed=11)]], training=True, seed=7),
     ],
-    oracle=lambda *arguments: None,  # chance decides what is dropped
+    oracle=unchanged_in_evaluation,
     properties=(
-        properties.drops_correctly(dropped_numbers),
-        new_randomness_each_call,
-        properties.drops_independently(dropped_numbers),
+        properties.drops_correctly(dropped_in_training),
+        properties.drops_independently(dropped_in_training),
     ),
 )
 
@@ -180,42 +170,22 @@ SURVIVING = Puzzle(
     properties=(survives,),
 )
 
-# --- 4.3 dropout as a layer -------------------------------------------------------------------------------------------
+# --- 4.3 the chance that a row is empty -------------------------------------------------------------------------------
 
-
-def unchanged_in_evaluation(call, x):
-    return None if call.training else np.array(oracle.rows(x))
-
-
-def dropped_in_training(case):
-    """(x, the result, p) of a call in training."""
-    x, p = case.arguments[0].double().numpy(), case.call.arguments[0]
-    return (x, case.got, p) if case.call.training and case.got.shape == x.shape else None
-
-
-DROPOUT_LAYER = Exercise(
+EMPTY = Exercise(
     id="4.3",
-    title="Dropout as a layer",
-    name="MyDropout",
-    points=2,
-    difficulty=2,
-    success_message="`eval()` reaches every layer inside a model because each asks the same switch, `self.training`.",
+    title="How often is a row empty?",
+    name="my_chances",
+    points=1,
+    difficulty=1,
+    success_message="A row of t weights is empty if t coins fall alike, so dropout silences the early words.",
     hints=(
-        "The layer has nothing to learn: it keeps p, and forward looks at a switch.",
-        "`self.training` is True after `.train()` and False after `.eval()`.",
-        "`if not self.training: return x`. Otherwise as in exercise 4.1, without a generator.",
+        "How many weights has the first row of a causal matrix? And row t?",
+        "Coins are independent: the chance that all t weights are dropped is p · p · ... · p, t times.",
+        "`p ** torch.arange(1, T + 1)`",
     ),
-    make_calls=lambda: [
-        LayerCall([0.2], inputs=[[far_from_zero(30, 40, seed=9)]] * 2, training=True, seed=1),
-        LayerCall([0.75], inputs=[[far_from_zero(2, 20, 30, seed=10)]], training=True, seed=3),
-        LayerCall([0.2], inputs=[[far_from_zero(30, 40, seed=9)]] * 2, seed=5),
-        LayerCall([0.0], inputs=[[far_from_zero(3, 4, seed=11)]], training=True, seed=7),
-    ],
-    oracle=unchanged_in_evaluation,
-    properties=(
-        properties.drops_correctly(dropped_in_training),
-        properties.drops_independently(dropped_in_training),
-    ),
+    make_calls=lambda: [called_with(0.5, 6), called_with(0.2, 3), called_with(0.9, 1), called_with(0.0, 4)],
+    oracle=lambda p, T: np.array([p**t for t in range(1, T + 1)]),
 )
 
 # --- 4.4 one matrix instead of three ----------------------------------------------------------------------------------
@@ -318,20 +288,24 @@ QUESTIONS = (
     ),
     Question(
         id="Q4.6",
-        right="a",
+        right="c",
         explanations={
-            "a": "Yes: it still drops.",
-            "b": "That stops the bookkeeping for derivatives, and dropout goes on.",
-            "c": "A seed makes a run repeat itself. A model in use should not draw at all.",
+            "a": "One wide layer makes all three, and `chunk` cuts them apart: exercise 4.4 does the same.",
+            "b": "The mask is cut to T, and the scores it hides become minus infinity. Hiding draws nothing at random.",
+            "c": (
+                "Yes. `F.dropout` is a function and cannot see the layer's switch. It drops unless it is told"
+                " `training=self.training`. `nn.Dropout` looks at the switch itself."
+            ),
+            "d": "Mixing draws nothing at random. Look for the line that tosses coins.",
         },
     ),
     Question(
         id="Q4.7",
         right="b",
         explanations={
-            "a": "Nobody changes a plain attribute in training.",
-            "b": "Yes. `.to()` moves parameters and buffers only.",
-            "c": "It is cut to the sentence, plain or not.",
+            "a": "They are exactly 0. What they leave behind is in the weights that are kept.",
+            "b": "Yes. The later scores are still in the sum by which the first weight was divided.",
+            "c": "It does set them to 0. The weights that are kept have been divided by the whole sum before.",
         },
     ),
 )

@@ -44,9 +44,7 @@ LOOK_BACK = Puzzle(
     name="my_look_back",
     points=3,
     difficulty=2,
-    success_message=(
-        "Where it looks depends on positions alone, what it hands on on letters alone: three matrices, two questions."
-    ),
+    success_message="Positions alone decide where it looks, and letters alone decide what it passes on.",
     hints=(
         "The query of position 5 must meet the key of position 4. Let keys be what they are; what must a query become?",
         "A token is found by its position: `W_key[4:] = torch.eye(8)`. A query is the position, shifted by one axis.",
@@ -239,26 +237,30 @@ QUESTIONS = (
         right="b",
         explanations={
             "a": "Matrices change what a token says of itself. Its position is not among it.",
-            "b": "Yes. Two equal letters have equal keys, wherever they stand.",
+            "b": "Yes. Two equal letters have equal keys, wherever they stand. (A layer further up is another matter.)",
             "c": "A mask that leaves one cell open needs no scores at all, and no head.",
         },
     ),
     Question(
         id="Q5.5",
-        right="a",
+        right="d",
         explanations={
-            "a": "Yes: side by side, each keeps what it heard apart from the other.",
-            "b": "The mixture tells that, often enough: it is their average.",
-            "c": "Weights are shares. How many words there are shows in neither.",
+            "a": "View, then transpose: each head gets its own numbers of all words.",
+            "b": "In each head, row 1 sees only word 1. Up to here, nothing from the third word gets into it.",
+            "c": "Each head mixes its own values. The shape is (B, 3, T, head_dim). What comes next?",
+            "d": (
+                "Yes. Without `context.transpose(1, 2)` the first row holds head 0's results for the words 1, 2 and 3,"
+                " and nothing of the other heads."
+            ),
         },
     ),
     Question(
         id="Q5.6",
-        right="c",
+        right="b",
         explanations={
-            "a": "Each head would be half as wide, so twice as many of them have the same number of columns together.",
-            "b": "Half the width per head, but twice the heads: the two cancel.",
-            "c": "Yes. Heads share out the columns of matrices that stay as they are.",
+            "a": "Each weight has the same chance, large or small.",
+            "b": "Yes. Of 20 small weights about ten are left, doubled. Of one large weight, all or nothing.",
+            "c": "Every weight that is kept is divided by 1 - p, in every head.",
         },
     ),
 )
@@ -289,14 +291,7 @@ FILL_INS = (
         id="S5.1",
         prompt="The lines a to e of a forward in their right order",
         right="b ?,? ?e ?,? ?d ?,? ?a ?,? ?c",
-        explanation="b e d a c: split, score, softmax, mix, merge.",
-        section=(5, "The class"),
-    ),
-    FillIn(
-        id="S5.2",
-        prompt="The layer that mixes the heads at the end",
-        right=r"(self\.)?out_proj(\(context\))?",
-        explanation="`self.out_proj(context)`: it mixes what the heads found.",
+        explanation="b e d a c: split, score, softmax, mix, then merge and `out_proj`.",
         section=(5, "The class"),
     ),
 )

@@ -117,7 +117,7 @@ def numbers(value, name, *sizes):
     if value is None:
         raise ValueError("It returned None. Is a `return` missing?")
     if not isinstance(value, torch.Tensor) or not value.is_floating_point():
-        raise ValueError(f"{name} should be a tensor of decimal numbers: nothing else can be multiplied by embeddings.")
+        raise ValueError(f"{name} should be a tensor of decimal numbers, as embeddings are.")
     found = value.double().numpy()
     if found.ndim != len(sizes) or any(size not in (None, have) for size, have in zip(sizes, found.shape)):
         wanted = ", ".join("any" if size is None else str(size) for size in sizes)

@@ -39,7 +39,7 @@ AXIS_FUNCTIONS = {
     "unsqueeze", "squeeze", "all", "any", "norm", "chunk", "split", "select", "gather", "logsumexp", "flip", "Softmax",
 }  # fmt: skip
 USUAL_KEYWORDS = (
-    "keepdim=True", "dim=-1", "bias=False", "diagonal=1", "dim=0", "unbiased=False", "generator=generator",
+    "keepdim=True", "dim=-1", "bias=False", "diagonal=1", "dim=0", "unbiased=False",
 )  # fmt: skip
 
 

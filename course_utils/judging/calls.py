@@ -4,8 +4,7 @@ An exercise asks for a function or for a layer (a class). `run_calls` puts a lis
 records what it saw in one reply per call. It never raises for what a learner wrote. Everything in a call and in a reply
 is a dict, list, string, number, None or tensor, so that both can travel to another process and back (`serialize`).
 
-An argument that is no plain value is described: {"generator": seed}, or {"linear": weight} (an `nn.Linear` without
-bias, weight (d_out, d_in)).
+An argument that is no plain value is described: {"linear": weight}, an `nn.Linear` without bias, weight (d_out, d_in).
 """
 
 import contextlib
@@ -214,9 +213,7 @@ def build_argument(argument):
         return [build_argument(entry) for entry in argument]
     if not isinstance(argument, dict):
         return argument
-    ((kind, value),) = argument.items()
-    if kind == "generator":
-        return torch.Generator().manual_seed(value)
+    value = argument["linear"]
     layer = nn.Linear(value.shape[1], value.shape[0], bias=False)
     layer.weight.data.copy_(value)
     return layer
