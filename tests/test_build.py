@@ -204,27 +204,27 @@ def kept(notebook):
 def test_a_live_figure_gets_its_still_and_no_other_output_does():
     figure = examples.figure("show_masking").html()
     notebook = ran({"text/html": "<p>words</p>"}, {"text/html": figure})
-    still_pictures.add(notebook)
+    still_pictures.add_still_pictures(notebook)
     words, live = kept(notebook)
     assert words == {"text/html": "<p>words</p>"}
-    assert live["text/html"] != figure and still_pictures.STILL.sub("", live["text/html"]) == figure
+    assert live["text/html"] != figure and still_pictures.STILL_PICTURE.sub("", live["text/html"]) == figure
 
 
 def test_only_a_live_figure_needs_chromium_for_its_still(monkeypatch):
     monkeypatch.setattr(still_pictures, "CHROMIUM", None)
-    still_pictures.add(ran({"text/html": "<p>words</p>"}))
+    still_pictures.add_still_pictures(ran({"text/html": "<p>words</p>"}))
     with pytest.raises(SystemExit, match="Chromium draws the stored pictures .*playwright install chromium"):
-        still_pictures.add(ran({"text/html": examples.figure("show_masking").html()}))
+        still_pictures.add_still_pictures(ran({"text/html": examples.figure("show_masking").html()}))
 
 
 def test_widgets_that_no_kernel_would_answer_are_not_stored():
     notebook = ran({still_pictures.WIDGET_VIEW: {"model_id": "x"}}, {"text/plain": "4"})
     notebook.metadata.widgets = {"x": {}}
-    still_pictures.without_widgets(notebook)
+    still_pictures.remove_widgets(notebook)
     assert kept(notebook) == [{"text/plain": "4"}] and "widgets" not in notebook.metadata
 
 
 def test_a_picture_is_stored_with_the_words_of_its_cell():
     notebook = ran({"image/png": "x"}, {"text/plain": "4"}, shows="a map")
-    notebooks.describe(notebook)
+    notebooks.add_alt_texts(notebook)
     assert [output.metadata for output in notebook.cells[1].outputs] == [{"image/png": {"alt": "a map"}}, {}]

@@ -108,7 +108,7 @@ def test_what_changed_is_found_out_before_anything_is_installed(monkeypatch):
         (["--matrix", "-k", "torch"], None, ["-m", "tests.support.matrix", "-n", "4", "-k", "torch"], "1"),
         (["--changed", "-x"], ["a", "b"], ["-m", "pytest", "--chapters=03", "a", "b", "-x"], None),
         (["--changed"], ["a", "b", "c"], ["-m", "pytest", "-n", "4", "--chapters=03", "a", "b", "c"], "1"),
-        (["--changed"], [launch_test.changed.EVERYTHING], ["-m", "pytest", "-n", "4"], "1"),
+        (["--changed"], [launch_test.choose_tests.EVERYTHING], ["-m", "pytest", "-n", "4"], "1"),
     ],
 )
 def test_it_becomes_pytest_in_the_clone_with_workers_where_there_is_enough_to_do(
@@ -116,8 +116,8 @@ def test_it_becomes_pytest_in_the_clone_with_workers_where_there_is_enough_to_do
 ):
     commands = []
     monkeypatch.setattr(launch_test.environment, "python_with", lambda *files: "python")
-    monkeypatch.setattr(launch_test.environment, "take_over", commands.append)
-    monkeypatch.setattr(launch_test.changed, "choose", lambda: (dict.fromkeys(chosen, "why"), ["--chapters=03"]))
+    monkeypatch.setattr(launch_test.environment, "replace_process", commands.append)
+    monkeypatch.setattr(launch_test.choose_tests, "choose", lambda: (dict.fromkeys(chosen, "why"), ["--chapters=03"]))
     monkeypatch.setattr(launch_test.os, "cpu_count", lambda: 3)
     monkeypatch.setenv("OMP_NUM_THREADS", "")  # so that it is put back
     monkeypatch.delenv("OMP_NUM_THREADS")

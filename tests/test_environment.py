@@ -342,7 +342,7 @@ def test_a_command_goes_on_in_a_python_that_has_what_it_needs(command, arguments
         sys.exit()
 
     asked = []
-    monkeypatch.setattr(environment, "become", become)
+    monkeypatch.setattr(environment, "run_with_environment", become)
     with pytest.raises(SystemExit):
         importlib.import_module(f"course_tools.commands.{command}").main(arguments)
     ((name, _, *needed),) = asked
@@ -353,16 +353,16 @@ def test_the_site_command_says_what_to_open(monkeypatch, capsys, tmp_path):
     from course_tools.commands import site
     from course_tools.site import build
 
-    monkeypatch.setattr(environment, "become", lambda *told: None)
+    monkeypatch.setattr(environment, "run_with_environment", lambda *told: None)
     monkeypatch.setattr(build, "build", lambda target: None)
     site.main([str(tmp_path)])
     assert capsys.readouterr().out == f"The site is in {tmp_path}: open {tmp_path / 'index.html'}\n"
 
 
 def test_a_step_that_fails_for_an_unknown_reason_shows_what_it_said(monkeypatch):
-    monkeypatch.setattr(environment, "run", lambda *_: (3, "never seen before"))
+    monkeypatch.setattr(environment, "run_with_progress", lambda *_: (3, "never seen before"))
     with pytest.raises(SystemExit, match=r"^never seen before\nThe step above failed: pip install x$"):
-        environment.step(["pip", "install", "x"])
+        environment.run_step(["pip", "install", "x"])
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot replace a process")
@@ -371,8 +371,8 @@ def test_what_was_printed_is_out_before_another_program_takes_over(monkeypatch):
     monkeypatch.setattr(environment.os, "execv", lambda *command: events.append(command))
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(flush=lambda: events.append("out")))
-    environment.take_over(["python", "-m", "x"])
+    environment.replace_process(["python", "-m", "x"])
     assert events == ["out", ("python", ["python", "-m", "x"])] and "PYTHONDONTWRITEBYTECODE" not in os.environ
     monkeypatch.setattr(sys, "stdout", None)  # as where Python has no terminal
-    environment.take_over(["python"])
+    environment.replace_process(["python"])
     assert len(events) == 3

@@ -206,12 +206,12 @@ def test_every_word_and_symbol_of_the_glossary_is_linked_from_a_chapter_and_back
     ],
 )
 def test_the_ledger_page_says_where_a_value_is_or_why_it_is_not(value, words):
-    assert ledger_page.where(value) == words
+    assert ledger_page.cell_or_reason(value) == words
 
 
 def test_a_long_value_is_cut_in_the_ledgers_table_and_breaks_no_row():
-    assert ledger_page.row(7, {"text": "a |\n b", "chapter": 3}) == "| 7 | `a \\| b` | chapter 3 |"
-    assert ledger_page.row(7, {"text": "x" * 61, "chapter": 3}) == f"| 7 | `{'x' * 60} …` | chapter 3 |"
+    assert ledger_page.value_row(7, {"text": "a |\n b", "chapter": 3}) == "| 7 | `a \\| b` | chapter 3 |"
+    assert ledger_page.value_row(7, {"text": "x" * 61, "chapter": 3}) == f"| 7 | `{'x' * 60} …` | chapter 3 |"
 
 
 def test_the_glossary_names_the_chapter_that_it_leads_to(site):
@@ -236,8 +236,8 @@ def test_plans_add_up_and_exercises_are_called_what_they_are(site):
         minutes = [notebook.metadata.source.minutes for notebook in list(LEARNERS.values())[:last]]
         _, _, rest = text.partition(f"<p>{plan}</p>")
         assert re.findall("<p>(.*?)</p>", rest)[1:3] == [f"1 to {last}", f"{sum(minutes) / 60:.0f}"], plan
-    for kind, id in {"puzzle": "1.1", "function": "4.1", "layer": "4.3"}.items():
-        entry = teaching_page.entry(EXERCISES[id], "10")
+    for kind, id in {"puzzle": "1.1", "function": "4.3", "layer": "4.1"}.items():
+        entry = teaching_page.exercise_entry(EXERCISES[id], "10")
         assert f"({kind}, {EXERCISES[id].points} point" in entry and entry.count("; ") <= 2, id
 
 

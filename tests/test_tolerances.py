@@ -5,19 +5,19 @@ import torch
 
 from course_utils.exercises import EXERCISES, solutions
 from course_utils.judging import comparing
-from course_utils.judging.calls import perform
+from course_utils.judging.calls import run_calls
 from course_utils.judging.judge import judge
 
 
 def worked(id):
     """The worked answer to an exercise."""
     exercise = EXERCISES[id]
-    return solutions.defined(exercise, solutions.answer_to(id)[0])
+    return solutions.answer_from_code(exercise, solutions.worked_answer(id)[0])
 
 
 def verdict(id, answer):
     """The result of an answer."""
-    return judge(EXERCISES[id], perform(answer, EXERCISES[id].calls))
+    return judge(EXERCISES[id], run_calls(answer, EXERCISES[id].calls))
 
 
 @pytest.mark.parametrize("number", [0.25, -3.0, 2000.0])
@@ -42,13 +42,13 @@ def test_a_factor_of_one_percent_or_a_thousandth_is_wrong_in_an_exercise():
 
 @pytest.mark.parametrize("factor, status", [(1.005, "right"), (0.995, "right"), (1.05, "not yet"), (0.95, "not yet")])
 def test_a_gradient_may_be_off_by_rounding_and_not_by_five_percent(factor, status):
-    first, *others = perform(worked("3.2"), EXERCISES["3.2"].calls)
+    first, *others = run_calls(worked("3.2"), EXERCISES["3.2"].calls)
     first["gradients"] = {place: gradient * factor for place, gradient in first["gradients"].items()}
     assert judge(EXERCISES["3.2"], [first, *others]).status == status
 
 
 def test_a_small_gradient_beside_large_ones_may_be_off_by_what_rounds_them():
-    first, *others = perform(worked("3.2"), EXERCISES["3.2"].calls)
+    first, *others = run_calls(worked("3.2"), EXERCISES["3.2"].calls)
     gradient = first["gradients"]["0"]
     largest = gradient.abs().max()
     for share, status in [(0.01, "right"), (0.03, "not yet")]:  # a hundredth of the largest number

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 from course_tools import repository
-from course_tools.commands.grade import processors
+from course_tools.commands.grade import usable_processors
 from tests.support import bare_clone, mutants
 
 REACHED = repository.ROOT / ".guards.json"  # {file: {line: [tests that run it]}}
@@ -50,7 +50,7 @@ def main(number, *rooms):
     places = [place for file in files(rooms) for place in breakable(file)]
     chosen = random.Random(0).sample(places, min(number, len(places)))
     reached = json.loads(REACHED.read_text(encoding="utf-8")) if REACHED.exists() else measured()
-    workers = processors()  # those of `taskset`, where it is run by that
+    workers = usable_processors()  # those of `taskset`, where it is run by that
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(workers) as pool:
         clones = [bare_clone.copy(Path(folder, str(worker))) for worker in range(workers)]
         free = list(clones)
