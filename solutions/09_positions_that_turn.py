@@ -378,8 +378,7 @@ for k in [0, 12, 16, 18, 20, 31]:
 # %% [markdown]
 # The fast pairs, which tell neighbours apart, are as they were. The slow ones are 32 times slower, and between them the
 # change is gradual. (YaRN, Peng et al., 2023, draws the borders elsewhere, and multiplies queries and keys by
-# $0.1 \ln(\mathrm{factor}) + 1$. gpt-oss uses it, with a factor of 32; both together make its scores 1.81 times as
-# large.) Whether a model *reads* such texts well is another matter: it is trained on some of them afterwards.
+# $0.1 \ln(\mathrm{factor}) + 1$. gpt-oss uses it, with a factor of 32: its scores are almost twice as large.) Whether a model *reads* such texts well is another matter: it is trained on some of them afterwards.
 
 # %% [markdown]
 # ## Fewer keys
@@ -411,7 +410,7 @@ answer("Q9.4", "b")
 # So is no time saved? A model that writes asks with one token and reads the whole cache. Query heads that share keys are
 # rows of one product.
 
-# %% name="fewer-keys-time" tags=["nbval-ignore-output"]
+# %% name="time-fewer-keys" tags=["nbval-ignore-output"]
 def step(query, keys, values):
     """Context (num_kv_heads, shared, head_dim) of one new token's query (num_heads, head_dim)."""
     rows = query.unflatten(0, (len(keys), -1))  # (num_kv_heads, shared, head_dim)

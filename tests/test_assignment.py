@@ -106,7 +106,7 @@ def test_a_decision_reaches_the_one_student_who_is_called_so_or_nobody_and_that_
     students = [KIM, OTHER_KIM, Student("5", "5")]
     found = read(adjustments=f"student,points,regrade\n{who},2,yes\n", chapters=[3]).for_class(students)
     assert [student for student in students if found.grade_of(report(student)).added] == gets
-    assert [student for student in students if found.wants_again(student)] == gets
+    assert [student for student in students if found.asks_for_regrade(student)] == gets
     said = list(grading_run.adjustments_for_nobody(found, students))
     names = {"Kim Lee": "Kim Lee-5, Kim Lee-9", "5": "5, Kim Lee-5"}
     if who in names:
@@ -163,7 +163,7 @@ def test_a_first_preview_says_that_all_are_new_and_leaves_no_folder_of_pages(rea
 
 def test_a_submission_can_be_graded_again_without_a_change(read):
     found = read(adjustments="student,regrade\n77,yes\n", chapters=[3])
-    assert found.wants_again(JANE) and not found.wants_again(Student("roe", "John Roe"))
+    assert found.asks_for_regrade(JANE) and not found.asks_for_regrade(Student("roe", "John Roe"))
 
 
 @pytest.mark.parametrize(

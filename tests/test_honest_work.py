@@ -205,7 +205,7 @@ def test_a_cell_of_another_chapter_costs_nothing_where_marks_are_lost(sandbox):
 def test_the_chapters_own_cells_do_not_run_without_need(sandbox):
     """Training and figures of the course cost no answer its time."""
     made = json.loads(around(MASK, ["mask = torch.ones(99, 99)", "mask.triu_(1)"])[0][1])
-    texts = grader.notebook_reading.read_notebook(NAME, packed(made)).up_to_check(
+    texts = grader.notebook_reading.read_notebook(NAME, packed(made)).texts_up_to_check(
         grader.EXERCISES["3.2"], grader.provided_texts()
     )
     ran = "\n".join(texts)

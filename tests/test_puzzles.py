@@ -50,7 +50,7 @@ def reply(scores, value=None, kinds=WORDS, wanted=BACK, visible=True):
     """What is said to a head with these scores on one sentence; value: as in Head."""
     head = puzzles.Head(scores, visible, value)
     reading = puzzles.Reading(WORDS, wanted, kinds, context=None if value is None else wanted @ AGES[:, None])
-    reading.things["the age"], reading.things["the place"] = AGES, np.arange(COUNT) * 1.0
+    reading.quantities["the age"], reading.quantities["the place"] = AGES, np.arange(COUNT) * 1.0
     sentence = puzzles.behaves(lambda value, reading: head, lambda: [reading])
     return sentence(Asked(None))
 

@@ -21,7 +21,7 @@ from tests.support import environments
 COLABS, NEWEST = "2.11.0", "2.15.0"  # versions of torch, beside the one in requirements.txt
 FILES = ["requirements.txt", "course_tools/requirements.txt", "tests/requirements.txt"]
 ODD_FOLDERS = ["--all", "tests/test_odd_places.py"]
-FRESH = ["--all", "tests/test_families.py", "-k", "drawn_anew"]
+FRESH = ["--all", "tests/test_families.py", "-kdrawn_anew"]
 PASSED, FAILED, NOT_AVAILABLE = "passed", "failed", "not available"
 NO_TESTS = 5  # pytest's status where it found none, or options such as -k chose none
 

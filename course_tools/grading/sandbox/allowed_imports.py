@@ -66,15 +66,27 @@ def without_later_definitions(chapter, text):
 def chapter_that_builds():
     """{name: number of the first chapter that shows how to build it} for classes and functions of all chapters.
 
-    Of the rooms in TAUGHT_ROOMS, what no chapter shows: never.
+    Of the rooms in TAUGHT_ROOMS, what no chapter shows: never. But a file from which a chapter imports something that
+    none shows, such as a fast kernel, is a tool of that chapter, and of all from there on.
     """
-    built = {}
+    built, shown = {}, {name for source in repository.sources() for name in names_defined(source)}
     for path in repository.ROOT.glob("course_utils/*/*.py"):
         if path.parent.name in TAUGHT_ROOMS:
-            built |= dict.fromkeys(names_defined(path), math.inf)
+            names = set(names_defined(path))
+            used = [int(source.name[:2]) for source in repository.sources() if names & names_imported(source) - shown]
+            built |= dict.fromkeys(names, min(used) - 1 if used else math.inf)
     for source in reversed(repository.sources()):
         built |= dict.fromkeys(names_defined(source), int(source.name[:2]))
     return built
+
+
+@functools.cache
+def names_imported(source):
+    """The names that a chapter imports from the course."""
+    found = re.findall(
+        r"^from course_utils[\w.]* import (\([^)]*\)|.*)$", source.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    return set(re.findall(r"\w+", " ".join(found)))
 
 
 def names_defined(path):
