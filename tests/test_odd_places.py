@@ -128,7 +128,13 @@ def test_without_a_remote_links_asks_for_the_address(place):
     assert done.returncode == 1 and done.stderr.count(b"\n") == 1 and b"Give the address" in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [["links", "a/b"], ["build", "97"], ["site"], ["lab", "--no-browser"]])
+OTHER_COMMANDS = [
+    pytest.param(arguments, marks=pytest.mark.every_setting("other commands"))
+    for arguments in (["build", "97"], ["site"], ["lab", "--no-browser"])
+]
+
+
+@pytest.mark.parametrize("arguments", [["links", "a/b"], *OTHER_COMMANDS])
 def test_in_a_clone_of_somebody_else_a_command_is_one_sentence(place, arguments):
     command = [place.python, "-m", "course_tools", *arguments]
     done = subprocess.run(command, cwd=place.foreign, capture_output=True, **place.given(CP1252))
