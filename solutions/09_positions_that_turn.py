@@ -420,7 +420,7 @@ def step(query, keys, values):
 for num_kv_heads in [32, 8, 1]:
     keys, values = torch.randn(2, num_kv_heads, 8192, 64)  # the cache of one layer, 8192 tokens
     timer = timeit.Timer(lambda: step(torch.ones(32, 64), keys, values))
-    print(f"{num_kv_heads:2} heads of keys: {min(timer.repeat(20, number=1)) * 1000:4.1f} ms")
+    print(f"{num_kv_heads:2} heads of keys: {min(timer.repeat(40, number=1)) * 1000:4.1f} ms")
 
 # %% [markdown]
 # Much, though each line does the same multiplications. Fewer keys and values are fetched from memory, and fetching takes

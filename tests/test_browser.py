@@ -180,7 +180,7 @@ def see_outputs(saved, path):
     assert [cell.execution_count for cell in fresh] == list(range(1, len(expected) + 1))
     for new, old in zip(fresh, expected, strict=True):
         assert not [output for output in new.outputs if output.output_type == "error"], old.id
-        assert same_text(stored.printed(new), stored.printed(old)), old.id
+        assert same_text(stored.comparable(new), stored.comparable(old)), old.id
         assert len(list(stored.pictures(new))) == len(list(stored.pictures(old))), old.id
 
 

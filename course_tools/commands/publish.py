@@ -19,7 +19,7 @@ from course_tools.commands import links
 from course_tools.links import PUBLISHED
 from course_tools.repository import ROOT
 
-WHEEL_CONTENT = ["course_utils", "solutions/*.py", "pyproject.toml"]  # what a wheel is made of
+WHEEL_CONTENT = ["course_utils", "solutions/*.py", "pyproject.toml", "LICENSE*"]  # what a wheel is made of
 
 
 def main(arguments):

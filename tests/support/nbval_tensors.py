@@ -51,7 +51,7 @@ def pytest_itemcollected(item):
 
 
 class Cell(IPyNbCell):
-    """A notebook cell whose fresh outputs are compared by the rules in tests/comparing.py."""
+    """A notebook cell whose fresh outputs are compared by the rules in tests/support/comparing.py."""
 
     def runtest(self):
         """Run the cell; when it clears its output, as a progress bar does, forget what came before. nbval keeps it."""

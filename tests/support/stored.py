@@ -56,6 +56,11 @@ def printed(cell):
     return "".join(texts)
 
 
+def comparable(cell):
+    """What a cell printed, as far as it is the same in every run: nothing of a cell that measures time."""
+    return "" if "nbval-ignore-output" in cell.metadata.get("tags", []) else printed(cell)
+
+
 def pictures(cell):
     """(picture in base64, alt text) of every picture in a cell's outputs."""
     for output in cell.outputs:
