@@ -13,16 +13,6 @@ from course_tools.commands.readers import readers
 from course_tools.repository import ROOT
 from tests.support import bare_clone
 
-# so that a notebook whose outputs were not built anew for an edit under way counts as built
-STAMP = """
-import json
-from course_tools import repository
-from course_tools.build.code_digest import code_digest
-for path in repository.stored():
-    notebook = json.loads(path.read_text(encoding="utf-8"))
-    notebook["metadata"]["source"]["code"] = code_digest(notebook["cells"], int(path.name[:2]))
-    path.write_text(json.dumps(notebook), encoding="utf-8")
-"""
 pytestmark = pytest.mark.any_chapter
 CHOOSE = "import json; from course_tools.commands import choose_tests; print(json.dumps(choose_tests.choose()))"
 SOLVED, LEARNERS = "solutions/03_hiding_the_future.ipynb", "notebooks/03_hiding_the_future.ipynb"
@@ -34,7 +24,7 @@ NOBODYS = ["a_page" + ".md"]  # in two pieces, or this file would name it
 def committed(tmp_path_factory):
     """A clone in which everything is committed."""
     clone = bare_clone.copy(tmp_path_factory.mktemp("clone"))
-    assert bare_clone.python(clone, "-c", STAMP).returncode == 0
+    assert bare_clone.stamp(clone)
     bare_clone.commit(clone)
     return clone
 

@@ -8,6 +8,16 @@ from pathlib import Path
 
 from course_tools.repository import ROOT
 
+STAMP = """
+import json
+from course_tools import repository
+from course_tools.build.code_digest import code_digest
+for path in repository.stored():
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    notebook["metadata"]["source"]["code"] = code_digest(notebook["cells"], int(path.name[:2]))
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+"""
+
 
 def copy(target: Path):
     """Copy all that git would track, changed or new files included, to `target`."""
@@ -24,6 +34,11 @@ def python(clone, *arguments, env=None):
 def command(clone, *arguments, env=None):
     """Run one of the course's commands in a clone, to its end."""
     return python(clone, "-m", "course_tools", *arguments, env=env)
+
+
+def stamp(clone):
+    """Let a clone's notebooks count as built from the code there. Says whether that was possible."""
+    return python(clone, "-c", STAMP).returncode == 0
 
 
 def git(clone, *arguments):
