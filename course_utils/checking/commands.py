@@ -6,6 +6,7 @@ from dataclasses import replace
 from course_utils.checking import progress_file, review_schedule
 from course_utils.exercises import EXERCISES, FILL_INS, QUESTIONS, solutions
 from course_utils.explaining.explain import explain_locally
+from course_utils.judging import errors
 from course_utils.judging.calls import run_calls
 from course_utils.judging.judge import judge
 from course_utils.judging.result import NOT_YET, RIGHT, Result, rich
@@ -40,12 +41,19 @@ def check(id: str, attempt: object) -> Result:
     exercise = EXERCISES[id]
     result = not_an_attempt(exercise, attempt) or judge_attempt(exercise, attempt)
     progress_file.record(id, result.status, result.points)
-    return with_hint_offered(result) if result.status == NOT_YET else result
+    if result.status != NOT_YET:
+        return result
+    progress_file.record_attempt(id, text_of(attempt) or result.message)
+    hints_on_answers[id] = list(result.hints)
+    return replace(result, message=f'{result.message}\n`hint("{id}")` says more.')
 
 
-def with_hint_offered(result):
-    """The result with a last sentence that offers a hint."""
-    return replace(result, message=f'{result.message} `hint("{result.id}")` gives a hint.')
+hints_on_answers: dict[str, list[str]] = {}  # {exercise: the hints that are left on the answer that was checked last}
+
+
+def text_of(attempt):
+    """The code of an attempt, as a text to tell attempts apart by; "" where it cannot be had."""
+    return "".join(repr((each.__code__.co_code, each.__code__.co_consts)) for each in errors.functions(attempt))
 
 
 def not_an_attempt(exercise, attempt):
@@ -81,23 +89,35 @@ def unknown_id(id, known):
 
 
 def hint(id: str) -> Message:
-    """The next hint for exercise `id`; after the last one, all of them."""
+    """The next hint for exercise `id`: on your last answer where its mistake is known, or else a general one."""
     if problem := unknown_id(id, EXERCISES):
         return Message(problem)
+    if left := hints_on_answers.get(id):
+        words = left.pop(0)
+        progress_file.open_solution(id, not left)
+        return Message(f"{words} {how_many_are_left(len(left))}")
     hints = EXERCISES[id].hints
     given = progress_file.next_hint(id)
+    progress_file.open_solution(id, given + 1 >= len(hints))
     if given < len(hints):
         return Message(f"Hint {given + 1} of {len(hints)}: {hints[given]}")
     return Message("These were all hints. " + " ".join(f"({k}) {words}" for k, words in enumerate(hints, start=1)))
 
 
+def how_many_are_left(count):
+    """The sentence on how many hints are left."""
+    return f"({count or 'No'} more hint{'' if count == 1 else 's'} on this answer.)"
+
+
 def solution(id: str) -> Message:
-    """A worked answer to exercise `id`, once it was attempted."""
+    """A worked answer to exercise `id`, after a right answer, all hints or three different attempts."""
     if problem := unknown_id(id, EXERCISES):
         return Message(problem)
-    if not progress_file.attempted(id):
+    if not progress_file.solution_is_open(id):
+        attempts = progress_file.attempts(id)
         return Message(
-            f"Try it first: write something in {EXERCISES[id].name}, and check it. Then this shows a worked answer."
+            f"The worked answer opens after three different attempts (you have made {attempts}), or once you have seen"
+            f' all hints: `hint("{id}")`.'
         )
     code, explanation = solutions.worked_answer(id)
     return Message(" ".join(explanation.replace("**", "").split()), code)

@@ -3,18 +3,20 @@
 A check never fails because of this file: where it is missing, damaged or read-only, what is known is kept in memory.
 """
 
+import hashlib
 import json
 import os
 from pathlib import Path
 
 from course_utils import files
-from course_utils.judging.result import MARK, NOT_ATTEMPTED, NOT_YET, RIGHT
+from course_utils.judging.result import MARK, NOT_ATTEMPTED, RIGHT
 
 PATH_VARIABLE = "COURSE_PROGRESS"  # the environment variable that names another file; "" keeps everything in memory
 COLAB_DRIVE = Path("/content/drive/MyDrive")  # once it is mounted: it outlives the session
+ATTEMPTS_TO_OPEN = 3  # different ones, after which the worked answer may be shown
 MOST_SECONDS_TO_WAIT = 2  # for another notebook that is just writing
 
-# {exercise: {"status", "points", "hints"}} of this kernel, for where no file can be had
+# {exercise: {"status", "points", "hints", "attempts", "solution"}} of this kernel, for where no file can be had
 in_memory: dict[str, dict] = {}
 
 
@@ -25,7 +27,7 @@ def progress_path():
 
 
 def read():
-    """{exercise: {"status", "points", "hints"}} of the file, over what this kernel remembers."""
+    """{exercise: {"status", "points", "hints", "attempts", "solution"}} of the file, over what this kernel remembers."""
     stored = {}
     try:
         if progress_path():
@@ -58,14 +60,40 @@ def record(id, status, points):
     update(id, status=status, points=points)
 
 
-def attempted(id):
-    """Whether the exercise was checked with something in it."""
-    return read().get(id, {}).get("status") in (RIGHT, NOT_YET)
+def record_attempt(id, text):
+    """Count an attempt that differs from those before. text: tells attempts apart."""
+    before = entry(id).get("attempts")
+    before = before if isinstance(before, list) else []
+    digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
+    if digest not in before and len(before) < ATTEMPTS_TO_OPEN:
+        update(id, attempts=[*before, digest])
+
+
+def attempts(id):
+    """How many different attempts there were, as far as they count."""
+    found = entry(id).get("attempts")
+    return len(found) if isinstance(found, list) else 0
+
+
+def open_solution(id, condition):
+    """Open the worked answer, if the condition holds."""
+    if condition:
+        update(id, solution=True)
+
+
+def solution_is_open(id):
+    """Whether the worked answer may be shown: after a right answer, all hints, or enough attempts."""
+    return entry(id).get("status") == RIGHT or entry(id).get("solution") is True or attempts(id) >= ATTEMPTS_TO_OPEN
+
+
+def entry(id):
+    """What is known of an exercise."""
+    return read().get(id, {})
 
 
 def next_hint(id):
-    """How many hints were given before, counting one more."""
-    given = read().get(id, {}).get("hints", 0)
+    """How many general hints were given before, counting one more."""
+    given = entry(id).get("hints", 0)
     given = given if isinstance(given, int) else 0
     update(id, hints=given + 1)
     return given

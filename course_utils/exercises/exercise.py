@@ -1,5 +1,6 @@
 """What an exercise is: data, and a plain-loop oracle that knows the right results."""
 
+import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -69,8 +70,18 @@ class Exercise:
     @cached_property
     def reference(self):
         """The worked answer's Reply to each call: what is neither value nor property is compared with these."""
-        worked = solutions.answer_from_code(self, solutions.worked_answer(self.id)[0])
-        return replies.read(run_calls(worked, self.calls), self.calls)
+        return replies.read(run_calls(self.right_answers[0], self.calls), self.calls)
+
+    @cached_property
+    def right_answers(self):
+        """The functions or classes of all right answers that are known, the worked one first."""
+        return [solutions.answer_from_code(self, code) for code in solutions.right_answers(self.id)]
+
+    @cached_property
+    def parameter_names(self):
+        """The names of what an answer is given, as the worked answer has them: for a layer, what `forward` is."""
+        worked = self.right_answers[0]
+        return list(inspect.signature(getattr(worked, "forward", worked)).parameters)[isinstance(worked, type) :]
 
     def known_values(self, number):
         """The values that right answers make on their way through one call."""

@@ -1,37 +1,53 @@
-"""Why an answer is wrong, found out and not looked up: one change that makes it right, or where it leaves the path.
+"""Why an answer is wrong: the smallest input that shows it, where it goes wrong, and the change that mends it.
 
-No mistake has to be known for this. Changes are tried out on the answer itself; the path is that of right answers.
+No mistake has to be known for this. Changes are tried out on the answer itself, and its values on the way are compared
+with those of right answers. A change counts as the cause only where it is proven (`is_proven`); a place is told where
+the values before it are fine.
 """
 
 import ast
+import contextlib
 from dataclasses import dataclass, replace
 
 import torch
 
-from course_utils.explaining import fixes, locate
-from course_utils.explaining.known import Known, is_uninformative
-from course_utils.explaining.program import Fix, name_of, program_of, watched
-from course_utils.judging import comparing, contract, replies
-from course_utils.judging.calls import FunctionCall
-from course_utils.judging.judge import broken_contract, changed_arguments, judge, wrong_cases
+from course_utils.explaining import candidates, examples, fixes, locate, relations, sentences
+from course_utils.explaining.known import is_uninformative
+from course_utils.explaining.program import Fix, program_of, watched
+from course_utils.judging import contract, replies
+from course_utils.judging.calls import FunctionCall, run_calls
+from course_utils.judging.judge import (
+    broken_contract,
+    changed_arguments,
+    describe_wrong_case,
+    judge,
+    maps_to_draw,
+    same_shape,
+    told_case,
+    wrong_cases,
+)
 from course_utils.judging.result import NOT_YET, RIGHT
 
 MOST_TRIED, MOST_TRIED_LAYERS = 800, 300  # fixes; a layer takes longer, and its contract again as long
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
-MOST_REPLACEMENTS, LARGEST_REPLACEMENT = 200, 400  # values tried in the place of others, and their numbers
-MOST_OTHER_LINES = 3  # places named besides the first
-LONGEST = 140  # characters of a piece of code in a sentence
+MOST_REPLACEMENTS = 200  # values tried in the place of others
+MOST_LINES = 2  # lines named besides the first
+MOST_NAMES = 3  # names whose values are told
 
 
 class LocalRunner:
     """Runs an answer in this process, once more."""
 
-    def __init__(self, program):
-        self.program = program
+    def __init__(self, answer, program):
+        self.answer, self.program = answer, program
 
-    def watch(self, call):
-        """The steps of one call, as `watched` gives them."""
-        return watched(self.program, call)
+    def reply(self, calls):
+        """What the answer replies to the calls."""
+        return run_calls(self.answer, calls)
+
+    def watch(self, call, text=None):
+        """The steps of one call, as `watched` gives them. text: of the cell, where it is not the answer's own."""
+        return watched(self.program.with_text(text) if text else self.program, call)
 
     def try_fixes(self, changes, calls):
         """For each Fix, what the answer with it replies to the calls."""
@@ -43,72 +59,66 @@ def explain_locally(exercise, answer, data, result):
     if result.status != NOT_YET:
         return result
     program = program_of(answer, exercise.name)
-    return explain_result(exercise, program, LocalRunner(program), data, result)
+    return explain_result(exercise, program, LocalRunner(answer, program), data, result)
 
 
 def explain_result(exercise, program, runner, data, result):
-    """The result of a wrong answer, with a sentence on the change or the place where one can be found.
+    """The result of a wrong answer with a small example, a place and a question in its message, and with hints.
 
     program: the answer's Program; None where its text cannot be had. runner: runs the answer again, as `LocalRunner`
     does. data: what the answer replied, as it came back.
     """
-    try:
-        known_ways = program and not exercise.open_ended
-        return add_explanation(exercise, program, runner, data, result) if known_ways else result
-    except Exception:  # a sentence more is no reason to lose the result: what a stranger's code can do has no end
+    if exercise.open_ended:
         return result
+    small = None
+    with contextlib.suppress(Exception):  # a sentence more is no reason to lose the result
+        number, trouble = first_trouble(exercise, data)
+        if number is None:  # right in each call by itself: the trouble lies between them
+            return result
+        with contextlib.suppress(Exception):  # what a stranger's code can do has no end
+            if small := smallest_failing(exercise, runner, number, trouble, data):
+                result = with_example(result, *small)
+        if program:
+            return with_explanation(Search(exercise, program, runner, number, trouble, small), result)
+    return result
 
 
-def add_explanation(exercise, program, runner, data, result):
-    """The same; may raise whatever looking into a stranger's code may raise."""
-    number, trouble = first_trouble(exercise, data)
-    if number is None:  # right in each call by itself: the trouble lies between them
-        return result
-    call = exercise.calls[number]
-    steps = runner.watch(replace(call, check_contract=trouble.gradients))
-    flow = locate.Flow(program, replies.steps(steps, len(program.nodes)))
-    places = places_of(trouble, flow, exercise.known_values(number))
-    no_change = Fix(0, ast.unparse(program.nodes[0]), "")
-    asked = call if trouble.breaks_contract else replace(call, check_contract=False)
-    if trouble.line and is_right(exercise, number, *runner.try_fixes([no_change], [asked]), False):  # it stops later
-        asked = call
-    most = MOST_TRIED if isinstance(call, FunctionCall) else MOST_TRIED_LAYERS // (2 if asked.check_contract else 1)
-    tried = list(candidate_fixes(program, flow, places, trouble.line))[:most]
-    attempts = zip([no_change, *tried], runner.try_fixes([no_change, *tried], [asked]))
-    working = [fix for fix, found in attempts if is_right(exercise, number, found, asked.check_contract)]
-    if no_change in working:  # right once it is made anew, as with a name that was not defined: no fix proves anything
-        return result
-    working.sort(key=lambda fix: (trouble.changed and fix.kind != "changed in place", *added_length(program, fix)))
-    for fix, found in zip(working[:MOST_RIGHT], runner.try_fixes(working[:MOST_RIGHT], exercise.calls)):
-        if judge(exercise, found).status == RIGHT:
-            return replace(result, message=f"{fix_sentence(program, fix)} {result.message}", mistake=fix.kind)
-    if trouble.unplaced_parts:
-        sentence = layer_parts_sentence(program, trouble.unplaced_parts)
-    elif trouble.line:
-        sentence = stop_sentence(flow, trouble.line, places, exercise.known_values(number))
-    elif trouble.changed:
-        sentence = in_place_sentence(program)
-    elif places:
-        sentence = place_sentence(flow, places[0], trouble, exercise.known_values(number))
-        wanted = exercise.reference[number].values
-        tried = [] if trouble.breaks_contract else list(value_replacements(flow, exercise.known_values(number), wanted))
-        tried = tried[: MOST_REPLACEMENTS // (1 if isinstance(call, FunctionCall) else 2)]
-        answers = zip(tried, runner.try_fixes(tried, [replace(call, check_contract=False)]))
-        working = (fix for fix, found in answers if is_right(exercise, number, found, False))
-        if fix := next(working, None):
-            sentence = replacement_sentence(program.nodes[fix.number], flow.node(places[0]), sentence)
-    else:
-        sentence = returned_argument_sentence(flow, call, trouble)
-    return replace(result, message=f"{result.message} {sentence}".rstrip())
+# --- the smallest input that fails ------------------------------------------------------------------------------------
 
 
-def added_length(program, fix):
-    """Whether a fix replaces a whole definition, and by how many characters, in fours, it makes a program longer.
+def smallest_failing(exercise, runner, number, trouble, data):
+    """(the exercise that asks only for it, its Case): the smallest input that fails as call `number` does, or None."""
+    if trouble.breaks_contract or trouble.unplaced_parts:
+        return None
+    before = wrong_cases(exercise, [number], [data[number]], False)[0]
 
-    A fix of one place is better, and one that only makes up for a mistake elsewhere is long.
-    """
-    node = program.nodes[fix.number]
-    return isinstance(node, (ast.FunctionDef, ast.ClassDef)), int((len(fix.new) - len(ast.unparse(node))) / 4)
+    def fails(calls):
+        for call, reply in zip(calls, runner.reply(calls)):
+            asked = replace(exercise, make_calls=lambda call=call: [call])
+            try:
+                case = next(iter(wrong_cases(asked, [0], [reply], False)), None)
+            except Exception:  # an input that makes no sense stops the oracle, too
+                case = None
+            yield case is not None and kind_of_problem(case) == kind_of_problem(before)
+
+    asked = examples.smallest_failing(exercise, exercise.calls[number], fails)
+    return asked and (asked, wrong_cases(asked, [0], runner.reply(asked.calls), False)[0])
+
+
+def with_example(result, exercise, case):
+    """The result with a message on a small input instead, and with its maps."""
+    return replace(result, message=describe_wrong_case(exercise, case), maps=maps_to_draw(exercise, case))
+
+
+def kind_of_problem(case):
+    """What two examples of the same problem have in common."""
+    if case.reply.error:
+        return case.reply.error.type, case.reply.error.line
+    comparable = same_shape(case)
+    return comparable, bool(comparable and (case.got != case.got).any())
+
+
+# --- what is wrong in which call --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -129,285 +139,295 @@ class Trouble:
 
 
 def first_trouble(exercise, data):
-    """(number of the call that is looked into, its Trouble); (None, None) where no call by itself is wrong.
-
-    It is the first that stopped, or else the first that went wrong, as for what is said to have been seen.
-    """
-    wrong = {number: wrong_cases(exercise, [number], [reply]) for number, reply in enumerate(data)}
-    stopped = [number for number, cases in wrong.items() if cases and cases[0].error]
-    for number in [*stopped, *(number for number, cases in wrong.items() if cases)]:
-        case = wrong[number][0]
+    """(number of the call that the message is about, its Trouble); (None, None) where it is not wrong by itself."""
+    told = told_case(wrong_cases(exercise, range(len(data)), data))
+    number = next(number for number, call in enumerate(exercise.calls) if call is told.call)
+    for case in wrong_cases(exercise, [number], [data[number]]):
         line = case.reply.error.line if case.reply.error else 0
         right_values = not line and case.value is not None
         breaks_contract = right_values and case.problem in (changed_arguments(case), broken_contract(case))
         gradients = breaks_contract and bool(contract.check_gradients(case.call, case.reply, case.reference))
         changed = breaks_contract and case.problem == changed_arguments(case)
         unplaced = tuple(name.partition(".")[0] for name in case.reply.unplaced_weights)
-        return number, Trouble(line, breaks_contract, changed, gradients, unplaced, wrong_part(case))
+        return number, Trouble(line, breaks_contract, changed, gradients, unplaced, relations.wrong_part(case))
     return None, None
 
 
-def wrong_part(case):
-    """The place of the first wrong value of several, or None."""
-    if isinstance(case.value, list) and isinstance(case.want, (list, tuple)) and len(case.value) == len(case.want):
-        pairs = enumerate(zip(case.want, case.value))
-        return next((k for k, (wanted, found) in pairs if comparing.problem(wanted, found)), None)
-    return None
+# --- the place, the question and the hints ----------------------------------------------------------------------------
 
 
-def places_of(trouble, flow, known):
-    """The steps to look at, the first of which is named."""
-    if trouble.breaks_contract:
-        return locate.lost_gradients(flow) if trouble.gradients else []
-    if trouble.line:
-        starts = [
-            each for each in flow.distinctive_sources(flow.stopped(trouble.line)) if not flow.is_known(each, known)
-        ]
-    else:
-        starts = [each for each in [flow.result(trouble.part)] if each is not None]
-    find = locate.reorderings if all(flow.is_known(each, known) for each in starts) else locate.first_unknown
-    places, ends = (
-        [place for place in map(flow.origin, found) if not isinstance(flow.node(place), (ast.Constant, ast.Name))]
-        for found in (find(flow, starts, known), starts)
-    )
-    return places or ends
+def with_explanation(search, result):
+    """The result with the place and a question in its message, and with hints on this answer."""
+    if cause := search.proven_cause():
+        message = f"{result.message}\n{search.cause_words(cause)}"
+        return replace(result, message=message, mistake=cause.kind, hints=hints_on(search.program, cause))
+    words = search.place_words()
+    return replace(result, message=f"{result.message}\n{words}") if words else result
 
 
-def fix_sentence(program, fix):
-    """The sentence on a fix that makes everything right."""
+def hints_on(program, fix):
+    """The hints on a proven cause: the kind of slip, then the change."""
     node = program.nodes[fix.number]
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-        return f"In `{node.name}`: {fix.kind}. With that changed, and nothing else, everything comes out right."
-    old, new = map(shortened, program.before_and_after(fix))
+        return (sentences.definition_hint(node.lineno, fix.kind),)
+    old, new = program.before_and_after(fix)
+    slip = sentences.slip(node.lineno, old, fix.kind)
+    if fix.new == "pass":
+        return slip, sentences.removal(node.lineno, old)
+    if isinstance(node, (ast.If, ast.With)) and not new.startswith("if "):
+        return slip, sentences.kept_body(node.lineno, old)
     if old == new:  # lines were only moved
-        return f"Line {node.lineno}: {fix.kind}. With that changed, and nothing else, everything comes out right."
-    return f"Line {node.lineno}: with `{new}` in the place of `{old}`, everything comes out right."
+        return slip, sentences.definition_hint(node.lineno, fix.kind)
+    return slip, sentences.change(node.lineno, old, new)
 
 
-def place_sentence(flow, place, trouble, known):
-    """The sentence on the step where an answer leaves the path, and on what shows there neither right nor wrong."""
-    number, value, _ = flow.steps[place]
-    node = flow.program.nodes[number]
-    where = f"Line {node.lineno}, `{shortened(ast.unparse(node))}`,"
-    if trouble.gradients:
-        return f"{where} is where gradients get lost: what it is made of still has them."
-    reordered = flow.is_known(place, known) and not known.contains_exact(value)
-    doubtful = [*map(flow.node, flow.doubtful(flow.operands_and_layer(place), known)), *flow.sources_of_names(place)]
-    if flow.is_known(place, known):
-        doubtful += flow.constant_index_values(node)
-    others = other_lines(flow.program, doubtful, node.lineno)
-    more = f"; look from there on, and at {' and '.join(others)}, whose value alone does not tell whether it is right."
-    more = more if others else "."
-    end = flow.ending()
-    rest = f"from there to line {end.lineno}, `{shortened(ast.unparse(end))}`," if end else "after it"
-    rest = f"{rest if end and end.lineno != node.lineno else 'after it'} a step is missing or wrong"
-    if value is not None and is_uninformative(value):
-        opening = f"{where} comes to this{describe_value(value)}"
-        return f"{opening}, which does not tell whether the slip is there, before or after{more}"
-    if not flow.is_known(place, known):
-        opening = f"{where} gives the first value that no solution known here makes{describe_value(value)}"
-        return opening + (more if others else "; what it is made of, they make: look there, and after it.")
-    if not reordered:
-        opening = f"{where} gives what solutions known here make on their way{describe_value(value)}"
-        return f"{opening}: {rest}, or it is not what is asked for{more}"
-    opening = f"{where} has numbers that solutions known here make"
-    return f"{opening}, but not in this order or shape{describe_value(value)}{more}"
+class Search:
+    """The search for the place and the cause of what is wrong in one call of an answer."""
 
+    def __init__(self, exercise, program, runner, number, trouble, small):
+        self.exercise, self.program, self.runner, self.trouble = exercise, program, runner, trouble
+        self.number, self.call = number, exercise.calls[number]
+        self.known = exercise.known_values(number)
+        self.asked = self.call if trouble.breaks_contract else replace(self.call, check_contract=False)
+        self.no_change = Fix(0, ast.unparse(program.nodes[0]), "")
+        if trouble.line and self.is_right(*runner.try_fixes([self.no_change], [self.asked])):  # it stops later
+            self.asked = self.call
+        self.flow = self.flow_of(self.asked)
+        self.places = locate.places_of(trouble, self.flow, self.known)
+        # what is told are the values for the input that is shown
+        self.shown = self.flow_of(small[0].calls[0]) if small else self.flow
 
-def value_replacements(flow, known, wanted):
-    """Fixes that put values of right answers in the place of each value on the way to the result, first to last.
+    def flow_of(self, call, text=None):
+        """The Flow of the answer, or of the answer with another text, in one call."""
+        if not self.trouble.line:
+            call = replace(call, check_contract=self.trouble.gradients)
+        steps = self.runner.watch(call, text)
+        program = self.program.with_text(text) if text else self.program
+        return locate.Flow(program, replies.steps(steps, len(program.nodes)))
 
-    wanted: what the result should be, which proves nothing.
-    """
-    final = Known(wanted)
-    values = [
-        value for value in known.values if value.numel() <= LARGEST_REPLACEMENT and not final.contains_unordered(value)
-    ]
-    for place in flow.path_to(flow.result()):
-        number, value, _ = flow.steps[place]
-        if not isinstance(value, (float, torch.Tensor)) or known.contains_tensor(value) or flow.is_filled(number):
-            continue
-        old = torch.as_tensor(value)
-        for new in values:
-            fits = all(a == b or 1 in (a, b) for a, b in zip(old.shape, new.shape))
-            if fits and (old.ndim, old.dtype) == (new.ndim, new.dtype):
-                text = f"torch.tensor({new.tolist()})" if old is value else f"{new.tolist()}"
-                yield Fix(number, text.replace("inf", "torch.inf").replace("nan", "torch.nan"), "")
+    def is_right(self, data):
+        """Whether what came back for the call is right."""
+        try:
+            return bool(data) and not wrong_cases(self.exercise, [self.number], data, self.asked.check_contract)
+        except replies.Unreadable:
+            return False
 
+    # --- the cause
 
-def replacement_sentence(node, place, sentence):
-    """The sentence on an expression in whose place a value of right answers would make the result right.
+    def proven_cause(self):
+        """The Fix that is proven to be the cause; None where there is none."""
+        most = MOST_TRIED if isinstance(self.call, FunctionCall) else MOST_TRIED_LAYERS
+        most //= 2 if self.asked.check_contract and most == MOST_TRIED_LAYERS else 1
+        tried = candidates.candidate_fixes(self.program, self.flow, self.places, self.trouble.line)[:most]
+        attempts = zip([self.no_change, *tried], self.runner.try_fixes([self.no_change, *tried], [self.asked]))
+        working = [fix for fix, found in attempts if self.is_right(found)]
+        if self.no_change in working:  # right once it is made anew, as with a name that was not defined
+            return None
+        working.sort(key=self.preference)
+        found = self.runner.try_fixes(working[:MOST_RIGHT], self.exercise.calls)
+        right = [fix for fix, data in zip(working, found) if judge(self.exercise, data).status == RIGHT]
+        return next(filter(self.is_proven, right), None)
 
-    place: where the answer leaves the path. sentence: the one on that.
-    """
-    suggestion = f"Line {node.lineno}: with a value that solutions known here make in the place of"
-    suggestion += f" `{shortened(ast.unparse(node))}`, this comes out right"
-    if node.lineno < place.lineno:
-        return f"{suggestion}: look there, and on to line {place.lineno}, `{shortened(ast.unparse(place))}`."
-    return sentence if node.lineno == place.lineno else f"{sentence} {suggestion}."
+    def preference(self, fix):
+        """What is tried first: a fix of one place, and one that adds little; a long one may only make up for a mistake.
 
+        Where an argument was changed, one that leaves it alone comes first.
+        """
+        node = self.program.nodes[fix.number]
+        whole = isinstance(node, (ast.FunctionDef, ast.ClassDef))
+        added = int((len(fix.new) - len(ast.unparse(node))) / 4)
+        return self.trouble.changed and fix.kind != "changed in place", whole, added
 
-def returned_argument_sentence(flow, call, trouble):
-    """The sentence on an argument that is returned as it came; "" where none is."""
-    place, end = flow.result(trouble.part), flow.ending()
-    if trouble.breaks_contract or place is None or not isinstance(flow.node(place), ast.Name):
-        return ""
-    given = any(contract.same_values(flow.steps[place][1], each) for each in getattr(call, "arguments", []))
-    tests = flow.program.around(end, "test")
-    under = f", under the condition `{shortened(ast.unparse(tests[0]))}` in line {tests[0].lineno}" if tests else ""
-    return f"Line {end.lineno} returns `{flow.node(place).id}` as it was given{under}." if given else ""
-
-
-def in_place_sentence(program):
-    """The sentence on where a program writes on what it did not make itself, or may; "" for no such place."""
-    lines = {
-        node.lineno: f"line {node.lineno}, `{shortened(ast.unparse(node))}`"
-        for node in program.nodes
-        if isinstance(node, ast.stmt) and changes_in_place(node)
-    }
-    return f"Look at {' and '.join(list(lines.values())[:MOST_OTHER_LINES])}." if lines else ""
-
-
-def changes_in_place(statement):
-    """Whether a statement writes on a tensor that is there already."""
-    if isinstance(statement, ast.AugAssign):
-        return True
-    if isinstance(statement, ast.Assign):
-        return any(isinstance(each, (ast.Subscript, ast.Attribute)) for each in statement.targets)
-    called = (part.func for part in ast.walk(statement) if isinstance(part, ast.Call))
-    names = [each.attr for each in called if isinstance(each, ast.Attribute)]
-    return not hasattr(statement, "body") and any(name.endswith("_") and not name.startswith("_") for name in names)
-
-
-def stop_sentence(flow, line, places, known):
-    """The sentence on what may have stopped an answer in this line, from lines before; "" for none."""
-    behind = [each for place in places for each in flow.operands_and_layer(place)]
-    places = [*places, *flow.doubtful(flow.stopped(line), known), *flow.doubtful(behind, known)]
-    others = other_lines(flow.program, [*map(flow.node, places), *flow.program.state_assignments()], line)
-    return f"What it works with may be wrong before: look at {' and '.join(others)}." if others else ""
-
-
-def layer_parts_sentence(program, names):
-    """The sentence on where parts of a layer are made; "" where they are not."""
-    assignments = [node for node in program.nodes if isinstance(node, ast.Assign)]
-    wanted = {f"self.{name}" for name in names} | {*names}
-    lines = [
-        f"line {node.lineno}, `{shortened(ast.unparse(node))}`"
-        for node in assignments
-        if wanted & {name_of(part) for target in node.targets for part in ast.walk(target)}
-    ]
-    return f"Look at {' and '.join(lines[:MOST_OTHER_LINES])}." if lines else ""
-
-
-def other_lines(program, nodes, line):
-    """Pieces of a program's code, each with its line; a few, and none in the line itself."""
-    found = {}
-    for node in nodes:
-        if isinstance(node, (ast.Name, ast.Attribute)):  # no place: where it was made is, or where it got another name
-            node = program.parents[id(node)]
-            if not isinstance(node, ast.Assign):
-                continue
-        if node.lineno != line:
-            found.setdefault(node.lineno, f"line {node.lineno}, `{shortened(ast.unparse(node))}`")
-    return list(found.values())[:MOST_OTHER_LINES]
-
-
-def describe_value(value):
-    """The shape and sums of a value, or the number that it is, in a few words."""
-    if not isinstance(value, torch.Tensor):
-        return f" ({comparing.format_value(value)})" if isinstance(value, (bool, int, float)) else ""
-    words = f"shape {tuple(value.shape)}"
-    if value.ndim > 1 and value.is_floating_point() and value.min() >= 0:
-        sums = value.sum(dim=-1)
-        words += f", its rows sum to {sums.min():.4g}" + (
-            f" … {sums.max():.4g}" if sums.max() - sums.min() > 1e-4 else ""
+    def is_proven(self, fix):
+        """Whether a fix that makes all calls right does so on the way of right answers, and with new inputs, too."""
+        if not self.trouble.breaks_contract and (self.makes_up_for_another(fix) or not self.on_known_way(fix)):
+            return False
+        calls = examples.new_calls(self.exercise, replace(self.call, check_contract=False))
+        found = self.runner.try_fixes([fix], calls)[0] if calls else []
+        return all(
+            not wrong_cases(replace(self.exercise, make_calls=lambda call=call: [call]), [0], [reply], False)
+            for call, reply in zip(calls, found)
         )
-    return f" ({words})"
 
+    def on_known_way(self, fix):
+        """Whether right answers make every value on the way to the result of the answer with a fix.
 
-def is_right(exercise, number, data, check_contract):
-    """Whether what came back for one call is right."""
-    try:
-        return bool(data) and not wrong_cases(exercise, [number], data, check_contract)
-    except replies.Unreadable:
-        return False
+        A mask that is there already is not missing: where it stands is the mistake.
+        """
+        flow = self.flow_of(self.call, self.program.text_with(fix))
+        path = flow.path_to(flow.result())
+        if fix.kind == "missing mask" and self.flow.has_mask():
+            return False
+        told = [place for place in path if not is_uninformative(flow.steps[place][1])]
+        return all(flow.is_unfinished(place) or flow.is_known(place, self.known) for place in told)
 
+    def makes_up_for_another(self, fix):
+        """Whether a fix adds something to a value that is right, lines before the first one that is wrong."""
+        node, places = self.program.nodes[fix.number], self.flow.places.get(fix.number)
+        adds = isinstance(node, ast.expr) and ast.unparse(node) in fix.new and len(fix.new) > len(ast.unparse(node))
+        if not adds or not places or not self.places or node.lineno >= self.line_of(self.flow, self.places[0]):
+            return False
+        return self.known.contains_exact(self.flow.steps[places[-1]][1])
 
-def candidate_fixes(program, flow, places, line):
-    """Fixes to try, each once, nearest to the first unknown value first. line: where the answer stopped, or 0."""
-    values = {number: value for number, value, _ in reversed(flow.steps)}
-    near = [flow.steps[place][0] for place in places]
-    if line:
-        near = [k for k, node in enumerate(program.nodes) if isinstance(node, ast.expr) and node.lineno == line]
-    for place in places:
-        for operand in flow.operands(place):
-            near += flow.makers.get(name_of(program.nodes[flow.steps[operand][0]]) or "", [])
-    near = list(
-        dict.fromkeys(k for number in near for k in [*descendants(program, number), *ancestors(program, number)])
-    )
-    far = sorted(set(range(len(program.nodes))) - set(near))
-    functions = [number for number, node in enumerate(program.nodes) if isinstance(node, ast.FunctionDef)]
-    names = program.read_names()
-    sizes = [*(name for name, reads in names.items() if not reads), *sizes_of(program, values)]
-    statements = (node for node in program.nodes if isinstance(node, (ast.Assign, ast.Return)) and node.value)
-    whole = [
-        program.numbers[id(part)]
-        for node in statements
-        for part in (node.value, *ast.iter_child_nodes(node.value))
-        if id(part) in program.numbers
-    ]
+    def cause_words(self, fix):
+        """The sentence on the line of a proven cause, with a question."""
+        node = self.program.nodes[fix.number]
+        statement = self.program.statement_of(node)
+        if isinstance(node, ast.FunctionDef):
+            return f"{sentences.cause_in(node.name, node.lineno)} {sentences.SLIPS[fix.kind].question}"
+        return f"{sentences.cause(statement.lineno, first_line(statement))} {sentences.SLIPS[fix.kind].question}"
 
-    def around(number):
-        return fixes.fixes_around(program, number, values[number], sizes) if number in values else ()
+    # --- the place
 
-    return dict.fromkeys(
-        (
-            *(Fix(program.numbers[id(node)], "pass", "something too much") for node in program.state_assignments()),
-            *(fix for number in [*functions, *near] for fix in fixes.fixes_at(program, number, values, names, sizes)),
-            *(fix for number in near[:12] for fix in around(number)),
-            *(
-                fix
-                for number in whole
-                if number in values
-                for fix in fixes.fixes_for_unused_layers(program, number, values[number])
-            ),
-            *(fix for number in far for fix in fixes.fixes_at(program, number, values, names, sizes)),
-            *(fix for number in whole for fix in around(number)),
+    def place_words(self):
+        """The sentences on where an answer goes wrong, with a question; "" where nothing can be told."""
+        trouble, flow = self.trouble, self.flow
+        if unused := fixes.unused_layers(self.program):
+            return sentences.unused_layer(unused[0])
+        if trouble.unplaced_parts:
+            return look_at(self.program.assignments_to(trouble.unplaced_parts))
+        if trouble.line:
+            return self.stop_words()
+        if trouble.changed:
+            return look_at(self.program.changes_in_place())
+        if line := self.random_in_evaluation():
+            return sentences.random_in_evaluation(*line)
+        if trouble.gradients:
+            nodes = [flow.node(place) for place in self.places[:1]]
+            return " ".join(sentences.no_gradient(node.lineno, self.code_of(node)) for node in nodes)
+        if trouble.breaks_contract:
+            return look_at(self.program.state_assignments())
+        return self.value_words() if self.places else self.returned_argument_words()
+
+    def random_in_evaluation(self):
+        """(line, code) of where a layer draws random numbers in evaluation mode; None where it does not."""
+        if isinstance(self.call, FunctionCall) or self.call.training:
+            return None
+        drawn = [place for place in range(len(self.flow.steps)) if self.flow.is_random(place)]
+        statements = [self.program.statement_of(self.flow.node(place)) for place in drawn[:1]]
+        return next(((each.lineno, first_line(each)) for each in statements), None)
+
+    def stop_words(self):
+        """The sentences on what the line works with in which an answer stopped."""
+        values = self.shown.values_of_names(self.trouble.line)
+        tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
+        told = [(name, sentences.brief(value)) for name, value in (tensors or values).items() if value is not None]
+        behind = [each for place in self.places for each in self.flow.operands_and_layer(place)]
+        stopped = self.flow.doubtful(self.flow.stopped(self.trouble.line), self.known)
+        doubtful = [*self.places, *stopped, *self.flow.doubtful(behind, self.known)]
+        nodes = [*self.program.state_assignments(), *map(self.flow.node, doubtful)]
+        lines = self.lines_of(nodes, self.trouble.line)
+        words = [sentences.at_that_point(told[:MOST_NAMES])] if told else []
+        return " ".join([*words, *([sentences.depends_on(lines)] if lines else [])])
+
+    def value_words(self):
+        """The sentences on where the first wrong value came about."""
+        flow, place, confirmed, right_value = self.flow, self.places[0], False, None
+        number, replacement = self.earliest_replacement()
+        at = None if number is None else flow.origin(flow.places[number][-1])
+        bad = self.first_not_finite()
+        if at is not None and self.line_of(flow, at) <= self.line_of(flow, place):
+            place, confirmed, right_value = at, True, replacement
+        if bad is not None and (not confirmed or self.line_of(self.shown, bad) < self.line_of(flow, place)):
+            flow, place, confirmed = self.shown, bad, True
+        elif at is not None and not confirmed and self.line_of(flow, at) > self.line_of(flow, place):
+            ends = [(each.lineno, first_line(each)) for each in map(self.statement_at, (place, at))]
+            return f"{sentences.between(*ends)} {sentences.DEFAULT_QUESTION}"
+        elif (turn := flow.first_wrong_entry(place, self.trouble.part, self.expected_value())) is not None:
+            place, confirmed = flow.origin(turn), True
+        return self.words_on(flow, place, confirmed, right_value)
+
+    def words_on(self, flow, place, confirmed, right_value):
+        """The sentences on one step. confirmed: whether it is wrong for sure. right_value: what it should be, or None."""
+        node, value = flow.node(place), flow.steps[place][1]
+        statement = self.program.statement_of(node)
+        if right_value is None and place == flow.result(self.trouble.part):
+            right_value = self.expected_value()
+        relation = relations.relation(value, right_value) or relations.extra_row(value, self.known)
+        seen, question = sentences.value_and_question(relation, self.shown.counterpart(flow, place), value)
+        whole = node is statement or node is getattr(statement, "value", None)
+        part = "" if whole else sentences.shortened(ast.unparse(node))
+        opening = sentences.first_wrong if confirmed else sentences.first_different
+        words = [opening(statement.lineno, first_line(statement), part, seen)]
+        counters = [(name, sentences.brief(each)) for name, each in self.shown.counters_at(flow, place).items()]
+        if counters:
+            words.append(sentences.at_that_point(counters[:MOST_NAMES]))
+        doubtful = flow.doubtful(flow.operands_and_layer(place), self.known)
+        sizes = [each for each in doubtful if type(flow.steps[each][1]) is int]
+        made = [each for each in map(flow.origin, flow.operands_and_layer(place)) if each not in sizes]
+        nodes = [flow.node(each) for each in doubtful if each not in sizes] + [
+            flow.node(each) for each in [*made, *sizes]
+        ]
+        if lines := self.lines_of(nodes, statement.lineno):
+            words.append(sentences.depends_on(lines))
+        return " ".join([*words, question])
+
+    def first_not_finite(self):
+        """The first step with nan or infinity, for the input that is shown; None where right answers have them, too."""
+        told = self.shown is not self.flow or not any(map(relations.not_finite, self.known.values))
+        return self.shown.first_not_finite(self.trouble.part) if told else None
+
+    def line_of(self, flow, place):
+        """The line of a step."""
+        return self.program.statement_of(flow.node(place)).lineno
+
+    def statement_at(self, place):
+        """The statement that a step is part of."""
+        return self.program.statement_of(self.flow.node(place))
+
+    def expected_value(self):
+        """What the result should be, as a tensor or number; None where that is not one value."""
+        values = self.exercise.reference[self.number].values
+        value = values[0] if values else None
+        if self.trouble.part is not None and isinstance(value, list):
+            return value[self.trouble.part]
+        return value
+
+    def earliest_replacement(self):
+        """(number of a node, its right value): the first on the way that makes the result right; or two Nones."""
+        wanted = self.exercise.reference[self.number].values
+        tried = candidates.value_replacements(self.flow, self.known, wanted)
+        tried = tried[: MOST_REPLACEMENTS // (1 if isinstance(self.call, FunctionCall) else 2)]
+        answers = self.runner.try_fixes([fix for fix, _ in tried], [self.asked]) if tried else []
+        return next(
+            ((fix.number, value) for (fix, value), found in zip(tried, answers) if self.is_right(found)), (None, None)
         )
-    )
+
+    def returned_argument_words(self):
+        """The sentence on an argument that is returned as it came; "" where none is."""
+        flow = self.flow
+        place, end = flow.result(self.trouble.part), flow.ending()
+        if place is None or not isinstance(flow.node(place), ast.Name):
+            return ""
+        arguments = getattr(self.call, "arguments", [])
+        if not any(contract.same_values(flow.steps[place][1], each) for each in arguments):
+            return ""
+        tests = self.program.around(end, "test")
+        return sentences.returned_as_given(end.lineno, flow.node(place).id, ast.unparse(tests[0]) if tests else "")
+
+    def code_of(self, node):
+        """The first line of the statement that an expression is part of."""
+        return first_line(self.program.statement_of(node))
+
+    def lines_of(self, nodes, line):
+        """(line, code) of the statements of a few nodes, each once, and none in this line."""
+        found = {}
+        for node in nodes:
+            statement = self.program.statement_of(node)
+            if isinstance(node, (ast.Name, ast.Attribute)) and not isinstance(statement, ast.Assign):
+                continue  # no place: where it was made is
+            empty = isinstance(node, ast.List) and not node.elts
+            if statement.lineno != line and not empty:
+                found.setdefault(statement.lineno, first_line(statement))
+        return list(found.items())[:MOST_LINES]
 
 
-def descendants(program, number):
-    """The numbers of a node and of all that it is made of."""
-    return [program.numbers[id(part)] for part in ast.walk(program.nodes[number]) if id(part) in program.numbers]
+def look_at(statements):
+    """The sentence on a few statements to look at; "" for none."""
+    lines = list({each.lineno: first_line(each) for each in statements}.items())[: MOST_LINES + 1]
+    return sentences.look_at(lines) if lines else ""
 
 
-def ancestors(program, number):
-    """The numbers of the expressions and the statement that a node is part of."""
-    found, node = [], program.parents.get(id(program.nodes[number]))
-    while node is not None and not isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)):
-        if id(node) in program.numbers:
-            found.append(program.numbers[id(node)])
-        node = program.parents.get(id(node))
-    return found
-
-
-def sizes_of(program, values):
-    """Python for the sizes, and for what is left of the shares, that a program has at hand."""
-    found = []
-    for number, value in values.items():
-        node = program.nodes[number]
-        if type(value) is int and (name_of(node) or isinstance(node, ast.Subscript)):
-            found.append(ast.unparse(node))
-        if type(value) is float and 0 < value < 1 and name_of(node):
-            found.append(f"1 - {ast.unparse(node)}")
-        if getattr(value, "ndim", 0) and name_of(node):
-            found += [f"{ast.unparse(node)}.shape[-1]", f"{ast.unparse(node)}.shape[-2]"][: value.ndim]
-    return list(dict.fromkeys(found))[:8]
-
-
-def shortened(code):
-    """A piece of code as a sentence can hold it."""
-    lines = [line.strip() for line in code.splitlines()]
-    line = " ".join(lines) if any(line.endswith(":") for line in lines) else "; ".join(lines)
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 2]} …"
+def first_line(statement):
+    """The code of a statement; of one that holds others, its first line."""
+    return ast.unparse(statement).splitlines()[0]

@@ -57,7 +57,7 @@ def fixes_at(program, number, values, names, sizes):
     if name := name_of(node):
         for other in similar_names(number, values, names):
             if other != name:
-                yield Fix(number, other, f"{name} in the place of {other}")
+                yield Fix(number, other, "wrong name")
     if fixes_of := FIXES_BY_NODE.get(type(node)):
         for new, kind in fixes_of(node, program, sizes):
             yield Fix(number, new, kind)
@@ -81,21 +81,21 @@ def number_fixes(node, program, sizes):
 def value_fixes(value, node, program, sizes):
     """Fixes of a number, which a node holds with its sign."""
     if isinstance(value, bool):
-        yield repr(not value), f"{value} instead of {not value}"
+        yield repr(not value), "inverted"
     elif isinstance(value, int):
         for size in sizes if value > 2 else []:
-            yield size, "a size written as a number"
+            yield size, "fixed size"
         call = enclosing_call(node, program)
         axis = call in AXIS_FUNCTIONS
         for new in dict.fromkeys([*(USUAL_AXES if axis else ()), value + 1, value - 1, -value, 0, 1, 2, -1]):
             if new != value:
-                yield repr(new), f"{call} along the wrong axis" if axis else "a number that is off"
+                yield repr(new), "wrong axis" if axis else "wrong number"
     elif isinstance(value, float):
         if value < 0:
-            yield "-torch.inf", "a number that is off"
+            yield "-torch.inf", "wrong number"
         for new in dict.fromkeys([1 - value, -value, 1 / value if value else 0.0, 0.5, 1.0, 2.0, 0.0]):
             if new != value:
-                yield repr(new), "a number that is off"
+                yield repr(new), "wrong number"
 
 
 def operation_fixes(node, program, sizes):
@@ -103,8 +103,8 @@ def operation_fixes(node, program, sizes):
     yield f"({left})", "something too much"
     yield f"({right})", "something too much"
     for swap in CONFUSED_OPERATORS.get(type(node.op), []):
-        yield ast.unparse(ast.BinOp(node.left, swap(), node.right)), "another operation"
-    yield ast.unparse(ast.BinOp(node.right, node.op, node.left)), "the two sides swapped"
+        yield ast.unparse(ast.BinOp(node.left, swap(), node.right)), "wrong operation"
+    yield ast.unparse(ast.BinOp(node.right, node.op, node.left)), "wrong order"
     if isinstance(node.left, ast.BinOp):  # a ** 1 / 2
         inner = ast.BinOp(node.left.right, node.op, node.right)
         yield ast.unparse(ast.BinOp(node.left.left, node.left.op, inner)), "parentheses"
@@ -116,14 +116,14 @@ def operation_fixes(node, program, sizes):
 
 def comparison_fixes(node, program, sizes):
     for swap in CONFUSED_OPERATORS.get(type(node.ops[0]), []):
-        yield ast.unparse(ast.Compare(node.left, [swap()], node.comparators)), "another comparison"
+        yield ast.unparse(ast.Compare(node.left, [swap()], node.comparators)), "wrong comparison"
 
 
 def sign_fixes(node, program, sizes):
     if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
         yield from value_fixes(-node.operand.value, node, program, sizes)
         return
-    yield f"({ast.unparse(node.operand)})", "turned around"
+    yield f"({ast.unparse(node.operand)})", "inverted"
 
 
 def call_fixes(node, program, sizes):
@@ -141,29 +141,29 @@ def call_fixes(node, program, sizes):
     for other in dict.fromkeys(
         other for group in CONFUSED_FUNCTIONS if name in group for other in group if other != name
     ):
-        yield call(f"{on}.{other}" if on else other), f"{name} instead of {other}"
+        yield call(f"{on}.{other}" if on else other), "wrong function"
     if on and not module:
-        yield f"({on})", f"{name} too much"
+        yield f"({on})", "something too much"
         if name in ("max", "min", "amax", "amin") and not node.args:  # one for all, where each has its own
-            yield f"{on}.{'a' + name.removeprefix('a')}(dim=-1, keepdim=True)", "an axis left out"
+            yield f"{on}.{'a' + name.removeprefix('a')}(dim=-1, keepdim=True)", "missing dimension"
         if name.endswith("_") and not name.startswith("_"):
             yield call(f"{on}.{name.rstrip('_')}"), "changed in place"
     elif arguments:
-        yield f"({arguments[0]})", f"{name} too much"
+        yield f"({arguments[0]})", "something too much"
     if name == "len" and arguments:
-        yield f"{arguments[0]}.shape[-1]", "the size of another axis"
+        yield f"{arguments[0]}.shape[-1]", "wrong size"
     for k in range(len(arguments) - 1):
         swapped = [*arguments[:k], arguments[k + 1], arguments[k], *arguments[k + 2 :]]
         yield call(arguments=swapped), "arguments swapped"
         if name in ("view", "reshape"):
             for axes in ("1, 2", "0, 1", "2, 3", "-2, -1", "-3, -2"):
-                yield f"{call(arguments=swapped)}.transpose({axes})", "view instead of transpose"
+                yield f"{call(arguments=swapped)}.transpose({axes})", "missing transpose"
     for k in range(len(keywords)):
-        yield call(keywords=[*keywords[:k], *keywords[k + 1 :]]), f"{keywords[k].partition('=')[0]} set"
+        yield call(keywords=[*keywords[:k], *keywords[k + 1 :]]), "option set"
     others = [each for other in program.nodes if called(other) == name for each in map(ast.unparse, other.keywords)]
     for keyword in dict.fromkeys([*USUAL_KEYWORDS, *others]):
         if keyword.partition("=")[0] not in [each.partition("=")[0] for each in keywords]:
-            yield call(keywords=[*keywords, keyword]), f"{keyword.partition('=')[0]} not set"
+            yield call(keywords=[*keywords, keyword]), "option missing"
     for k, keyword in enumerate(node.keywords):
         if keyword.arg == "dropout_p":
             switched = f"dropout_p={ast.unparse(keyword.value)} if self.training else 0.0"
@@ -173,20 +173,20 @@ def call_fixes(node, program, sizes):
         yield call(keywords=[*others, "training=self.training"]), "dropout in evaluation"
     if name == "transpose":
         for axes in ("1, 2", "-2, -1", "0, 1", "2, 3", "-3, -2", "1, 3"):
-            yield call(arguments=axes.split(", "), keywords=[]), "transpose of the wrong axes"
+            yield call(arguments=axes.split(", "), keywords=[]), "wrong transpose"
 
 
 def index_fixes(node, program, sizes):
-    yield f"({ast.unparse(node.value)})", "cut where all is needed"
+    yield f"({ast.unparse(node.value)})", "wrong index"
     whole, index = ast.unparse(node.value), node.slice
     parts = index.elts if isinstance(index, ast.Tuple) else [index]
     for new in (f"..., {ast.unparse(index)}", f":, {ast.unparse(index)}") if len(parts) == 1 else ():
-        yield f"{whole}[{new}]", "another axis is cut"
+        yield f"{whole}[{new}]", "wrong index"
     for k, part in enumerate(parts):
         for new in changed_slices(part) if isinstance(part, ast.Slice) else ():
             texts = [*map(ast.unparse, parts)]
             texts[k] = new
-            yield f"{whole}[{', '.join(texts)}]", "a slice that is off"
+            yield f"{whole}[{', '.join(texts)}]", "wrong index"
 
 
 def changed_slices(index):
@@ -203,18 +203,18 @@ def sequence_fixes(node, program, sizes):
     if len(node.elts) > 4 or isinstance(program.parents.get(id(node)), ast.Subscript):
         return
     for order in itertools.permutations(node.elts):
-        yield ast.unparse(type(node)([*order], ast.Load())), "in each other's place"
+        yield ast.unparse(type(node)([*order], ast.Load())), "wrong order"
 
 
 def attribute_fixes(node, program, sizes):
     if node.attr in ("T", "mT", "H", "data", "mH"):
-        yield f"({ast.unparse(node.value)})", f"{node.attr} too much"
+        yield f"({ast.unparse(node.value)})", "something too much"
     if node.attr in ("T", "H"):
-        yield f"({ast.unparse(node.value)}).transpose(-2, -1)", "T of more than two axes"
+        yield f"({ast.unparse(node.value)}).transpose(-2, -1)", "wrong transpose"
     for one, other in (("values", "indices"), ("out_features", "in_features"), ("d_in", "d_out")):
         if node.attr in (one, other):
             new = other if node.attr == one else one
-            yield f"{ast.unparse(node.value)}.{new}", f"{node.attr} instead of {new}"
+            yield f"{ast.unparse(node.value)}.{new}", "wrong name"
 
 
 def name_fixes(node, program, sizes):
@@ -257,19 +257,23 @@ def fixes_for_unused_layers(program, number, value):
     """Fixes that call a layer on a tensor: one that is made and nowhere called."""
     if isinstance(value, torch.Tensor):
         for name in unused_layers(program):
-            yield Fix(number, f"{name}({ast.unparse(program.nodes[number])})", f"{name} is made and not used")
+            yield Fix(number, f"{name}({ast.unparse(program.nodes[number])})", "layer not used")
 
 
 def fixes_around(program, number, value, sizes):
     """Fixes that put something around an expression. value: of the expression. sizes: Python for whole numbers."""
     old = ast.unparse(program.nodes[number])
     if getattr(value, "dtype", None) is torch.bool or isinstance(value, bool):
-        new = [(f"not ({old})" if isinstance(value, bool) else f"~({old})", "turned around")]
+        new = [(f"not ({old})" if isinstance(value, bool) else f"~({old})", "inverted")]
     elif isinstance(value, int):
-        new = [(f"({old}) + 1", "off by one"), (f"({old}) - 1", "off by one"), (f"({old}) ** 0.5", "no square root")]
+        new = [(f"({old}) ** 0.5", "missing root")]
+        if not isinstance(
+            program.parents[id(program.nodes[number])], ast.Assign
+        ):  # what a size is called is no mistake
+            new += [(f"({old}) + 1", "off by one"), (f"({old}) - 1", "off by one")]
     elif isinstance(value, float):
-        new = [(f"({old}) ** 0.5", "no square root"), (f"-({old})", "the sign"), (f"1 / ({old})", "turned around")]
-        new += [(f"1 - ({old})", "1 minus it left out")]
+        new = [(f"({old}) ** 0.5", "missing root"), (f"-({old})", "wrong sign"), (f"1 / ({old})", "inverted")]
+        new += [(f"1 - ({old})", "missing step")]
     elif isinstance(value, torch.Tensor):
         new = list(fixes_around_tensor(old, value, sizes))
     else:
@@ -278,39 +282,46 @@ def fixes_around(program, number, value, sizes):
         yield Fix(number, text, kind)
 
 
+def names_size(program, node):
+    """Whether a number is only given a name: a mistake of one is where it is used."""
+    while isinstance(node := program.parents[id(node)], (ast.BinOp, ast.IfExp)):
+        pass
+    return isinstance(node, ast.Assign)
+
+
 def fixes_around_tensor(old, value, sizes):
     """(Python, kind) for what may be missing around a tensor."""
     if value.ndim > 1:
-        yield f"({old}).transpose(-2, -1)", "not transposed"
+        yield f"({old}).transpose(-2, -1)", "missing transpose"
     if value.ndim > 2:
-        yield f"({old}).transpose(1, 2)", "not transposed"
-        yield f"({old}).transpose(0, 1)", "not transposed"
+        yield f"({old}).transpose(1, 2)", "missing transpose"
+        yield f"({old}).transpose(0, 1)", "missing transpose"
     if is_mask(value):
-        yield f"({old}).bool()", "numbers instead of True and False"
+        yield f"({old}).bool()", "numbers for truth values"
     if not value.is_floating_point():
         return
     for axis in (-1, -2) if value.ndim > 1 else (-1,):
-        yield f"torch.softmax({old}, dim={axis})", "softmax left out"
-        yield f"({old}) / ({old}).sum(dim={axis}, keepdim=True)", "rows not divided by their sum"
-        yield f"({old}).sum(dim={axis})", "sum left out"
-        yield f"({old}).mean(dim={axis})", "mean left out"
-        yield f"({old}) - ({old}).max(dim={axis}, keepdim=True).values", "the largest not subtracted"
+        yield f"torch.softmax({old}, dim={axis})", "missing step"
+        yield f"({old}) / ({old}).sum(dim={axis}, keepdim=True)", "missing normalization"
+        yield f"({old}).sum(dim={axis})", "missing step"
+        yield f"({old}).mean(dim={axis})", "missing step"
+        yield f"({old}) - ({old}).max(dim={axis}, keepdim=True).values", "missing largest"
     if value.ndim > 1 and value.shape[-1] == value.shape[-2]:
         future = f"torch.ones(({old}).shape[-2:]).triu(1).bool()"
-        yield f"({old}).masked_fill({future}, -torch.inf)", "no mask"
-        yield f"torch.tril({old})", "no mask"
-        yield f"torch.triu({old}, 1)", "another part of the table"
-        yield f"({old}).diagonal(dim1=-2, dim2=-1)", "diagonal left out"
+        yield f"({old}).masked_fill({future}, -torch.inf)", "missing mask"
+        yield f"torch.tril({old})", "missing mask"
+        yield f"torch.triu({old}, 1)", "missing step"
+        yield f"({old}).diagonal(dim1=-2, dim2=-1)", "missing step"
     for size in sizes:
-        yield f"({old}) / ({size}) ** 0.5", "no scale"
-        yield f"({old}) / ({size})", "not divided"
-        yield f"({old}) * ({size})", "a factor left out"
-    yield f"-({old})", "the sign"
-    yield f"({old}).log()", "log left out"
-    yield f"({old}).exp()", "exp left out"
+        yield f"({old}) / ({size}) ** 0.5", "missing scale"
+        yield f"({old}) / ({size})", "missing step"
+        yield f"({old}) * ({size})", "missing step"
+    yield f"-({old})", "wrong sign"
+    yield f"({old}).log()", "missing step"
+    yield f"({old}).exp()", "missing step"
     yield f"({old}).clone()", "changed in place"
-    yield f"({old})[..., None]", "an axis left out"
-    yield f"({old}).unsqueeze(-2)", "an axis left out"
+    yield f"({old})[..., None]", "missing dimension"
+    yield f"({old}).unsqueeze(-2)", "missing dimension"
 
 
 # --- statements -------------------------------------------------------------------------------------------------------
@@ -329,30 +340,30 @@ def statement_fixes(program, number):
         target, value = ast.unparse(node.targets[0]), node.value
         if target.startswith("self."):
             name, learned = target.removeprefix("self."), called(value) == "Parameter"
-            kind = "a parameter that nobody asked for" if learned else "not a buffer"
+            kind = "extra parameter" if learned else "not a buffer"
             new = ast.unparse(value.args[0] if learned else value)
             yield Fix(number, f"self.register_buffer({name!r}, {new})", kind)
     if isinstance(node, ast.FunctionDef) and node.decorator_list:
         plain = ast.FunctionDef(node.name, node.args, node.body, [], lineno=0)
-        yield Fix(number, ast.unparse(plain), "gradients switched off")
+        yield Fix(number, ast.unparse(plain), "gradients off")
     if isinstance(node, ast.FunctionDef) and node.name == "forward" and len(node.args.args) == 2:
         switch = ast.parse(f"if not self.training: return {node.args.args[1].arg}").body
         switched = ast.FunctionDef(node.name, node.args, [*switch, *node.body], node.decorator_list, lineno=0)
-        yield Fix(number, ast.unparse(switched), "more than `x` itself in evaluation")
+        yield Fix(number, ast.unparse(switched), "dropout in evaluation")
     if isinstance(node, ast.If):
         inner = ast.If(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)
-        yield Fix(number, ast.unparse(inner), "the condition turned around")
+        yield Fix(number, ast.unparse(inner), "wrong condition")
     if isinstance(node, (ast.With, ast.If)):
-        kind = "gradients switched off" if isinstance(node, ast.With) else "a condition"
+        kind = "gradients off" if isinstance(node, ast.With) else "wrong condition"
         yield Fix(number, ast.unparse(node.body), kind)
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         on = ast.unparse(node.value.func.value) if isinstance(node.value.func, ast.Attribute) else None
         if on and on not in ("torch", "super()"):
-            yield Fix(number, f"{on} = {ast.unparse(node.value)}", "a result that is thrown away")
+            yield Fix(number, f"{on} = {ast.unparse(node.value)}", "result thrown away")
             if called(node.value).endswith("_"):
                 new = ast.unparse(node.value).replace(f".{called(node.value)}(", f".{called(node.value)[:-1]}(", 1)
                 yield Fix(number, f"{on} = {new}", "changed in place")
-        yield Fix(number, "pass", f"{called(node.value)} too much")
+        yield Fix(number, "pass", "something too much")
     if isinstance(node, (ast.Assign, ast.AugAssign)):
         yield Fix(number, "pass", "something too much")
 

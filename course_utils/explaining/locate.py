@@ -11,11 +11,12 @@ import itertools
 
 import torch
 
-from course_utils.explaining.known import is_distinctive
+from course_utils.explaining import relations
+from course_utils.explaining.known import is_distinctive, is_mask
 from course_utils.explaining.program import changed_name, name_of
 from course_utils.judging.calls import is_decimal
 
-RANDOM_FUNCTIONS = ("rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm")
+RANDOM_FUNCTIONS = ("dropout", "rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm")
 SIZE_FUNCTIONS = ("shape", "ndim", "size", "dim", "len", "numel")
 
 
@@ -45,10 +46,80 @@ class Flow:
         """The last step of each of these nodes before a step, or None."""
         return [self.last([self.program.numbers[id(node)]], place) for node in nodes]
 
-    def is_filled(self, number):
-        """Whether a node gives a value to a name that another statement then writes on."""
+    def repeats(self, number):
+        """Whether a node is run more than once, or makes what another statement then writes on."""
         written = (made for made in self.makers.values() if number in made)
-        return any(isinstance(self.program.nodes[each], ast.stmt) for made in written for each in made)
+        filled = any(isinstance(self.program.nodes[each], ast.stmt) for made in written for each in made)
+        return filled or len(self.places.get(number, [])) > 1
+
+    def values_of_names(self, line):
+        """{name: the last value that it was read with in a line}."""
+        found = {}
+        for number, value, _ in self.steps:
+            node = self.program.nodes[number]
+            if node.lineno == line and name_of(node):
+                found[name_of(node)] = value
+        return found
+
+    def counterpart(self, other, place):
+        """The value here of the node that a step of another Flow belongs to, in the same turn of its loop; or None."""
+        found = self.places.get(other.steps[place][0], [])
+        turn = other.places[other.steps[place][0]].index(place)
+        return self.steps[found[min(turn, len(found) - 1)]][1] if found else None
+
+    def counters_at(self, other, place):
+        """{name: whole number} of the names in a statement of a loop, as in the turn of another Flow's step."""
+        statement = self.program.statement_of(other.node(place))
+        if not self.program.around(statement, "iter"):
+            return {}
+        found, loops = {}, [each.target for each in self.program.enclosing(statement, ast.For)]
+        for part in [part for each in [*loops, statement] for part in ast.walk(each)]:
+            number = self.program.numbers.get(id(part))
+            if name_of(part) and number in other.places:
+                at = other.last([number], place + 1)
+                value = self.counterpart(other, at) if at is not None else None
+                found |= {name_of(part): value} if type(value) is int else {}
+        return found
+
+    def has_mask(self):
+        """Whether a square mask plays a part on the way to the result."""
+        end = self.result()
+        values = [self.steps[place][1] for place in self.path_to(end)] if end is not None else []
+        tensors = [each for each in values if isinstance(each, torch.Tensor) and each.ndim > 1]
+        return any(is_mask(each) and 1 < each.shape[-1] == each.shape[-2] for each in tensors)
+
+    def first_not_finite(self, part):
+        """The first step on the way to a result with nan or infinity; None where there is none."""
+        end = self.result(part)
+        path = [place for place in self.path_to(end) if relations.not_finite(self.steps[place][1])] if end else []
+        made = [place for place in path if not isinstance(self.node(place), (ast.Name, ast.Attribute, ast.Constant))]
+        first = (p for p in made if not any(q in made for q in self.operands(p)))
+        return next(first, None)
+
+    def first_wrong_entry(self, place, part, wanted):
+        """The step that made the first wrong entry of what a loop has filled, where the result shows which it is.
+
+        place: of the step that fills, or that puts the entries together. wanted: the right result.
+        """
+        end = self.result(part)
+        got = None if end is None else self.steps[end][1]
+        if not isinstance(got, torch.Tensor) or not isinstance(wanted, torch.Tensor) or got.shape != wanted.shape:
+            return None
+        node = self.node(place)
+        filling = place if isinstance(node, ast.stmt) else next(iter(self.operands(place)), place)
+        number = self.steps[self.filled_at(filling)][0]
+        entries = [self.operands(each)[0] for each in self.places[number] if self.operands(each)]
+        for axis, size in enumerate(got.shape):
+            wrong = [k for k in range(size) if not relations.close(got.select(axis, k), wanted.select(axis, k))]
+            if size == len(entries) and isinstance(self.program.nodes[number], ast.stmt) and 0 < len(wrong) < size:
+                return entries[wrong[0]]
+        return None
+
+    def filled_at(self, place):
+        """The last step that filled what a name stands for."""
+        name = name_of(self.node(place))
+        made = self.last(self.makers.get(name, []), place) if name else None
+        return place if made is None else made
 
     def operands(self, place):
         """The steps that the value of a step came from."""
@@ -67,7 +138,8 @@ class Flow:
                 names = (part for target in node.targets for part in ast.walk(target) if name_of(part))
                 found += self.before(names, place)
             if isinstance(node, ast.stmt) and (name := changed_name(node)):
-                found.append(self.last([n for n in self.makers.get(name, []) if n != number], place))
+                found.append(self.last(self.makers.get(name, []), place))
+                found += self.before(self.program.around(node, "test"), place)
                 found += self.before(self.program.around(node, "iter"), place)
         return [each for each in found if each is not None]
 
@@ -95,15 +167,53 @@ class Flow:
         return getattr(asked, "attr", getattr(asked, "id", "") if isinstance(node, ast.Call) else "") in SIZE_FUNCTIONS
 
     def distinctive_operands(self, place):
-        """The operands of a step; in place of one whose value is not distinctive, such as True, the steps behind it."""
-        if place not in self.cached_operands:  # kept: in a loop, one step may lead to another a thousand times
-            self.cached_operands[place] = [] if self.is_size(place) else self.distinctive_sources(self.operands(place))
+        """The operands of a step. In place of one that tells nothing, such as True or a half-filled list, those of it.
+
+        Kept: in a loop, one step may lead to another a thousand times.
+        """
+        if place not in self.cached_operands:
+            found, seen, waiting = [], set(), [] if self.is_size(place) else self.operands(place)
+            while waiting:
+                each = waiting.pop(0)
+                if each not in seen:
+                    seen.add(each)
+                    telling = is_distinctive(self.steps[each][1]) and not self.is_unfinished(each)
+                    found += [each] if telling else []
+                    waiting += [] if telling or self.is_size(each) else self.operands(each)
+            self.cached_operands[place] = found
         return self.cached_operands[place]
 
-    def distinctive_sources(self, places):
-        """These steps, each once; in place of those whose values are not distinctive, the steps behind them."""
+    def distinctive_among(self, places):
+        """These steps; in the place of those that tell nothing, the steps behind them."""
         found = ([each] if is_distinctive(self.steps[each][1]) else self.distinctive_operands(each) for each in places)
         return list(dict.fromkeys(itertools.chain.from_iterable(found)))
+
+    def is_unfinished(self, place):
+        """Whether a loop adds to what this step gives, or fills it, or a later line writes on the mask that it gives."""
+        number, value, _ = self.steps[place]
+        name = self.grown_name(number)
+        if name is None and not (isinstance(value, torch.Tensor) and is_mask(value)):
+            return False
+        names = [name] if name else [each for each, made in self.makers.items() if number in made]
+        later = [(at, n) for each in names for n in self.makers[each] for at in self.places.get(n, []) if at > place]
+        following = min(later)[1] if later else None
+        return (
+            following == number
+            or following is not None
+            and not name
+            and bool(changed_name(self.program.nodes[following]))
+        )
+
+    def grown_name(self, number):
+        """The name of what a node adds to or fills; None for other nodes."""
+        node = self.program.nodes[number]
+        if isinstance(node, ast.stmt):
+            return changed_name(node)
+        statement = self.program.parents[id(node)]
+        names = (
+            [name for name, made in self.makers.items() if number in made] if isinstance(statement, ast.Assign) else []
+        )
+        return next((each for each in names if any(name_of(part) == each for part in ast.walk(node))), None)
 
     def doubtful(self, places, known):
         """The steps behind these, whose values are known, at which something may be wrong that does not show.
@@ -274,3 +384,19 @@ def lost_gradients(flow):
         if lost and any(flow.steps[each][2] for each in flow.operands(place)):
             found.append(place)
     return found
+
+
+def places_of(trouble, flow, known):
+    """The steps to look at, the first of which is named."""
+    if trouble.breaks_contract:
+        return lost_gradients(flow) if trouble.gradients else []
+    if trouble.line:
+        starts = [each for each in flow.distinctive_among(flow.stopped(trouble.line)) if not flow.is_known(each, known)]
+    else:
+        starts = [each for each in [flow.result(trouble.part)] if each is not None]
+    find = reorderings if all(flow.is_known(each, known) for each in starts) else first_unknown
+    places, ends = (
+        [place for place in map(flow.origin, found) if not isinstance(flow.node(place), (ast.Constant, ast.Name))]
+        for found in (find(flow, starts, known), starts)
+    )
+    return places or ends

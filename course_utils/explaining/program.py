@@ -22,6 +22,8 @@ WATCHED_NODES = (
     ast.ListComp, ast.GeneratorExp, ast.List, ast.Tuple,
 )  # fmt: skip
 NEEDS_PARENT = (ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Compare)  # around a piece that cannot be read without them
+# a number or a name is shown with what it is a part of
+CONTEXT = (ast.expr, ast.keyword, ast.Slice)
 MOST_SECONDS = 5  # only what computes without end comes near it: what is said must not depend on the machine
 MOST_STEPS = 4000
 LARGEST = 20_000  # numbers of a value that is written down
@@ -89,13 +91,26 @@ class Program:
         tree = definitions(self.text)
         nodes, above = numbered(tree), parents(tree)
         piece = victim = nodes[fix.number]
-        while isinstance(above[id(piece)], NEEDS_PARENT):
+        small = isinstance(victim, (ast.Constant, ast.Name))  # says nothing without what is around it
+        while isinstance(above[id(piece)], NEEDS_PARENT) or small and isinstance(above[id(piece)], CONTEXT):
             piece = above[id(piece)]
-        number = next(k for k, node in enumerate(nodes) if node is piece)
-        if piece is victim:
-            return ast.unparse(piece), fix.new
+            small = small and not isinstance(piece, (ast.Call, ast.Subscript, ast.BinOp, ast.Compare))
+        old = ast.unparse(piece)
+        if isinstance(victim, ast.stmt):
+            return old, fix.new
         new = ast.parse(fix.new, mode="eval").body
-        return ast.unparse(self.nodes[number]), ast.unparse(ReplaceExpression(victim, new).visit(piece))
+        return old, ast.unparse(new if piece is victim else Replace(victim, new).visit(piece))
+
+    def text_with(self, fix):
+        """The text with a fix in it, laid out anew."""
+        tree = ast.parse(self.text)
+        victim = numbered(definitions_in(tree))[fix.number]
+        mode = "exec" if isinstance(victim, ast.stmt) else "eval"
+        return ast.unparse(Replace(victim, ast.parse(fix.new, mode=mode).body).visit(tree))
+
+    def with_text(self, text):
+        """The Program with another text, in the same cell."""
+        return Program(text, self.name, self.names, self.file)
 
     def state_assignments(self):
         """The statements outside `__init__` that assign to `self`: what a layer keeps from one call to the next."""
@@ -103,13 +118,33 @@ class Program:
         parts = (part for method in methods for part in ast.walk(method) if isinstance(part, ast.Assign))
         return [part for part in parts if (name_of(part.targets[0]) or "").startswith("self.")]
 
+    def statement_of(self, node):
+        """The statement that a node is part of; itself where it is one."""
+        while not isinstance(node, ast.stmt):
+            node = self.parents[id(node)]
+        return node
+
+    def assignments_to(self, names):
+        """The statements that assign to these attributes of `self`, or to these names."""
+        wanted = {f"self.{name}" for name in names} | {*names}
+        found = (node for node in self.nodes if isinstance(node, ast.Assign))
+        return [
+            node for node in found if any(name_of(part) in wanted for each in node.targets for part in ast.walk(each))
+        ]
+
+    def changes_in_place(self):
+        """The statements that write on a tensor that is there already."""
+        return [node for node in self.nodes if isinstance(node, ast.stmt) and changes_in_place(node)]
+
+    def enclosing(self, node, kind=ast.stmt):
+        """The statements of a kind around a node, the nearest first."""
+        while (node := self.parents.get(id(node))) is not None:
+            if isinstance(node, kind):
+                yield node
+
     def around(self, node, part):
         """The "test" of each `if` and `while`, or the "iter" of each `for`, around a node, the nearest first."""
-        found = []
-        while (node := self.parents.get(id(node))) is not None:
-            if isinstance(node, ast.stmt) and hasattr(node, part):
-                found.append(getattr(node, part))
-        return found
+        return [getattr(each, part) for each in self.enclosing(node) if hasattr(each, part)]
 
     def answer_from(self, tree, **more):
         """The answer that this tree makes. Raises whatever its definitions raise."""
@@ -152,8 +187,8 @@ class Program:
                 setattr(parent, field, value)
 
 
-class ReplaceExpression(ast.NodeTransformer):
-    """Puts one expression in the place of another."""
+class Replace(ast.NodeTransformer):
+    """Puts one expression, or statements, in the place of another."""
 
     def __init__(self, old, new):
         self.old, self.new = old, new
@@ -182,8 +217,12 @@ def parse_program(text, name, names, file):
 
 def definitions(text):
     """The tree of a text's functions and classes, anew each time: parsing is faster than copying."""
-    body = [node for node in ast.parse(text).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
-    return ast.Module(body, [])
+    return definitions_in(ast.parse(text))
+
+
+def definitions_in(tree):
+    """The functions and classes of a tree."""
+    return ast.Module([node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))], [])
 
 
 def parents(tree):
@@ -301,10 +340,10 @@ class RecordValues(ast.NodeTransformer):
             return node
         if not self.inside:
             return node
-        if isinstance(node, ast.Return) and isinstance(node.value, ast.Constant):
+        number, changed = self.numbers.get(id(node)), changed_name(node)
+        if isinstance(node, (ast.Return, ast.Assign)) and isinstance(node.value, ast.Constant) and not changed:
             node.value = record(self.numbers[id(node.value)], node.value)
             return node
-        number, changed = self.numbers.get(id(node)), changed_name(node)
         if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
             if isinstance(node.func, ast.Attribute):
                 node.func.attr = ZERO_FILLED.get(node.func.attr, node.func.attr)
@@ -347,6 +386,17 @@ def changed_name(node):
     while isinstance(target, (ast.Subscript, ast.Call)):
         target = target.func if isinstance(target, ast.Call) else target.value
     return name_of(target)
+
+
+def changes_in_place(statement):
+    """Whether a statement writes on a tensor that is there already."""
+    if isinstance(statement, ast.AugAssign):
+        return True
+    if isinstance(statement, ast.Assign):
+        return any(isinstance(each, (ast.Subscript, ast.Attribute)) for each in statement.targets)
+    called = (part.func for part in ast.walk(statement) if isinstance(part, ast.Call))
+    names = [each.attr for each in called if isinstance(each, ast.Attribute)]
+    return not hasattr(statement, "body") and any(name.endswith("_") and not name.startswith("_") for name in names)
 
 
 def name_of(node):

@@ -53,14 +53,13 @@ def tensor_difference(expected, got):
         wrong = ~np.isclose(found, expected, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
     if not wrong.any():
         return None
+    if wrong.size <= MOST_COMPARED:
+        return f"You return `{rounded(found.tolist(), 4)}`; expected `{rounded(expected.tolist(), 4)}`."
     place = tuple(int(k) for k in np.argwhere(wrong)[0])
-    where = f"at {list(place)} " if place else ""
     what = "cells" if found.dtype.kind == "b" else "numbers"
-    count = f"{wrong.sum()} of {wrong.size} {what} {'is' if wrong.sum() == 1 else 'are'} not"
-    if wrong.size == 1:
-        count = f"the {what[:-1]} is not"
+    count = f"{wrong.sum()} of {wrong.size} {what} {'is' if wrong.sum() == 1 else 'are'} wrong"
     have, want = format_value(found[place]), format_value(expected[place])
-    return f"The shape is right, {count}: {where}you have {have}, expected {want}."
+    return f"The shape is right, but {count}. At {list(place)} you return {have}; expected {want}."
 
 
 def to_array(tensor):
@@ -122,19 +121,24 @@ def format_value(value):
 
 
 MOST_SHOWN = 16  # numbers of an input that a sentence holds
+MOST_COMPARED = 9  # numbers of a result that are shown beside the expected ones
 
 
-def describe_arguments(arguments):
-    """The arguments of a call in a few words: few numbers in full, many by their shape."""
+def describe_arguments(arguments, names):
+    """The arguments of a call in a few words: few numbers in full, many by their shape. names: of the arguments."""
     flat = itertools.chain(*(each if isinstance(each, list) else [each] for each in arguments))
     few = sum(each.numel() for each in flat if isinstance(each, torch.Tensor)) <= MOST_SHOWN
-    return ", ".join(describe_argument(argument, few) for argument in arguments)
+    described = [describe_argument(argument, few) for argument in arguments]
+    named = [f"`{name}` {'of' if words.startswith('shape') else '='} {words}" for name, words in zip(names, described)]
+    return ", ".join(named or described)
 
 
 def describe_argument(argument, few):
     """One of them. few: whether there is room for all numbers."""
     if isinstance(argument, dict):
-        return "a linear layer"
+        return (
+            "a linear layer" if not few else f"a linear layer with the weight `{rounded(argument['linear'].tolist())}`"
+        )
     if isinstance(argument, torch.Tensor):
         return f"`{rounded(argument.tolist())}`" if few else f"shape {tuple(argument.shape)}"
     if isinstance(argument, list) and any(isinstance(each, torch.Tensor) for each in argument):
@@ -142,8 +146,12 @@ def describe_argument(argument, few):
     return f"`{rounded(argument)}`"
 
 
-def rounded(value):
-    """Numbers, in lists or alone, with two decimals at most; of small ones the first digit."""
+def rounded(value, digits=2):
+    """Numbers, in lists or alone, with a few decimals at most, whole ones without; of small ones the first digit."""
     if isinstance(value, list):
-        return [rounded(entry) for entry in value]
-    return round(value, 2) or float(f"{value:.1g}") if isinstance(value, float) else value
+        return [rounded(entry, digits) for entry in value]
+    if not isinstance(value, float):
+        return value
+    if value.is_integer():
+        return int(value)
+    return round(value, digits) or float(f"{value:.1g}")

@@ -18,6 +18,9 @@ def describe(error, answer):
 def first_line(error):
     """The first line of an error's own message; "" where it cannot be had."""
     try:
+        if isinstance(error, (NameError, AttributeError)):  # Python knows which name may have been meant
+            (words,) = traceback.TracebackException.from_exception(error).format_exception_only()
+            return words.strip().partition(": ")[2]
         return (str(error).strip().splitlines() or [""])[0]
     except BaseException:  # the class of the error, and so its message, may be the learner's code, too
         return ""

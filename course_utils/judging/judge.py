@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from course_utils.judging import comparing, contract, errors, masks, replies
+from course_utils.judging.calls import LayerCall
 from course_utils.judging.result import LARGEST_MAP, NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 
 UNREADABLE = "What came back could not be read."
@@ -59,8 +60,14 @@ def judge(exercise, data):
         return result(exercise, NOT_YET, UNREADABLE)
     if not wrong:
         return result(exercise, RIGHT, exercise.success_message)
-    shown_case = next((case for case in wrong if case.error), wrong[0])
-    return result(exercise, NOT_YET, describe_wrong_case(exercise, shown_case), maps=maps_to_draw(exercise, wrong[0]))
+    return result(
+        exercise, NOT_YET, describe_wrong_case(exercise, told_case(wrong)), maps=maps_to_draw(exercise, wrong[0])
+    )
+
+
+def told_case(wrong):
+    """The case that is told of those that are wrong: the first that stopped, or else the first."""
+    return next((case for case in wrong if case.error), wrong[0])
 
 
 def result(exercise, status, message, **more):
@@ -135,16 +142,20 @@ def broken_contract(case):
 
 
 def describe_wrong_case(exercise, case):
-    """The message on a wrong case: what is wrong, and with which input."""
-    if case.value is None or not case.arguments:
+    """The message on a wrong case: with which input, and what is wrong."""
+    if not case.arguments:
         return case.problem
-    sentences = [case.problem, f"(Input: {comparing.describe_arguments(case.arguments)}.)"]
+    mode = ""
+    if isinstance(case.call, LayerCall):
+        mode = " (training mode)" if case.call.training else " (evaluation mode)"
+    given = comparing.describe_arguments(case.arguments, exercise.parameter_names)
+    sentences = [f"Input{mode}: {given}.", case.problem]
     if (
         exercise.mask
         and same_shape(case)
         and (what := masks.difference(exercise.mask, case.arguments, case.want, case.got))
     ):
-        sentences.insert(1, what)
+        sentences.append(what)
     return " ".join(sentences)
 
 

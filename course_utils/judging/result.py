@@ -17,8 +17,9 @@ VIRIDIS = ("440154", "482878", "3e4989", "31688e", "26828e", "1f9e89", "35b779",
 class Result:
     """The answer of a check.
 
-    status: "right", "not yet" or "not attempted". mistake: the kind of slip that one fix repairs, or None. maps: the
-    learner's map of weights and the expected one, to be drawn side by side, or None.
+    status: "right", "not yet" or "not attempted". mistake: the kind of slip that is proven, or None. hints: on this
+    answer, from the kind of slip to the change. maps: the learner's map of weights and the expected one, to be drawn
+    side by side, or None.
     """
 
     id: str
@@ -27,6 +28,7 @@ class Result:
     message: str
     max_points: int
     mistake: str | None = None
+    hints: tuple[str, ...] = ()
     maps: tuple | None = field(default=None, repr=False)
 
     @property
@@ -58,7 +60,7 @@ class Result:
 
 def rich(text):
     """A sentence as HTML: `code` and *emphasis* as in Markdown, everything else as it stands."""
-    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text)).replace("\n", "<br>")
     return re.sub(r"(?<![\w*])\*(\w[^*<>]*)\*(?![\w*])", r"<em>\1</em>", text)
 
 

@@ -3,7 +3,7 @@
 import ast
 import copy
 
-from course_utils.explaining.program import ReplaceExpression
+from course_utils.explaining.program import Replace
 
 SWAPPED = {
     ast.Add: ast.Sub,
@@ -31,7 +31,7 @@ def of(code):
             victim = list(ast.walk(changed))[number]
             replacement = change(victim)
             if replacement is not victim:
-                changed = ReplaceExpression(victim, replacement).visit(changed)
+                changed = Replace(victim, replacement).visit(changed)
             yield f"line {node.lineno}: {description}", ast.unparse(ast.fix_missing_locations(changed))
 
 

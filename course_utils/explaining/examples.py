@@ -1,0 +1,141 @@
+"""Other inputs for an exercise: small ones to show, and new ones to prove a change with.
+
+An input counts only where all known right answers are right, since then the exercise's text allows it.
+"""
+
+import itertools
+from dataclasses import fields, replace
+
+import torch
+
+from course_utils.judging import judge
+from course_utils.judging.calls import LayerCall, run_calls
+from course_utils.judging.result import RIGHT
+
+MOST_RIGHT_ANSWERS = 3  # that have to be right on a new input
+LARGEST_WHOLE = 3  # of the numbers to be worked with by hand
+MOST_NEW = 3
+
+
+def smallest_failing(exercise, call, fails):
+    """The exercise that asks only for the smallest input like this call's on which an answer fails; None for none.
+
+    fails: [calls] -> for each whether the answer is wrong in the same way.
+    """
+    if isinstance(call, LayerCall):  # nobody works through one by hand
+        return None
+    candidates = sorted(smaller(replace(call, check_contract=False)), key=size)
+    for candidate, failing in zip(candidates, fails(candidates)):
+        if failing and (found := allowing(exercise, candidate)):
+            return found
+    return None
+
+
+def new_calls(exercise, call):
+    """A few calls like this one, with other numbers and other sizes."""
+    sizes = sizes_in(call)
+    candidates = [mapped(call, reversed_numbers), *(resized(call, {old: old - 1}) for old in sizes if old > 2)]
+    allowed = (each for each in candidates if allowing(exercise, each))
+    return list(itertools.islice(allowed, MOST_NEW))
+
+
+def allowing(exercise, call):
+    """The exercise that asks only for this call; None where a known right answer is not right there."""
+    asked = replace(exercise, make_calls=lambda: [call])
+    try:
+        answers = exercise.right_answers[:MOST_RIGHT_ANSWERS]
+        right = all(judge.judge(asked, run_calls(each, [call])).status == RIGHT for each in answers)
+    except Exception:  # inputs that make no sense stop the oracle and the properties, too
+        return None
+    return asked if right else None
+
+
+def smaller(call):
+    """Calls like this one with fewer tokens or entries, without a batch, with whole numbers; not the call itself."""
+    sizes = [size for size in sizes_in(call) if size > 2]
+    maps = [dict.fromkeys(sizes, 2), {old: 2 + k % 2 for k, old in enumerate(sizes)}]
+    maps += [{old: 2} for old in sizes] + [{old: 3} for old in sizes if old > 3] + [{}]
+    for sizes, one, whole in itertools.product(maps, (True, False), (True, False)):
+        if any(outside(each, sizes) for each in tensors_in(vars(call))):
+            continue
+        found = resized(call, sizes)
+        found = mapped(found, without_batch) if one else found
+        found = mapped(found, whole_numbers) if whole else found
+        if sizes or not same(found, call):
+            yield found
+
+
+def outside(tensor, sizes):
+    """Whether a tensor of whole numbers, such as tokens, may count places that a smaller size no longer has."""
+    if tensor.dtype != torch.int64 or not tensor.numel():
+        return False
+    return any(new <= int(tensor.max()) < old for old, new in sizes.items())
+
+
+def size(call):
+    """How much there is to read: numbers and their digits."""
+    tensors = tensors_in(call.arguments)
+    return sum(each.numel() * (1 if torch.equal(each.double(), each.double().round()) else 3) for each in tensors)
+
+
+def same(call, other):
+    """Whether two calls hold the same tensors."""
+    pairs = zip(tensors_in(vars(call)), tensors_in(vars(other)))
+    return all(one.shape == two.shape and torch.equal(one, two) for one, two in pairs)
+
+
+def sizes_in(call):
+    """The sizes of all axes, each once, as they come."""
+    return list(dict.fromkeys(size for each in tensors_in(vars(call)) for size in each.shape))
+
+
+def tensors_in(value):
+    """All tensors in a value and what it holds."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    entries = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+    return [tensor for entry in entries for tensor in tensors_in(entry)]
+
+
+def mapped(call, change):
+    """A call in which every tensor and whole number of its arguments, inputs and weights is changed."""
+
+    def part(value):
+        if isinstance(value, dict):
+            return {name: part(entry) for name, entry in value.items()}
+        return [part(entry) for entry in value] if isinstance(value, list) else change(value)
+
+    parts = {each.name: getattr(call, each.name) for each in fields(call)}
+    changing = {name: part(value) for name, value in parts.items() if isinstance(value, (list, dict))}
+    return replace(call, **changing)
+
+
+def resized(call, sizes):
+    """A call in which every axis of one of these sizes has another, {old: new}, and so has a number that gives it."""
+
+    def change(value):
+        if isinstance(value, torch.Tensor):
+            for axis, old in enumerate(value.shape):
+                value = value.narrow(axis, 0, min(old, sizes.get(old, old)))
+        return sizes.get(value, value) if type(value) is int else value
+
+    return mapped(call, change) if sizes else call
+
+
+def without_batch(value):
+    """The first of a batch of three dimensions or more; anything else as it is."""
+    return value[0] if isinstance(value, torch.Tensor) and value.ndim > 2 else value
+
+
+def whole_numbers(value):
+    """Small whole numbers in the place of decimals; what is large, infinite or a share of 1 stays."""
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point() or not bool((value < 0).any()):
+        return value
+    rounded = value.sign() * value.mul(2).abs().round().clamp(1, LARGEST_WHOLE)  # no 0, which hides mistakes
+    return torch.where(value.abs() > 2 * LARGEST_WHOLE, value, rounded)
+
+
+def reversed_numbers(value):
+    """A tensor's decimals in reverse order."""
+    turned = isinstance(value, torch.Tensor) and value.is_floating_point()
+    return value.flip(list(range(value.ndim))) if turned else value

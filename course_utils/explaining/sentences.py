@@ -1,0 +1,229 @@
+"""What `check` and `hint` say about a wrong answer: every kind of sentence, each in one place, with an example.
+
+The first reply tells the place and asks a question. `hint` tells the kind of slip, and then the change itself.
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from course_utils.judging import comparing
+
+LONGEST = 90  # characters of a piece of code in a sentence
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A kind of slip. question: asked in the first reply. sentence: what `hint` says about the piece of code."""
+
+    question: str
+    sentence: str
+
+
+# --- kinds of slips, by the names under which instructors see them counted -------------------------------------------
+
+SLIPS = {
+    "arguments swapped": Slip("Which argument comes first here?", "two of its arguments are in each other's place."),
+    "changed in place": Slip(
+        "Who else still needs the tensor that this line changes?", "it changes a tensor that was there before."
+    ),
+    "dropout in evaluation": Slip("When should dropout be off?", "dropout is also on in evaluation mode."),
+    "extra parameter": Slip(
+        "Should training change this tensor?", "it makes a parameter, which training would change."
+    ),
+    "fixed size": Slip("Does this number hold for every input?", "a size is written as a number."),
+    "gradients off": Slip("Can a gradient get through here?", "gradients are switched off."),
+    "inverted": Slip("What should be True here?", "True and False are exchanged."),
+    "layer not used": Slip(
+        "Which of the layers in `__init__` does `forward` never call?", "a layer is made but not used."
+    ),
+    "missing dimension": Slip(
+        "Which shapes meet here, and which do you want?", "the result lacks a dimension of size 1."
+    ),
+    "missing largest": Slip("How large can these numbers get?", "the largest number is not subtracted first."),
+    "missing mask": Slip("Which tokens may a query not see yet?", "nothing hides the future from these scores."),
+    "missing normalization": Slip("What should each row sum to?", "the rows are not divided by their sums."),
+    "missing root": Slip("Is this the number itself, or its root?", "a square root is missing."),
+    "missing scale": Slip("How large are these numbers on average?", "the numbers are not scaled."),
+    "missing step": Slip("Which step of the formula comes next?", "a step of the formula is missing after it."),
+    "missing transpose": Slip("Which of its dimensions should come first?", "two of its dimensions are exchanged."),
+    "not a buffer": Slip("Does this tensor move when the layer moves to a GPU?", "it makes a plain tensor."),
+    "numbers for truth values": Slip("What is its dtype?", "it holds numbers instead of True and False."),
+    "off by one": Slip("What should it be for the first token, and for the last?", "it is off by one."),
+    "option missing": Slip(
+        "Which shape does this step give, and which do you need?", "an option of the call is missing."
+    ),
+    "option set": Slip("What does each option of this call do?", "an option of the call does harm."),
+    "parentheses": Slip("In which order does Python compute this line?", "parentheses are missing."),
+    "result thrown away": Slip("Where does the result of this line go?", "its result is thrown away."),
+    "something too much": Slip("What is each part of this line for?", "one step is too much."),
+    "wrong axis": Slip("Which dimension does it run over, and which should it?", "it runs over the wrong dimension."),
+    "wrong comparison": Slip("What happens when both sides are equal?", "it compares the wrong way."),
+    "wrong condition": Slip("For which input is this condition true?", "the condition is wrong."),
+    "wrong function": Slip("What does this function compute?", "another function is needed."),
+    "wrong index": Slip("Which entries does this index pick?", "it picks the wrong entries."),
+    "wrong name": Slip("What does each name in this line stand for?", "one name stands where another belongs."),
+    "wrong number": Slip("Where does the number in this line come from?", "it is the wrong number."),
+    "wrong operation": Slip("Which operation does the formula have here?", "another operation is needed."),
+    "wrong order": Slip("In which order should these stand?", "its parts are in the wrong order."),
+    "wrong sign": Slip("Should these numbers be positive or negative?", "the sign is wrong."),
+    "wrong size": Slip("Which size do you need here?", "it is the size of another dimension."),
+    "wrong transpose": Slip("Which dimensions does this exchange?", "it exchanges the wrong dimensions."),
+}
+
+
+def slip(line, code, kind):
+    """In line 3, look at `scores.softmax(0)`: it runs over the wrong dimension."""
+    return f"In line {line}, look at `{shortened(code)}`: {SLIPS[kind].sentence}"
+
+
+def change(line, old, new):
+    """In line 3, write `scores.softmax(-1)` instead of `scores.softmax(0)`. With this change your answer is right."""
+    return f"In line {line}, write `{new}` instead of `{old}`. With this change your answer is right."
+
+
+def removal(line, old):
+    """Remove line 3, `x = x + 1`. With this change your answer is right."""
+    return f"Remove line {line}, `{shortened(old)}`. With this change your answer is right."
+
+
+def kept_body(line, old):
+    """Remove `if T > 1:` in line 3, and keep what it holds. With this change your answer is right."""
+    return (
+        f"Remove `{old.splitlines()[0]}` in line {line}, and keep what it holds. With this change your answer is right."
+    )
+
+
+def definition_hint(line, kind):
+    """In line 3, dropout is also on in evaluation mode. Change only that, and your answer is right."""
+    return f"In line {line}, {SLIPS[kind].sentence} Change only that, and your answer is right."
+
+
+# --- where an answer goes wrong ---------------------------------------------------------------------------------------
+
+
+def cause(line, code):
+    """The mistake is in line 3, `weights = torch.softmax(scores, dim=0)`."""
+    return f"The mistake is in line {line}, `{shortened(code)}`."
+
+
+def cause_in(name, line):
+    """The mistake is in `forward`, which begins in line 6."""
+    return f"The mistake is in `{name}`, which begins in line {line}."
+
+
+def random_in_evaluation(line, code):
+    """In evaluation mode, line 9, `kept = torch.rand(x.shape) < 0.5`, still draws random numbers. When should …?"""
+    return (
+        f"In evaluation mode, line {line}, `{shortened(code)}`, still draws random numbers."
+        f" {SLIPS['dropout in evaluation'].question}"
+    )
+
+
+def first_wrong(line, code, part, seen):
+    """Things first go wrong in line 3, `e = torch.exp(scores)`: it gives inf. part: of the code that is wrong, or ""."""
+    return f"Things first go wrong in line {line}, {code_and_value(code, part, seen)}."
+
+
+def first_different(line, code, part, seen):
+    """Your values first differ from those of right answers in line 3, `hidden = …`: it has the shape (2, 3)."""
+    return f"Your values first differ from those of right answers in line {line}, {code_and_value(code, part, seen)}."
+
+
+def code_and_value(code, part, seen):
+    """`e = torch.exp(scores)`, in `scores`: it gives inf."""
+    return f"`{shortened(code)}`{f', in `{part}`' if part else ''}{f': {seen}' if seen else ''}"
+
+
+def between(first, last):
+    """The mistake is somewhere from line 3, `a = …`, to line 5, `return …`. first, last: (line, code)."""
+    (line, code), (last_line, last_code) = first, last
+    return (
+        f"The mistake is somewhere from line {line}, `{shortened(code)}`, to line {last_line},"
+        f" `{shortened(last_code)}`."
+    )
+
+
+def depends_on(lines):
+    """It depends on line 2, `mask = …`, and line 3, `…`. lines: (line, code)."""
+    return f"It depends on {listed(place_words(lines))}."
+
+
+def at_that_point(values):
+    """There, `t` is 2 and `row` has the shape (4,). values: (name, words)."""
+    return f"There, {listed([f'`{name}` {words}' for name, words in values])}."
+
+
+def no_gradient(line, code):
+    """The gradient is lost in line 3, `weights = weights.detach()`."""
+    return f"The gradient is lost in line {line}, `{shortened(code)}`."
+
+
+def unused_layer(name):
+    """`self.out_proj` is made in `__init__`, but `forward` never uses it. Where does it belong?"""
+    return f"`{name}` is made in `__init__`, but nothing uses it. Where does it belong?"
+
+
+def look_at(lines):
+    """Look at line 3, `scores -= 1`. lines: (line, code)."""
+    return f"Look at {listed(place_words(lines))}."
+
+
+def returned_as_given(line, name, condition):
+    """Line 3 returns `x` as it was given, under the condition `T == 1`. condition: its code, or ""."""
+    return f"Line {line} returns `{name}` as it was given{f', under the condition `{condition}`' if condition else ''}."
+
+
+def place_words(lines):
+    """line 3, `scores -= 1`; for each of (line, code)."""
+    return [f"line {line}, `{shortened(code)}`" for line, code in lines]
+
+
+def listed(words):
+    """One, two and three."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+# --- what a value looks like -----------------------------------------------------------------------------------------
+
+MOST_NUMBERS = 9  # of a tensor that is written out in a sentence
+DEFAULT_QUESTION = "What should this line give for the input above?"
+RELATIONS = {
+    "negative": ("all its numbers have the wrong sign", "Where does the sign come from?"),
+    "inverted": ("it is True where it should be False, and the other way round", "What should True mean here?"),
+    "transposed": ("its rows and columns are exchanged", "What should one row of it stand for?"),
+    "factor": ("all its numbers are wrong by the same factor", "By what should they be divided or multiplied?"),
+    "columns": ("each column sums to 1, not each row", "Which of its dimensions should sum to 1?"),
+    "rows": ("its rows do not sum to 1", "Which step makes each row sum to 1, and when should it come?"),
+    "places": ("its numbers are right, but some stand in the wrong place", "In which order should they stand?"),
+    "nan": ("it gives nan", "Which numbers go in, and why do they give nan?"),
+    "first row": ("its first row should not be there", "For which tokens should there be a row?"),
+    "last row": ("its last row should not be there", "For which tokens should there be a row?"),
+    "infinite": ("it gives inf", "Which numbers go in, and why are they too large?"),
+}
+
+
+def value_and_question(relation, shown, value):
+    """(words on a value, a question). shown: it for the input that is shown, or None. value: for a larger one."""
+    if relation:
+        return RELATIONS[relation]
+    words = brief(shown if shown is not None else value)
+    return f"it {words}" if words else "", DEFAULT_QUESTION
+
+
+def brief(value):
+    """A value in a few words: is 3, is `[0.5, 0.5]`, has the shape (2, 3, 4); "" for what cannot be told."""
+    if isinstance(value, torch.Tensor) and value.numel() <= MOST_NUMBERS:
+        return f"is `{comparing.rounded(value.tolist())}`"
+    if isinstance(value, torch.Tensor):
+        return f"has the shape {tuple(value.shape)}"
+    if isinstance(value, (bool, int, float)):
+        return f"is {comparing.rounded(value)}"
+    return f"has {len(value)} entries" if isinstance(value, list) else ""
+
+
+def shortened(code):
+    """A piece of code as a sentence can hold it."""
+    lines = [line.strip() for line in code.splitlines()]
+    line = " ".join(lines) if any(line.endswith(":") for line in lines) else "; ".join(lines)
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 2]} …"
