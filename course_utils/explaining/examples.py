@@ -132,7 +132,7 @@ def whole_numbers(value):
     if not isinstance(value, torch.Tensor) or not value.is_floating_point() or not bool((value < 0).any()):
         return value
     rounded = value.sign() * value.mul(2).abs().round().clamp(1, LARGEST_WHOLE)  # no 0, which hides mistakes
-    return torch.where(value.abs() > 2 * LARGEST_WHOLE, value, rounded)
+    return torch.where(value.abs() > 2 * LARGEST_WHOLE, value.round(), rounded)
 
 
 def reversed_numbers(value):

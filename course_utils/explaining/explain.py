@@ -79,7 +79,7 @@ def explain_result(exercise, program, runner, data, result):
             if small := smallest_failing(exercise, runner, number, trouble, data):
                 result = with_example(result, *small)
         if program:
-            return with_explanation(Search(exercise, program, runner, number, trouble, small), result)
+            return with_explanation(Search(exercise, program, runner, data, small), result)
     return result
 
 
@@ -184,9 +184,10 @@ def hints_on(program, fix):
 class Search:
     """The search for the place and the cause of what is wrong in one call of an answer."""
 
-    def __init__(self, exercise, program, runner, number, trouble, small):
-        self.exercise, self.program, self.runner, self.trouble = exercise, program, runner, trouble
-        self.number, self.call = number, exercise.calls[number]
+    def __init__(self, exercise, program, runner, data, small):
+        self.exercise, self.program, self.runner, self.data = exercise, program, runner, data
+        number, trouble = self.number, self.trouble = first_trouble(exercise, data)
+        self.call = exercise.calls[number]
         self.known = exercise.known_values(number)
         self.asked = self.call if trouble.breaks_contract else replace(self.call, check_contract=False)
         self.no_change = Fix(0, ast.unparse(program.nodes[0]), "")
@@ -318,7 +319,9 @@ class Search:
         nodes = [*self.program.state_assignments(), *map(self.flow.node, doubtful)]
         lines = self.lines_of(nodes, self.trouble.line)
         words = [sentences.at_that_point(told[:MOST_NAMES])] if told else []
-        return " ".join([*words, *([sentences.depends_on(lines)] if lines else [])])
+        error = told_case(wrong_cases(self.exercise, [self.number], [self.data[self.number]])).reply.error
+        question = sentences.QUESTIONS_ON_ERRORS.get(error.type, "What does the error say about this line?")
+        return " ".join([*words, *([sentences.depends_on(lines)] if lines else []), question])
 
     def value_words(self):
         """The sentences on where the first wrong value came about."""

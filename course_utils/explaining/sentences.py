@@ -50,10 +50,8 @@ SLIPS = {
     "not a buffer": Slip("Does this tensor move when the layer moves to a GPU?", "it makes a plain tensor."),
     "numbers for truth values": Slip("What is its dtype?", "it holds numbers instead of True and False."),
     "off by one": Slip("What should it be for the first token, and for the last?", "it is off by one."),
-    "option missing": Slip(
-        "Which shape does this step give, and which do you need?", "an option of the call is missing."
-    ),
-    "option set": Slip("What does each option of this call do?", "an option of the call does harm."),
+    "option missing": Slip("Which shape does this step give, and which do you need?", "it lacks an option."),
+    "option set": Slip("What does each option of this call do?", "one of its options is wrong."),
     "parentheses": Slip("In which order does Python compute this line?", "parentheses are missing."),
     "result thrown away": Slip("Where does the result of this line go?", "its result is thrown away."),
     "something too much": Slip("What is each part of this line for?", "one step is too much."),
@@ -188,6 +186,16 @@ def listed(words):
 
 MOST_NUMBERS = 9  # of a tensor that is written out in a sentence
 DEFAULT_QUESTION = "What should this line give for the input above?"
+LARGE_QUESTION = "Which numbers should one entry of it be made from?"
+QUESTIONS_ON_ERRORS = {  # by type, for the line in which an answer stopped
+    "AttributeError": "What type is the value in front of the dot?",
+    "IndexError": "How many entries are there, and which one is asked for?",
+    "KeyError": "Which names are there?",
+    "NameError": "Where does this name get its value?",
+    "RuntimeError": "Which shapes and dtypes fit together here?",
+    "TypeError": "What does this call expect, and what does it get?",
+    "ValueError": "Which shape can the input have, and which does this line expect?",
+}
 RELATIONS = {
     "negative": ("all its numbers have the wrong sign", "Where does the sign come from?"),
     "inverted": ("it is True where it should be False, and the other way round", "What should True mean here?"),
@@ -207,8 +215,11 @@ def value_and_question(relation, shown, value):
     """(words on a value, a question). shown: it for the input that is shown, or None. value: for a larger one."""
     if relation:
         return RELATIONS[relation]
-    words = brief(shown if shown is not None else value)
-    return f"it {words}" if words else "", DEFAULT_QUESTION
+    shown = value if shown is None else shown
+    if isinstance(shown, torch.Tensor) and shown.numel() > MOST_NUMBERS:
+        return f"it gives a tensor of shape {tuple(shown.shape)}", LARGE_QUESTION
+    words = brief(shown).removeprefix("is ")
+    return f"it gives {words}" if words and not isinstance(shown, list) else "", DEFAULT_QUESTION
 
 
 def brief(value):

@@ -58,6 +58,7 @@ def tensor_difference(expected, got):
     place = tuple(int(k) for k in np.argwhere(wrong)[0])
     what = "cells" if found.dtype.kind == "b" else "numbers"
     count = f"{wrong.sum()} of {wrong.size} {what} {'is' if wrong.sum() == 1 else 'are'} wrong"
+    count = f"all {wrong.size} {what} are wrong" if wrong.all() else count
     have, want = format_value(found[place]), format_value(expected[place])
     return f"The shape is right, but {count}. At {list(place)} you return {have}; expected {want}."
 

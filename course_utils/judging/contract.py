@@ -50,8 +50,8 @@ def check_arguments(call, reply, reference):
     """Whether an argument was changed."""
     if not same_values(reply.arguments, reference.arguments):
         return (
-            "Your code changed what it was given, which others still need. Work on a new"
-            " tensor: `x = x + 1` instead of `x += 1`, a method without the `_` at its end, or a `clone()`."
+            "Your code changed one of its arguments. Whoever calls it still needs them as they"
+            " were: work on a new tensor."
         )
     return None
 

@@ -37,18 +37,14 @@ class Result:
         return self.max_points if self.status == RIGHT else 0
 
     def __str__(self):
-        name = f" ({self.mistake})" if self.mistake else ""
-        return (
-            f"{MARK[self.status]} {self.id} {self.status}{name}, {self.points} of {self.max_points} points."
-            f" {self.message}"
-        )
+        points = f"{self.points} of {self.max_points} points"
+        return f"{MARK[self.status]} {self.id} {self.status}, {points}. {self.message}"
 
     __repr__ = __str__
 
     def html(self):
         """The result as a small block of HTML that needs no style sheet and no script."""
-        name = f": {html.escape(self.mistake)}" if self.mistake else ""
-        head = f"{MARK[self.status]} {self.id} {html.escape(self.title)} · {self.status}{name}"
+        head = f"{MARK[self.status]} {self.id} {html.escape(self.title)} · {self.status}"
         return (
             f'<div style="border-left:4px solid {COLOUR[self.status]};padding:0.3em 0.8em;max-width:44em">'
             f"<b>{head}</b> ({self.points} of {self.max_points} points)<br>{rich(self.message)}"
