@@ -14,10 +14,11 @@ import torch
 
 from course_tools.repository import ROOT
 from course_utils import files
-from course_utils.checking import answer, check, hint, progress, progress_file, solution
+from course_utils.checking import answer, check, commands, hint, progress, progress_file, solution
 from course_utils.exercises import EXERCISES
 from course_utils.judging import serialize
 from course_utils.judging.calls import call_from_plain, call_to_plain, run_calls
+from tests.support.answers import Answer
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +26,7 @@ def kept(tmp_path, monkeypatch):
     """A progress file of this test's own."""
     monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
     monkeypatch.setattr(progress_file, "in_memory", {})
+    commands.hints_on_answers.clear()
     return tmp_path / "progress.json"
 
 
@@ -84,10 +86,10 @@ def fails_with_half_a_letter(scores):
         (endless, ["calls itself without end"]),
         (leaves, ["SystemExit"]),
         (needs_more, ["TypeError", "something"]),
-        (writes_on_its_input, ["changed what it was given"]),
+        (writes_on_its_input, ["changed one of its arguments"]),
         (lambda scores: print(scores), ["returned None", "return"]),
-        (lambda scores: [1.0, 2.0], ["a list", "(2, 4, 4)"]),
-        (lambda scores: (scores, scores), ["a list or tuple of 2"]),
+        (lambda scores: [1.0, 2.0], ["a list", "a tensor of shape"]),
+        (lambda scores: (scores, scores), ["a list or tuple of 2", "a tensor of shape"]),
         (lambda scores: scores.tolist(), ["a list"]),
         (fails_without_words, ["line", "NoWords"]),
         (fails_with_half_a_letter, ["ValueError: ? here"]),
@@ -97,18 +99,18 @@ def fails_with_half_a_letter(scores):
         (huge, ["too large"]),
         (lambda scores: torch.empty(2, 4, 4, device="meta"), ["meta"]),
         (lambda scores: right(scores).flatten(1), ["2 dimensions", "expected 3"]),
-        (lambda scores: right(scores)[:, :, :2], ["shape (2, 4, 2)", "expected (2, 4, 4)"]),
+        (lambda scores: right(scores)[:, :, :2], ["shape (2, 3, 2)", "expected (2, 3, 3)"]),
         (lambda scores: right(scores) > 0.5, ["True and False", "decimal numbers"]),
         (lambda scores: right(scores).to(torch.complex64), ["another kind"]),
-        (lambda scores: right(scores) + 0.01, ["numbers are not", "1.0100", "1.0000"]),
+        (lambda scores: right(scores) + 0.01, ["You return `[[[1.01, 0.01]", "expected `[[[1, 0]"]),
         (lambda scores: right(scores.detach()), ["no gradient"]),
     ],
 )
-def test_a_wrong_answer_gets_one_readable_line(code, words):
+def test_a_wrong_answer_gets_a_few_readable_lines(code, words):
     result = check("3.2", code)
     assert (result.status, result.points, result.max_points) == ("not yet", 0, 2)
     assert all(word in result.message for word in words), result.message
-    assert "\n" not in result.message and len(result.message) < 400
+    assert len(result.message.splitlines()) <= 3 and len(result.message) < 700
 
 
 def test_what_stood_after_pythons_c_is_nobodys_code(monkeypatch):
@@ -149,9 +151,9 @@ def test_nothing_stumbles_over_a_result_of_another_kind(id, odd):
 
 
 def test_an_input_is_told_where_there_is_one_and_a_value_for_it():
-    assert "(Input: " in check("3.2", lambda scores: scores).message
-    for id, given in (("3.2", needs_more), ("3.1", lambda: [torch.ones(5, 2)] * 3)):
-        assert "Input" not in check(id, given).message
+    assert "Input: `scores` = `[[[-2, 3]" in check("3.2", lambda scores: scores).message
+    assert "Input: `scores`" in check("3.2", needs_more).message, "of what stopped, too"
+    assert "Input" not in check("3.1", lambda: [torch.ones(5, 2)] * 3).message
 
 
 def test_a_call_that_stops_decides_over_one_whose_sizes_fit_by_chance():
@@ -276,13 +278,39 @@ def test_hints_come_one_by_one_and_then_all():
     assert all(text in said[-1] for text in hints)
 
 
-def test_a_solution_is_shown_after_an_attempt_only():
-    assert "Try it first" in repr(solution("3.2"))
-    check("3.2", lambda scores: ...)
-    assert "Try it first" in repr(solution("3.2"))
-    check("3.2", lambda scores: scores)
+SUMS_COLUMNS = (
+    "def my_causal_weights(scores):\n    T = scores.shape[-1]\n    hidden = torch.ones(T, T).triu(1).bool()\n"
+)
+SUMS_COLUMNS += "    return scores.masked_fill(hidden, -torch.inf).softmax(dim=-2)\n"
+
+
+def test_hints_after_a_failed_check_are_about_this_answer_and_lead_to_the_change():
+    check("3.2", Answer("3.2", SUMS_COLUMNS).object())
+    slip, change, after = (repr(hint("3.2")) for _ in range(3))
+    assert "line 4" in slip and "wrong dimension" in slip and "dim=-1" not in slip and "1 more hint" in slip
+    assert "write `scores.masked_fill(hidden, -torch.inf).softmax(dim=-1)` instead of" in change and "No more" in change
+    assert EXERCISES["3.2"].hints[0] in after
+    check("3.2", right)
+    assert EXERCISES["3.2"].hints[1] in repr(hint("3.2")), "nothing is left of an answer that is mended"
+
+
+def test_a_solution_opens_after_three_different_attempts():
+    assert "opens after three" in repr(solution("3.2"))
+    for answered in (lambda scores: ..., *[lambda scores: scores] * 3, lambda scores: scores + 1):
+        check("3.2", answered)
+    assert "(you have made 2)" in repr(solution("3.2")), "what is left as it is and what is the same does not count"
+    check("3.2", lambda scores: scores + 2)
     shown = repr(solution("3.2"))
     assert "def my_causal_weights" in shown and "masked_fill" in shown and "SOLUTION" not in shown
+
+
+def test_a_solution_opens_after_all_hints_or_a_right_answer():
+    for _ in EXERCISES["3.2"].hints:
+        assert "opens after three" in repr(solution("3.2"))
+        hint("3.2")
+    assert "masked_fill" in repr(solution("3.2"))
+    check("1.2", lambda scores: torch.softmax(scores, dim=0))
+    assert "def my_softmax" in repr(solution("1.2"))
 
 
 def test_each_choice_has_its_own_explanation():
@@ -345,7 +373,7 @@ def test_a_notebook_that_holds_the_file_for_good_keeps_no_other_waiting(kept, mo
     monkeypatch.setattr(progress_file, "MOST_SECONDS_TO_WAIT", 0.01)
     with files.locked(kept.with_name(f".{kept.name}.lock")):
         progress_file.update("3.2", status="right")
-    assert progress_file.attempted("3.2") and not kept.exists()
+    assert progress_file.solution_is_open("3.2") and not kept.exists()
 
 
 def test_without_a_file_everything_works_from_memory(monkeypatch, tmp_path):

@@ -1,4 +1,4 @@
-"""A wrong answer hears what would make it right, or where it leaves the path; and that is true."""
+"""A wrong answer hears the smallest input that shows it, the place and a question, then hints; and all of it is true."""
 
 import re
 import time
@@ -9,13 +9,15 @@ import torch
 
 from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
+from course_utils.exercises.solutions import PACKAGE
+from course_utils.explaining import sentences
 from course_utils.explaining.program import LoopLimit
-from course_utils.judging.calls import FunctionCall, reply_to, run_calls
-from course_utils.judging.judge import judge, wrong_cases
-from tests.benchmarks import explanations
+from course_utils.judging.calls import FunctionCall, reply_to
+from course_utils.judging.judge import wrong_cases
 from tests.support import answers
 from tests.support.answers import Answer
 
+MOST_WORDS = 60  # of prose in a reply, without code and numbers
 EVERY = 12  # wrong answers one: shares are as steady over these
 WEIGHTS = "def my_causal_weights(scores):\n    T = scores.shape[-1]\n"
 MASK = "    hidden = torch.ones(T, T).triu(1).bool()\n"
@@ -61,122 +63,177 @@ def heard(id, code):
     return commands.judge_attempt(EXERCISES[id], Answer(id, code).object())
 
 
-@pytest.mark.parametrize(
-    "id, code, words",
-    [
-        (
-            "3.2",
-            WEIGHTS + MASK + "    return scores.masked_fill(hidden, -torch.inf).softmax(-2)\n",
-            "Line 4: with `-1`",
-        ),
-        ("3.2", WEIGHTS + "    return scores.masked_fill(torch.ones(T, T).tril().bool(), 0).softmax(-1)\n", "Line 3"),
-        (
-            "3.2",
-            WEIGHTS + MASK + "    scores.masked_fill(hidden, -torch.inf)\n    return scores.softmax(-1)\n",
-            "Line 4",
-        ),
-        (
-            "2.3",
-            "def my_self_attention(x, W_q, W_k, W_v):\n    q, k = x @ W_q, x @ W_k\n"
-            "    return torch.softmax(q @ k.T / k.shape[-1] ** 1 / 2, dim=-1) @ (x @ W_v)\n",
-            "1 / 2",
-        ),
-        ("1.3", LOOPS, "Line 3"),
-        ("1.3", ENDLESS, "Line 3: with `k <= len(queries) - 1`"),
-        (
-            "3.4",
-            "def my_mask(is_padding):\n    T = is_padding.shape[-1]\n"
-            "    hidden = torch.ones(T, T).triu(1).bool() | is_padding[:, :, None]\n"
-            "    return hidden & ~torch.eye(T).bool()\n",
-            "Line 3",
-        ),
-        (
-            "1.2",
-            "def my_softmax(scores):\n    scores -= scores.max()\n    return scores.exp() / scores.exp().sum()\n",
-            "Line 2",
-        ),
-        ("10.1", JOINED + "    return top, total.sum(dim=0), mixed.sum(dim=0)\n", "Line 3, `total.sum(dim=0)`"),
-        (
-            "10.2",
-            "def my_window_mask(num_new, num_tokens, window):\n    t = torch.arange(num_tokens)\n"
-            "    age = t[-num_new:, None] - t\n    return (age < 0) | (age > window)\n",
-            "Line 4: with `(age < 0) | (age >= window)`",
-        ),
-        (
-            "6.3",
-            "def my_step(query, key, value, keys, values):\n    keys, values = torch.cat([keys, key], 2),"
-            " torch.cat([values, value], 2)\n"
-            "    return keys, values, F.scaled_dot_product_attention(query, keys, values)\n",
-            "Line 3: with `(F.scaled_dot_product_attention(query, keys, values), keys, values)`",
-        ),
-        ("10.3", NEXT_TILE, "at [1] you have nan"),
-        ("10.3", NEXT_TILE, "Line 3, `largest - larger`"),
-    ],
-)
-def test_a_slip_is_found_with_its_line(id, code, words):
+CAUSES = [  # (exercise, code, the line that is told, the question, the change that `hint` tells at last)
+    (
+        "3.2",
+        WEIGHTS + MASK + "    return scores.masked_fill(hidden, -torch.inf).softmax(-2)\n",
+        "The mistake is in line 4",
+        "Which dimension does it run over",
+        "softmax(-1)`",
+    ),
+    (
+        "3.2",
+        WEIGHTS + MASK + "    scores.masked_fill(hidden, -torch.inf)\n    return scores.softmax(-1)\n",
+        "The mistake is in line 4",
+        "Where does the result of this line go?",
+        "write `scores = scores.masked_fill(hidden, -torch.inf)`",
+    ),
+    (
+        "2.3",
+        "def my_self_attention(x, W_q, W_k, W_v):\n    q, k = x @ W_q, x @ W_k\n"
+        "    return torch.softmax(q @ k.T / k.shape[-1] ** 1 / 2, dim=-1) @ (x @ W_v)\n",
+        "The mistake is in line 3",
+        "In which order does Python compute this line?",
+        "(1 / 2)",
+    ),
+    ("1.3", LOOPS, "The mistake is in line 3", "hold for every input?", "range(queries.shape[-2])"),
+    ("1.3", ENDLESS, "The mistake is in line 3", "both sides are equal", "`k <= len(queries) - 1`"),
+    (
+        "1.2",
+        "def my_softmax(scores):\n    scores -= scores.max()\n    return scores.exp() / scores.exp().sum()\n",
+        "The mistake is in line 2",
+        "Who else still needs the tensor",
+        "write `scores = scores - scores.max()`",
+    ),
+    (
+        "10.2",
+        "def my_window_mask(num_new, num_tokens, window):\n    t = torch.arange(num_tokens)\n"
+        "    age = t[-num_new:, None] - t\n    return (age < 0) | (age > window)\n",
+        "The mistake is in line 4",
+        "both sides are equal",
+        "age >= window",
+    ),
+    (
+        "6.3",
+        "def my_step(query, key, value, keys, values):\n    keys, values = torch.cat([keys, key], 2),"
+        " torch.cat([values, value], 2)\n    weights = (query @ keys.mT / query.shape[-1] ** 0.5).softmax(-1)\n"
+        "    return weights @ values, values, keys\n",
+        "The mistake is in line 4",
+        "In which order should these stand?",
+        "(weights @ values, keys, values)",
+    ),
+    (
+        "4.1",
+        "class MyDropout(nn.Module):\n    def __init__(self, p):\n        super().__init__()\n        self.p = p\n\n"
+        "    def forward(self, x):\n        return x * (torch.rand(x.shape) >= self.p) / (1 - self.p)\n",
+        "The mistake is in `forward`",
+        "When should dropout be off?",
+        "dropout is also on in evaluation mode",
+    ),
+]
+
+
+@pytest.mark.parametrize("id, code, place, question, change", CAUSES)
+def test_a_proven_cause_is_a_place_and_a_question_first_and_the_change_comes_last(id, code, place, question, change):
     result = heard(id, code)
-    assert result.status == "not yet" and words in result.message, result
+    assert result.status == "not yet" and place in result.message and question in result.message, result
+    assert change in result.hints[-1] and 1 <= len(result.hints) <= 3, result.hints
+    new = change.strip("`").removeprefix("write `")
+    assert new not in result.message, "the first reply leaves the thinking to the learner"
+
+
+PLACES = [  # (exercise, code, what the reply says of the place)
+    ("3.2", WEIGHTS + "    return scores.masked_fill(torch.ones(T, T).tril().bool(), 0).softmax(-1)\n", "line 3"),
+    (
+        "3.4",
+        "def my_mask(is_padding):\n    T = is_padding.shape[-1]\n"
+        "    hidden = torch.ones(T, T).triu(1).bool() | is_padding[:, :, None]\n"
+        "    return hidden & ~torch.eye(T).bool()\n",
+        "line 3",
+    ),
+    ("10.1", JOINED + "    return top, total.sum(dim=0), mixed.sum(dim=0)\n", "line 3"),
+    ("10.3", NEXT_TILE, "line 3, `shrink = torch.exp(largest - larger)`, in `largest - larger`: it gives nan"),
+    ("6.4", "def my_shared(keys, num_heads):\n    return keys\n", "Line 2 returns `keys` as it was given."),
+    (
+        "7.4",
+        "def my_probabilities(scores, temperature):\n    scores.data.div_(temperature)\n"
+        "    return scores.softmax(-1)\n",
+        "Look at line 2",
+    ),
+    ("2.4", KEPT, "line 11, `self.values = self.W_value(x)`"),
+    (  # of what a loop fills, the turn that made the first wrong entry is told
+        "6.4",
+        "def my_shared(keys, num_heads):\n    heads = []\n    for head in range(num_heads):\n"
+        "        group = head % keys.shape[1]\n        heads.append(keys[:, group])\n"
+        "    return torch.stack(heads, dim=1)\n",
+        "line 5, `heads.append(keys[:, group])`, in `keys[:, group]`: it gives a tensor of shape (1, 2, 2)."
+        " There, `head` is 1 and `group` is 1.",
+    ),
+    (  # a value that is too large is followed to where it came about, in its turn
+        "1.2",
+        "def my_softmax(scores):\n    shares = []\n    for k in range(len(scores)):\n"
+        "        shares.append(torch.exp(scores[k]))\n    return torch.stack(shares) / sum(shares)\n",
+        "line 4, `shares.append(torch.exp(scores[k]))`, in `torch.exp(scores[k])`: it gives inf. There, `k` is 0.",
+    ),
+    (  # masking after softmax is no mask that is missing
+        "3.2",
+        WEIGHTS + "    weights = scores.softmax(-1).tril()\n    return weights / weights.sum(-1, keepdim=True)\n",
+        "line 3",
+    ),
+]
+
+
+@pytest.mark.parametrize("id, code, words", PLACES)
+def test_what_is_not_proven_is_a_place(id, code, words):
+    result = heard(id, code)
+    assert result.mistake is None and not result.hints and words in result.message, result
+
+
+def test_the_smallest_input_that_fails_is_told_and_it_is_one_that_the_text_allows():
+    message = heard("1.2", "def my_softmax(scores):\n    return scores.exp() / scores.exp().sum()\n").message
+    assert message.startswith("Input: `scores` = `[1000, 1001]`. You return `[nan, nan]`; expected `[0.2689, 0.7311]`.")
+    message = heard(
+        "7.1", "def my_next_token_losses(scores, tokens):\n    return scores.log_softmax(-1)[:-1, 0]\n"
+    ).message
+    assert "`tokens` = `[" in message
+    number_of_scores = message.partition("`scores` = `")[2].partition("]")[0].count(",") + 1
+    tokens = [int(each) for each in message.partition("`tokens` = `[")[2].partition("]")[0].split(",")]
+    assert max(tokens) < number_of_scores, "a token that the vocabulary has"
+
+
+def test_a_call_that_stops_shows_its_input_and_the_shapes_that_met():
+    code = "def my_attention(queries, keys, values):\n    scores = queries @ keys\n"
+    message = heard("1.3", code + "    return scores.softmax(-1) @ values\n").message
+    assert "Input: `queries`" in message and "`keys` has the shape" in message
+    message = heard("1.3", code + "    return (scores.softmax(0) @ values).sum(0)\n").message  # no one change mends it
+    assert "Which shapes and dtypes fit together here?" in message
+
+
+def test_a_layer_is_said_to_be_in_training_or_in_evaluation():
+    codes = [code for id, code, *_ in CAUSES if id == "4.1"]
+    assert "Input (evaluation mode)" in heard("4.1", codes[0]).message
+    without_division = (
+        codes[0].replace(" / (1 - self.p)", "").replace("return x *", "return x if not self.training else x *")
+    )
+    assert "Input (training mode)" in heard("4.1", without_division).message
 
 
 def test_no_change_is_told_for_a_name_that_stands_for_nothing():
     """Every change would seem to help: what is made anew finds the usual modules."""
     result = heard("1.2", "def my_softmax(scores):\n    return F.softmax(scores, dim=-1)\n")
-    assert "'F' is not defined" in result.message and result.mistake is None and "comes out right" not in result.message
+    assert "'F' is not defined" in result.message and result.mistake is None and not result.hints
 
 
-def test_of_several_changes_the_one_that_adds_least_is_told():
-    swapped = (
-        "def my_step(query, key, value, keys, values):\n    keys, values = torch.cat([keys, key], 2),"
-        " torch.cat([values, value], 2)\n    weights = (query @ keys.mT / query.shape[-1] ** 0.5).softmax(-1)\n"
-        "    return weights @ values, values, keys\n"
-    )
-    assert "`(weights @ values, keys, values)`" in heard("6.3", swapped).message
+def test_a_change_that_only_makes_up_for_a_mistake_is_no_cause():
+    kept = "def my_sentence_vectors(context, is_padding):\n    keep = (~is_padding).to(context)\n"
+    kept += "    return torch.einsum('bt,btd->bd', keep, context) / keep.sum(dim=1).max()\n"
+    assert heard("8.1", kept).mistake is None
+    later = "def my_cached(queries, keys, values, cache, frequencies):\n"
+    later += "    past = 0 if cache is None else cache[0].shape[-2]\n    n = keys.shape[-2]\n"
+    later += "    places = torch.arange(past, past + n) + (past > 0)\n    angles = places[:, None] * frequencies\n"
+    later += "    cos, sin = angles.cos().to(keys), angles.sin().to(keys)\n"
+    later += "    turn = lambda x: torch.cat([x.chunk(2, -1)[0] * cos - x.chunk(2, -1)[1] * sin,\n"
+    later += "                                x.chunk(2, -1)[1] * cos + x.chunk(2, -1)[0] * sin], -1)\n"
+    later += "    queries, keys = turn(queries), turn(keys)\n    if cache is not None:\n"
+    later += "        keys, values = torch.cat([cache[0], keys], -2), torch.cat([cache[1], values], -2)\n"
+    later += "    return queries, keys, values\n"
+    assert "- 1" not in " ".join(heard("9.5", later).hints)
 
 
-@pytest.mark.parametrize(
-    "id, code, words",
-    [
-        ("6.4", "def my_shared(keys, num_heads):\n    return keys\n", "Line 2 returns `keys` as it was given."),
-        (
-            "7.4",
-            "def my_probabilities(scores, temperature):\n    scores.data.div_(temperature)\n"
-            "    return scores.softmax(-1)\n",
-            "Look at line 2",
-        ),
-        (
-            "9.2",
-            "def my_to_halves(weight, num_heads):\n    size = len(weight) // num_heads\n"
-            "    firsts = list(range(size - 2, -1, -2))\n    order = firsts + [i + 1 for i in firsts]\n"
-            "    return torch.cat([head[order] for head in weight.chunk(num_heads)])\n",
-            "line 3, `list(range(size - 2, -1, -2))`",
-        ),
-        ("2.4", KEPT, "line 11, `self.values = self.W_value(x)`"),
-        (  # every line is doubtful: one of them makes all right once it has a value of right solutions
-            "8.1",
-            "def my_sentence_vectors(context, is_padding):\n    mask = is_padding[:, :, None].float()\n"
-            "    summed = (context * mask).sum(1)\n    return summed / mask.sum(1).clamp(min=1e-9)\n",
-            "Line 2: with a value that solutions known here make in the place of `is_padding`",
-        ),
-        (  # what a loop fills belongs to the loop
-            "6.4",
-            "def my_shared(keys, num_heads):\n    out = []\n    for g in range(keys.shape[1]):\n"
-            "        for _ in range(num_heads):\n            out.append(keys[:, g:g + 1])\n"
-            "    return torch.cat(out, dim=1)\n",
-            "line 4, `range(num_heads)`",
-        ),
-        (  # right solutions make this value, too, but for something else
-            "10.1",
-            "def my_joined(largest, total, mixed):\n    unit = largest[1]\n    factor = torch.exp(largest - unit)\n"
-            "    return largest.amax(0), (factor * total).sum(0), (factor[..., None] * mixed).sum(0)\n",
-            "line 2, `largest[1]`",
-        ),
-    ],
-)
-def test_where_no_change_helps_the_lines_are_told_that_may_be_wrong(id, code, words):
-    result = heard(id, code)
-    assert result.mistake is None and words in result.message, result
-    verdict = judge(EXERCISES[id], run_calls(Answer(id, code).object(), EXERCISES[id].calls)).message
-    assert explanations.kind_of_explanation(result, verdict) != "only what was seen"
+def test_every_slip_that_a_change_may_have_is_in_the_list_and_no_other():
+    text = (PACKAGE / "explaining/fixes.py").read_text(encoding="utf-8")
+    assert set(re.findall(r'"([a-z]+(?: [a-z]+)+)"', text)) <= set(sentences.SLIPS)
+    assert all(f'"{kind}"' in text for kind in sentences.SLIPS)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +257,7 @@ def test_what_is_remembered_by_size_is_no_answer(id):
 
 def test_a_change_is_tried_out_with_every_call_before_it_is_told():
     """4 in the place of 3 would make the call that stops right, and only that."""
-    assert "with `4`" not in heard("1.3", LOOPS).message
+    assert "range(4)" not in " ".join(heard("1.3", LOOPS).hints)
 
 
 def test_a_loop_without_end_that_a_change_makes_is_left():
@@ -232,15 +289,18 @@ def test_what_has_no_text_still_gets_its_result():
 
 @pytest.mark.every_setting("what every wrong answer hears")
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_most_wrong_answers_hear_the_cause_or_the_place_and_few_a_place_before_it(chapter):
+def test_most_wrong_answers_hear_their_place_in_few_words_and_none_hears_its_change_first(chapter):
     given = [answer for answer in answers.WRONG if EXERCISES[answer.exercise].chapter == chapter][::EVERY]
-    told, before = [], []
+    told, long, before = [], [], []
     for answer in given:
         result = commands.judge_attempt(EXERCISES[answer.exercise], answer.object())
         lines = [int(number) for number in re.findall(r"[Ll]ine (\d+)", result.message)]
-        if result.mistake or answer.says and answer.says in result.message or set(lines) & set(answer.lines()):
+        if answer.says and answer.says in result.message or set(lines) & set(answer.lines()):
             told.append(answer)
-        elif lines and max(lines) < answer.lines()[0]:
+        if lines and max(lines) < answer.lines()[0] and not result.mistake:
             before.append(answer)
+        if len(re.sub(r"`[^`]*`|[\d.\[\](),-]+", " ", result.message).split()) > MOST_WORDS:
+            long.append(result.message)
     assert len(told) >= 0.8 * len(given), f"{len(told)} of {len(given)}"
     assert len(before) <= max(2, 0.08 * len(given)), before
+    assert not long

@@ -56,7 +56,8 @@ def test_the_first_map_that_differs_is_drawn_and_its_cells_that_differ_are_frame
     def second_of_a_batch_is_wrong(scores):
         T = scores.shape[-1]
         weights = scores.masked_fill(future(T), -torch.inf).softmax(-1)
-        weights[1:, 1] = torch.eye(T)[0] if T > 1 else 1.0
+        if T > 1:
+            weights[1:, 1] = torch.eye(T)[0]
         return weights
 
     page = commands.judge_attempt(EXERCISES["3.2"], second_of_a_batch_is_wrong).html()

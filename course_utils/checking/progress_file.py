@@ -27,7 +27,7 @@ def progress_path():
 
 
 def read():
-    """{exercise: {"status", "points", "hints", "attempts", "solution"}} of the file, over what this kernel remembers."""
+    """{exercise: {"status", "points", "hints", "attempts", "solution"}} of the file, over what this kernel knows."""
     stored = {}
     try:
         if progress_path():

@@ -14,7 +14,7 @@ import torch
 from course_utils.explaining import candidates, examples, fixes, locate, relations, sentences
 from course_utils.explaining.known import is_uninformative
 from course_utils.explaining.program import Fix, program_of, watched
-from course_utils.judging import contract, replies
+from course_utils.judging import contract, errors, replies
 from course_utils.judging.calls import FunctionCall, run_calls
 from course_utils.judging.judge import (
     broken_contract,
@@ -22,6 +22,7 @@ from course_utils.judging.judge import (
     describe_wrong_case,
     judge,
     maps_to_draw,
+    mask_words,
     same_shape,
     told_case,
     wrong_cases,
@@ -99,7 +100,7 @@ def smallest_failing(exercise, runner, number, trouble, data):
                 case = next(iter(wrong_cases(asked, [0], [reply], False)), None)
             except Exception:  # an input that makes no sense stops the oracle, too
                 case = None
-            yield case is not None and kind_of_problem(case) == kind_of_problem(before)
+            yield case is not None and kind_of_problem(exercise, case) == kind_of_problem(exercise, before)
 
     asked = examples.smallest_failing(exercise, exercise.calls[number], fails)
     return asked and (asked, wrong_cases(asked, [0], runner.reply(asked.calls), False)[0])
@@ -107,15 +108,16 @@ def smallest_failing(exercise, runner, number, trouble, data):
 
 def with_example(result, exercise, case):
     """The result with a message on a small input instead, and with its maps."""
-    return replace(result, message=describe_wrong_case(exercise, case), maps=maps_to_draw(exercise, case))
+    message = errors.presentable(describe_wrong_case(exercise, case))
+    return replace(result, message=message, maps=maps_to_draw(exercise, case))
 
 
-def kind_of_problem(case):
+def kind_of_problem(exercise, case):
     """What two examples of the same problem have in common."""
     if case.reply.error:
         return case.reply.error.type, case.reply.error.line
     comparable = same_shape(case)
-    return comparable, bool(comparable and (case.got != case.got).any())
+    return comparable, bool(comparable and (case.got != case.got).any()), mask_words(exercise, case)
 
 
 # --- what is wrong in which call --------------------------------------------------------------------------------------
@@ -259,7 +261,9 @@ class Search:
         path = flow.path_to(flow.result())
         if fix.kind == "missing mask" and self.flow.has_mask():
             return False
-        told = [place for place in path if not is_uninformative(flow.steps[place][1])]
+        told = [
+            place for place in path if not is_uninformative(flow.steps[place][1]) and not is_literal(flow.node(place))
+        ]
         return all(flow.is_unfinished(place) or flow.is_known(place, self.known) for place in told)
 
     def makes_up_for_another(self, fix):
@@ -276,7 +280,10 @@ class Search:
         statement = self.program.statement_of(node)
         if isinstance(node, ast.FunctionDef):
             return f"{sentences.cause_in(node.name, node.lineno)} {sentences.SLIPS[fix.kind].question}"
-        return f"{sentences.cause(statement.lineno, first_line(statement))} {sentences.SLIPS[fix.kind].question}"
+        words = [sentences.cause(statement.lineno, first_line(statement)), sentences.SLIPS[fix.kind].question]
+        if statement.lineno == self.trouble.line:
+            words[1:1] = self.values_where_it_stopped()
+        return " ".join(words)
 
     # --- the place
 
@@ -310,18 +317,22 @@ class Search:
 
     def stop_words(self):
         """The sentences on what the line works with in which an answer stopped."""
-        values = self.shown.values_of_names(self.trouble.line)
-        tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
-        told = [(name, sentences.brief(value)) for name, value in (tensors or values).items() if value is not None]
         behind = [each for place in self.places for each in self.flow.operands_and_layer(place)]
         stopped = self.flow.doubtful(self.flow.stopped(self.trouble.line), self.known)
         doubtful = [*self.places, *stopped, *self.flow.doubtful(behind, self.known)]
         nodes = [*self.program.state_assignments(), *map(self.flow.node, doubtful)]
         lines = self.lines_of(nodes, self.trouble.line)
-        words = [sentences.at_that_point(told[:MOST_NAMES])] if told else []
+        words = self.values_where_it_stopped()
         error = told_case(wrong_cases(self.exercise, [self.number], [self.data[self.number]])).reply.error
         question = sentences.QUESTIONS_ON_ERRORS.get(error.type, "What does the error say about this line?")
         return " ".join([*words, *([sentences.depends_on(lines)] if lines else []), question])
+
+    def values_where_it_stopped(self):
+        """[the sentence on the values that the line works with in which an answer stopped], or []."""
+        values = self.shown.values_of_names(self.trouble.line)
+        tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
+        told = [(name, sentences.brief(value)) for name, value in (tensors or values).items() if value is not None]
+        return [sentences.at_that_point(told[:MOST_NAMES])] if told else []
 
     def value_words(self):
         """The sentences on where the first wrong value came about."""
@@ -341,7 +352,7 @@ class Search:
         return self.words_on(flow, place, confirmed, right_value)
 
     def words_on(self, flow, place, confirmed, right_value):
-        """The sentences on one step. confirmed: whether it is wrong for sure. right_value: what it should be, or None."""
+        """The sentences on one step. confirmed: it is wrong for sure. right_value: what it should be, or None."""
         node, value = flow.node(place), flow.steps[place][1]
         statement = self.program.statement_of(node)
         if right_value is None and place == flow.result(self.trouble.part):
@@ -423,6 +434,13 @@ class Search:
             if statement.lineno != line and not empty:
                 found.setdefault(statement.lineno, first_line(statement))
         return list(found.items())[:MOST_LINES]
+
+
+def is_literal(node):
+    """Whether an expression holds nothing but numbers, such as 1 / 2."""
+    return all(
+        isinstance(part, (ast.Constant, ast.operator, ast.unaryop, ast.BinOp, ast.UnaryOp)) for part in ast.walk(node)
+    )
 
 
 def look_at(statements):

@@ -189,7 +189,7 @@ class Flow:
         return list(dict.fromkeys(itertools.chain.from_iterable(found)))
 
     def is_unfinished(self, place):
-        """Whether a loop adds to what this step gives, or fills it, or a later line writes on the mask that it gives."""
+        """Whether a loop goes on adding to what this step gives, or a later line writes on the mask that it gives."""
         number, value, _ = self.steps[place]
         name = self.grown_name(number)
         if name is None and not (isinstance(value, torch.Tensor) and is_mask(value)):

@@ -91,7 +91,7 @@ class Program:
         tree = definitions(self.text)
         nodes, above = numbered(tree), parents(tree)
         piece = victim = nodes[fix.number]
-        small = isinstance(victim, (ast.Constant, ast.Name))  # says nothing without what is around it
+        small = isinstance(victim, (ast.Constant, ast.Name, ast.UnaryOp))  # says nothing without what is around it
         while isinstance(above[id(piece)], NEEDS_PARENT) or small and isinstance(above[id(piece)], CONTEXT):
             piece = above[id(piece)]
             small = small and not isinstance(piece, (ast.Call, ast.Subscript, ast.BinOp, ast.Compare))

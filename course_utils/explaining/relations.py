@@ -17,7 +17,7 @@ def wrong_part(case):
 
 
 def relation(value, wanted):
-    """What a value and the right one have to do with each other, as a name in `sentences.RELATIONS`; None for nothing."""
+    """How a value is related to the right one, as a name in `sentences.RELATIONS`; None for no known way."""
     if isinstance(value, torch.Tensor) and not_finite(value):
         return "nan" if value.isnan().any() else "infinite"
     if not isinstance(value, torch.Tensor) or not isinstance(wanted, torch.Tensor) or value.shape != wanted.shape:

@@ -119,7 +119,7 @@ def random_in_evaluation(line, code):
 
 
 def first_wrong(line, code, part, seen):
-    """Things first go wrong in line 3, `e = torch.exp(scores)`: it gives inf. part: of the code that is wrong, or ""."""
+    """Things first go wrong in line 3, `e = torch.exp(scores)`: it gives inf. part: the code that is wrong."""
     return f"Things first go wrong in line {line}, {code_and_value(code, part, seen)}."
 
 

@@ -149,14 +149,14 @@ def describe_wrong_case(exercise, case):
     if isinstance(case.call, LayerCall):
         mode = " (training mode)" if case.call.training else " (evaluation mode)"
     given = comparing.describe_arguments(case.arguments, exercise.parameter_names)
-    sentences = [f"Input{mode}: {given}.", case.problem]
-    if (
-        exercise.mask
-        and same_shape(case)
-        and (what := masks.difference(exercise.mask, case.arguments, case.want, case.got))
-    ):
-        sentences.append(what)
-    return " ".join(sentences)
+    return f"Input{mode}: {given}. {case.problem} {mask_words(exercise, case)}".rstrip()
+
+
+def mask_words(exercise, case):
+    """The sentences on what a wrong mask hides and should not, or the other way round; "" for anything else."""
+    if not exercise.mask or not same_shape(case):
+        return ""
+    return masks.difference(exercise.mask, case.arguments, case.want, case.got)
 
 
 def same_shape(case):

@@ -1,8 +1,8 @@
 """What mutants of right answers hear: python -m tests.benchmarks.explanations [HOW_MANY]
 
 Right answers with one or two small changes at random, HOW_MANY of them (5,000), the same each time. Printed: how many
-are accepted (see whether a user could tell), how many hear a change that makes all right, a place, an error with its
-line, or only what was seen; how many places lie before the first line that was changed; and the seconds of a failed
+are accepted (see whether a user could tell), how many hear a proven cause, a place, an error with its line, or only
+what was seen; how many places lie before the first line that was changed; and the seconds of a failed
 check: median, 99 of 100, longest.
 """
 
@@ -33,8 +33,6 @@ def main(how_many):
     """Print what was heard."""
     os.environ["COURSE_PROGRESS"] = ""
     from course_utils.checking import commands
-    from course_utils.judging.calls import run_calls
-    from course_utils.judging.judge import judge
 
     chance, heard, seconds, before = random.Random(0), Counter(), [], []
     for _ in range(how_many):
@@ -52,10 +50,9 @@ def main(how_many):
             print(f"accepted, {exercise.id}, lines {lines} changed:\n{answer.code}\n")
             continue
         seconds.append(time.perf_counter() - begin)
-        verdict = judge(exercise, run_calls(attempt, exercise.calls)).message
-        kind = kind_of_explanation(result, verdict)
+        kind = kind_of_explanation(result)
         heard[kind] += 1
-        if kind == "a place" and lines_named(result, verdict)[0] < min(lines):
+        if kind == "a place" and lines_named(result)[0] < min(lines):
             before.append(answer)
             print(f"before, {exercise.id}, lines {lines} changed: {result.message}\n{answer.code}\n")
     failed = len(seconds)
@@ -66,18 +63,18 @@ def main(how_many):
     print(f"{sorted(seconds)[int(0.99 * failed)]:.2f}, longest {max(seconds):.2f}")
 
 
-def kind_of_explanation(result, verdict):
-    """The kind of explanation that a result adds to the message of the verdict."""
+def kind_of_explanation(result):
+    """The kind of explanation that a result has."""
     if result.mistake:
-        return "a change that mends it"
-    if "stopped in line" in verdict:
+        return "a proven cause"
+    if "stopped in line" in result.message:
         return "an error with its line"
-    return "a place" if lines_named(result, verdict) else "only what was seen"
+    return "a place" if lines_named(result) else "only what was seen"
 
 
-def lines_named(result, verdict):
-    """The numbers of the lines that a result names besides those in the verdict's message, the suspected one first."""
-    return [int(number) for number in re.findall(r"\b[Ll]ine (\d+)", result.message.removeprefix(verdict))]
+def lines_named(result):
+    """The numbers of the lines that a result names, the suspected one first."""
+    return [int(number) for number in re.findall(r"\b[Ll]ine (\d+)", result.message)]
 
 
 if __name__ == "__main__":
