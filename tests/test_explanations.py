@@ -1,4 +1,4 @@
-"""A wrong answer hears the smallest input that shows it, the place and a question, then hints; and all of it is true."""
+"""A wrong answer hears the smallest input that shows it, the place and a question, then hints; all of it is true."""
 
 import re
 import time

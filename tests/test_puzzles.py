@@ -106,7 +106,7 @@ def test_a_head_that_does_it_hears_nothing_and_nan_rows_are_free():
 def test_what_has_no_name_is_measured_by_kind_and_where_kinds_are_right_by_word():
     kinds = ["odd", "even"] * 3
     found = reply(pointing(2) + pointing(-2), kinds=kinds)
-    assert '1.00 of the weight of "three" goes to odd, on average; wanted: 0.00.' in found
+    assert '"three" gives 1.00 of its weight to odd on average. It should give 0.00.' in found
     one_of_the_last = 20.0 * np.eye(COUNT)[[4, 4, 4, 5, 5, 4]]
     assert "goes to six" in reply(one_of_the_last, kinds=["number"] * COUNT)
 

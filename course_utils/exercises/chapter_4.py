@@ -137,8 +137,8 @@ def wrong_with_dropout(read):
             what = "have" if again else "have not"
             needed = f" {heads_needed_for_yes(read)}" if again else ""
             return (
-                f"With half of the weights dropped, letters that {what} occurred before are judged rightly in"
-                f" {np.mean(found):.2f} of all cases; wanted: {SURVIVES}.{needed}"
+                f"With half of the weights dropped, letters that {what} occurred before are judged correctly in"
+                f" {np.mean(found):.2f} of all cases. It should be at least {SURVIVES}.{needed}"
             )
 
 
@@ -149,7 +149,9 @@ def heads_needed_for_yes(read):
     output = np.sort((weights @ values)[:, row, 0])[::-1]
     finding = int((output > output.max() / 2).sum())
     needed = int(np.argmax(output.cumsum() / (1 - DROPPED) > 0.5)) + 1
-    return f"Heads that find a copy and say yes: {finding} of {len(output)}; how many must be left for a yes: {needed}."
+    return (
+        f"{finding} of your {len(output)} heads find the copy; for a yes, dropout must leave at least {needed} of them."
+    )
 
 
 SURVIVING = Puzzle(

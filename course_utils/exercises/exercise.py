@@ -87,6 +87,10 @@ class Exercise:
         """The values that right answers make on their way through one call."""
         return solutions.known_values(self, number)
 
+    def values_on_the_way(self, number):
+        """The same, not kept: for a call that is asked once."""
+        return solutions.values_on_the_way(self, number)
+
 
 @dataclass(frozen=True)
 class Puzzle(Exercise):

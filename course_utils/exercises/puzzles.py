@@ -17,8 +17,8 @@ LARGEST = 1e4  # no number of a puzzle needs to be larger
 
 TOO_CLOSE = "The order is right, but the scores lie too close together for softmax to choose."
 TOO_FAR = "The scores lie too far apart: softmax gives the largest too much."
-OTHER_WAY = "The other way round it would be right: what should score highest scores lowest."
-SWAPPED = "With query and key swapped it would be right."
+OTHER_WAY = "What should score highest scores lowest."
+SWAPPED = "With query and key exchanged, the weights would be right."
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def example(reading, head, row):
     lack = max(found, key=lambda word: wanted[word] - found[word])
     return (
         f'In "{" ".join(reading.words)}", {quoted(reading, row)} gives {found[most]:.2f} of its weight to "{most}" and'
-        f' {found[lack]:.2f} to "{lack}"; wanted: {wanted[most]:.2f} and {wanted[lack]:.2f}.'
+        f' {found[lack]:.2f} to "{lack}". It should give {wanted[most]:.2f} and {wanted[lack]:.2f}.'
     )
 
 
@@ -229,7 +229,7 @@ def habit(tried, wrong, ways_of):
         stated = [(found[way.any(axis=-1)], way[way.any(axis=-1)]) for found, way in pairs]
         count = sum(len(found) for found, _ in stated)
         if count and all((misplaced(found, way) <= MISPLACED).all() for found, way in stated):
-            return f"Wherever it goes wrong, it looks at {name}."
+            return f"In everything it gets wrong, it attends to {name}."
     return None
 
 
@@ -256,8 +256,8 @@ def by_kind(tried, wrong):
     kinds, words = (excess(tried, wrong, names) for names in (lambda each: each.kinds, lambda each: each.words))
     (asker, name), (found, wanted) = kinds if kinds[1][0] - kinds[1][1] > MISPLACED / 2 else words
     return (
-        f"Over all that it misreads, {found:.2f} of the weight of {asker} goes to {name}, on average; wanted:"
-        f" {wanted:.2f}."
+        f"In all sentences that it gets wrong, {asker} gives {found:.2f} of its weight to {name} on average. It should"
+        f" give {wanted:.2f}."
     )
 
 
@@ -290,8 +290,8 @@ def wrong_output(tried):
     row = int(np.argmax(np.nan_to_num(np.abs(head.context - reading.context)).max(axis=-1)))
     shown, wanted = (" and ".join(f"{value:.2f}" for value in each[row]) for each in (head.context, reading.context))
     return (
-        f'It looks where it should, but in "{" ".join(reading.words)}" it hands {quoted(reading, row)} {shown}; wanted:'
-        f" {wanted}.{describe_output(pairs)}"
+        f'It attends where it should, but in "{" ".join(reading.words)}" {quoted(reading, row)} receives {shown}. It'
+        f" should receive {wanted}.{describe_output(pairs)}"
     )
 
 
@@ -306,14 +306,14 @@ def describe_output(pairs):
     """A sentence on the output: another quantity of the words, or a multiple of the right one; "" for neither."""
     found, wanted = (np.concatenate([np.ravel(part) for part in parts]) for parts in zip(*map(counted_parts, pairs)))
     if not np.abs(found).max() > 1e-6:
-        return " It hands on nothing."
+        return " It passes on nothing."
     for name in pairs[0][0].quantities:
         if all(outputs_quantity(reading, head, name) for reading, head in pairs):
-            return f" What it hands on is {name}."
+            return f" What it passes on is {name}."
     factor = found @ wanted / max(wanted @ wanted, 1e-9)
     least = np.abs(wanted[wanted != 0]).min(initial=1)
     close = (np.abs(found - factor * wanted) <= MISPLACED * np.abs(factor) * np.maximum(np.abs(wanted), least)).all()
-    return f" What it hands on is {factor:.1f} times that." if close else ""
+    return f" What it passes on is {factor:.1f} times that." if close else ""
 
 
 def outputs_quantity(reading, head, name):

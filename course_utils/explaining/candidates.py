@@ -90,10 +90,11 @@ def sizes_of(program, values):
     return list(dict.fromkeys(found))[:8]
 
 
-def value_replacements(flow, known, wanted):
+def value_replacements(flow, known, wanted, only):
     """(Fix, value) that put values of right answers in the place of each value on the way, first to last.
 
-    wanted: what the result should be, which proves nothing. What a loop makes anew in each turn is left out.
+    wanted: what the result should be, which proves nothing. only: one node, or None for all.
+    What the answer is given, and what a loop makes anew in each turn, is left out.
     """
     final, found = Known(wanted), []
     values = [
@@ -101,7 +102,9 @@ def value_replacements(flow, known, wanted):
     ]
     for place in flow.path_to(flow.result()):
         number, value, _ = flow.steps[place]
-        if not isinstance(value, (float, torch.Tensor)) or flow.repeats(number) or is_right_value(value, known):
+        if not isinstance(value, (float, torch.Tensor)) or flow.repeats(number) or only not in (None, number):
+            continue
+        if is_right_value(value, known) or flow.is_given(place) or not names_in(flow.node(place)):
             continue
         old = torch.as_tensor(value)
         for new in values:
@@ -117,3 +120,8 @@ def is_right_value(value, known):
     if isinstance(value, torch.Tensor) and is_mask(value):
         return is_uninformative(value) or known.contains_unordered(value)
     return known.contains_tensor(value)
+
+
+def names_in(node):
+    """The names in a piece of code, those of modules aside."""
+    return [part for part in ast.walk(node) if name_of(part)]

@@ -56,7 +56,7 @@ def smaller(call):
     maps = [dict.fromkeys(sizes, 2), {old: 2 + k % 2 for k, old in enumerate(sizes)}]
     maps += [{old: 2} for old in sizes] + [{old: 3} for old in sizes if old > 3] + [{}]
     for sizes, one, whole in itertools.product(maps, (True, False), (True, False)):
-        if any(outside(each, sizes) for each in tensors_in(vars(call))):
+        if any(outside(each, sizes) for each in tensors_in(vars(call))) or not keeps_parts(call, sizes):
             continue
         found = resized(call, sizes)
         found = mapped(found, without_batch) if one else found
@@ -70,6 +70,18 @@ def outside(tensor, sizes):
     if tensor.dtype != torch.int64 or not tensor.numel():
         return False
     return any(new <= int(tensor.max()) < old for old, new in sizes.items())
+
+
+def keeps_parts(call, sizes):
+    """Whether a number, such as that of heads, still divides what it divided, into as many parts as are needed."""
+    counts = [each for each in call.arguments if type(each) is int]
+    for old, new in sizes.items():
+        for count in counts:
+            if count > 1 and old % count == 0:
+                parts, left = old // count, new // count
+                if new % count or any(each >= left for each in counts if each < parts and each != count):
+                    return False
+    return True
 
 
 def size(call):
@@ -115,11 +127,20 @@ def resized(call, sizes):
 
     def change(value):
         if isinstance(value, torch.Tensor):
+            shares = is_shares(value)
             for axis, old in enumerate(value.shape):
                 value = value.narrow(axis, 0, min(old, sizes.get(old, old)))
+            value = value / value.sum(-1, keepdim=True) if shares else value
         return sizes.get(value, value) if type(value) is int else value
 
     return mapped(call, change) if sizes else call
+
+
+def is_shares(tensor):
+    """Whether the rows of a tensor sum to 1, as weights do: they still should once they are cut."""
+    if not tensor.is_floating_point() or not tensor.ndim or not tensor.numel() or bool((tensor < 0).any()):
+        return False
+    return bool(((tensor.sum(-1) - 1).abs() < 1e-4).all())
 
 
 def without_batch(value):

@@ -117,7 +117,8 @@ def kind_of_problem(exercise, case):
     if case.reply.error:
         return case.reply.error.type, case.reply.error.line
     comparable = same_shape(case)
-    return comparable, bool(comparable and (case.got != case.got).any()), mask_words(exercise, case)
+    entries = bool(case.value) if isinstance(case.value, list) else None
+    return comparable, bool(comparable and (case.got != case.got).any()), mask_words(exercise, case), entries
 
 
 # --- what is wrong in which call --------------------------------------------------------------------------------------
@@ -128,14 +129,15 @@ class Trouble:
     """What is wrong in the first call that goes wrong.
 
     line: where it stopped, or 0. breaks_contract: its values are right. changed: an argument was. gradients: none come
-    back. unplaced_parts: of a layer, in which weights found no place. part: the place of the wrong value where several
-    are returned, or None.
+    back. random: another seed changes what should not be random. unplaced_parts: of a layer, in which weights found no
+    place. part: the place of the wrong value where several are returned, or None.
     """
 
     line: int = 0
     breaks_contract: bool = False
     changed: bool = False
     gradients: bool = False
+    random: bool = False
     unplaced_parts: tuple[str, ...] = ()
     part: int | None = None
 
@@ -151,7 +153,9 @@ def first_trouble(exercise, data):
         gradients = breaks_contract and bool(contract.check_gradients(case.call, case.reply, case.reference))
         changed = breaks_contract and case.problem == changed_arguments(case)
         unplaced = tuple(name.partition(".")[0] for name in case.reply.unplaced_weights)
-        return number, Trouble(line, breaks_contract, changed, gradients, unplaced, relations.wrong_part(case))
+        random = not line and contract.draws_at_random(case.reply) and not contract.draws_at_random(case.reference)
+        part = relations.wrong_part(case)
+        return number, Trouble(line, breaks_contract, changed, gradients, random, unplaced, part)
     return None, None
 
 
@@ -189,7 +193,7 @@ class Search:
     def __init__(self, exercise, program, runner, data, small):
         self.exercise, self.program, self.runner, self.data = exercise, program, runner, data
         number, trouble = self.number, self.trouble = first_trouble(exercise, data)
-        self.call = exercise.calls[number]
+        self.call, self.small = exercise.calls[number], small
         self.known = exercise.known_values(number)
         self.asked = self.call if trouble.breaks_contract else replace(self.call, check_contract=False)
         self.no_change = Fix(0, ast.unparse(program.nodes[0]), "")
@@ -210,10 +214,7 @@ class Search:
 
     def is_right(self, data):
         """Whether what came back for the call is right."""
-        try:
-            return bool(data) and not wrong_cases(self.exercise, [self.number], data, self.asked.check_contract)
-        except replies.Unreadable:
-            return False
+        return right_in(self.exercise, self.number, data, self.asked.check_contract)
 
     # --- the cause
 
@@ -229,6 +230,7 @@ class Search:
         working.sort(key=self.preference)
         found = self.runner.try_fixes(working[:MOST_RIGHT], self.exercise.calls)
         right = [fix for fix, data in zip(working, found) if judge(self.exercise, data).status == RIGHT]
+        right = [fix for fix in right if fix.kind != "dropout in evaluation" or self.trouble.random]
         return next(filter(self.is_proven, right), None)
 
     def preference(self, fix):
@@ -298,8 +300,8 @@ class Search:
             return self.stop_words()
         if trouble.changed:
             return look_at(self.program.changes_in_place())
-        if line := self.random_in_evaluation():
-            return sentences.random_in_evaluation(*line)
+        if line := self.random_line():
+            return sentences.random(*line)
         if trouble.gradients:
             nodes = [flow.node(place) for place in self.places[:1]]
             return " ".join(sentences.no_gradient(node.lineno, self.code_of(node)) for node in nodes)
@@ -307,9 +309,9 @@ class Search:
             return look_at(self.program.state_assignments())
         return self.value_words() if self.places else self.returned_argument_words()
 
-    def random_in_evaluation(self):
-        """(line, code) of where a layer draws random numbers in evaluation mode; None where it does not."""
-        if isinstance(self.call, FunctionCall) or self.call.training:
+    def random_line(self):
+        """(line, code) of where random numbers are drawn that should not be; None where there is no such place."""
+        if not self.trouble.random:
             return None
         drawn = [place for place in range(len(self.flow.steps)) if self.flow.is_random(place)]
         statements = [self.program.statement_of(self.flow.node(place)) for place in drawn[:1]]
@@ -336,45 +338,72 @@ class Search:
 
     def value_words(self):
         """The sentences on where the first wrong value came about."""
-        flow, place, confirmed, right_value = self.flow, self.places[0], False, None
-        number, replacement = self.earliest_replacement()
-        at = None if number is None else flow.origin(flow.places[number][-1])
+        flow, place, confirmed = self.flow, self.places[0], False
+        replaced = self.earliest_replacement(self.flow, self.known, self.exercise, self.number)
+        at = None if replaced is None else flow.origin(replaced[0])
         bad = self.first_not_finite()
-        if at is not None and self.line_of(flow, at) <= self.line_of(flow, place):
-            place, confirmed, right_value = at, True, replacement
+        if at is not None and at <= place:
+            place, confirmed = at, True
         if bad is not None and (not confirmed or self.line_of(self.shown, bad) < self.line_of(flow, place)):
-            flow, place, confirmed = self.shown, bad, True
-        elif at is not None and not confirmed and self.line_of(flow, at) > self.line_of(flow, place):
-            ends = [(each.lineno, first_line(each)) for each in map(self.statement_at, (place, at))]
-            return f"{sentences.between(*ends)} {sentences.DEFAULT_QUESTION}"
-        elif (turn := flow.first_wrong_entry(place, self.trouble.part, self.expected_value())) is not None:
-            place, confirmed = flow.origin(turn), True
-        return self.words_on(flow, place, confirmed, right_value)
+            return self.words_on(self.shown, bad, confirmed=True)
+        if not confirmed and at is not None and self.line_of(flow, at) > self.line_of(flow, place):
+            return self.words_between(place, at)
+        turn = flow.first_wrong_entry(place, self.trouble.part, self.expected_value())
+        if not confirmed and turn is not None:
+            return self.words_on(flow, flow.origin(turn), confirmed=True)
+        confirmed = confirmed or flow.is_last(place)
+        return self.words_on(flow, place, confirmed)
 
-    def words_on(self, flow, place, confirmed, right_value):
-        """The sentences on one step. confirmed: it is wrong for sure. right_value: what it should be, or None."""
+    def words_between(self, place, last):
+        """The sentence on a mistake that is somewhere between two steps."""
+        ends = [(each.lineno, first_line(each)) for each in map(self.statement_at, (place, last))]
+        return f"{sentences.between(*ends)} {sentences.SPAN_QUESTION}"
+
+    def words_on(self, flow, place, confirmed):
+        """The sentences on one step. confirmed: it is wrong for sure, and not only what comes after it."""
         node, value = flow.node(place), flow.steps[place][1]
         statement = self.program.statement_of(node)
-        if right_value is None and place == flow.result(self.trouble.part):
-            right_value = self.expected_value()
-        relation = relations.relation(value, right_value) or relations.extra_row(value, self.known)
-        seen, question = sentences.value_and_question(relation, self.shown.counterpart(flow, place), value)
+        shown = self.shown.counterpart(flow, place)
+        is_result = place == flow.result(self.trouble.part)
+        wanted = self.expected_value() if is_result else self.right_value(node)
+        compared = value if is_result else shown
+        relation = relations.relation(compared, wanted) or relations.extra_row(value, self.known)
+        if relation == "infinite" and flow.divisors(place):
+            relation = "by zero"
+        seen, question = sentences.value_and_question(
+            relation, value if shown is None else shown, not is_result and wanted
+        )
         whole = node is statement or node is getattr(statement, "value", None)
         part = "" if whole else sentences.shortened(ast.unparse(node))
         opening = sentences.first_wrong if confirmed else sentences.first_different
         words = [opening(statement.lineno, first_line(statement), part, seen)]
         counters = [(name, sentences.brief(each)) for name, each in self.shown.counters_at(flow, place).items()]
         if counters:
-            words.append(sentences.at_that_point(counters[:MOST_NAMES]))
-        doubtful = flow.doubtful(flow.operands_and_layer(place), self.known)
-        sizes = [each for each in doubtful if type(flow.steps[each][1]) is int]
-        made = [each for each in map(flow.origin, flow.operands_and_layer(place)) if each not in sizes]
-        nodes = [flow.node(each) for each in doubtful if each not in sizes] + [
-            flow.node(each) for each in [*made, *sizes]
-        ]
-        if lines := self.lines_of(nodes, statement.lineno):
+            words.append(sentences.in_that_turn(counters[:MOST_NAMES]))
+        sources = flow.divisors(place) if relation == "by zero" else self.sources(flow, place)
+        if lines := self.lines_of(map(flow.node, sources), statement.lineno):
             words.append(sentences.depends_on(lines))
         return " ".join([*words, question])
+
+    def sources(self, flow, place):
+        """The steps that a value came from and that may be wrong without being seen, sizes last."""
+        doubtful = flow.doubtful(flow.operands_and_layer(place), self.known)
+        sizes = [each for each in doubtful if type(flow.steps[each][1]) is int]
+        made = map(flow.origin, flow.operands_and_layer(place))
+        return [
+            *(each for each in doubtful if each not in sizes),
+            *(each for each in made if each not in sizes),
+            *sizes,
+        ]
+
+    def right_value(self, node):
+        """The value with which, at this node, the result for the shown input is right; None where that is not known."""
+        if self.small is None or self.program.numbers[id(node)] not in self.shown.places:
+            return None
+        asked = self.small[0]
+        known = asked.values_on_the_way(0)
+        found = self.earliest_replacement(self.shown, known, asked, 0, only=self.program.numbers[id(node)])
+        return None if found is None else found[1]
 
     def first_not_finite(self):
         """The first step with nan or infinity, for the input that is shown; None where right answers have them, too."""
@@ -397,15 +426,20 @@ class Search:
             return value[self.trouble.part]
         return value
 
-    def earliest_replacement(self):
-        """(number of a node, its right value): the first on the way that makes the result right; or two Nones."""
-        wanted = self.exercise.reference[self.number].values
-        tried = candidates.value_replacements(self.flow, self.known, wanted)
+    def earliest_replacement(self, flow, known, exercise, number, only=None):
+        """(a step, its right value): the first on the way that makes the result of a call right; or None.
+
+        known: what right answers make in this call, number `number` of the exercise. only: the node of the step.
+        """
+        wanted = exercise.reference[number].values
+        tried = candidates.value_replacements(flow, known, wanted, only)
         tried = tried[: MOST_REPLACEMENTS // (1 if isinstance(self.call, FunctionCall) else 2)]
-        answers = self.runner.try_fixes([fix for fix, _ in tried], [self.asked]) if tried else []
-        return next(
-            ((fix.number, value) for (fix, value), found in zip(tried, answers) if self.is_right(found)), (None, None)
-        )
+        call = replace(exercise.calls[number], check_contract=self.asked.check_contract and exercise is self.exercise)
+        answers = self.runner.try_fixes([fix for fix, _ in tried], [call]) if tried else []
+        for (fix, value), data in zip(tried, answers):
+            if right_in(exercise, number, data, call.check_contract):
+                return flow.places[fix.number][0], value
+        return None
 
     def returned_argument_words(self):
         """The sentence on an argument that is returned as it came; "" where none is."""
@@ -434,6 +468,14 @@ class Search:
             if statement.lineno != line and not empty:
                 found.setdefault(statement.lineno, first_line(statement))
         return list(found.items())[:MOST_LINES]
+
+
+def right_in(exercise, number, data, check_contract):
+    """Whether what came back for one call of an exercise is right."""
+    try:
+        return bool(data) and not wrong_cases(exercise, [number], data, check_contract)
+    except replies.Unreadable:
+        return False
 
 
 def is_literal(node):

@@ -145,7 +145,7 @@ def call_fixes(node, program, sizes):
     if on and not module:
         yield f"({on})", "something too much"
         if name in ("max", "min", "amax", "amin") and not node.args:  # one for all, where each has its own
-            yield f"{on}.{'a' + name.removeprefix('a')}(dim=-1, keepdim=True)", "missing dimension"
+            yield f"{on}.{'a' + name.removeprefix('a')}(dim=-1, keepdim=True)", "one for all"
         if name.endswith("_") and not name.startswith("_"):
             yield call(f"{on}.{name.rstrip('_')}"), "changed in place"
     elif arguments:
@@ -157,7 +157,7 @@ def call_fixes(node, program, sizes):
         yield call(arguments=swapped), "arguments swapped"
         if name in ("view", "reshape"):
             for axes in ("1, 2", "0, 1", "2, 3", "-2, -1", "-3, -2"):
-                yield f"{call(arguments=swapped)}.transpose({axes})", "missing transpose"
+                yield f"{call(arguments=swapped)}.transpose({axes})", "view for transpose"
     for k in range(len(keywords)):
         yield call(keywords=[*keywords[:k], *keywords[k + 1 :]]), "option set"
     others = [each for other in program.nodes if called(other) == name for each in map(ast.unparse, other.keywords)]

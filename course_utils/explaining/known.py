@@ -44,8 +44,8 @@ class Known:
 
     def contains_exact(self, value):
         """Whether right answers make a tensor, or a list of them, in this shape and order; True for all else."""
-        if isinstance(value, list) and value and all(isinstance(entry, torch.Tensor) for entry in value):
-            return len({entry.shape for entry in value}) > 1 or self.contains_exact(torch.stack(value))
+        if isinstance(value, list):
+            return all(self.contains_exact(entry) for entry in value)
         if not isinstance(value, torch.Tensor) or value.numel() < 2 or is_start_value(value):
             return True
         rows = self.tables.get(plain_shape(value.shape))

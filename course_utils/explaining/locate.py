@@ -16,7 +16,7 @@ from course_utils.explaining.known import is_distinctive, is_mask
 from course_utils.explaining.program import changed_name, name_of
 from course_utils.judging.calls import is_decimal
 
-RANDOM_FUNCTIONS = ("dropout", "rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm")
+RANDOM_FUNCTIONS = ("rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm")
 SIZE_FUNCTIONS = ("shape", "ndim", "size", "dim", "len", "numel")
 
 
@@ -51,6 +51,23 @@ class Flow:
         written = (made for made in self.makers.values() if number in made)
         filled = any(isinstance(self.program.nodes[each], ast.stmt) for made in written for each in made)
         return filled or len(self.places.get(number, [])) > 1
+
+    def is_given(self, place):
+        """Whether a step only reads what the answer was given."""
+        return bool(name_of(self.node(place))) and self.origin(place) == place
+
+    def is_last(self, place):
+        """Whether nothing comes after a step but the end."""
+        return self.program.statement_of(self.node(place)) is self.ending()
+
+    def divisors(self, place):
+        """The steps that made what a step divides by, where that holds 0."""
+        divided = [
+            part for part in ast.walk(self.node(place)) if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div)
+        ]
+        steps = [self.last([self.program.numbers[id(each.right)]], place + 1) for each in divided]
+        zero = [each for each in steps if each is not None and is_number(self.steps[each][1])]
+        return [self.origin(each) for each in zero if bool((torch.as_tensor(self.steps[each][1]) == 0).any())]
 
     def values_of_names(self, line):
         """{name: the last value that it was read with in a line}."""
@@ -106,12 +123,15 @@ class Flow:
         if not isinstance(got, torch.Tensor) or not isinstance(wanted, torch.Tensor) or got.shape != wanted.shape:
             return None
         node = self.node(place)
-        filling = place if isinstance(node, ast.stmt) else next(iter(self.operands(place)), place)
+        named = [each for each in self.operands(place) if name_of(self.node(each))]
+        filling = place if isinstance(node, ast.stmt) else next(iter(named), place)
         number = self.steps[self.filled_at(filling)][0]
         entries = [self.operands(each)[0] for each in self.places[number] if self.operands(each)]
-        for axis, size in enumerate(got.shape):
+        axes = [axis for axis, size in enumerate(got.shape) if size == len(entries)]
+        for axis in axes:
+            size = len(entries)
             wrong = [k for k in range(size) if not relations.close(got.select(axis, k), wanted.select(axis, k))]
-            if size == len(entries) and isinstance(self.program.nodes[number], ast.stmt) and 0 < len(wrong) < size:
+            if isinstance(self.program.nodes[number], ast.stmt) and 0 < len(wrong) <= size - (len(axes) > 1):
                 return entries[wrong[0]]
         return None
 
@@ -297,6 +317,11 @@ class Flow:
         """The numbers of the values that functions return."""
         returns = [node.value for node in ast.walk(within) if isinstance(node, ast.Return) and node.value]
         return [self.program.numbers[id(value)] for value in returns]
+
+
+def is_number(value):
+    """Whether this is a number or a tensor."""
+    return isinstance(value, (int, float, torch.Tensor))
 
 
 def makers(node):

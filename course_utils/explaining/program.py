@@ -11,6 +11,7 @@ import sys
 import time
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -318,6 +319,10 @@ def copy_of_value(value, depth=0):
         small = not value.is_meta and value.numel() <= LARGEST and not value.is_complex()
         plain = small and not torch._C._functorch.is_functorch_wrapped_tensor(value)
         return value.detach().as_subclass(torch.Tensor).cpu().clone() if plain else None
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return copy_of_value(torch.from_numpy(np.array(value)), depth)
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, (bool, int, float)):
         return value if isinstance(value, float) or abs(value) < 2**60 else None
     if isinstance(value, (list, tuple, range)) and len(value) <= DEEPEST and depth < 2:

@@ -2,7 +2,6 @@
 
 import torch
 
-from course_utils.explaining.known import is_mask
 from course_utils.judging import comparing
 
 CLOSE = 1e-4
@@ -63,7 +62,7 @@ def is_factor(value, wanted):
 
 RELATIONS = {
     "negative": lambda value, wanted: wanted.dtype != torch.bool and close(value, -wanted),
-    "inverted": lambda value, wanted: is_mask(value) and close(value, ~wanted.bool()),
+    "inverted": lambda value, wanted: value.dtype == wanted.dtype == torch.bool and close(value, ~wanted),
     "transposed": lambda value, wanted: value.ndim > 1 and close(value.mT, wanted),
     "factor": is_factor,
     "columns": lambda value, wanted: (

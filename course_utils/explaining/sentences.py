@@ -9,7 +9,7 @@ import torch
 
 from course_utils.judging import comparing
 
-LONGEST = 90  # characters of a piece of code in a sentence
+LONGEST = 120  # characters of a piece of code in a sentence
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,26 @@ SLIPS = {
     "missing root": Slip("Is this the number itself, or its root?", "a square root is missing."),
     "missing scale": Slip("How large are these numbers on average?", "the numbers are not scaled."),
     "missing step": Slip("Which step of the formula comes next?", "a step of the formula is missing after it."),
+    "view for transpose": Slip(
+        "Does this exchange dimensions, or only cut the numbers anew?",
+        "it cuts the numbers anew, in their old order; no dimensions are exchanged.",
+    ),
     "missing transpose": Slip("Which of its dimensions should come first?", "two of its dimensions are exchanged."),
     "not a buffer": Slip("Does this tensor move when the layer moves to a GPU?", "it makes a plain tensor."),
     "numbers for truth values": Slip("What is its dtype?", "it holds numbers instead of True and False."),
     "off by one": Slip("What should it be for the first token, and for the last?", "it is off by one."),
+    "one for all": Slip(
+        "Is there one for all rows here, or one for each row?", "it takes one number for all rows; each needs its own."
+    ),
     "option missing": Slip("Which shape does this step give, and which do you need?", "it lacks an option."),
     "option set": Slip("What does each option of this call do?", "one of its options is wrong."),
     "parentheses": Slip("In which order does Python compute this line?", "parentheses are missing."),
     "result thrown away": Slip("Where does the result of this line go?", "its result is thrown away."),
     "something too much": Slip("What is each part of this line for?", "one step is too much."),
     "wrong axis": Slip("Which dimension does it run over, and which should it?", "it runs over the wrong dimension."),
-    "wrong comparison": Slip("What happens when both sides are equal?", "it compares the wrong way."),
+    "wrong comparison": Slip(
+        "For which places is this true, and for which should it be?", "it compares the wrong way."
+    ),
     "wrong condition": Slip("For which input is this condition true?", "the condition is wrong."),
     "wrong function": Slip("What does this function compute?", "another function is needed."),
     "wrong index": Slip("Which entries does this index pick?", "it picks the wrong entries."),
@@ -110,11 +119,11 @@ def cause_in(name, line):
     return f"The mistake is in `{name}`, which begins in line {line}."
 
 
-def random_in_evaluation(line, code):
-    """In evaluation mode, line 9, `kept = torch.rand(x.shape) < 0.5`, still draws random numbers. When should …?"""
+def random(line, code):
+    """Two calls with the same input give different results: line 9, `kept = torch.rand(3) < p`, draws at random. …"""
     return (
-        f"In evaluation mode, line {line}, `{shortened(code)}`, still draws random numbers."
-        f" {SLIPS['dropout in evaluation'].question}"
+        f"Two calls with the same input give different results: line {line}, `{shortened(code)}`, draws at random. Should"
+        " it do that here?"
     )
 
 
@@ -124,8 +133,9 @@ def first_wrong(line, code, part, seen):
 
 
 def first_different(line, code, part, seen):
-    """Your values first differ from those of right answers in line 3, `hidden = …`: it has the shape (2, 3)."""
-    return f"Your values first differ from those of right answers in line {line}, {code_and_value(code, part, seen)}."
+    """The mistake is in line 3, `hidden = …`, or after it. There, it gives … (right answers do not, but could)."""
+    value = f" There, {seen}." if seen else ""
+    return f"The mistake is in line {line}, {code_and_value(code, part, '')}, or after it.{value}"
 
 
 def code_and_value(code, part, seen):
@@ -150,6 +160,11 @@ def depends_on(lines):
 def at_that_point(values):
     """There, `t` is 2 and `row` has the shape (4,). values: (name, words)."""
     return f"There, {listed([f'`{name}` {words}' for name, words in values])}."
+
+
+def in_that_turn(values):
+    """In that turn of the loop, `t` is 2. values: (name, words)."""
+    return f"In that turn of the loop, {listed([f'`{name}` {words}' for name, words in values])}."
 
 
 def no_gradient(line, code):
@@ -184,15 +199,17 @@ def listed(words):
 
 # --- what a value looks like -----------------------------------------------------------------------------------------
 
-MOST_NUMBERS = 9  # of a tensor that is written out in a sentence
+MOST_NUMBERS = 12  # of a tensor that is written out in a sentence
 DEFAULT_QUESTION = "What should this line give for the input above?"
-LARGE_QUESTION = "Which numbers should one entry of it be made from?"
+LARGE_QUESTION = "Print its first row: is it what you expect?"
+SPAN_QUESTION = "Print the values in between: which is the first that you do not expect?"
+MASK_QUESTION = "Which of its cells should be True?"
 QUESTIONS_ON_ERRORS = {  # by type, for the line in which an answer stopped
     "AttributeError": "What type is the value in front of the dot?",
     "IndexError": "How many entries are there, and which one is asked for?",
     "KeyError": "Which names are there?",
     "NameError": "Where does this name get its value?",
-    "RuntimeError": "Which shapes and dtypes fit together here?",
+    "RuntimeError": "Which shapes fit together here?",
     "TypeError": "What does this call expect, and what does it get?",
     "ValueError": "Which shape can the input have, and which does this line expect?",
 }
@@ -200,26 +217,33 @@ RELATIONS = {
     "negative": ("all its numbers have the wrong sign", "Where does the sign come from?"),
     "inverted": ("it is True where it should be False, and the other way round", "What should True mean here?"),
     "transposed": ("its rows and columns are exchanged", "What should one row of it stand for?"),
-    "factor": ("all its numbers are wrong by the same factor", "By what should they be divided or multiplied?"),
+    "factor": ("all its numbers are wrong by the same factor", "Which factor is missing, or too much?"),
     "columns": ("each column sums to 1, not each row", "Which of its dimensions should sum to 1?"),
     "rows": ("its rows do not sum to 1", "Which step makes each row sum to 1, and when should it come?"),
     "places": ("its numbers are right, but some stand in the wrong place", "In which order should they stand?"),
     "nan": ("it gives nan", "Which numbers go in, and why do they give nan?"),
     "first row": ("its first row should not be there", "For which tokens should there be a row?"),
     "last row": ("its last row should not be there", "For which tokens should there be a row?"),
-    "infinite": ("it gives inf", "Which numbers go in, and why are they too large?"),
+    "by zero": ("it divides by 0", "Where does the 0 come from?"),
+    "infinite": ("it gives inf", "Which numbers go in, and why do they give inf?"),
 }
 
 
-def value_and_question(relation, shown, value):
-    """(words on a value, a question). shown: it for the input that is shown, or None. value: for a larger one."""
+def value_and_question(relation, value, wanted):
+    """(words on a value, a question). wanted: the right value, where that is known and not told before, or None."""
     if relation:
         return RELATIONS[relation]
-    shown = value if shown is None else shown
-    if isinstance(shown, torch.Tensor) and shown.numel() > MOST_NUMBERS:
-        return f"it gives a tensor of shape {tuple(shown.shape)}", LARGE_QUESTION
-    words = brief(shown).removeprefix("is ")
-    return f"it gives {words}" if words and not isinstance(shown, list) else "", DEFAULT_QUESTION
+    is_large = isinstance(value, torch.Tensor) and value.numel() > MOST_NUMBERS
+    question = LARGE_QUESTION if is_large else DEFAULT_QUESTION
+    question = MASK_QUESTION if isinstance(value, torch.Tensor) and value.dtype == torch.bool else question
+    if isinstance(value, list) or not brief(value):
+        return "", question
+    if is_large:
+        return f"it gives a tensor of shape {tuple(value.shape)}", question
+    words = f"it gives {brief(value).removeprefix('is ')}"
+    if isinstance(wanted, torch.Tensor) and wanted.numel() <= MOST_NUMBERS:
+        return f"{words}, and should give {brief(wanted).removeprefix('is ')}", "Which step leads there?"
+    return words, question
 
 
 def brief(value):

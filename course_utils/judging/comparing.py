@@ -33,7 +33,7 @@ def problem(expected, got):
 def tensor_difference(expected, got):
     """The same for a tensor."""
     if not isinstance(got, torch.Tensor):
-        advice = " `torch.tensor` or `torch.stack` makes one of a list." if isinstance(got, list) else ""
+        advice = " `torch.tensor` or `torch.stack` makes one of a list." if shape_of(got) == expected.shape else ""
         return f"It returned {describe_kind(got)}; a tensor of shape {expected.shape} was expected.{advice}"
     if got.ndim != expected.ndim:
         return (
@@ -61,6 +61,17 @@ def tensor_difference(expected, got):
     count = f"all {wrong.size} {what} are wrong" if wrong.all() else count
     have, want = format_value(found[place]), format_value(expected[place])
     return f"The shape is right, but {count}. At {list(place)} you return {have}; expected {want}."
+
+
+def shape_of(value):
+    """The shape that a list of numbers or tensors would have as one tensor; None for anything else."""
+    if isinstance(value, torch.Tensor):
+        return tuple(value.shape)
+    if isinstance(value, (bool, int, float)):
+        return ()
+    shapes = {shape_of(entry) for entry in value} if isinstance(value, list) and value else {None}
+    inner = shapes.pop()
+    return None if shapes or inner is None else (len(value), *inner)
 
 
 def to_array(tensor):
@@ -121,8 +132,8 @@ def format_value(value):
     return describe_kind(value)
 
 
-MOST_SHOWN = 16  # numbers of an input that a sentence holds
-MOST_COMPARED = 9  # numbers of a result that are shown beside the expected ones
+MOST_SHOWN = 36  # numbers of an input that a sentence holds
+MOST_COMPARED = 12  # numbers of a result that are shown beside the expected ones
 
 
 def describe_arguments(arguments, names):

@@ -79,7 +79,7 @@ def check_other_numbers(call, reply, reference):
 
 def check_randomness(call, reply, reference):
     """Whether random numbers are drawn where the worked answer draws them, and nowhere else."""
-    wanted, found = (not same_values(each.other_seed, each.values) for each in (reference, reply))
+    wanted, found = map(draws_at_random, (reference, reply))
     if wanted and not found:
         return "Two calls with different random numbers give the same: a seed is set inside, or coins are kept."
     if found and not wanted:
@@ -88,6 +88,11 @@ def check_randomness(call, reply, reference):
             " not with the generator that was given."
         )
     return None
+
+
+def draws_at_random(reply):
+    """Whether another seed gave other values."""
+    return not same_values(reply.other_seed, reply.values)
 
 
 def check_other_sizes(call, reply, reference):
