@@ -121,10 +121,8 @@ def cause_in(name, line):
 
 def random(line, code):
     """Two calls with the same input give different results: line 9, `kept = torch.rand(3) < p`, draws at random. …"""
-    return (
-        f"Two calls with the same input give different results: line {line}, `{shortened(code)}`, draws at random. Should"
-        " it do that here?"
-    )
+    place = f"line {line}, `{shortened(code)}`"
+    return f"Two calls with the same input give different results: {place}, draws at random. Should it do that here?"
 
 
 def first_wrong(line, code, part, seen):
