@@ -147,7 +147,7 @@ AS_BEFORE = {
             ("work.zip",),
             zipped(
                 {f"hw/venv/lib/python3/site-packages/p{k}/x.py": b"" for k in range(3000)}
-                | {f"hw/env/{k}.ipynb": b"{}" for k in range(50)}
+                | {f"hw/env/lib/python3.12/{k}.ipynb": b"{}" for k in range(50)}
                 | {f"hw/{NAME}": packed(notebook({"3.2": handed_in.RIGHT}))}
             ),
         )

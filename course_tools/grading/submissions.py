@@ -43,6 +43,7 @@ class Submission:
         """([(parts of the name below the student's folder, bytes)], remarks on what could not be read)."""
         found, remarks, room = [], [], submitted_files.LARGEST_SUBMISSION
         wanted = [file for file in self.files if submitted_files.worth_reading(file.parts[-1])]
+        wanted.sort(key=lambda file: file.parts[-1].endswith(submitted_files.PYTHON_ENDING))  # modules are often many
         others = [file for file in self.files if not submitted_files.worth_reading(file.parts[-1])]
         for file in wanted[:MOST_FILES]:
             try:
@@ -83,9 +84,8 @@ def submissions(start: Path):
     found = []
     for owner, own_files in sorted(grouped.items()):
         file = submitted_files.printable_name(own_files[0].parts[0])[:LONGEST_NAME]
-        student = Student(
-            keys[owner], display_name(owner.name), tuple(map(display_name, owner.ids)), owner.numbered_by, file
-        )
+        name = display_name(owner.name).strip() or keys[owner]
+        student = Student(keys[owner], name, tuple(map(display_name, owner.ids)), owner.numbered_by, file)
         found.append(Submission(student, own_files))
     return found
 
@@ -182,7 +182,8 @@ def without_ending(name):
 
 def without_chapter(name):
     """A file's or folder's name without a chapter's, and without what a second download adds: it names a student."""
-    return chapters().sub("", without_ending(name)).strip("-_ ")
+    rest, found = chapters().subn("", without_ending(name))
+    return rest.strip("-_ ") if found else rest
 
 
 @functools.cache
