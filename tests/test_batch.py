@@ -13,6 +13,7 @@ import time
 import zipfile
 from collections import Counter
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -403,6 +404,17 @@ def test_what_would_change_is_shown_with_who_from_to_and_why_before_anything_is_
         assert "Points that change (2)" in said(*arguments)
     assert "Points that change" not in said(*arguments)
     assert "Your instructor added 1 points. well explained" in (out / "feedback/s2.html").read_text(encoding="utf-8")
+
+
+def test_all_that_has_changed_is_named_as_the_reason_and_nothing_else(handed, said, monkeypatch):
+    said(*CHAPTER)
+    monkeypatch.setattr(batch, "grade_in_own_process", lambda task, limits: at_once(replace(task, files=[]), limits))
+    (handed / "s2" / NAME).write_bytes(WRONG)
+    points, option = f"2 of {HIGHEST} -> 0 of {HIGHEST}", "--seconds or --unsandboxed was changed"
+    for more in (["--seconds", "30"], ["--unsandboxed"]):
+        shown = said("--preview", *CHAPTER, *more).splitlines()
+        assert f"  s0: {points}, {option}" in shown
+        assert f"  s2: {points}, was handed in again and {option}" in shown
 
 
 def test_what_belongs_to_a_student_stays_theirs_when_one_of_the_same_name_hands_in(tmp_path, said):
