@@ -142,6 +142,17 @@ AS_BEFORE = {
         ),
         (("sizes.py",), b"one = 1"),
     ],
+    "a package beside": [
+        *around(f"from pkg.inner.mine import hidden\n{ANSWER}    return {SOFTMAX.format('hidden(T)')}"),
+        (("pkg", "inner", "__init__.py"), b"import torch"),
+        (
+            ("pkg", "inner", "mine.py"),
+            b"import sizes\nfrom . import torch\nfrom ..sizes import one\n"
+            b"def hidden(T): return torch.ones(T, T).triu(one + sizes.none).bool()",
+        ),
+        (("sizes.py",), b"none = 0"),
+        (("pkg", "sizes.py"), b"one = 1"),
+    ],
     "a zip with an environment": [
         (
             ("work.zip",),

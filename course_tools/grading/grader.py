@@ -94,13 +94,13 @@ class SubmissionSandbox:
 
     def modules_named_in(self, text):
         """The student's own Python files that a text names, and those that these name."""
-        found = {name: self.modules[name] for name in self.modules.keys() & set(WORD.findall(text))}
-        waiting = list(found.values())
+        words, waiting = set(), [text]
         while waiting:
-            words = self.modules.keys() & set(WORD.findall(waiting.pop())) - found.keys()
-            found |= {name: self.modules[name] for name in words}
-            waiting += [self.modules[name] for name in words]
-        return found
+            more = set(WORD.findall(waiting.pop())) - words
+            words |= more
+            waiting += [own for word in self.modules.keys() & more for own in set(self.modules[word].values())]
+        named = [found for word in self.modules.keys() & words for found in self.modules[word].items()]
+        return {name: own for name, own in named if words.issuperset(name.split("."))}
 
 
 class SubmissionGrader:
