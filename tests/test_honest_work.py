@@ -129,6 +129,7 @@ AS_BEFORE = {
         handed_in.RIGHT.replace("    T =", "    global calls\n    calls += 1\n    T ="), ["calls = 0"]
     ),
     "a folder of my solutions": [(("my_solutions", NAME), around(handed_in.RIGHT)[0][1])],
+    "a folder called solutions": [(("solutions", NAME), around(handed_in.RIGHT)[0][1])],
     "a zip as tar writes it": [(("work.zip",), zipped({"./": b"", f"./hw/{NAME}": around(handed_in.RIGHT)[0][1]}))],
     "compiled": around("@torch.compile\n" + handed_in.RIGHT),
     "compiled with settings": around("@torch.compile(dynamic=True)\n" + handed_in.RIGHT),
