@@ -151,6 +151,20 @@ def test_one_students_own_folder_is_one_submission(tmp_path):
     assert seen(in_folders) == {("bob", ()): sorted(files)}
 
 
+def test_what_is_taken_for_the_folder_of_a_class_is_named_unless_platforms_name_its_students(tmp_path, capsys):
+    files = {f"{folder}/{NAME}": BOOK for folder in ("hw3", "hw4")}
+    in_folder = lay(tmp_path / "class", {f"jane/{name}": content for name, content in files.items()})
+    for start in (in_folder, lay(tmp_path / "downloads", {"jane.zip": zipped(files), "exported.csv": b""})):
+        assert len(seen(start)) == 2
+        assert "jane was taken for the folder of a class, and what lies in it for 2 students" in capsys.readouterr().err
+    assert list(seen(lay(in_folder, {"note.txt": b""}))) == [("jane", ())]
+    assert "taken for" not in capsys.readouterr().err
+    flat = {f"doe_{number}_4567_{NAME}": BOOK for number in (1, 2)}
+    assert len(seen(lay(tmp_path / "canvas", {"submissions.zip": zipped(flat)}))) == 2
+    assert len(seen(lay(tmp_path / "plain", files))) == 2
+    assert capsys.readouterr().err == ""
+
+
 def test_a_file_beside_the_students_is_nobodys_and_is_named(tmp_path, capsys):
     assert list(seen(lay(tmp_path / "submission", {NAME: BOOK, "data.csv": b""}))) == [("submission", ())]
     assert "data.csv" in capsys.readouterr().err
