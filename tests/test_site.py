@@ -1,9 +1,11 @@
 """The site, built from the stored notebooks and opened from disk in Chromium, with no network."""
 
 import html
+import os
 import re
 import subprocess
 import sys
+import time
 from html.parser import HTMLParser
 from urllib.parse import unquote, urldefrag
 
@@ -124,6 +126,18 @@ def test_a_folder_that_is_no_site_is_left_alone(tmp_path):
     with pytest.raises(SystemExit, match="is not a site"):
         build(tmp_path)
     assert (tmp_path / "notes.txt").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM")
+def test_who_ends_the_command_finds_nothing_half_made(tmp_path):
+    command = [sys.executable, "-m", "course_tools", "site", str(tmp_path / "made")]
+    with subprocess.Popen(command, cwd=repository.ROOT, stderr=subprocess.PIPE, encoding="utf-8") as building:
+        while not list(tmp_path.glob(".site-*/doctrees/*")):
+            assert building.poll() is None
+            time.sleep(0.05)
+        building.terminate()
+        assert building.communicate()[1] == "Stopped. What was there stays.\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- what is on the pages ---------------------------------------------------------------------------------------------
