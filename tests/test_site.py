@@ -136,7 +136,7 @@ def test_who_ends_the_command_finds_nothing_half_made(tmp_path):
             assert building.poll() is None
             time.sleep(0.05)
         building.terminate()
-        assert building.communicate()[1] == "Stopped. What was there stays.\n"
+        assert building.communicate()[1] == "Stopped. The site was not built.\n"
     assert list(tmp_path.iterdir()) == []
 
 
