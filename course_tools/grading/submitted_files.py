@@ -146,8 +146,7 @@ def printable_name(name):
     """
     if name.isprintable():
         return name
-    kept = (sign != "\n" and printable(sign) == sign for sign in name)
-    return "".join(sign if keep else ascii(sign)[1:-1] for sign, keep in zip(name, kept))
+    return "".join(sign if sign != "\n" and printable(sign) == sign else ascii(sign)[1:-1] for sign in name)
 
 
 def shortened(name):
