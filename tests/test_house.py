@@ -7,6 +7,7 @@ import inspect
 import re
 import subprocess
 import sys
+import textwrap
 import tomllib
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 
@@ -118,7 +119,7 @@ def listed(tree):
 
 
 PUBLIC = {name: names for name in PACKAGE if (names := listed(TREES[name]))}
-SHOWN = {  # what chapters show is as they show it, and has no types
+SHOWN = {  # what chapters define
     name
     for path in stored.PATHS
     for cell in stored.code_cells(stored.read(path))
@@ -145,17 +146,56 @@ def test_what_chapters_use_is_public():
                 assert node.attr in PUBLIC[full], f"{source.name} uses {full}.{node.attr}: add it to __all__ there"
 
 
-def test_what_is_public_is_there_in_order_and_typed():
+def test_what_is_public_is_there_and_in_order():
     for name, names in PUBLIC.items():
-        assert names == sorted(names)
-        for public in names:
-            thing = getattr(importlib.import_module(name), public)
-            if callable(thing) and public not in SHOWN:
-                hints = inspect.signature(thing)
-                kinds = [hints.return_annotation, *(taken.annotation for taken in hints.parameters.values())]
-                assert inspect.Signature.empty not in kinds, (
-                    f"{name}.{public}: say the types of what it takes and gives"
-                )
+        assert names == sorted(names) and all(hasattr(importlib.import_module(name), public) for public in names)
+
+
+FACES = [name for name in PUBLIC if name.count(".") == 1]  # a room's own file: what other projects import from
+THINGS = {  # {what stands in a room's __all__: (the thing, the words of its room)}
+    f"{name}.{public}": (thing, importlib.import_module(name).__doc__)
+    for name in FACES
+    for public in PUBLIC[name]
+    if callable(thing := getattr(importlib.import_module(name), public))
+}
+
+
+def functions_of(thing):
+    """A function itself, or the methods that a class defines here."""
+    found = vars(thing).values() if inspect.isclass(thing) else [thing]
+    return [each for each in found if inspect.isfunction(each) and each.__module__.partition(".")[0] == "course_utils"]
+
+
+@pytest.mark.parametrize("name", THINGS)
+def test_what_is_public_has_types_and_words_on_all_that_it_takes_and_raises(name):
+    thing, room_words = THINGS[name]
+    functions = functions_of(thing)
+    assert inspect.getdoc(thing), f"{name}: say in a docstring what it does"
+    docstrings = [thing.__doc__, room_words, *(function.__doc__ or "" for function in functions)]
+    words = " ".join(" ".join(docstrings).split())
+    for function in functions:
+        signature = inspect.signature(function)
+        taken = {key: parameter.annotation for key, parameter in signature.parameters.items() if key != "self"}
+        assert inspect.Signature.empty not in [signature.return_annotation, *taken.values()], f"{name}: say its types"
+        for key in taken:
+            assert re.search(rf"\b{key}\b", words), f"{name}: say in the docstring what {key} is, and its shape"
+        for error in raised(ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]):
+            assert re.search(f"[Rr]aises .*{error}", words), f"{name}: say in the docstring that it raises {error}"
+
+
+def raised(function):
+    """The errors that a function raises by itself or by what refuses input for it; not those of functions inside it."""
+    errors, waiting = set(), list(function.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef):
+            continue
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            errors.add(ast.unparse(node.exc.func))
+        elif isinstance(node, ast.Call) and re.match(r"(\w+\.)?(check_|refuse)", ast.unparse(node.func)):
+            errors.add("ValueError")
+        waiting += ast.iter_child_nodes(node)
+    return errors
 
 
 def test_all_of_a_file_that_chapters_build_is_public():

@@ -1,6 +1,9 @@
 """The site, built from the stored notebooks and opened from disk in Chromium, with no network."""
 
 import html
+import importlib
+import inspect
+import pkgutil
 import re
 import subprocess
 import sys
@@ -10,6 +13,7 @@ from urllib.parse import unquote, urldefrag
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+import course_utils
 from course_tools import repository
 from course_tools.site import dropdowns, glossary, ledger_page, teaching_page
 from course_tools.site.build import build
@@ -20,7 +24,7 @@ from tests.support.page import CHOSEN, LIVE, by_keyboard, by_mouse, controls
 
 LEARNERS = {path.stem: stored.read(path) for path in stored.LEARNERS}
 WORDS = {topic: stored.prose(notebook) for topic, notebook in LEARNERS.items()}
-NAMES = ["index", *LEARNERS, "ways", "glossary", "ledger", "search"]
+NAMES = ["index", *LEARNERS, "ways", "glossary", "ledger", "api", "search"]
 
 
 def pages(*once):
@@ -146,7 +150,7 @@ def test_every_page_can_be_reached_from_the_first(parts):
     while waiting:
         reached |= waiting
         waiting = {urldefrag(link)[0] for name in waiting for link in parts[name].links} & parts.keys() - reached
-    others = {"ledger.html", "glossary.html", "ways.html", "teaching.html"}
+    others = {"ledger.html", "glossary.html", "ways.html", "teaching.html", "api.html"}
     assert {f"{topic}.html" for topic in LEARNERS} | others <= reached
 
 
@@ -175,6 +179,28 @@ def test_the_page_for_instructors_has_every_exercise_with_mistakes_and_a_questio
         assert found and "Mistakes: " in entry and "Ask: <em>" in entry, exercise.id
     assert "<s>" not in text, "a token of chapter 3 would strike out the rest of the page"
     assert all(f"<p>{plan}</p>" in text for plan in ("one week", "four weeks", "ten weeks"))
+
+
+def own_functions(thing):
+    """A function itself, or the methods that a class defines here."""
+    found = vars(thing).values() if inspect.isclass(thing) else [thing]
+    return [each for each in found if inspect.isfunction(each) and each.__module__.startswith("course_utils.")]
+
+
+def test_the_page_on_what_can_be_imported_has_every_public_name_with_its_types_and_its_words(site):
+    headed = re.split("<h[23]>", (site / "api.html").read_text(encoding="utf-8"))
+    sections = [" ".join(html.unescape(re.sub("<[^>]*>", "", text)).split()) for text in headed]
+    entries = {text.partition("#")[0]: text for text in sections}
+    names = [file.name for file in pkgutil.iter_modules(course_utils.__path__, "course_utils.")]
+    rooms = [room for room in map(importlib.import_module, names) if hasattr(room, "__all__")]
+    assert "Attention" in entries and len(rooms) > 10
+    for room in rooms:
+        for thing in [room, *(getattr(room, name) for name in room.__all__)]:
+            if hasattr(thing, "__name__"):
+                entry = entries[thing.__name__]
+                assert letters(inspect.getdoc(thing).partition("\n")[0]) in letters(entry), thing
+                for function in own_functions(thing):
+                    assert re.search(rf"def {function.__name__}\([^#]*?\) -> ", entry), function
 
 
 def test_the_ledger_page_has_every_value_and_links_every_cell(parts, site):
