@@ -10,15 +10,20 @@ import sys
 import textwrap
 import tomllib
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+from pathlib import Path
 
 import pytest
+import torch
 from packaging.requirements import Requirement
 
 import course_tools
 import course_utils
 from course_tools import environment, repository
 from course_tools.repository import ROOT
-from tests.support import stored
+from course_utils.checking import check
+from course_utils.judging import errors
+from course_utils.judging.result import NOT_YET, RIGHT
+from tests.support import answers, stored
 
 ROOMS = [  # of both houses, from the ground up
     f"{house.__name__}.{room}"
@@ -210,6 +215,68 @@ def test_every_function_that_shows_is_public():
         face = "course_utils.live" if name.startswith("course_utils.live.") else name
         for function in showing:
             assert function in PUBLIC[face], f"{function} in {name}: import it in {face}, and name it in __all__ there"
+
+
+# --- a short way to the verdict ---------------------------------------------------------------------------------------
+
+MOST_FUNCTIONS = 15
+
+
+def functions_entered(id, attempt):
+    """The functions of course_utils that `check` hands an answer to until there is a verdict, and the verdict.
+
+    Counted is each function, once, that takes as an argument the answer itself, a layer that it made, or one of its own
+    functions. What is defined inside a function and finds the answer there belongs to that function. An answer's values
+    are not counted: they are tensors and plain data. The verdict is there when the search for its reason begins.
+    """
+    found, own = set(), [attempt, *errors.functions(attempt)]
+    layer = attempt if isinstance(attempt, type) else ()
+
+    def of_answer(value):
+        return any(value is each for each in own) or isinstance(value, layer)
+
+    def watch(frame, event, _):
+        code = frame.f_code
+        file = Path(code.co_filename)
+        if file.parent.name == "explaining":
+            sys.setprofile(None)
+        elif event == "call" and ROOT / "course_utils" in file.parents:
+            names, *others = inspect.getargs(code)
+            given = [frame.f_locals[name] for name in [*names, *filter(None, others)]]
+            entries = [entry for each in given if type(each) in (list, tuple) for entry in each]
+            if any(map(of_answer, given + entries)):
+                found.add(f"{file.stem}.{code.co_name}")
+
+    sys.setprofile(watch)
+    try:
+        result = check(id, attempt)
+    finally:
+        sys.setprofile(None)
+    return found, result.status
+
+
+def stops(scores):
+    raise ValueError("no way")
+
+
+class Stops(torch.nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W = torch.nn.Linear(d_in, 3 * d_out, bias=False)
+
+    def forward(self, x):
+        raise ValueError("no way")
+
+
+@pytest.mark.any_chapter
+@pytest.mark.parametrize("id, stopping", [("3.2", stops), ("4.4", Stops)])
+def test_an_answer_enters_at_most_15_functions_on_its_way_to_the_verdict(id, stopping, monkeypatch, tmp_path):
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
+    wrong = next(each for each in answers.WRONG if each.exercise == id)
+    for attempt, status in [(answers.right(id)[0].object(), RIGHT), (wrong.object(), NOT_YET), (stopping, NOT_YET)]:
+        found, reached = functions_entered(id, attempt)
+        assert reached == status and {"commands.check", "calls.run_calls", "stubs.is_stub"} <= found
+        assert len(found) <= MOST_FUNCTIONS, f"{len(found)}: {sorted(found)}"
 
 
 # --- what is imported is declared -------------------------------------------------------------------------------------
