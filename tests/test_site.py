@@ -203,6 +203,18 @@ def test_the_page_on_what_can_be_imported_has_every_public_name_with_its_types_a
                     assert re.search(rf"def {function.__name__}\([^#]*?\) -> ", entry), function
 
 
+def test_what_can_be_imported_leads_to_the_cell_that_builds_or_uses_it(site):
+    text = (site / "api.html").read_text(encoding="utf-8")
+    found = dict(re.findall(r"<h3>(\w+)<(?:(?!<h3>).)*? in <a [^>]*#(chapter-[\w-]+)\"", text, re.DOTALL))
+    assert {name: found[name] for name in ["Attention", "keep_mask_b", "show_dropout", "review"]} == {
+        "Attention": "chapter-9-attention-class",
+        "keep_mask_b": "chapter-99-keep-mask-b",
+        "show_dropout": "chapter-4-dropout-live",
+        "review": "chapter-2-review",
+    }
+    assert "LatentAttention" not in found, "no chapter uses it"
+
+
 def test_the_ledger_page_has_every_value_and_links_every_cell(parts, site):
     links = [link for link in parts["ledger.html"].links if "#chapter-" in link]
     assert len(links) == sum("cell" in value for value in VALUES) + len(PUBLISHED)

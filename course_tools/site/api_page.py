@@ -4,12 +4,15 @@ import ast
 import re
 import textwrap
 
+from course_tools import repository
 from course_tools.repository import ROOT
+from course_tools.site.chapter_page import cell_anchor
 
 
-def page():
-    """The page in MyST's Markdown."""
-    return "\n\n".join([INTRODUCTION, *(part for room, file in public_rooms().items() for part in entries(room, file))])
+def page(cells):
+    """The page in MyST's Markdown. cells: {(number of a chapter, id): code} of the cells that the site shows."""
+    rooms = public_rooms().items()
+    return "\n\n".join([INTRODUCTION, *(part for room, file in rooms for part in entries(room, file, cells))])
 
 
 INTRODUCTION = """\
@@ -56,15 +59,33 @@ def definition(file, name):
 # --- what is written --------------------------------------------------------------------------------------------------
 
 
-def entries(room, file):
-    """The parts of the page on a room: what it is for, and each of its names."""
+def entries(room, file, cells):
+    """The parts of the page on a room: what it is for, and each of its names, with the first cell that uses it."""
     tree = parsed(file)
     words, _, _ = ast.get_docstring(tree).partition("What may come in: ")  # the rest is for those who change it
     yield f"## {room}\n\n{words}"
     for name in public_names(tree):
         node, where = definition(file, name)
         lines = where.read_text(encoding="utf-8").splitlines()
-        yield f"### {name}\n\n{described(node, lines)}"
+        yield f"### {name}\n\n{described(node, lines)}\n\n{example(room, name, cells)}"
+
+
+def example(room, name, cells):
+    """A link to the cell that builds something, or to the first that uses it in a chapter that imports it; or ""."""
+    last = room.rpartition(".")[2]
+    imports = re.compile(
+        rf"^from ({room} import (\([^)]*|.*)\b{name}\b|course_utils import .*\b{last}\b)", re.MULTILINE
+    )
+    importing = {number for (number, _), text in cells.items() if imports.search(text)}
+    builds = re.compile(rf"^(class|def) {name}\b", re.MULTILINE)
+    uses = re.compile(rf"(?<![\w.])({last}\.)?{name}\b(?=[(\[.])")
+    built = [place for place, text in cells.items() if builds.search(text)]
+    used = [place for place, text in cells.items() if place[0] in importing and uses.search(text)]
+    if not built + used:
+        return ""
+    number, id = [*built, *used][0]
+    chapter = "the notes" if number == repository.NOTES else f"chapter {number}"
+    return f"{'Built' if built else 'Used'} in [{chapter}](#{cell_anchor(number, id)})."
 
 
 def described(node, lines):

@@ -46,8 +46,18 @@ def write_sources(folder):
         "index": start_page.page(topics),
         "ledger": ledger_page.page(),
         "teaching": teaching_page.page(topics),
-        "api": api_page.page(),
+        "api": api_page.page(shown_code(pages)),
         "glossary": glossary.glossary_page(first),
     }
     for name, text in texts.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def shown_code(pages):
+    """{(number of a chapter, id): code} of every code cell on the pages of chapters, {topic: notebook}."""
+    return {
+        (int(topic[:2]), cell.id): cell.source
+        for topic, page in pages.items()
+        for cell in page.cells
+        if cell.cell_type == "code"
+    }
