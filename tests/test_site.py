@@ -18,7 +18,7 @@ from course_tools import repository
 from course_tools.site import dropdowns, glossary, ledger_page, teaching_page
 from course_tools.site.build import build
 from course_utils.exercises import EXERCISES, QUESTIONS
-from tests.support import browser, page, stored
+from tests.support import browser, stored
 from tests.support.ledger import PAPERS, PUBLISHED, VALUES
 from tests.support.page import CHOSEN, LIVE, by_keyboard, by_mouse, controls
 
@@ -96,13 +96,6 @@ def parts(site):
     made = {path.name: Parts(path.read_text(encoding="utf-8")) for path in sorted(site.glob("*.html"))}
     assert {f"{topic}.html" for topic in LEARNERS} <= made.keys()
     return made
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    """One browser for all."""
-    with page.chromium() as running:
-        yield running
 
 
 @pytest.fixture
