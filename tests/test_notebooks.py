@@ -2,9 +2,11 @@
 
 import ast
 import copy
+import io
 import itertools
 import re
 import statistics
+import tokenize
 from decimal import Decimal
 from urllib.parse import urlsplit
 
@@ -153,10 +155,23 @@ def test_the_picture_in_the_readme_is_the_one_in_the_course():
 
 
 def definitions(code):
-    """{name: source} of the classes and functions that a Python text or a cell defines at its top level."""
+    """{name: source, without types} of the classes and functions that a Python text or a cell defines at its top."""
     code = re.sub(r"(?m)^( *)%", r"\1# %", code)  # a magic is no Python
     found = [node for node in ast.parse(code).body if isinstance(node, (ast.ClassDef, ast.FunctionDef))]
-    return {node.name: ast.get_source_segment(code, node) for node in found}
+    return {node.name: without_types(ast.get_source_segment(code, node)) for node in found}
+
+
+def without_types(source):
+    """The code without annotations, which cells leave out, in one layout; and its comments."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+        elif isinstance(node, ast.arg):
+            node.annotation = None
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
+    return ast.unparse(tree), [comment for comment in comments if not comment.startswith("# type: ignore")]
 
 
 def shown(path):
