@@ -19,7 +19,7 @@ __all__ = ["Attention"]
 
 
 class Attention(nn.Module):
-    """The attention of GPT-2, Llama, Mistral, Qwen, Gemma and gpt-oss, by its arguments.
+    """The attention of GPT-2, Llama 3, Mistral, Qwen3, Gemma 3 and gpt-oss, by its arguments.
 
     * num_kv_heads: heads of keys and values, each shared by equally many query heads; None: one
       for each query head.
