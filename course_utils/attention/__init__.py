@@ -1,8 +1,9 @@
 """The attention layers: those that chapters 1 to 8 teach, one idea each, and one for use.
 
 For use is `Attention`: the layer of GPT-2, Llama 3, Mistral, Qwen3, Gemma 3 and gpt-oss, by its arguments. What
-DeepSeek does instead, with a cache of its own, is `LatentAttention`. Both are held to the library `transformers`, family
-by family. All others are for teaching: each adds one idea to the one before, and stays as its chapter shows it, but typed.
+DeepSeek does instead, with a cache of its own, is `LatentAttention`. Both are held to the library `transformers`,
+family by family. All others are for teaching: each adds one idea to the one before, and stays as its chapter shows it,
+but typed.
 
 Names that mean the same everywhere:
 
