@@ -1,8 +1,17 @@
-"""The encoder that chapter 8 builds around `CrossAttention`, and the way of pretrained weights into it."""
+"""The encoder that chapter 8 builds around `CrossAttention`, and the way of pretrained weights into it.
+
+num_layers, num_heads, d_model, d_inner: how many layers and heads, and how wide a token is, outside and inside of the
+small network. x: the tokens, (B, T, d_model). numbers: of tokens in the vocabulary, (B, T); the encoder raises
+ValueError for others. encoder: an Encoder. path: of a file with pretrained weights; `pretrained` downloads it.
+
+Source: BERT, Devlin et al., 2019, in the sizes of all-MiniLM-L6-v2.
+"""
+
+import os
 
 import torch
 from safetensors.torch import load_file
-from torch import nn
+from torch import Tensor, nn
 
 from course_utils.attention import CrossAttention
 from course_utils.validation import check_numbers
@@ -16,7 +25,7 @@ class EncoderLayer(nn.Module):
     mask: as in CrossAttention.
     """
 
-    def __init__(self, d_model, num_heads, d_inner):
+    def __init__(self, d_model: int, num_heads: int, d_inner: int) -> None:
         super().__init__()
         self.attention = CrossAttention(d_model, num_heads)
         self.norm_1 = nn.LayerNorm(d_model, eps=1e-12)
@@ -25,7 +34,7 @@ class EncoderLayer(nn.Module):
         )
         self.norm_2 = nn.LayerNorm(d_model, eps=1e-12)
 
-    def forward(self, x, mask=None):
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         x = self.norm_1(x + self.attention(x, x, x, mask))  # (B, T, d_model)
         return self.norm_2(x + self.network(x))  # (B, T, d_model)
 
@@ -36,7 +45,9 @@ class Encoder(nn.Module):
     The sizes are those of all-MiniLM-L6-v2. mask: as in CrossAttention; for padding (B, 1, T).
     """
 
-    def __init__(self, num_layers=6, num_heads=12, d_model=384, d_inner=1536):
+    def __init__(
+        self, num_layers: int = 6, num_heads: int = 12, d_model: int = 384, d_inner: int = 1536
+    ) -> None:
         super().__init__()
         self.words = nn.Embedding(30522, d_model)
         self.positions = nn.Embedding(512, d_model)
@@ -46,21 +57,21 @@ class Encoder(nn.Module):
             EncoderLayer(d_model, num_heads, d_inner) for _ in range(num_layers)
         )
 
-    def embed(self, numbers):
+    def embed(self, numbers: Tensor) -> Tensor:
         """The vectors that enter the first layer: word + position + segment, (B, T, d_model)."""
         check_numbers(numbers, self.words, self.positions)
         positions = self.positions.weight[:numbers.shape[-1]]  # (T, d_model)
         x = self.words(numbers) + positions + self.segments.weight[0]  # all in the first segment
         return self.norm(x)  # (B, T, d_model)
 
-    def forward(self, numbers, mask=None):
+    def forward(self, numbers: Tensor, mask: Tensor | None = None) -> Tensor:
         x = self.embed(numbers)  # (B, T, d_model)
         for layer in self.layers:
             x = layer(x, mask)  # (B, T, d_model)
         return x
 
 
-def our_name(name):
+def our_name(name: str) -> str:
     """What Encoder calls the tensor that the file calls `name`."""
     parts = {  # theirs and ours; of two names that match, the longer one comes first
         "encoder.layer.": "layers.",
@@ -82,7 +93,7 @@ def our_name(name):
     return name
 
 
-def load_encoder(path):
+def load_encoder(path: str | os.PathLike[str]) -> Encoder:
     """The pretrained encoder, ready to use, from a file in the safetensors format."""
     unused = ["embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias"]
     tensors = load_file(path)
@@ -91,7 +102,7 @@ def load_encoder(path):
     return encoder.eval().requires_grad_(False)
 
 
-def all_weights(encoder, numbers):
+def all_weights(encoder: Encoder, numbers: Tensor) -> Tensor:
     """The weights of every head for one sequence (T,): (num_layers, num_heads, T, T)."""
     x, weights = encoder.embed(numbers), []
     for layer in encoder.layers:

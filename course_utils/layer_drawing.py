@@ -6,6 +6,7 @@ of `forward`; arrows carry names and shapes. Narrow enough for a phone.
 
 from dataclasses import dataclass
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -31,12 +32,15 @@ class Step:
 
     part: str
     words: str
-    columns: tuple
-    out: dict
+    columns: tuple[int, int]
+    out: dict[int, str]
 
 
 def show_layer(upto: str) -> None:
-    """Show the layer with all parts up to this one, which is marked as new: a name out of PARTS."""
+    """Show the layer with all parts up to one, which is marked as new.
+
+    upto: "scores", "projections", "mask", "dropout" or "heads". Raises ValueError for another name.
+    """
     if upto not in PARTS:
         raise ValueError(f"The parts of the layer are {', '.join(PARTS)}, not {upto!r}.")
     show(drawing(upto))
@@ -45,7 +49,7 @@ def show_layer(upto: str) -> None:
 # --- what is drawn ----------------------------------------------------------------------------------------------------
 
 
-def rows_upto(part):
+def rows_upto(part: str) -> list[list[Step]]:
     """The steps up to a part from top to bottom, those side by side in one list."""
     parts = PARTS[: PARTS.index(part) + 1]
     batch = "B, " if "mask" in parts else ""
@@ -82,13 +86,13 @@ def rows_upto(part):
 # --- how it is drawn --------------------------------------------------------------------------------------------------
 
 
-def edges(columns):
+def edges(columns: tuple[int, int]) -> tuple[int, int]:
     """The left and the right edge of a box, in pixels."""
     first, last = columns
     return LEFT + first * (COLUMN + APART), LEFT + last * (COLUMN + APART) + COLUMN
 
 
-def drawing(new):
+def drawing(new: str) -> Figure:
     """The Figure of the layer up to a part, with the steps of this part marked as new."""
     rows = rows_upto(new)
     gaps = [GAP + LINE * max(len(text.splitlines()) for step in row for text in step.out.values()) for row in rows]
@@ -108,12 +112,12 @@ def drawing(new):
     return figure
 
 
-def covers(row, column):
+def covers(row: list[Step], column: int) -> bool:
     """Whether a box of this row stands in a column."""
     return any(first <= column <= last for first, last in (step.columns for step in row))
 
 
-def box(axes, step, top, new):
+def box(axes: Axes, step: Step, top: float, new: bool) -> None:
     """A step as a box with its words inside."""
     left, right = edges(step.columns)
     fill, frame = NEW if new else OLD
@@ -130,7 +134,7 @@ def box(axes, step, top, new):
     )
 
 
-def arrow(axes, x, start, end, text):
+def arrow(axes: Axes, x: float, start: float, end: float, text: str) -> None:
     """An arrow downwards, with its text to the right of it."""
     axes.annotate(
         "", (x, end), (x, start), arrowprops={"arrowstyle": "-|>", "color": "#444", "shrinkA": 0, "shrinkB": 0}

@@ -7,11 +7,12 @@ any device, with or without gradients), arrays or nested lists. In every map, ro
 import base64
 import io
 from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from IPython.display import display
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["show_curves", "show_dependencies", "show_scores", "show_weights"]
 
@@ -23,6 +24,8 @@ WEIGHTS_MAP, SCORES_MAP, DEPENDS_MAP = "viridis", "PuOr_r", "Blues"  # matplotli
 HIDDEN, HATCH = "#e2e2e2", "#6b6b6b"  # masked cells are hatched: masked is not zero, and grey is the middle of scores
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]  # Okabe and Ito's, told apart by colour-blind readers
 STYLES = ["-", "--", ":", "-."]  # and without any colour
+Numbers: TypeAlias = NDArray[np.float64]
+Truths: TypeAlias = NDArray[np.bool_]
 
 
 def show_weights(
@@ -36,7 +39,7 @@ def show_weights(
     """Show attention weights as a map from 0 to 1, with the sum of each row beside it.
 
     weights: shape (T, T), or (num_heads, T, T) for a panel per head. tokens: T names. masked: a boolean matrix of shape
-    (T, T), True where a cell is hidden from its query; it is hatched.
+    (T, T), True where a cell is hidden from its query; it is hatched. title: above the map.
     key_tokens: the S names of the keys where they are another sequence; weights and masked are then (T, S).
     Raises ValueError when shape and names do not fit, and for numbers that cannot be weights.
     """
@@ -51,9 +54,10 @@ def show_weights(
 
 
 def show_scores(scores: ArrayLike, tokens: Sequence[str], *, title: str = "", masked: ArrayLike | None = None) -> None:
-    """Show attention scores as a map whose colours are symmetric around zero; arguments as in show_weights.
+    """Show attention scores as a map whose colours are symmetric around zero.
 
-    Entries of minus infinity are drawn as masked.
+    scores: shape (T, T), or (num_heads, T, T); minus infinity is drawn as masked. tokens, title, masked: as in
+    show_weights. Raises ValueError for other input.
     """
     names = numbered(tokens)
     heads, infinite = score_panels(scores, names, names)
@@ -64,7 +68,11 @@ def show_scores(scores: ArrayLike, tokens: Sequence[str], *, title: str = "", ma
 
 
 def show_dependencies(depends: ArrayLike, tokens: Sequence[str], *, title: str = "") -> None:
-    """Show which output depends on which input: a boolean matrix (T, T), row t, column s for output t and input s."""
+    """Show which output depends on which input.
+
+    depends: a boolean matrix (T, T), row t, column s for output t and input s. tokens: T names. title: above the map.
+    Raises ValueError for other input.
+    """
     names = numbered(tokens)
     maps = panels("depends", depends, names, names)
     check_room(len(maps), 1, "dependency matrix", "pass depends[0]")
@@ -84,9 +92,11 @@ def show_curves(
     logarithmic: bool = False,
     doublings: bool = False,
 ) -> None:
-    """Show named curves, {name: numbers}, over `x`, or over 0, 1, 2, ... without it.
+    """Show named curves over `x`, or over 0, 1, 2, ... without it.
 
-    logarithmic: draw the vertical axis in powers of ten. doublings: draw the horizontal one in powers of two.
+    curves: {name: numbers}, up to four. x_label, y_label, title: the words at the axes and above. logarithmic: draw the
+    vertical axis in powers of ten. doublings: draw the horizontal one in powers of two. Raises ValueError for more
+    curves.
     """
     figure = Figure(figsize=(6.4, 3.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
     axes = figure.add_subplot()
@@ -109,14 +119,14 @@ def show_curves(
 # --- parts of the figures ------------------------------------------------------------------------------------------
 
 
-def array(values):
+def array(values: Any) -> Numbers:
     """A tensor (on any device, with or without a gradient), array or nested list as an array of floats."""
     if hasattr(values, "detach"):
         values = values.detach().cpu().double()
     return np.asarray(values, dtype=float)
 
 
-def shaped(name, values, wanted, *shape):
+def shaped(name: str, values: ArrayLike, wanted: str, *shape: str | int) -> Numbers:
     """Values as an array of floats that has this shape, in which a word stands for any size from 1.
 
     name: what the caller calls them. wanted: what they must be, in words. Raises ValueError.
@@ -132,7 +142,7 @@ def shaped(name, values, wanted, *shape):
     return values
 
 
-def panels(name, values, names, keys):
+def panels(name: str, values: ArrayLike, names: Sequence[str], keys: Sequence[str]) -> Numbers:
     """The values as an array of shape (panels, T, S), for T tokens and S keys: one map, or one per head."""
     size = (len(names), len(keys))
     heads = ["num_heads"] if np.ndim(values) == 3 else []
@@ -140,7 +150,9 @@ def panels(name, values, names, keys):
     return shaped(name, values, wanted, *heads, *size).reshape(-1, *size)
 
 
-def weight_maps(weights, tokens, masked, key_tokens=None):
+def weight_maps(
+    weights: ArrayLike, tokens: Sequence[str], masked: ArrayLike | None, key_tokens: Sequence[str] | None = None
+) -> tuple[list[str], list[str], Numbers, Truths]:
     """What maps of weights show: names of the tokens and of the keys, the weights as in `panels`, hidden cells."""
     names = numbered(tokens)
     keys = names if key_tokens is None else numbered(key_tokens)
@@ -149,7 +161,7 @@ def weight_maps(weights, tokens, masked, key_tokens=None):
     return names, keys, heads, hidden_cells(masked, names, keys)
 
 
-def check_weights(values):
+def check_weights(values: Numbers) -> None:
     """Refuse what softmax and dropout cannot give; rows need not sum to 1. Raises ValueError."""
     hidden = "a row that is hidden altogether gives nan: let every query see at least one key"
     refuse("weights", values, np.isnan(values), hidden)
@@ -157,7 +169,7 @@ def check_weights(values):
     refuse("weights", values, values > LARGEST_WEIGHT, "softmax gives no weight of that size")
 
 
-def score_panels(values, names, keys):
+def score_panels(values: ArrayLike, names: Sequence[str], keys: Sequence[str]) -> tuple[Numbers, Truths]:
     """The scores as in `panels`, and which cells are masked: minus infinity. Refuses nan and plus infinity."""
     values = panels("scores", values, names, keys)
     wrong = np.isnan(values) | np.isposinf(values)
@@ -165,27 +177,37 @@ def score_panels(values, names, keys):
     return values, np.isneginf(values).any(axis=0)
 
 
-def refuse(name, values, wrong, reason):
+def refuse(name: str, values: Numbers, wrong: Truths, reason: str) -> None:
     """Say where the first wrong one of the values stands, and why it cannot be drawn. Raises ValueError."""
     if wrong.any():
         *_, row, column = np.argwhere(np.atleast_2d(wrong))[0] + 1
         raise ValueError(f"The entry of {name} in row {row}, column {column} is {values[wrong][0]:.4g}: {reason}.")
 
 
-def check_room(count, most, what, instead="pass fewer of them"):
+def check_room(count: int, most: float, what: str, instead: str = "pass fewer of them") -> None:
     """Refuse more than a figure has room for. Raises ValueError. instead: what to do, in words."""
     if count > most:
         raise ValueError(f"This figure has room for {most} {what}, not {count}: {instead}.")
 
 
-def hidden_cells(masked, names, keys):
+def hidden_cells(masked: ArrayLike | None, names: Sequence[str], keys: Sequence[str]) -> Truths:
     """`masked` as a boolean array of shape (T, S); nothing is hidden when it is None."""
     if masked is None:
         return np.zeros((len(names), len(keys)), dtype=bool)
     return panels("masked", masked, names, keys)[0].astype(bool)
 
 
-def draw_maps(maps, names, title, unit, colours, limits, hidden, keys, texts=None):
+def draw_maps(
+    maps: Numbers,
+    names: Sequence[str],
+    title: str,
+    unit: str,
+    colours: str,
+    limits: tuple[float, float],
+    hidden: Truths,
+    keys: Sequence[str],
+    texts: tuple[str, str] | None = None,
+) -> tuple[Figure, NDArray[np.object_]]:
     """A figure with a map per panel on one colour scale, and its axes.
 
     unit: what a colour stands for; without it there is no colour bar. limits: the numbers of the first and of the last
@@ -214,18 +236,18 @@ def draw_maps(maps, names, title, unit, colours, limits, hidden, keys, texts=Non
     return figure, all_axes
 
 
-def readable_on(colour):
+def readable_on(colour: Sequence[float]) -> str:
     """ "black" or "white", whichever has more contrast on an RGBA colour."""
     return "black" if luminance(colour) > EVEN_CONTRAST else "white"
 
 
-def luminance(colour):
+def luminance(colour: Sequence[float]) -> float:
     """Relative luminance, 0 to 1, of an RGBA colour with parts from 0 to 1 (WCAG 2)."""
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour[:3]]
     return np.dot([0.2126, 0.7152, 0.0722], linear)
 
 
-def numbered(tokens, most=np.inf):
+def numbered(tokens: Sequence[str], most: float = np.inf) -> list[str]:
     """Token names, up to so many, with their position behind those that occur more than once. Raises ValueError."""
     if isinstance(tokens, str) or len(tokens) == 0:
         raise ValueError(f"tokens must be a list of one or more names, such as sentence.split(); this is {tokens!r}.")
@@ -234,7 +256,7 @@ def numbered(tokens, most=np.inf):
     return [f"{token} ({position})" if tokens.count(token) > 1 else str(token) for position, token in enumerate(tokens)]
 
 
-def show(figure):
+def show(figure: Figure) -> None:
     """Display a figure as a PNG. What it shows, in words, stands with its cell; a build adds it to what is stored."""
     picture = io.BytesIO()
     # without the version of matplotlib, so that the bytes are the same again

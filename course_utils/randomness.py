@@ -2,7 +2,11 @@
 
 `torch.nn.Dropout` draws differently from one torch version and processor to the next, so one seed gives several masks.
 These are the two that our sources print; both are computed from draws that do not depend on the machine.
+
+shape: of the mask. p: the share to drop. seed: of the generator.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -13,13 +17,13 @@ MODULUS = 2**31 - 1  # of the generator MCG31m1 in Intel's MKL
 MULTIPLIER = 1132489760
 
 
-def keep_mask_a(shape, p, seed):
+def keep_mask_a(shape: Sequence[int], p: float, seed: int) -> torch.Tensor:
     """True where dropout keeps an entry, as torch 2.7 and later draw it. p: the share to drop."""
     generator = torch.Generator().manual_seed(seed)
     return torch.rand(shape, dtype=torch.float64, generator=generator) < 1 - p
 
 
-def keep_mask_b(shape, p, seed):
+def keep_mask_b(shape: Sequence[int], p: float, seed: int) -> torch.Tensor:
     """The same as torch 2.6 and earlier drew it on Intel CPUs."""
     mt19937 = np.random.RandomState(seed)  # torch seeds its generator in the same way
     first = int(mt19937.randint(2**32, dtype=np.uint32))

@@ -14,7 +14,7 @@ MOVES = 50  # how often the bar moves at most; every move is a message to the br
 
 
 def with_bar(steps: Sequence[T], name: str = "training") -> Iterator[T]:
-    """Yield the entries of a sequence one by one, below a bar that says how many are done and how long the rest takes.
+    """Yield the entries of `steps` one by one, below a bar that says how many are done and how long the rest takes.
 
     After the last one the cell's output is cleared, so print results only then. name: what is being done.
     """
@@ -28,7 +28,7 @@ def with_bar(steps: Sequence[T], name: str = "training") -> Iterator[T]:
     clear_output()
 
 
-def bundle(name, done, count, seconds):
+def bundle(name: str, done: int, count: int, seconds: float) -> dict[str, str]:
     """The bar in every form that a viewer may take. seconds: since the first step."""
     left = f", about {seconds / done * (count - done):.0f} s left" if done else ""
     said = f"{name}: {100 * done // count if count else 100} %, {seconds:.0f} s{left}"

@@ -64,13 +64,13 @@ def cast_by_autocast(x: Tensor, weight: Tensor) -> bool:
 
 
 def check_dropout(p: float) -> None:
-    """Refuse a dropout rate outside [0, 1). Raises ValueError."""
+    """Refuse a dropout rate p outside [0, 1). Raises ValueError."""
     if not 0 <= p < 1:
         raise ValueError(f"dropout is {p}, but it is the share of weights to drop: at least 0 and less than 1.")
 
 
 def check_heads(d_out: int, num_heads: int, width: str = "d_out") -> None:
-    """Refuse a number of heads that does not divide d_out; width: what the layer calls it. Raises ValueError."""
+    """Refuse num_heads that do not divide d_out. width: what the layer calls d_out. Raises ValueError."""
     if num_heads < 1 or d_out % num_heads != 0:
         raise ValueError(
             f"{width}={d_out} cannot be split into num_heads={num_heads} heads of equal size: "
@@ -79,7 +79,7 @@ def check_heads(d_out: int, num_heads: int, width: str = "d_out") -> None:
 
 
 def check_groups(num_heads: int, num_kv_heads: int) -> None:
-    """Refuse heads of keys and values that cannot be shared evenly by the query heads. Raises ValueError."""
+    """Refuse num_kv_heads heads of keys that num_heads heads of queries cannot share evenly. Raises ValueError."""
     if num_kv_heads < 1 or num_heads % num_kv_heads != 0:
         raise ValueError(
             f"num_heads={num_heads} query heads cannot share num_kv_heads={num_kv_heads} heads of keys evenly: "
@@ -88,7 +88,7 @@ def check_groups(num_heads: int, num_kv_heads: int) -> None:
 
 
 def check_pair(query_input: Tensor, key_input: Tensor) -> None:
-    """Refuse queries and keys that are not equally many sequences. Raises ValueError."""
+    """Refuse query_input (B, T, d) and key_input (B, S, d) that are not equally many sequences. Raises ValueError."""
     if query_input.shape[:-2] != key_input.shape[:-2]:
         raise ValueError(
             f"query_input has shape {tuple(query_input.shape)} and key_input {tuple(key_input.shape)}: "
@@ -97,7 +97,7 @@ def check_pair(query_input: Tensor, key_input: Tensor) -> None:
 
 
 def check_values(key_input: Tensor, value_input: Tensor) -> None:
-    """Refuse keys and values that do not come in pairs. Raises ValueError."""
+    """Refuse key_input (B, S, d) and value_input (B, S, d) that do not come in pairs. Raises ValueError."""
     if key_input.shape[:-1] != value_input.shape[:-1]:
         raise ValueError(
             f"key_input has shape {tuple(key_input.shape)} and value_input {tuple(value_input.shape)}: "
@@ -139,7 +139,7 @@ def check_window(window: int | None) -> None:
 
 
 def check_frequencies(frequencies: Tensor, rotary_dim: int) -> None:
-    """Refuse frequencies that are not one for each pair of numbers. Raises ValueError."""
+    """Refuse frequencies, shape (rotary_dim / 2,), that are not one for each pair. Raises ValueError."""
     if rotary_dim % 2:
         raise ValueError(f"{rotary_dim} numbers cannot be turned in pairs: rotary positions need an even number.")
     if frequencies.shape != (rotary_dim // 2,):
@@ -172,7 +172,7 @@ def check_cache(cache: tuple[Tensor, Tensor] | None, *new: Tensor) -> None:
 
 
 def check_room(num_new: int, num_tokens: int, longest: int) -> None:
-    """Refuse new tokens for which the context has no room. num_tokens: with the new ones. Raises ValueError."""
+    """Refuse num_new tokens that bring num_tokens, all so far, above `longest`. Raises ValueError."""
     if num_tokens > longest:
         raise ValueError(
             f"With {num_new} new the cache would hold {num_tokens} tokens, but this layer was made with "

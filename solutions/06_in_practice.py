@@ -182,7 +182,7 @@ queries, keys, values = torch.randn(3, 64, 10, 512)
 print(mha(queries, keys, values).shape)
 
 # %% [markdown]
-# The same shape comes out here, `torch.Size([64, 10, 512])`.
+# The same shape comes out, `torch.Size([64, 10, 512])`.
 #
 # And self-attention? It is the case in which all three inputs are one sequence. With chapter 5's mask and weights it
 # must give chapter 5's output.
@@ -196,7 +196,7 @@ x = torch.randn(2, 6, 12)
 print(torch.allclose(general(x, x, x, causal.mask[None]), causal(x), atol=1e-6))  # (1, T, T)
 
 # %% [markdown]
-# It does. One class, two uses: the inputs and the mask decide.
+# It does. One class, two uses: inputs and mask decide.
 
 # %% [markdown]
 # ## Sentences of unequal length
@@ -297,8 +297,8 @@ for weights in [by_infinity, by_billion, masked_softmax(scores, hidden)]:
 
 # %% [markdown]
 # With $-\infty$ the row is `nan`. With the article's $-10^9$ it is even, 0.3333 each: the token reads padding as if it
-# were text. The third way is ours and hides twice, with a finite number before softmax, so that nothing is ever `nan`,
-# and with 0 after it. A token that may see nothing then reads nothing.
+# were text. The third way is ours and hides twice, with a finite number before softmax, so that an empty row is never
+# `nan`, and with 0 after it. A token that may see nothing then reads nothing.
 #
 # All of this in one figure, for the German words and the English sentence. One slider says how many of the five
 # positions still hold words; the rest is padding, whose scores are 0. The buttons say what hides it. Which button will
@@ -736,8 +736,8 @@ for cached in [False, True]:
 # %% [markdown]
 # Nonsense, and twice the same. The cache changes nothing but the work.
 #
-# Now two prompts at once, of 35 and of 8 characters. New tokens are appended on the right, so the padding must go to
-# the **left**: the last position of every row is then its newest token. Two things must know of it, at every step: the
+# Now two prompts at once, of 35 and 8 characters. New tokens are appended on the right, so the padding must go to the
+# **left**: the last position of every row is then its newest token. Two things must know of it, at every step: the
 # mask, which hides the padding's keys, and the positions, which begin at the first real token.
 
 # %% name="left-padding"
@@ -827,7 +827,7 @@ print(f"copied by torch.cat up to then: {copied / 2**30:.0f} GiB")
 
 # %% [markdown]
 # 72 MiB for each sequence that is being written. And `torch.cat` makes a new tensor, so each step copies the whole
-# cache to add one token: 36 GiB until the text has 1024. Real programs reserve the memory once (chapter 10).
+# cache to add one token: 36 GiB until the text has 1024. Model servers reserve memory in advance (chapter 10).
 
 # %% [markdown]
 # ### Exercise 6.3 · One step with a cache
@@ -914,18 +914,18 @@ check("6.4", my_shared)
 #
 # | question | if not, see in the notes |
 # | --- | --- |
-# | do rows sum to 1? | 14, 23; in training also 18 |
+# | do rows sum to 1? | 14, 23; with dropout on they should not: 18 |
 # | is the weight on the future 0? | 11, 12, 13, 26 |
 # | is every number a number, none `nan`? | 10, 11, 13 |
 # | is the divisor $\sqrt{\mathrm{head\_dim}}$? | 15, 16 |
 # | do two calls in `eval` agree? | 17 |
 # | is a weight's average the same with dropout as without? | 19 |
-# | does output $t$ depend on all inputs 0 to $t$, and no others? | 20, 21, 24 |
+# | does output $t$ depend on all inputs 0 to $t$, and no others? | 20, 21, 23 |
 # | does it learn as many numbers as you expect? | 22 |
 # | does it still work with unequal sizes, on another device? | 1, 5, 6, 8, 9, 24, 25 |
 #
-# The [notes](99_notes.ipynb) hold a clinic of 26 errors: each is a broken cell that you can run, with its symptom, the
-# reason and the fix.
+# The [notes](99_notes.ipynb) hold a clinic of 26 errors: each is a broken cell that you can run, with its symptom,
+# reason and fix.
 
 # %% [markdown]
 # ### Exercise 6.5 · Three readings

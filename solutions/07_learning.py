@@ -81,7 +81,7 @@ print("copied from position", start.flatten().tolist())
 # Positions are counted from 0, so the first row's repeat begins with its second token, 89. Read the first row. Which of
 # its 20 tokens could you predict, if you see only what stands before them? Not the first 12: they are random. Not the
 # next one, either, since the repeat may start at five positions. But once you have seen *one* token of the repeat, you
-# can look it up in the first part and read off the one that follows. The last 7 tokens can be known.
+# can look it up in the first part and read off the one that follows. The last 7 tokens can nearly always be known.
 #
 # How far back does the earlier copy lie? 12 positions or 8 or anything between, and it differs from sequence to
 # sequence. So it is not enough to learn *where* to look; a model has to look for *what*.
@@ -234,8 +234,7 @@ with torch.no_grad():
 # size of the steps is called the **learning rate**. We let it shrink from 0.02 to 0 towards the end, so that the model
 # settles.
 #
-# Our function takes all batches at once and returns the losses of every step. The progress bar is there while it works
-# and goes away afterwards.
+# Our function takes all batches at once and returns the losses of every step. A progress bar shows while it works.
 
 # %% name="train"
 def train(model, batches):
@@ -848,7 +847,7 @@ progress(7)
 #
 # | loss | what it may mean |
 # | --- | --- |
-# | at the floor, $\ln$ of the number of equally likely tokens | all is learned that can be known |
+# | at the floor, $\ln$ of the number of equally likely tokens | all is learned that can be known, or nothing yet |
 # | below the floor, on fresh data too | the model sees the answer: look at the mask |
 # | below the floor on seen data, above it on fresh data | learned by heart: more data, then dropout |
 # | falling off a cliff after a flat start | several parts had to fit together |

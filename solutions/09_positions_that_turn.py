@@ -12,7 +12,7 @@
 # * turn queries and keys so that a score knows how far apart two tokens stand, and nothing else about where;
 # * name four slips that no error reports: layouts mixed, keys turned twice, positions that start again at 0, groups
 #   repeated in the wrong order;
-# * make one layer that is GPT-2's, Llama's, Qwen's or Gemma's, by its arguments, and prove it.
+# * make one layer that is GPT-2's, Llama 3's, Qwen3's or Gemma 3's, by its arguments, and prove it.
 #
 # **Time.** About 90 minutes, exercises included; the trainings near the end take about 15 seconds. **You need**
 # chapters 5 to 7: the split into heads, the cache, the model that copies.
@@ -279,7 +279,7 @@ live.show_rotary(query[0], key[0], frequencies)
 # ## Two layouts
 #
 # Which two numbers make a pair? We took number $k$ of each half: **halves**, as most models in the library
-# `transformers` do. The paper, Llama's first code, and some models there (Cohere's, GLM, Llama 4) take neighbours:
+# `transformers` do. The paper, Llama's first code, and some models there (Cohere's, GLM-4, Llama 4) take neighbours:
 # **interleaved** pairs, 0 and 1, then 2 and 3. Neither is better.
 
 # %% name="interleaved"
@@ -354,8 +354,8 @@ check("9.2", my_to_halves)
 #
 # A model that has read texts of 8,192 tokens meets one of 100,000. Its slow pairs have never turned that far. Divide
 # all positions by 32, and every angle is one that it knows, but neighbours are now 32 times closer than they ever were
-# (position interpolation, Chen et al., 2023). Llama 3.1 divides only what needs it: pairs that had made less than one
-# turn.
+# (position interpolation, Chen et al., 2023). Llama 3.1 divides only what needs it: pairs that had made fewer than
+# four turns.
 
 # %% name="rescaled"
 def rescaled(frequencies, factor, length, low=1.0, high=4.0):
@@ -377,8 +377,9 @@ for k in [0, 12, 16, 18, 20, 31]:
 
 # %% [markdown]
 # The fast pairs, which tell neighbours apart, are as they were. The slow ones are 32 times slower, and between them the
-# change is gradual. (YaRN, Peng et al., 2023, draws the borders elsewhere, and multiplies queries and keys by
-# $0.1 \ln(\mathrm{factor}) + 1$. gpt-oss uses it, with a factor of 32: its scores are almost twice as large.) Whether a model *reads* such texts well is another matter: it is trained on some of them afterwards.
+# change is gradual. (YaRN, Peng et al., 2023, draws the upper border at 32 turns, and multiplies queries and keys by
+# $0.1 \ln(\mathrm{factor}) + 1$. gpt-oss uses it, with a factor of 32: its scores are almost twice as large.) Whether a
+# model *reads* such texts well is another matter: it is then trained on some.
 
 # %% [markdown]
 # ## Fewer keys
@@ -609,13 +610,14 @@ def hidden_from(queries, keys, mask=None, window=None):
 # **sink**, a learned score that takes part in softmax and passes on nothing, so that a head can look at nothing at all.
 #
 # Two helpers stand beside it. `RotaryTable` keeps the cosines and sines. `fused_attention` calls the kernel. That knows
-# one mask without a table, the causal one, so a window goes through it in blocks of queries that share a small mask, and
-# padding and sinks become one more number in each query and key. With any of them a layer keeps at most half as much
-# again for its derivatives as without. Only a mask of its own for each pair of tokens, $(B, T, T)$, costs a table.
+# one mask without a table, the causal one, so a window goes through it in blocks of queries that share a small mask,
+# and padding and sinks become one more number in each query and key. With any one of them a layer keeps at most half as
+# much again for its derivatives as without (PyTorch 2.11 to 2.15); a wide window with sinks keeps more. Only a mask of
+# its own for each pair of tokens, $(B, T, T)$, costs a table.
 
 # %% name="attention-class"
 class Attention(nn.Module):
-    """The attention of GPT-2, Llama, Mistral, Qwen, Gemma and gpt-oss, by its arguments.
+    """The attention of GPT-2, Llama 3, Mistral, Qwen3, Gemma 3 and gpt-oss, by its arguments.
 
     * num_kv_heads: heads of keys and values, each shared by equally many query heads; None: one
       for each query head.
@@ -728,12 +730,13 @@ for family in families.FAMILIES[:-1]:
 
 # %% [markdown]
 # Six families, one class, on texts of 11 tokens. (Far out the numbers part, since ours has angles in 64 bits and the
-# library in 32: around position 100,000 scores differ by several thousandths.) Their files differ in more than arguments: GPT-2 stores its matrices transposed, and queries,
-# keys and values in one; Gemma stores the norm's scale minus 1. Each is a line where weights are loaded, and a silent
-# error if forgotten. The seventh family, DeepSeek-V3, waits in chapter 10.
+# library in 32: around position 100,000 scores differ by up to several thousandths.) Their files differ in more than
+# arguments: GPT-2 stores its matrices transposed, and queries, keys and values in one; Gemma stores the norm's scale
+# minus 1. Each is a line where weights are loaded, and a silent error if forgotten. The seventh family, DeepSeek-V3,
+# waits in chapter 10.
 #
-# And slips show. We put the numbers of Llama's queries and keys into another order of pairs, as a file that was converted
-# once too often would have them; then its query heads into the order of `repeat`.
+# And slips show. We reorder the pairs of Llama's queries and keys, as in a file that was converted once too often; then
+# its query heads, as `repeat` would.
 
 # %% name="slips-show"
 def off_by(change):
@@ -765,7 +768,7 @@ for slip in [no_slip, layouts_mixed, groups_in_the_wrong_order]:
     print(f"{slip.__name__:26} off by {off_by(slip):.2f}")
 
 # %% [markdown]
-# Nothing complained. Without a slip the layer is off by 0.00; the slips show in the numbers alone.
+# Nothing complained. Without a slip the layer is off by 0.00; slips show in numbers alone.
 
 # %% [markdown]
 # ## Counting a real model
@@ -787,8 +790,8 @@ print(f"Llama-3.2-1B {count_model(16, 2048, 32, 8, 64, 8192, 128_256):>13,}")
 print(f"Qwen3-0.6B   {count_model(28, 1024, 16, 8, 128, 3072, 151_936, qk_norm=True):>13,}")
 
 # %% [markdown]
-# 1,235,814,400 and 596,049,920: what the library counts in models that it makes from the published files. Positions have
-# no part in it. Turning learns nothing.
+# 1,235,814,400 and 596,049,920: what the library counts in models that it makes from the published files. Turning
+# learns nothing.
 
 # %% [markdown]
 # ## Is length free?

@@ -511,9 +511,9 @@ for name, (layers, numbers, published) in models.items():
 # As published, all four: the first by Kwon et al. (2023, section 3), the others by Zhao et al. (2025, Table 1). The
 # first text says KB for 1,024 bytes, the second for 1,000: ask, wherever you read it.
 #
-# One book in OPT-13B would take more than a graphics card of 80 GB holds, before a single parameter is in it. (Would:
-# OPT has positions for 2,048 tokens only.) DeepSeek-V3, fifty times as large, needs 7.0 GB. It does not keep keys and
-# values of each head; we come to that.
+# One book in OPT-13B would all but fill a graphics card of 80 GB ($80 \cdot 2^{30}$ bytes), before a single parameter
+# is in it. (Would: OPT has positions for 2,048 tokens only.) DeepSeek-V3, fifty times as large, needs 7.0 GB. It does
+# not keep keys and values of each head; we come to that.
 
 # %% [markdown]
 # **Question 10.3.** Llama-3.1-405B is thirty times as large as OPT-13B, and needs less cache. Both have heads of 128
@@ -702,10 +702,10 @@ pictures.show_curves(
 #
 # Softmax, with queries made 32 times longer, finds everything and keeps everything, 65,536 numbers for 512 keys, where
 # the state has 4,096. No way keeps little and loses nothing. Models of today mix them: a few layers with a cache, many
-# with a window or a state. This story is not over.
+# with a window or a state.
 
 # %% [markdown]
-# **Question 10.4.** A model with a state of fixed size reads a book. Which of these can it not do?
+# **Question 10.4.** A model with a state of 64 x 64 reads a book. Which of these can it not do?
 #
 # * **a** Write as fast at the end as at the beginning.
 # * **b** Find again any one of 100,000 names, each written once.

@@ -7,8 +7,8 @@
 # %% [markdown]
 # # Notes
 #
-# What serves for looking things up, rather than for learning in order: a clinic of 26 errors, everybody's masks side by
-# side, GPT-2 counted part by part, slips of the sources, and a table of operations.
+# To look things up, rather than learn in order: a clinic of 26 errors, everybody's masks side by side, GPT-2 counted
+# part by part, slips of the sources, and a table of operations.
 #
 # **Time.** About 40 minutes, if you read all of it. **You need** chapters 5 and 6.
 
@@ -39,8 +39,8 @@ from course_utils.randomness import keep_mask_a
 # ## The error clinic
 #
 # Here are 26 errors: five from the end of Pascal Burume's guide, and what else people most often report or ask about.
-# Each is a broken cell that you can run, with its symptom, the reason and the fix. First a healthy attention with
-# unequal sizes, so that no mistake can pass for another size, and a helper that prints the end of an error's message.
+# Each is a broken cell that you can run, with symptom, reason and fix. First a healthy attention with unequal sizes, so
+# that no mistake can pass for another size, and a helper that prints the end of an error's message.
 
 # %% name="clinic"
 @contextmanager
@@ -283,7 +283,7 @@ for name, mask in [("broken", future), ("fixed", ~future)]:
 
 # %% [markdown]
 # All of it, against nothing. In this function `True` means keep. (16 and not 20: the last row of each head has no
-# future, and becomes 0.) **Fix:** `~`.
+# future, and becomes 0 from PyTorch 2.5 on.) **Fix:** `~`.
 
 # %% [markdown]
 # #### 13 · Hidden cells filled with the wrong number
@@ -458,8 +458,8 @@ print("broken:", after.sum(dim=-1)[0, 0])
 print("fixed: ", torch.allclose(after / after.sum(dim=-1, keepdim=True), weights))
 
 # %% [markdown]
-# Only the last one does, which has no future. And the future leaks through the sum (chapter 3). **Fix:** $-\infty$
-# before softmax. Dividing by the new sum is correct, too, while scores are moderate.
+# Only the last does, which has no future. The future leaks through the sum (chapter 3). **Fix:** $-\infty$ before
+# softmax. Dividing by the new sum is correct, too, while scores are moderate.
 
 # %% [markdown]
 # #### 24 · Queries and keys exchanged
@@ -519,8 +519,7 @@ print("fixed: ", bool(fixed.isinf().any()))
 # | the article's class | `mask` | (B, 1, 1, S) | 0 |
 # | tokenizers of Hugging Face | `attention_mask` | (B, S) | 0 |
 #
-# And `nn.MultiheadAttention` computes by another path when it returns its weights. What does it make of a sequence that
-# is all padding?
+# And `nn.MultiheadAttention` has several paths. What do they make of a sequence that is all padding?
 
 # %% name="need-weights"
 built_in, x = nn.MultiheadAttention(12, 3, batch_first=True), torch.randn(2, 5, 12)
@@ -530,7 +529,8 @@ for need_weights in [True, False]:
     print("need_weights:", need_weights, "| nan:", output.isnan().any(dim=-1).any(dim=-1).tolist())
 
 # %% [markdown]
-# With the weights, `nan`; without, none.
+# With the weights, `nan`; without, none here, but `nan` again in `eval()` under `no_grad` with an even number of heads
+# (PyTorch 2.11 to 2.15).
 
 # %% [markdown]
 # ## At the size of GPT-2
@@ -598,7 +598,7 @@ tables = count(nn.Embedding(50_257, 1024)) + count(nn.Embedding(1024, 1024)) + c
 print(f"{tables:,}", tables == count_gpt2(0, 1024))
 
 # %% [markdown]
-# Built or calculated, the same. Now all four sizes, with layers, width and heads from GPT-2's published configurations.
+# Built or calculated, the same. Now all four sizes, from GPT-2's published configurations.
 
 # %% name="gpt2-sizes"
 configurations = {
@@ -615,8 +615,8 @@ for size, (layers, width, num_heads) in configurations.items():
 #
 # Burume's guide lists 117M, 345M, 762M and 1.5B. The first three stand in the GPT-2 paper; OpenAI later noted in its
 # repository that its original counts were wrong. His table also gives medium 24 heads of "~43" and large 36 heads of
-# "~36". 24 and 36 are numbers of *layers*, an easy slip in a table where both stand side by side and agree for small.
-# Could they be heads?
+# "~36". 24 and 36 are numbers of *layers*, an easy slip where both stand side by side and agree for small. Could they
+# be heads?
 
 # %% name="layers-are-not-heads"
 for width, num_heads in [(1024, 24), (1280, 36)]:

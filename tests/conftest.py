@@ -1,4 +1,4 @@
-"""Where packages that tests need are missing, as in a learner's environment, tests/ is passed over and says so."""
+"""The browser that tests share. And where packages that tests need are missing, tests/ is passed over and says so."""
 
 import os
 import signal
@@ -43,3 +43,12 @@ def pytest_pycollect_makemodule(module_path, parent):
     """Pass over files of tests, with a sentence, where something is missing. In CI that fails."""
     if ABSENT and "CI" not in os.environ:
         return PassedOver.from_parent(parent, path=module_path)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """One browser for all tests of a file. Playwright runs once at a time, so the next file starts its own."""
+    from tests.support import page  # it needs packages that may be absent
+
+    with page.chromium() as running:
+        yield running

@@ -115,6 +115,11 @@ def test_a_decision_reaches_the_one_student_who_is_called_so_or_nobody_and_that_
         assert len(said) == (not gets) and all("nobody has no submission" in sentence for sentence in said)
 
 
+def test_the_heads_of_columns_are_read_as_spreadsheets_write_them(read):
+    found = read(adjustments=" Student,POINTS ,Exercise\nJane Doe,1,3.1\n", chapters=[3])
+    assert found.adjustments["Jane Doe"][0].points == 1
+
+
 @pytest.mark.parametrize("comment", ["", "ill"])
 def test_who_is_excused_from_all_gets_nothing_filled_in_and_page_and_run_say_so(comment, read, tmp_path):
     history = LastRun(ReportStore(tmp_path))
@@ -171,7 +176,7 @@ def test_a_submission_can_be_graded_again_without_a_change(read):
     [
         ("chapters = [", "", "assignment.toml cannot be read: "),
         ("chapters = [3]  # f\udcfcr alle", "", "save it as UTF-8"),
-        ("chapters = [33]", "", "there are the chapters 1 to"),
+        ("chapters = [33]", "", "there are exercises in chapters 1, 2, "),
         ('chapters = [3]\n[points]\n"3.99" = 1', "", "'3.99' is no exercise of the course"),
         ('chapters = [3]\n[points]\n"3.1" = "two"', "", "points: 3.1 needs a number from 0"),
         ('chapters = [3]\n[points]\n"3.1" = -1', "", "points: 3.1 needs a number from 0"),

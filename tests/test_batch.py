@@ -13,6 +13,7 @@ import time
 import zipfile
 from collections import Counter
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -335,7 +336,7 @@ def test_broken_and_hostile_submissions_cost_no_other_student(tmp_path, here):
     done, said = here(handed, "--out", out, *CHAPTER, "--workers", 2, "--seconds", 20)  # a part of it for what hangs
     assert done, said
     assert "exported.csv" in said
-    full = ["alice", "hangs", "zoe", "Ünïcode", *(["M�ller"] if sys.platform == "linux" else [])]
+    full = ["alice", "hangs", "zoe", "Ünïcode", *(["M\\xfcller"] if sys.platform == "linux" else [])]
     none = ["empty", "corrupt", "other", "bomb", "outside", "garbage", "no letter"]
     assert {student: sum(points.values()) for student, points in scores(out).items()} == dict.fromkeys(
         full, 2
@@ -403,6 +404,17 @@ def test_what_would_change_is_shown_with_who_from_to_and_why_before_anything_is_
         assert "Points that change (2)" in said(*arguments)
     assert "Points that change" not in said(*arguments)
     assert "Your instructor added 1 points. well explained" in (out / "feedback/s2.html").read_text(encoding="utf-8")
+
+
+def test_all_that_has_changed_is_named_as_the_reason_and_nothing_else(handed, said, monkeypatch):
+    said(*CHAPTER)
+    monkeypatch.setattr(batch, "grade_in_own_process", lambda task, limits: at_once(replace(task, files=[]), limits))
+    (handed / "s2" / NAME).write_bytes(WRONG)
+    points, option = f"2 of {HIGHEST} -> 0 of {HIGHEST}", "--seconds or --unsandboxed was changed"
+    for more in (["--seconds", "30"], ["--unsandboxed"]):
+        shown = said("--preview", *CHAPTER, *more).splitlines()
+        assert f"  s0: {points}, {option}" in shown
+        assert f"  s2: {points}, was handed in again and {option}" in shown
 
 
 def test_what_belongs_to_a_student_stays_theirs_when_one_of_the_same_name_hands_in(tmp_path, said):
@@ -718,9 +730,10 @@ def test_no_more_is_done_at_once_than_a_container_may(tmp_path, monkeypatch):
         (["class", "--out", "class/out"], "lies inside"),
         (["bare"], "holds no submissions"),
         (["class", "--moodle", "file.txt"], "cannot be filled: it has no column"),
-        (["class", "--chapters", "3", "33"], "there are the chapters 1 to"),
-        (["class", "--chapters", "99"], "there are the chapters 1 to 10"),
-        (["--autograder", "a.zip", "--chapters", "33"], "there are the chapters 1 to"),
+        (["class", "--moodle", "none.csv"], "^none.csv: No such file or directory. Once that is put right, run"),
+        (["class", "--chapters", "3", "33"], "there are exercises in chapters 1, 2, "),
+        (["class", "--chapters", "99"], "chapters 1, 2, 3, 4, 5, 6, 7, 8, 9, 10."),
+        (["--autograder", "a.zip", "--chapters", "33"], "there are exercises in chapters 1, 2, "),
         (["class", "--canvas", "Grades.csv"], "another file of this name"),
         (["class", "--canvas", "file.txt", "--moodle", "file.txt"], "another file of this name"),
         (["class", "--canvas", "file.txt", "--out", "."], "move it out"),

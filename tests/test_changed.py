@@ -96,6 +96,7 @@ def test_what_changed_is_found_out_before_anything_is_installed(monkeypatch):
     [
         (["-x"], None, ["-m", "pytest", "-n", "4", "-x"], "1"),
         (["--matrix", "-k", "torch"], None, ["-m", "tests.support.matrix", "-n", "4", "-k", "torch"], "1"),
+        (["--coverage", "-x"], None, ["-m", "tests.support.covered", "-n", "4", "-x"], "1"),
         (["--changed", "-x"], ["a", "b"], ["-m", "pytest", "--chapters=03", "a", "b", "-x"], None),
         (["--changed"], ["a", "b", "c"], ["-m", "pytest", "-n", "4", "--chapters=03", "a", "b", "c"], "1"),
         (["--changed"], [launch_test.choose_tests.EVERYTHING], ["-m", "pytest", "-n", "4"], "1"),

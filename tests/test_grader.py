@@ -319,12 +319,12 @@ def test_a_right_answer_whose_second_run_finds_no_time_is_right(graded, sandbox,
 
 @pytest.mark.any_chapter
 def test_a_clone_of_the_course_handed_in_whole_earns_nothing_with_its_solutions(graded):
-    for own in [path for path in stored.PATHS if path.name == handed_in.NAME]:
-        content = own.read_bytes()
-        found, made = graded((("course", own.parent.name, own.name), content))
-        assert answers(found) == only(None, None)
-    assert made.remarks[0] == "The course's own solved chapters were passed over (1)."
-    assert answers(graded(content)[0])["3.2"] == RIGHT  # under another name
+    solved = stored.of_chapter(3)
+    clone = [stored.of_chapter(3, stored.LEARNERS), solved, solved.with_suffix(".py")]
+    found, made = graded(*((("course", path.parent.name, path.name), path.read_bytes()) for path in clone))
+    assert answers(found) == only(None, None)
+    assert f"passed over: 1 in all, among them course/solutions/{handed_in.NAME}. If" in made.remarks[0]
+    assert answers(graded((("solutions", solved.name), solved.read_bytes()))[0])["3.2"] == RIGHT  # in no clone
 
 
 @pytest.mark.parametrize(

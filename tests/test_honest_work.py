@@ -129,6 +129,7 @@ AS_BEFORE = {
         handed_in.RIGHT.replace("    T =", "    global calls\n    calls += 1\n    T ="), ["calls = 0"]
     ),
     "a folder of my solutions": [(("my_solutions", NAME), around(handed_in.RIGHT)[0][1])],
+    "a folder called solutions": [(("solutions", NAME), around(handed_in.RIGHT)[0][1])],
     "a zip as tar writes it": [(("work.zip",), zipped({"./": b"", f"./hw/{NAME}": around(handed_in.RIGHT)[0][1]}))],
     "compiled": around("@torch.compile\n" + handed_in.RIGHT),
     "compiled with settings": around("@torch.compile(dynamic=True)\n" + handed_in.RIGHT),
@@ -142,12 +143,23 @@ AS_BEFORE = {
         ),
         (("sizes.py",), b"one = 1"),
     ],
+    "a package beside": [
+        *around(f"from pkg.inner.mine import hidden\n{ANSWER}    return {SOFTMAX.format('hidden(T)')}"),
+        (("pkg", "inner", "__init__.py"), b"import torch"),
+        (
+            ("pkg", "inner", "mine.py"),
+            b"import sizes\nfrom . import torch\nfrom ..sizes import one\n"
+            b"def hidden(T): return torch.ones(T, T).triu(one + sizes.none).bool()",
+        ),
+        (("sizes.py",), b"none = 0"),
+        (("pkg", "sizes.py"), b"one = 1"),
+    ],
     "a zip with an environment": [
         (
             ("work.zip",),
             zipped(
                 {f"hw/venv/lib/python3/site-packages/p{k}/x.py": b"" for k in range(3000)}
-                | {f"hw/env/{k}.ipynb": b"{}" for k in range(50)}
+                | {f"hw/env/lib/python3.12/{k}.ipynb": b"{}" for k in range(50)}
                 | {f"hw/{NAME}": packed(notebook({"3.2": handed_in.RIGHT}))}
             ),
         )

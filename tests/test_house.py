@@ -7,17 +7,23 @@ import inspect
 import re
 import subprocess
 import sys
+import textwrap
 import tomllib
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
+from pathlib import Path
 
 import pytest
+import torch
 from packaging.requirements import Requirement
 
 import course_tools
 import course_utils
 from course_tools import environment, repository
 from course_tools.repository import ROOT
-from tests.support import stored
+from course_utils.checking import check
+from course_utils.judging import errors
+from course_utils.judging.result import NOT_YET, RIGHT
+from tests.support import answers, stored
 
 ROOMS = [  # of both houses, from the ground up
     f"{house.__name__}.{room}"
@@ -118,7 +124,7 @@ def listed(tree):
 
 
 PUBLIC = {name: names for name in PACKAGE if (names := listed(TREES[name]))}
-SHOWN = {  # what chapters show is as they show it, and has no types
+SHOWN = {  # what chapters define
     name
     for path in stored.PATHS
     for cell in stored.code_cells(stored.read(path))
@@ -145,17 +151,56 @@ def test_what_chapters_use_is_public():
                 assert node.attr in PUBLIC[full], f"{source.name} uses {full}.{node.attr}: add it to __all__ there"
 
 
-def test_what_is_public_is_there_in_order_and_typed():
+def test_what_is_public_is_there_and_in_order():
     for name, names in PUBLIC.items():
-        assert names == sorted(names)
-        for public in names:
-            thing = getattr(importlib.import_module(name), public)
-            if callable(thing) and public not in SHOWN:
-                hints = inspect.signature(thing)
-                kinds = [hints.return_annotation, *(taken.annotation for taken in hints.parameters.values())]
-                assert inspect.Signature.empty not in kinds, (
-                    f"{name}.{public}: say the types of what it takes and gives"
-                )
+        assert names == sorted(names) and all(hasattr(importlib.import_module(name), public) for public in names)
+
+
+FACES = [name for name in PUBLIC if name.count(".") == 1]  # a room's own file: what other projects import from
+THINGS = {  # {what stands in a room's __all__: (the thing, the words of its room)}
+    f"{name}.{public}": (thing, importlib.import_module(name).__doc__)
+    for name in FACES
+    for public in PUBLIC[name]
+    if callable(thing := getattr(importlib.import_module(name), public))
+}
+
+
+def functions_of(thing):
+    """A function itself, or the methods that a class defines here."""
+    found = vars(thing).values() if inspect.isclass(thing) else [thing]
+    return [each for each in found if inspect.isfunction(each) and each.__module__.partition(".")[0] == "course_utils"]
+
+
+@pytest.mark.parametrize("name", THINGS)
+def test_what_is_public_has_types_and_words_on_all_that_it_takes_and_raises(name):
+    thing, room_words = THINGS[name]
+    functions = functions_of(thing)
+    assert inspect.getdoc(thing), f"{name}: say in a docstring what it does"
+    docstrings = [thing.__doc__, room_words, *(function.__doc__ or "" for function in functions)]
+    words = " ".join(" ".join(docstrings).split())
+    for function in functions:
+        signature = inspect.signature(function)
+        taken = {key: parameter.annotation for key, parameter in signature.parameters.items() if key != "self"}
+        assert inspect.Signature.empty not in [signature.return_annotation, *taken.values()], f"{name}: say its types"
+        for key in taken:
+            assert re.search(rf"\b{key}\b", words), f"{name}: say in the docstring what {key} is, and its shape"
+        for error in raised(ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]):
+            assert re.search(f"[Rr]aises .*{error}", words), f"{name}: say in the docstring that it raises {error}"
+
+
+def raised(function):
+    """The errors that a function raises by itself or by what refuses input for it; not those of functions inside it."""
+    errors, waiting = set(), list(function.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef):
+            continue
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            errors.add(ast.unparse(node.exc.func))
+        elif isinstance(node, ast.Call) and re.match(r"(\w+\.)?(check_|refuse)", ast.unparse(node.func)):
+            errors.add("ValueError")
+        waiting += ast.iter_child_nodes(node)
+    return errors
 
 
 def test_all_of_a_file_that_chapters_build_is_public():
@@ -170,6 +215,68 @@ def test_every_function_that_shows_is_public():
         face = "course_utils.live" if name.startswith("course_utils.live.") else name
         for function in showing:
             assert function in PUBLIC[face], f"{function} in {name}: import it in {face}, and name it in __all__ there"
+
+
+# --- a short way to the verdict ---------------------------------------------------------------------------------------
+
+MOST_FUNCTIONS = 15
+
+
+def functions_entered(id, attempt):
+    """The functions of course_utils that `check` hands an answer to until there is a verdict, and the verdict.
+
+    Counted is each function, once, that takes as an argument the answer itself, a layer that it made, or one of its own
+    functions. What is defined inside a function and finds the answer there belongs to that function. An answer's values
+    are not counted: they are tensors and plain data. The verdict is there when the search for its reason begins.
+    """
+    found, own = set(), [attempt, *errors.functions(attempt)]
+    layer = attempt if isinstance(attempt, type) else ()
+
+    def of_answer(value):
+        return any(value is each for each in own) or isinstance(value, layer)
+
+    def watch(frame, event, _):
+        code = frame.f_code
+        file = Path(code.co_filename)
+        if file.parent.name == "explaining":
+            sys.setprofile(None)
+        elif event == "call" and ROOT / "course_utils" in file.parents:
+            names, *others = inspect.getargs(code)
+            given = [frame.f_locals[name] for name in [*names, *filter(None, others)]]
+            entries = [entry for each in given if type(each) in (list, tuple) for entry in each]
+            if any(map(of_answer, given + entries)):
+                found.add(f"{file.stem}.{code.co_name}")
+
+    sys.setprofile(watch)
+    try:
+        result = check(id, attempt)
+    finally:
+        sys.setprofile(None)
+    return found, result.status
+
+
+def stops(scores):
+    raise ValueError("no way")
+
+
+class Stops(torch.nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W = torch.nn.Linear(d_in, 3 * d_out, bias=False)
+
+    def forward(self, x):
+        raise ValueError("no way")
+
+
+@pytest.mark.any_chapter
+@pytest.mark.parametrize("id, stopping", [("3.2", stops), ("4.4", Stops)])
+def test_an_answer_enters_at_most_15_functions_on_its_way_to_the_verdict(id, stopping, monkeypatch, tmp_path):
+    monkeypatch.setenv("COURSE_PROGRESS", str(tmp_path / "progress.json"))
+    wrong = next(each for each in answers.WRONG if each.exercise == id)
+    for attempt, status in [(answers.right(id)[0].object(), RIGHT), (wrong.object(), NOT_YET), (stopping, NOT_YET)]:
+        found, reached = functions_entered(id, attempt)
+        assert reached == status and {"commands.check", "calls.run_calls", "stubs.is_stub"} <= found
+        assert len(found) <= MOST_FUNCTIONS, f"{len(found)}: {sorted(found)}"
 
 
 # --- what is imported is declared -------------------------------------------------------------------------------------

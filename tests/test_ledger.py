@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 import torch
 
+from course_tools.repository import ROOT
 from tests.support import stored
 from tests.support.ledger import PAPERS, PUBLISHED, VALUES, tensor, text
 
@@ -58,6 +59,12 @@ def test_the_ledger_is_complete():
     tensors = [value for value in VALUES if value["kind"] == "tensor"]
     assert Counter(value["source"] for value in tensors) == {"S0": 32, "S1": 3, "S2": 5, "S3": 16, "S4": 8}
     assert sum("cannot" in value for value in tensors) == 9
+
+
+def test_the_readme_counts_the_values_and_those_that_nobody_can_reproduce():
+    words = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    count = sum("cannot" in value for value in VALUES)
+    assert f"Of the {len(VALUES)} values that this course's five source texts print, {count} are wrong or" in words
     assert max(Counter(map(place, VALUES)).values()) == 1
 
 

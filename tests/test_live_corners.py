@@ -48,13 +48,6 @@ PIXELS = """async place => {
 }""".replace("${live}", LIVE)
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    """One browser for all."""
-    with page.chromium() as running:
-        yield running
-
-
 @pytest.fixture
 def see(chromium, tmp_path):
     """A function that opens the figure that a function of `live` shows, or a Figure."""

@@ -27,13 +27,6 @@ OVERLAPS = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    """One browser for all."""
-    with page.chromium() as running:
-        yield running
-
-
 def html(name):
     """The HTML of a figure's example."""
     return examples.figure(name).html()

@@ -3,6 +3,7 @@
 import ast
 import json
 import symtable
+import sys
 from unittest.mock import Mock
 
 import pytest
@@ -116,8 +117,10 @@ def test_a_cell_that_is_no_python_costs_no_other(text):
 
 
 @pytest.mark.parametrize("text", ["\n\ndef broken(:", "x = 1\n\nnonlocal x", "x = 1\n@f\ndef f(a): nonlocal x"])
-def test_what_is_no_python_is_named_with_its_line(text):
-    assert "(line 3 of the cell)" in str(reading.Cell(text).problem)
+def test_what_is_no_python_is_named_with_its_line_and_with_the_python_that_another_one_may_be_newer_than(text):
+    problem = str(reading.Cell(text).problem)
+    assert "(line 3 of the cell)" in problem
+    assert problem.startswith("cannot be read by Python {}.{}, which grades it: ".format(*sys.version_info))
 
 
 def test_what_has_no_words_is_named_by_its_kind(monkeypatch):

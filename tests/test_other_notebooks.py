@@ -36,13 +36,6 @@ def jupyters(tmp_path_factory):
         yield functools.cache(lambda name: running.enter_context(started(name, tmp_path_factory.mktemp(name))))
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    """One browser for all."""
-    with page.chromium() as running:
-        yield running
-
-
 @contextlib.contextmanager
 def started(name, folder):
     """(folder, address, variables) of a Jupyter that has the kernel "course" and shows what lies in a folder."""

@@ -1,26 +1,32 @@
 """The site, built from the stored notebooks and opened from disk in Chromium, with no network."""
 
 import html
+import importlib
+import inspect
+import os
+import pkgutil
 import re
 import subprocess
 import sys
+import time
 from html.parser import HTMLParser
 from urllib.parse import unquote, urldefrag
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+import course_utils
 from course_tools import repository
 from course_tools.site import dropdowns, glossary, ledger_page, teaching_page
 from course_tools.site.build import build
 from course_utils.exercises import EXERCISES, QUESTIONS
-from tests.support import browser, page, stored
+from tests.support import browser, stored
 from tests.support.ledger import PAPERS, PUBLISHED, VALUES
 from tests.support.page import CHOSEN, LIVE, by_keyboard, by_mouse, controls
 
 LEARNERS = {path.stem: stored.read(path) for path in stored.LEARNERS}
 WORDS = {topic: stored.prose(notebook) for topic, notebook in LEARNERS.items()}
-NAMES = ["index", *LEARNERS, "ways", "glossary", "ledger", "search"]
+NAMES = ["index", *LEARNERS, "ways", "glossary", "ledger", "api", "search"]
 
 
 def pages(*once):
@@ -94,13 +100,6 @@ def parts(site):
     return made
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    """One browser for all."""
-    with page.chromium() as running:
-        yield running
-
-
 @pytest.fixture
 def shown(chromium, site):
     """A function that opens a page, and fails afterwards if anything was wanted from elsewhere."""
@@ -126,6 +125,18 @@ def test_a_folder_that_is_no_site_is_left_alone(tmp_path):
     assert (tmp_path / "notes.txt").read_text(encoding="utf-8") == "mine"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM")
+def test_who_ends_the_command_finds_nothing_half_made(tmp_path):
+    command = [sys.executable, "-m", "course_tools", "site", str(tmp_path / "made")]
+    with subprocess.Popen(command, cwd=repository.ROOT, stderr=subprocess.PIPE, encoding="utf-8") as building:
+        while not list(tmp_path.glob(".site-*/doctrees/*")):
+            assert building.poll() is None
+            time.sleep(0.05)
+        building.terminate()
+        assert building.communicate()[1] == "Stopped. The site was not built.\n"
+    assert list(tmp_path.iterdir()) == []
+
+
 # --- what is on the pages ---------------------------------------------------------------------------------------------
 
 
@@ -146,7 +157,7 @@ def test_every_page_can_be_reached_from_the_first(parts):
     while waiting:
         reached |= waiting
         waiting = {urldefrag(link)[0] for name in waiting for link in parts[name].links} & parts.keys() - reached
-    others = {"ledger.html", "glossary.html", "ways.html", "teaching.html"}
+    others = {"ledger.html", "glossary.html", "ways.html", "teaching.html", "api.html"}
     assert {f"{topic}.html" for topic in LEARNERS} | others <= reached
 
 
@@ -175,6 +186,40 @@ def test_the_page_for_instructors_has_every_exercise_with_mistakes_and_a_questio
         assert found and "Mistakes: " in entry and "Ask: <em>" in entry, exercise.id
     assert "<s>" not in text, "a token of chapter 3 would strike out the rest of the page"
     assert all(f"<p>{plan}</p>" in text for plan in ("one week", "four weeks", "ten weeks"))
+
+
+def own_functions(thing):
+    """A function itself, or the methods that a class defines here."""
+    found = vars(thing).values() if inspect.isclass(thing) else [thing]
+    return [each for each in found if inspect.isfunction(each) and each.__module__.startswith("course_utils.")]
+
+
+def test_the_page_on_what_can_be_imported_has_every_public_name_with_its_types_and_its_words(site):
+    headed = re.split("<h[23]>", (site / "api.html").read_text(encoding="utf-8"))
+    sections = [" ".join(html.unescape(re.sub("<[^>]*>", "", text)).split()) for text in headed]
+    entries = {text.partition("#")[0]: text for text in sections}
+    names = [file.name for file in pkgutil.iter_modules(course_utils.__path__, "course_utils.")]
+    rooms = [room for room in map(importlib.import_module, names) if hasattr(room, "__all__")]
+    assert "Attention" in entries and len(rooms) > 10
+    for room in rooms:
+        for thing in [room, *(getattr(room, name) for name in room.__all__)]:
+            if hasattr(thing, "__name__"):
+                entry = entries[thing.__name__]
+                assert letters(inspect.getdoc(thing).partition("\n")[0]) in letters(entry), thing
+                for function in own_functions(thing):
+                    assert re.search(rf"def {function.__name__}\([^#]*?\) -> ", entry), function
+
+
+def test_what_can_be_imported_leads_to_the_cell_that_builds_or_uses_it(site):
+    text = (site / "api.html").read_text(encoding="utf-8")
+    found = dict(re.findall(r"<h3>(\w+)<(?:(?!<h3>).)*? in <a [^>]*#(chapter-[\w-]+)\"", text, re.DOTALL))
+    assert {name: found[name] for name in ["Attention", "keep_mask_b", "show_dropout", "review"]} == {
+        "Attention": "chapter-9-attention-class",
+        "keep_mask_b": "chapter-99-keep-mask-b",
+        "show_dropout": "chapter-4-dropout-live",
+        "review": "chapter-2-review",
+    }
+    assert "LatentAttention" not in found, "no chapter uses it"
 
 
 def test_the_ledger_page_has_every_value_and_links_every_cell(parts, site):

@@ -1,18 +1,30 @@
 """Statements of chapters 6 to 10 and the notes on which a number decides, and that no cell of theirs shows."""
 
+import importlib
 import math
+import re
+from functools import partial
 
 import pytest
 import torch
+import torch.nn.functional as F
 import transformers
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply_rotary_pos_emb
 
-from course_utils.attention import Attention, MultiHeadAttention, rotary_frequencies, rotate
+from course_utils.attention import Attention, MultiHeadAttention, rescaled, rotary_frequencies, rotate
+from course_utils.exercises import chapter_10
 from course_utils.families import load
-from tests.support import families
+from tests.support import families, stored
 from tests.test_attention import kept_bytes
+
+
+def words(chapter):
+    """The words of a stored chapter, in one line."""
+    return " ".join(stored.prose(stored.read(stored.of_chapter(chapter))).split())
+
 
 # --- chapter 6 --------------------------------------------------------------------------------------------------------
 
@@ -31,6 +43,25 @@ def test_16_bits_halve_what_the_split_class_keeps_and_autocast_keeps_more_where_
         assert kept_mib(split, x) == 103.1
     monkeypatch.undo()
     assert kept_mib(split.bfloat16(), x.bfloat16()) == 37.0
+
+
+def causal(x, error=None, T=5, heads=2):
+    """Causal attention over x (T, 8) with an error of the notes' clinic."""
+    keys = x.view(heads, T, 4) if error == 20 else x.view(T, heads, 4).transpose(0, 1)
+    queries, future = keys + 1, torch.ones(T, T).triu(1).bool()
+    scores = keys @ queries.transpose(-2, -1) if error == 24 else queries @ keys.transpose(-2, -1)
+    seen = scores if error == 23 else scores.masked_fill(future, -torch.inf)
+    context = (torch.softmax(seen, dim=-1) * ~future) @ keys
+    return context.reshape(T, 8) if error == 21 else context.transpose(0, 1).reshape(T, 8)
+
+
+def test_the_errors_that_show_in_what_an_output_depends_on_are_those_that_the_table_names():
+    found = []
+    for error in [None, 20, 21, 23, 24]:
+        derivatives = torch.autograd.functional.jacobian(partial(causal, error=error), torch.randn(5, 8).double())
+        if not derivatives.ne(0).any(dim=3).any(dim=1).equal(torch.ones(5, 5).tril().bool()):
+            found.append(str(error))
+    assert f"and no others? | {', '.join(found)} |" in words(6)
 
 
 # --- chapter 9 --------------------------------------------------------------------------------------------------------
@@ -62,6 +93,23 @@ def test_yarn_scales_queries_and_keys_and_a_layer_without_that_is_far_off():
     assert round(scale, 2) == 1.81
     assert off_by("gpt-oss", lambda arguments: arguments) < 1e-5
     assert off_by("gpt-oss", lambda arguments: {**arguments, "scale": None}) > 0.1
+
+
+def test_llama_3_1_slows_pairs_with_fewer_than_4_turns_and_yarn_those_with_fewer_than_32():
+    yarn = transformers.GptOssConfig()
+    parameters = yarn.rope_parameters
+    before = [rotary_frequencies(64, 500_000.0), rotary_frequencies(yarn.head_dim, parameters["rope_theta"])]
+    after = [rescaled(before[0], factor=32, length=8192), ROPE_INIT_FUNCTIONS["yarn"](yarn, None)[0]]
+    lengths = [8192, parameters["original_max_position_embeddings"]]
+    for border, old, new, length in zip([4, 32], before, after, lengths):
+        assert (old / new > 1.001).equal(length * old / (2 * math.pi) < border)
+    assert "fewer than four turns" in words(9) and "upper border at 32 turns" in words(9)
+
+
+@pytest.mark.parametrize("name, neighbours", [("cohere", True), ("glm4", True), ("glm4_moe", False), ("qwen3", False)])
+def test_some_models_of_the_library_turn_neighbours(name, neighbours):
+    turned = importlib.import_module(f"transformers.models.{name}.modeling_{name}").rotate_half(torch.arange(8.0))
+    assert turned.tolist() == ([-1, 0, -3, 2, -5, 4, -7, 6] if neighbours else [-4, -5, -6, -7, 0, 1, 2, 3])
 
 
 def test_norm_and_turn_may_be_exchanged_only_where_both_numbers_of_a_pair_have_one_scale():
@@ -102,6 +150,35 @@ def test_other_families_have_what_our_layer_lacks():
 
 def test_opt_has_positions_for_2048_tokens():
     assert transformers.OPTConfig().max_position_embeddings == 2048
+
+
+def test_a_book_in_opt_13b_all_but_fills_a_card_of_80_gb():
+    printed = stored.printed(stored.cell(stored.of_chapter(10), "cache-bytes"))
+    book = float(re.search(r"OPT-13B .* a book (\S+) GB", printed)[1]) * 1e9
+    assert "all but fill a graphics card of 80 GB" in words(10)
+    assert 0.9 < book / (79.15 * 2**30) < 1  # what PyTorch reports of an A100 of 80 GB
+
+
+def reach(gaps):
+    """How many tokens back the last token sees through layers whose 3 keys lie so far apart."""
+    seen = {0}
+    for gap in gaps:
+        seen = {back + gap * key for back in seen for key in range(3)}
+    return max(seen)
+
+
+def test_windows_multiply_only_where_the_gaps_between_keys_do():
+    explanation = {question.id: question for question in chapter_10.QUESTIONS}["Q10.2"].explanations["c"]
+    assert "multiply if the gaps between keys did so from layer to layer" in explanation
+    assert reach([1] * 4) == 4 * reach([1]) and reach([2] * 4) == 4 * reach([2])
+    assert reach([1, 3, 9, 27]) + 1 == (reach([1]) + 1) ** 4
+
+
+def test_a_state_of_64_by_64_finds_hardly_any_of_100000_names():
+    keys, values = F.normalize(torch.randn(2, 100_000, 64, generator=torch.Generator().manual_seed(0)), dim=-1)
+    answers = keys[:200] @ (keys.T @ values)
+    assert ((answers @ values.T).argmax(dim=-1) == torch.arange(200)).float().mean() < 0.01
+    assert "A model with a state of 64 x 64 reads a book" in words(10)
 
 
 def test_attn_mask_of_pytorchs_class_may_differ_from_head_to_head():

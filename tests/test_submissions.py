@@ -111,10 +111,13 @@ FORMS = {
         {
             f"alice/{NAME}": BOOK,
             "alice/.ipynb_checkpoints/a.ipynb": BOOK,
+            "alice/env/b.ipynb": BOOK,  # a folder of her own
+            "alice/venv/lib/python3.12/idlelib/a.ipynb": BOOK,
+            "alice/venv/lib/site-packages/a.ipynb": BOOK,
             "__MACOSX/alice/._a.ipynb": BOOK,
             "b/c.ipynb": BOOK,
         },
-        {("alice", ()): [NAME], ("b", ()): ["c.ipynb"]},
+        {("alice", ()): [NAME, "b.ipynb"], ("b", ()): ["c.ipynb"]},
     ),
     "a zip a student": (
         {"alice.zip": zipped({f"hw/{NAME}": BOOK}), "bob.zip": zipped({"inner.zip": zipped({NAME: BOOK})})},
@@ -146,6 +149,20 @@ def test_one_students_own_folder_is_one_submission(tmp_path):
     assert seen(lay(tmp_path / "moodle", alone)) == {("Jane Doe", ("77",)): ["a.ipynb", "b.ipynb"]}
     in_folders = lay(tmp_path / "bob", {f"{name.removesuffix('.ipynb')}/{name}": BOOK for name in files})
     assert seen(in_folders) == {("bob", ()): sorted(files)}
+
+
+def test_what_is_taken_for_the_folder_of_a_class_is_named_unless_platforms_name_its_students(tmp_path, capsys):
+    files = {f"{folder}/{NAME}": BOOK for folder in ("hw3", "hw4")}
+    in_folder = lay(tmp_path / "class", {f"jane/{name}": content for name, content in files.items()})
+    for start in (in_folder, lay(tmp_path / "downloads", {"jane.zip": zipped(files), "exported.csv": b""})):
+        assert len(seen(start)) == 2
+        assert "jane was taken for the folder of a class, and what lies in it for 2 students" in capsys.readouterr().err
+    assert list(seen(lay(in_folder, {"note.txt": b""}))) == [("jane", ())]
+    assert "taken for" not in capsys.readouterr().err
+    flat = {f"doe_{number}_4567_{NAME}": BOOK for number in (1, 2)}
+    assert len(seen(lay(tmp_path / "canvas", {"submissions.zip": zipped(flat)}))) == 2
+    assert len(seen(lay(tmp_path / "plain", files))) == 2
+    assert capsys.readouterr().err == ""
 
 
 def test_a_file_beside_the_students_is_nobodys_and_is_named(tmp_path, capsys):
@@ -271,7 +288,19 @@ def test_a_name_of_bytes_that_are_no_text_is_shown_as_far_as_it_goes(tmp_path):
     os.makedirs(folder)
     with open(folder + b"/03.ipynb", "wb") as file:
         file.write(BOOK)
-    assert remarks(lay(tmp_path / "class", {f"bob/{NAME}": BOOK})) == {"al\ufffdce": ([BOOK], ""), "bob": ([BOOK], "")}
+    assert remarks(lay(tmp_path / "class", {f"bob/{NAME}": BOOK})) == {"al\\xffce": ([BOOK], ""), "bob": ([BOOK], "")}
+    os.renames(folder, folder.replace(b"\xff", b"\xfe"))
+    os.makedirs(folder)
+    assert len({found.student.key for found in submissions(tmp_path / "class")}) == 3, "two names, two students"
+
+
+def test_names_that_differ_in_what_nobody_sees_are_students_of_their_own(tmp_path):
+    """Whatever names one of two is a name that they share."""
+    names = ["Jane", "Jane ", "Jane\xa0", "Jane\u200b", "Jane_"]
+    (tmp_path / "class.zip").write_bytes(zipped({f"{name}/{NAME}": BOOK for name in names}))
+    found = [each.student for each in submissions(tmp_path / "class.zip")]
+    assert len({student.key for student in found}) == len(names)
+    assert sorted(student.name for student in found) == ["Jane", "Jane", "Jane\\u200b", "Jane\\xa0", "Jane_"]
 
 
 def test_what_is_not_read_for_a_reason_is_not_read_by_anybody(tmp_path):
@@ -282,11 +311,12 @@ def test_what_is_not_read_for_a_reason_is_not_read_by_anybody(tmp_path):
 
 def test_a_submission_of_very_many_or_very_large_notebooks_is_read_in_part(tmp_path, monkeypatch):
     start = lay(tmp_path / "class", {f"{who}/{k}.ipynb": BOOK for who in ("alice", "bob") for k in range(5)})
+    lay(start, {f"bob/0{k}.py": b"" for k in range(5)})
     monkeypatch.setattr("course_tools.grading.unpacking.MOST_NOTEBOOKS", 3)
     assert remarks(start)["bob"] == ([BOOK] * 3, "Of 5 notebooks only the first 3 were looked at.")
     with monkeypatch.context() as patch:
         patch.setattr("course_tools.grading.submissions.MOST_FILES", 2)
-        assert remarks(start)["bob"] == ([BOOK] * 2, "Of 5 files only the first 2 were looked at.")
+        assert remarks(start)["bob"] == ([BOOK] * 2, "Of 10 files only the first 2 were looked at.")
     monkeypatch.setattr(submitted_files, "LARGEST_SUBMISSION", 2 * len(BOOK))
     assert remarks(start)["bob"][0] == [BOOK] * 2 and "2.ipynb was not read: one submission" in remarks(start)["bob"][1]
 

@@ -12,9 +12,12 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from course_tools.repository import ROOT
+from course_utils.attention import Attention
 from tests.support import stored
+from tests.test_attention import kept_bytes
 
 HERE = tuple(int(number) for number in re.findall(r"\d+", torch.__version__)[:2])
+MEASURED = (2, 11) <= HERE <= (2, 15)  # what a chapter calls PyTorch 2.11 to 2.15
 
 
 def refused_without_a_batch():
@@ -38,8 +41,30 @@ def named_first():
     return [message.partition("mat1")[0] for message in messages] == ["addmm: ", "mm: "]
 
 
+def nan_by_even_heads_in_eval():
+    """Whether PyTorch's class, not asked for weights, makes nan of an empty sequence where the notes say so."""
+    found, x = [], torch.rand(2, 5, 12)
+    for heads, training in [(3, True), (4, True), (3, False), (4, False)]:
+        layer = nn.MultiheadAttention(12, heads, batch_first=True).train(training)
+        with torch.set_grad_enabled(training):
+            output, _ = layer(x, x, x, key_padding_mask=torch.tensor([[False] * 5, [True] * 5]), need_weights=False)
+        found.append(bool(output.isnan().any()))
+    return found == [False, False, False, True]
+
+
+def only_both_keep_more_than_half():
+    """Whether a window or sinks alone keep at most half as much again as a plain layer, and both together more."""
+    plain, window, sinks, both = (
+        kept_bytes(Attention(256, 4, **arguments), torch.rand(1, 1024, 256))
+        for arguments in [{}, {"window": 512}, {"sinks": True}, {"window": 512, "sinks": True}]
+    )
+    return max(window, sinks) <= 1.5 * plain < both
+
+
 CLAIMS = [  # chapter, its words, what they say of this version, what this version does
     (6, "Before PyTorch 2.14 it also needs a batch", HERE < (2, 14), refused_without_a_batch),
+    (9, "its derivatives as without (PyTorch 2.11 to 2.15)", MEASURED, only_both_keep_more_than_half),
+    (99, "with an even number of heads (PyTorch 2.11 to 2.15)", MEASURED, nan_by_even_heads_in_eval),
     (99, "PyTorch 2.15 and newer name the operation first", HERE >= (2, 15), named_first),
 ]
 

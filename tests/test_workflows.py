@@ -94,5 +94,6 @@ def test_linux_is_tested_in_every_setting_and_each_week_with_other_versions():
     assert "actionlint" in linux and ".ci/run" in linux
     assert "python3 -m course_tools test --all" in (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
     assert WORKFLOWS["weekly"][True]["schedule"]
-    weekly = commands(JOBS["weekly", "matrix"]) + commands(JOBS["weekly", "audit"])
-    assert "course_tools test --matrix" in weekly and "tests.support.audit" in weekly
+    weekly = {job: commands(JOBS["weekly", job]) for job in WORKFLOWS["weekly"]["jobs"]}
+    assert "course_tools test --matrix" in weekly["matrix"] and "tests.support.audit" in weekly["audit"]
+    assert "course_tools test --coverage" in weekly["coverage"]

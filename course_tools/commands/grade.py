@@ -29,10 +29,8 @@ def main(arguments):
     except KeyboardInterrupt:
         sys.exit("\nStopped. Run the same command again to go on from here.")
     except OSError as error:
-        sys.exit(
-            f"{error.filename or 'A file'}: {error.strerror or error}. What was written so far is complete. "
-            "Once that is put right, run the same command again."
-        )
+        trouble = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error
+        sys.exit(f"{trouble}. Once that is put right, run the same command again.")
 
 
 def parser():
@@ -93,7 +91,7 @@ def check_options(options):
     holding = (source for source in repository.sources() if "exercise-" in source.read_text(encoding="utf-8"))
     there = [int(source.name[:2]) for source in holding]  # without the notes, which hold nothing to grade
     if options.chapters and not set(options.chapters) <= set(there):
-        sys.exit(f"--chapters: there are the chapters {there[0]} to {there[-1]}.")
+        sys.exit(f"--chapters: there are exercises in chapters {', '.join(map(str, there))}.")
     if options.autograder:
         return
     if not options.submissions:

@@ -3,6 +3,7 @@
 Nothing is run, and the site needs no server: open index.html.
 """
 
+import signal
 import sys
 from pathlib import Path
 
@@ -18,5 +19,6 @@ def main(arguments):
     environment.run_with_environment("site", [str(target)], "course_tools/requirements.txt")
     from course_tools.site.build import build  # only now is there all that it needs
 
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("Stopped. The site was not built."))
     build(target)
     print(f"The site is in {target}: open {target / 'index.html'}")

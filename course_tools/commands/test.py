@@ -1,8 +1,9 @@
 """python3 -m course_tools test: prove every guarantee of the course, in parallel where there is more than one core.
 
 Alone it proves each once; `--all` proves it in every other setting, too; `--changed` runs what your edits since the
-last commit can touch; `--matrix` runs other versions of torch and of Python, and odd folders. All else after `test`
-goes to pytest as it is: `-k ledger`, `-x`, `tests/test_links.py`, ...
+last commit can touch; `--matrix` runs other versions of torch and of Python, and odd folders; `--coverage` ends with
+the share of the code's lines that the tests run. All else after `test` goes to pytest as it is: `-k ledger`, `-x`,
+`tests/test_links.py`, ...
 """
 
 import os
@@ -12,6 +13,7 @@ from course_tools import environment
 from course_tools.commands import choose_tests
 from course_tools.repository import ROOT
 
+MODULES = {"--matrix": "tests.support.matrix", "--coverage": "tests.support.covered"}  # in the place of pytest
 FEW_FILES = 2  # files that are tested before workers would have started
 
 
@@ -33,8 +35,6 @@ def main(arguments):
     if parallel:  # workers that share the cores would wait for one another's threads
         os.environ["OMP_NUM_THREADS"] = "1"
     os.chdir(ROOT)
-    module = "pytest"
-    if "--matrix" in arguments:
-        arguments.remove("--matrix")
-        module = "tests.support.matrix"
-    environment.replace_process([python, "-m", module, *parallel, *arguments])
+    module = next((module for option, module in MODULES.items() if option in arguments), "pytest")
+    options = [argument for argument in arguments if argument not in MODULES]
+    environment.replace_process([python, "-m", module, *parallel, *options])

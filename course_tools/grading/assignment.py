@@ -170,7 +170,8 @@ def problem_in_rules(rules, points_of):
     known = {int(id.partition(".")[0]) for id in points_of}
     chapters, points = rules.get("chapters", []), rules.get("points", {})
     if not isinstance(chapters, list) or not all(type(chapter) is int and chapter in known for chapter in chapters):
-        return f"chapters: write a list such as [3, 4]; there are the chapters {min(known)} to {max(known)}"
+        there = ", ".join(map(str, sorted(known)))
+        return f"chapters: write a list such as [3, 4]; there are exercises in chapters {there}"
     if not isinstance(points, dict):
         return 'points: write a line [points] and below it a line an exercise, such as "3.1" = 2'
     for id, value in points.items():
@@ -196,6 +197,7 @@ def read_adjustments(path, points_of):
         header, *rows = list(csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)) or [[]]
     except csv.Error as error:
         sys.exit(f"{path} is no CSV file that can be read ({error}): look for a quote without its other half.")
+    header = [name.strip().casefold() for name in header]
     if unknown := [name for name in header if name not in ADJUSTMENTS_COLUMNS or header.count(name) > 1]:
         known = ", ".join(ADJUSTMENTS_COLUMNS)
         sys.exit(f"{path}: there is no column {unknown[0]!r:.60}, or it is there twice; there are {known}, each once.")

@@ -50,7 +50,10 @@ GPU = re.compile(r"cuda|mps|xpu")
 NOT_FOUND = "This exercise was not found in what was handed in."
 NOT_REACHED = "Grading stopped before it came to this exercise."
 SOLUTION_MARKS = {"### BEGIN SOLUTION", "### END SOLUTION"}
-COURSE_CHAPTERS_IGNORED = "The course's own solved chapters were passed over ({})."
+COURSE_CHAPTERS_IGNORED = (
+    "The course's own solved chapters were passed over: {} in all, among them {}. If that is your work, hand it in from"
+    " a folder of another name."
+)
 MOST_REMARKS = 10  # on one submission
 FEWEST_PUBLISHED_LINES = 3  # a shorter answer is often the same without a copy
 SHARE_OF_TIME = (
@@ -94,13 +97,13 @@ class SubmissionSandbox:
 
     def modules_named_in(self, text):
         """The student's own Python files that a text names, and those that these name."""
-        found = {name: self.modules[name] for name in self.modules.keys() & set(WORD.findall(text))}
-        waiting = list(found.values())
+        words, waiting = set(), [text]
         while waiting:
-            words = self.modules.keys() & set(WORD.findall(waiting.pop())) - found.keys()
-            found |= {name: self.modules[name] for name in words}
-            waiting += [self.modules[name] for name in words]
-        return found
+            more = set(WORD.findall(waiting.pop())) - words
+            words |= more
+            waiting += [own for word in self.modules.keys() & more for own in set(self.modules[word].values())]
+        named = [found for word in self.modules.keys() & words for found in self.modules[word].items()]
+        return {name: own for name, own in named if words.issuperset(name.split("."))}
 
 
 class SubmissionGrader:
@@ -119,11 +122,10 @@ class SubmissionGrader:
         handed = unpack_submission(self.task.files)
         self.sandbox.modules = handed.modules
         self.remarks += handed.remarks
-        students = [(name, content) for name, content in handed.notebooks if not is_the_courses_own(name)]
-        if own := len(handed.notebooks) - len(students):
-            self.remarks.append(COURSE_CHAPTERS_IGNORED.format(own))
-        for name, content in students:
-            if notebook := self.read(name, content):
+        if own := courses_own(handed):
+            self.remarks.append(COURSE_CHAPTERS_IGNORED.format(len(own), own[0]))
+        for name, content in handed.notebooks:
+            if name not in own and (notebook := self.read(name, content)):
                 self.grade(notebook)
         for attempt, exercise, texts, replies in self.unexplained:
             result = with_explanation(exercise, texts, self.sandbox, replies, attempt.graded.result)
@@ -205,16 +207,15 @@ def grade_submission(task, sandbox, send):
     return grading.report(NOT_FOUND)
 
 
-def is_the_courses_own(name):
-    """Whether a file is a solved chapter in a whole clone of the course: nobody handed that in as an answer."""
-    return f"/{name}".endswith(solved_chapters())
-
-
-@functools.cache
-def solved_chapters():
-    """Where the solved chapters lie in a clone."""
-    paths = (source.relative_to(ROOT).with_suffix(kind) for source in sources() for kind in (".ipynb", ".py"))
-    return tuple(f"/{path.as_posix()}" for path in paths)
+def courses_own(handed):
+    """The names of solved chapters in what was handed in: they have their sources beside them, as in a whole clone."""
+    found = [
+        f"/solutions/{source.stem}"
+        for source in sources()
+        if any(f"/{name}".endswith(f"/solutions/{source.name}") for name, _ in handed.scripts)
+    ]
+    ends = tuple(f"{chapter}{kind}" for chapter in found for kind in (".ipynb", ".py"))
+    return [name for name, _ in handed.notebooks if f"/{name}".endswith(ends)]
 
 
 def grade_answer(exercise, notebook, places, earlier, sandbox):

@@ -4,6 +4,7 @@ from course_tools.grading.reports import load_with_checksum, save_with_checksum
 
 LAST_RUN_FILE = "last_run"  # beside the reports that are kept
 MOST_SHOWN = 20  # rows on the terminal
+REASONS = ("was handed in again", "the course or torch was updated", "--seconds or --unsandboxed was changed")
 DAMAGED = (
     "{} is damaged, or of an older version of the course: this run cannot say whose points change, the next one can."
 )
@@ -50,11 +51,9 @@ def points_in_words(got, most):
 
 
 def reason_for_change(before, after):
-    """Why points changed, from the digests of two reports: of the course, then of the submission."""
-    (course, submission), (course_now, submission_now) = before.split(), after.split()
-    if submission != submission_now:
-        return "was handed in again"
-    return "the course was updated" if course != course_now else "the assignment or an adjustment says so"
+    """Why points changed, from the digests of two reports, of which each has a word for each of REASONS."""
+    found = [reason for old, new, reason in zip(before.split(), after.split(), REASONS) if old != new]
+    return " and ".join(found) or "the assignment or an adjustment says so"
 
 
 def table_of_changes(changes):

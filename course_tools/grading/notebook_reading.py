@@ -9,6 +9,7 @@ import functools
 import json
 import re
 import symtable
+import sys
 from dataclasses import dataclass, field
 
 LARGEST_STRUCTURE = 5_000_000  # bytes of a notebook outside its texts: more are lists in lists, made to fill memory
@@ -283,7 +284,8 @@ def why_unreadable(error, before=0):
     """Why Python cannot read a cell, to be read after its name. before: lines above the text that it has read."""
     if isinstance(error, SyntaxError):
         line = f" (line {before + error.lineno} of the cell)" if error.lineno else ""
-        return f"cannot be read by Python: {error.msg}{line}"
+        version = "{}.{}".format(*sys.version_info)
+        return f"cannot be read by Python {version}, which grades it: {error.msg}{line}"
     return f"cannot be read by Python ({str(error) or type(error).__name__})"
 
 

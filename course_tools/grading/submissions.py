@@ -22,6 +22,10 @@ from course_tools.grading.submitted_files import ARCHIVE, NOTEBOOK, ZIP
 from course_utils.files import from_disk
 
 COPY = r"([-_ ]*(\(\d+\)|copy\d*)|-\d{1,2})?"  # what browsers, JupyterLab and Canvas add to a name that is taken
+TAKEN_FOR_CLASS = (
+    "{} was taken for the folder of a class, and what lies in it for {} students. If it is one student's, put it, "
+    "unpacked, beside a file such as note.txt."
+)
 MOST_FILES = 2000  # of one student, beside each other on the disk
 LISTS_OF_STUDENTS = {platform.list_file for platform in PLATFORMS}
 LONGEST_NAME = 80  # characters of a file's name made from a student's, and of one that is kept
@@ -43,6 +47,7 @@ class Submission:
         """([(parts of the name below the student's folder, bytes)], remarks on what could not be read)."""
         found, remarks, room = [], [], submitted_files.LARGEST_SUBMISSION
         wanted = [file for file in self.files if submitted_files.worth_reading(file.parts[-1])]
+        wanted.sort(key=lambda file: file.parts[-1].endswith(submitted_files.PYTHON_ENDING))  # modules are often many
         others = [file for file in self.files if not submitted_files.worth_reading(file.parts[-1])]
         for file in wanted[:MOST_FILES]:
             try:
@@ -64,9 +69,12 @@ class Submission:
 
 
 def submissions(start: Path):
-    """The submissions in a folder or zip, sorted by student. Says on standard error which files are none."""
-    own_name = submitted_files.printable_name(NOTEBOOK.sub("", from_disk(start.resolve().name)))
-    own_name, files = class_folder(own_name, files_of_class(start))
+    """The submissions in a folder or zip, sorted by student.
+
+    Says on standard error which files are none, and which folder was taken for that of a class.
+    """
+    start_name = submitted_files.printable_name(NOTEBOOK.sub("", from_disk(start.resolve().name)))
+    own_name, files = class_folder(*files_of_class(start_name, start))
     owners = owners_in_lists(files)
     grouped: dict[Owner, list[submitted_files.SubmittedFile]] = {}
     others = []
@@ -79,28 +87,28 @@ def submissions(start: Path):
             grouped.setdefault(owner, []).append(file)
     if others := [name for name in others if name not in LISTS_OF_STUDENTS]:
         print(f"Passed over, since they are nobody's submission: {', '.join(others)}.", file=sys.stderr)
+    if own_name != start_name and len(grouped) > 1 and not any(owner_in(file.parts[0]) for file in files):
+        print(TAKEN_FOR_CLASS.format(own_name, len(grouped)), file=sys.stderr)
     keys = keys_of(grouped)
     found = []
     for owner, own_files in sorted(grouped.items()):
         file = submitted_files.printable_name(own_files[0].parts[0])[:LONGEST_NAME]
-        student = Student(
-            keys[owner], display_name(owner.name), tuple(map(display_name, owner.ids)), owner.numbered_by, file
-        )
+        name = display_name(owner.name).strip() or keys[owner]
+        student = Student(keys[owner], name, tuple(map(display_name, owner.ids)), owner.numbered_by, file)
         found.append(Submission(student, own_files))
     return found
 
 
-def files_of_class(start):
-    """The files below the start, or in the one zip there, beside tables and notes, when that holds the class."""
+def files_of_class(name, start):
+    """(name, files below the start), or those of the one zip there, beside tables and notes, if it holds the class."""
     files = list(submitted_files.list_files(start))
     handed_in = [file for file in files if not is_nobodys(file)]
     if len(handed_in) == 1 and start.is_dir() and is_students_zip(handed_in[0]) and not owner_in(handed_in[0].parts[0]):
         inside = list(submitted_files.list_files(handed_in[0].path))
-        if class_folder("", [submitted_files.SubmittedFile(("", *file.parts), file.path) for file in inside])[1][
-            0
-        ].parts[0]:
-            return inside
-    return files
+        wrapped = [submitted_files.SubmittedFile(("", *file.parts), file.path) for file in inside]
+        if class_folder("", wrapped)[1] is not wrapped:
+            return without_ending(handed_in[0].parts[0]), inside
+    return name, files
 
 
 def could_be_a_students(name):
@@ -182,7 +190,8 @@ def without_ending(name):
 
 def without_chapter(name):
     """A file's or folder's name without a chapter's, and without what a second download adds: it names a student."""
-    return chapters().sub("", without_ending(name)).strip("-_ ")
+    rest, found = chapters().subn("", without_ending(name))
+    return rest.strip("-_ ") if found else rest
 
 
 @functools.cache

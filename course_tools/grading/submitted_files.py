@@ -27,8 +27,8 @@ ARCHIVE = re.compile(r"\.(zip|rar|7z|tar|gz|tgz|bz2|xz)$", re.IGNORECASE)
 PYTHON_ENDING = ".py"
 WINDOWS_DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)  # how names on Windows begin that lead to one
 ZIP = re.compile(r"\.zip$", re.IGNORECASE)
-# beside everything hidden: traces of macOS, and environments, which hold notebooks and modules that nobody wrote
-IGNORED_NAMES = {"__MACOSX", "__pycache__", "venv", "env", "site-packages", "node_modules"}
+# what is hidden, traces of macOS, and what environments hold: notebooks and modules that nobody here wrote
+IGNORED = re.compile(r"(^|/)(\.|(__MACOSX|__pycache__|site-packages|node_modules|lib/python3\.\d+t?)(/|$))")
 
 
 class UnreadableFile(Exception):
@@ -82,11 +82,11 @@ def files_in_folder(folder, parts):
     except OSError as error:
         yield SubmittedFile(parts or (from_disk(folder.name),), folder, problem=f"cannot be listed: {error.strerror}")
         return
-    names = list(filter(is_worth_listing, names))
+    names = [name for name in names if is_worth_listing([*parts, name])]
     if parts and not names:
         yield SubmittedFile(parts, folder, problem="is an empty folder")
     for name in names:
-        path, here = folder / name, (*parts, printable_name(from_disk(name)))
+        path, here = folder / name, (*parts, printable_name(os.fsencode(name).decode(errors="backslashreplace")))
         try:
             mode = path.lstat().st_mode
         except OSError as error:
@@ -111,7 +111,7 @@ def zip_entries(archive):
         said = name_of(entry).replace("\\", "/").split("/")
         names = [name for name in said if name != "."] or [""]  # tar on Windows begins each with "./"
         leads_out = ".." in names or names[0] == "" or WINDOWS_DRIVE.fullmatch(names[0])
-        if not all(map(is_worth_listing, names[-1:] if leads_out else names)):  # that of a folder is ""
+        if not is_worth_listing(names[-1:] if leads_out else names):
             continue
         problem = None
         if leads_out:
@@ -129,9 +129,9 @@ def zip_entries(archive):
     return found
 
 
-def is_worth_listing(name):
-    """Whether a name is worth a look: not hidden and no trace of a tool."""
-    return bool(name) and not name.startswith(".") and name not in IGNORED_NAMES
+def is_worth_listing(names):
+    """Whether what lies in these folders is worth a look: not hidden and no trace of a tool. A folder's name is ""."""
+    return bool(names[-1]) and not IGNORED.search("/".join(names))
 
 
 def worth_reading(name):
@@ -140,8 +140,13 @@ def worth_reading(name):
 
 
 def printable_name(name):
-    """A file's name as every file and terminal takes it: what is no text, or steers a terminal, becomes �."""
-    return printable(name.replace("\n", "\ufffd"))
+    """A file's name as every file and terminal takes it.
+
+    What cannot be seen is written as Python writes it, such as \\xa0, so that two names stay two.
+    """
+    if name.isprintable():
+        return name
+    return "".join(sign if sign != "\n" and printable(sign) == sign else ascii(sign)[1:-1] for sign in name)
 
 
 def shortened(name):

@@ -10,20 +10,22 @@ from dataclasses import dataclass, field
 from course_tools.grading import submitted_files
 from course_tools.grading.notebook_reading import text_in
 from course_tools.grading.submitted_files import ARCHIVE, NOTEBOOK, PYTHON_ENDING, ZIP, UnreadableFile, worth_reading
+from course_tools.repository import HOUSES
 
 MOST_NOTEBOOKS = 40  # in one submission
 
 
 @dataclass
 class UnpackedSubmission:
-    """What a submission holds. modules: {name: text} of the Python files. scripts: their names and bytes.
+    """What a submission holds. modules: {last part of a name: {name: text}} of the Python files, by every name that a
+    notebook in their own folder or in one above may import them by. scripts: their names and bytes.
 
     remarks: sentences on what is not read. room: bytes that may still be unpacked. lists: bytes of zips' tables of
     contents that may still be loaded.
     """
 
     notebooks: list[tuple[str, bytes]] = field(default_factory=list)
-    modules: dict[str, str] = field(default_factory=dict)
+    modules: dict[str, dict[str, str]] = field(default_factory=dict)
     scripts: list[tuple[str, bytes]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
@@ -40,10 +42,20 @@ class UnpackedSubmission:
         elif ARCHIVE.search(name):
             self.refuse(parts, "is packed in a way that is not read here: only zip is")
         elif name.endswith(PYTHON_ENDING):
-            self.modules[name.removesuffix(PYTHON_ENDING)] = text_in(data)
+            self.take_module([*parts[:-1], name.removesuffix(PYTHON_ENDING)], text_in(data))
             self.scripts.append((name_for_student(parts), data))
         else:
             self.others.append(name_for_student(parts))
+
+    def take_module(self, path, text):
+        """Note the text of a Python file under each of its names. Its whole path is a name that no other file has."""
+        if path[-1] == "__init__":
+            path.pop()
+        for k in range(len(path)):
+            names = self.modules.setdefault(path[-1], {})
+            dotted = ".".join(path[k:])
+            if path[k] not in HOUSES and (not k or dotted not in names):
+                names[dotted] = text
 
     def unpack(self, parts, data):
         """Sort in what a zip holds."""

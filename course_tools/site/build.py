@@ -9,7 +9,7 @@ import nbformat
 from sphinx.cmd.build import build_main
 
 from course_tools import links, repository
-from course_tools.site import chapter_page, glossary, ledger_page, start_page, teaching_page
+from course_tools.site import api_page, chapter_page, glossary, ledger_page, start_page, teaching_page
 
 SPHINX_SETTINGS = Path(__file__).parent / "source"  # Sphinx's, and what a site has beside chapters
 SITE_MARK = ".buildinfo"  # Sphinx's own, in every site that it built
@@ -32,7 +32,7 @@ def build(target):
 
 
 def write_sources(folder):
-    """Write what Sphinx reads: a page for each chapter, the first page, the ledger, the glossary, the downloads."""
+    """Write what Sphinx reads: a page for each chapter, the other pages, and the downloads."""
     address = repository.address()
     topics = [path.stem for path in repository.learners()]
     (folder / "downloads").mkdir(parents=True)
@@ -46,7 +46,18 @@ def write_sources(folder):
         "index": start_page.page(topics),
         "ledger": ledger_page.page(),
         "teaching": teaching_page.page(topics),
+        "api": api_page.page(shown_code(pages)),
         "glossary": glossary.glossary_page(first),
     }
     for name, text in texts.items():
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def shown_code(pages):
+    """{(number of a chapter, id): code} of every code cell on the pages of chapters, {topic: notebook}."""
+    return {
+        (int(topic[:2]), cell.id): cell.source
+        for topic, page in pages.items()
+        for cell in page.cells
+        if cell.cell_type == "code"
+    }

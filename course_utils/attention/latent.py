@@ -15,7 +15,8 @@ class LatentAttention(nn.Module):
     """Attention whose cache holds a latent and one rotary key a token: (B, n, d_model) to (B, n, d_model).
 
     A query has content_dim numbers that meet a key made of the latent, and rotary_dim numbers that meet the rotary key,
-    which all heads share. value_dim: the size of a head's values. query_rank: the width through which queries are made.
+    which each of the num_heads heads shares. value_dim: the size of a head's values. query_rank, latent_dim: the width
+    through which queries are made, and that of the latent. norm_eps: of the RMSNorm of both.
     frequencies: (rotary_dim / 2,). scale: of the scores; None: 1 / sqrt(content_dim + rotary_dim).
     """
 
@@ -46,7 +47,13 @@ class LatentAttention(nn.Module):
         self.W_value = nn.Linear(latent_dim, num_heads * value_dim, bias=False)
         self.out_proj = nn.Linear(num_heads * value_dim, d_model, bias=False)
 
-    def attend(self, x, cache=None, mask=None, absorbed=False):
+    def attend(
+        self,
+        x: Tensor,
+        cache: tuple[Tensor, Tensor] | None = None,
+        mask: Tensor | None = None,
+        absorbed: bool = False,
+    ) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
         """What forward returns, with the weights (B, num_heads, n, T) in the middle."""
         check_input(x, self.to_latent.in_features, self.to_latent.weight, width="d_model")
         past = 0 if cache is None else cache[0].shape[-2]
@@ -82,7 +89,13 @@ class LatentAttention(nn.Module):
             context = context @ W_value.transpose(-2, -1)  # (B, num_heads, n, value_dim)
         return self.out_proj(context.transpose(-3, -2).flatten(-2)), weights, (latents, rotary_keys)
 
-    def forward(self, x, cache=None, mask=None, absorbed=False):
+    def forward(
+        self,
+        x: Tensor,
+        cache: tuple[Tensor, Tensor] | None = None,
+        mask: Tensor | None = None,
+        absorbed: bool = False,
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """The output for the n newest tokens x, and the cache: (B, T, latent_dim) and (B, T, rotary_dim).
 
         absorbed: the same numbers by another order of products, which never makes a head's keys and values.

@@ -1,8 +1,8 @@
 """The layer for use: the attention of today's decoders, each by its arguments.
 
-Chapter 9 shows it as it stands here. Beside it stand its steps (`steps`), its table of cosines (`rotary_table`) and
-what goes through PyTorch's kernels (`fused`). Shapes as in `teaching`: B sequences, n new tokens in each, T with
-those in the cache. It takes a batch, (B, n, d_model), or a single sequence, (n, d_model).
+Chapter 9 shows it as it stands here, with fewer types. Beside it stand its steps (`steps`), its table of cosines
+(`rotary_table`) and what goes through PyTorch's kernels (`fused`). Shapes as in `teaching`: B sequences, n new tokens
+in each, T with those in the cache. It takes a batch, (B, n, d_model), or a single sequence, (n, d_model).
 """
 
 import torch
@@ -19,7 +19,7 @@ __all__ = ["Attention"]
 
 
 class Attention(nn.Module):
-    """The attention of GPT-2, Llama, Mistral, Qwen, Gemma and gpt-oss, by its arguments.
+    """The attention of GPT-2, Llama 3, Mistral, Qwen3, Gemma 3 and gpt-oss, by its arguments.
 
     * num_kv_heads: heads of keys and values, each shared by equally many query heads; None: one
       for each query head.
@@ -57,15 +57,17 @@ class Attention(nn.Module):
         self.key_norm = nn.RMSNorm(head_dim, eps=norm_eps) if normed else nn.Identity()
         self.sinks = nn.Parameter(torch.zeros(num_heads)) if sinks else None
 
-    def split(self, projected):
+    def split(self, projected: Tensor) -> Tensor:
         """(B, n, heads * head_dim) becomes (B, heads, n, head_dim)."""
         return projected.unflatten(-1, (-1, self.head_dim)).transpose(-3, -2)
 
-    def merge(self, context):
+    def merge(self, context: Tensor) -> Tensor:
         """(B, num_heads, n, head_dim) becomes (B, n, num_heads * head_dim)."""
         return context.transpose(-3, -2).flatten(-2)
 
-    def project(self, x, cache=None):
+    def project(
+        self, x: Tensor, cache: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Queries (B, num_heads, n, head_dim) of new tokens, keys and values of all T tokens."""
         check_input(x, self.W_query.in_features, self.W_query.weight, width="d_model")
         queries = self.query_norm(self.split(self.W_query(x)))  # (B, num_heads, n, head_dim)
@@ -83,7 +85,7 @@ class Attention(nn.Module):
             values = torch.cat([cache[1], values], dim=-2)  # (B, num_kv_heads, T, head_dim)
         return queries, keys, values
 
-    def weights(self, queries, keys, mask=None):
+    def weights(self, queries: Tensor, keys: Tensor, mask: Tensor | None = None) -> Tensor:
         """Weights (B, num_heads, n, T): the newest n tokens' queries against all keys."""
         wide = torch.promote_types(queries.dtype, torch.float32)  # scores are too large for 16 bits
         keys = repeat_groups(keys, self.num_heads).to(wide)  # (B, num_heads, T, head_dim)
@@ -95,14 +97,18 @@ class Attention(nn.Module):
         weights = masked_softmax(scores, hidden).to(queries)
         return weights if self.sinks is None else weights[..., 1:]  # rows sum to less than 1
 
-    def attend(self, x, cache=None, mask=None):
+    def attend(
+        self, x: Tensor, cache: tuple[Tensor, Tensor] | None = None, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
         """What forward returns, with the weights (B, num_heads, n, T) in the middle."""
         queries, keys, values = self.project(x, cache)
         weights = self.weights(queries, keys, mask)  # (B, num_heads, n, T)
         context = weights @ repeat_groups(values, self.num_heads)  # (B, num_heads, n, head_dim)
         return self.out_proj(self.merge(context)), weights, (keys, values)
 
-    def forward(self, x, cache=None, mask=None):
+    def forward(
+        self, x: Tensor, cache: tuple[Tensor, Tensor] | None = None, mask: Tensor | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """The output (B, n, d_model) for the n newest tokens x (B, n, d_model), and the cache.
 
         cache: None at first, then what the last call returned: keys and values of all T tokens.

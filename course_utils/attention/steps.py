@@ -1,12 +1,13 @@
 """The steps that `Attention` and `LatentAttention` share: rotary positions, grouped keys, what is hidden.
 
-Chapter 9 shows each as it stands here. Shapes as in `teaching`: B sequences, n new tokens in each, T with
-those in the cache.
+Chapter 9 shows each as it stands here, without its types. Shapes as in `teaching`: B sequences, n new
+tokens in each, T with those in the cache.
 """
 
 import math
 
 import torch
+from torch import Tensor
 
 from course_utils.validation import check_mask
 
@@ -21,13 +22,15 @@ __all__ = [
 ]
 
 
-def rotary_frequencies(head_dim, base=10_000.0):
+def rotary_frequencies(head_dim: int, base: float = 10_000.0) -> Tensor:
     """By how many radians each pair turns from one position to the next: (head_dim / 2,)."""
     pairs = torch.arange(head_dim // 2, dtype=torch.float64, device="cpu")
     return base ** (-2 * pairs / head_dim)
 
 
-def rescaled(frequencies, factor, length, low=1.0, high=4.0):
+def rescaled(
+    frequencies: Tensor, factor: float, length: int, low: float = 1.0, high: float = 4.0
+) -> Tensor:
     """Frequencies for texts `factor` times as long as `length`, as Llama 3.1 has them.
 
     A pair with fewer than `low` turns in `length` positions becomes `factor` times slower, one with
@@ -38,7 +41,7 @@ def rescaled(frequencies, factor, length, low=1.0, high=4.0):
     return frequencies * (kept + (1 - kept) / factor)
 
 
-def turn_pairs(x, cos, sin):
+def turn_pairs(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """x (..., T, head_dim) with pair k of token t turned by the angle of cos and sin at [t, k].
 
     Pair k is number k of each half. cos, sin: (T, head_dim / 2).
@@ -47,7 +50,7 @@ def turn_pairs(x, cos, sin):
     return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
 
 
-def rotate(x, positions, frequencies):
+def rotate(x: Tensor, positions: Tensor, frequencies: Tensor) -> Tensor:
     """x (..., T, head_dim) with each pair turned by position times frequency.
 
     positions: (T,). frequencies: (head_dim / 2,).
@@ -56,13 +59,16 @@ def rotate(x, positions, frequencies):
     return turn_pairs(x, angles.cos().to(x), angles.sin().to(x))
 
 
-def repeat_groups(heads, num_heads):
+def repeat_groups(heads: Tensor, num_heads: int) -> Tensor:
     """Keys or values (..., num_kv_heads, T, head_dim), each head repeated for its query heads."""
     shared = num_heads // heads.shape[-3]
     return heads.repeat_interleave(shared, dim=-3)  # (..., num_heads, T, head_dim)
 
 
-def hidden_keys(num_new, num_tokens, window=None, device=None):
+def hidden_keys(
+    num_new: int, num_tokens: int, window: int | None = None,
+    device: torch.device | str | None = None,
+) -> Tensor:
     """Which keys the newest tokens must not see, (num_new, num_tokens): True for those ahead of
     a token, and for those out of its window.
     """
@@ -71,7 +77,9 @@ def hidden_keys(num_new, num_tokens, window=None, device=None):
     return (behind < 0) if window is None else (behind < 0) | (behind >= window)
 
 
-def hidden_from(queries, keys, mask=None, window=None):
+def hidden_from(
+    queries: Tensor, keys: Tensor, mask: Tensor | None = None, window: int | None = None
+) -> Tensor:
     """Where queries (..., n, d) must not see keys (..., T, d): (n, T), with a mask (B, 1, n, T).
 
     mask: hides more keys: (B, n, T) for a batch, (n, T) for a single sequence.

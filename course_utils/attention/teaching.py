@@ -1,13 +1,13 @@
 """The layers for teaching: those that chapters 1 to 6 build, one each, in chapter order.
 
-A chapter that builds a class shows it exactly as it stands here (a test compares them); later chapters
-import it. Shapes: B sequences in a batch, T tokens in a sequence. Every layer takes a batch, (B, T, d_in),
+A chapter that builds a class shows it as it stands here, without its types (a test compares them); later
+chapters import it. Shapes: B sequences in a batch, T tokens in a sequence. Every layer takes a batch, (B, T, d_in),
 or a single sequence, (T, d_in). CrossAttention takes two: T tokens that ask and S that answer.
 """
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from course_utils.validation import (
     check_cache,
@@ -36,13 +36,13 @@ __all__ = [
 class SelfAttention_v1(nn.Module):
     """Scaled dot-product attention with three matrices to learn: (T, d_in) to (T, d_out)."""
 
-    def __init__(self, d_in, d_out):
+    def __init__(self, d_in: int, d_out: int) -> None:
         super().__init__()
         self.W_query = nn.Parameter(torch.rand(d_in, d_out))
         self.W_key = nn.Parameter(torch.rand(d_in, d_out))
         self.W_value = nn.Parameter(torch.rand(d_in, d_out))
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         check_input(x, self.W_query.shape[0], self.W_query)
         queries = x @ self.W_query  # (T, d_in) @ (d_in, d_out) -> (T, d_out)
         keys = x @ self.W_key  # (T, d_out)
@@ -57,13 +57,13 @@ class SelfAttention_v1(nn.Module):
 class SelfAttention_v2(nn.Module):
     """The same with linear layers, which start from better numbers: (T, d_in) to (T, d_out)."""
 
-    def __init__(self, d_in, d_out, qkv_bias=False):
+    def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False) -> None:
         super().__init__()
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         check_input(x, self.W_query.in_features, self.W_query.weight)
         queries = self.W_query(x)  # (T, d_out)
         keys = self.W_key(x)  # (T, d_out)
@@ -81,7 +81,9 @@ class CausalAttention(nn.Module):
     T may be up to context_length. dropout: the share of weights dropped in training, below 1.
     """
 
-    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+    def __init__(
+        self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False
+    ) -> None:
         super().__init__()
         check_dropout(dropout)
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
@@ -91,7 +93,7 @@ class CausalAttention(nn.Module):
         future = torch.triu(torch.ones(context_length, context_length), diagonal=1).bool()
         self.register_buffer("mask", future)  # True above the diagonal: hidden
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         check_input(x, self.W_query.in_features, self.W_query.weight, longest=len(self.mask))
         num_tokens = x.shape[-2]
         queries = self.W_query(x)  # (B, T, d_out)
@@ -109,14 +111,17 @@ class CausalAttention(nn.Module):
 class MultiHeadAttentionWrapper(nn.Module):
     """Causal heads, their outputs concatenated: (B, T, d_in) to (B, T, num_heads * d_out)."""
 
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+    def __init__(
+        self, d_in: int, d_out: int, context_length: int, dropout: float, num_heads: int,
+        qkv_bias: bool = False,
+    ) -> None:
         super().__init__()
         self.heads = nn.ModuleList(
             CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
             for _ in range(num_heads)
         )
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         return torch.cat([head(x) for head in self.heads], dim=-1)  # (B, T, num_heads * d_out)
 
 
@@ -126,7 +131,10 @@ class MultiHeadAttention(nn.Module):
     T may be up to context_length; num_heads must divide d_out. dropout: as in CausalAttention.
     """
 
-    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+    def __init__(
+        self, d_in: int, d_out: int, context_length: int, dropout: float, num_heads: int,
+        qkv_bias: bool = False,
+    ) -> None:
         super().__init__()
         check_heads(d_out, num_heads)
         check_dropout(dropout)
@@ -140,20 +148,20 @@ class MultiHeadAttention(nn.Module):
         future = torch.triu(torch.ones(context_length, context_length), diagonal=1).bool()
         self.register_buffer("mask", future)  # True above the diagonal: hidden
 
-    def split(self, projected):
+    def split(self, projected: Tensor) -> Tensor:
         """From one width for all heads, (B, T, d_out), to (B, num_heads, T, head_dim)."""
         *before, _ = projected.shape
         # (B, T, d_out) -> (B, T, num_heads, head_dim)
         apart = projected.view(*before, self.num_heads, self.head_dim)
         return apart.transpose(-3, -2)  # (B, num_heads, T, head_dim)
 
-    def merge(self, context):
+    def merge(self, context: Tensor) -> Tensor:
         """The way back: (B, num_heads, T, head_dim) becomes (B, T, d_out)."""
         together = context.transpose(-3, -2).contiguous()  # (B, T, num_heads, head_dim)
         *before, num_heads, head_dim = together.shape
         return together.view(*before, num_heads * head_dim)  # (B, T, d_out)
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         check_input(x, self.W_query.in_features, self.W_query.weight, longest=len(self.mask))
         num_tokens = x.shape[-2]
         queries = self.split(self.W_query(x))  # (B, num_heads, T, head_dim)
@@ -167,7 +175,7 @@ class MultiHeadAttention(nn.Module):
         return self.out_proj(self.merge(weights @ values))  # (B, T, d_out)
 
 
-def masked_softmax(scores, hidden):
+def masked_softmax(scores: Tensor, hidden: Tensor) -> Tensor:
     """Weights (..., T, S): rows sum to 1, or to 0 where all keys are hidden (True)."""
     wide = scores.to(torch.promote_types(scores.dtype, torch.float32))  # 16 bits become 32
     lowest = torch.finfo(wide.dtype).min  # finite, since a row of -inf alone would be nan
@@ -184,7 +192,9 @@ class CrossAttention(nn.Module):
     CausalAttention, or None for no such layer. bias: of all four linear layers.
     """
 
-    def __init__(self, d_model, num_heads, dropout=None, bias=True):
+    def __init__(
+        self, d_model: int, num_heads: int, dropout: float | None = None, bias: bool = True
+    ) -> None:
         super().__init__()
         check_heads(d_model, num_heads, width="d_model")
         if dropout is not None:
@@ -197,12 +207,14 @@ class CrossAttention(nn.Module):
         self.out_proj = nn.Linear(d_model, d_model, bias=bias)
         self.dropout = None if dropout is None else nn.Dropout(dropout)
 
-    def split(self, linear, tokens, name):
+    def split(self, linear: nn.Linear, tokens: Tensor, name: str) -> Tensor:
         """Tokens (B, T, d_model), projected and split: (B, num_heads, T, head_dim)."""
         check_input(tokens, linear.in_features, linear.weight, name=name, width="d_model")
         return linear(tokens).unflatten(-1, (self.num_heads, self.head_dim)).transpose(-3, -2)
 
-    def weights(self, query_input, key_input, mask=None):
+    def weights(
+        self, query_input: Tensor, key_input: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
         """Weights (B, num_heads, T, S): rows sum to 1, or to 0 where no key is visible."""
         # (B, num_heads, T, head_dim) and (B, num_heads, S, head_dim)
         queries = self.split(self.W_query, query_input, "query_input")
@@ -216,7 +228,10 @@ class CrossAttention(nn.Module):
         check_mask(mask, queries, keys)
         return masked_softmax(scores, mask.unsqueeze(-3))  # (B, 1, T, S), the same for every head
 
-    def forward(self, query_input, key_input, value_input, mask=None):
+    def forward(
+        self, query_input: Tensor, key_input: Tensor, value_input: Tensor,
+        mask: Tensor | None = None,
+    ) -> Tensor:
         weights = self.weights(query_input, key_input, mask)  # (B, num_heads, T, S)
         check_values(key_input, value_input)
         if self.dropout is not None:
@@ -233,7 +248,7 @@ class FusedMultiHeadAttention(MultiHeadAttention):
     slow one.
     """
 
-    def forward(self, x):
+    def forward(self, x: Tensor) -> Tensor:
         check_input(x, self.W_query.in_features, self.W_query.weight, longest=len(self.mask))
         if x.dim() == 2:  # before PyTorch 2.14 the fast kernels want a batch
             return self.forward(x[None])[0]  # (1, T, d_in) -> (T, d_out)
@@ -257,7 +272,9 @@ class CachedMultiHeadAttention(MultiHeadAttention):
     tokens so far, (B, num_heads, T, head_dim) each. T may be up to context_length.
     """
 
-    def forward(self, x, cache=None, mask=None):
+    def forward(  # type: ignore[override]  # a cache comes back, too
+        self, x: Tensor, cache: tuple[Tensor, Tensor] | None = None, mask: Tensor | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         check_input(x, self.W_query.in_features, self.W_query.weight)
         queries = self.split(self.W_query(x))  # (B, num_heads, n, head_dim)
         keys = self.split(self.W_key(x))  # (B, num_heads, n, head_dim)

@@ -212,7 +212,7 @@ QUESTIONS = (
         explanations={
             "a": "That is the reach of one layer. What a token heard there, it hands on in the next.",
             "b": "Yes, 131,040 tokens: each layer adds 4,095. How much arrives from there is another question.",
-            "c": "Windows add up. They would multiply if each token saw tokens that lie 4,095 apart.",
+            "c": "Windows add up. They would multiply if the gaps between keys did so from layer to layer.",
         },
     ),
     Question(

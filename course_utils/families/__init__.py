@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-__all__ = ["FAMILIES", "load"]
+__all__ = ["AttentionModule", "FAMILIES", "load"]
 
 NUMBERS = Path(__file__).with_name("numbers.pt")  # written by python -m tests.support.families
 FAMILIES = ["GPT-2", "Llama", "Mistral", "Qwen3", "Gemma 3", "gpt-oss", "DeepSeek-V3"]

@@ -126,8 +126,9 @@ def call_layer(answer, call, reply):
         reply["values"] = [plain_value(layer)]
         return
     reply |= describe_layer(layer)
-    reply["same_initialization"] = same_initialization(layer)
-    reply["unplaced_weights"], reply["extra_parameters"] = copy_weights(layer, call.weights)
+    parameters = parameters_in(layer)
+    reply["same_initialization"] = same_initialization(parameters)
+    reply["unplaced_weights"], reply["extra_parameters"] = copy_weights(parameters, call.weights)
     if reply["unplaced_weights"]:
         return
     if not call.training:  # or else it stays as new layers are: in training
@@ -195,9 +196,9 @@ def other_sizes(arguments):
         yield [torch.cat([each, each]) for each in arguments]
 
 
-def same_initialization(layer):
-    """The names of two matrices that start from the same numbers; [] where there are none."""
-    matrices = [(name, tensor) for name, tensor in parameters_in(layer).items() if tensor.ndim > 1]
+def same_initialization(parameters):
+    """The names of two of a layer's matrices that start from the same numbers; [] where there are none."""
+    matrices = [(name, tensor) for name, tensor in parameters.items() if tensor.ndim > 1]
     for k, (name, tensor) in enumerate(matrices):
         for other, values in matrices[:k]:
             if same_tensors(tensor, values) and tensor.min() < tensor.max():
@@ -286,9 +287,11 @@ def entries(value):
     return value if isinstance(value, (list, tuple)) else []
 
 
-def copy_weights(layer, weights):
-    """Copy weights into a layer. Gives the names (or shapes) of those without a place, and the parameters left over."""
-    parameters = parameters_in(layer)
+def copy_weights(parameters, weights):
+    """Copy weights into a layer's parameters, {name: tensor}, and take out of these what is filled.
+
+    Gives the names (or shapes) of weights without a place, and the names of the parameters left over.
+    """
     unplaced = []
     for name, tensor in weights.items() if isinstance(weights, dict) else [(None, tensor) for tensor in weights]:
         wanted = [name, f"{name}.weight"] if name else list(parameters)

@@ -20,7 +20,7 @@ def show_all_heads(weights: ArrayLike, tokens: Sequence[str], *, layer: int = 0,
     all_heads_figure(weights, tokens, layer, head).show()
 
 
-def all_heads_figure(weights, tokens, layer=0, head=0):
+def all_heads_figure(weights: ArrayLike, tokens: Sequence[str], layer: int = 0, head: int = 0) -> Figure:
     """The Figure that show_all_heads shows."""
     names = pictures.numbered(tokens, MOST_TOKENS)
     wanted = "be all heads of a model (for those of one layer take show_attention)"

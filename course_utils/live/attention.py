@@ -28,7 +28,13 @@ def show_attention(
     attention_figure(weights, tokens, scores, masked, key_tokens).show()
 
 
-def attention_figure(weights, tokens, scores=None, masked=None, key_tokens=None):
+def attention_figure(
+    weights: ArrayLike,
+    tokens: Sequence[str],
+    scores: ArrayLike | None = None,
+    masked: ArrayLike | None = None,
+    key_tokens: Sequence[str] | None = None,
+) -> Figure:
     """The Figure that show_attention shows."""
     names, keys, heads, hidden = pictures.weight_maps(weights, tokens, masked, key_tokens)  # heads: (num_heads, T, S)
     if scores is not None:

@@ -9,10 +9,14 @@ import html
 import json
 import re
 import zlib
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from IPython.display import display
+
+from course_utils.pictures import Numbers
 
 HERE = Path(__file__).parent
 LARGEST_TABLE = 6  # rows and columns that the table without scripts shows
@@ -26,10 +30,19 @@ class Figure:
     for where no script runs. columns: their names, where they have any. data: plain values for the module, and names.
     """
 
-    def __init__(self, kind, about, names, rows, columns=None, /, **data):
+    def __init__(
+        self,
+        kind: str,
+        about: str,
+        names: Sequence[str],
+        rows: Sequence[Iterable[float]] | Numbers,
+        columns: Sequence[str] | None = None,
+        /,
+        **data: Any,
+    ) -> None:
         self.kind, self.about, self.table, self.data = kind, about, (names, rows, columns), {"names": names, **data}
 
-    def html(self):
+    def html(self) -> str:
         """The figure as HTML that carries all that it needs: the same for the same numbers."""
         data = as_json(self.data).replace("<", "\\u003c")
         return (
@@ -38,16 +51,16 @@ class Figure:
             f'<script type="application/json">{data}</script></div>\n<script>{script(self.kind)}</script>'
         )
 
-    def bundle(self):
+    def bundle(self) -> dict[str, str]:
         """The figure in every form that a notebook keeps of it."""
         return {"text/html": self.html(), "text/plain": f"Live figure: {self.about}"}
 
-    def show(self):
+    def show(self) -> None:
         """Display the figure."""
         display(self.bundle(), raw=True)
 
 
-def script(kind):
+def script(kind: str) -> str:
     """A figure's code as a script that unpacks and starts it; packed, it takes a third of the room in every output."""
     letters = base64.b64encode(zlib.compress(code(kind).encode(), 9)).decode()
     return (
@@ -57,7 +70,7 @@ def script(kind):
     )
 
 
-def code(kind):
+def code(kind: str) -> str:
     """The files that a figure's module imports, and in a block of its own the module and its start.
 
     Without imports, which a page does not know, exports, comments and spaces at the beginning of lines.
@@ -70,7 +83,7 @@ def code(kind):
     return re.sub(r"(?m)^import [^;]*;\n|^export |^ *//.*\n| +//.*$|^ */\*[^*]*\*/\n|^ +|(?<=[;,{}(\[])\n", "", whole)
 
 
-def as_json(value):
+def as_json(value: Any) -> str:
     """Plain values and arrays as JSON, decimal numbers with so many decimals that a last bit does not show."""
     if isinstance(value, dict):
         return "{" + ",".join(f'"{name}":{as_json(part)}' for name, part in value.items()) + "}"
@@ -81,7 +94,7 @@ def as_json(value):
     return json.dumps(value, ensure_ascii=False, default=int)  # int: of whole numbers and truths in arrays
 
 
-def as_table(names, rows, columns):
+def as_table(names: Sequence[str], rows: Sequence[Iterable[float]] | Numbers, columns: Sequence[str] | None) -> str:
     """A table of numbers with two decimals; of large ones the first rows and columns."""
     columns = columns or [f"number {place + 1}" for place, _ in enumerate(rows[0])]
     head = "".join(f"<th>{html.escape(name)}" for name in ["", *columns[:LARGEST_TABLE]])

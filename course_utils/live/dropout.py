@@ -1,8 +1,9 @@
 """Chapter 4: dropout on attention weights: its rate, its seed, two samplers, training and evaluation."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from numpy.typing import ArrayLike
+from torch import Tensor
 
 from course_utils import pictures
 from course_utils.live.base import Figure
@@ -37,7 +38,7 @@ def show_dropout(weights: ArrayLike, tokens: Sequence[str], *, masked: ArrayLike
     ).show()
 
 
-def draw(sampler, shape, seed):
+def draw(sampler: Callable[[Sequence[int], float, int], Tensor], shape: Sequence[int], seed: int) -> str:
     """A letter for each entry of a map: at how many of the rates, from 0 upwards, this sampler keeps it, "b" for one.
 
     At a higher rate a sampler keeps some of those that it keeps at a lower one.

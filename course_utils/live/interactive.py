@@ -3,18 +3,23 @@
 The output is a figure like all others: what is saved with the notebook stays readable when no kernel answers.
 """
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import ipywidgets as widgets
 from IPython.display import display
 
+from course_utils.live.base import Figure
+
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-FULL_LABELS = {"style": {"description_width": "initial"}, "layout": {"width": "auto"}}
+FULL_LABELS: dict[str, Any] = {"style": {"description_width": "initial"}, "layout": {"width": "auto"}}
 
 
-def ask_for_sentence(sentence, figure_of):
+def ask_for_sentence(sentence: str, figure_of: Callable[[str], Figure]) -> None:
     """Show what figure_of(sentence) makes, as `show` does, with a box to type another sentence."""
     box = widgets.Text(sentence, description="your sentence", continuous_update=False, **FULL_LABELS)
 
-    def figure():
+    def figure() -> Figure:
         shown = figure_of(box.value)
         shown.about += " Run this cell to type a sentence of your own."
         return shown
@@ -22,7 +27,7 @@ def ask_for_sentence(sentence, figure_of):
     show([box], figure)
 
 
-def show(controls, figure):
+def show(controls: Sequence[widgets.Widget], figure: Callable[[], Figure]) -> None:
     """Show controls, a list of widgets, and below them what figure() makes: a Figure, or a sentence.
 
     Where figure() refuses at first, with a ValueError, there is nothing to move: its sentence is all that is shown.
@@ -37,7 +42,7 @@ def show(controls, figure):
     display({WIDGET_VIEW: view}, raw=True)
     output = display(first, raw=True, display_id=True)
 
-    def follow(change):
+    def follow(change: object) -> None:
         try:
             bundle = figure().bundle()
         except ValueError as refused:

@@ -1,14 +1,17 @@
 """What figures of maps hand over: many weights in few letters."""
 
 import string
+from typing import Any
 
 import numpy as np
+
+from course_utils.pictures import Numbers
 
 PACKED = 10_000  # packed weights are counted in ten thousandths
 LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"
 
 
-def packed(weights):
+def packed(weights: Numbers) -> dict[str, Any]:
     """Weights, numbers from 0 of any shape, in few letters: {"shape": ..., "letters": ...}.
 
     Figures print up to 3 of their decimals.
@@ -22,7 +25,7 @@ def packed(weights):
     return {"shape": list(weights.shape), "letters": "".join(map(letters_of, cut.tolist()))}
 
 
-def letters_of(number):
+def letters_of(number: int) -> str:
     """One number from 0 in letters of five bits."""
     letters = LETTERS[number % 32]
     while number := number // 32:

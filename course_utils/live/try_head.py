@@ -3,22 +3,24 @@
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from course_utils import pictures
 from course_utils.live import interactive
 from course_utils.live.attention import attention_figure
+from course_utils.live.base import Figure
 
 
-def try_head(weights_of: Callable, sentence: str) -> None:
+def try_head(weights_of: Callable[[list[str]], ArrayLike], sentence: str) -> None:
     """Show the weights of your own head on a sentence, with a box to type another one.
 
-    weights_of(words), for a list of T words, gives weights (T, T), or (T,) for a single query. Head and words for which
-    it cannot be run are refused in a sentence.
+    weights_of: weights_of(words), for a list of T words, gives weights (T, T), or (T,) for a single query.
+    sentence: the first one. Head and words for which it cannot be run are refused in a sentence.
     """
     interactive.ask_for_sentence(sentence, lambda typed: head_figure(weights_of, typed.split()))
 
 
-def head_figure(weights_of, words):
+def head_figure(weights_of: Callable[[list[str]], ArrayLike], words: list[str]) -> Figure:
     """The Figure of a head's weights on a list of words. ValueError, in words, where there are none."""
     try:
         weights = pictures.array(weights_of(words))

@@ -12,14 +12,15 @@ from course_utils.live.base import Figure
 from course_utils.live.vectors import check_vectors
 
 MOST_TOKENS = 24  # with names beside them
+Layer = Callable[[torch.Tensor], torch.Tensor]
 ROUNDING = 1e-9  # of the largest influence: what is less comes from rounding
 
 
-def try_layer(make: Callable, inputs: ArrayLike, tokens: Sequence[str]) -> None:
+def try_layer(make: Callable[[int, float], Layer], inputs: ArrayLike, tokens: Sequence[str]) -> None:
     """Show which output of your layer depends on which input, with controls for length, mask, dropout and seed.
 
-    make(context_length, dropout) gives the layer, which maps (B, T, d_in) to (B, T, d_out). inputs: (T, d_in), T up to
-    24. tokens: T names. A layer that cannot be run is refused in a sentence.
+    make: make(context_length, dropout) gives the layer, which maps (B, T, d_in) to (B, T, d_out). inputs: (T, d_in), T
+    up to 24. tokens: T names. A layer that cannot be run is refused in a sentence. Raises ValueError for other inputs.
     """
     vectors, names = check_vectors("inputs", inputs, tokens, most_tokens=MOST_TOKENS)
     controls = {
@@ -31,14 +32,22 @@ def try_layer(make: Callable, inputs: ArrayLike, tokens: Sequence[str]) -> None:
         "seed": widgets.BoundedIntText(123, 0, 1000, description="seed", **interactive.FULL_LABELS),
     }
 
-    def figure():
+    def figure() -> Figure:
         values = {name: control.value for name, control in controls.items()}
         return layer_figure(make, torch.from_numpy(vectors), names, **values)
 
     interactive.show(list(controls.values()), figure)
 
 
-def layer_figure(make, inputs, names, length, mask, dropout, seed):
+def layer_figure(
+    make: Callable[[int, float], Layer],
+    inputs: torch.Tensor,
+    names: Sequence[str],
+    length: int,
+    mask: bool,
+    dropout: float,
+    seed: int,
+) -> Figure:
     """The Figure for a setting of the controls. Raises ValueError, in words, when the layer does not run.
 
     mask: leave the layer's buffers as they are, or empty them.

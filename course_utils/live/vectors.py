@@ -1,11 +1,17 @@
 """What figures of single numbers take, and what they refuse."""
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from course_utils import pictures
+from course_utils.pictures import Numbers
 
 
-def check_vectors(name, vectors, tokens, most=np.inf, most_tokens=np.inf):
+def check_vectors(
+    name: str, vectors: ArrayLike, tokens: Sequence[str], most: float = np.inf, most_tokens: float = np.inf
+) -> tuple[Numbers, list[str]]:
     """Vectors, one per token, as an array of shape (T, d) in 64 bits, and the tokens' names. Raises ValueError.
 
     name: what the caller calls them. most, most_tokens: how many numbers and tokens a figure has room for.
@@ -16,7 +22,7 @@ def check_vectors(name, vectors, tokens, most=np.inf, most_tokens=np.inf):
     return vectors, names
 
 
-def check_numbers(name, values, wanted, *shape):
+def check_numbers(name: str, values: ArrayLike, wanted: str, *shape: str | int) -> Numbers:
     """Finite numbers as an array in 64 bits; the rest as in `pictures.shaped`. Raises ValueError."""
     values = pictures.shaped(name, values, wanted, *shape)
     pictures.refuse(name, values, ~np.isfinite(values), "only finite numbers can be drawn")

@@ -191,11 +191,12 @@ class CourseImports(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.texts = texts
 
     def find_spec(self, name, path=None, target=None):
-        if name in self.texts:
-            return importlib.util.spec_from_loader(name, self, is_package=True)
+        package = any(other.startswith(f"{name}.") for other in self.texts)  # the folder of a module may have no text
+        if package or name in self.texts:
+            return importlib.util.spec_from_loader(name, self, is_package=package)
         if name.startswith(("course_utils.", "course_tools")):
             raise ModuleNotFoundError(f"{name} cannot be used in an answer", name=name)
         return None
 
     def exec_module(self, module):
-        exec(compile(self.texts[module.__name__], f"<{module.__name__}>", "exec"), vars(module))
+        exec(compile(self.texts.get(module.__name__, ""), f"<{module.__name__}>", "exec"), vars(module))
