@@ -75,6 +75,14 @@ def softmax_by_loop(scores):
     return np.array(oracle.softmax(oracle.rows(scores)))
 
 
+def hides_exactly(case):
+    """A sentence on a score of minus infinity that got a weight, or None."""
+    found = case.got[case.arguments[0].numpy() == -np.inf]
+    if found.any():
+        return f"A score of -inf gets a weight of {found.max():.1g}; it should be exactly 0."
+    return None
+
+
 STABLE_SOFTMAX = Exercise(
     id="1.2",
     title="A softmax that survives large scores",
@@ -102,6 +110,7 @@ STABLE_SOFTMAX = Exercise(
         called_without_gradient(torch.tensor([-torch.inf, 0.3, -1.2, -torch.inf, 0.8, 0.1])),
     ],
     oracle=softmax_by_loop,
+    properties=(hides_exactly,),
 )
 
 # --- 1.3 attention in one function ------------------------------------------------------------------------------------

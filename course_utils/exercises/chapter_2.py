@@ -247,6 +247,7 @@ QUESTIONS = (
     ),
 )
 
+SIZE = r"(keys\.shape\[-1\]|keys\.size\(\)\[-1\]|keys\.size\(-1\)|d_k)"
 FILL_INS = (
     FillIn(
         id="M2.1",
@@ -265,7 +266,7 @@ FILL_INS = (
     FillIn(
         id="M2.3",
         prompt="Every score of a query grows by 10. By how much does its largest weight grow?",
-        right="0|zero|nothing|not at all|by 0|by nothing|it does not|it stays the same",
+        right="(by )?(0|zero|nothing)|not at all|(it )?does not( grow| change)?|(it )?stays the same|nothing changes",
         explanation="By 0. Softmax only sees the distances between scores.",
         section=(1, "Very large scores"),
     ),
@@ -279,8 +280,7 @@ FILL_INS = (
     FillIn(
         id="S2.2",
         prompt="The divisor, when keys have the shape (B, T, d_k)",
-        right=r"keys\.(shape|size\(\))\[-1\] ?\*\* ?(0?\.5|\(1 ?/ ?2\))|math\.sqrt\(keys\.(shape\[-1\]|size\(-1\))\)"
-        r"|keys\.size\(-1\) ?\*\* ?0?\.5|d_k ?\*\* ?0?\.5",
+        right=rf"{SIZE} ?\*\* ?(0?\.5|\(1 ?/ ?2\))|(math\.|np\.|torch\.)?sqrt\({SIZE}\)|√ ?d_k|(square )?root of d_k",
         explanation="`keys.shape[-1]**0.5`: the root of how many products each score adds up.",
         section=(2, "Why divide by the square root of $d_k$?"),
     ),

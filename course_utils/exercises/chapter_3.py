@@ -82,8 +82,9 @@ CAUSAL_WEIGHTS = Exercise(
         called_with(non_contiguous(normal(1, 3, 3, seed=6))),
         called_with(normal(2, 1, 1, seed=7)),
         called_with(normal(2, 3, 3, seed=15).round()),  # some scores are exactly 0
-        # visible scores so low that no small number hides anything (-1e9 does), and hidden ones too large for softmax
+        # visible scores so low that nothing but minus infinity hides for sure, and hidden ones too large for softmax
         called_with(normal(2, 4, 4, seed=14) - 1000 * torch.ones(4, 4).tril()),
+        called_with(normal(2, 3, 3, seed=16).double() - 2e9 * torch.ones(3, 3).tril()),
     ],
     oracle=causal_weights,
     maps=True,
@@ -256,7 +257,8 @@ FILL_INS = (
     FillIn(
         id="S3.2",
         prompt="What keeps every token visible to itself: hidden & ...",
-        right=r"(hidden & )?(~ ?torch\.eye\(.*\)\.(bool\(\)|to\(torch\.bool\))|~ ?torch\.eye\(.*dtype=torch\.bool\))",
+        right=r"(hidden & )?(~ ?torch\.eye\(.*\)\.(bool\(\)|to\(torch\.bool\))|~ ?torch\.eye\(.*dtype=torch\.bool\)"
+        r"|\(?torch\.eye\(.*\) ?== ?0\)?)",
         explanation="`hidden & ~torch.eye(T).bool()`: hidden, except on the diagonal.",
         section=(3, "A row with nothing left"),
     ),

@@ -269,7 +269,7 @@ FILL_INS = (
     FillIn(
         id="M5.1",
         prompt="After shuffling the words, what happens to a context vector of attention without a mask?",
-        right=r"nothing|it (stays|remains) the same|same|no change|it does not change|unchanged|stays the same",
+        right="nothing( changes| happens)?|same|no change|unchanged|(it )?(is|stays|remains) the same|(it )?does not change",
         explanation="Nothing. A sum does not care about the order of its terms.",
         section=(1, "Does attention know the order of words?"),
     ),

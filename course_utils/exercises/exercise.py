@@ -139,5 +139,23 @@ class FillIn:
 
     def accepts(self, text):
         """Whether an answer is right, however it is written."""
-        plain = re.sub(r"\s+", " ", text.strip().lower()).removeprefix("the ").rstrip(".!")
-        return re.fullmatch(self.right, plain) is not None
+        return re.fullmatch(self.right, plain(text)) is not None
+
+
+SAME_WORDS = (  # (pattern, what is written for it) in answers that are typed
+    (r"\b(do|does|is|will)n[’']t\b", r"\1 not"),
+    (r"[`\"']", ""),
+    (r"\s+", " "),
+    (r"\b(negative|minus) |−", "-"),
+    (r"\b(torch|math|np|numpy)\.(?=inf)|float\((?=-?inf)|(?<=inf)\)|(?<=inf)inity", ""),
+    (r"∞", "inf"),
+    (r"^(the|an?) |[.!]+$| (vector|matrix)$", ""),
+)
+
+
+def plain(text):
+    """An answer that was typed, in small letters and in the words of the patterns."""
+    text = text.strip().lower()
+    for pattern, words in SAME_WORDS:
+        text = re.sub(pattern, words, text)
+    return text

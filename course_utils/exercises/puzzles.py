@@ -13,7 +13,7 @@ import torch
 SENTENCES = 40  # that a head has to read
 MISPLACED = 0.1  # the share of a row's weight that may lie elsewhere than wanted
 FARTHER = (3, 10, 30)  # times: to see whether only the distances of the scores are wrong
-LARGEST = 1e4  # no number of a puzzle needs to be larger
+LARGEST = 1e9  # products of such numbers are still far from the largest of float32
 
 TOO_CLOSE = "The order is right, but the scores lie too close together for softmax to choose."
 TOO_FAR = "The scores lie too far apart: softmax gives the largest too much."
