@@ -182,7 +182,8 @@ def pinned(file):
 
 LEARNERS, TESTS = pinned("requirements.txt"), pinned("tests/requirements.txt") | pinned("course_tools/requirements.txt")
 DECLARED = {"course_utils": LEARNERS | COURSE["brought"].keys() | COURSE["optional"].keys()}
-DECLARED["course_tools"] = DECLARED["course_utils"]
+BUILD = {environment.canonical(Requirement(line).name) for line in repository.project()["build-system"]["requires"]}
+DECLARED["course_tools"] = DECLARED["course_utils"] | BUILD
 DECLARED["tests"] = DECLARED["course_utils"] | TESTS
 PACKAGES = packages_distributions()  # {name to import: packages to install}
 
