@@ -195,7 +195,7 @@ def test_a_chapter_asks_the_questions_that_its_file_answers(chapter):
             asked[id] = re.findall(r"^\* \*\*(\w)\*\*", before.source, re.MULTILINE)
     assert asked == {id: list(question.explanations) for id, question in mine.items()}
     assert len(asked) >= 3, (
-        f"chapter {chapter}: three questions or more, in course_utils/exercises/chapter_{chapter}.py"
+        f"chapter {chapter}: three questions or more, in course_utils/exercises/chapter_{chapter}.toml"
     )
     for question in mine.values():
         assert (

@@ -73,6 +73,7 @@ def what_is_read_of_chapters():
     return shown, {each.chapter: set(solutions.imported.__wrapped__(each.chapter)) for each in EXERCISES.values()}
 
 
+@pytest.mark.any_chapter
 def test_the_wheel_holds_what_solution_shows_and_no_other_cell(made, tmp_path, monkeypatch):
     (wheel,) = made.glob("*.whl")
     zipfile.ZipFile(wheel).extractall(tmp_path)
@@ -84,6 +85,7 @@ def test_the_wheel_holds_what_solution_shows_and_no_other_cell(made, tmp_path, m
     assert kinds == {("imports", ""), ("exercise", ""), ("", '[markdown] tags=["solution"]')}
 
 
+@pytest.mark.any_chapter
 def test_the_wheel_is_small(made):
     (wheel,) = made.glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:

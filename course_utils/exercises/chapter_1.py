@@ -1,10 +1,10 @@
-"""The exercises and questions of chapter 1, dot-product attention."""
+"""The exercises of chapter 1, dot-product attention."""
 
 import numpy as np
 import torch
 
 from course_utils.exercises import oracle, puzzles
-from course_utils.exercises.exercise import Exercise, FillIn, Puzzle, Question
+from course_utils.exercises.exercise import Exercise, Puzzle
 from course_utils.exercises.inputs import called_without_gradient, non_contiguous, normal
 
 # --- 1.1 a query ------------------------------------------------------------------------------------------------------
@@ -186,89 +186,4 @@ EMBEDDINGS = Puzzle(
         "A direction for each group, and a norm large enough: animals `[3, 0]`, foods `[0, 3]`, fillers `[0, 0]`.",
     ),
     properties=(puzzles.behaves(head_of_embeddings, sentences_of_two_groups, one_against_six),),
-)
-
-QUESTIONS = (
-    Question(
-        id="Q1.1",
-        right="b",
-        explanations={
-            "a": "Weights always sum to 1, so something is mixed, even where nothing was asked for.",
-            "b": "Yes. All scores are 0, so all weights are equal, and the mixture is the average.",
-            "c": "The embedding of it has no say in this: the query is zeros, and it scores 0 with every key.",
-        },
-    ),
-    Question(
-        id="Q1.2",
-        right="b",
-        explanations={
-            "a": "All exponentials grow, and so does their sum, by the same factor. It cancels.",
-            "b": "Yes. exp(ω + 10) is exp(ω) times exp(10), and the division cancels that factor.",
-            "c": (
-                "The largest weight does not grow: every exponential is multiplied by the same exp(10), its rivals"
-                " included."
-            ),
-        },
-    ),
-    Question(
-        id="Q1.3",
-        right="a",
-        explanations={
-            "a": "Yes. The same six products are added up, only in another order.",
-            "b": (
-                "Their order changes, but each word keeps its score, and so its weight. And a sum does not care in"
-                " which order it is added up."
-            ),
-            "c": (
-                "The query is still the vector of journey, wherever it stands. Where a word stands appears in none of"
-                " the three steps."
-            ),
-        },
-    ),
-    Question(
-        id="Q1.4",
-        right="b",
-        explanations={
-            "a": "Then most of the context vector would be animal: a mixture shows what it was mixed from.",
-            "b": "Yes. Feeling 0.9 can only come from a word of feeling, and most of the weight went there.",
-            "c": "An even mixture of that sentence has as much of each axis as the sentence has on average.",
-        },
-    ),
-    Question(
-        id="Q1.5",
-        right="c",
-        explanations={
-            "a": "Softmax sees only distances, but these grow: a product of two vectors grows by 10 · 10.",
-            "b": "An average needs scores that lie close together. These move apart, by a factor of 100.",
-            "c": "Yes. Every distance grows 100-fold, and one word takes all. (A query of zeros would change nothing.)",
-        },
-    ),
-    Question(
-        id="Q1.6",
-        right="a",
-        explanations={
-            "a": "Yes. Each query shares out its own attention.",
-            "b": "A key has nothing to share out. It may be wanted by all queries, or by none.",
-            "c": "Then the queries would compete with each other. Each has a whole attention of its own.",
-        },
-    ),
-)
-
-FILL_INS = (
-    FillIn(
-        id="S1.1",
-        prompt="Three of the lines a to e, in the order in which they make attention",
-        right="c ?,? ?a ?,? ?d",
-        explanation=(
-            "c a d: score, weigh, mix. In e a key's weights sum to 1; in b the values are mixed the wrong way round."
-        ),
-        section=(1, "All six tokens at once"),
-    ),
-    FillIn(
-        id="S1.2",
-        prompt="What line c multiplies the queries by",
-        right=r"((scores ?= ?)?queries ?@ ?)?keys\.(m?t|t\(\)|transpose\((0, ?1|1, ?0|-2, ?-1|-1, ?-2)\))",
-        explanation="`queries @ keys.T`, (T_q, d) @ (d, T_k): a row for each query, a column for each key.",
-        section=(1, "All six tokens at once"),
-    ),
 )

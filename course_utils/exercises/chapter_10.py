@@ -1,4 +1,4 @@
-"""The exercises and questions of chapter 10, what a long text costs."""
+"""The exercises of chapter 10, what a long text costs."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from course_utils.exercises import oracle
-from course_utils.exercises.exercise import Exercise, FillIn, Question
+from course_utils.exercises.exercise import Exercise
 from course_utils.exercises.inputs import called_with, called_without_gradient, normal
 from course_utils.judging.masks import Mask
 
@@ -194,67 +194,4 @@ LOOKUP = Exercise(
         called_without_gradient(normal(7, 3, 4, seed=54), torch.tensor([6, 1, 4, 2, 0]), torch.tensor([14, 13, 12])),
     ],
     oracle=looked_up,
-)
-
-QUESTIONS = (
-    Question(
-        id="Q10.1",
-        right="c",
-        explanations={
-            "a": "It is a total in units of e³. Added as it is, small scores would count like large ones.",
-            "b": "That is the other way round: it would make the smaller half the larger one.",
-            "c": "Yes. A larger unit makes smaller numbers: 1.5032 becomes 0.2034.",
-        },
-    ),
-    Question(
-        id="Q10.2",
-        right="b",
-        explanations={
-            "a": "That is the reach of one layer. What a token heard there, it hands on in the next.",
-            "b": "Yes, 131,040 tokens: each layer adds 4,095. How much arrives from there is another question.",
-            "c": "Windows add up. They would multiply if each token saw tokens that lie 4,095 apart.",
-        },
-    ),
-    Question(
-        id="Q10.3",
-        right="b",
-        explanations={
-            "a": "It has more: 126 against 40.",
-            "b": "Yes: 8 heads of keys and values a layer, where OPT-13B has 40.",
-            "c": "Both are counted with 2 bytes a number.",
-        },
-    ),
-    Question(
-        id="Q10.4",
-        right="b",
-        explanations={
-            "a": "That it can: each token costs the same work, since the state does not grow.",
-            "b": "Yes. 4,096 numbers cannot hold 100,000 pairs; a cache keeps each of them apart.",
-            "c": "With the delta rule it can, while it is not overfull: the newer value takes the older one's place.",
-        },
-    ),
-)
-
-FILL_INS = (
-    FillIn(
-        id="M10.1",
-        prompt="Twice as many tokens: by what factor does the table of attention weights grow?",
-        right=r"(by )?(a factor of )?(4|four)( times)?",
-        explanation="4: twice as many rows, each twice as long.",
-        section=(6, "How cost grows"),
-    ),
-    FillIn(
-        id="M10.2",
-        prompt="What does softmax subtract from its scores first, so that no exponential overflows?",
-        right=r"((row'?s?|their|its) )?(largest|maximum|max|highest|biggest)( score| one| of them| value)?",
-        explanation="The largest score. The weights stay the same, and no exponential is larger than 1.",
-        section=(1, "Very large scores"),
-    ),
-    FillIn(
-        id="M10.3",
-        prompt="While a text is written token by token, what is kept of each old token beside its key?",
-        right=r"(its |the )?values?( vector)?|v",
-        explanation="Its value. Key and value are all that later queries need; the query has done its work.",
-        section=(6, "Writing one token at a time"),
-    ),
 )

@@ -1,9 +1,9 @@
-"""The exercises and questions of chapter 2, trainable weights."""
+"""The exercises of chapter 2, trainable weights."""
 
 import numpy as np
 
 from course_utils.exercises import oracle, puzzles
-from course_utils.exercises.exercise import Exercise, FillIn, Puzzle, Question
+from course_utils.exercises.exercise import Exercise, Puzzle
 from course_utils.exercises.inputs import called_with, normal
 from course_utils.judging.calls import LayerCall
 
@@ -183,105 +183,4 @@ MY_SELF_ATTENTION = Exercise(
         layer_call(4, 5, 3, (2, 3), seed=600, training=True),
     ],
     oracle=layer_contexts,
-)
-
-QUESTIONS = (
-    Question(
-        id="Q2.1",
-        right="b",
-        explanations={
-            "a": (
-                "With one matrix for both jobs, a word's query is also its key, and a · b = b · a holds again. A matrix"
-                " alone breaks nothing."
-            ),
-            "b": "Yes. A word asks with one vector and is asked with another, so the two directions differ.",
-            "c": "The symmetry does not depend on which numbers the matrices hold: a single random matrix keeps it.",
-        },
-    ),
-    Question(
-        id="Q2.2",
-        right="c",
-        explanations={
-            "a": "That is the variance of a single product. A score adds up 64 of them.",
-            "b": "8 is the root of 64: the typical *distance* from the mean. The variance is that distance, squared.",
-            "c": "Yes. Each product has variance 1, and variances of independent numbers add up.",
-        },
-    ),
-    Question(
-        id="Q2.3",
-        right="b",
-        explanations={
-            "a": "That is the shape of our own matrices, for `x @ W`. `nn.Linear` stores it the other way round.",
-            "b": "Yes: one row for each number that comes out. The layer transposes it when it multiplies.",
-            "c": "There are six numbers, but they form a matrix: each of the two results needs three of its own.",
-        },
-    ),
-    Question(
-        id="Q2.4",
-        right="b",
-        explanations={
-            "a": "Nobody gave these numbers a meaning. Scaled to norm 1, every word attends most to itself.",
-            "b": "Yes. Its norm is the largest, 1.2227. Once all vectors had norm 1, every word chose itself.",
-            "c": "Attention without positions does not see where a word stands.",
-        },
-    ),
-    Question(
-        id="Q2.5",
-        right="a",
-        explanations={
-            "a": "Yes: it should be `self.W_query(x)`. With one matrix for both jobs, a query is also a key, and"
-            " a · b = b · a.",
-            "b": "Keys come from `W_key`: that is right. What do the queries come from?",
-            "c": "This is how queries meet keys. The product is a mirror image only if both are the same vectors.",
-            "d": "This comes after the scores, and cannot change them.",
-        },
-    ),
-    Question(
-        id="Q2.6",
-        right="b",
-        explanations={
-            "a": "W_query decides who is listened to. What arrives is a mixture of values.",
-            "b": "Yes. Weights only share out; what is handed over is made by W_value.",
-            "c": "W_key decides by what a token is found. What it hands over is its value.",
-        },
-    ),
-)
-
-FILL_INS = (
-    FillIn(
-        id="M2.1",
-        prompt="The vector that says what is looked for is called the ...",
-        right="query|queries|q",
-        explanation="The query. A key is what a token is found by, a value what it hands over.",
-        section=(1, "Looking something up"),
-    ),
-    FillIn(
-        id="M2.2",
-        prompt="All six scores of a query are 0. What is the largest of its weights?",
-        right=r"1 ?/ ?6|0?\.16+7?|0?\.17|(one|a) sixth",
-        explanation="One sixth. Equal scores give equal weights, an average.",
-        section=(1, "Between two limits"),
-    ),
-    FillIn(
-        id="M2.3",
-        prompt="Every score of a query grows by 10. By how much does its largest weight grow?",
-        right="0|zero|nothing|not at all|by 0|by nothing|it does not|it stays the same",
-        explanation="By 0. Softmax only sees the distances between scores.",
-        section=(1, "Very large scores"),
-    ),
-    FillIn(
-        id="S2.1",
-        prompt="The lines a to e of a forward in a right order",
-        right="|".join(" ?,? ?".join(order) for order in ("dbaec", "bdaec", "badec", "baedc")),
-        explanation="b d a e c: project, score, divide and softmax, mix. Line d may stand anywhere before c.",
-        section=(2, 'The four steps for "journey"'),
-    ),
-    FillIn(
-        id="S2.2",
-        prompt="The divisor, when keys have the shape (B, T, d_k)",
-        right=r"keys\.(shape|size\(\))\[-1\] ?\*\* ?(0?\.5|\(1 ?/ ?2\))|math\.sqrt\(keys\.(shape\[-1\]|size\(-1\))\)"
-        r"|keys\.size\(-1\) ?\*\* ?0?\.5|d_k ?\*\* ?0?\.5",
-        explanation="`keys.shape[-1]**0.5`: the root of how many products each score adds up.",
-        section=(2, "Why divide by the square root of $d_k$?"),
-    ),
 )

@@ -1,10 +1,10 @@
-"""The exercises and questions of chapter 3, hiding the future."""
+"""The exercises of chapter 3, hiding the future."""
 
 import numpy as np
 import torch
 
 from course_utils.exercises import oracle, puzzles
-from course_utils.exercises.exercise import Exercise, FillIn, Puzzle, Question
+from course_utils.exercises.exercise import Exercise, Puzzle
 from course_utils.exercises.inputs import called_with, non_contiguous, normal, uniform
 from course_utils.judging.masks import Mask
 
@@ -170,94 +170,4 @@ PADDING = Exercise(
     oracle=padding_mask,
     maps=True,
     mask=Mask(true="hidden", padding=lambda arguments: arguments[0]),
-)
-
-QUESTIONS = (
-    Question(
-        id="Q3.1",
-        right="b",
-        explanations={
-            "a": "Almost: the last row loses nothing, since no token comes after it.",
-            "b": "Yes. Every other row loses the weights on its future, and the first row loses most.",
-            "c": "Softmax did, but before the zeros came. What is set to 0 afterwards is missing from the sum.",
-        },
-    ),
-    Question(
-        id="Q3.2",
-        right="b",
-        explanations={
-            "a": "15 cells lie above the diagonal. Those are the ones that must say no.",
-            "b": "Yes: 1 + 2 + 3 + 4 + 5 + 6, the lower triangle with its diagonal.",
-            "c": "That would be the diagonal alone: every output would depend on its own input and on no earlier one.",
-        },
-    ),
-    Question(
-        id="Q3.3",
-        right="b",
-        explanations={
-            "a": "Softmax only sees distances. Scores that lie close together get nearly even weights.",
-            "b": "Yes. The variance of such a score is 64 times that of one product; divided by 8 it is 1 again.",
-            "c": "Keys that point the same way get similar scores, and so similar weights.",
-        },
-    ),
-    Question(
-        id="Q3.4",
-        right="b",
-        explanations={
-            "a": "That is True above the diagonal: the future, and no more. What becomes of it?",
-            "b": (
-                "Yes. `masked_fill` returns new scores, and this line throws them away. It should be"
-                " `scores = scores.masked_fill(...)`."
-            ),
-            "c": "Softmax runs along each row, after the division: that is right. Which scores does it get?",
-            "d": "That is how weights mix values. The fault is in the weights.",
-        },
-    ),
-    Question(
-        id="Q3.5",
-        right="c",
-        explanations={
-            "a": "Masked after softmax, that is so, and yet the future changes the weights that are left.",
-            "b": "Rows that sum to 1 prove nothing: without any mask they do, too.",
-            "c": "Yes. The dependency matrix asks the outputs themselves.",
-        },
-    ),
-)
-
-FILL_INS = (
-    FillIn(
-        id="M3.1",
-        prompt="A query and a key have 16 numbers each. By what is their score divided?",
-        right=r"(by )?(4|4\.0|four|√16|sqrt\(16\)|16 ?\*\* ?0?\.5|(square )?root of 16)",
-        explanation="By 4, the root of 16.",
-        section=(2, "Why divide by the square root of $d_k$?"),
-    ),
-    FillIn(
-        id="M3.2",
-        prompt="Which of the three matrices decides what a token hands over?",
-        right="w_?value|w_?v|value( matrix)?|values|matrix (of|for) (the )?values?",
-        explanation="`W_value`. The other two decide who finds whom.",
-        section=(2, "One vector, three jobs"),
-    ),
-    FillIn(
-        id="M3.3",
-        prompt="Scores of the shape (5, 7), a row per query: softmax along which `dim`?",
-        right=r"(dim ?= ?)?(-1|1)|last( one| dimension)?",
-        explanation="`dim=-1`, here also 1: the weights of each query sum to 1.",
-        section=(1, "All six tokens at once"),
-    ),
-    FillIn(
-        id="S3.1",
-        prompt="The index that makes (B, T) fit columns of (B, T, T)",
-        right=r"(is_padding)?\[? ?(:|\.\.\.) ?, ?none ?(, ?: ?)?\]?",
-        explanation="`is_padding[:, None, :]`, of the shape (B, 1, T): the same row of keys for every query.",
-        section=(3, "A row with nothing left"),
-    ),
-    FillIn(
-        id="S3.2",
-        prompt="What keeps every token visible to itself: hidden & ...",
-        right=r"(hidden & )?(~ ?torch\.eye\(.*\)\.(bool\(\)|to\(torch\.bool\))|~ ?torch\.eye\(.*dtype=torch\.bool\))",
-        explanation="`hidden & ~torch.eye(T).bool()`: hidden, except on the diagonal.",
-        section=(3, "A row with nothing left"),
-    ),
 )

@@ -1,9 +1,9 @@
-"""The exercises and questions of chapter 4, dropout and the causal class."""
+"""The exercises of chapter 4, dropout and the causal class."""
 
 import numpy as np
 
 from course_utils.exercises import chapter_3, oracle, properties, puzzles
-from course_utils.exercises.exercise import Exercise, FillIn, Puzzle, Question
+from course_utils.exercises.exercise import Exercise, Puzzle
 from course_utils.exercises.inputs import called_with, normal
 from course_utils.judging.calls import LayerCall
 
@@ -234,116 +234,4 @@ FUSED = Exercise(
     ],
     oracle=fused_attention,
     properties=(properties.drops_weights_correctly(attended),),
-)
-
-QUESTIONS = (
-    Question(
-        id="Q4.1",
-        right="c",
-        explanations={
-            "a": "Half of 36 is 18, but nobody counts: each entry has a coin of its own.",
-            "b": "It may be any number from 0 to 36, though numbers far from the middle are rare.",
-            "c": "Yes. Each entry is kept or not on its own, so 18 is only the average.",
-        },
-    ),
-    Question(
-        id="Q4.2",
-        right="b",
-        explanations={
-            "a": (
-                "That happens only if softmax comes after dropout, or if you divide by the sums. Neither is done here."
-            ),
-            "b": (
-                "Yes. What stays is doubled, whatever goes. A row may keep all and sum to 2, or lose all and sum to 0."
-            ),
-            "c": "On average, yes; a single row keeps more or less than half of its weights.",
-        },
-    ),
-    Question(
-        id="Q4.3",
-        right="a",
-        explanations={
-            "a": "Yes. exp(0) is 1: a score of 0 is a score like any other, and equal scores get equal weights.",
-            "b": "A weight of 0 needs a score of minus infinity. A dropped score is 0, a number like any other.",
-            "c": "That needs a score of minus infinity in the whole row. A score of 0 leaves something to divide by.",
-        },
-    ),
-    Question(
-        id="Q4.4",
-        right="c",
-        explanations={
-            "a": "The buffer moves. It is the plain attribute that stays, and on a GPU the two no longer go together.",
-            "b": "A buffer is not trained. Only parameters are.",
-            "c": "Yes: `.to()` moves parameters and buffers, and `parameters()` lists only what is learned.",
-        },
-    ),
-    Question(
-        id="Q4.5",
-        right="b",
-        explanations={
-            "a": "One half is how often the weight is kept. In each single step it is there as a whole, or gone.",
-            "b": "Yes: one coin decides, and the kept weight is divided by one half.",
-            "c": "On average, yes. In each step it is one or the other.",
-        },
-    ),
-    Question(
-        id="Q4.6",
-        right="c",
-        explanations={
-            "a": "One wide layer makes all three, and `chunk` cuts them apart: exercise 4.4 does the same.",
-            "b": "The mask is cut to T, and the scores it hides become minus infinity. Hiding draws nothing at random.",
-            "c": (
-                "Yes. `F.dropout` is a function and cannot see the layer's switch. It drops unless it is told"
-                " `training=self.training`. `nn.Dropout` looks at the switch itself."
-            ),
-            "d": "Mixing draws nothing at random. Look for the line that tosses coins.",
-        },
-    ),
-    Question(
-        id="Q4.7",
-        right="b",
-        explanations={
-            "a": "They are exactly 0. What they leave behind is in the weights that are kept.",
-            "b": "Yes. The later scores are still in the sum by which the first weight was divided.",
-            "c": "It does set them to 0. The weights that are kept have been divided by the whole sum before.",
-        },
-    ),
-)
-
-FILL_INS = (
-    FillIn(
-        id="M4.1",
-        prompt="Which number does a score get so that softmax makes exactly 0 of it?",
-        right=r"(-|−|minus )(torch\.|float\([\"']?)?(inf|infinity|∞)[\"']?\)?",
-        explanation="Minus infinity: its exponential is exactly 0.",
-        section=(3, "Only what came before"),
-    ),
-    FillIn(
-        id="M4.2",
-        prompt="A causal head with queries of zeros gives the fourth token what weight on the first?",
-        right=r"1 ?/ ?4|0?\.25|(one|a) (quarter|fourth)|25 ?%",
-        explanation="One quarter: equal scores, and four tokens to see.",
-        section=(3, "Only what came before"),
-    ),
-    FillIn(
-        id="M4.3",
-        prompt="A head looks for an earlier copy and there is none. Its weights still sum to ...",
-        right=r"1|1\.0|one",
-        explanation="1. So it needs something to look at when it finds nothing.",
-        section=(3, "What is an average good for?"),
-    ),
-    FillIn(
-        id="S4.1",
-        prompt="The lines a to e of a forward in their right order",
-        right="c ?,? ?e ?,? ?b ?,? ?a ?,? ?d",
-        explanation="c e b a d: project, score, hide, softmax and drop, mix.",
-        section=(4, "The causal class"),
-    ),
-    FillIn(
-        id="S4.2",
-        prompt="How wide is the result of W_qkv, in terms of d_out?",
-        right=r"3 ?\*? ?d_out|d_out ?\* ?3|three times d_out",
-        explanation="`3 * d_out`: queries, keys and values side by side.",
-        section=(4, "The causal class"),
-    ),
 )

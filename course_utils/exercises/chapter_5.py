@@ -1,10 +1,10 @@
-"""The exercises and questions of chapter 5, multi-head attention."""
+"""The exercises of chapter 5, multi-head attention."""
 
 import numpy as np
 import torch
 
 from course_utils.exercises import chapter_3, oracle, properties, puzzles
-from course_utils.exercises.exercise import Exercise, FillIn, Puzzle, Question
+from course_utils.exercises.exercise import Exercise, Puzzle
 from course_utils.exercises.inputs import called_with, non_contiguous, normal
 from course_utils.judging.calls import LayerCall
 
@@ -197,101 +197,4 @@ MULTI_HEAD = Exercise(
     ],
     oracle=multi_head_attention,
     properties=(properties.drops_weights_correctly(attended, head_contexts),),
-)
-
-QUESTIONS = (
-    Question(
-        id="Q5.1",
-        right="c",
-        explanations={
-            "a": "There are 36 numbers, but PyTorch finds only what is an attribute of the module. A list hides it.",
-            "b": "One head has 18. PyTorch finds neither the first nor the second: it does not look into lists at all.",
-            "c": "Yes: 0. The heads compute as they should, and would never be trained.",
-        },
-    ),
-    Question(
-        id="Q5.2",
-        right="b",
-        explanations={
-            "a": (
-                "Then nobody would need the transpose. The shape is right, but look whose numbers lie next to each"
-                " other."
-            ),
-            "b": (
-                "Yes. In memory, all numbers of one token stand next to each other, and view cuts that line into heads."
-            ),
-            "c": "It would, if the sizes did not multiply to the same number. They do, so nothing complains.",
-        },
-    ),
-    Question(
-        id="Q5.3",
-        right="a",
-        explanations={
-            "a": "Yes: a score adds up the products of one head only, so d_k is 4.",
-            "b": "12 is the width of all heads together. No score is a sum over 12 products.",
-            "c": "6 is the number of tokens. It says how many scores a row has, not how large they are.",
-        },
-    ),
-    Question(
-        id="Q5.4",
-        right="b",
-        explanations={
-            "a": "Matrices change what a token says of itself. Its position is not among it.",
-            "b": "Yes. Two equal letters have equal keys, wherever they stand. (A layer further up is another matter.)",
-            "c": "A mask that leaves one cell open needs no scores at all, and no head.",
-        },
-    ),
-    Question(
-        id="Q5.5",
-        right="d",
-        explanations={
-            "a": "View, then transpose: each head gets its own numbers of all words.",
-            "b": "In each head, row 1 sees only word 1. Up to here, nothing from the third word gets into it.",
-            "c": "Each head mixes its own values. The shape is (B, 3, T, head_dim). What comes next?",
-            "d": (
-                "Yes. Without `context.transpose(1, 2)` the first row holds head 0's results for the words 1, 2 and 3,"
-                " and nothing of the other heads."
-            ),
-        },
-    ),
-    Question(
-        id="Q5.6",
-        right="b",
-        explanations={
-            "a": "Each weight has the same chance, large or small.",
-            "b": "Yes. Of 20 small weights about ten are left, doubled. Of one large weight, all or nothing.",
-            "c": "Every weight that is kept is divided by 1 - p, in every head.",
-        },
-    ),
-)
-
-FILL_INS = (
-    FillIn(
-        id="M5.1",
-        prompt="After shuffling the words, what happens to a context vector of attention without a mask?",
-        right=r"nothing|it (stays|remains) the same|same|no change|it does not change|unchanged|stays the same",
-        explanation="Nothing. A sum does not care about the order of its terms.",
-        section=(1, "Does attention know the order of words?"),
-    ),
-    FillIn(
-        id="M5.2",
-        prompt="In the dependency matrix of six tokens in a causal layer, how many cells say yes?",
-        right=r"21|twenty[- ]?one",
-        explanation="21: the lower triangle with its diagonal, 1 + 2 + 3 + 4 + 5 + 6.",
-        section=(3, "A test for leaks"),
-    ),
-    FillIn(
-        id="M5.3",
-        prompt="In training, a weight that dropout keeps at the rate 0.5 is multiplied by ...",
-        right=r"2|2\.0|two|1 ?/ ?\(1 ?- ?p\)|1 ?/ ?0?\.5",
-        explanation="2, which is 1 divided by 1 - p. So the average stays what it was.",
-        section=(4, "Why divide by 1 − p?"),
-    ),
-    FillIn(
-        id="S5.1",
-        prompt="The lines a to e of a forward in their right order",
-        right="b ?,? ?e ?,? ?d ?,? ?a ?,? ?c",
-        explanation="b e d a c: split, score, softmax, mix, then merge and `out_proj`.",
-        section=(5, "The class"),
-    ),
 )

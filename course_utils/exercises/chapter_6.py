@@ -1,4 +1,4 @@
-"""The exercises and questions of chapter 6, in practice."""
+"""The exercises of chapter 6, in practice."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from course_utils.exercises import oracle
-from course_utils.exercises.exercise import Exercise, Question
+from course_utils.exercises.exercise import Exercise
 from course_utils.exercises.inputs import called_with, called_without_gradient, non_contiguous, normal
 from course_utils.judging.masks import Mask
 
@@ -205,34 +205,4 @@ READINGS = Exercise(
         one_key_closed(head(4, seed=78, divisor=2.0)),
     ],
     oracle=readings,
-)
-
-QUESTIONS = (
-    Question(
-        id="Q6.1",
-        right="b",
-        explanations={
-            "a": "That hides whole rows: the queries of the padding. But padding must not be *seen*.",
-            "b": "Yes. A size of 1 is repeated, so all T queries of a sequence share one row of hidden keys.",
-            "c": "Then B stands where queries are. Each sequence needs a row of its own: B must stay in front.",
-        },
-    ),
-    Question(
-        id="Q6.2",
-        right="b",
-        explanations={
-            "a": "Queries, keys and values double. A table has as many rows as columns, and both double.",
-            "b": "Yes: twice as many rows, each twice as long.",
-            "c": "The number of heads stays; only rows and columns double.",
-        },
-    ),
-    Question(
-        id="Q6.3",
-        right="a",
-        explanations={
-            "a": "Yes. Nothing that belongs to older tokens changes, since they never look at the new one.",
-            "b": "Keys and values of older tokens do not change: they are what the cache holds.",
-            "c": "Only the last row of the table is needed: the older rows belong to tokens that are written already.",
-        },
-    ),
 )

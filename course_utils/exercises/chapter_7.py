@@ -1,4 +1,4 @@
-"""The exercises and questions of chapter 7, learning."""
+"""The exercises of chapter 7, learning."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from course_utils.exercises import oracle
-from course_utils.exercises.exercise import Exercise, Question
+from course_utils.exercises.exercise import Exercise
 from course_utils.exercises.inputs import called_with, called_without_gradient, causal_weights, normal
 
 # --- 7.1 the loss of the next token -----------------------------------------------------------------------------------
@@ -133,40 +133,4 @@ TEMPERATURE = Exercise(
         called_with(normal(4, 3, seed=12) + torch.tensor([[0.0], [300.0], [-300.0], [600.0]]), 1.5),  # rows far apart
     ],
     oracle=with_temperature,
-)
-
-QUESTIONS = (
-    Question(
-        id="Q7.1",
-        right="b",
-        explanations={
-            "a": (
-                "Only on tokens that it has seen in training, and by heart. A fresh random token cannot be known,"
-                " however long one trains."
-            ),
-            "b": "Yes. All 100 tokens are equally likely, so nothing beats the same probability for all of them.",
-            "c": "It wins now and then, but it loses more: low probabilities cost a lot when their token comes.",
-        },
-    ),
-    Question(
-        id="Q7.2",
-        right="b",
-        explanations={
-            "a": "Training can only find what the layer can compute. Think of what a key is made from.",
-            "b": (
-                "Yes. In one layer a key knows its own token and position. Who came before must be written into it by"
-                " a layer below."
-            ),
-            "c": "A head may spread its weights over many positions. And one would do, if only the key said enough.",
-        },
-    ),
-    Question(
-        id="Q7.3",
-        right="b",
-        explanations={
-            "a": "Without the mask it *can* be known: the token to predict is one position to the right.",
-            "b": "Yes. The answer stands in the input, and looking one position to the right is easily learned.",
-            "c": "The future does not confuse it. It holds the answers.",
-        },
-    ),
 )

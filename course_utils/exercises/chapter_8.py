@@ -1,4 +1,4 @@
-"""The exercises and questions of chapter 8, a real model."""
+"""The exercises of chapter 8, a real model."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from course_utils.exercises import oracle
-from course_utils.exercises.exercise import Exercise, Question
+from course_utils.exercises.exercise import Exercise
 from course_utils.exercises.inputs import called_with, called_without_gradient, causal_weights, normal, uniform
 
 # --- 8.1 the vectors of a batch of sentences --------------------------------------------------------------------------
@@ -168,34 +168,4 @@ ONLY_HEAD = Exercise(
         called_without_gradient(normal(4, 4, seed=95).double() / 3, 1, 2),  # more digits than 32 bits hold
     ],
     oracle=only_head,
-)
-
-QUESTIONS = (
-    Question(
-        id="Q8.1",
-        right="b",
-        explanations={
-            "a": 'The sentence is nearly the same, but its meaning is not: one word decides what "it" stands for.',
-            "b": "Yes. The right noun changes, so a head that finds it must change its mind.",
-            "c": "That would be a head that does not know. One that finds the right noun prefers it.",
-        },
-    ),
-    Question(
-        id="Q8.2",
-        right="b",
-        explanations={
-            "a": "Seventy-two is more than it seems: each coin is right six times with a chance of 1 in 64.",
-            "b": "Yes: 72 times 1/64. So even one head with six right answers would prove nothing.",
-            "c": "That would be 72/6. The chance for six in a row is 1/2 six times over, 1/64.",
-        },
-    ),
-    Question(
-        id="Q8.3",
-        right="c",
-        explanations={
-            "a": "The weight is nine tenths, but a weight multiplies a value. If that value is short, little is left.",
-            "b": "It may be, if the value of [CLS] is short. The weight alone does not tell: look at the value.",
-            "c": "Yes. What is mixed is weight times value, and a value can be short or long.",
-        },
-    ),
 )

@@ -1,4 +1,4 @@
-"""The exercises and questions of chapter 9, rotary positions and shared keys."""
+"""The exercises of chapter 9, rotary positions and shared keys."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from course_utils.exercises import oracle
-from course_utils.exercises.exercise import Exercise, FillIn, Question
+from course_utils.exercises.exercise import Exercise
 from course_utils.exercises.inputs import called_with, non_contiguous, normal, uniform
 
 
@@ -224,77 +224,4 @@ CACHED = Exercise(
         cache_call(2, 3, 3, n=3, past=1, head_dim=10, seed=954),
     ],
     oracle=continued,
-)
-
-QUESTIONS = (
-    Question(
-        id="Q9.1",
-        right="c",
-        explanations={
-            "a": "A turn changes where both arrows point, and yet something about the two stays as it was.",
-            "b": "Their lengths stay as well, but a score is more than two lengths.",
-            "c": "Yes: the angle between them is what it was, and so is the dot product.",
-        },
-    ),
-    Question(
-        id="Q9.2",
-        right="b",
-        explanations={
-            "a": "The last pair of base 10,000 needs more than 54,000 positions for one turn.",
-            "b": "Yes. Where a pair turns once in six positions, two neighbours point in clearly different directions.",
-            "c": "All pairs turn with the position. They differ in how fast.",
-        },
-    ),
-    Question(
-        id="Q9.3",
-        right="a",
-        explanations={
-            "a": "Yes. The shapes fit, and only the numbers tell.",
-            "b": "Both layouts have weights of the same shape and the same names, so nothing can complain.",
-            "c": "It would if queries and keys were merely put in another order. But the wrong numbers are paired.",
-        },
-    ),
-    Question(
-        id="Q9.4",
-        right="b",
-        explanations={
-            "a": "Each of the 32 query heads makes its own scores and context vectors: no multiplication is saved.",
-            "b": "Yes: 8 instead of 32 heads of keys and values, a quarter.",
-            "c": "There are as many scores as before: 32 tables.",
-        },
-    ),
-    Question(
-        id="Q9.5",
-        right="c",
-        explanations={
-            "a": "Nothing is too long for any layer. The shapes are those of a short text.",
-            "b": "A score of two new tokens would be right, since both are off by as much. And old keys?",
-            "c": "Yes: to a new query, every old key seems nearer than it is, or even ahead.",
-        },
-    ),
-)
-
-FILL_INS = (
-    FillIn(
-        id="M9.1",
-        prompt="The heads of a layer share a width of 768 and number 12. By what is a score divided?",
-        right=r"8|8\.0|eight|√ ?64|64 ?\*\* ?0\.5|(the )?(square )?root of 64|sqrt\(64\)",
-        explanation="8: the root of head_dim, which is 768 / 12 = 64.",
-        section=(5, "One matrix for all heads"),
-    ),
-    FillIn(
-        id="M9.2",
-        prompt="When a model writes, which two tensors does it keep of every token that it has seen?",
-        right=r"(its |their )?(keys?,? (and|&) (its |their )?values?|values?,? (and|&) keys?|k (and|&) v|kv)",
-        explanation="Keys and values. Old queries are never needed again.",
-        section=(6, "Writing one token at a time"),
-    ),
-    FillIn(
-        id="M9.3",
-        prompt="In chapter 7's model, what is added to the vector of a token so that attention knows their order?",
-        right=r"(an? |its |their |learned )*(position(al)?|vectors? (of|for) (its|the|each|their) positions?)"
-        r"([ -](vectors?|embeddings?|encodings?))?",
-        explanation="A vector for its position, from a second table that is learned.",
-        section=(7, "A model of nothing but attention"),
-    ),
 )

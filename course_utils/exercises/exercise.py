@@ -1,6 +1,5 @@
 """What an exercise is: data, and a plain-loop oracle that knows the right results."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -88,41 +87,3 @@ class Puzzle(Exercise):
     oracle: Callable = lambda: None
 
     open_ended = True
-
-
-@dataclass(frozen=True)
-class Question:
-    """A short question with choices. Its words stand in the chapter; here is the explanation of each choice.
-
-    id: "Q3.1". right: the letter of the right choice. explanations: {letter: why it is right or wrong}.
-    """
-
-    id: str
-    right: str
-    explanations: dict[str, str]
-
-
-@dataclass(frozen=True)
-class FillIn:
-    """A question to answer with a word, a number or a line of code.
-
-    id: "M2.1" where it asks from memory for what an earlier chapter taught, "S2.1" where it is a step on the way to an
-    exercise. prompt: its words. right: a pattern for all right answers, in small letters. explanation: shown after each
-    try, with the answer in it. section: (chapter, heading) where the answer is taught.
-    """
-
-    id: str
-    prompt: str
-    right: str
-    explanation: str
-    section: tuple[int, str]
-
-    @property
-    def from_memory(self):
-        """Whether it comes up again (`review`)."""
-        return self.id.startswith("M")
-
-    def accepts(self, text):
-        """Whether an answer is right, however it is written."""
-        plain = re.sub(r"\s+", " ", text.strip().lower()).removeprefix("the ").rstrip(".!")
-        return re.fullmatch(self.right, plain) is not None
