@@ -6,6 +6,7 @@ import torch
 from course_utils.exercises import oracle, puzzles
 from course_utils.exercises.exercise import Exercise, Puzzle
 from course_utils.exercises.inputs import called_without_gradient, non_contiguous, normal
+from course_utils.exercises.words import written
 
 # --- 1.1 a query ------------------------------------------------------------------------------------------------------
 
@@ -53,18 +54,7 @@ def head_of_query(value, reading):
 
 
 QUERY = Puzzle(
-    id="1.1",
-    title="A query that finds the hunted",
-    name="my_query",
-    points=1,
-    difficulty=1,
-    success_message="A query describes what is looked for, and its norm says how much it insists.",
-    hints=(
-        "Which two axes tell a mouse from all other words? Which sign should each of them have?",
-        "`[1, -1, 0, 0]` points the right way. How much larger must its scores be, so that eight words that score 0"
-        " get less than a tenth of the weight together?",
-        "A mouse must score about 5 with the query: `torch.tensor([3.0, -3.0, 0.0, 0.0])` gives it 6.",
-    ),
+    **written("1.1"),
     properties=(puzzles.behaves(head_of_query, sentences_with_a_hunted, one_hunted_among_nine),),
 )
 
@@ -76,20 +66,7 @@ def softmax_by_loop(scores):
 
 
 STABLE_SOFTMAX = Exercise(
-    id="1.2",
-    title="A softmax that survives large scores",
-    name="my_softmax",
-    points=2,
-    difficulty=2,
-    success_message=(
-        "After subtracting the largest score no exponent is above 0, so nothing overflows; and one is exactly 0, so the"
-        " sum is never 0."
-    ),
-    hints=(
-        "The weights stay the same when one number is subtracted from all scores. Which number makes exp harmless?",
-        "exp overflows when an exponent is large, and the sum is 0 when all of them are very negative. Avoid both.",
-        "`exponentials = torch.exp(scores - scores.max())`, then divide them by their sum.",
-    ),
+    **written("1.2"),
     make_calls=lambda: [
         called_without_gradient(normal(5, seed=109)),
         called_without_gradient(torch.tensor([1000.0, 1001.0, 1002.0])),
@@ -113,20 +90,7 @@ def attended(*vectors):
 
 
 ATTENTION = Exercise(
-    id="1.3",
-    title="Attention in one function",
-    name="my_attention",
-    points=2,
-    difficulty=2,
-    success_message=(
-        "One row per query. Translation models attend like this: the sentence being written asks the one being"
-        " translated."
-    ),
-    hints=(
-        "Three steps, one line each. Write down the shape after each of them.",
-        "`queries @ keys.T` has shape (number of queries, number of keys). A row belongs to a query and must sum to 1.",
-        "`weights = torch.softmax(queries @ keys.T, dim=-1)`, then `weights @ values`.",
-    ),
+    **written("1.3"),
     make_calls=lambda: [
         called_without_gradient(normal(3, 4, seed=110), normal(5, 4, seed=111), normal(5, 6, seed=118)),
         # square: a swap has the shape
@@ -174,16 +138,6 @@ def head_of_embeddings(value, reading):
 
 
 EMBEDDINGS = Puzzle(
-    id="1.4",
-    title="Two groups that keep to themselves",
-    name="my_embeddings",
-    points=2,
-    difficulty=2,
-    success_message="Direction decides who hears whom, and the norm how strictly. A vector of zeros asks for nothing.",
-    hints=(
-        "Begin with the fillers. Which vector has the same score with everyone?",
-        "Two animals should share: then a cat's score with a mouse must be that with itself. When is that so?",
-        "A direction for each group, and a norm large enough: animals `[3, 0]`, foods `[0, 3]`, fillers `[0, 0]`.",
-    ),
+    **written("1.4"),
     properties=(puzzles.behaves(head_of_embeddings, sentences_of_two_groups, one_against_six),),
 )

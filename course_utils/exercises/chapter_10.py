@@ -8,6 +8,7 @@ import torch
 from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise
 from course_utils.exercises.inputs import called_with, called_without_gradient, normal
+from course_utils.exercises.words import written
 from course_utils.judging.masks import Mask
 
 # --- softmax in pieces, by loops --------------------------------------------------------------------------------------
@@ -67,17 +68,7 @@ def merged_halves(*both):
 
 
 MERGE = Exercise(
-    id="10.1",
-    title="Merge two halves",
-    name="my_joined",
-    points=2,
-    difficulty=2,
-    success_message="Both halves now count in the same unit, so their totals and their mixed values may be added.",
-    hints=(
-        "The largest of both is easy. In which unit does each half count its total, and in which should it?",
-        "`shrink = torch.exp(largest - larger)` is a factor for each half and query: 1 for the half with the largest.",
-        "Add `shrink * total` over dimension 0; for mixed the factor needs one dimension more: `shrink[..., None]`.",
-    ),
+    **written("10.1"),
     make_calls=lambda: [
         halves(normal(4, 3, seed=1) * 3, normal(4, 3, seed=2) * 3, d=5, seed=3),
         halves(normal(3, 2, seed=5) - 4, normal(3, 5, seed=6) + 4, d=2, seed=7),
@@ -97,17 +88,7 @@ def window_mask(num_new, num_tokens, window):
 
 
 WINDOW = Exercise(
-    id="10.2",
-    title="A window with a cache",
-    name="my_window_mask",
-    points=2,
-    difficulty=2,
-    success_message="A row never sees more than `window` keys, however long the text, and it ends at its own key.",
-    hints=(
-        "At which positions do the newest tokens stand? Not at 0, unless all tokens are new.",
-        "How many steps old is key s when query t looks at it? Below 0 lies the future; window - 1 is the last seen.",
-        "`age = positions[num_tokens - num_new:, None] - positions`, hidden where `(age < 0) | (age >= window)`.",
-    ),
+    **written("10.2"),
     make_calls=lambda: [
         called_with(3, 7, 2),
         called_with(5, 5, 3),
@@ -140,17 +121,7 @@ def after_the_tile(largest, total, mixed, scores, values):
 
 
 NEXT_TILE = Exercise(
-    id="10.3",
-    title="One more tile",
-    name="my_next_tile",
-    points=3,
-    difficulty=2,
-    success_message="This step, tile after tile, is the heart of FlashAttention, and no row of a window can spoil it.",
-    hints=(
-        "It is the loop of `in_tiles` without the loop. Where does it become nan, and what was subtracted there?",
-        "Any finite number may be subtracted. `larger.masked_fill(larger == -torch.inf, 0.0)` is finite in every row.",
-        "Subtract it in both places, in shrink and in shares, and still return the true largest.",
-    ),
+    **written("10.3"),
     make_calls=lambda: [
         next_tile(normal(4, 6, seed=31) * 2, normal(4, 3, seed=32) * 2, d=5, seed=33),
         next_tile(None, hiding(normal(5, 3, seed=35), (0, 1), (2, 2)), d=2, seed=36),
@@ -176,17 +147,7 @@ def looked_up(pages, table, positions):
 
 
 LOOKUP = Exercise(
-    id="10.4",
-    title="Look up in pages",
-    name="my_lookup",
-    points=2,
-    difficulty=2,
-    success_message="Attention never notices where a key lies: it gets the same keys in the same order.",
-    hints=(
-        "With pages of 4, token 9 lies on the text's page 2 (counted from 0), in slot 1. How do 2 and 1 come from 9?",
-        "`positions // size` says which of the text's pages, `positions % size` which slot.",
-        "Page 2 of the text is `table[2]` in memory. Two lists of indices at once: `pages[table[...], ...]`.",
-    ),
+    **written("10.4"),
     make_calls=lambda: [
         called_without_gradient(normal(6, 4, 3, seed=51), torch.tensor([5, 0, 3]), torch.tensor([0, 9, 4, 3, 11])),
         called_without_gradient(normal(5, 2, 7, seed=52), torch.tensor([2, 4, 1, 0]), torch.tensor([7, 0, 2, 5, 1, 6])),

@@ -5,6 +5,7 @@ import numpy as np
 from course_utils.exercises import oracle, puzzles
 from course_utils.exercises.exercise import Exercise, Puzzle
 from course_utils.exercises.inputs import called_with, normal
+from course_utils.exercises.words import written
 from course_utils.judging.calls import LayerCall
 
 # --- 2.1 a head made by hand ------------------------------------------------------------------------------------------
@@ -58,21 +59,7 @@ def embedded(words):
 
 
 LOOKUP = Puzzle(
-    id="2.1",
-    title="How old is she?",
-    name="my_matrices",
-    points=3,
-    difficulty=2,
-    success_message=(
-        "What is compared (who is meant) and what is handed over (how old) are different parts of an embedding: that is"
-        " what the matrices are for."
-    ),
-    hints=(
-        "Three jobs. What must be the same in the query of she and the key of Anna? What should she receive?",
-        "Keys: girl, boy and thing, but less if it is a pronoun. A matrix can subtract: row 4 of W_key.",
-        "Two rows of W_key: female `[1, 0, 0]`, pronoun `[-1, -1, -1]`. W_query takes the first three axes, times 10."
-        " W_value is zero except for the age.",
-    ),
+    **written("2.1"),
     properties=(puzzles.behaves(puzzles.head_of_matrices(embedded), sentences_with_pronouns, one_among_ten),),
 )
 
@@ -84,20 +71,7 @@ def matrix_of(layer):
 
 
 MATRIX = Exercise(
-    id="2.2",
-    title="From a linear layer to a matrix",
-    name="my_matrix",
-    points=1,
-    difficulty=1,
-    success_message=(
-        "`nn.Linear` stores its matrix transposed. Knowing that, you can move weights between any two ways of writing a"
-        " layer."
-    ),
-    hints=(
-        "Print `layer.weight.shape` for a layer from 3 numbers to 2. Which shape must your matrix have?",
-        "The layer computes `x @ layer.weight.T`.",
-        "`return layer.weight.T`",
-    ),
+    **written("2.2"),
     make_calls=lambda: [
         called_with({"linear": normal(2, 5, seed=221)}),
         called_with({"linear": normal(4, 4, seed=222)}),  # square: without transposing, the shape is right
@@ -122,20 +96,7 @@ def self_attention(x, *matrices):
 
 
 SELF_ATTENTION = Exercise(
-    id="2.3",
-    title="Self-attention in one function",
-    name="my_self_attention",
-    points=2,
-    difficulty=2,
-    success_message=(
-        "Project, score, weigh with scaling, mix: these four steps, with one more idea per chapter, are all of"
-        " attention."
-    ),
-    hints=(
-        "Four steps. The first makes three tables from x, with a matrix each.",
-        "Scores are `queries @ keys.T`, weights the softmax of scores / √d_k along each row; `d_k = keys.shape[-1]`.",
-        "The last line is `weights @ values`.",
-    ),
+    **written("2.3"),
     make_calls=lambda: [
         attention_call(3, 4, 6, seed=230),
         attention_call(4, 7, 5, seed=240),
@@ -162,20 +123,7 @@ def layer_contexts(call, x):
 
 
 MY_SELF_ATTENTION = Exercise(
-    id="2.4",
-    title="A layer whose values have a width of their own",
-    name="MySelfAttention",
-    points=3,
-    difficulty=3,
-    success_message=(
-        "Queries and keys need a common width, since they are compared; values may have any other. Only d_k enters the"
-        " scale, whatever comes out at the end."
-    ),
-    hints=(
-        "`__init__` begins with `super().__init__()` and makes three layers, without bias. How wide is each of them?",
-        "`W_query` and `W_key` go from d_in to d_k, `W_value` from d_in to d_out: `nn.Linear(d_in, d_k, bias=False)`.",
-        "A batch comes in: `queries @ keys.transpose(-2, -1)`, and the divisor is `keys.shape[-1]**0.5`.",
-    ),
+    **written("2.4"),
     make_calls=lambda: [
         layer_call(5, 3, 6, (2, 4), seed=300),
         layer_call(3, 2, 7, (4, 5), (1, 1), seed=400),

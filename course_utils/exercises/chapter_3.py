@@ -6,6 +6,7 @@ import torch
 from course_utils.exercises import oracle, puzzles
 from course_utils.exercises.exercise import Exercise, Puzzle
 from course_utils.exercises.inputs import called_with, non_contiguous, normal, uniform
+from course_utils.exercises.words import written
 from course_utils.judging.masks import Mask
 
 # --- 3.1 a share and a count ------------------------------------------------------------------------------------------
@@ -38,17 +39,7 @@ def sequences_with_an_average():
 
 
 AVERAGE = Puzzle(
-    id="3.1",
-    title="A share and a count",
-    name="my_average",
-    points=1,
-    difficulty=1,
-    success_message="Equal scores and a mask average all that came so far. What is averaged is for the values to say.",
-    hints=(
-        "An average treats all tokens alike. With which queries are all scores equal?",
-        "W_value has a row for each token: what it hands over to the share, and what to the count.",
-        "W_query and W_key can be zeros. In W_value the row of a is `[1, 0]`, that of `<s>` `[0, 1]`.",
-    ),
+    **written("3.1"),
     properties=(puzzles.behaves(puzzles.head_of_matrices(embedded, so_far), sequences_with_an_average),),
 )
 
@@ -63,19 +54,7 @@ def causal_weights(scores):
 
 
 CAUSAL_WEIGHTS = Exercise(
-    id="3.2",
-    title="Causal weights for a batch",
-    name="my_causal_weights",
-    points=2,
-    difficulty=2,
-    success_message=(
-        "exp(-inf) is exactly 0, so a hidden token has no share in the sum, and no row has to be repaired afterwards."
-    ),
-    hints=(
-        "Hide the future before softmax, so that each row still sums to 1.",
-        "The number of tokens is scores.shape[-1]. torch.tril or torch.triu gives the mask.",
-        "scores.masked_fill(hidden, -torch.inf) returns new scores; then torch.softmax(..., dim=-1).",
-    ),
+    **written("3.2"),
     make_calls=lambda: [
         called_with(normal(2, 4, 4, seed=4)),
         called_with(normal(3, 5, 5, seed=5) * 3),
@@ -121,21 +100,7 @@ def before(words):
 
 
 MEMORY = Puzzle(
-    id="3.3",
-    title="Has it occurred before?",
-    name="my_memory",
-    points=3,
-    difficulty=2,
-    success_message=(
-        "Weights always sum to 1, so a head that finds nothing must look somewhere. Given a place for that, what it is"
-        " handed says whether it found something."
-    ),
-    hints=(
-        "What should score highest with an a, what second, what lowest? Three levels are enough.",
-        "A unit matrix for both W_query and W_key finds earlier copies. Add to each row of W_query something that"
-        " scores with `<s>`, but less.",
-        "`W_query = 30 * torch.eye(5)`, then `W_query[:, 0] = 15`; W_key is a unit matrix; W_value is 0 for `<s>`.",
-    ),
+    **written("3.3"),
     properties=(puzzles.behaves(puzzles.head_of_matrices(embedded, before), sequences_of_letters, one_among_six),),
 )
 
@@ -148,20 +113,7 @@ def padding_mask(is_padding):
 
 
 PADDING = Exercise(
-    id="3.4",
-    title="A causal mask that survives padding",
-    name="my_mask",
-    points=3,
-    difficulty=3,
-    success_message=(
-        "Padding hides columns, since keys are what is seen; the diagonal stays open, so no row is empty and none"
-        " becomes nan."
-    ),
-    hints=(
-        "Two reasons can hide a key: it lies in the future, or it is padding. And there is one exception.",
-        "is_padding[:, None, :] has shape (B, 1, T): one row of keys per sequence, for all queries.",
-        "(future | is_padding[:, None, :]) & ~torch.eye(T).bool()",
-    ),
+    **written("3.4"),
     make_calls=lambda: [
         called_with(torch.tensor([[True, True, False, False], [False, False, False, True]])),
         called_with(uniform(3, 5, seed=8) < 0.4),

@@ -5,6 +5,7 @@ import numpy as np
 from course_utils.exercises import chapter_3, oracle, properties, puzzles
 from course_utils.exercises.exercise import Exercise, Puzzle
 from course_utils.exercises.inputs import called_with, normal
+from course_utils.exercises.words import written
 from course_utils.judging.calls import LayerCall
 
 # --- 4.1 dropout as a layer -------------------------------------------------------------------------------------------
@@ -27,17 +28,7 @@ def dropped_in_training(case):
 
 
 DROPOUT_LAYER = Exercise(
-    id="4.1",
-    title="Dropout as a layer",
-    name="MyDropout",
-    points=2,
-    difficulty=2,
-    success_message="`eval()` reaches every layer inside a model because each asks the same switch, `self.training`.",
-    hints=(
-        "The layer has nothing to learn: it keeps p, and forward looks at a switch.",
-        "`torch.rand(x.shape)` lies below `1 - p` with probability 1 - p. `self.training` is False after `.eval()`.",
-        "`if not self.training: return x`. Otherwise `x * (torch.rand(x.shape) < 1 - self.p) / (1 - self.p)`.",
-    ),
+    **written("4.1"),
     make_calls=lambda: [
         LayerCall([0.2], inputs=[[far_from_zero(30, 40, seed=9)]] * 2, training=True, seed=1),
         LayerCall([0.75], inputs=[[far_from_zero(2, 20, 30, seed=10)]], training=True, seed=3),
@@ -153,37 +144,14 @@ def heads_needed_for_yes(read):
 
 
 SURVIVING = Puzzle(
-    id="4.2",
-    title="Heads that survive",
-    name="my_heads",
-    points=3,
-    difficulty=2,
-    success_message=(
-        "A weight on one token hangs on one coin. Heads that do the same job have coins of their own, and all of them"
-        " seldom fall alike."
-    ),
-    hints=(
-        "Begin with the head of exercise 3.3 as a stack of one, `W_query[None]`. How often is it left with nothing?",
-        "H heads are all blind with probability 0.5 to the power of H. How many do you need for one case in twenty?",
-        "`W_query.repeat(8, 1, 1)` stacks eight copies. What must one head's value be, so that it alone says yes?",
-    ),
+    **written("4.2"),
     properties=(survives,),
 )
 
 # --- 4.3 the chance that a row is empty -------------------------------------------------------------------------------
 
 EMPTY = Exercise(
-    id="4.3",
-    title="How often is a row empty?",
-    name="my_chances",
-    points=1,
-    difficulty=1,
-    success_message="A row of t weights is empty if t coins fall alike, so dropout silences the early words.",
-    hints=(
-        "How many weights has the first row of a causal matrix? And row t?",
-        "Coins are independent: the chance that all t weights are dropped is p · p · ... · p, t times.",
-        "`p ** torch.arange(1, T + 1)`",
-    ),
+    **written("4.3"),
     make_calls=lambda: [called_with(0.5, 6), called_with(0.2, 3), called_with(0.9, 1), called_with(0.0, 4)],
     oracle=lambda p, T: np.array([p**t for t in range(1, T + 1)]),
 )
@@ -211,18 +179,7 @@ def fused_attention(call, x):
 
 
 FUSED = Exercise(
-    id="4.4",
-    title="One matrix instead of three",
-    name="MyCausalAttention",
-    points=4,
-    difficulty=3,
-    success_message="This is how large models store it: one product instead of three, and the same numbers.",
-    hints=(
-        "`self.W_qkv = nn.Linear(d_in, 3 * d_out, bias=False)`; in `forward`, cut its result into three parts.",
-        "`self.W_qkv(x).chunk(3, dim=-1)` gives queries, keys and values, (..., T, d_out) each.",
-        "The mask is a buffer for `context_length` tokens: cut it, `self.mask[:T, :T]`, with `T = x.shape[-2]`.",
-        "`nn.Dropout(dropout)` is a layer: make it in `__init__` and call it on the weights, after softmax.",
-    ),
+    **written("4.4"),
     make_calls=lambda: [
         # as wide as its tokens are many, so that weights can be worked out of context vectors; the mask must be cut
         fused(2, T=4, d_in=6, d_out=5, context_length=7, dropout=0.5, seed=70, calls=2),

@@ -6,6 +6,7 @@ import torch
 from course_utils.exercises import chapter_3, oracle, properties, puzzles
 from course_utils.exercises.exercise import Exercise, Puzzle
 from course_utils.exercises.inputs import called_with, non_contiguous, normal
+from course_utils.exercises.words import written
 from course_utils.judging.calls import LayerCall
 
 
@@ -39,17 +40,7 @@ def placed(words):
 
 
 LOOK_BACK = Puzzle(
-    id="5.1",
-    title="One token back",
-    name="my_look_back",
-    points=3,
-    difficulty=2,
-    success_message="Positions alone decide where it looks, and letters alone decide what it passes on.",
-    hints=(
-        "The query of position 5 must meet the key of position 4. Let keys be what they are; what must a query become?",
-        "A token is found by its position: `W_key[4:] = torch.eye(8)`. A query is the position, shifted by one axis.",
-        "`W_query[5:, :7] = 30 * torch.eye(7)` in zeros; `W_value = torch.eye(12)[:, :4]`, 0 for positions.",
-    ),
+    **written("5.1"),
     properties=(puzzles.behaves(puzzles.head_of_matrices(placed, chapter_3.so_far), sequences_of_places),),
 )
 
@@ -61,19 +52,7 @@ def split_heads(projected, num_heads):
 
 
 SPLIT = Exercise(
-    id="5.2",
-    title="Split into heads",
-    name="my_split",
-    points=2,
-    difficulty=2,
-    success_message=(
-        "Now the last two dimensions are tokens and numbers, so `@` computes the scores of every head on its own."
-    ),
-    hints=(
-        "Two steps: cut the last dimension in two, then let heads and tokens change places.",
-        "`*before, d_out = projected.shape` takes any dimensions in front; `head_dim` is `d_out // num_heads`.",
-        "`projected.view(*before, num_heads, head_dim).transpose(-3, -2)`",
-    ),
+    **written("5.2"),
     make_calls=lambda: [
         called_with(normal(2, 4, 15, seed=1), 3),
         called_with(normal(5, 8, seed=2), 4),
@@ -95,17 +74,7 @@ def merged_heads(context):
 
 
 MERGE = Exercise(
-    id="5.3",
-    title="Merge the heads",
-    name="my_merge",
-    points=2,
-    difficulty=2,
-    success_message="Each token's vector holds head after head again, as if the heads had been concatenated.",
-    hints=(
-        "The split backwards: heads and tokens change places, then two dimensions become one.",
-        "After `transpose`, `view` needs the numbers in order in memory: `contiguous()` in between.",
-        "`together = context.transpose(-3, -2).contiguous()`, then `together.view(*before, num_heads * head_dim)`.",
-    ),
+    **written("5.3"),
     make_calls=lambda: [
         called_with(normal(2, 3, 4, 5, seed=5)),
         called_with(normal(2, 5, 3, seed=6)),
@@ -171,21 +140,7 @@ def head_contexts(case):
 
 
 MULTI_HEAD = Exercise(
-    id="5.4",
-    title="Multi-head attention from a blank page",
-    name="MyMultiHeadAttention",
-    points=5,
-    difficulty=3,
-    success_message="You have written the attention layer of GPT-2.",
-    hints=(
-        (
-            "Four layers, a dropout and a mask in __init__; in forward: project, split, scores, hide, softmax, drop,"
-            " mix, merge, out_proj."
-        ),
-        "`self.W_query(x).view(B, T, num_heads, head_dim).transpose(1, 2)`, the same for keys and values.",
-        "Scores are divided by the root of head_dim, and the mask is cut to the tokens: `self.mask[:T, :T]`.",
-        "Merge: `context.transpose(1, 2).contiguous().view(B, T, d_out)`, and then `self.out_proj`.",
-    ),
+    **written("5.4"),
     make_calls=lambda: [
         # head_dim is at least T, so that weights can be worked out of context vectors; the mask must be cut
         layer_call(3, 5, [7, 12, 8, 0.5, 2], seed=1, calls=2),

@@ -8,6 +8,7 @@ import torch
 from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise
 from course_utils.exercises.inputs import called_with, called_without_gradient, non_contiguous, normal
+from course_utils.exercises.words import written
 from course_utils.judging.masks import Mask
 
 # --- 6.1 padding ------------------------------------------------------------------------------------------------------
@@ -18,19 +19,7 @@ def padding_mask(lengths, num_tokens):
 
 
 PADDING_MASK = Exercise(
-    id="6.1",
-    title="A padding mask from lengths",
-    name="my_padding_mask",
-    points=1,
-    difficulty=1,
-    success_message=(
-        "The dimension of 1 in the middle repeats the same row of keys for every query: (B, 1, S) fits (B, T, S)."
-    ),
-    hints=(
-        "Compare every position, 0 to S - 1, with every length. Which positions are padding?",
-        "torch.arange(num_tokens) >= lengths[:, None] is a table (B, S).",
-        "Then [:, None, :] gives it a dimension for the queries.",
-    ),
+    **written("6.1"),
     make_calls=lambda: [
         called_with(torch.tensor([1, 4, 2]), 4),
         called_with(torch.tensor([5, 3]), 6),
@@ -48,19 +37,7 @@ def keep_mask(attention_mask):
 
 
 KEEP_MASK = Exercise(
-    id="6.2",
-    title="One mask for the other camp",
-    name="my_keep_mask",
-    points=2,
-    difficulty=2,
-    success_message=(
-        "Where True means keep, conditions are joined with &; where it means hide, the same rule is written with |."
-    ),
-    hints=(
-        "Two conditions: the key is real, and it is not in the future. Both must hold.",
-        "torch.tril(torch.ones(S, S)).bool() is True where a key is not in the future.",
-        "(attention_mask == 1)[:, None, None, :] has shape (B, 1, 1, S); & joins it with (S, S).",
-    ),
+    **written("6.2"),
     make_calls=lambda: [
         called_with(torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])),
         called_with(torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1]])),
@@ -92,17 +69,7 @@ def attended(query, key, value, keys, values):
 
 
 STEP = Exercise(
-    id="6.3",
-    title="One step with a cache",
-    name="my_step",
-    points=2,
-    difficulty=2,
-    success_message="The newest token may see everything there is, so its row of the causal mask hides nothing.",
-    hints=(
-        "First make the cache longer, then attend with one query.",
-        "torch.cat([keys, key], dim=-2) puts the new key after the old ones.",
-        "scores = query @ keys.transpose(-2, -1) / head_dim**0.5 has one row: softmax, then times values.",
-    ),
+    **written("6.3"),
     make_calls=lambda: [step_of(2, 3, 5, 4, seed=61), step_of(1, 2, 6, 3, seed=63), step_of(3, 4, 2, 5, seed=65)],
     oracle=attended,
 )
@@ -116,18 +83,7 @@ def shared_keys(keys, num_heads):
 
 
 SHARED = Exercise(
-    id="6.4",
-    title="Share the keys",
-    name="my_shared",
-    points=1,
-    difficulty=1,
-    success_message=(
-        "Which query head meets which keys is fixed in training, so the order counts although the shape is the same."
-    ),
-    hints=(
-        "Each head of keys is needed num_heads // groups times, and its copies stand side by side.",
-        "tensor.repeat_interleave(times, dim=...) repeats each entry in its place.",
-    ),
+    **written("6.4"),
     make_calls=lambda: [
         called_with(normal(1, 2, 3, 4, seed=67), 6),
         called_with(non_contiguous(normal(2, 3, 1, 5, seed=68)), 12),
@@ -178,17 +134,7 @@ def readings(*tables):
 
 
 READINGS = Exercise(
-    id="6.5",
-    title="Three readings",
-    name="my_readings",
-    points=3,
-    difficulty=2,
-    success_message="Three questions, and no right numbers to compare with: most silent errors fail one of them.",
-    hints=(
-        "The first two readings are sums along a row, and weights above the diagonal.",
-        "In weights[-1, 0] / weights[-1, 1] softmax's sum cancels. What is left is exp of a difference.",
-        "divisor = (scores[-1, 0] - scores[-1, 1]) / (weights[-1, 0] / weights[-1, 1]).log()",
-    ),
+    **written("6.5"),
     make_calls=lambda: [
         head(5, seed=70, divisor=2.0),
         head(4, seed=71, divisor=8**0.5),

@@ -8,6 +8,7 @@ import torch
 from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise
 from course_utils.exercises.inputs import called_with, called_without_gradient, causal_weights, normal
+from course_utils.exercises.words import written
 
 # --- 7.1 the loss of the next token -----------------------------------------------------------------------------------
 
@@ -18,19 +19,7 @@ def next_token_losses(scores, tokens):
 
 
 NEXT_TOKEN_LOSSES = Exercise(
-    id="7.1",
-    title="The loss of the next token",
-    name="my_next_token_losses",
-    points=2,
-    difficulty=2,
-    success_message=(
-        "T - 1 exercises from one sequence, as chapter 3 said: each row of scores is compared with the token after it."
-    ),
-    hints=(
-        "The last row of scores has no token to be compared with, and the first token no row that predicts it.",
-        "torch.log_softmax(scores, dim=-1) gives the logarithms of all probabilities at once.",
-        "logs.gather(1, tokens[1:, None]) picks one column per row; it has shape (T - 1, 1).",
-    ),
+    **written("7.1"),
     make_calls=lambda: [
         called_with(normal(5, 7, seed=1) * 2, torch.tensor([3, 0, 6, 6, 2])),
         called_with(normal(3, 4, seed=2), torch.tensor([1, 2, 0])),
@@ -50,17 +39,7 @@ def previous_token_shares(weights):
 
 
 PREVIOUS_TOKEN_SHARE = Exercise(
-    id="7.2",
-    title="Find a previous-token head",
-    name="my_previous_token_share",
-    points=1,
-    difficulty=1,
-    success_message="Numbers like this one find heads among hundreds, where nobody wants to look at every map.",
-    hints=(
-        "Where in a map stand the weights of token 1 on token 0, of token 2 on token 1, and so on?",
-        "weights.diagonal(offset=..., dim1=-2, dim2=-1) gives such a line for each head.",
-        "The line just below the main diagonal has offset -1; average it over its last dimension.",
-    ),
+    **written("7.2"),
     make_calls=lambda: [
         called_without_gradient(causal_weights(2, 6, 6, seed=4)),
         called_without_gradient(torch.softmax(normal(3, 5, 5, seed=5) * 2, dim=-1)),
@@ -80,19 +59,7 @@ def floor(probabilities):
 
 
 FLOOR = Exercise(
-    id="7.3",
-    title="The floor",
-    name="my_floor",
-    points=2,
-    difficulty=2,
-    success_message=(
-        "Know the floor before you train. A loss below it is no success: something leaks, or was learned by heart."
-    ),
-    hints=(
-        "How often does token i come, and what does it cost each time?",
-        "-(p * p.log()).sum() is the formula. What is 0 * log(0) for torch?",
-        "possible = probabilities[probabilities > 0], and then the formula.",
-    ),
+    **written("7.3"),
     make_calls=lambda: [
         called_without_gradient(torch.tensor([0.5, 0.2, 0.2, 0.1])),
         called_without_gradient(torch.full((100,), 0.01)),
@@ -113,16 +80,7 @@ def with_temperature(scores, temperature):
 
 
 TEMPERATURE = Exercise(
-    id="7.4",
-    title="Temperature",
-    name="my_probabilities",
-    points=1,
-    difficulty=1,
-    success_message="The order of the tokens never changes, only how much the first is ahead of the others.",
-    hints=(
-        "Softmax turns differences between scores into ratios. What happens to the differences?",
-        "torch.softmax(..., dim=-1), with the scores divided first.",
-    ),
+    **written("7.4"),
     make_calls=lambda: [
         called_with(normal(5, seed=7), 0.5),
         called_with(normal(3, 4, seed=8) * 2, 2.0),

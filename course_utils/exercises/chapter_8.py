@@ -8,6 +8,7 @@ import torch
 from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise
 from course_utils.exercises.inputs import called_with, called_without_gradient, causal_weights, normal, uniform
+from course_utils.exercises.words import written
 
 # --- 8.1 the vectors of a batch of sentences --------------------------------------------------------------------------
 
@@ -26,19 +27,7 @@ def sentence_vectors(contexts, is_padding):
 
 
 SENTENCE_VECTORS = Exercise(
-    id="8.1",
-    title="The vectors of a batch of sentences",
-    name="my_sentence_vectors",
-    points=2,
-    difficulty=2,
-    success_message=(
-        "The mask is needed twice: in attention, so that nobody reads padding, and here, so that nobody averages it."
-    ),
-    hints=(
-        "A mean is a sum divided by a number. Padding belongs in neither.",
-        "(~is_padding).unsqueeze(-1) has shape (B, T, 1): multiplied with the context vectors, it makes padding 0.",
-        "(context * kept).sum(dim=1) / kept.sum(dim=1), where kept is that (B, T, 1).",
-    ),
+    **written("8.1"),
     make_calls=lambda: [
         called_with(normal(2, 5, 3, seed=81), padding_after(5, 2)),
         called_with(normal(3, 4, 6, seed=82) + 1, padding_after(1, 4, 3)),
@@ -79,17 +68,7 @@ def turning(*tables_and_margin):
 
 
 TURNING_HEADS = Exercise(
-    id="8.2",
-    title="Heads that turn",
-    name="my_turning_heads",
-    points=2,
-    difficulty=2,
-    success_message="A margin keeps out heads that were undecided before and after: noise turns them, not the word.",
-    hints=(
-        "Two things must hold for a head. Which difference says that it preferred the first word before?",
-        "first_before - second_before > margin is True for heads that preferred the first word before.",
-        "& combines two tables of True and False; put each comparison in parentheses.",
-    ),
+    **written("8.2"),
     make_calls=lambda: [
         called_without_gradient(*tables(), 0.1),
         called_without_gradient(*tables(), 0.0),
@@ -117,19 +96,7 @@ def breadth(weights):
 
 
 BREADTH = Exercise(
-    id="8.3",
-    title="How many tokens does a head look at?",
-    name="my_breadth",
-    points=3,
-    difficulty=3,
-    success_message=(
-        "One number per head says how sharply it looks: near 1 for the token before, near T for an even average."
-    ),
-    hints=(
-        "First the entropy of each row, then exp, then the mean over rows. Over which axis does each step run?",
-        "torch.xlogy(weights, weights) is weights * ln(weights), with 0 where a weight is 0.",
-        "(-torch.xlogy(weights, weights).sum(dim=-1)).exp().mean(dim=-1)",
-    ),
+    **written("8.3"),
     make_calls=lambda: [
         called_without_gradient(torch.softmax(3 * normal(2, 3, 5, 5, seed=89), dim=-1)),
         called_without_gradient(torch.stack([torch.eye(4), torch.full((4, 4), 0.25)])),
@@ -147,19 +114,7 @@ def only_head(weight, head, head_dim):
 
 
 ONLY_HEAD = Exercise(
-    id="8.4",
-    title="Hear one head only",
-    name="my_only_head",
-    points=1,
-    difficulty=1,
-    success_message=(
-        "To know what a part does, take it out, or leave it alone, and look. Weights show only where it looks."
-    ),
-    hints=(
-        "A head's numbers are inputs of out_proj. Does nn.Linear store an input as a row or as a column?",
-        "Head h owns the columns from h * head_dim up to, not including, (h + 1) * head_dim.",
-        "alone = torch.zeros_like(out_weight), then alone[:, start:end] = out_weight[:, start:end].",
-    ),
+    **written("8.4"),
     make_calls=lambda: [
         called_without_gradient(normal(6, 6, seed=90), 1, 2),
         called_without_gradient(normal(8, 8, seed=91), 3, 2),

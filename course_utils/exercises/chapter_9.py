@@ -8,6 +8,7 @@ import torch
 from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise
 from course_utils.exercises.inputs import called_with, non_contiguous, normal, uniform
+from course_utils.exercises.words import written
 
 
 def rotated_vector(vector, position, frequencies):
@@ -38,19 +39,7 @@ def rotated(x, positions, base):
 
 
 ROTATE = Exercise(
-    id="9.1",
-    title="Turn by position",
-    name="my_rotate",
-    points=3,
-    difficulty=2,
-    success_message=(
-        "A turn changes no length, and the dot product of two turned arrows knows only by how much they differ."
-    ),
-    hints=(
-        "Three steps: a frequency for each pair, an angle for each position and pair, and the turn itself.",
-        "Angles: `positions[:, None] * frequencies`, (T, head_dim / 2). `x.chunk(2, dim=-1)` gives the two halves.",
-        "`torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)`",
-    ),
+    **written("9.1"),
     make_calls=lambda: [
         called_with(normal(3, 6, seed=901), torch.tensor([0, 1, 2]), 10_000.0),
         called_with(normal(3, 6, seed=906), torch.tensor([9, 4, 6]), 10_000.0),  # of the same size
@@ -76,17 +65,7 @@ def in_halves(weight, num_heads):
 
 
 TO_HALVES = Exercise(
-    id="9.2",
-    title="From pairs to halves",
-    name="my_to_halves",
-    points=2,
-    difficulty=2,
-    success_message="Queries and keys are put in another order, both the same, and no dot product notices.",
-    hints=(
-        "Rows of the weight are numbers of a query. In each head: first rows 0, 2, 4, ..., then rows 1, 3, 5, ...",
-        "Heads apart first: `weight.unflatten(0, (num_heads, -1))` is (num_heads, head_dim, d_in).",
-        "`torch.cat([heads[:, 0::2], heads[:, 1::2]], dim=1).flatten(0, 1)`",
-    ),
+    **written("9.2"),
     make_calls=lambda: [
         called_with(normal(12, 5, seed=911), 2),
         called_with(normal(8, 3, seed=912), 1),
@@ -123,19 +102,7 @@ def grouped(queries, keys, values, hidden):
 
 
 GROUPED = Exercise(
-    id="9.3",
-    title="Grouped attention",
-    name="my_grouped",
-    points=3,
-    difficulty=2,
-    success_message=(
-        "With one head of keys for all, this is multi-query attention; with one for each, what you knew before."
-    ),
-    hints=(
-        "Heads of keys and values are repeated until there is one for each query head; the rest is old.",
-        "Neighbours share: `keys.repeat_interleave(times, dim=1)`, and the same for values.",
-        "`torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)`, after a division by the root of head_dim.",
-    ),
+    **written("9.3"),
     make_calls=lambda: [
         attention_call(2, 6, 2, 4, 4, 5, seed=921),
         attention_call(3, 6, 3, 2, 5, 4, seed=923, batch_of_masks=True),
@@ -159,18 +126,7 @@ def normed(x, scale, eps):
 
 
 NORM = Exercise(
-    id="9.4",
-    title="The norm of queries and keys",
-    name="my_norm",
-    points=1,
-    difficulty=1,
-    success_message=(
-        "Every vector of a head has one length now, before `scale` weighs its numbers; so no score can run away."
-    ),
-    hints=(
-        "Root, mean, square, from the inside out: squares first, their mean over the last dimension, then its root.",
-        "`x.pow(2).mean(dim=-1, keepdim=True)`, and eps is added before the root is taken.",
-    ),
+    **written("9.4"),
     make_calls=lambda: [
         called_with(normal(2, 3, 4, 6, seed=931), uniform(6, seed=932), 1e-6),
         called_with(0.01 * normal(5, 8, seed=933), 1 + uniform(8, seed=934), 1e-4),
@@ -203,19 +159,7 @@ def continued(queries, keys, values, cache, frequencies):
 
 
 CACHED = Exercise(
-    id="9.5",
-    title="Positions that go on",
-    name="my_cached",
-    points=3,
-    difficulty=2,
-    success_message=(
-        "Keys are kept as they were turned when they came; only what is new is turned, by where it really stands."
-    ),
-    hints=(
-        "How many tokens came before? With no cache, none; otherwise as many as there are keys in it.",
-        "`positions = torch.arange(past, past + n)`; turn queries and keys with `rotate`, and leave values alone.",
-        "Only then `torch.cat([cache[0], keys], dim=-2)`: what lies in the cache is turned already.",
-    ),
+    **written("9.5"),
     make_calls=lambda: [
         cache_call(2, 6, 3, n=1, past=5, head_dim=4, seed=941),
         cache_call(1, 4, 2, n=4, past=0, head_dim=6, seed=944),

@@ -14,7 +14,7 @@ MINUTES = {1: 5, 2: 10, 3: 20}  # that an exercise takes, by its difficulty
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise of a chapter.
+    """One exercise of a chapter. Its words and numbers, id to hints, stand in `chapter_N.toml`.
 
     id: "3.2". name: what the learner's function or class must be called. success_message: shown for a right answer.
     hints: from a first question to almost the answer. make_calls: () -> the calls that an answer has to take, the same

@@ -1,9 +1,9 @@
-"""Short questions, with choices or to answer with a word: `chapter_N.toml` holds them, the chapter asks them."""
+"""What a question is: with choices, or to answer with a word. The chapter asks it; `chapter_N.toml` has its replies."""
 
 import re
-import tomllib
 from dataclasses import dataclass
-from pathlib import Path
+
+from course_utils.exercises import words
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,9 @@ class FillIn:
 
 
 def questions_of(chapter):
-    """The questions of a chapter, of both kinds, from `chapter_N.toml`."""
-    text = (Path(__file__).parent / f"chapter_{chapter}.toml").read_text(encoding="utf-8")
-    for id, entry in tomllib.loads(text).items():
-        yield Question(id, entry.pop("right"), entry) if id.startswith("Q") else FillIn(id, **entry)
+    """The questions of a chapter, of both kinds."""
+    for id, entry in words.entries(chapter).items():
+        if id.startswith("Q"):
+            yield Question(id, entry["right"], {choice: reply for choice, reply in entry.items() if choice != "right"})
+        elif not id[0].isdigit():
+            yield FillIn(id, **entry)
