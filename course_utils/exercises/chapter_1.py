@@ -5,7 +5,7 @@ import torch
 
 from course_utils.exercises import oracle, puzzles
 from course_utils.exercises.exercise import Exercise, Puzzle
-from course_utils.exercises.inputs import called_without_gradient, non_contiguous, normal
+from course_utils.exercises.inputs import non_contiguous, normal
 from course_utils.exercises.words import written
 
 # --- 1.1 a query ------------------------------------------------------------------------------------------------------
@@ -68,16 +68,17 @@ def softmax_by_loop(scores):
 STABLE_SOFTMAX = Exercise(
     **written("1.2"),
     make_calls=lambda: [
-        called_without_gradient(normal(5, seed=109)),
-        called_without_gradient(torch.tensor([1000.0, 1001.0, 1002.0])),
-        called_without_gradient(torch.tensor([0.5, 0.0, 1000.0])),
-        called_without_gradient(torch.tensor([0.5, 1000.0, 0.0])),
-        called_without_gradient(torch.tensor([1000.0, 1002.0, 3.0])),  # a limit makes the first two equal
-        called_without_gradient(torch.tensor([-1000.0, -1001.0])),
-        called_without_gradient(torch.tensor([1e4, -1e4, 9000.0, 0.0])),
-        called_without_gradient(torch.tensor([-1e4])),
-        called_without_gradient(torch.tensor([-torch.inf, 0.3, -1.2, -torch.inf, 0.8, 0.1])),
+        [normal(5, seed=109)],
+        [torch.tensor([1000.0, 1001.0, 1002.0])],
+        [torch.tensor([0.5, 0.0, 1000.0])],
+        [torch.tensor([0.5, 1000.0, 0.0])],
+        [torch.tensor([1000.0, 1002.0, 3.0])],  # a limit makes the first two equal
+        [torch.tensor([-1000.0, -1001.0])],
+        [torch.tensor([1e4, -1e4, 9000.0, 0.0])],
+        [torch.tensor([-1e4])],
+        [torch.tensor([-torch.inf, 0.3, -1.2, -torch.inf, 0.8, 0.1])],
     ],
+    gradient=False,
     oracle=softmax_by_loop,
 )
 
@@ -92,14 +93,15 @@ def attended(*vectors):
 ATTENTION = Exercise(
     **written("1.3"),
     make_calls=lambda: [
-        called_without_gradient(normal(3, 4, seed=110), normal(5, 4, seed=111), normal(5, 6, seed=118)),
+        [normal(3, 4, seed=110), normal(5, 4, seed=111), normal(5, 6, seed=118)],
         # square: a swap has the shape
-        called_without_gradient(normal(4, 3, seed=112), non_contiguous(normal(4, 3, seed=113)), normal(4, 3, seed=119)),
-        called_without_gradient(normal(1, 2, seed=114), normal(3, 2, seed=115), normal(3, 4, seed=120)),
-        called_without_gradient(normal(2, 5, seed=116), normal(1, 5, seed=117), normal(1, 3, seed=121)),
+        [normal(4, 3, seed=112), non_contiguous(normal(4, 3, seed=113)), normal(4, 3, seed=119)],
+        [normal(1, 2, seed=114), normal(3, 2, seed=115), normal(3, 4, seed=120)],
+        [normal(2, 5, seed=116), normal(1, 5, seed=117), normal(1, 3, seed=121)],
         # exp of such scores is inf
-        called_without_gradient(normal(3, 4, seed=122) * 20, normal(2, 4, seed=123) * 20, normal(2, 5, seed=124)),
+        [normal(3, 4, seed=122) * 20, normal(2, 4, seed=123) * 20, normal(2, 5, seed=124)],
     ],
+    gradient=False,
     oracle=attended,
 )
 

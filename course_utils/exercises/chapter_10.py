@@ -7,7 +7,7 @@ import torch
 
 from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise
-from course_utils.exercises.inputs import called_with, called_without_gradient, normal
+from course_utils.exercises.inputs import normal
 from course_utils.exercises.words import written
 from course_utils.judging.masks import Mask
 
@@ -59,7 +59,7 @@ ALL = slice(None)
 def halves(*scores, d, seed):
     """A call with two halves of some scores (T, S) each."""
     pairs = [tensors(pieces_of(some, normal(some.shape[1], d, seed=seed + k))) for k, some in enumerate(scores)]
-    return called_without_gradient(*map(torch.stack, zip(*pairs)))
+    return [*map(torch.stack, zip(*pairs))]
 
 
 def merged_halves(*both):
@@ -76,6 +76,7 @@ MERGE = Exercise(
         halves(hiding(normal(4, 3, seed=13), (1, ALL)), hiding(normal(4, 2, seed=14), (3, ALL)), d=6, seed=15),
         halves(normal(1, 3, seed=17), normal(1, 3, seed=18), d=4, seed=19),
     ],
+    gradient=False,
     oracle=merged_halves,
 )
 
@@ -90,12 +91,12 @@ def window_mask(num_new, num_tokens, window):
 WINDOW = Exercise(
     **written("10.2"),
     make_calls=lambda: [
-        called_with(3, 7, 2),
-        called_with(5, 5, 3),
-        called_with(1, 6, 4),
-        called_with(2, 14, 1),
-        called_with(4, 6, 8),
-        called_with(3, 7, 4),
+        [3, 7, 2],
+        [5, 5, 3],
+        [1, 6, 4],
+        [2, 14, 1],
+        [4, 6, 8],
+        [3, 7, 4],
     ],
     oracle=window_mask,
     maps=True,
@@ -112,7 +113,7 @@ def next_tile(before, scores, d, seed):
         known = [torch.full((T,), -torch.inf), torch.zeros(T), torch.zeros(T, d)]
     else:
         known = tensors(pieces_of(before, normal(before.shape[1], d, seed=seed)))
-    return called_without_gradient(*known, scores, normal(scores.shape[1], d, seed=seed + 1))
+    return [*known, scores, normal(scores.shape[1], d, seed=seed + 1)]
 
 
 def after_the_tile(largest, total, mixed, scores, values):
@@ -134,6 +135,7 @@ NEXT_TILE = Exercise(
         ),  # all scores below 0
         next_tile(normal(3, 2, seed=45) * 90, normal(3, 4, seed=46) * 90, d=2, seed=47),
     ],
+    gradient=False,
     oracle=after_the_tile,
 )
 
@@ -149,10 +151,11 @@ def looked_up(pages, table, positions):
 LOOKUP = Exercise(
     **written("10.4"),
     make_calls=lambda: [
-        called_without_gradient(normal(6, 4, 3, seed=51), torch.tensor([5, 0, 3]), torch.tensor([0, 9, 4, 3, 11])),
-        called_without_gradient(normal(5, 2, 7, seed=52), torch.tensor([2, 4, 1, 0]), torch.tensor([7, 0, 2, 5, 1, 6])),
-        called_without_gradient(normal(3, 8, 2, seed=53), torch.tensor([2]), torch.tensor([6])),
-        called_without_gradient(normal(7, 3, 4, seed=54), torch.tensor([6, 1, 4, 2, 0]), torch.tensor([14, 13, 12])),
+        [normal(6, 4, 3, seed=51), torch.tensor([5, 0, 3]), torch.tensor([0, 9, 4, 3, 11])],
+        [normal(5, 2, 7, seed=52), torch.tensor([2, 4, 1, 0]), torch.tensor([7, 0, 2, 5, 1, 6])],
+        [normal(3, 8, 2, seed=53), torch.tensor([2]), torch.tensor([6])],
+        [normal(7, 3, 4, seed=54), torch.tensor([6, 1, 4, 2, 0]), torch.tensor([14, 13, 12])],
     ],
+    gradient=False,
     oracle=looked_up,
 )

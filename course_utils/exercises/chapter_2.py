@@ -4,7 +4,7 @@ import numpy as np
 
 from course_utils.exercises import oracle, puzzles
 from course_utils.exercises.exercise import Exercise, Puzzle
-from course_utils.exercises.inputs import called_with, normal
+from course_utils.exercises.inputs import normal
 from course_utils.exercises.words import written
 from course_utils.judging.calls import LayerCall
 
@@ -73,10 +73,10 @@ def matrix_of(layer):
 MATRIX = Exercise(
     **written("2.2"),
     make_calls=lambda: [
-        called_with({"linear": normal(2, 5, seed=221)}),
-        called_with({"linear": normal(4, 4, seed=222)}),  # square: without transposing, the shape is right
-        called_with({"linear": normal(6, 3, seed=223)}),
-        called_with({"linear": normal(1, 2, seed=224)}),
+        [{"linear": normal(2, 5, seed=221)}],
+        [{"linear": normal(4, 4, seed=222)}],  # square: without transposing, the shape is right
+        [{"linear": normal(6, 3, seed=223)}],
+        [{"linear": normal(1, 2, seed=224)}],
     ],
     oracle=matrix_of,
 )
@@ -87,7 +87,7 @@ MATRIX = Exercise(
 def attention_call(T, d_in, d_out, seed):
     """A call with T tokens and three matrices."""
     matrices = [normal(d_in, d_out, seed=seed + k) * 0.5 for k in range(1, 4)]
-    return called_with(normal(T, d_in, seed=seed), *matrices)
+    return [normal(T, d_in, seed=seed), *matrices]
 
 
 def self_attention(x, *matrices):

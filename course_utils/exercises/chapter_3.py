@@ -5,7 +5,7 @@ import torch
 
 from course_utils.exercises import oracle, puzzles
 from course_utils.exercises.exercise import Exercise, Puzzle
-from course_utils.exercises.inputs import called_with, non_contiguous, normal, uniform
+from course_utils.exercises.inputs import non_contiguous, normal, uniform
 from course_utils.exercises.words import written
 from course_utils.judging.masks import Mask
 
@@ -56,13 +56,13 @@ def causal_weights(scores):
 CAUSAL_WEIGHTS = Exercise(
     **written("3.2"),
     make_calls=lambda: [
-        called_with(normal(2, 4, 4, seed=4)),
-        called_with(normal(3, 5, 5, seed=5) * 3),
-        called_with(non_contiguous(normal(1, 3, 3, seed=6))),
-        called_with(normal(2, 1, 1, seed=7)),
-        called_with(normal(2, 3, 3, seed=15).round()),  # some scores are exactly 0
+        [normal(2, 4, 4, seed=4)],
+        [normal(3, 5, 5, seed=5) * 3],
+        [non_contiguous(normal(1, 3, 3, seed=6))],
+        [normal(2, 1, 1, seed=7)],
+        [normal(2, 3, 3, seed=15).round()],  # some scores are exactly 0
         # visible scores so low that no small number hides anything (-1e9 does), and hidden ones too large for softmax
-        called_with(normal(2, 4, 4, seed=14) - 1000 * torch.ones(4, 4).tril()),
+        [normal(2, 4, 4, seed=14) - 1000 * torch.ones(4, 4).tril()],
     ],
     oracle=causal_weights,
     maps=True,
@@ -115,9 +115,9 @@ def padding_mask(is_padding):
 PADDING = Exercise(
     **written("3.4"),
     make_calls=lambda: [
-        called_with(torch.tensor([[True, True, False, False], [False, False, False, True]])),
-        called_with(uniform(3, 5, seed=8) < 0.4),
-        called_with(torch.ones(2, 3).bool()),
+        [torch.tensor([[True, True, False, False], [False, False, False, True]])],
+        [uniform(3, 5, seed=8) < 0.4],
+        [torch.ones(2, 3).bool()],
     ],
     oracle=padding_mask,
     maps=True,

@@ -4,7 +4,7 @@ import numpy as np
 
 from course_utils.exercises import chapter_3, oracle, properties, puzzles
 from course_utils.exercises.exercise import Exercise, Puzzle
-from course_utils.exercises.inputs import called_with, normal
+from course_utils.exercises.inputs import normal
 from course_utils.exercises.words import written
 from course_utils.judging.calls import LayerCall
 
@@ -152,7 +152,7 @@ SURVIVING = Puzzle(
 
 EMPTY = Exercise(
     **written("4.3"),
-    make_calls=lambda: [called_with(0.5, 6), called_with(0.2, 3), called_with(0.9, 1), called_with(0.0, 4)],
+    make_calls=lambda: [[0.5, 6], [0.2, 3], [0.9, 1], [0.0, 4]],
     oracle=lambda p, T: np.array([p**t for t in range(1, T + 1)]),
 )
 

@@ -5,7 +5,7 @@ import torch
 
 from course_utils.exercises import chapter_3, oracle, properties, puzzles
 from course_utils.exercises.exercise import Exercise, Puzzle
-from course_utils.exercises.inputs import called_with, non_contiguous, normal
+from course_utils.exercises.inputs import non_contiguous, normal
 from course_utils.exercises.words import written
 from course_utils.judging.calls import LayerCall
 
@@ -54,12 +54,12 @@ def split_heads(projected, num_heads):
 SPLIT = Exercise(
     **written("5.2"),
     make_calls=lambda: [
-        called_with(normal(2, 4, 15, seed=1), 3),
-        called_with(normal(5, 8, seed=2), 4),
-        called_with(non_contiguous(normal(3, 2, 10, seed=3)), 5),
-        called_with(normal(2, 3, 4, seed=4), 1),
-        called_with(normal(1, 4, 6, seed=5), 2),  # a batch of one
-        called_with(normal(2, 3, 8, seed=6).double() / 3, 4),  # more digits than 32 bits hold
+        [normal(2, 4, 15, seed=1), 3],
+        [normal(5, 8, seed=2), 4],
+        [non_contiguous(normal(3, 2, 10, seed=3)), 5],
+        [normal(2, 3, 4, seed=4), 1],
+        [normal(1, 4, 6, seed=5), 2],  # a batch of one
+        [normal(2, 3, 8, seed=6).double() / 3, 4],  # more digits than 32 bits hold
     ],
     oracle=split_heads,
 )
@@ -76,12 +76,12 @@ def merged_heads(context):
 MERGE = Exercise(
     **written("5.3"),
     make_calls=lambda: [
-        called_with(normal(2, 3, 4, 5, seed=5)),
-        called_with(normal(2, 5, 3, seed=6)),
-        called_with(normal(3, 5, 4, 2, seed=7).transpose(1, 2)),  # not in order in memory
-        called_with(normal(2, 1, 3, 4, seed=8)),
-        called_with(normal(1, 2, 3, 4, seed=9)),  # a batch of one
-        called_with(normal(2, 3, 1, 4, seed=10)),  # one token
+        [normal(2, 3, 4, 5, seed=5)],
+        [normal(2, 5, 3, seed=6)],
+        [normal(3, 5, 4, 2, seed=7).transpose(1, 2)],  # not in order in memory
+        [normal(2, 1, 3, 4, seed=8)],
+        [normal(1, 2, 3, 4, seed=9)],  # a batch of one
+        [normal(2, 3, 1, 4, seed=10)],  # one token
     ],
     oracle=merged_heads,
 )

@@ -7,7 +7,7 @@ import torch
 
 from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise
-from course_utils.exercises.inputs import called_with, called_without_gradient, non_contiguous, normal
+from course_utils.exercises.inputs import non_contiguous, normal
 from course_utils.exercises.words import written
 from course_utils.judging.masks import Mask
 
@@ -21,9 +21,9 @@ def padding_mask(lengths, num_tokens):
 PADDING_MASK = Exercise(
     **written("6.1"),
     make_calls=lambda: [
-        called_with(torch.tensor([1, 4, 2]), 4),
-        called_with(torch.tensor([5, 3]), 6),
-        called_with(torch.tensor([0, 2, 1, 3]), 3),
+        [torch.tensor([1, 4, 2]), 4],
+        [torch.tensor([5, 3]), 6],
+        [torch.tensor([0, 2, 1, 3]), 3],
     ],
     oracle=padding_mask,
 )
@@ -39,9 +39,9 @@ def keep_mask(attention_mask):
 KEEP_MASK = Exercise(
     **written("6.2"),
     make_calls=lambda: [
-        called_with(torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])),
-        called_with(torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1]])),
-        called_with(torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]])),  # of the first one's size
+        [torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])],
+        [torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1]])],
+        [torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]])],  # of the first one's size
     ],
     oracle=keep_mask,
     maps=True,
@@ -55,7 +55,7 @@ def step_of(B, num_heads, T, head_dim, seed):
     """A call with T tokens in the cache."""
     new = normal(3, B, num_heads, 1, head_dim, seed=seed)
     old = normal(2, B, num_heads, T, head_dim, seed=seed + 1)
-    return called_with(*new, *old)
+    return [*new, *old]
 
 
 def attended(query, key, value, keys, values):
@@ -85,10 +85,10 @@ def shared_keys(keys, num_heads):
 SHARED = Exercise(
     **written("6.4"),
     make_calls=lambda: [
-        called_with(normal(1, 2, 3, 4, seed=67), 6),
-        called_with(non_contiguous(normal(2, 3, 1, 5, seed=68)), 12),
-        called_with(normal(2, 4, 3, 2, seed=69), 4),
-        called_with(normal(3, 2, 2, 4, seed=80), 8),
+        [normal(1, 2, 3, 4, seed=67), 6],
+        [non_contiguous(normal(2, 3, 1, 5, seed=68)), 12],
+        [normal(2, 4, 3, 2, seed=69), 4],
+        [normal(3, 2, 2, 4, seed=80), 8],
     ],
     oracle=shared_keys,
 )
@@ -101,28 +101,28 @@ def head(size, seed, divisor, ahead=0, afterwards=False):
     scores = normal(size, size, seed=seed)
     hidden = torch.ones(size, size).triu(1 + ahead).bool()
     if afterwards:
-        return called_without_gradient(scores, torch.softmax(scores / divisor, dim=-1).masked_fill(hidden, 0))
-    return called_without_gradient(scores, torch.softmax(scores.masked_fill(hidden, -torch.inf) / divisor, dim=-1))
+        return [scores, torch.softmax(scores / divisor, dim=-1).masked_fill(hidden, 0)]
+    return [scores, torch.softmax(scores.masked_fill(hidden, -torch.inf) / divisor, dim=-1)]
 
 
 def with_sums(call, *sums):
     """The call with rows that sum to these."""
-    scores, weights = call.arguments
-    return called_without_gradient(scores, weights * torch.tensor(sums)[:, None])
+    scores, weights = call
+    return [scores, weights * torch.tensor(sums)[:, None]]
 
 
 def leaking(call, leak, row=0):
     """The call with a weight on the future, in a row that still sums to 1."""
-    scores, weights = (argument.clone() for argument in call.arguments)
+    scores, weights = (argument.clone() for argument in call)
     weights[row] = torch.tensor([1 - leak, 0.0, 0.0, leak])
-    return called_without_gradient(scores, weights)
+    return [scores, weights]
 
 
 def one_key_closed(call):
     """The call with a last token that does not see itself."""
-    scores, weights = (argument.clone() for argument in call.arguments)
+    scores, weights = (argument.clone() for argument in call)
     weights[-1, -1] = 0
-    return called_without_gradient(scores, weights / weights.sum(dim=-1, keepdim=True))
+    return [scores, weights / weights.sum(dim=-1, keepdim=True)]
 
 
 def readings(*tables):
@@ -150,5 +150,6 @@ READINGS = Exercise(
         leaking(head(4, seed=81, divisor=2.0), 1e-2, row=2),
         one_key_closed(head(4, seed=78, divisor=2.0)),
     ],
+    gradient=False,
     oracle=readings,
 )

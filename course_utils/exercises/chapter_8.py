@@ -7,7 +7,7 @@ import torch
 
 from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise
-from course_utils.exercises.inputs import called_with, called_without_gradient, causal_weights, normal, uniform
+from course_utils.exercises.inputs import causal_weights, normal, uniform
 from course_utils.exercises.words import written
 
 # --- 8.1 the vectors of a batch of sentences --------------------------------------------------------------------------
@@ -29,10 +29,10 @@ def sentence_vectors(contexts, is_padding):
 SENTENCE_VECTORS = Exercise(
     **written("8.1"),
     make_calls=lambda: [
-        called_with(normal(2, 5, 3, seed=81), padding_after(5, 2)),
-        called_with(normal(3, 4, 6, seed=82) + 1, padding_after(1, 4, 3)),
-        called_with(normal(1, 5, 2, seed=83), torch.tensor([[True, True, False, False, False]])),
-        called_with(normal(2, 4, 3, seed=93).relu(), padding_after(4, 2)),  # a 0 in a real token is a number, too
+        [normal(2, 5, 3, seed=81), padding_after(5, 2)],
+        [normal(3, 4, 6, seed=82) + 1, padding_after(1, 4, 3)],
+        [normal(1, 5, 2, seed=83), torch.tensor([[True, True, False, False, False]])],
+        [normal(2, 4, 3, seed=93).relu(), padding_after(4, 2)],  # a 0 in a real token is a number, too
     ],
     oracle=sentence_vectors,
 )
@@ -70,14 +70,15 @@ def turning(*tables_and_margin):
 TURNING_HEADS = Exercise(
     **written("8.2"),
     make_calls=lambda: [
-        called_without_gradient(*tables(), 0.1),
-        called_without_gradient(*tables(), 0.0),
-        called_without_gradient(*normal(4, 5, 7, seed=820), 0.4),
-        called_without_gradient(*tables(), 0.3),
-        called_without_gradient(*(table.softmax(dim=-1) for table in tables()), 0.02),
-        called_without_gradient(*(torch.tensor([row]) for row in LEVEL), 0.0),
-        called_without_gradient(*(torch.tensor([row]) for row in NARROW), 0.05),
+        [*tables(), 0.1],
+        [*tables(), 0.0],
+        [*normal(4, 5, 7, seed=820), 0.4],
+        [*tables(), 0.3],
+        [*(table.softmax(dim=-1) for table in tables()), 0.02],
+        [*(torch.tensor([row]) for row in LEVEL), 0.0],
+        [*(torch.tensor([row]) for row in NARROW), 0.05],
     ],
+    gradient=False,
     oracle=turning,
 )
 
@@ -98,10 +99,11 @@ def breadth(weights):
 BREADTH = Exercise(
     **written("8.3"),
     make_calls=lambda: [
-        called_without_gradient(torch.softmax(3 * normal(2, 3, 5, 5, seed=89), dim=-1)),
-        called_without_gradient(torch.stack([torch.eye(4), torch.full((4, 4), 0.25)])),
-        called_without_gradient(causal_weights(2, 4, 4, seed=88)),
+        [torch.softmax(3 * normal(2, 3, 5, 5, seed=89), dim=-1)],
+        [torch.stack([torch.eye(4), torch.full((4, 4), 0.25)])],
+        [causal_weights(2, 4, 4, seed=88)],
     ],
+    gradient=False,
     oracle=breadth,
 )
 
@@ -116,11 +118,12 @@ def only_head(weight, head, head_dim):
 ONLY_HEAD = Exercise(
     **written("8.4"),
     make_calls=lambda: [
-        called_without_gradient(normal(6, 6, seed=90), 1, 2),
-        called_without_gradient(normal(8, 8, seed=91), 3, 2),
-        called_without_gradient(normal(9, 9, seed=92), 2, 3),
-        called_without_gradient(normal(4, 6, seed=94), 0, 2),  # 6 inputs, which are 3 heads of 2
-        called_without_gradient(normal(4, 4, seed=95).double() / 3, 1, 2),  # more digits than 32 bits hold
+        [normal(6, 6, seed=90), 1, 2],
+        [normal(8, 8, seed=91), 3, 2],
+        [normal(9, 9, seed=92), 2, 3],
+        [normal(4, 6, seed=94), 0, 2],  # 6 inputs, which are 3 heads of 2
+        [normal(4, 4, seed=95).double() / 3, 1, 2],  # more digits than 32 bits hold
     ],
+    gradient=False,
     oracle=only_head,
 )

@@ -7,7 +7,7 @@ import torch
 
 from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise
-from course_utils.exercises.inputs import called_with, non_contiguous, normal, uniform
+from course_utils.exercises.inputs import non_contiguous, normal, uniform
 from course_utils.exercises.words import written
 
 
@@ -41,13 +41,13 @@ def rotated(x, positions, base):
 ROTATE = Exercise(
     **written("9.1"),
     make_calls=lambda: [
-        called_with(normal(3, 6, seed=901), torch.tensor([0, 1, 2]), 10_000.0),
-        called_with(normal(3, 6, seed=906), torch.tensor([9, 4, 6]), 10_000.0),  # of the same size
-        called_with(normal(2, 5, 4, 10, seed=902), torch.tensor([7, 8, 9, 10]), 100.0),
-        called_with(non_contiguous(normal(2, 3, 8, seed=903)), torch.tensor([4, 0, 31]), 500.0),
-        called_with(normal(5, 2, seed=904), torch.tensor([3, 1, 4, 1, 5]), 10.0),
+        [normal(3, 6, seed=901), torch.tensor([0, 1, 2]), 10_000.0],
+        [normal(3, 6, seed=906), torch.tensor([9, 4, 6]), 10_000.0],  # of the same size
+        [normal(2, 5, 4, 10, seed=902), torch.tensor([7, 8, 9, 10]), 100.0],
+        [non_contiguous(normal(2, 3, 8, seed=903)), torch.tensor([4, 0, 31]), 500.0],
+        [normal(5, 2, seed=904), torch.tensor([3, 1, 4, 1, 5]), 10.0],
         # more digits than 32 bits hold
-        called_with(normal(3, 1, 2, 12, seed=905).double() / 3, torch.tensor([20, 40]), 10_000.0),
+        [normal(3, 1, 2, 12, seed=905).double() / 3, torch.tensor([20, 40]), 10_000.0],
     ],
     oracle=rotated,
 )
@@ -67,10 +67,10 @@ def in_halves(weight, num_heads):
 TO_HALVES = Exercise(
     **written("9.2"),
     make_calls=lambda: [
-        called_with(normal(12, 5, seed=911), 2),
-        called_with(normal(8, 3, seed=912), 1),
-        called_with(non_contiguous(normal(24, 7, seed=913)), 3),
-        called_with(normal(10, 4, seed=914), 5),
+        [normal(12, 5, seed=911), 2],
+        [normal(8, 3, seed=912), 1],
+        [non_contiguous(normal(24, 7, seed=913)), 3],
+        [normal(10, 4, seed=914), 5],
     ],
     oracle=in_halves,
 )
@@ -86,7 +86,7 @@ def attention_call(B, num_heads, num_kv_heads, T, S, head_dim, seed, batch_of_ma
     if batch_of_masks:
         hidden = hidden | (torch.arange(S) < torch.arange(B)[:, None, None, None])  # padding on the left
         hidden = hidden & ~torch.eye(T, S).roll(S - T, dims=1).bool()  # everyone sees itself
-    return called_with(queries, keys, values, hidden)
+    return [queries, keys, values, hidden]
 
 
 def grouped(queries, keys, values, hidden):
@@ -128,10 +128,10 @@ def normed(x, scale, eps):
 NORM = Exercise(
     **written("9.4"),
     make_calls=lambda: [
-        called_with(normal(2, 3, 4, 6, seed=931), uniform(6, seed=932), 1e-6),
-        called_with(0.01 * normal(5, 8, seed=933), 1 + uniform(8, seed=934), 1e-4),
-        called_with(20 * normal(2, 4, 3, seed=935), normal(3, seed=936), 0.5),
-        called_with(normal(3, 1, 5, seed=937), torch.full((5,), 2.0), 0.1),
+        [normal(2, 3, 4, 6, seed=931), uniform(6, seed=932), 1e-6],
+        [0.01 * normal(5, 8, seed=933), 1 + uniform(8, seed=934), 1e-4],
+        [20 * normal(2, 4, 3, seed=935), normal(3, seed=936), 0.5],
+        [normal(3, 1, 5, seed=937), torch.full((5,), 2.0), 0.1],
     ],
     oracle=normed,
 )
@@ -145,7 +145,7 @@ def cache_call(B, num_heads, num_kv_heads, n, past, head_dim, seed):
     keys, values = normal(2, B, num_kv_heads, n, head_dim, seed=seed + 1)
     cache = list(normal(2, B, num_kv_heads, past, head_dim, seed=seed + 2)) if past else None
     frequencies = torch.tensor([100.0 ** (-2 * k / head_dim) for k in range(head_dim // 2)], dtype=torch.float64)
-    return called_with(queries, keys, values, cache, frequencies)
+    return [queries, keys, values, cache, frequencies]
 
 
 def continued(queries, keys, values, cache, frequencies):

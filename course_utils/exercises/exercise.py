@@ -18,10 +18,11 @@ class Exercise:
 
     id: "3.2". name: what the learner's function or class must be called. success_message: shown for a right answer.
     hints: from a first question to almost the answer. make_calls: () -> the calls that an answer has to take, the same
-    each time. oracle: takes a function's arguments, for a layer its call and an input, and gives the right result, or
-    None where only `properties` decide. properties: each case -> None, or a sentence on what is wrong; each is checked
-    only for an answer that has those before it. open_ended: whether any numbers that have the properties are right.
-    maps: whether the results are maps of weights, or masks, to be drawn. mask: how to read them, if they are masks.
+    each time: LayerCalls, or a list of arguments for each call of a function. oracle: takes a function's arguments, for
+    a layer its call and an input, and gives the right result, or None where only `properties` decide. properties: each
+    case -> None, or a sentence on what is wrong; each is checked only for an answer that has those before it. gradient:
+    as in FunctionCall. maps: whether the results are maps of weights, or masks, to be drawn. mask: how to read them, if
+    they are masks. open_ended: whether any numbers that have the properties are right.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Exercise:
     make_calls: Callable
     oracle: Callable
     properties: tuple[Callable, ...] = ()
+    gradient: bool = True
     maps: bool = False
     mask: Mask | None = None
 
@@ -52,7 +54,7 @@ class Exercise:
     @cached_property
     def calls(self):
         """The calls put to an answer; made when they are needed, since an import should not wait for numbers."""
-        return self.make_calls()
+        return [FunctionCall(each, self.gradient) if isinstance(each, list) else each for each in self.make_calls()]
 
     @cached_property
     def expected(self):
@@ -63,7 +65,7 @@ class Exercise:
         """What each value in the reply to a call should be."""
         if isinstance(call, LayerCall):
             return [self.oracle(call, *given) for given in call.inputs]
-        return [self.oracle(*call.arguments)] * call.repeat
+        return [self.oracle(*call.arguments)]
 
     @cached_property
     def reference(self):
