@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from course_utils.exercises import oracle, puzzles
+from course_utils.exercises import puzzles
 from course_utils.exercises.exercise import Exercise, Puzzle
 from course_utils.exercises.inputs import non_contiguous, normal
 from course_utils.exercises.words import written
@@ -60,11 +60,6 @@ QUERY = Puzzle(
 
 # --- 1.2 a stable softmax ---------------------------------------------------------------------------------------------
 
-
-def softmax_by_loop(scores):
-    return np.array(oracle.softmax(oracle.rows(scores)))
-
-
 STABLE_SOFTMAX = Exercise(
     **written("1.2"),
     make_calls=lambda: [
@@ -79,16 +74,9 @@ STABLE_SOFTMAX = Exercise(
         [torch.tensor([-torch.inf, 0.3, -1.2, -torch.inf, 0.8, 0.1])],
     ],
     gradient=False,
-    oracle=softmax_by_loop,
 )
 
 # --- 1.3 attention in one function ------------------------------------------------------------------------------------
-
-
-def attended(*vectors):
-    context, _ = oracle.attend(*map(oracle.rows, vectors), scale=1)
-    return np.array(context)
-
 
 ATTENTION = Exercise(
     **written("1.3"),
@@ -102,7 +90,6 @@ ATTENTION = Exercise(
         [normal(3, 4, seed=122) * 20, normal(2, 4, seed=123) * 20, normal(2, 5, seed=124)],
     ],
     gradient=False,
-    oracle=attended,
 )
 
 # --- 1.4 embeddings ---------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from course_utils.exercises import oracle, puzzles
+from course_utils.exercises import puzzles
 from course_utils.exercises.exercise import Exercise, Puzzle
 from course_utils.exercises.inputs import normal
 from course_utils.exercises.words import written
@@ -65,11 +65,6 @@ LOOKUP = Puzzle(
 
 # --- 2.2 from a linear layer to a matrix ------------------------------------------------------------------------------
 
-
-def matrix_of(layer):
-    return np.array(list(zip(*oracle.rows(layer["linear"]))))
-
-
 MATRIX = Exercise(
     **written("2.2"),
     make_calls=lambda: [
@@ -78,7 +73,6 @@ MATRIX = Exercise(
         [{"linear": normal(6, 3, seed=223)}],
         [{"linear": normal(1, 2, seed=224)}],
     ],
-    oracle=matrix_of,
 )
 
 # --- 2.3 self-attention in one function -------------------------------------------------------------------------------
@@ -90,11 +84,6 @@ def attention_call(T, d_in, d_out, seed):
     return [normal(T, d_in, seed=seed), *matrices]
 
 
-def self_attention(x, *matrices):
-    context, _ = oracle.attend(*(oracle.project(oracle.rows(x), oracle.rows(matrix.T)) for matrix in matrices))
-    return np.array(context)
-
-
 SELF_ATTENTION = Exercise(
     **written("2.3"),
     make_calls=lambda: [
@@ -103,7 +92,6 @@ SELF_ATTENTION = Exercise(
         attention_call(6, 2, 3, seed=250),
         attention_call(1, 3, 2, seed=260),
     ],
-    oracle=self_attention,
 )
 
 # --- 2.4 self-attention as a layer ------------------------------------------------------------------------------------
@@ -117,11 +105,6 @@ def layer_call(d_in, d_k, d_out, *sizes, seed, training=False):
     return LayerCall([d_in, d_k, d_out], inputs, weights, training)
 
 
-def layer_contexts(call, x):
-    matrices = [oracle.rows(weight) for weight in call.weights.values()]
-    return np.array([oracle.attend(*(oracle.project(one, W) for W in matrices))[0] for one in oracle.rows(x)])
-
-
 MY_SELF_ATTENTION = Exercise(
     **written("2.4"),
     make_calls=lambda: [
@@ -130,5 +113,4 @@ MY_SELF_ATTENTION = Exercise(
         layer_call(6, 7, 5, (2, 3), (3, 8), seed=500),
         layer_call(4, 5, 3, (2, 3), seed=600, training=True),
     ],
-    oracle=layer_contexts,
 )

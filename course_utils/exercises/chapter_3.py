@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from course_utils.exercises import oracle, puzzles
+from course_utils.exercises import puzzles
 from course_utils.exercises.exercise import Exercise, Puzzle
 from course_utils.exercises.inputs import non_contiguous, normal, uniform
 from course_utils.exercises.words import written
@@ -45,14 +45,6 @@ AVERAGE = Puzzle(
 
 # --- 3.2 causal weights -----------------------------------------------------------------------------------------------
 
-
-def causal_weights(scores):
-    tables = oracle.rows(scores)
-    return np.array(
-        [[oracle.softmax(row, [s <= t for s in range(len(row))]) for t, row in enumerate(one)] for one in tables]
-    )
-
-
 CAUSAL_WEIGHTS = Exercise(
     **written("3.2"),
     make_calls=lambda: [
@@ -64,7 +56,6 @@ CAUSAL_WEIGHTS = Exercise(
         # visible scores so low that no small number hides anything (-1e9 does), and hidden ones too large for softmax
         [normal(2, 4, 4, seed=14) - 1000 * torch.ones(4, 4).tril()],
     ],
-    oracle=causal_weights,
     maps=True,
 )
 
@@ -106,12 +97,6 @@ MEMORY = Puzzle(
 
 # --- 3.4 padding ------------------------------------------------------------------------------------------------------
 
-
-def padding_mask(is_padding):
-    rows, places = is_padding.tolist(), range(is_padding.shape[1])
-    return np.array([[[s != t and (s > t or row[s]) for s in places] for t in places] for row in rows])
-
-
 PADDING = Exercise(
     **written("3.4"),
     make_calls=lambda: [
@@ -119,7 +104,6 @@ PADDING = Exercise(
         [uniform(3, 5, seed=8) < 0.4],
         [torch.ones(2, 3).bool()],
     ],
-    oracle=padding_mask,
     maps=True,
     mask=Mask(true="hidden", padding=lambda arguments: arguments[0]),
 )

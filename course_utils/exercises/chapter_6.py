@@ -1,22 +1,13 @@
 """The exercises of chapter 6, in practice."""
 
-import math
-
-import numpy as np
 import torch
 
-from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise
 from course_utils.exercises.inputs import non_contiguous, normal
 from course_utils.exercises.words import written
 from course_utils.judging.masks import Mask
 
 # --- 6.1 padding ------------------------------------------------------------------------------------------------------
-
-
-def padding_mask(lengths, num_tokens):
-    return np.array([[[s >= length for s in range(num_tokens)]] for length in lengths.tolist()])
-
 
 PADDING_MASK = Exercise(
     **written("6.1"),
@@ -25,16 +16,9 @@ PADDING_MASK = Exercise(
         [torch.tensor([5, 3]), 6],
         [torch.tensor([0, 2, 1, 3]), 3],
     ],
-    oracle=padding_mask,
 )
 
 # --- 6.2 a mask for the other camp ------------------------------------------------------------------------------------
-
-
-def keep_mask(attention_mask):
-    rows, places = attention_mask.tolist(), range(attention_mask.shape[1])
-    return np.array([[[[s <= t and row[s] == 1 for s in places] for t in places]] for row in rows])
-
 
 KEEP_MASK = Exercise(
     **written("6.2"),
@@ -43,7 +27,6 @@ KEEP_MASK = Exercise(
         [torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1]])],
         [torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]])],  # of the first one's size
     ],
-    oracle=keep_mask,
     maps=True,
     mask=Mask(true="visible", padding=lambda arguments: arguments[0] == 0),
 )
@@ -58,29 +41,12 @@ def step_of(B, num_heads, T, head_dim, seed):
     return [*new, *old]
 
 
-def attended(query, key, value, keys, values):
-    """(context, keys, values) of a step, by loops."""
-    all_keys, all_values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
-    context = [
-        [oracle.attend(*map(oracle.rows, (q, k, v)))[0] for q, k, v in zip(*heads)]
-        for heads in zip(query, all_keys, all_values)
-    ]
-    return [np.array(context), all_keys.numpy(), all_values.numpy()]
-
-
 STEP = Exercise(
     **written("6.3"),
     make_calls=lambda: [step_of(2, 3, 5, 4, seed=61), step_of(1, 2, 6, 3, seed=63), step_of(3, 4, 2, 5, seed=65)],
-    oracle=attended,
 )
 
 # --- 6.4 shared keys --------------------------------------------------------------------------------------------------
-
-
-def shared_keys(keys, num_heads):
-    groups = keys.shape[1]
-    return np.array([[one[h * groups // num_heads] for h in range(num_heads)] for one in keys.tolist()])
-
 
 SHARED = Exercise(
     **written("6.4"),
@@ -90,7 +56,6 @@ SHARED = Exercise(
         [normal(2, 4, 3, 2, seed=69), 4],
         [normal(3, 2, 2, 4, seed=80), 8],
     ],
-    oracle=shared_keys,
 )
 
 # --- 6.5 three readings -----------------------------------------------------------------------------------------------
@@ -125,14 +90,6 @@ def one_key_closed(call):
     return [scores, weights / weights.sum(dim=-1, keepdim=True)]
 
 
-def readings(*tables):
-    scores, weights = map(oracle.rows, tables)
-    sums = all(abs(math.fsum(row) - 1) < 1e-4 for row in weights)
-    hidden = not any(weight for t, row in enumerate(weights) for weight in row[t + 1 :])
-    gap = math.log(weights[-1][0]) - math.log(weights[-1][1])
-    return [sums, hidden, (scores[-1][0] - scores[-1][1]) / gap]
-
-
 READINGS = Exercise(
     **written("6.5"),
     make_calls=lambda: [
@@ -151,5 +108,4 @@ READINGS = Exercise(
         one_key_closed(head(4, seed=78, divisor=2.0)),
     ],
     gradient=False,
-    oracle=readings,
 )

@@ -1,22 +1,12 @@
 """The exercises of chapter 7, learning."""
 
-import math
-
-import numpy as np
 import torch
 
-from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise
 from course_utils.exercises.inputs import causal_weights, normal
 from course_utils.exercises.words import written
 
 # --- 7.1 the loss of the next token -----------------------------------------------------------------------------------
-
-
-def next_token_losses(scores, tokens):
-    pairs = zip(scores[:-1].tolist(), tokens[1:].tolist())
-    return np.array([-math.log(oracle.softmax(row)[token]) for row, token in pairs])
-
 
 NEXT_TOKEN_LOSSES = Exercise(
     **written("7.1"),
@@ -27,16 +17,9 @@ NEXT_TOKEN_LOSSES = Exercise(
         # exp of 500 is inf, and beside it every number of the other row counts as nothing
         [torch.tensor([[0.0, 500.0], [3.0, 1.0], [0.0, 0.0]]), torch.tensor([1, 0, 1])],
     ],
-    oracle=next_token_losses,
 )
 
 # --- 7.2 previous-token heads -----------------------------------------------------------------------------------------
-
-
-def previous_token_shares(weights):
-    heads = weights.tolist()
-    return np.array([math.fsum(head[t][t - 1] for t in range(1, len(head))) / (len(head) - 1) for head in heads])
-
 
 PREVIOUS_TOKEN_SHARE = Exercise(
     **written("7.2"),
@@ -47,15 +30,9 @@ PREVIOUS_TOKEN_SHARE = Exercise(
         [torch.stack([torch.eye(4), torch.eye(4).roll(-1, dims=-1).tril(-1) + torch.eye(4)[0]])],  # zeros
     ],
     gradient=False,
-    oracle=previous_token_shares,
 )
 
 # --- 7.3 the floor ----------------------------------------------------------------------------------------------------
-
-
-def floor(probabilities):
-    return -math.fsum(p * math.log(p) for p in probabilities.tolist() if p > 0)
-
 
 FLOOR = Exercise(
     **written("7.3"),
@@ -67,17 +44,9 @@ FLOOR = Exercise(
         [torch.tensor([0.7, 0.1, 0.1995, 0.0005])],  # of another one's size; small, and not 0
     ],
     gradient=False,
-    oracle=floor,
 )
 
 # --- 7.4 temperature --------------------------------------------------------------------------------------------------
-
-
-def with_temperature(scores, temperature):
-    """Probabilities, row by row, of scores divided by a temperature."""
-    rows = scores.double().reshape(-1, scores.shape[-1]).tolist()
-    return np.array([oracle.softmax([score / temperature for score in row]) for row in rows]).reshape(scores.shape)
-
 
 TEMPERATURE = Exercise(
     **written("7.4"),
@@ -90,5 +59,4 @@ TEMPERATURE = Exercise(
         [normal(2, 3, 4, seed=11), 1.0],
         [normal(4, 3, seed=12) + torch.tensor([[0.0], [300.0], [-300.0], [600.0]]), 1.5],  # rows far apart
     ],
-    oracle=with_temperature,
 )

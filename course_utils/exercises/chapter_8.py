@@ -1,11 +1,7 @@
 """The exercises of chapter 8, a real model."""
 
-import math
-
-import numpy as np
 import torch
 
-from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise
 from course_utils.exercises.inputs import causal_weights, normal, uniform
 from course_utils.exercises.words import written
@@ -18,14 +14,6 @@ def padding_after(*lengths):
     return torch.arange(max(lengths)) >= torch.tensor(lengths)[:, None]  # (B, T)
 
 
-def sentence_vectors(contexts, is_padding):
-    sentences = []
-    for context, padding in zip(oracle.rows(contexts), is_padding.tolist()):
-        real = [token for token, hidden in zip(context, padding) if not hidden]
-        sentences.append(oracle.mix([1 / len(real)] * len(real), real))
-    return np.array(sentences)
-
-
 SENTENCE_VECTORS = Exercise(
     **written("8.1"),
     make_calls=lambda: [
@@ -34,7 +22,6 @@ SENTENCE_VECTORS = Exercise(
         [normal(1, 5, 2, seed=83), torch.tensor([[True, True, False, False, False]])],
         [normal(2, 4, 3, seed=93).relu(), padding_after(4, 2)],  # a 0 in a real token is a number, too
     ],
-    oracle=sentence_vectors,
 )
 
 # --- 8.2 heads that turn ----------------------------------------------------------------------------------------------
@@ -61,12 +48,6 @@ NARROW = [
 ]
 
 
-def turning(*tables_and_margin):
-    *tables, margin = tables_and_margin
-    rows = zip(*map(oracle.rows, tables))
-    return np.array([[a - b > margin and d - c > margin for a, b, c, d in zip(*heads)] for heads in rows])
-
-
 TURNING_HEADS = Exercise(
     **written("8.2"),
     make_calls=lambda: [
@@ -79,22 +60,9 @@ TURNING_HEADS = Exercise(
         [*(torch.tensor([row]) for row in NARROW), 0.05],
     ],
     gradient=False,
-    oracle=turning,
 )
 
 # --- 8.3 how many tokens does a head look at? -------------------------------------------------------------------------
-
-
-def entropy(row):
-    """The entropy of a list of shares."""
-    return -math.fsum(share * math.log(share) for share in row if share > 0)
-
-
-def breadth(weights):
-    heads = oracle.rows(weights.flatten(0, -3))
-    means = [math.fsum(math.exp(entropy(row)) for row in head) / len(head) for head in heads]
-    return np.array(means).reshape(weights.shape[:-2])
-
 
 BREADTH = Exercise(
     **written("8.3"),
@@ -104,16 +72,9 @@ BREADTH = Exercise(
         [causal_weights(2, 4, 4, seed=88)],
     ],
     gradient=False,
-    oracle=breadth,
 )
 
 # --- 8.4 hear one head only -------------------------------------------------------------------------------------------
-
-
-def only_head(weight, head, head_dim):
-    own = range(head * head_dim, (head + 1) * head_dim)
-    return np.array([[x if column in own else 0.0 for column, x in enumerate(row)] for row in oracle.rows(weight)])
-
 
 ONLY_HEAD = Exercise(
     **written("8.4"),
@@ -125,5 +86,4 @@ ONLY_HEAD = Exercise(
         [normal(4, 4, seed=95).double() / 3, 1, 2],  # more digits than 32 bits hold
     ],
     gradient=False,
-    oracle=only_head,
 )

@@ -1,42 +1,12 @@
 """The exercises of chapter 9, rotary positions and shared keys."""
 
-import math
-
-import numpy as np
 import torch
 
-from course_utils.exercises import oracle
 from course_utils.exercises.exercise import Exercise
 from course_utils.exercises.inputs import non_contiguous, normal, uniform
 from course_utils.exercises.words import written
 
-
-def rotated_vector(vector, position, frequencies):
-    """A vector, as a list, whose pairs (number k of each half) are turned by position times frequency."""
-    half, result = len(vector) // 2, list(vector)
-    for k, frequency in enumerate(frequencies):
-        a, b, angle = vector[k], vector[k + half], position * frequency
-        result[k] = a * math.cos(angle) - b * math.sin(angle)
-        result[k + half] = a * math.sin(angle) + b * math.cos(angle)
-    return result
-
-
-def rotated_vectors(x, positions, frequencies):
-    """An array (..., T, head_dim) of turned vectors, one by one."""
-    x = x.double().numpy()
-    result = np.empty_like(x)
-    for place in np.ndindex(x.shape[:-1]):
-        result[place] = rotated_vector(x[place].tolist(), positions[place[-1]], frequencies)
-    return result
-
-
 # --- 9.1 turn by position ---------------------------------------------------------------------------------------------
-
-
-def rotated(x, positions, base):
-    size = x.shape[-1]
-    return rotated_vectors(x, positions.tolist(), [base ** (-2 * k / size) for k in range(size // 2)])
-
 
 ROTATE = Exercise(
     **written("9.1"),
@@ -49,20 +19,9 @@ ROTATE = Exercise(
         # more digits than 32 bits hold
         [normal(3, 1, 2, 12, seed=905).double() / 3, torch.tensor([20, 40]), 10_000.0],
     ],
-    oracle=rotated,
 )
 
 # --- 9.2 from pairs to halves -----------------------------------------------------------------------------------------
-
-
-def in_halves(weight, num_heads):
-    rows, size = oracle.rows(weight), len(weight) // num_heads
-    found = []
-    for h in range(num_heads):
-        head = rows[h * size : (h + 1) * size]
-        found += [head[2 * k] for k in range(size // 2)] + [head[2 * k + 1] for k in range(size // 2)]
-    return np.array(found)
-
 
 TO_HALVES = Exercise(
     **written("9.2"),
@@ -72,7 +31,6 @@ TO_HALVES = Exercise(
         [non_contiguous(normal(24, 7, seed=913)), 3],
         [normal(10, 4, seed=914), 5],
     ],
-    oracle=in_halves,
 )
 
 # --- 9.3 grouped attention --------------------------------------------------------------------------------------------
@@ -89,18 +47,6 @@ def attention_call(B, num_heads, num_kv_heads, T, S, head_dim, seed, batch_of_ma
     return [queries, keys, values, hidden]
 
 
-def grouped(queries, keys, values, hidden):
-    """(context, weights) of every head, by loops."""
-    B, num_heads, T, _ = queries.shape
-    shared = num_heads // keys.shape[1]
-    visible = (~hidden).expand(B, 1, T, keys.shape[2])[:, 0].tolist()
-    found = []
-    for b, h in np.ndindex(B, num_heads):
-        head = queries[b, h], keys[b, h // shared], values[b, h // shared]
-        found.append(oracle.attend(*map(oracle.rows, head), visible=visible[b]))
-    return [np.array(each).reshape(B, num_heads, T, -1) for each in zip(*found)]
-
-
 GROUPED = Exercise(
     **written("9.3"),
     make_calls=lambda: [
@@ -110,20 +56,9 @@ GROUPED = Exercise(
         attention_call(2, 3, 3, 5, 5, 7, seed=927),
         attention_call(1, 8, 4, 1, 3, 6, seed=929),
     ],
-    oracle=grouped,
 )
 
 # --- 9.4 the norm of queries and keys ---------------------------------------------------------------------------------
-
-
-def normed(x, scale, eps):
-    vectors = np.array(x.double().tolist())
-    for place in np.ndindex(vectors.shape[:-1]):
-        vector = vectors[place].tolist()
-        length = math.sqrt(oracle.dot(vector, vector) / len(vector) + eps)
-        vectors[place] = [number / length * by for number, by in zip(vector, scale.tolist())]
-    return vectors
-
 
 NORM = Exercise(
     **written("9.4"),
@@ -133,7 +68,6 @@ NORM = Exercise(
         [20 * normal(2, 4, 3, seed=935), normal(3, seed=936), 0.5],
         [normal(3, 1, 5, seed=937), torch.full((5,), 2.0), 0.1],
     ],
-    oracle=normed,
 )
 
 # --- 9.5 positions that go on -----------------------------------------------------------------------------------------
@@ -148,16 +82,6 @@ def cache_call(B, num_heads, num_kv_heads, n, past, head_dim, seed):
     return [queries, keys, values, cache, frequencies]
 
 
-def continued(queries, keys, values, cache, frequencies):
-    past = cache[0].shape[2] if cache else 0
-    positions = list(range(past, past + keys.shape[2]))
-    found = [rotated_vectors(queries, positions, frequencies.tolist())]
-    found += [rotated_vectors(keys, positions, frequencies.tolist()), values.double().numpy()]
-    if cache:
-        found[1:] = [np.concatenate([old.double().numpy(), new], axis=2) for old, new in zip(cache, found[1:])]
-    return found
-
-
 CACHED = Exercise(
     **written("9.5"),
     make_calls=lambda: [
@@ -167,5 +91,4 @@ CACHED = Exercise(
         cache_call(2, 3, 3, n=1, past=0, head_dim=2, seed=951),
         cache_call(2, 3, 3, n=3, past=1, head_dim=10, seed=954),
     ],
-    oracle=continued,
 )
