@@ -97,8 +97,8 @@ def cases_of(exercise, number, reply):
     if general := why_no_values(call, reply):
         return [Case(call, reply, reference, asked[0], None, expected[0], general)]
     return [
-        Case(call, reply, reference, asked[min(k, len(asked) - 1)], value, want, comparing.problem(want, value))
-        for k, (value, want) in enumerate(zip(reply.values, expected, strict=True))
+        Case(call, reply, reference, arguments, value, want, comparing.problem(want, value))
+        for arguments, value, want in zip(asked, reply.values, expected, strict=True)
     ]
 
 
