@@ -6,8 +6,6 @@ A property gets a `Case` (see `judging.judge`) and gives a sentence on what is w
 import numpy as np
 import torch
 
-from course_utils.attention import masked_softmax
-
 CLOSE = 1e-3  # how exactly a recovered number must fit: wrong answers miss it by far
 ROUNDING = 1e-5  # what is left of a weight of 0 once it was recovered
 
@@ -97,7 +95,7 @@ def drops_weights_correctly(projected, context=lambda case: case.got):
     def dropping(case):
         queries, keys, values = projected(case.call, case.arguments[0].double())
         scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
-        weights = masked_softmax(scores, torch.ones_like(scores).triu(1).bool())
+        weights = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(dim=-1)
         after = recovered(context(case), values.numpy())
         return None if after is None else (weights.numpy(), after, case.call.arguments[3])
 
