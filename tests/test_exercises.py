@@ -42,6 +42,7 @@ def test_the_solution_earns_all_points(exercise):
 
 @pytest.mark.parametrize("id", [id for id, exercise in EXERCISES.items() if not exercise.open_ended])
 def test_what_is_expected_is_what_plain_loops_compute(id):
+    assert id in plain_loops.WANTED, f"{id}: write what is wanted into tests/support/plain_loops.py"
     exercise = EXERCISES[id]
     for call, expected in zip(exercise.calls, exercise.expected):
         inputs = [(call, *given) for given in call.inputs] if isinstance(call, calls.LayerCall) else [call.arguments]
