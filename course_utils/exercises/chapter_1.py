@@ -58,8 +58,6 @@ QUERY = Puzzle(
     properties=(puzzles.behaves(head_of_query, sentences_with_a_hunted, one_hunted_among_nine),),
 )
 
-# --- 1.2 a stable softmax ---------------------------------------------------------------------------------------------
-
 STABLE_SOFTMAX = Exercise(
     **written("1.2"),
     make_calls=lambda: [
@@ -75,8 +73,6 @@ STABLE_SOFTMAX = Exercise(
     ],
     gradient=False,
 )
-
-# --- 1.3 attention in one function ------------------------------------------------------------------------------------
 
 ATTENTION = Exercise(
     **written("1.3"),

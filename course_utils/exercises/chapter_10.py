@@ -47,8 +47,6 @@ MERGE = Exercise(
     gradient=False,
 )
 
-# --- 10.2 a window with a cache ---------------------------------------------------------------------------------------
-
 WINDOW = Exercise(
     **written("10.2"),
     make_calls=lambda: [
@@ -92,8 +90,6 @@ NEXT_TILE = Exercise(
     ],
     gradient=False,
 )
-
-# --- 10.4 look up in pages --------------------------------------------------------------------------------------------
 
 LOOKUP = Exercise(
     **written("10.4"),

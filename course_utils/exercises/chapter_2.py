@@ -63,8 +63,6 @@ LOOKUP = Puzzle(
     properties=(puzzles.behaves(puzzles.head_of_matrices(embedded), sentences_with_pronouns, one_among_ten),),
 )
 
-# --- 2.2 from a linear layer to a matrix ------------------------------------------------------------------------------
-
 MATRIX = Exercise(
     **written("2.2"),
     make_calls=lambda: [

@@ -43,8 +43,6 @@ AVERAGE = Puzzle(
     properties=(puzzles.behaves(puzzles.head_of_matrices(embedded, so_far), sequences_with_an_average),),
 )
 
-# --- 3.2 causal weights -----------------------------------------------------------------------------------------------
-
 CAUSAL_WEIGHTS = Exercise(
     **written("3.2"),
     make_calls=lambda: [
@@ -94,8 +92,6 @@ MEMORY = Puzzle(
     **written("3.3"),
     properties=(puzzles.behaves(puzzles.head_of_matrices(embedded, before), sequences_of_letters, one_among_six),),
 )
-
-# --- 3.4 padding ------------------------------------------------------------------------------------------------------
 
 PADDING = Exercise(
     **written("3.4"),

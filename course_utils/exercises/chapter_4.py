@@ -143,8 +143,6 @@ SURVIVING = Puzzle(
     properties=(survives,),
 )
 
-# --- 4.3 the chance that a row is empty -------------------------------------------------------------------------------
-
 EMPTY = Exercise(
     **written("4.3"),
     make_calls=lambda: [[0.5, 6], [0.2, 3], [0.9, 1], [0.0, 4]],

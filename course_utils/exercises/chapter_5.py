@@ -33,8 +33,6 @@ LOOK_BACK = Puzzle(
     properties=(puzzles.behaves(puzzles.head_of_matrices(placed, chapter_3.so_far), sequences_of_places),),
 )
 
-# --- 5.2 split --------------------------------------------------------------------------------------------------------
-
 SPLIT = Exercise(
     **written("5.2"),
     make_calls=lambda: [
@@ -46,8 +44,6 @@ SPLIT = Exercise(
         [normal(2, 3, 8, seed=6).double() / 3, 4],  # more digits than 32 bits hold
     ],
 )
-
-# --- 5.3 merge --------------------------------------------------------------------------------------------------------
 
 MERGE = Exercise(
     **written("5.3"),

@@ -7,8 +7,6 @@ from course_utils.exercises.inputs import non_contiguous, normal
 from course_utils.exercises.words import written
 from course_utils.judging.masks import Mask
 
-# --- 6.1 padding ------------------------------------------------------------------------------------------------------
-
 PADDING_MASK = Exercise(
     **written("6.1"),
     make_calls=lambda: [
@@ -17,8 +15,6 @@ PADDING_MASK = Exercise(
         [torch.tensor([0, 2, 1, 3]), 3],
     ],
 )
-
-# --- 6.2 a mask for the other camp ------------------------------------------------------------------------------------
 
 KEEP_MASK = Exercise(
     **written("6.2"),
@@ -45,8 +41,6 @@ STEP = Exercise(
     **written("6.3"),
     make_calls=lambda: [step_of(2, 3, 5, 4, seed=61), step_of(1, 2, 6, 3, seed=63), step_of(3, 4, 2, 5, seed=65)],
 )
-
-# --- 6.4 shared keys --------------------------------------------------------------------------------------------------
 
 SHARED = Exercise(
     **written("6.4"),

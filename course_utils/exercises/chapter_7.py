@@ -6,8 +6,6 @@ from course_utils.exercises.exercise import Exercise
 from course_utils.exercises.inputs import causal_weights, normal
 from course_utils.exercises.words import written
 
-# --- 7.1 the loss of the next token -----------------------------------------------------------------------------------
-
 NEXT_TOKEN_LOSSES = Exercise(
     **written("7.1"),
     make_calls=lambda: [
@@ -18,8 +16,6 @@ NEXT_TOKEN_LOSSES = Exercise(
         [torch.tensor([[0.0, 500.0], [3.0, 1.0], [0.0, 0.0]]), torch.tensor([1, 0, 1])],
     ],
 )
-
-# --- 7.2 previous-token heads -----------------------------------------------------------------------------------------
 
 PREVIOUS_TOKEN_SHARE = Exercise(
     **written("7.2"),
@@ -32,8 +28,6 @@ PREVIOUS_TOKEN_SHARE = Exercise(
     gradient=False,
 )
 
-# --- 7.3 the floor ----------------------------------------------------------------------------------------------------
-
 FLOOR = Exercise(
     **written("7.3"),
     make_calls=lambda: [
@@ -45,8 +39,6 @@ FLOOR = Exercise(
     ],
     gradient=False,
 )
-
-# --- 7.4 temperature --------------------------------------------------------------------------------------------------
 
 TEMPERATURE = Exercise(
     **written("7.4"),

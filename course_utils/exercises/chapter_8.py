@@ -62,8 +62,6 @@ TURNING_HEADS = Exercise(
     gradient=False,
 )
 
-# --- 8.3 how many tokens does a head look at? -------------------------------------------------------------------------
-
 BREADTH = Exercise(
     **written("8.3"),
     make_calls=lambda: [
@@ -73,8 +71,6 @@ BREADTH = Exercise(
     ],
     gradient=False,
 )
-
-# --- 8.4 hear one head only -------------------------------------------------------------------------------------------
 
 ONLY_HEAD = Exercise(
     **written("8.4"),

@@ -6,8 +6,6 @@ from course_utils.exercises.exercise import Exercise
 from course_utils.exercises.inputs import non_contiguous, normal, uniform
 from course_utils.exercises.words import written
 
-# --- 9.1 turn by position ---------------------------------------------------------------------------------------------
-
 ROTATE = Exercise(
     **written("9.1"),
     make_calls=lambda: [
@@ -20,8 +18,6 @@ ROTATE = Exercise(
         [normal(3, 1, 2, 12, seed=905).double() / 3, torch.tensor([20, 40]), 10_000.0],
     ],
 )
-
-# --- 9.2 from pairs to halves -----------------------------------------------------------------------------------------
 
 TO_HALVES = Exercise(
     **written("9.2"),
@@ -57,8 +53,6 @@ GROUPED = Exercise(
         attention_call(1, 8, 4, 1, 3, 6, seed=929),
     ],
 )
-
-# --- 9.4 the norm of queries and keys ---------------------------------------------------------------------------------
 
 NORM = Exercise(
     **written("9.4"),
