@@ -14,12 +14,17 @@ class PackWorkedAnswers(BuildHookInterface):
     """Puts the cells that are needed of each chapter into the wheel, under course_utils/solutions/."""
 
     def initialize(self, version, build_data):
-        self.folder = tempfile.TemporaryDirectory()  # until the build ends
+        """Cut the sources before the wheel is packed."""
+        self.folder = tempfile.TemporaryDirectory()
         for source in Path(self.root, "solutions").glob("[0-9]*.py"):
             if cells := needed_cells(source.read_text(encoding="utf-8")):
                 short = Path(self.folder.name, source.name)
                 short.write_text(cells, encoding="utf-8")
                 build_data["force_include"][str(short)] = f"course_utils/solutions/{source.name}"
+
+    def finalize(self, version, build_data, artifact_path):
+        """Remove what was cut."""
+        self.folder.cleanup()
 
 
 def needed_cells(source):
