@@ -97,8 +97,8 @@ def cases_of(exercise, number, reply):
     if general := why_no_values(call, reply):
         return [Case(call, reply, reference, asked[0], None, expected[0], general)]
     return [
-        Case(call, reply, reference, asked[min(k, len(asked) - 1)], value, want, comparing.problem(want, value))
-        for k, (value, want) in enumerate(zip(reply.values, expected, strict=True))
+        Case(call, reply, reference, arguments, value, want, comparing.problem(want, value))
+        for arguments, value, want in zip(asked, reply.values, expected, strict=True)
     ]
 
 
@@ -114,10 +114,9 @@ def why_no_values(call, reply):
             " Use nn.ModuleList or nn.ModuleDict."
         )
     if reply.unplaced_weights:
-        weights = getattr(call, "weights", {})  # none for a function; a list where they go by shape
+        weights = getattr(call, "weights", {})  # none for a function
         missing = ", ".join(
-            f"{name} {list(weights[name].shape)}" if isinstance(weights, dict) and name in weights else name
-            for name in reply.unplaced_weights
+            f"{name} {list(weights[name].shape)}" if name in weights else name for name in reply.unplaced_weights
         )
         there = ", ".join(f"{name} {shape}" for name, shape in list(reply.parameters.items())[:8]) or "nothing to learn"
         return f"The check copies weights into your layer and found no place for {missing}. Yours has: {there}."
