@@ -54,13 +54,23 @@ TOO_LONG = (
 )
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"  # torch without the gigabytes of CUDA
 NO_PERMISSION = re.compile("Permission denied|Read-only file system")
-OPEN_ELSEWHERE = re.compile(r"WinError (5|32)\b")  # what follows is in the language of that Windows
 NO_SPACE = "No space left on device"
-NO_NETWORK = re.compile(
-    "NewConnectionError|ConnectionError|connection broken|Max retries|name resolution|Network is unreachable|timed out",
-    re.IGNORECASE,
+NO_NETWORK = (
+    "(?i)NewConnectionError|ConnectionError|connection broken|Max retries|name resolution|Network is unreachable"
+    "|timed out"
 )
-WRONG_HASHES = "DO NOT MATCH THE HASHES"
+REASONS = {  # a pattern of what a failed step says: the sentence on it
+    r"WinError (5|32)\b": IN_USE,  # what follows is in the language of that Windows
+    "Long Path": TOO_LONG,
+    NO_NETWORK: (
+        "The packages could not be downloaded: check the network (or the package index that pip is set to) "
+        "and run the same command again."
+    ),
+    "DO NOT MATCH THE HASHES": (
+        "A downloaded package is not the one that the course was tested with, and was not installed: check the "
+        "package index that pip is set to. (course_tools/locked/ has the hashes.)"
+    ),
+}
 NOT_FOUND = re.compile(r"No matching distribution found for (\S+)")
 
 
@@ -256,20 +266,9 @@ def run_step(command, verbose=False):
         return
     if sentence := disk_problem(complaints):
         sys.exit(sentence)
-    if OPEN_ELSEWHERE.search(complaints):
-        sys.exit(IN_USE)
-    if "Long Path" in complaints:
-        sys.exit(TOO_LONG)
-    if NO_NETWORK.search(complaints):
-        sys.exit(
-            "The packages could not be downloaded: check the network (or the package index that pip is set to) "
-            "and run the same command again."
-        )
-    if WRONG_HASHES in complaints:
-        sys.exit(
-            "A downloaded package is not the one that the course was tested with, and was not installed: check the "
-            "package index that pip is set to. (course_tools/locked/ has the hashes.)"
-        )
+    for pattern, sentence in REASONS.items():
+        if re.search(pattern, complaints):
+            sys.exit(sentence)
     absent = NOT_FOUND.search(complaints)
     if absent and absent[1].startswith("torch==") and (kind := supported_pythons.machine_without_torch()):
         sys.exit(

@@ -3,6 +3,7 @@
 Every other room may ask here; nothing of the course is imported here.
 """
 
+import json
 import subprocess
 import sys
 import tomllib
@@ -26,6 +27,11 @@ def learners():
 def stored():
     """Every stored notebook, learners' first."""
     return learners() + sorted((ROOT / "solutions").glob("[0-9][0-9]_*.ipynb"))
+
+
+def cells(path):
+    """The cells of a stored notebook, as JSON has them."""
+    return json.loads(path.read_text(encoding="utf-8"))["cells"]
 
 
 def relative(path):
@@ -52,9 +58,14 @@ def git(*arguments):
     return answer.stdout
 
 
+def table(file):
+    """What a TOML file of the repository says."""
+    return tomllib.loads((ROOT / file).read_text(encoding="utf-8"))
+
+
 def project():
     """What pyproject.toml says."""
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return table("pyproject.toml")
 
 
 def address():

@@ -16,7 +16,7 @@ from course_utils.attention import (
     SelfAttention_v1,
     SelfAttention_v2,
 )
-from course_utils.exercises import oracle
+from tests.support import plain_loops
 
 B, T, D_IN, D_OUT, HEADS, LONGEST = 2, 5, 3, 8, 4, 7
 LAYERS = {
@@ -45,8 +45,8 @@ def make(name, dtype=torch.float64):
 def projected(linear, x):
     """A sequence (T, d_in), as lists, through a layer's matrix, by loops."""
     if isinstance(linear, torch.nn.Parameter):  # (d_in, d_out); nn.Linear keeps (d_out, d_in)
-        return oracle.project(x, linear.T.tolist())
-    return oracle.project(x, linear.weight.tolist(), None if linear.bias is None else linear.bias.tolist())
+        return plain_loops.project(x, linear.T.tolist())
+    return plain_loops.project(x, linear.weight.tolist(), None if linear.bias is None else linear.bias.tolist())
 
 
 def by_loops(layer, *inputs):
@@ -58,7 +58,7 @@ def by_loops(layer, *inputs):
     num_heads, causal = getattr(layer, "num_heads", 1), hasattr(layer, "mask")
     size = len(vectors[0][0]) // num_heads
     parts = [[[vector[h * size :][:size] for vector in part] for part in vectors] for h in range(num_heads)]
-    context = side_by_side(oracle.attend(*part, causal)[0] for part in parts)
+    context = side_by_side(plain_loops.attend(*part, causal)[0] for part in parts)
     return projected(layer.out_proj, context) if hasattr(layer, "out_proj") else context
 
 

@@ -36,7 +36,7 @@ from course_tools.repository import ROOT
 from course_utils.exercises import EXERCISES
 from course_utils.judging.result import NOT_YET, Result
 from course_utils.judging.result import RIGHT as RIGHT_ANSWER
-from tests.support import handed_in
+from tests.support import bare_clone, handed_in
 from tests.support.handed_in import NAME, lay, notebook, packed, zipped
 from tests.support.processes import alive, descendants
 from tests.support.sandboxes import BEST, skip_without
@@ -203,6 +203,15 @@ def threads():
     with ThreadPoolExecutor(2) as pool:
         yield pool, 2, grading_process.add_known_results
     grading_process.end_all()
+
+
+@pytest.mark.parametrize("name", ["judging/judge.py", "exercises/chapter_3.py", "exercises/chapter_3.toml"])
+def test_once_what_points_depend_on_has_changed_all_are_graded_anew(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(batch.repository, "ROOT", bare_clone.copy(tmp_path))
+    before = batch.course_digest.__wrapped__()
+    with open(tmp_path / "course_utils" / name, "a", encoding="utf-8") as file:
+        file.write("\n# changed\n")
+    assert batch.course_digest.__wrapped__() != before
 
 
 def test_any_executor_will_do(handed, tmp_path):

@@ -121,6 +121,7 @@ def files(tmp_path, monkeypatch):
         ("course_utils/live/maps.js", True),  # in what those share
         ("course_utils/training_bar.py", False),  # chapter 7's
         ("course_utils/exercises/chapter_3.py", True),
+        ("course_utils/exercises/chapter_3.toml", True),
         ("course_utils/exercises/exercise.py", True),
         ("course_utils/exercises/chapter_4.py", False),
         ("course_tools/grading/batch.py", False),

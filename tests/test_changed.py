@@ -208,6 +208,7 @@ def test_other_chapters_tests_are_left_out_only_where_nothing_else_changed(clone
     [
         ("course_utils/training_bar.py", {"07", "09", "10"}, {"test_training_bar.py"}, {"test_attention.py"}),
         ("course_utils/exercises/chapter_2.py", {"02"}, {"test_exercises.py", "test_grader.py"}, {"test_live.py"}),
+        ("course_utils/exercises/chapter_2.toml", {"02"}, {"test_exercises.py", "test_grader.py"}, {"test_live.py"}),
         ("course_tools/grading/platforms/canvas.py", set(), {"test_platforms.py"}, {"test_exercises.py"}),
         ("course_tools/grading/sandbox/inside/server.py", set(), {"test_sandbox_hostile.py"}, {"test_ledger.py"}),
         ("tests/test_pictures.py", set(), {"test_pictures.py"}, {"test_attention.py"}),

@@ -8,6 +8,7 @@ import itertools
 import re
 import tomllib
 
+import numpy as np
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
@@ -15,11 +16,12 @@ from torch.nn.functional import cross_entropy
 from course_tools.repository import ROOT
 from course_utils.attention import hidden_keys
 from course_utils.exercises import EXERCISES, QUESTIONS, solutions
-from course_utils.judging import calls
+from course_utils.judging import calls, comparing
 from course_utils.judging import judge as judging
-from tests.support import answers, mutants, stored
+from tests.support import answers, mutants, plain_loops, stored
 
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
+WITH_DROPOUT = ("4.1", "4.4", "5.4")  # in training their results are random, so properties decide
 LONGEST_MESSAGE = 400  # characters; a phone shows about ten lines of forty
 EQUIVALENT = tomllib.loads((ROOT / "tests/equivalent_mutants.toml").read_text(encoding="utf-8"))
 
@@ -36,6 +38,26 @@ def test_the_solution_earns_all_points(exercise):
     assert result.status == "right", result
     assert result.points == exercise.points > 0 and result.message == exercise.success_message
     assert len(explanation.split()) >= 15
+
+
+@pytest.mark.parametrize("id", [id for id, exercise in EXERCISES.items() if not exercise.open_ended])
+def test_what_is_expected_is_what_plain_loops_compute(id):
+    assert id in plain_loops.WANTED, f"{id}: write what is wanted into tests/support/plain_loops.py"
+    exercise = EXERCISES[id]
+    for call, expected in zip(exercise.calls, exercise.expected):
+        inputs = [(call, *given) for given in call.inputs] if isinstance(call, calls.LayerCall) else [call.arguments]
+        for given, value in zip(inputs, expected, strict=True):
+            if id in WITH_DROPOUT and call.training:
+                assert value is None
+            else:
+                assert comparing.difference(plain_loops.WANTED[id](*given), as_reply(value)) is None
+
+
+def as_reply(value):
+    """An expected value as an answer would give it."""
+    if isinstance(value, list):
+        return list(map(as_reply, value))
+    return torch.as_tensor(value) if isinstance(value, np.ndarray) else value
 
 
 @each_exercise
@@ -195,7 +217,7 @@ def test_a_chapter_asks_the_questions_that_its_file_answers(chapter):
             asked[id] = re.findall(r"^\* \*\*(\w)\*\*", before.source, re.MULTILINE)
     assert asked == {id: list(question.explanations) for id, question in mine.items()}
     assert len(asked) >= 3, (
-        f"chapter {chapter}: three questions or more, in course_utils/exercises/chapter_{chapter}.py"
+        f"chapter {chapter}: three questions or more, in course_utils/exercises/chapter_{chapter}.toml"
     )
     for question in mine.values():
         assert (

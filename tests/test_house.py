@@ -31,6 +31,7 @@ ROOMS = [  # of both houses, from the ground up
     for row in re.findall("^    (.+?):", house.__doc__, re.MULTILINE)
     for room in row.split(", ")
 ]
+MOST_LINES = 8500  # of Python in course_utils, which a learner's machine installs
 COURSE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["course"]
 
 
@@ -79,6 +80,11 @@ def test_a_room_uses_only_those_named_before_it():
                 assert room(other) <= room(name), (
                     f"{name} imports {other}, which the list of rooms names after it: move what it needs up in the list"
                 )
+
+
+def test_what_notebooks_import_stays_small():
+    own = [path for path in PYTHON if path.is_relative_to(ROOT / "course_utils")]
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in own) <= MOST_LINES
 
 
 def test_no_two_files_need_each_other():
@@ -289,7 +295,8 @@ def pinned(file):
 
 LEARNERS, TESTS = pinned("requirements.txt"), pinned("tests/requirements.txt") | pinned("course_tools/requirements.txt")
 DECLARED = {"course_utils": LEARNERS | COURSE["brought"].keys() | COURSE["optional"].keys()}
-DECLARED["course_tools"] = DECLARED["course_utils"]
+BUILD = {environment.canonical(Requirement(line).name) for line in repository.project()["build-system"]["requires"]}
+DECLARED["course_tools"] = DECLARED["course_utils"] | BUILD
 DECLARED["tests"] = DECLARED["course_utils"] | TESTS
 PACKAGES = packages_distributions()  # {name to import: packages to install}
 

@@ -12,6 +12,7 @@ import yaml
 
 from course_tools import repository
 from course_tools.repository import ROOT
+from course_utils.exercises import EXERCISES, solutions
 from tests.support import bare_clone, stored
 
 NAME = "ada/attention-course"
@@ -66,12 +67,36 @@ def test_every_notebook_installs_the_wheel_that_was_made_with_it(made):
         assert f"%pip install -q --no-deps {url}\n" in setup.source
 
 
+def what_is_read_of_chapters():
+    """The worked answers as `solution` shows them, and what the cells of imports of their chapters make."""
+    shown = {id: solutions.worked_answer(id) for id in EXERCISES}
+    return shown, {each.chapter: set(solutions.imported.__wrapped__(each.chapter)) for each in EXERCISES.values()}
+
+
 @pytest.mark.any_chapter
-def test_the_wheel_holds_what_solution_shows_and_no_notebook(made):
+def test_the_wheel_holds_what_solution_shows_and_no_other_cell(made, tmp_path, monkeypatch):
+    (wheel,) = made.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    before = what_is_read_of_chapters()
+    monkeypatch.setattr(solutions, "SOURCE_FOLDERS", [tmp_path / "course_utils/solutions"])
+    assert what_is_read_of_chapters() == before
+    packed = "".join(path.read_text(encoding="utf-8") for path in solutions.SOURCE_FOLDERS[0].iterdir())
+    kinds = set(re.findall(r'(?m)^# %% (?:name="(\w+)[^"]*"|(.*))$', packed))
+    assert kinds == {("imports", ""), ("exercise", ""), ("", '[markdown] tags=["solution"]')}
+
+
+@pytest.mark.any_chapter
+def test_the_wheel_is_small(made):
+    (wheel,) = made.glob("*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        numbers = packed.getinfo("course_utils/families/numbers.pt").compress_size
+    assert wheel.stat().st_size - numbers < 350_000
+
+
+@pytest.mark.any_chapter
+def test_the_wheel_holds_the_package_and_no_notebook(made):
     (wheel,) = made.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    for source in repository.sources():
-        assert f"course_utils/solutions/{source.name}" in names
     assert not [name for name in names if name.endswith(".ipynb")]
     of_package = [
         path for path in (ROOT / "course_utils").rglob("*") if path.suffix in (".py", ".js", ".toml", ".html")

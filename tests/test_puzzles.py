@@ -122,12 +122,12 @@ def test_a_head_that_is_too_strict_for_an_average_hears_so():
     [
         (np.arange(COUNT)[:, None] * 1.0, "What it passes on is the place."),
         (AGES[:, None] * 2, "What it passes on is 2.0 times that."),
-        (np.array([[3.0], [-9], [40], [0], [7], [77]]), "wanted"),
+        (np.array([[3.0], [-9], [40], [0], [7], [77]]), "It should receive 50.00."),
     ],
 )
 def test_what_is_handed_on_instead_is_named(handed, words):
     found = reply(pointing(-1), handed)
-    assert found.startswith("It attends where it should") and found.endswith(words) or words == "wanted" in found
+    assert found.startswith("It attends where it should") and found.endswith(words)
     assert reply(pointing(-1), AGES[:, None]) is None
 
 
@@ -142,7 +142,7 @@ def test_what_is_handed_on_instead_is_named(handed, words):
         ),  # the chapter's next cell could not multiply it, nor the next one
         (torch.tensor([1, 2, 3]), "tensor of decimal numbers"),
         (torch.tensor([1.0, torch.nan, 2.0]), "numbers between"),
-        (torch.tensor([1.0, 2.0, -10001.0]), "numbers between"),
+        (torch.tensor([1.0, 2.0, -1e10]), "numbers between"),
         (torch.tensor([1.0, 2.0]), r"shape \(2,\); expected \(3,\)"),
         (torch.ones(3, 1), r"shape \(3, 1\); expected \(3,\)"),
         ({"dict": []}, "tensor of decimal numbers"),
@@ -160,7 +160,7 @@ def test_what_makes_no_head_is_refused_in_a_sentence(value, words):
         ([torch.ones(2, 5, 3)] * 2, "three stacks"),
         ([torch.ones(2, 5, 3), torch.ones(2, 5, 3), torch.ones(1, 5, 1)], "the same number of heads"),
         ([torch.ones(2, 5, 3), torch.ones(2, 5, 4), torch.ones(2, 5, 1)], "one shape"),
-        ([torch.ones(65, 5, 3), torch.ones(65, 5, 3), torch.ones(65, 5, 1)], "up to 64"),
+        ([torch.ones(257, 5, 3), torch.ones(257, 5, 3), torch.ones(257, 5, 1)], "at most 256"),
     ],
 )
 def test_what_makes_no_stack_of_heads_is_refused_in_a_sentence(value, words):
@@ -181,12 +181,12 @@ def test_a_tenth_of_a_rows_weight_may_lie_elsewhere_and_no_more():
 
 def test_what_is_handed_on_may_be_off_by_what_the_weights_may_and_no_more():
     assert reply(pointing(-1), AGES[:, None] + 9) is None  # a fifth of the largest that is wanted, which is 50
-    assert "wanted" in reply(pointing(-1), AGES[:, None] + 11)
+    assert "should receive" in reply(pointing(-1), AGES[:, None] + 11)
 
 
 def test_the_largest_number_that_a_head_may_hold_is_taken():
-    found = puzzles.numbers(torch.tensor([1.0, 10000.0, -10000.0]), "Your query", 3)
-    assert found.tolist() == [1, 10000, -10000]
+    found = puzzles.numbers(torch.tensor([1.0, 1e9, -1e9]), "Your query", 3)
+    assert found.tolist() == [1, 1e9, -1e9]
 
 
 def test_a_head_whose_scores_are_three_times_too_large_hears_so_and_an_even_one_does_not():

@@ -282,7 +282,7 @@ def test_plans_add_up_and_exercises_are_called_what_they_are(site):
         _, _, rest = text.partition(f"<p>{plan}</p>")
         assert re.findall("<p>(.*?)</p>", rest)[1:3] == [f"1 to {last}", f"{sum(minutes) / 60:.0f}"], plan
     for kind, id in {"puzzle": "1.1", "function": "4.3", "layer": "4.1"}.items():
-        entry = teaching_page.exercise_entry(EXERCISES[id], "10")
+        entry = teaching_page.exercise_entry(EXERCISES[id])
         assert f"({kind}, {EXERCISES[id].points} point" in entry and entry.count("; ") <= 2, id
 
 

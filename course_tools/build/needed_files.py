@@ -38,13 +38,12 @@ def files_named_in_file(file):
 
 @functools.cache
 def files_of_module(name):
-    """The files of a module `a.b.c`, a script of its name beside it included, and those of `a.b` and `a`.
+    """The files of a module `a.b.c`, a script and a table of its name beside it included, and those of `a.b` and `a`.
 
     What is no module, such as a function, has none.
     """
     parts = name.split(".")
     places = [ROOT.joinpath(*parts[: length + 1]) for length in range(len(parts))]
-    candidates = [
-        file for place in places for file in (place.with_suffix(".py"), place.with_suffix(".js"), place / "__init__.py")
-    ]
+    endings = (".py", ".js", ".toml", "/__init__.py")
+    candidates = [place.parent / f"{place.name}{ending}" for place in places for ending in endings]
     return frozenset(file for file in candidates if file.is_file())

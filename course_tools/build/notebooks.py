@@ -47,8 +47,8 @@ def build(chosen):
 
 def picture_of_cell(topic, cell_id):
     """The PNG that a cell of a stored solved notebook shows."""
-    notebook = json.loads((ROOT / "solutions" / f"{topic}.ipynb").read_text(encoding="utf-8"))
-    (cell,) = [cell for cell in notebook["cells"] if cell["id"] == cell_id]
+    cells = repository.cells(ROOT / "solutions" / f"{topic}.ipynb")
+    (cell,) = [cell for cell in cells if cell["id"] == cell_id]
     (shown,) = [output["data"]["image/png"] for output in cell["outputs"]]
     return base64.b64decode(shown)
 

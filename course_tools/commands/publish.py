@@ -19,7 +19,8 @@ from course_tools.commands import links
 from course_tools.links import PUBLISHED
 from course_tools.repository import ROOT
 
-WHEEL_CONTENT = ["course_utils", "solutions/*.py", "pyproject.toml", "LICENSE*"]  # what a wheel is made of
+# what a wheel is made of
+WHEEL_CONTENT = ["course_utils", "solutions/*.py", "course_tools/build/wheel.py", "pyproject.toml", "LICENSE*"]
 
 
 def main(arguments):

@@ -69,7 +69,8 @@ def task_for(submission, limits):
 def course_digest():
     """What identifies everything that a report depends on, beside the submission."""
     digest = hashlib.sha256(version("torch").encode())
-    own = (path for house in repository.HOUSES for path in sorted((repository.ROOT / house).rglob("*.py")))
+    own = (path for house in repository.HOUSES for path in sorted((repository.ROOT / house).rglob("*")))
     for path in [*own, *repository.sources()]:
-        digest.update(path.read_bytes())
+        if path.suffix in (".py", ".toml"):
+            digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -1,9 +1,8 @@
 """The glossary: a page of words and symbols, and a link to it from where each first occurs."""
 
 import re
-import tomllib
 
-from course_tools.repository import ROOT
+from course_tools import repository
 from course_tools.site import chapter_page
 
 # what no link may go into: headings, code, links, formulas, bold words
@@ -13,7 +12,7 @@ SUBSCRIPT = r"(?:\^\{\(\w\)\}|_\{?[0-9a-z]{1,2}\}?)?"  # x^{(2)} is an x, \alpha
 
 def entries():
     """({symbol in LaTeX: meaning}, {word: meaning}), in the page's order."""
-    glossary = tomllib.loads((ROOT / "course_tools/site/source/glossary.toml").read_text(encoding="utf-8"))
+    glossary = repository.table("course_tools/site/source/glossary.toml")
     return glossary["symbols"], glossary["words"]
 
 

@@ -1,7 +1,5 @@
 """The ledger as a page: each value that a source prints, and the cell that prints it here."""
 
-import tomllib
-
 from course_tools import repository
 from course_tools.site.chapter_page import cell_anchor
 
@@ -10,7 +8,7 @@ LONGEST = 60  # letters of a value; the cell shows all
 
 def page():
     """The page in MyST's Markdown."""
-    ledger = tomllib.loads((repository.ROOT / "tests/ledger.toml").read_text(encoding="utf-8"))
+    ledger = repository.table("tests/ledger.toml")
     parts = [source_table(name, source, ledger["value"]) for name, source in ledger["sources"].items()]
     parts += [paper_table(name, each, ledger["published"]) for name, each in ledger["papers"].items()]
     return "\n".join([INTRODUCTION, *parts])

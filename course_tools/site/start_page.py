@@ -1,8 +1,6 @@
 """The first page: source/index.md with a live figure of the first chapter and the list of chapters in it."""
 
-import json
-
-from course_tools import links
+from course_tools import links, repository
 from course_tools.repository import ROOT
 from course_tools.site import chapter_page
 
@@ -19,7 +17,7 @@ def page(topics):
 
 def live_figure(topic):
     """The HTML of the first live figure in a chapter's stored outputs."""
-    cells = json.loads(chapter_page.notebook_path(topic).read_text(encoding="utf-8"))["cells"]
+    cells = repository.cells(chapter_page.notebook_path(topic))
     outputs = [output for cell in cells for output in cell.get("outputs", [])]
     pages = ("".join(output.get("data", {}).get("text/html", "")) for output in outputs)
     return next(page for page in pages if 'class="course-figure"' in page)

@@ -1,10 +1,8 @@
 """The page for instructors: teaching.md with the aims, plans and exercises that chapters and tests hold."""
 
-import json
 import re
-import tomllib
 
-from course_tools import links
+from course_tools import links, repository
 from course_tools.repository import ROOT
 from course_tools.site import chapter_page
 from course_utils.exercises import CHAPTERS, EXERCISES
@@ -13,7 +11,6 @@ from course_utils.exercises.exercise import Puzzle
 AIMS, PLANS, TABLES = "<!-- aims -->", "<!-- plans -->", "<!-- exercises -->"
 MOST_MISTAKES = 3  # of each exercise
 AIMS_IN_CHAPTER = re.compile(r"^\*\*After this chapter you can\*\*\n+((?:\*.*\n(?:  .*\n)*)+)", re.MULTILINE)
-HEADING = re.compile(r"^### Exercise (\S+) · .*\n\d+ points? · \S+ · (\d+) minutes", re.MULTILINE)
 WEEKS = {  # plan: (sessions, the chapters that it covers)
     "one week": ("five sessions, one chapter a day", range(1, 6)),
     "four weeks": ("two sessions a week, one chapter each", range(1, 9)),
@@ -32,7 +29,7 @@ def page(topics):
 
 def all_markdown(topic):
     """All Markdown of a chapter's stored notebook."""
-    cells = json.loads(chapter_page.notebook_path(topic).read_text(encoding="utf-8"))["cells"]
+    cells = repository.cells(chapter_page.notebook_path(topic))
     return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
 
 
@@ -55,24 +52,20 @@ def plan(name, sessions, numbers, topics):
 
 def exercise_table(number, topic):
     """A chapter's exercises, each with what to know of it."""
-    minutes = dict(HEADING.findall(all_markdown(topic)))
-    own = [
-        exercise_entry(exercise, minutes[exercise.id]) for exercise in EXERCISES.values() if exercise.chapter == number
-    ]
+    own = [exercise_entry(exercise) for exercise in EXERCISES.values() if exercise.chapter == number]
     return "\n".join([f"### {linked_title(topic)[0]}", "", *own, ""])
 
 
-def exercise_entry(exercise, minutes):
+def exercise_entry(exercise):
     """What an instructor should know of an exercise."""
     kind = "puzzle" if isinstance(exercise, Puzzle) else "layer" if exercise.name[:1].isupper() else "function"
     points = f"{exercise.points} point{'s' if exercise.points > 1 else ''}"
-    head = f"**{exercise.id} {exercise.title}** ({kind}, {points}, {minutes} minutes)"
+    head = f"**{exercise.id} {exercise.title}** ({kind}, {points}, {exercise.minutes} minutes)"
     return f"{head}\n: Mistakes: {'; '.join(mistakes(exercise)[:MOST_MISTAKES])}.\n\n  Ask: *{exercise.hints[0]}*\n"
 
 
 def mistakes(exercise):
     """The causes of the wrong answers recorded for an exercise, each once."""
-    recorded = (ROOT / f"tests/wrong_answers/chapter_{exercise.chapter}.toml").read_text(encoding="utf-8")
-    answers = tomllib.loads(recorded)["answer"]
+    answers = repository.table(f"tests/wrong_answers/chapter_{exercise.chapter}.toml")["answer"]
     causes = dict.fromkeys(each["cause"] for each in answers if each["exercise"] == exercise.id)
     return [cause.replace("<", "\\<") for cause in causes]  # the token <s> would strike out the rest of the page

@@ -1,13 +1,15 @@
-"""All exercises and questions of the course, one file a chapter: data that `checking` and `grading` read.
+"""All exercises and questions of the course, two files a chapter: data that `checking` and `grading` read.
 
-What may come in: calls, oracles, right answers, words. Not: how an answer is run, or where its result is shown.
-A new chapter is a new file here; a new exercise is a new `Exercise` in its chapter's file, and nothing else to enter.
+What may come in: calls, right answers, words. Not: how an answer is run, or where its result is shown.
+A new chapter is a new `chapter_N.py` and a new `chapter_N.toml` here. A new exercise is a new `Exercise` in the first,
+with its words in the second; a new question is an entry in the second. Nothing else names them.
 """
 
 import importlib
 import pkgutil
 
 from course_utils.exercises.exercise import Exercise
+from course_utils.exercises.question import Question, questions_of
 
 NAME = "chapter_"
 numbers = sorted(
@@ -17,5 +19,6 @@ CHAPTERS = {number: importlib.import_module(f"{__name__}.{NAME}{number}") for nu
 EXERCISES = {
     entry.id: entry for chapter in CHAPTERS.values() for entry in vars(chapter).values() if isinstance(entry, Exercise)
 }
-QUESTIONS = {question.id: question for chapter in CHAPTERS.values() for question in chapter.QUESTIONS}
-FILL_INS = {fill_in.id: fill_in for chapter in CHAPTERS.values() for fill_in in getattr(chapter, "FILL_INS", ())}
+ASKED = {question.id: question for number in numbers for question in questions_of(number)}
+QUESTIONS = {id: question for id, question in ASKED.items() if isinstance(question, Question)}
+FILL_INS = {id: question for id, question in ASKED.items() if id not in QUESTIONS}

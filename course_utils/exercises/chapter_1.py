@@ -1,11 +1,12 @@
-"""The exercises and questions of chapter 1, dot-product attention."""
+"""The exercises of chapter 1, dot-product attention."""
 
 import numpy as np
 import torch
 
-from course_utils.exercises import oracle, puzzles
-from course_utils.exercises.exercise import Exercise, FillIn, Puzzle, Question
-from course_utils.exercises.inputs import called_without_gradient, non_contiguous, normal
+from course_utils.exercises import puzzles
+from course_utils.exercises.exercise import Exercise, Puzzle
+from course_utils.exercises.inputs import non_contiguous, normal
+from course_utils.exercises.words import written
 
 # --- 1.1 a query ------------------------------------------------------------------------------------------------------
 
@@ -53,99 +54,46 @@ def head_of_query(value, reading):
 
 
 QUERY = Puzzle(
-    id="1.1",
-    title="A query that finds the hunted",
-    name="my_query",
-    points=1,
-    difficulty=1,
-    success_message="A query describes what is looked for, and its norm says how much it insists.",
-    hints=(
-        "Which two axes tell a mouse from all other words? Which sign should each of them have?",
-        "`[1, -1, 0, 0]` points the right way. How much larger must its scores be, so that eight words that score 0"
-        " get less than a tenth of the weight together?",
-        "A mouse must score about 5 with the query: `torch.tensor([3.0, -3.0, 0.0, 0.0])` gives it 6.",
-    ),
+    **written("1.1"),
     properties=(puzzles.behaves(head_of_query, sentences_with_a_hunted, one_hunted_among_nine),),
 )
-
-# --- 1.2 a stable softmax ---------------------------------------------------------------------------------------------
-
-
-def softmax_by_loop(scores):
-    return np.array(oracle.softmax(oracle.rows(scores)))
 
 
 def hides_exactly(case):
     """A sentence on a score of minus infinity that got a weight, or None."""
     found = case.got[case.arguments[0].numpy() == -np.inf]
-    if found.any():
-        return f"A score of -inf gets a weight of {found.max():.1g}; it should be exactly 0."
-    return None
+    return f"A score of -inf gets a weight of {found.max():.1g}; it should be exactly 0." if found.any() else None
 
 
 STABLE_SOFTMAX = Exercise(
-    id="1.2",
-    title="A softmax that survives large scores",
-    name="my_softmax",
-    points=2,
-    difficulty=2,
-    success_message=(
-        "After subtracting the largest score no exponent is above 0, so nothing overflows; and one is exactly 0, so the"
-        " sum is never 0."
-    ),
-    hints=(
-        "The weights stay the same when one number is subtracted from all scores. Which number makes exp harmless?",
-        "exp overflows when an exponent is large, and the sum is 0 when all of them are very negative. Avoid both.",
-        "`exponentials = torch.exp(scores - scores.max())`, then divide them by their sum.",
-    ),
+    **written("1.2"),
     make_calls=lambda: [
-        called_without_gradient(normal(5, seed=109)),
-        called_without_gradient(torch.tensor([1000.0, 1001.0, 1002.0])),
-        called_without_gradient(torch.tensor([0.5, 0.0, 1000.0])),
-        called_without_gradient(torch.tensor([0.5, 1000.0, 0.0])),
-        called_without_gradient(torch.tensor([1000.0, 1002.0, 3.0])),  # a limit makes the first two equal
-        called_without_gradient(torch.tensor([-1000.0, -1001.0])),
-        called_without_gradient(torch.tensor([1e4, -1e4, 9000.0, 0.0])),
-        called_without_gradient(torch.tensor([-1e4])),
-        called_without_gradient(torch.tensor([-torch.inf, 0.3, -1.2, -torch.inf, 0.8, 0.1])),
+        [normal(5, seed=109)],
+        [torch.tensor([1000.0, 1001.0, 1002.0])],
+        [torch.tensor([0.5, 0.0, 1000.0])],
+        [torch.tensor([0.5, 1000.0, 0.0])],
+        [torch.tensor([1000.0, 1002.0, 3.0])],  # a limit makes the first two equal
+        [torch.tensor([-1000.0, -1001.0])],
+        [torch.tensor([1e4, -1e4, 9000.0, 0.0])],
+        [torch.tensor([-1e4])],
+        [torch.tensor([-torch.inf, 0.3, -1.2, -torch.inf, 0.8, 0.1])],
     ],
-    oracle=softmax_by_loop,
+    gradient=False,
     properties=(hides_exactly,),
 )
 
-# --- 1.3 attention in one function ------------------------------------------------------------------------------------
-
-
-def attended(*vectors):
-    context, _ = oracle.attend(*map(oracle.rows, vectors), scale=1)
-    return np.array(context)
-
-
 ATTENTION = Exercise(
-    id="1.3",
-    title="Attention in one function",
-    name="my_attention",
-    points=2,
-    difficulty=2,
-    success_message=(
-        "One row per query. Translation models attend like this: the sentence being written asks the one being"
-        " translated."
-    ),
-    hints=(
-        "Three steps, one line each. Write down the shape after each of them.",
-        "`queries @ keys.T` has shape (number of queries, number of keys). A row belongs to a query and must sum to 1.",
-        "`weights = torch.softmax(queries @ keys.T, dim=-1)`, then `weights @ values`.",
-    ),
+    **written("1.3"),
     make_calls=lambda: [
-        called_without_gradient(normal(3, 4, seed=110), normal(5, 4, seed=111), normal(5, 6, seed=118)),
+        [normal(3, 4, seed=110), normal(5, 4, seed=111), normal(5, 6, seed=118)],
         # square: a swap has the shape
-        called_without_gradient(normal(4, 3, seed=112), non_contiguous(normal(4, 3, seed=113)), normal(4, 3, seed=119)),
-        called_without_gradient(normal(1, 2, seed=114), normal(3, 2, seed=115), normal(3, 4, seed=120)),
-        called_without_gradient(normal(2, 5, seed=116), normal(1, 5, seed=117), normal(1, 3, seed=121)),
+        [normal(4, 3, seed=112), non_contiguous(normal(4, 3, seed=113)), normal(4, 3, seed=119)],
+        [normal(1, 2, seed=114), normal(3, 2, seed=115), normal(3, 4, seed=120)],
+        [normal(2, 5, seed=116), normal(1, 5, seed=117), normal(1, 3, seed=121)],
         # exp of such scores is inf
-        called_without_gradient(normal(3, 4, seed=122) * 20, normal(2, 4, seed=123) * 20, normal(2, 5, seed=124)),
+        [normal(3, 4, seed=122) * 20, normal(2, 4, seed=123) * 20, normal(2, 5, seed=124)],
     ],
-    oracle=attended,
+    gradient=False,
 )
 
 # --- 1.4 embeddings ---------------------------------------------------------------------------------------------------
@@ -183,101 +131,6 @@ def head_of_embeddings(value, reading):
 
 
 EMBEDDINGS = Puzzle(
-    id="1.4",
-    title="Two groups that keep to themselves",
-    name="my_embeddings",
-    points=2,
-    difficulty=2,
-    success_message="Direction decides who hears whom, and the norm how strictly. A vector of zeros asks for nothing.",
-    hints=(
-        "Begin with the fillers. Which vector has the same score with everyone?",
-        "Two animals should share: then a cat's score with a mouse must be that with itself. When is that so?",
-        "A direction for each group, and a norm large enough: animals `[3, 0]`, foods `[0, 3]`, fillers `[0, 0]`.",
-    ),
+    **written("1.4"),
     properties=(puzzles.behaves(head_of_embeddings, sentences_of_two_groups, one_against_six),),
-)
-
-QUESTIONS = (
-    Question(
-        id="Q1.1",
-        right="b",
-        explanations={
-            "a": "Weights always sum to 1, so something is mixed, even where nothing was asked for.",
-            "b": "Yes. All scores are 0, so all weights are equal, and the mixture is the average.",
-            "c": "The embedding of it has no say in this: the query is zeros, and it scores 0 with every key.",
-        },
-    ),
-    Question(
-        id="Q1.2",
-        right="b",
-        explanations={
-            "a": "All exponentials grow, and so does their sum, by the same factor. It cancels.",
-            "b": "Yes. exp(ω + 10) is exp(ω) times exp(10), and the division cancels that factor.",
-            "c": (
-                "The largest weight does not grow: every exponential is multiplied by the same exp(10), its rivals"
-                " included."
-            ),
-        },
-    ),
-    Question(
-        id="Q1.3",
-        right="a",
-        explanations={
-            "a": "Yes. The same six products are added up, only in another order.",
-            "b": (
-                "Their order changes, but each word keeps its score, and so its weight. And a sum does not care in"
-                " which order it is added up."
-            ),
-            "c": (
-                "The query is still the vector of journey, wherever it stands. Where a word stands appears in none of"
-                " the three steps."
-            ),
-        },
-    ),
-    Question(
-        id="Q1.4",
-        right="b",
-        explanations={
-            "a": "Then most of the context vector would be animal: a mixture shows what it was mixed from.",
-            "b": "Yes. Feeling 0.9 can only come from a word of feeling, and most of the weight went there.",
-            "c": "An even mixture of that sentence has as much of each axis as the sentence has on average.",
-        },
-    ),
-    Question(
-        id="Q1.5",
-        right="c",
-        explanations={
-            "a": "Softmax sees only distances, but these grow: a product of two vectors grows by 10 · 10.",
-            "b": "An average needs scores that lie close together. These move apart, by a factor of 100.",
-            "c": "Yes. Every distance grows 100-fold, and one word takes all. (A query of zeros would change nothing.)",
-        },
-    ),
-    Question(
-        id="Q1.6",
-        right="a",
-        explanations={
-            "a": "Yes. Each query shares out its own attention.",
-            "b": "A key has nothing to share out. It may be wanted by all queries, or by none.",
-            "c": "Then the queries would compete with each other. Each has a whole attention of its own.",
-        },
-    ),
-)
-
-FILL_INS = (
-    FillIn(
-        id="S1.1",
-        prompt="Three of the lines a to e, in the order in which they make attention",
-        right="c ?,? ?a ?,? ?d",
-        explanation=(
-            "c a d: score, weigh, mix. In e a key's weights sum to 1; in b the values are mixed the wrong way round."
-        ),
-        section=(1, "All six tokens at once"),
-    ),
-    FillIn(
-        id="S1.2",
-        prompt="What line c multiplies the queries by",
-        right=r"((scores ?= ?)?queries ?@ ?)?keys\.(m?t|t\(\)|transpose\((0, ?1|1, ?0|-2, ?-1|-1, ?-2)\))",
-        explanation="`queries @ keys.T`, (T_q, d) @ (d, T_k): a row for each query, a column for each key.",
-        section=(1, "All six tokens at once"),
-    ),
 )

@@ -1,46 +1,20 @@
-"""The exercises and questions of chapter 10, what a long text costs."""
+"""The exercises of chapter 10, what a long text costs."""
 
-import math
-
-import numpy as np
 import torch
 
-from course_utils.exercises import oracle
-from course_utils.exercises.exercise import Exercise, FillIn, Question
-from course_utils.exercises.inputs import called_with, called_without_gradient, normal
+from course_utils.exercises.exercise import Exercise
+from course_utils.exercises.inputs import normal
+from course_utils.exercises.words import written
 from course_utils.judging.masks import Mask
 
-# --- softmax in pieces, by loops --------------------------------------------------------------------------------------
+# --- softmax in pieces ------------------------------------------------------------------------------------------------
 
 
-def piece(scores, values):
-    """(largest, total, mixed) of one query: a list of scores, -inf where hidden, and a list of values."""
-    largest = max(scores)
-    shares = [math.exp(score - largest) if score > -math.inf else 0.0 for score in scores]
-    return largest, math.fsum(shares), oracle.mix(shares, values)
-
-
-def merged(first, second):
-    """The same three of two pieces of one query together."""
-    (m, total, mixed), (n, other, others) = first, second
-    top = max(m, n)
-    one, two = (math.exp(each - top) if each > -math.inf else 0.0 for each in (m, n))
-    return top, one * total + two * other, [one * a + two * b for a, b in zip(mixed, others)]
-
-
-def stacked(pieces):
-    """Pieces, one a query, as arrays (T,), (T,) and (T, d)."""
-    return [np.array(each) for each in zip(*pieces)]
-
-
-def tensors(pieces):
-    """The same as tensors."""
-    return [torch.tensor(each, dtype=torch.float32) for each in zip(*pieces)]
-
-
-def pieces_of(scores, values):
-    """A piece for each row of scores (T, S), values (S, d)."""
-    return [piece(row, oracle.rows(values)) for row in oracle.rows(scores)]
+def pieces(scores, values):
+    """(largest, total, mixed) for each row of scores (T, S), -inf where hidden, with values (S, d)."""
+    largest, exact = scores.amax(dim=-1), scores.double()
+    shares = (exact - largest[:, None]).exp().nan_to_num()  # a row without a key has shares of 0
+    return [largest, shares.sum(dim=-1).float(), (shares @ values.double()).float()]
 
 
 def hiding(scores, *cells):
@@ -57,27 +31,12 @@ ALL = slice(None)
 
 def halves(*scores, d, seed):
     """A call with two halves of some scores (T, S) each."""
-    pairs = [tensors(pieces_of(some, normal(some.shape[1], d, seed=seed + k))) for k, some in enumerate(scores)]
-    return called_without_gradient(*map(torch.stack, zip(*pairs)))
-
-
-def merged_halves(*both):
-    first, second = (zip(*[oracle.rows(each[half]) for each in both]) for half in range(2))
-    return stacked(map(merged, first, second))
+    pairs = [pieces(some, normal(some.shape[1], d, seed=seed + k)) for k, some in enumerate(scores)]
+    return [*map(torch.stack, zip(*pairs))]
 
 
 MERGE = Exercise(
-    id="10.1",
-    title="Merge two halves",
-    name="my_joined",
-    points=2,
-    difficulty=2,
-    success_message="Both halves now count in the same unit, so their totals and their mixed values may be added.",
-    hints=(
-        "The largest of both is easy. In which unit does each half count its total, and in which should it?",
-        "`shrink = torch.exp(largest - larger)` is a factor for each half and query: 1 for the half with the largest.",
-        "Add `shrink * total` over dimension 0; for mixed the factor needs one dimension more: `shrink[..., None]`.",
-    ),
+    **written("10.1"),
     make_calls=lambda: [
         halves(normal(4, 3, seed=1) * 3, normal(4, 3, seed=2) * 3, d=5, seed=3),
         halves(normal(3, 2, seed=5) - 4, normal(3, 5, seed=6) + 4, d=2, seed=7),
@@ -85,38 +44,19 @@ MERGE = Exercise(
         halves(hiding(normal(4, 3, seed=13), (1, ALL)), hiding(normal(4, 2, seed=14), (3, ALL)), d=6, seed=15),
         halves(normal(1, 3, seed=17), normal(1, 3, seed=18), d=4, seed=19),
     ],
-    oracle=merged_halves,
+    gradient=False,
 )
 
-# --- 10.2 a window with a cache ---------------------------------------------------------------------------------------
-
-
-def window_mask(num_new, num_tokens, window):
-    asking = range(num_tokens - num_new, num_tokens)
-    return np.array([[s > t or s <= t - window for s in range(num_tokens)] for t in asking])
-
-
 WINDOW = Exercise(
-    id="10.2",
-    title="A window with a cache",
-    name="my_window_mask",
-    points=2,
-    difficulty=2,
-    success_message="A row never sees more than `window` keys, however long the text, and it ends at its own key.",
-    hints=(
-        "At which positions do the newest tokens stand? Not at 0, unless all tokens are new.",
-        "How many steps old is key s when query t looks at it? Below 0 lies the future; window - 1 is the last seen.",
-        "`age = positions[num_tokens - num_new:, None] - positions`, hidden where `(age < 0) | (age >= window)`.",
-    ),
+    **written("10.2"),
     make_calls=lambda: [
-        called_with(3, 7, 2),
-        called_with(5, 5, 3),
-        called_with(1, 6, 4),
-        called_with(2, 14, 1),
-        called_with(4, 6, 8),
-        called_with(3, 7, 4),
+        [3, 7, 2],
+        [5, 5, 3],
+        [1, 6, 4],
+        [2, 14, 1],
+        [4, 6, 8],
+        [3, 7, 4],
     ],
-    oracle=window_mask,
     maps=True,
     mask=Mask(true="hidden"),
 )
@@ -130,27 +70,12 @@ def next_tile(before, scores, d, seed):
         T = len(scores)
         known = [torch.full((T,), -torch.inf), torch.zeros(T), torch.zeros(T, d)]
     else:
-        known = tensors(pieces_of(before, normal(before.shape[1], d, seed=seed)))
-    return called_without_gradient(*known, scores, normal(scores.shape[1], d, seed=seed + 1))
-
-
-def after_the_tile(largest, total, mixed, scores, values):
-    old = zip(*map(oracle.rows, (largest, total, mixed)))
-    return stacked(map(merged, old, pieces_of(scores, values)))
+        known = pieces(before, normal(before.shape[1], d, seed=seed))
+    return [*known, scores, normal(scores.shape[1], d, seed=seed + 1)]
 
 
 NEXT_TILE = Exercise(
-    id="10.3",
-    title="One more tile",
-    name="my_next_tile",
-    points=3,
-    difficulty=2,
-    success_message="This step, tile after tile, is the heart of FlashAttention, and no row of a window can spoil it.",
-    hints=(
-        "It is the loop of `in_tiles` without the loop. Where does it become nan, and what was subtracted there?",
-        "Any finite number may be subtracted. `larger.masked_fill(larger == -torch.inf, 0.0)` is finite in every row.",
-        "Subtract it in both places, in shrink and in shares, and still return the true largest.",
-    ),
+    **written("10.3"),
     make_calls=lambda: [
         next_tile(normal(4, 6, seed=31) * 2, normal(4, 3, seed=32) * 2, d=5, seed=33),
         next_tile(None, hiding(normal(5, 3, seed=35), (0, 1), (2, 2)), d=2, seed=36),
@@ -163,98 +88,16 @@ NEXT_TILE = Exercise(
         ),  # all scores below 0
         next_tile(normal(3, 2, seed=45) * 90, normal(3, 4, seed=46) * 90, d=2, seed=47),
     ],
-    oracle=after_the_tile,
+    gradient=False,
 )
-
-# --- 10.4 look up in pages --------------------------------------------------------------------------------------------
-
-
-def looked_up(pages, table, positions):
-    pages, table = pages.tolist(), table.tolist()
-    size = len(pages[0])
-    return np.array([pages[table[position // size]][position % size] for position in positions.tolist()])
-
 
 LOOKUP = Exercise(
-    id="10.4",
-    title="Look up in pages",
-    name="my_lookup",
-    points=2,
-    difficulty=2,
-    success_message="Attention never notices where a key lies: it gets the same keys in the same order.",
-    hints=(
-        "With pages of 4, token 9 lies on the text's page 2 (counted from 0), in slot 1. How do 2 and 1 come from 9?",
-        "`positions // size` says which of the text's pages, `positions % size` which slot.",
-        "Page 2 of the text is `table[2]` in memory. Two lists of indices at once: `pages[table[...], ...]`.",
-    ),
+    **written("10.4"),
     make_calls=lambda: [
-        called_without_gradient(normal(6, 4, 3, seed=51), torch.tensor([5, 0, 3]), torch.tensor([0, 9, 4, 3, 11])),
-        called_without_gradient(normal(5, 2, 7, seed=52), torch.tensor([2, 4, 1, 0]), torch.tensor([7, 0, 2, 5, 1, 6])),
-        called_without_gradient(normal(3, 8, 2, seed=53), torch.tensor([2]), torch.tensor([6])),
-        called_without_gradient(normal(7, 3, 4, seed=54), torch.tensor([6, 1, 4, 2, 0]), torch.tensor([14, 13, 12])),
+        [normal(6, 4, 3, seed=51), torch.tensor([5, 0, 3]), torch.tensor([0, 9, 4, 3, 11])],
+        [normal(5, 2, 7, seed=52), torch.tensor([2, 4, 1, 0]), torch.tensor([7, 0, 2, 5, 1, 6])],
+        [normal(3, 8, 2, seed=53), torch.tensor([2]), torch.tensor([6])],
+        [normal(7, 3, 4, seed=54), torch.tensor([6, 1, 4, 2, 0]), torch.tensor([14, 13, 12])],
     ],
-    oracle=looked_up,
-)
-
-QUESTIONS = (
-    Question(
-        id="Q10.1",
-        right="c",
-        explanations={
-            "a": "It is a total in units of e³. Added as it is, small scores would count like large ones.",
-            "b": "That is the other way round: it would make the smaller half the larger one.",
-            "c": "Yes. A larger unit makes smaller numbers: 1.5032 becomes 0.2034.",
-        },
-    ),
-    Question(
-        id="Q10.2",
-        right="b",
-        explanations={
-            "a": "That is the reach of one layer. What a token heard there, it hands on in the next.",
-            "b": "Yes, 131,040 tokens: each layer adds 4,095. How much arrives from there is another question.",
-            "c": "Windows add up. They would multiply if the gaps between keys did so from layer to layer.",
-        },
-    ),
-    Question(
-        id="Q10.3",
-        right="b",
-        explanations={
-            "a": "It has more: 126 against 40.",
-            "b": "Yes: 8 heads of keys and values a layer, where OPT-13B has 40.",
-            "c": "Both are counted with 2 bytes a number.",
-        },
-    ),
-    Question(
-        id="Q10.4",
-        right="b",
-        explanations={
-            "a": "That it can: each token costs the same work, since the state does not grow.",
-            "b": "Yes. 4,096 numbers cannot hold 100,000 pairs; a cache keeps each of them apart.",
-            "c": "With the delta rule it can, while it is not overfull: the newer value takes the older one's place.",
-        },
-    ),
-)
-
-FILL_INS = (
-    FillIn(
-        id="M10.1",
-        prompt="Twice as many tokens: by what factor does the table of attention weights grow?",
-        right=r"(by )?(a factor of )?(4|four)( times)?",
-        explanation="4: twice as many rows, each twice as long.",
-        section=(6, "How cost grows"),
-    ),
-    FillIn(
-        id="M10.2",
-        prompt="What does softmax subtract from its scores first, so that no exponential overflows?",
-        right=r"((row'?s?|their|its) )?(largest|maximum|max|highest|biggest)( score| one| of them| value)?",
-        explanation="The largest score. The weights stay the same, and no exponential is larger than 1.",
-        section=(1, "Very large scores"),
-    ),
-    FillIn(
-        id="M10.3",
-        prompt="While a text is written token by token, what is kept of each old token beside its key?",
-        right=r"(its |the )?values?( vector)?|v",
-        explanation="Its value. Key and value are all that later queries need; the query has done its work.",
-        section=(6, "Writing one token at a time"),
-    ),
+    gradient=False,
 )

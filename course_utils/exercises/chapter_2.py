@@ -1,10 +1,11 @@
-"""The exercises and questions of chapter 2, trainable weights."""
+"""The exercises of chapter 2, trainable weights."""
 
 import numpy as np
 
-from course_utils.exercises import oracle, puzzles
-from course_utils.exercises.exercise import Exercise, FillIn, Puzzle, Question
-from course_utils.exercises.inputs import called_with, normal
+from course_utils.exercises import puzzles
+from course_utils.exercises.exercise import Exercise, Puzzle
+from course_utils.exercises.inputs import normal
+from course_utils.exercises.words import written
 from course_utils.judging.calls import LayerCall
 
 # --- 2.1 a head made by hand ------------------------------------------------------------------------------------------
@@ -58,53 +59,18 @@ def embedded(words):
 
 
 LOOKUP = Puzzle(
-    id="2.1",
-    title="How old is she?",
-    name="my_matrices",
-    points=3,
-    difficulty=2,
-    success_message=(
-        "What is compared (who is meant) and what is handed over (how old) are different parts of an embedding: that is"
-        " what the matrices are for."
-    ),
-    hints=(
-        "Three jobs. What must be the same in the query of she and the key of Anna? What should she receive?",
-        "Keys: girl, boy and thing, but less if it is a pronoun. A matrix can subtract: row 4 of W_key.",
-        "Two rows of W_key: female `[1, 0, 0]`, pronoun `[-1, -1, -1]`. W_query takes the first three axes, times 10."
-        " W_value is zero except for the age.",
-    ),
+    **written("2.1"),
     properties=(puzzles.behaves(puzzles.head_of_matrices(embedded), sentences_with_pronouns, one_among_ten),),
 )
 
-# --- 2.2 from a linear layer to a matrix ------------------------------------------------------------------------------
-
-
-def matrix_of(layer):
-    return np.array(list(zip(*oracle.rows(layer["linear"]))))
-
-
 MATRIX = Exercise(
-    id="2.2",
-    title="From a linear layer to a matrix",
-    name="my_matrix",
-    points=1,
-    difficulty=1,
-    success_message=(
-        "`nn.Linear` stores its matrix transposed. Knowing that, you can move weights between any two ways of writing a"
-        " layer."
-    ),
-    hints=(
-        "Print `layer.weight.shape` for a layer from 3 numbers to 2. Which shape must your matrix have?",
-        "The layer computes `x @ layer.weight.T`.",
-        "`return layer.weight.T`",
-    ),
+    **written("2.2"),
     make_calls=lambda: [
-        called_with({"linear": normal(2, 5, seed=221)}),
-        called_with({"linear": normal(4, 4, seed=222)}),  # square: without transposing, the shape is right
-        called_with({"linear": normal(6, 3, seed=223)}),
-        called_with({"linear": normal(1, 2, seed=224)}),
+        [{"linear": normal(2, 5, seed=221)}],
+        [{"linear": normal(4, 4, seed=222)}],  # square: without transposing, the shape is right
+        [{"linear": normal(6, 3, seed=223)}],
+        [{"linear": normal(1, 2, seed=224)}],
     ],
-    oracle=matrix_of,
 )
 
 # --- 2.3 self-attention in one function -------------------------------------------------------------------------------
@@ -113,36 +79,17 @@ MATRIX = Exercise(
 def attention_call(T, d_in, d_out, seed):
     """A call with T tokens and three matrices."""
     matrices = [normal(d_in, d_out, seed=seed + k) * 0.5 for k in range(1, 4)]
-    return called_with(normal(T, d_in, seed=seed), *matrices)
-
-
-def self_attention(x, *matrices):
-    context, _ = oracle.attend(*(oracle.project(oracle.rows(x), oracle.rows(matrix.T)) for matrix in matrices))
-    return np.array(context)
+    return [normal(T, d_in, seed=seed), *matrices]
 
 
 SELF_ATTENTION = Exercise(
-    id="2.3",
-    title="Self-attention in one function",
-    name="my_self_attention",
-    points=2,
-    difficulty=2,
-    success_message=(
-        "Project, score, weigh with scaling, mix: these four steps, with one more idea per chapter, are all of"
-        " attention."
-    ),
-    hints=(
-        "Four steps. The first makes three tables from x, with a matrix each.",
-        "Scores are `queries @ keys.T`, weights the softmax of scores / √d_k along each row; `d_k = keys.shape[-1]`.",
-        "The last line is `weights @ values`.",
-    ),
+    **written("2.3"),
     make_calls=lambda: [
         attention_call(3, 4, 6, seed=230),
         attention_call(4, 7, 5, seed=240),
         attention_call(6, 2, 3, seed=250),
         attention_call(1, 3, 2, seed=260),
     ],
-    oracle=self_attention,
 )
 
 # --- 2.4 self-attention as a layer ------------------------------------------------------------------------------------
@@ -156,132 +103,12 @@ def layer_call(d_in, d_k, d_out, *sizes, seed, training=False):
     return LayerCall([d_in, d_k, d_out], inputs, weights, training)
 
 
-def layer_contexts(call, x):
-    matrices = [oracle.rows(weight) for weight in call.weights.values()]
-    return np.array([oracle.attend(*(oracle.project(one, W) for W in matrices))[0] for one in oracle.rows(x)])
-
-
 MY_SELF_ATTENTION = Exercise(
-    id="2.4",
-    title="A layer whose values have a width of their own",
-    name="MySelfAttention",
-    points=3,
-    difficulty=3,
-    success_message=(
-        "Queries and keys need a common width, since they are compared; values may have any other. Only d_k enters the"
-        " scale, whatever comes out at the end."
-    ),
-    hints=(
-        "`__init__` begins with `super().__init__()` and makes three layers, without bias. How wide is each of them?",
-        "`W_query` and `W_key` go from d_in to d_k, `W_value` from d_in to d_out: `nn.Linear(d_in, d_k, bias=False)`.",
-        "A batch comes in: `queries @ keys.transpose(-2, -1)`, and the divisor is `keys.shape[-1]**0.5`.",
-    ),
+    **written("2.4"),
     make_calls=lambda: [
         layer_call(5, 3, 6, (2, 4), seed=300),
         layer_call(3, 2, 7, (4, 5), (1, 1), seed=400),
         layer_call(6, 7, 5, (2, 3), (3, 8), seed=500),
         layer_call(4, 5, 3, (2, 3), seed=600, training=True),
     ],
-    oracle=layer_contexts,
-)
-
-QUESTIONS = (
-    Question(
-        id="Q2.1",
-        right="b",
-        explanations={
-            "a": (
-                "With one matrix for both jobs, a word's query is also its key, and a · b = b · a holds again. A matrix"
-                " alone breaks nothing."
-            ),
-            "b": "Yes. A word asks with one vector and is asked with another, so the two directions differ.",
-            "c": "The symmetry does not depend on which numbers the matrices hold: a single random matrix keeps it.",
-        },
-    ),
-    Question(
-        id="Q2.2",
-        right="c",
-        explanations={
-            "a": "That is the variance of a single product. A score adds up 64 of them.",
-            "b": "8 is the root of 64: the typical *distance* from the mean. The variance is that distance, squared.",
-            "c": "Yes. Each product has variance 1, and variances of independent numbers add up.",
-        },
-    ),
-    Question(
-        id="Q2.3",
-        right="b",
-        explanations={
-            "a": "That is the shape of our own matrices, for `x @ W`. `nn.Linear` stores it the other way round.",
-            "b": "Yes: one row for each number that comes out. The layer transposes it when it multiplies.",
-            "c": "There are six numbers, but they form a matrix: each of the two results needs three of its own.",
-        },
-    ),
-    Question(
-        id="Q2.4",
-        right="b",
-        explanations={
-            "a": "Nobody gave these numbers a meaning. Scaled to norm 1, every word attends most to itself.",
-            "b": "Yes. Its norm is the largest, 1.2227. Once all vectors had norm 1, every word chose itself.",
-            "c": "Attention without positions does not see where a word stands.",
-        },
-    ),
-    Question(
-        id="Q2.5",
-        right="a",
-        explanations={
-            "a": "Yes: it should be `self.W_query(x)`. With one matrix for both jobs, a query is also a key, and"
-            " a · b = b · a.",
-            "b": "Keys come from `W_key`: that is right. What do the queries come from?",
-            "c": "This is how queries meet keys. The product is a mirror image only if both are the same vectors.",
-            "d": "This comes after the scores, and cannot change them.",
-        },
-    ),
-    Question(
-        id="Q2.6",
-        right="b",
-        explanations={
-            "a": "W_query decides who is listened to. What arrives is a mixture of values.",
-            "b": "Yes. Weights only share out; what is handed over is made by W_value.",
-            "c": "W_key decides by what a token is found. What it hands over is its value.",
-        },
-    ),
-)
-
-SIZE = r"(keys\.shape\[-1\]|keys\.size\(\)\[-1\]|keys\.size\(-1\)|d_k)"
-FILL_INS = (
-    FillIn(
-        id="M2.1",
-        prompt="The vector that says what is looked for is called the ...",
-        right="query|queries|q",
-        explanation="The query. A key is what a token is found by, a value what it hands over.",
-        section=(1, "Looking something up"),
-    ),
-    FillIn(
-        id="M2.2",
-        prompt="All six scores of a query are 0. What is the largest of its weights?",
-        right=r"1 ?/ ?6|0?\.16+7?|0?\.17|(one|a) sixth",
-        explanation="One sixth. Equal scores give equal weights, an average.",
-        section=(1, "Between two limits"),
-    ),
-    FillIn(
-        id="M2.3",
-        prompt="Every score of a query grows by 10. By how much does its largest weight grow?",
-        right="(by )?(0|zero|nothing)|not at all|(it )?does not( grow| change)?|(it )?stays the same|nothing changes",
-        explanation="By 0. Softmax only sees the distances between scores.",
-        section=(1, "Very large scores"),
-    ),
-    FillIn(
-        id="S2.1",
-        prompt="The lines a to e of a forward in a right order",
-        right="|".join(" ?,? ?".join(order) for order in ("dbaec", "bdaec", "badec", "baedc")),
-        explanation="b d a e c: project, score, divide and softmax, mix. Line d may stand anywhere before c.",
-        section=(2, 'The four steps for "journey"'),
-    ),
-    FillIn(
-        id="S2.2",
-        prompt="The divisor, when keys have the shape (B, T, d_k)",
-        right=rf"{SIZE} ?\*\* ?(0?\.5|\(1 ?/ ?2\))|(math\.|np\.|torch\.)?sqrt\({SIZE}\)|√ ?d_k|(square )?root of d_k",
-        explanation="`keys.shape[-1]**0.5`: the root of how many products each score adds up.",
-        section=(2, "Why divide by the square root of $d_k$?"),
-    ),
 )

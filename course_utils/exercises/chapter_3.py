@@ -1,11 +1,12 @@
-"""The exercises and questions of chapter 3, hiding the future."""
+"""The exercises of chapter 3, hiding the future."""
 
 import numpy as np
 import torch
 
-from course_utils.exercises import oracle, puzzles
-from course_utils.exercises.exercise import Exercise, FillIn, Puzzle, Question
-from course_utils.exercises.inputs import called_with, non_contiguous, normal, uniform
+from course_utils.exercises import puzzles
+from course_utils.exercises.exercise import Exercise, Puzzle
+from course_utils.exercises.inputs import non_contiguous, normal, uniform
+from course_utils.exercises.words import written
 from course_utils.judging.masks import Mask
 
 # --- 3.1 a share and a count ------------------------------------------------------------------------------------------
@@ -38,55 +39,22 @@ def sequences_with_an_average():
 
 
 AVERAGE = Puzzle(
-    id="3.1",
-    title="A share and a count",
-    name="my_average",
-    points=1,
-    difficulty=1,
-    success_message="Equal scores and a mask average all that came so far. What is averaged is for the values to say.",
-    hints=(
-        "An average treats all tokens alike. With which queries are all scores equal?",
-        "W_value has a row for each token: what it hands over to the share, and what to the count.",
-        "W_query and W_key can be zeros. In W_value the row of a is `[1, 0]`, that of `<s>` `[0, 1]`.",
-    ),
+    **written("3.1"),
     properties=(puzzles.behaves(puzzles.head_of_matrices(embedded, so_far), sequences_with_an_average),),
 )
 
-# --- 3.2 causal weights -----------------------------------------------------------------------------------------------
-
-
-def causal_weights(scores):
-    tables = oracle.rows(scores)
-    return np.array(
-        [[oracle.softmax(row, [s <= t for s in range(len(row))]) for t, row in enumerate(one)] for one in tables]
-    )
-
-
 CAUSAL_WEIGHTS = Exercise(
-    id="3.2",
-    title="Causal weights for a batch",
-    name="my_causal_weights",
-    points=2,
-    difficulty=2,
-    success_message=(
-        "exp(-inf) is exactly 0, so a hidden token has no share in the sum, and no row has to be repaired afterwards."
-    ),
-    hints=(
-        "Hide the future before softmax, so that each row still sums to 1.",
-        "The number of tokens is scores.shape[-1]. torch.tril or torch.triu gives the mask.",
-        "scores.masked_fill(hidden, -torch.inf) returns new scores; then torch.softmax(..., dim=-1).",
-    ),
+    **written("3.2"),
     make_calls=lambda: [
-        called_with(normal(2, 4, 4, seed=4)),
-        called_with(normal(3, 5, 5, seed=5) * 3),
-        called_with(non_contiguous(normal(1, 3, 3, seed=6))),
-        called_with(normal(2, 1, 1, seed=7)),
-        called_with(normal(2, 3, 3, seed=15).round()),  # some scores are exactly 0
+        [normal(2, 4, 4, seed=4)],
+        [normal(3, 5, 5, seed=5) * 3],
+        [non_contiguous(normal(1, 3, 3, seed=6))],
+        [normal(2, 1, 1, seed=7)],
+        [normal(2, 3, 3, seed=15).round()],  # some scores are exactly 0
         # visible scores so low that nothing but minus infinity hides for sure, and hidden ones too large for softmax
-        called_with(normal(2, 4, 4, seed=14) - 1000 * torch.ones(4, 4).tril()),
-        called_with(normal(2, 3, 3, seed=16).double() - 2e9 * torch.ones(3, 3).tril()),
+        [normal(2, 4, 4, seed=14) - 1000 * torch.ones(4, 4).tril()],
+        [normal(2, 3, 3, seed=16).double() - 2e9 * torch.ones(3, 3).tril()],
     ],
-    oracle=causal_weights,
     maps=True,
 )
 
@@ -122,144 +90,17 @@ def before(words):
 
 
 MEMORY = Puzzle(
-    id="3.3",
-    title="Has it occurred before?",
-    name="my_memory",
-    points=3,
-    difficulty=2,
-    success_message=(
-        "Weights always sum to 1, so a head that finds nothing must look somewhere. Given a place for that, what it is"
-        " handed says whether it found something."
-    ),
-    hints=(
-        "What should score highest with an a, what second, what lowest? Three levels are enough.",
-        "A unit matrix for both W_query and W_key finds earlier copies. Add to each row of W_query something that"
-        " scores with `<s>`, but less.",
-        "`W_query = 30 * torch.eye(5)`, then `W_query[:, 0] = 15`; W_key is a unit matrix; W_value is 0 for `<s>`.",
-    ),
+    **written("3.3"),
     properties=(puzzles.behaves(puzzles.head_of_matrices(embedded, before), sequences_of_letters, one_among_six),),
 )
 
-# --- 3.4 padding ------------------------------------------------------------------------------------------------------
-
-
-def padding_mask(is_padding):
-    rows, places = is_padding.tolist(), range(is_padding.shape[1])
-    return np.array([[[s != t and (s > t or row[s]) for s in places] for t in places] for row in rows])
-
-
 PADDING = Exercise(
-    id="3.4",
-    title="A causal mask that survives padding",
-    name="my_mask",
-    points=3,
-    difficulty=3,
-    success_message=(
-        "Padding hides columns, since keys are what is seen; the diagonal stays open, so no row is empty and none"
-        " becomes nan."
-    ),
-    hints=(
-        "Two reasons can hide a key: it lies in the future, or it is padding. And there is one exception.",
-        "is_padding[:, None, :] has shape (B, 1, T): one row of keys per sequence, for all queries.",
-        "(future | is_padding[:, None, :]) & ~torch.eye(T).bool()",
-    ),
+    **written("3.4"),
     make_calls=lambda: [
-        called_with(torch.tensor([[True, True, False, False], [False, False, False, True]])),
-        called_with(uniform(3, 5, seed=8) < 0.4),
-        called_with(torch.ones(2, 3).bool()),
+        [torch.tensor([[True, True, False, False], [False, False, False, True]])],
+        [uniform(3, 5, seed=8) < 0.4],
+        [torch.ones(2, 3).bool()],
     ],
-    oracle=padding_mask,
     maps=True,
     mask=Mask(true="hidden", padding=lambda arguments: arguments[0]),
-)
-
-QUESTIONS = (
-    Question(
-        id="Q3.1",
-        right="b",
-        explanations={
-            "a": "Almost: the last row loses nothing, since no token comes after it.",
-            "b": "Yes. Every other row loses the weights on its future, and the first row loses most.",
-            "c": "Softmax did, but before the zeros came. What is set to 0 afterwards is missing from the sum.",
-        },
-    ),
-    Question(
-        id="Q3.2",
-        right="b",
-        explanations={
-            "a": "15 cells lie above the diagonal. Those are the ones that must say no.",
-            "b": "Yes: 1 + 2 + 3 + 4 + 5 + 6, the lower triangle with its diagonal.",
-            "c": "That would be the diagonal alone: every output would depend on its own input and on no earlier one.",
-        },
-    ),
-    Question(
-        id="Q3.3",
-        right="b",
-        explanations={
-            "a": "Softmax only sees distances. Scores that lie close together get nearly even weights.",
-            "b": "Yes. The variance of such a score is 64 times that of one product; divided by 8 it is 1 again.",
-            "c": "Keys that point the same way get similar scores, and so similar weights.",
-        },
-    ),
-    Question(
-        id="Q3.4",
-        right="b",
-        explanations={
-            "a": "That is True above the diagonal: the future, and no more. What becomes of it?",
-            "b": (
-                "Yes. `masked_fill` returns new scores, and this line throws them away. It should be"
-                " `scores = scores.masked_fill(...)`."
-            ),
-            "c": "Softmax runs along each row, after the division: that is right. Which scores does it get?",
-            "d": "That is how weights mix values. The fault is in the weights.",
-        },
-    ),
-    Question(
-        id="Q3.5",
-        right="c",
-        explanations={
-            "a": "Masked after softmax, that is so, and yet the future changes the weights that are left.",
-            "b": "Rows that sum to 1 prove nothing: without any mask they do, too.",
-            "c": "Yes. The dependency matrix asks the outputs themselves.",
-        },
-    ),
-)
-
-FILL_INS = (
-    FillIn(
-        id="M3.1",
-        prompt="A query and a key have 16 numbers each. By what is their score divided?",
-        right=r"(by )?(4|4\.0|four|√16|sqrt\(16\)|16 ?\*\* ?0?\.5|(square )?root of 16)",
-        explanation="By 4, the root of 16.",
-        section=(2, "Why divide by the square root of $d_k$?"),
-    ),
-    FillIn(
-        id="M3.2",
-        prompt="Which of the three matrices decides what a token hands over?",
-        right="w_?value|w_?v|value( matrix)?|values|matrix (of|for) (the )?values?",
-        explanation="`W_value`. The other two decide who finds whom.",
-        section=(2, "One vector, three jobs"),
-    ),
-    FillIn(
-        id="M3.3",
-        prompt="Scores of the shape (5, 7), a row per query: softmax along which `dim`?",
-        right=r"(dim ?= ?)?(-1|1)|last( one| dimension)?",
-        explanation="`dim=-1`, here also 1: the weights of each query sum to 1.",
-        section=(1, "All six tokens at once"),
-    ),
-    FillIn(
-        id="S3.1",
-        prompt="The index that makes (B, T) fit columns of (B, T, T)",
-        right=r"(is_padding)?\[? ?(:|\.\.\.) ?, ?none ?(, ?: ?)?\]?",
-        explanation="`is_padding[:, None, :]`, of the shape (B, 1, T): the same row of keys for every query.",
-        section=(3, "A row with nothing left"),
-    ),
-    FillIn(
-        id="S3.2",
-        prompt="What keeps every token visible to itself: hidden & ...",
-        right=r"(hidden & )?(~ ?torch\.eye\(.*\)\.(bool\(\)|to\(torch\.bool\))|~ ?torch\.eye\(.*dtype=torch\.bool\)"
-        r"|\(?torch\.eye\(.*\) ?== ?0\)?)",
-        explanation="`hidden & ~torch.eye(T).bool()`: hidden, except on the diagonal.",
-        section=(3, "A row with nothing left"),
-    ),
 )

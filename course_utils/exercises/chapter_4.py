@@ -1,10 +1,11 @@
-"""The exercises and questions of chapter 4, dropout and the causal class."""
+"""The exercises of chapter 4, dropout and the causal class."""
 
 import numpy as np
 
-from course_utils.exercises import chapter_3, oracle, properties, puzzles
-from course_utils.exercises.exercise import Exercise, FillIn, Puzzle, Question
-from course_utils.exercises.inputs import called_with, normal
+from course_utils.exercises import chapter_3, properties, puzzles
+from course_utils.exercises.exercise import Exercise, Puzzle
+from course_utils.exercises.inputs import normal
+from course_utils.exercises.words import written
 from course_utils.judging.calls import LayerCall
 
 # --- 4.1 dropout as a layer -------------------------------------------------------------------------------------------
@@ -16,10 +17,6 @@ def far_from_zero(*shape, seed):
     return numbers + numbers.sign()
 
 
-def unchanged_in_evaluation(call, x):
-    return None if call.training else np.array(oracle.rows(x))
-
-
 def dropped_in_training(case):
     """(x, the result, p) of a call in training."""
     x, p = case.arguments[0].double().numpy(), case.call.arguments[0]
@@ -27,24 +24,13 @@ def dropped_in_training(case):
 
 
 DROPOUT_LAYER = Exercise(
-    id="4.1",
-    title="Dropout as a layer",
-    name="MyDropout",
-    points=2,
-    difficulty=2,
-    success_message="`eval()` reaches every layer inside a model because each asks the same switch, `self.training`.",
-    hints=(
-        "The layer has nothing to learn: it keeps p, and forward looks at a switch.",
-        "`torch.rand(x.shape)` lies below `1 - p` with probability 1 - p. `self.training` is False after `.eval()`.",
-        "`if not self.training: return x`. Otherwise `x * (torch.rand(x.shape) < 1 - self.p) / (1 - self.p)`.",
-    ),
+    **written("4.1"),
     make_calls=lambda: [
         LayerCall([0.2], inputs=[[far_from_zero(30, 40, seed=9)]] * 2, training=True, seed=1),
         LayerCall([0.75], inputs=[[far_from_zero(2, 20, 30, seed=10)]], training=True, seed=3),
         LayerCall([0.2], inputs=[[far_from_zero(30, 40, seed=9)]] * 2, seed=5),
         LayerCall([0.0], inputs=[[far_from_zero(3, 4, seed=11)]], training=True, seed=7),
     ],
-    oracle=unchanged_in_evaluation,
     properties=(
         properties.drops_correctly(dropped_in_training),
         properties.drops_independently(dropped_in_training),
@@ -155,39 +141,13 @@ def heads_needed_for_yes(read):
 
 
 SURVIVING = Puzzle(
-    id="4.2",
-    title="Heads that survive",
-    name="my_heads",
-    points=3,
-    difficulty=2,
-    success_message=(
-        "A weight on one token hangs on one coin. Heads that do the same job have coins of their own, and all of them"
-        " seldom fall alike."
-    ),
-    hints=(
-        "Begin with the head of exercise 3.3 as a stack of one, `W_query[None]`. How often is it left with nothing?",
-        "H heads are all blind with probability 0.5 to the power of H. How many do you need for one case in twenty?",
-        "`W_query.repeat(8, 1, 1)` stacks eight copies. What must one head's value be, so that it alone says yes?",
-    ),
+    **written("4.2"),
     properties=(survives,),
 )
 
-# --- 4.3 the chance that a row is empty -------------------------------------------------------------------------------
-
 EMPTY = Exercise(
-    id="4.3",
-    title="How often is a row empty?",
-    name="my_chances",
-    points=1,
-    difficulty=1,
-    success_message="A row of t weights is empty if t coins fall alike, so dropout silences the early words.",
-    hints=(
-        "How many weights has the first row of a causal matrix? And row t?",
-        "Coins are independent: the chance that all t weights are dropped is p · p · ... · p, t times.",
-        "`p ** torch.arange(1, T + 1)`",
-    ),
-    make_calls=lambda: [called_with(0.5, 6), called_with(0.2, 3), called_with(0.9, 1), called_with(0.0, 4)],
-    oracle=lambda p, T: np.array([p**t for t in range(1, T + 1)]),
+    **written("4.3"),
+    make_calls=lambda: [[0.5, 6], [0.2, 3], [0.9, 1], [0.0, 4]],
 )
 
 # --- 4.4 one matrix instead of three ----------------------------------------------------------------------------------
@@ -200,31 +160,13 @@ def fused(*batch, T, d_in, d_out, context_length, dropout, seed, calls=1, **more
     return LayerCall(arguments, inputs=[[x]] * calls, weights={"W_qkv": weight}, seed=seed, **more)
 
 
-def attended(call, x):
-    """(context vectors, weights, values) of each sequence, by loops."""
-    for (one,) in oracle.sequences(x):
-        queries, keys, values = (oracle.project(one, oracle.rows(W)) for W in call.weights["W_qkv"].chunk(3))
-        yield *oracle.attend(queries, keys, values, causal=True), values
-
-
-def fused_attention(call, x):
-    contexts = np.array([context for context, _, _ in attended(call, x)])
-    return None if call.training else contexts.reshape(*x.shape[:-1], call.arguments[1])
+def projected(call, x):
+    """Queries, keys and values of a call's layer for an input in 64 bits."""
+    return (x @ call.weights["W_qkv"].double().T).chunk(3, dim=-1)
 
 
 FUSED = Exercise(
-    id="4.4",
-    title="One matrix instead of three",
-    name="MyCausalAttention",
-    points=4,
-    difficulty=3,
-    success_message="This is how large models store it: one product instead of three, and the same numbers.",
-    hints=(
-        "`self.W_qkv = nn.Linear(d_in, 3 * d_out, bias=False)`; in `forward`, cut its result into three parts.",
-        "`self.W_qkv(x).chunk(3, dim=-1)` gives queries, keys and values, (..., T, d_out) each.",
-        "The mask is a buffer for `context_length` tokens: cut it, `self.mask[:T, :T]`, with `T = x.shape[-2]`.",
-        "`nn.Dropout(dropout)` is a layer: make it in `__init__` and call it on the weights, after softmax.",
-    ),
+    **written("4.4"),
     make_calls=lambda: [
         # as wide as its tokens are many, so that weights can be worked out of context vectors; the mask must be cut
         fused(2, T=4, d_in=6, d_out=5, context_length=7, dropout=0.5, seed=70, calls=2),
@@ -234,118 +176,5 @@ FUSED = Exercise(
         fused(20, T=4, d_in=6, d_out=5, context_length=4, dropout=0.25, seed=110, training=True),
         fused(2, T=3, d_in=4, d_out=5, context_length=6, dropout=0.0, seed=120, training=True),
     ],
-    oracle=fused_attention,
-    properties=(properties.drops_weights_correctly(attended),),
-)
-
-QUESTIONS = (
-    Question(
-        id="Q4.1",
-        right="c",
-        explanations={
-            "a": "Half of 36 is 18, but nobody counts: each entry has a coin of its own.",
-            "b": "It may be any number from 0 to 36, though numbers far from the middle are rare.",
-            "c": "Yes. Each entry is kept or not on its own, so 18 is only the average.",
-        },
-    ),
-    Question(
-        id="Q4.2",
-        right="b",
-        explanations={
-            "a": (
-                "That happens only if softmax comes after dropout, or if you divide by the sums. Neither is done here."
-            ),
-            "b": (
-                "Yes. What stays is doubled, whatever goes. A row may keep all and sum to 2, or lose all and sum to 0."
-            ),
-            "c": "On average, yes; a single row keeps more or less than half of its weights.",
-        },
-    ),
-    Question(
-        id="Q4.3",
-        right="a",
-        explanations={
-            "a": "Yes. exp(0) is 1: a score of 0 is a score like any other, and equal scores get equal weights.",
-            "b": "A weight of 0 needs a score of minus infinity. A dropped score is 0, a number like any other.",
-            "c": "That needs a score of minus infinity in the whole row. A score of 0 leaves something to divide by.",
-        },
-    ),
-    Question(
-        id="Q4.4",
-        right="c",
-        explanations={
-            "a": "The buffer moves. It is the plain attribute that stays, and on a GPU the two no longer go together.",
-            "b": "A buffer is not trained. Only parameters are.",
-            "c": "Yes: `.to()` moves parameters and buffers, and `parameters()` lists only what is learned.",
-        },
-    ),
-    Question(
-        id="Q4.5",
-        right="b",
-        explanations={
-            "a": "One half is how often the weight is kept. In each single step it is there as a whole, or gone.",
-            "b": "Yes: one coin decides, and the kept weight is divided by one half.",
-            "c": "On average, yes. In each step it is one or the other.",
-        },
-    ),
-    Question(
-        id="Q4.6",
-        right="c",
-        explanations={
-            "a": "One wide layer makes all three, and `chunk` cuts them apart: exercise 4.4 does the same.",
-            "b": "The mask is cut to T, and the scores it hides become minus infinity. Hiding draws nothing at random.",
-            "c": (
-                "Yes. `F.dropout` is a function and cannot see the layer's switch. It drops unless it is told"
-                " `training=self.training`. `nn.Dropout` looks at the switch itself."
-            ),
-            "d": "Mixing draws nothing at random. Look for the line that tosses coins.",
-        },
-    ),
-    Question(
-        id="Q4.7",
-        right="b",
-        explanations={
-            "a": "They are exactly 0. What they leave behind is in the weights that are kept.",
-            "b": "Yes. The later scores are still in the sum by which the first weight was divided.",
-            "c": "It does set them to 0. The weights that are kept have been divided by the whole sum before.",
-        },
-    ),
-)
-
-FILL_INS = (
-    FillIn(
-        id="M4.1",
-        prompt="Which number does a score get so that softmax makes exactly 0 of it?",
-        right="-inf",
-        explanation="Minus infinity: its exponential is exactly 0.",
-        section=(3, "Only what came before"),
-    ),
-    FillIn(
-        id="M4.2",
-        prompt="A causal head with queries of zeros gives the fourth token what weight on the first?",
-        right=r"1 ?/ ?4|0?\.25|(one|a) (quarter|fourth)|25 ?%",
-        explanation="One quarter: equal scores, and four tokens to see.",
-        section=(3, "Only what came before"),
-    ),
-    FillIn(
-        id="M4.3",
-        prompt="A head looks for an earlier copy and there is none. Its weights still sum to ...",
-        right=r"1|1\.0|one",
-        explanation="1. So it needs something to look at when it finds nothing.",
-        section=(3, "What is an average good for?"),
-    ),
-    FillIn(
-        id="S4.1",
-        prompt="The lines a to e of a forward in their right order",
-        right="c ?,? ?e ?,? ?b ?,? ?a ?,? ?d",
-        explanation="c e b a d: project, score, hide, softmax and drop, mix.",
-        section=(4, "The causal class"),
-    ),
-    FillIn(
-        id="S4.2",
-        prompt="How wide is the result of W_qkv, in terms of d_out?",
-        right=r"3 ?\*? ?d_out|d_out ?\* ?3|three times d_out",
-        explanation="`3 * d_out`: queries, keys and values side by side.",
-        section=(4, "The causal class"),
-    ),
+    properties=(properties.drops_weights_correctly(projected),),
 )

@@ -1,72 +1,28 @@
-"""The exercises and questions of chapter 6, in practice."""
+"""The exercises of chapter 6, in practice."""
 
-import math
-
-import numpy as np
 import torch
 
-from course_utils.exercises import oracle
-from course_utils.exercises.exercise import Exercise, Question
-from course_utils.exercises.inputs import called_with, called_without_gradient, non_contiguous, normal
+from course_utils.exercises.exercise import Exercise
+from course_utils.exercises.inputs import non_contiguous, normal
+from course_utils.exercises.words import written
 from course_utils.judging.masks import Mask
 
-# --- 6.1 padding ------------------------------------------------------------------------------------------------------
-
-
-def padding_mask(lengths, num_tokens):
-    return np.array([[[s >= length for s in range(num_tokens)]] for length in lengths.tolist()])
-
-
 PADDING_MASK = Exercise(
-    id="6.1",
-    title="A padding mask from lengths",
-    name="my_padding_mask",
-    points=1,
-    difficulty=1,
-    success_message=(
-        "The dimension of 1 in the middle repeats the same row of keys for every query: (B, 1, S) fits (B, T, S)."
-    ),
-    hints=(
-        "Compare every position, 0 to S - 1, with every length. Which positions are padding?",
-        "torch.arange(num_tokens) >= lengths[:, None] is a table (B, S).",
-        "Then [:, None, :] gives it a dimension for the queries.",
-    ),
+    **written("6.1"),
     make_calls=lambda: [
-        called_with(torch.tensor([1, 4, 2]), 4),
-        called_with(torch.tensor([5, 3]), 6),
-        called_with(torch.tensor([0, 2, 1, 3]), 3),
+        [torch.tensor([1, 4, 2]), 4],
+        [torch.tensor([5, 3]), 6],
+        [torch.tensor([0, 2, 1, 3]), 3],
     ],
-    oracle=padding_mask,
 )
 
-# --- 6.2 a mask for the other camp ------------------------------------------------------------------------------------
-
-
-def keep_mask(attention_mask):
-    rows, places = attention_mask.tolist(), range(attention_mask.shape[1])
-    return np.array([[[[s <= t and row[s] == 1 for s in places] for t in places]] for row in rows])
-
-
 KEEP_MASK = Exercise(
-    id="6.2",
-    title="One mask for the other camp",
-    name="my_keep_mask",
-    points=2,
-    difficulty=2,
-    success_message=(
-        "Where True means keep, conditions are joined with &; where it means hide, the same rule is written with |."
-    ),
-    hints=(
-        "Two conditions: the key is real, and it is not in the future. Both must hold.",
-        "torch.tril(torch.ones(S, S)).bool() is True where a key is not in the future.",
-        "(attention_mask == 1)[:, None, None, :] has shape (B, 1, 1, S); & joins it with (S, S).",
-    ),
+    **written("6.2"),
     make_calls=lambda: [
-        called_with(torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])),
-        called_with(torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1]])),
-        called_with(torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]])),  # of the first one's size
+        [torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])],
+        [torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1]])],
+        [torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]])],  # of the first one's size
     ],
-    oracle=keep_mask,
     maps=True,
     mask=Mask(true="visible", padding=lambda arguments: arguments[0] == 0),
 )
@@ -78,63 +34,22 @@ def step_of(B, num_heads, T, head_dim, seed):
     """A call with T tokens in the cache."""
     new = normal(3, B, num_heads, 1, head_dim, seed=seed)
     old = normal(2, B, num_heads, T, head_dim, seed=seed + 1)
-    return called_with(*new, *old)
-
-
-def attended(query, key, value, keys, values):
-    """(context, keys, values) of a step, by loops."""
-    all_keys, all_values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
-    context = [
-        [oracle.attend(*map(oracle.rows, (q, k, v)))[0] for q, k, v in zip(*heads)]
-        for heads in zip(query, all_keys, all_values)
-    ]
-    return [np.array(context), all_keys.numpy(), all_values.numpy()]
+    return [*new, *old]
 
 
 STEP = Exercise(
-    id="6.3",
-    title="One step with a cache",
-    name="my_step",
-    points=2,
-    difficulty=2,
-    success_message="The newest token may see everything there is, so its row of the causal mask hides nothing.",
-    hints=(
-        "First make the cache longer, then attend with one query.",
-        "torch.cat([keys, key], dim=-2) puts the new key after the old ones.",
-        "scores = query @ keys.transpose(-2, -1) / head_dim**0.5 has one row: softmax, then times values.",
-    ),
+    **written("6.3"),
     make_calls=lambda: [step_of(2, 3, 5, 4, seed=61), step_of(1, 2, 6, 3, seed=63), step_of(3, 4, 2, 5, seed=65)],
-    oracle=attended,
 )
 
-# --- 6.4 shared keys --------------------------------------------------------------------------------------------------
-
-
-def shared_keys(keys, num_heads):
-    groups = keys.shape[1]
-    return np.array([[one[h * groups // num_heads] for h in range(num_heads)] for one in keys.tolist()])
-
-
 SHARED = Exercise(
-    id="6.4",
-    title="Share the keys",
-    name="my_shared",
-    points=1,
-    difficulty=1,
-    success_message=(
-        "Which query head meets which keys is fixed in training, so the order counts although the shape is the same."
-    ),
-    hints=(
-        "Each head of keys is needed num_heads // groups times, and its copies stand side by side.",
-        "tensor.repeat_interleave(times, dim=...) repeats each entry in its place.",
-    ),
+    **written("6.4"),
     make_calls=lambda: [
-        called_with(normal(1, 2, 3, 4, seed=67), 6),
-        called_with(non_contiguous(normal(2, 3, 1, 5, seed=68)), 12),
-        called_with(normal(2, 4, 3, 2, seed=69), 4),
-        called_with(normal(3, 2, 2, 4, seed=80), 8),
+        [normal(1, 2, 3, 4, seed=67), 6],
+        [non_contiguous(normal(2, 3, 1, 5, seed=68)), 12],
+        [normal(2, 4, 3, 2, seed=69), 4],
+        [normal(3, 2, 2, 4, seed=80), 8],
     ],
-    oracle=shared_keys,
 )
 
 # --- 6.5 three readings -----------------------------------------------------------------------------------------------
@@ -145,50 +60,32 @@ def head(size, seed, divisor, ahead=0, afterwards=False):
     scores = normal(size, size, seed=seed)
     hidden = torch.ones(size, size).triu(1 + ahead).bool()
     if afterwards:
-        return called_without_gradient(scores, torch.softmax(scores / divisor, dim=-1).masked_fill(hidden, 0))
-    return called_without_gradient(scores, torch.softmax(scores.masked_fill(hidden, -torch.inf) / divisor, dim=-1))
+        return [scores, torch.softmax(scores / divisor, dim=-1).masked_fill(hidden, 0)]
+    return [scores, torch.softmax(scores.masked_fill(hidden, -torch.inf) / divisor, dim=-1)]
 
 
 def with_sums(call, *sums):
     """The call with rows that sum to these."""
-    scores, weights = call.arguments
-    return called_without_gradient(scores, weights * torch.tensor(sums)[:, None])
+    scores, weights = call
+    return [scores, weights * torch.tensor(sums)[:, None]]
 
 
 def leaking(call, leak, row=0):
     """The call with a weight on the future, in a row that still sums to 1."""
-    scores, weights = (argument.clone() for argument in call.arguments)
+    scores, weights = (argument.clone() for argument in call)
     weights[row] = torch.tensor([1 - leak, 0.0, 0.0, leak])
-    return called_without_gradient(scores, weights)
+    return [scores, weights]
 
 
 def one_key_closed(call):
     """The call with a last token that does not see itself."""
-    scores, weights = (argument.clone() for argument in call.arguments)
+    scores, weights = (argument.clone() for argument in call)
     weights[-1, -1] = 0
-    return called_without_gradient(scores, weights / weights.sum(dim=-1, keepdim=True))
-
-
-def readings(*tables):
-    scores, weights = map(oracle.rows, tables)
-    sums = all(abs(math.fsum(row) - 1) < 1e-4 for row in weights)
-    hidden = not any(weight for t, row in enumerate(weights) for weight in row[t + 1 :])
-    gap = math.log(weights[-1][0]) - math.log(weights[-1][1])
-    return [sums, hidden, (scores[-1][0] - scores[-1][1]) / gap]
+    return [scores, weights / weights.sum(dim=-1, keepdim=True)]
 
 
 READINGS = Exercise(
-    id="6.5",
-    title="Three readings",
-    name="my_readings",
-    points=3,
-    difficulty=2,
-    success_message="Three questions, and no right numbers to compare with: most silent errors fail one of them.",
-    hints=(
-        "The first two readings are sums along a row, and weights above the diagonal.",
-        "In weights[-1, 0] / weights[-1, 1] softmax's sum cancels. What is left is exp of a difference.",
-        "divisor = (scores[-1, 0] - scores[-1, 1]) / (weights[-1, 0] / weights[-1, 1]).log()",
-    ),
+    **written("6.5"),
     make_calls=lambda: [
         head(5, seed=70, divisor=2.0),
         head(4, seed=71, divisor=8**0.5),
@@ -204,35 +101,5 @@ READINGS = Exercise(
         leaking(head(4, seed=81, divisor=2.0), 1e-2, row=2),
         one_key_closed(head(4, seed=78, divisor=2.0)),
     ],
-    oracle=readings,
-)
-
-QUESTIONS = (
-    Question(
-        id="Q6.1",
-        right="b",
-        explanations={
-            "a": "That hides whole rows: the queries of the padding. But padding must not be *seen*.",
-            "b": "Yes. A size of 1 is repeated, so all T queries of a sequence share one row of hidden keys.",
-            "c": "Then B stands where queries are. Each sequence needs a row of its own: B must stay in front.",
-        },
-    ),
-    Question(
-        id="Q6.2",
-        right="b",
-        explanations={
-            "a": "Queries, keys and values double. A table has as many rows as columns, and both double.",
-            "b": "Yes: twice as many rows, each twice as long.",
-            "c": "The number of heads stays; only rows and columns double.",
-        },
-    ),
-    Question(
-        id="Q6.3",
-        right="a",
-        explanations={
-            "a": "Yes. Nothing that belongs to older tokens changes, since they never look at the new one.",
-            "b": "Keys and values of older tokens do not change: they are what the cache holds.",
-            "c": "Only the last row of the table is needed: the older rows belong to tokens that are written already.",
-        },
-    ),
+    gradient=False,
 )

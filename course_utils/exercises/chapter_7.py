@@ -1,172 +1,54 @@
-"""The exercises and questions of chapter 7, learning."""
+"""The exercises of chapter 7, learning."""
 
-import math
-
-import numpy as np
 import torch
 
-from course_utils.exercises import oracle
-from course_utils.exercises.exercise import Exercise, Question
-from course_utils.exercises.inputs import called_with, called_without_gradient, causal_weights, normal
-
-# --- 7.1 the loss of the next token -----------------------------------------------------------------------------------
-
-
-def next_token_losses(scores, tokens):
-    pairs = zip(scores[:-1].tolist(), tokens[1:].tolist())
-    return np.array([-math.log(oracle.softmax(row)[token]) for row, token in pairs])
-
+from course_utils.exercises.exercise import Exercise
+from course_utils.exercises.inputs import causal_weights, normal
+from course_utils.exercises.words import written
 
 NEXT_TOKEN_LOSSES = Exercise(
-    id="7.1",
-    title="The loss of the next token",
-    name="my_next_token_losses",
-    points=2,
-    difficulty=2,
-    success_message=(
-        "T - 1 exercises from one sequence, as chapter 3 said: each row of scores is compared with the token after it."
-    ),
-    hints=(
-        "The last row of scores has no token to be compared with, and the first token no row that predicts it.",
-        "torch.log_softmax(scores, dim=-1) gives the logarithms of all probabilities at once.",
-        "logs.gather(1, tokens[1:, None]) picks one column per row; it has shape (T - 1, 1).",
-    ),
+    **written("7.1"),
     make_calls=lambda: [
-        called_with(normal(5, 7, seed=1) * 2, torch.tensor([3, 0, 6, 6, 2])),
-        called_with(normal(3, 4, seed=2), torch.tensor([1, 2, 0])),
-        called_with(normal(2, 9, seed=3) * 5, torch.tensor([8, 4])),
+        [normal(5, 7, seed=1) * 2, torch.tensor([3, 0, 6, 6, 2])],
+        [normal(3, 4, seed=2), torch.tensor([1, 2, 0])],
+        [normal(2, 9, seed=3) * 5, torch.tensor([8, 4])],
         # exp of 500 is inf, and beside it every number of the other row counts as nothing
-        called_with(torch.tensor([[0.0, 500.0], [3.0, 1.0], [0.0, 0.0]]), torch.tensor([1, 0, 1])),
+        [torch.tensor([[0.0, 500.0], [3.0, 1.0], [0.0, 0.0]]), torch.tensor([1, 0, 1])],
     ],
-    oracle=next_token_losses,
 )
-
-# --- 7.2 previous-token heads -----------------------------------------------------------------------------------------
-
-
-def previous_token_shares(weights):
-    heads = weights.tolist()
-    return np.array([math.fsum(head[t][t - 1] for t in range(1, len(head))) / (len(head) - 1) for head in heads])
-
 
 PREVIOUS_TOKEN_SHARE = Exercise(
-    id="7.2",
-    title="Find a previous-token head",
-    name="my_previous_token_share",
-    points=1,
-    difficulty=1,
-    success_message="Numbers like this one find heads among hundreds, where nobody wants to look at every map.",
-    hints=(
-        "Where in a map stand the weights of token 1 on token 0, of token 2 on token 1, and so on?",
-        "weights.diagonal(offset=..., dim1=-2, dim2=-1) gives such a line for each head.",
-        "The line just below the main diagonal has offset -1; average it over its last dimension.",
-    ),
+    **written("7.2"),
     make_calls=lambda: [
-        called_without_gradient(causal_weights(2, 6, 6, seed=4)),
-        called_without_gradient(torch.softmax(normal(3, 5, 5, seed=5) * 2, dim=-1)),
-        called_without_gradient(torch.softmax(normal(1, 2, 2, seed=6), dim=-1)),
-        called_without_gradient(
-            torch.stack([torch.eye(4), torch.eye(4).roll(-1, dims=-1).tril(-1) + torch.eye(4)[0]])
-        ),  # zeros
+        [causal_weights(2, 6, 6, seed=4)],
+        [torch.softmax(normal(3, 5, 5, seed=5) * 2, dim=-1)],
+        [torch.softmax(normal(1, 2, 2, seed=6), dim=-1)],
+        [torch.stack([torch.eye(4), torch.eye(4).roll(-1, dims=-1).tril(-1) + torch.eye(4)[0]])],  # zeros
     ],
-    oracle=previous_token_shares,
+    gradient=False,
 )
-
-# --- 7.3 the floor ----------------------------------------------------------------------------------------------------
-
-
-def floor(probabilities):
-    return -math.fsum(p * math.log(p) for p in probabilities.tolist() if p > 0)
-
 
 FLOOR = Exercise(
-    id="7.3",
-    title="The floor",
-    name="my_floor",
-    points=2,
-    difficulty=2,
-    success_message=(
-        "Know the floor before you train. A loss below it is no success: something leaks, or was learned by heart."
-    ),
-    hints=(
-        "How often does token i come, and what does it cost each time?",
-        "-(p * p.log()).sum() is the formula. What is 0 * log(0) for torch?",
-        "possible = probabilities[probabilities > 0], and then the formula.",
-    ),
+    **written("7.3"),
     make_calls=lambda: [
-        called_without_gradient(torch.tensor([0.5, 0.2, 0.2, 0.1])),
-        called_without_gradient(torch.full((100,), 0.01)),
-        called_without_gradient(torch.tensor([0.7, 0.0, 0.3])),
-        called_without_gradient(torch.tensor([0.0, 1.0])),
-        called_without_gradient(torch.tensor([0.7, 0.1, 0.1995, 0.0005])),  # of another one's size; small, and not 0
+        [torch.tensor([0.5, 0.2, 0.2, 0.1])],
+        [torch.full((100,), 0.01)],
+        [torch.tensor([0.7, 0.0, 0.3])],
+        [torch.tensor([0.0, 1.0])],
+        [torch.tensor([0.7, 0.1, 0.1995, 0.0005])],  # of another one's size; small, and not 0
     ],
-    oracle=floor,
+    gradient=False,
 )
-
-# --- 7.4 temperature --------------------------------------------------------------------------------------------------
-
-
-def with_temperature(scores, temperature):
-    """Probabilities, row by row, of scores divided by a temperature."""
-    rows = scores.double().reshape(-1, scores.shape[-1]).tolist()
-    return np.array([oracle.softmax([score / temperature for score in row]) for row in rows]).reshape(scores.shape)
-
 
 TEMPERATURE = Exercise(
-    id="7.4",
-    title="Temperature",
-    name="my_probabilities",
-    points=1,
-    difficulty=1,
-    success_message="The order of the tokens never changes, only how much the first is ahead of the others.",
-    hints=(
-        "Softmax turns differences between scores into ratios. What happens to the differences?",
-        "torch.softmax(..., dim=-1), with the scores divided first.",
-    ),
+    **written("7.4"),
     make_calls=lambda: [
-        called_with(normal(5, seed=7), 0.5),
-        called_with(normal(3, 4, seed=8) * 2, 2.0),
-        called_with(normal(2, 6, seed=9), 0.8),
-        called_with(torch.tensor([10.0, 12.0, 9.0]), 0.05),  # exp of 12 / 0.05 is inf
-        called_with(normal(100, seed=10) / 2, 0.01),  # no probability of 100 is large: their powers are 0
-        called_with(normal(2, 3, 4, seed=11), 1.0),
-        called_with(normal(4, 3, seed=12) + torch.tensor([[0.0], [300.0], [-300.0], [600.0]]), 1.5),  # rows far apart
+        [normal(5, seed=7), 0.5],
+        [normal(3, 4, seed=8) * 2, 2.0],
+        [normal(2, 6, seed=9), 0.8],
+        [torch.tensor([10.0, 12.0, 9.0]), 0.05],  # exp of 12 / 0.05 is inf
+        [normal(100, seed=10) / 2, 0.01],  # no probability of 100 is large: their powers are 0
+        [normal(2, 3, 4, seed=11), 1.0],
+        [normal(4, 3, seed=12) + torch.tensor([[0.0], [300.0], [-300.0], [600.0]]), 1.5],  # rows far apart
     ],
-    oracle=with_temperature,
-)
-
-QUESTIONS = (
-    Question(
-        id="Q7.1",
-        right="b",
-        explanations={
-            "a": (
-                "Only on tokens that it has seen in training, and by heart. A fresh random token cannot be known,"
-                " however long one trains."
-            ),
-            "b": "Yes. All 100 tokens are equally likely, so nothing beats the same probability for all of them.",
-            "c": "It wins now and then, but it loses more: low probabilities cost a lot when their token comes.",
-        },
-    ),
-    Question(
-        id="Q7.2",
-        right="b",
-        explanations={
-            "a": "Training can only find what the layer can compute. Think of what a key is made from.",
-            "b": (
-                "Yes. In one layer a key knows its own token and position. Who came before must be written into it by"
-                " a layer below."
-            ),
-            "c": "A head may spread its weights over many positions. And one would do, if only the key said enough.",
-        },
-    ),
-    Question(
-        id="Q7.3",
-        right="b",
-        explanations={
-            "a": "Without the mask it *can* be known: the token to predict is one position to the right.",
-            "b": "Yes. The answer stands in the input, and looking one position to the right is easily learned.",
-            "c": "The future does not confuse it. It holds the answers.",
-        },
-    ),
 )

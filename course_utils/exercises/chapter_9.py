@@ -1,99 +1,32 @@
-"""The exercises and questions of chapter 9, rotary positions and shared keys."""
+"""The exercises of chapter 9, rotary positions and shared keys."""
 
-import math
-
-import numpy as np
 import torch
 
-from course_utils.exercises import oracle
-from course_utils.exercises.exercise import Exercise, FillIn, Question
-from course_utils.exercises.inputs import called_with, non_contiguous, normal, uniform
-
-
-def rotated_vector(vector, position, frequencies):
-    """A vector, as a list, whose pairs (number k of each half) are turned by position times frequency."""
-    half, result = len(vector) // 2, list(vector)
-    for k, frequency in enumerate(frequencies):
-        a, b, angle = vector[k], vector[k + half], position * frequency
-        result[k] = a * math.cos(angle) - b * math.sin(angle)
-        result[k + half] = a * math.sin(angle) + b * math.cos(angle)
-    return result
-
-
-def rotated_vectors(x, positions, frequencies):
-    """An array (..., T, head_dim) of turned vectors, one by one."""
-    x = x.double().numpy()
-    result = np.empty_like(x)
-    for place in np.ndindex(x.shape[:-1]):
-        result[place] = rotated_vector(x[place].tolist(), positions[place[-1]], frequencies)
-    return result
-
-
-# --- 9.1 turn by position ---------------------------------------------------------------------------------------------
-
-
-def rotated(x, positions, base):
-    size = x.shape[-1]
-    return rotated_vectors(x, positions.tolist(), [base ** (-2 * k / size) for k in range(size // 2)])
-
+from course_utils.exercises.exercise import Exercise
+from course_utils.exercises.inputs import non_contiguous, normal, uniform
+from course_utils.exercises.words import written
 
 ROTATE = Exercise(
-    id="9.1",
-    title="Turn by position",
-    name="my_rotate",
-    points=3,
-    difficulty=2,
-    success_message=(
-        "A turn changes no length, and the dot product of two turned arrows knows only by how much they differ."
-    ),
-    hints=(
-        "Three steps: a frequency for each pair, an angle for each position and pair, and the turn itself.",
-        "Angles: `positions[:, None] * frequencies`, (T, head_dim / 2). `x.chunk(2, dim=-1)` gives the two halves.",
-        "`torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)`",
-    ),
+    **written("9.1"),
     make_calls=lambda: [
-        called_with(normal(3, 6, seed=901), torch.tensor([0, 1, 2]), 10_000.0),
-        called_with(normal(3, 6, seed=906), torch.tensor([9, 4, 6]), 10_000.0),  # of the same size
-        called_with(normal(2, 5, 4, 10, seed=902), torch.tensor([7, 8, 9, 10]), 100.0),
-        called_with(non_contiguous(normal(2, 3, 8, seed=903)), torch.tensor([4, 0, 31]), 500.0),
-        called_with(normal(5, 2, seed=904), torch.tensor([3, 1, 4, 1, 5]), 10.0),
+        [normal(3, 6, seed=901), torch.tensor([0, 1, 2]), 10_000.0],
+        [normal(3, 6, seed=906), torch.tensor([9, 4, 6]), 10_000.0],  # of the same size
+        [normal(2, 5, 4, 10, seed=902), torch.tensor([7, 8, 9, 10]), 100.0],
+        [non_contiguous(normal(2, 3, 8, seed=903)), torch.tensor([4, 0, 31]), 500.0],
+        [normal(5, 2, seed=904), torch.tensor([3, 1, 4, 1, 5]), 10.0],
         # more digits than 32 bits hold
-        called_with(normal(3, 1, 2, 12, seed=905).double() / 3, torch.tensor([20, 40]), 10_000.0),
+        [normal(3, 1, 2, 12, seed=905).double() / 3, torch.tensor([20, 40]), 10_000.0],
     ],
-    oracle=rotated,
 )
 
-# --- 9.2 from pairs to halves -----------------------------------------------------------------------------------------
-
-
-def in_halves(weight, num_heads):
-    rows, size = oracle.rows(weight), len(weight) // num_heads
-    found = []
-    for h in range(num_heads):
-        head = rows[h * size : (h + 1) * size]
-        found += [head[2 * k] for k in range(size // 2)] + [head[2 * k + 1] for k in range(size // 2)]
-    return np.array(found)
-
-
 TO_HALVES = Exercise(
-    id="9.2",
-    title="From pairs to halves",
-    name="my_to_halves",
-    points=2,
-    difficulty=2,
-    success_message="Queries and keys are put in another order, both the same, and no dot product notices.",
-    hints=(
-        "Rows of the weight are numbers of a query. In each head: first rows 0, 2, 4, ..., then rows 1, 3, 5, ...",
-        "Heads apart first: `weight.unflatten(0, (num_heads, -1))` is (num_heads, head_dim, d_in).",
-        "`torch.cat([heads[:, 0::2], heads[:, 1::2]], dim=1).flatten(0, 1)`",
-    ),
+    **written("9.2"),
     make_calls=lambda: [
-        called_with(normal(12, 5, seed=911), 2),
-        called_with(normal(8, 3, seed=912), 1),
-        called_with(non_contiguous(normal(24, 7, seed=913)), 3),
-        called_with(normal(10, 4, seed=914), 5),
+        [normal(12, 5, seed=911), 2],
+        [normal(8, 3, seed=912), 1],
+        [non_contiguous(normal(24, 7, seed=913)), 3],
+        [normal(10, 4, seed=914), 5],
     ],
-    oracle=in_halves,
 )
 
 # --- 9.3 grouped attention --------------------------------------------------------------------------------------------
@@ -107,35 +40,11 @@ def attention_call(B, num_heads, num_kv_heads, T, S, head_dim, seed, batch_of_ma
     if batch_of_masks:
         hidden = hidden | (torch.arange(S) < torch.arange(B)[:, None, None, None])  # padding on the left
         hidden = hidden & ~torch.eye(T, S).roll(S - T, dims=1).bool()  # everyone sees itself
-    return called_with(queries, keys, values, hidden)
-
-
-def grouped(queries, keys, values, hidden):
-    """(context, weights) of every head, by loops."""
-    B, num_heads, T, _ = queries.shape
-    shared = num_heads // keys.shape[1]
-    visible = (~hidden).expand(B, 1, T, keys.shape[2])[:, 0].tolist()
-    found = []
-    for b, h in np.ndindex(B, num_heads):
-        head = queries[b, h], keys[b, h // shared], values[b, h // shared]
-        found.append(oracle.attend(*map(oracle.rows, head), visible=visible[b]))
-    return [np.array(each).reshape(B, num_heads, T, -1) for each in zip(*found)]
+    return [queries, keys, values, hidden]
 
 
 GROUPED = Exercise(
-    id="9.3",
-    title="Grouped attention",
-    name="my_grouped",
-    points=3,
-    difficulty=2,
-    success_message=(
-        "With one head of keys for all, this is multi-query attention; with one for each, what you knew before."
-    ),
-    hints=(
-        "Heads of keys and values are repeated until there is one for each query head; the rest is old.",
-        "Neighbours share: `keys.repeat_interleave(times, dim=1)`, and the same for values.",
-        "`torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)`, after a division by the root of head_dim.",
-    ),
+    **written("9.3"),
     make_calls=lambda: [
         attention_call(2, 6, 2, 4, 4, 5, seed=921),
         attention_call(3, 6, 3, 2, 5, 4, seed=923, batch_of_masks=True),
@@ -143,41 +52,16 @@ GROUPED = Exercise(
         attention_call(2, 3, 3, 5, 5, 7, seed=927),
         attention_call(1, 8, 4, 1, 3, 6, seed=929),
     ],
-    oracle=grouped,
 )
 
-# --- 9.4 the norm of queries and keys ---------------------------------------------------------------------------------
-
-
-def normed(x, scale, eps):
-    vectors = np.array(x.double().tolist())
-    for place in np.ndindex(vectors.shape[:-1]):
-        vector = vectors[place].tolist()
-        length = math.sqrt(oracle.dot(vector, vector) / len(vector) + eps)
-        vectors[place] = [number / length * by for number, by in zip(vector, scale.tolist())]
-    return vectors
-
-
 NORM = Exercise(
-    id="9.4",
-    title="The norm of queries and keys",
-    name="my_norm",
-    points=1,
-    difficulty=1,
-    success_message=(
-        "Every vector of a head has one length now, before `scale` weighs its numbers; so no score can run away."
-    ),
-    hints=(
-        "Root, mean, square, from the inside out: squares first, their mean over the last dimension, then its root.",
-        "`x.pow(2).mean(dim=-1, keepdim=True)`, and eps is added before the root is taken.",
-    ),
+    **written("9.4"),
     make_calls=lambda: [
-        called_with(normal(2, 3, 4, 6, seed=931), uniform(6, seed=932), 1e-6),
-        called_with(0.01 * normal(5, 8, seed=933), 1 + uniform(8, seed=934), 1e-4),
-        called_with(20 * normal(2, 4, 3, seed=935), normal(3, seed=936), 0.5),
-        called_with(normal(3, 1, 5, seed=937), torch.full((5,), 2.0), 0.1),
+        [normal(2, 3, 4, 6, seed=931), uniform(6, seed=932), 1e-6],
+        [0.01 * normal(5, 8, seed=933), 1 + uniform(8, seed=934), 1e-4],
+        [20 * normal(2, 4, 3, seed=935), normal(3, seed=936), 0.5],
+        [normal(3, 1, 5, seed=937), torch.full((5,), 2.0), 0.1],
     ],
-    oracle=normed,
 )
 
 # --- 9.5 positions that go on -----------------------------------------------------------------------------------------
@@ -189,33 +73,11 @@ def cache_call(B, num_heads, num_kv_heads, n, past, head_dim, seed):
     keys, values = normal(2, B, num_kv_heads, n, head_dim, seed=seed + 1)
     cache = list(normal(2, B, num_kv_heads, past, head_dim, seed=seed + 2)) if past else None
     frequencies = torch.tensor([100.0 ** (-2 * k / head_dim) for k in range(head_dim // 2)], dtype=torch.float64)
-    return called_with(queries, keys, values, cache, frequencies)
-
-
-def continued(queries, keys, values, cache, frequencies):
-    past = cache[0].shape[2] if cache else 0
-    positions = list(range(past, past + keys.shape[2]))
-    found = [rotated_vectors(queries, positions, frequencies.tolist())]
-    found += [rotated_vectors(keys, positions, frequencies.tolist()), values.double().numpy()]
-    if cache:
-        found[1:] = [np.concatenate([old.double().numpy(), new], axis=2) for old, new in zip(cache, found[1:])]
-    return found
+    return [queries, keys, values, cache, frequencies]
 
 
 CACHED = Exercise(
-    id="9.5",
-    title="Positions that go on",
-    name="my_cached",
-    points=3,
-    difficulty=2,
-    success_message=(
-        "Keys are kept as they were turned when they came; only what is new is turned, by where it really stands."
-    ),
-    hints=(
-        "How many tokens came before? With no cache, none; otherwise as many as there are keys in it.",
-        "`positions = torch.arange(past, past + n)`; turn queries and keys with `rotate`, and leave values alone.",
-        "Only then `torch.cat([cache[0], keys], dim=-2)`: what lies in the cache is turned already.",
-    ),
+    **written("9.5"),
     make_calls=lambda: [
         cache_call(2, 6, 3, n=1, past=5, head_dim=4, seed=941),
         cache_call(1, 4, 2, n=4, past=0, head_dim=6, seed=944),
@@ -223,78 +85,4 @@ CACHED = Exercise(
         cache_call(2, 3, 3, n=1, past=0, head_dim=2, seed=951),
         cache_call(2, 3, 3, n=3, past=1, head_dim=10, seed=954),
     ],
-    oracle=continued,
-)
-
-QUESTIONS = (
-    Question(
-        id="Q9.1",
-        right="c",
-        explanations={
-            "a": "A turn changes where both arrows point, and yet something about the two stays as it was.",
-            "b": "Their lengths stay as well, but a score is more than two lengths.",
-            "c": "Yes: the angle between them is what it was, and so is the dot product.",
-        },
-    ),
-    Question(
-        id="Q9.2",
-        right="b",
-        explanations={
-            "a": "The last pair of base 10,000 needs more than 54,000 positions for one turn.",
-            "b": "Yes. Where a pair turns once in six positions, two neighbours point in clearly different directions.",
-            "c": "All pairs turn with the position. They differ in how fast.",
-        },
-    ),
-    Question(
-        id="Q9.3",
-        right="a",
-        explanations={
-            "a": "Yes. The shapes fit, and only the numbers tell.",
-            "b": "Both layouts have weights of the same shape and the same names, so nothing can complain.",
-            "c": "It would if queries and keys were merely put in another order. But the wrong numbers are paired.",
-        },
-    ),
-    Question(
-        id="Q9.4",
-        right="b",
-        explanations={
-            "a": "Each of the 32 query heads makes its own scores and context vectors: no multiplication is saved.",
-            "b": "Yes: 8 instead of 32 heads of keys and values, a quarter.",
-            "c": "There are as many scores as before: 32 tables.",
-        },
-    ),
-    Question(
-        id="Q9.5",
-        right="c",
-        explanations={
-            "a": "Nothing is too long for any layer. The shapes are those of a short text.",
-            "b": "A score of two new tokens would be right, since both are off by as much. And old keys?",
-            "c": "Yes: to a new query, every old key seems nearer than it is, or even ahead.",
-        },
-    ),
-)
-
-FILL_INS = (
-    FillIn(
-        id="M9.1",
-        prompt="The heads of a layer share a width of 768 and number 12. By what is a score divided?",
-        right=r"8|8\.0|eight|√ ?64|64 ?\*\* ?0\.5|(the )?(square )?root of 64|sqrt\(64\)",
-        explanation="8: the root of head_dim, which is 768 / 12 = 64.",
-        section=(5, "One matrix for all heads"),
-    ),
-    FillIn(
-        id="M9.2",
-        prompt="When a model writes, which two tensors does it keep of every token that it has seen?",
-        right=r"(its |their )?(keys?,? (and|&) (its |their )?values?|values?,? (and|&) keys?|k (and|&) v|kv)",
-        explanation="Keys and values. Old queries are never needed again.",
-        section=(6, "Writing one token at a time"),
-    ),
-    FillIn(
-        id="M9.3",
-        prompt="In chapter 7's model, what is added to the vector of a token so that attention knows their order?",
-        right=r"(an? |its |their |learned )*(position(al)?|vectors? (of|for) (its|the|each|their) positions?)"
-        r"([ -](vectors?|embeddings?|encodings?))?",
-        explanation="A vector for its position, from a second table that is learned.",
-        section=(7, "A model of nothing but attention"),
-    ),
 )

@@ -1,14 +1,15 @@
-"""What an exercise is: data, and a plain-loop oracle that knows the right results."""
+"""What an exercise is: its words, the calls put to an answer, and what is right."""
 
 import inspect
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+import torch
+
 from course_utils.exercises import solutions
-from course_utils.judging import replies
-from course_utils.judging.calls import FunctionCall, LayerCall, run_calls
+from course_utils.judging import comparing, replies
+from course_utils.judging.calls import FunctionCall, run_calls
 from course_utils.judging.masks import Mask
 
 MINUTES = {1: 5, 2: 10, 3: 20}  # that an exercise takes, by its difficulty
@@ -16,14 +17,14 @@ MINUTES = {1: 5, 2: 10, 3: 20}  # that an exercise takes, by its difficulty
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise of a chapter.
+    """One exercise of a chapter. Its words and numbers, id to hints, stand in `chapter_N.toml`.
 
     id: "3.2". name: what the learner's function or class must be called. success_message: shown for a right answer.
     hints: from a first question to almost the answer. make_calls: () -> the calls that an answer has to take, the same
-    each time. oracle: takes a function's arguments, for a layer its call and an input, and gives the right result, or
-    None where only `properties` decide. properties: each case -> None, or a sentence on what is wrong; each is checked
-    only for an answer that has those before it. open_ended: whether any numbers that have the properties are right.
-    maps: whether the results are maps of weights, or masks, to be drawn. mask: how to read them, if they are masks.
+    each time: LayerCalls, or a list of arguments for each call of a function. properties: each case -> None, or a
+    sentence on what is wrong; each is checked only for an answer that has those before it. gradient: as in
+    FunctionCall. maps: whether the results are maps of weights, or masks, to be drawn. mask: how to read them, if they
+    are masks. open_ended: whether any numbers that have the properties are right.
     """
 
     id: str
@@ -34,8 +35,8 @@ class Exercise:
     success_message: str
     hints: tuple[str, ...]
     make_calls: Callable
-    oracle: Callable
     properties: tuple[Callable, ...] = ()
+    gradient: bool = True
     maps: bool = False
     mask: Mask | None = None
 
@@ -54,22 +55,24 @@ class Exercise:
     @cached_property
     def calls(self):
         """The calls put to an answer; made when they are needed, since an import should not wait for numbers."""
-        return self.make_calls()
+        return [FunctionCall(each, self.gradient) if isinstance(each, list) else each for each in self.make_calls()]
 
     @cached_property
     def expected(self):
-        """For each call, what each value in the reply should be."""
-        return [self.results_of(call) for call in self.calls]
+        """For each call, what each value in the reply should be: as the worked answer has it, which tests compute anew.
 
-    def results_of(self, call):
-        """What each value in the reply to a call should be."""
-        if isinstance(call, LayerCall):
-            return [self.oracle(call, *given) for given in call.inputs]
-        return [self.oracle(*call.arguments)] * call.repeat
+        None where only `properties` decide: for puzzles, and for layers in training, which may draw at random.
+        """
+        return [
+            [None] * len(reply.values)
+            if self.properties and getattr(call, "training", self.open_ended)
+            else list(map(as_expected, reply.values))
+            for call, reply in zip(self.calls, self.reference)
+        ]
 
     @cached_property
     def reference(self):
-        """The worked answer's Reply to each call: what is neither value nor property is compared with these."""
+        """The worked answer's Reply to each call, with which answers are compared."""
         return replies.read(run_calls(self.right_answers[0], self.calls), self.calls)
 
     @cached_property
@@ -92,6 +95,15 @@ class Exercise:
         return solutions.values_on_the_way(self, number)
 
 
+def as_expected(value):
+    """A value of a reply as others are compared with it: arrays, and plain numbers in place of single ones."""
+    if isinstance(value, list):
+        return list(map(as_expected, value))
+    if isinstance(value, torch.Tensor):
+        return comparing.to_array(value) if value.ndim else value.item()
+    return value
+
+
 @dataclass(frozen=True)
 class Puzzle(Exercise):
     """An exercise that asks for the numbers of a head, however they were found.
@@ -100,62 +112,5 @@ class Puzzle(Exercise):
     """
 
     make_calls: Callable = lambda: [FunctionCall([], check_contract=False)]
-    oracle: Callable = lambda: None
 
     open_ended = True
-
-
-@dataclass(frozen=True)
-class Question:
-    """A short question with choices. Its words stand in the chapter; here is the explanation of each choice.
-
-    id: "Q3.1". right: the letter of the right choice. explanations: {letter: why it is right or wrong}.
-    """
-
-    id: str
-    right: str
-    explanations: dict[str, str]
-
-
-@dataclass(frozen=True)
-class FillIn:
-    """A question to answer with a word, a number or a line of code.
-
-    id: "M2.1" where it asks from memory for what an earlier chapter taught, "S2.1" where it is a step on the way to an
-    exercise. prompt: its words. right: a pattern for all right answers, in small letters. explanation: shown after each
-    try, with the answer in it. section: (chapter, heading) where the answer is taught.
-    """
-
-    id: str
-    prompt: str
-    right: str
-    explanation: str
-    section: tuple[int, str]
-
-    @property
-    def from_memory(self):
-        """Whether it comes up again (`review`)."""
-        return self.id.startswith("M")
-
-    def accepts(self, text):
-        """Whether an answer is right, however it is written."""
-        return re.fullmatch(self.right, plain(text)) is not None
-
-
-SAME_WORDS = (  # (pattern, what is written for it) in answers that are typed
-    (r"\b(do|does|is|will)n[’']t\b", r"\1 not"),
-    (r"[`\"']", ""),
-    (r"\s+", " "),
-    (r"\b(negative|minus) |−", "-"),
-    (r"\b(torch|math|np|numpy)\.(?=inf)|float\((?=-?inf)|(?<=inf)\)|(?<=inf)inity", ""),
-    (r"∞", "inf"),
-    (r"^(the|an?) |[.!]+$| (vector|matrix)$", ""),
-)
-
-
-def plain(text):
-    """An answer that was typed, in small letters and in the words of the patterns."""
-    text = text.strip().lower()
-    for pattern, words in SAME_WORDS:
-        text = re.sub(pattern, words, text)
-    return text

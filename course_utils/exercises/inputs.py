@@ -1,20 +1,6 @@
 """Numbers for the calls put to answers, the same on every check. Let no two sizes be equal: square cases hide bugs."""
 
-import functools
-
 import torch
-
-from course_utils.judging.calls import FunctionCall
-
-
-def called_with(*arguments, **more):
-    """A call of a function with these arguments. more: as in FunctionCall."""
-    return FunctionCall(list(arguments), **more)
-
-
-called_without_gradient = functools.partial(
-    called_with, gradient=False
-)  # a call of a function that nobody learns through
 
 
 def normal(*shape, seed):

@@ -3,9 +3,8 @@
 A property gets a `Case` (see `judging.judge`) and gives a sentence on what is wrong, or None.
 """
 
-import functools
-
 import numpy as np
+import torch
 
 CLOSE = 1e-3  # how exactly a recovered number must fit: wrong answers miss it by far
 ROUNDING = 1e-5  # what is left of a weight of 0 once it was recovered
@@ -86,22 +85,19 @@ def drops_correctly(dropping, shape=lambda case: tuple(case.arguments[0].shape))
     return sentence
 
 
-def drops_weights_correctly(attended, context=lambda case: case.got):
-    """The same of the weights in a layer, which are recovered from what it returns in training.
+def drops_weights_correctly(projected, context=lambda case: case.got):
+    """The same of the weights in a causal layer, which are recovered from what it returns in training.
 
-    attended: (call, input) -> (context vectors, weights, values) of each sequence, without dropout. context: case ->
-    the context vectors (..., T, d). The layer's arguments begin with d_in, d_out, context_length, dropout.
+    projected: (call, input) -> queries, keys and values (..., T, d). context: case -> the context vectors (..., T, d).
+    The layer's arguments begin with d_in, d_out, context_length, dropout.
     """
 
-    @functools.cache
-    def wanted(call):
-        _, weights, values = map(np.array, zip(*attended(call, *call.inputs[0])))
-        return weights, values
-
     def dropping(case):
-        weights, values = wanted(case.call)
-        after = recovered(context(case), values)
-        return None if after is None else (weights, after, case.call.arguments[3])
+        queries, keys, values = projected(case.call, case.arguments[0].double())
+        scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5
+        weights = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(dim=-1)
+        after = recovered(context(case), values.numpy())
+        return None if after is None else (weights.numpy(), after, case.call.arguments[3])
 
     return drops_correctly(dropping, lambda case: (*case.arguments[0].shape[:-1], case.call.arguments[1]))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from course_utils.explaining import known, program
 
 PACKAGE = Path(__file__).parents[1]
-# in a clone the sources lie beside the package; an installed package carries its own copy (see pyproject.toml)
+# in a clone the sources lie beside the package; an installed package carries of each the cells that are read here
 SOURCE_FOLDERS = (PACKAGE.parent / "solutions", PACKAGE / "solutions")
 
 

@@ -5,7 +5,7 @@ import ast
 import torch
 
 from course_utils.explaining import fixes
-from course_utils.explaining.known import Known, is_mask, is_uninformative
+from course_utils.explaining.known import Known, is_mask, is_start_value, is_uninformative
 from course_utils.explaining.program import Fix, name_of
 
 LARGEST_REPLACEMENT = 400  # numbers of a value that takes the place of another
@@ -102,24 +102,25 @@ def value_replacements(flow, known, wanted, only):
     ]
     for place in flow.path_to(flow.result()):
         number, value, _ = flow.steps[place]
-        if not isinstance(value, (float, torch.Tensor)) or flow.repeats(number) or only not in (None, number):
+        if not isinstance(value, torch.Tensor) or flow.repeats(number) or only not in (None, number):
             continue
         if is_right_value(value, known) or flow.is_given(place) or not names_in(flow.node(place)):
             continue
-        old = torch.as_tensor(value)
         for new in values:
-            fits = all(a == b or 1 in (a, b) for a, b in zip(old.shape, new.shape))
-            if fits and (old.ndim, old.dtype) == (new.ndim, new.dtype):
-                text = f"torch.tensor({new.tolist()})" if old is value else f"{new.tolist()}"
+            fits = all(a == b or 1 in (a, b) for a, b in zip(value.shape, new.shape))
+            if fits and (value.ndim, value.dtype) == (new.ndim, new.dtype):
+                text = f"torch.tensor({new.tolist()})"
                 found.append((Fix(number, text.replace("inf", "torch.inf").replace("nan", "torch.nan"), ""), new))
     return found
 
 
 def is_right_value(value, known):
     """Whether nothing is learned from putting another value in the place of this one: right answers make it, too."""
-    if isinstance(value, torch.Tensor) and is_mask(value):
+    if not isinstance(value, torch.Tensor) or value.numel() < 2:
+        return True
+    if is_mask(value) or not value.is_floating_point():
         return is_uninformative(value) or known.contains_unordered(value)
-    return known.contains_tensor(value)
+    return is_start_value(value) or known.contains_tensor(value)
 
 
 def names_in(node):

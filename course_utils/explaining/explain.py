@@ -14,7 +14,7 @@ import torch
 from course_utils.explaining import candidates, examples, fixes, locate, relations, sentences
 from course_utils.explaining.known import is_uninformative
 from course_utils.explaining.program import Fix, program_of, watched
-from course_utils.judging import contract, errors, replies
+from course_utils.judging import comparing, contract, errors, replies
 from course_utils.judging.calls import FunctionCall, run_calls
 from course_utils.judging.judge import (
     broken_contract,
@@ -248,6 +248,7 @@ class Search:
         if not self.trouble.breaks_contract and (self.makes_up_for_another(fix) or not self.on_known_way(fix)):
             return False
         calls = examples.new_calls(self.exercise, replace(self.call, check_contract=False))
+        calls += self.small[0].calls if self.small else []
         found = self.runner.try_fixes([fix], calls)[0] if calls else []
         return all(
             not wrong_cases(replace(self.exercise, make_calls=lambda call=call: [call]), [0], [reply], False)
@@ -325,34 +326,47 @@ class Search:
         nodes = [*self.program.state_assignments(), *map(self.flow.node, doubtful)]
         lines = self.lines_of(nodes, self.trouble.line)
         words = self.values_where_it_stopped()
-        error = told_case(wrong_cases(self.exercise, [self.number], [self.data[self.number]])).reply.error
-        question = sentences.QUESTIONS_ON_ERRORS.get(error.type, "What does the error say about this line?")
-        return " ".join([*words, *([sentences.depends_on(lines)] if lines else []), question])
+        question = sentences.QUESTIONS_ON_ERRORS.get(self.error().type, sentences.ERROR_QUESTION)
+        return " ".join([*words, *([sentences.depends_on(self.trouble.line, lines)] if lines else []), question])
+
+    def error(self):
+        """The error with which the answer stopped."""
+        return told_case(wrong_cases(self.exercise, [self.number], [self.data[self.number]])).reply.error
 
     def values_where_it_stopped(self):
         """[the sentence on the values that the line works with in which an answer stopped], or []."""
         values = self.shown.values_of_names(self.trouble.line)
+        values = {name: value for name, value in values.items() if value is not None}
+        numbers = {name: value for name, value in values.items() if type(value) is int}
         tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
-        told = [(name, sentences.brief(value)) for name, value in (tensors or values).items() if value is not None]
+        indexing = self.error().type == "IndexError"
+        told = [(name, sentences.brief(value)) for name, value in ((indexing and numbers) or tensors or values).items()]
         return [sentences.at_that_point(told[:MOST_NAMES])] if told else []
 
     def value_words(self):
         """The sentences on where the first wrong value came about."""
-        flow, place, confirmed = self.flow, self.places[0], False
-        replaced = self.earliest_replacement(self.flow, self.known, self.exercise, self.number)
-        at = None if replaced is None else flow.origin(replaced[0])
+        flow, place = self.flow, self.places[0]
+        replaced = self.earliest_replacement(flow, self.known, self.exercise, self.number)
+        at = None if replaced is None else replaced[0]
         bad = self.first_not_finite()
-        if at is not None and at <= place:
-            place, confirmed = at, True
-        if bad is not None and (not confirmed or self.line_of(self.shown, bad) < self.line_of(flow, place)):
+        confirmed = at is not None and at <= place
+        if bad is not None and (not confirmed or self.line_of(self.shown, bad) < self.line_of(flow, at)):
             return self.words_on(self.shown, bad, confirmed=True)
-        if not confirmed and at is not None and self.line_of(flow, at) > self.line_of(flow, place):
+        if confirmed:
+            return self.words_on(flow, at, confirmed=True)
+        if at is not None and self.line_of(flow, at) > self.line_of(flow, place):
             return self.words_between(place, at)
-        turn = flow.first_wrong_entry(place, self.trouble.part, self.expected_value())
-        if not confirmed and turn is not None:
-            return self.words_on(flow, flow.origin(turn), confirmed=True)
-        confirmed = confirmed or flow.is_last(place)
-        return self.words_on(flow, place, confirmed)
+        turn = self.first_wrong_turn(place)
+        if turn is not None:
+            return self.words_on(self.shown, turn, confirmed=True)
+        return self.words_on(flow, place, confirmed=flow.is_last(place))
+
+    def first_wrong_turn(self, place):
+        """For the input that is shown, the step that made the first wrong entry of what a loop fills, or None."""
+        found = self.shown.places.get(self.flow.steps[place][0])
+        wanted = self.small[0].reference[0].values[0] if self.small else self.expected_value()
+        turn = self.shown.first_wrong_entry(found[-1], self.trouble.part, self.part_of(wanted)) if found else None
+        return None if turn is None else self.shown.origin(turn)
 
     def words_between(self, place, last):
         """The sentence on a mistake that is somewhere between two steps."""
@@ -364,10 +378,9 @@ class Search:
         node, value = flow.node(place), flow.steps[place][1]
         statement = self.program.statement_of(node)
         shown = self.shown.counterpart(flow, place)
-        is_result = place == flow.result(self.trouble.part)
-        wanted = self.expected_value() if is_result else self.right_value(node)
-        compared = value if is_result else shown
-        relation = relations.relation(compared, wanted) or relations.extra_row(value, self.known)
+        is_result = flow is self.flow and place == flow.result(self.trouble.part)
+        wanted = self.expected_value() if is_result else self.right_value(node) if confirmed else None
+        relation = relations.relation(value if is_result else shown, wanted)
         if relation == "infinite" and flow.divisors(place):
             relation = "by zero"
         seen, question = sentences.value_and_question(
@@ -375,15 +388,23 @@ class Search:
         )
         whole = node is statement or node is getattr(statement, "value", None)
         part = "" if whole else sentences.shortened(ast.unparse(node))
-        opening = sentences.first_wrong if confirmed else sentences.first_different
+        opening = sentences.first_wrong if confirmed else sentences.start_at
         words = [opening(statement.lineno, first_line(statement), part, seen)]
-        counters = [(name, sentences.brief(each)) for name, each in self.shown.counters_at(flow, place).items()]
-        if counters:
+        counters = [(name, sentences.brief(each)) for name, each in flow.counters_at(place).items()]
+        if counters and flow is self.shown:
             words.append(sentences.in_that_turn(counters[:MOST_NAMES]))
         sources = flow.divisors(place) if relation == "by zero" else self.sources(flow, place)
+        if question == sentences.DEFAULT_QUESTION and not comparing.shows_numbers(self.shown_arguments()):
+            question = sentences.LARGE_QUESTION
+        words.append(question.format(f"`{part}`" if part else f"line {statement.lineno}"))
         if lines := self.lines_of(map(flow.node, sources), statement.lineno):
-            words.append(sentences.depends_on(lines))
-        return " ".join([*words, question])
+            words.append(sentences.depends_on(statement.lineno, lines))
+        return " ".join(words)
+
+    def shown_arguments(self):
+        """The arguments that the message shows."""
+        call = self.small[0].calls[0] if self.small else self.call
+        return call.arguments if isinstance(call, FunctionCall) else call.inputs[0]
 
     def sources(self, flow, place):
         """The steps that a value came from and that may be wrong without being seen, sizes last."""
@@ -421,10 +442,12 @@ class Search:
     def expected_value(self):
         """What the result should be, as a tensor or number; None where that is not one value."""
         values = self.exercise.reference[self.number].values
-        value = values[0] if values else None
-        if self.trouble.part is not None and isinstance(value, list):
-            return value[self.trouble.part]
-        return value
+        return self.part_of(values[0]) if values else None
+
+    def part_of(self, value):
+        """The part of a right value that is looked into, where several are returned together."""
+        several = self.trouble.part is not None and isinstance(value, list)
+        return value[self.trouble.part] if several else value
 
     def earliest_replacement(self, flow, known, exercise, number, only=None):
         """(a step, its right value): the first on the way that makes the result of a call right; or None.

@@ -84,19 +84,24 @@ class Flow:
         turn = other.places[other.steps[place][0]].index(place)
         return self.steps[found[min(turn, len(found) - 1)]][1] if found else None
 
-    def counters_at(self, other, place):
-        """{name: whole number} of the names in a statement of a loop, as in the turn of another Flow's step."""
-        statement = self.program.statement_of(other.node(place))
+    def counters_at(self, place):
+        """{name: whole number} of the names in a statement of a loop, in the turn of a step."""
+        statement = self.program.statement_of(self.node(place))
         if not self.program.around(statement, "iter"):
             return {}
         found, loops = {}, [each.target for each in self.program.enclosing(statement, ast.For)]
-        for part in [part for each in [*loops, statement] for part in ast.walk(each)]:
-            number = self.program.numbers.get(id(part))
-            if name_of(part) and number in other.places:
-                at = other.last([number], place + 1)
-                value = self.counterpart(other, at) if at is not None else None
-                found |= {name_of(part): value} if type(value) is int else {}
+        for part in [part for each in [*loops, statement] for part in ast.walk(each) if name_of(part)]:
+            at = self.last([self.program.numbers[id(part)]], place + 1)
+            at = self.last(self.read_in(name_of(part), statement), place + 1) if at is None else at
+            if at is not None and type(self.steps[at][1]) is int:
+                found[name_of(part)] = self.steps[at][1]
         return found
+
+    def read_in(self, name, statement):
+        """The numbers of the nodes that read a name in the loops around a statement."""
+        loops = list(self.program.enclosing(statement, ast.For))
+        inside = (part for part in ast.walk(loops[-1]) if name_of(part) == name) if loops else ()
+        return [self.program.numbers[id(part)] for part in inside]
 
     def has_mask(self):
         """Whether a square mask plays a part on the way to the result."""
@@ -126,12 +131,16 @@ class Flow:
         named = [each for each in self.operands(place) if name_of(self.node(each))]
         filling = place if isinstance(node, ast.stmt) else next(iter(named), place)
         number = self.steps[self.filled_at(filling)][0]
-        entries = [self.operands(each)[0] for each in self.places[number] if self.operands(each)]
+        filled = getattr(self.program.nodes[number], "value", None)
+        filled = filled.args[0] if isinstance(filled, ast.Call) and len(filled.args) == 1 else filled
+        if not isinstance(self.program.nodes[number], ast.stmt) or id(filled) not in self.program.numbers:
+            return None
+        entries = [self.last([self.program.numbers[id(filled)]], each) for each in self.places[number]]
         axes = [axis for axis, size in enumerate(got.shape) if size == len(entries)]
         for axis in axes:
             size = len(entries)
             wrong = [k for k in range(size) if not relations.close(got.select(axis, k), wanted.select(axis, k))]
-            if isinstance(self.program.nodes[number], ast.stmt) and 0 < len(wrong) <= size - (len(axes) > 1):
+            if 0 < len(wrong) <= size - (len(axes) > 1):
                 return entries[wrong[0]]
         return None
 
@@ -411,6 +420,11 @@ def lost_gradients(flow):
     return found
 
 
+def is_start(node):
+    """Whether an expression makes nothing: a name, a number, an empty list."""
+    return isinstance(node, (ast.Constant, ast.Name)) or isinstance(node, ast.List) and not node.elts
+
+
 def places_of(trouble, flow, known):
     """The steps to look at, the first of which is named."""
     if trouble.breaks_contract:
@@ -421,7 +435,7 @@ def places_of(trouble, flow, known):
         starts = [each for each in [flow.result(trouble.part)] if each is not None]
     find = reorderings if all(flow.is_known(each, known) for each in starts) else first_unknown
     places, ends = (
-        [place for place in map(flow.origin, found) if not isinstance(flow.node(place), (ast.Constant, ast.Name))]
+        [place for place in map(flow.origin, found) if not is_start(flow.node(place))]
         for found in (find(flow, starts, known), starts)
     )
     return places or ends

@@ -24,13 +24,6 @@ def relation(value, wanted):
     return next((name for name, holds in RELATIONS.items() if holds(value, wanted)), None)
 
 
-def extra_row(value, known):
-    """ "first row" or "last row" where right answers make this tensor without it; None for other values."""
-    if not isinstance(value, torch.Tensor) or value.ndim < 2 or len(value) < 2 or not value.is_floating_point():
-        return None
-    return next((name for name, rest in EXTRA.items() if known.contains_tensor(rest(value))), None)
-
-
 def not_finite(value):
     """Whether a number or tensor holds nan or infinity; minus infinity hides a token and is no fault."""
     if isinstance(value, list):
@@ -71,4 +64,3 @@ RELATIONS = {
     "rows": lambda value, wanted: value.ndim > 1 and is_one(wanted.sum(-1)) and not is_one(value.sum(-1)),
     "places": lambda value, wanted: close(value.flatten().sort().values, wanted.flatten().sort().values),
 }
-EXTRA = {"first row": lambda value: value[1:], "last row": lambda value: value[:-1]}

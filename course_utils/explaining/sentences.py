@@ -25,7 +25,8 @@ class Slip:
 SLIPS = {
     "arguments swapped": Slip("Which argument comes first here?", "two of its arguments are in each other's place."),
     "changed in place": Slip(
-        "Who else still needs the tensor that this line changes?", "it changes a tensor that was there before."
+        "Is this a new tensor, or one that somebody else still holds?",
+        "what it works on is no new tensor, and others still need it as it was.",
     ),
     "dropout in evaluation": Slip("When should dropout be off?", "dropout is also on in evaluation mode."),
     "extra parameter": Slip(
@@ -44,7 +45,7 @@ SLIPS = {
     "missing mask": Slip("Which tokens may a query not see yet?", "nothing hides the future from these scores."),
     "missing normalization": Slip("What should each row sum to?", "the rows are not divided by their sums."),
     "missing root": Slip("Is this the number itself, or its root?", "a square root is missing."),
-    "missing scale": Slip("How large are these numbers on average?", "the numbers are not scaled."),
+    "missing scale": Slip("What keeps these numbers from growing with the width?", "the numbers are not scaled."),
     "missing step": Slip("Which step of the formula comes next?", "a step of the formula is missing after it."),
     "view for transpose": Slip(
         "Does this exchange dimensions, or only cut the numbers anew?",
@@ -53,7 +54,7 @@ SLIPS = {
     "missing transpose": Slip("Which of its dimensions should come first?", "two of its dimensions are exchanged."),
     "not a buffer": Slip("Does this tensor move when the layer moves to a GPU?", "it makes a plain tensor."),
     "numbers for truth values": Slip("What is its dtype?", "it holds numbers instead of True and False."),
-    "off by one": Slip("What should it be for the first token, and for the last?", "it is off by one."),
+    "off by one": Slip("Count by hand: what should it be for the first, and for the last?", "it is off by one."),
     "one for all": Slip(
         "Is there one for all rows here, or one for each row?", "it takes one number for all rows; each needs its own."
     ),
@@ -62,16 +63,16 @@ SLIPS = {
     "parentheses": Slip("In which order does Python compute this line?", "parentheses are missing."),
     "result thrown away": Slip("Where does the result of this line go?", "its result is thrown away."),
     "something too much": Slip("What is each part of this line for?", "one step is too much."),
-    "wrong axis": Slip("Which dimension does it run over, and which should it?", "it runs over the wrong dimension."),
+    "wrong axis": Slip("Which dimension does it name, and which do you need?", "it names the wrong dimension."),
     "wrong comparison": Slip(
-        "For which places is this true, and for which should it be?", "it compares the wrong way."
+        "For which places is this true, and for which should it be?", "the comparison is not quite the right one."
     ),
     "wrong condition": Slip("For which input is this condition true?", "the condition is wrong."),
     "wrong function": Slip("What does this function compute?", "another function is needed."),
     "wrong index": Slip("Which entries does this index pick?", "it picks the wrong entries."),
     "wrong name": Slip("What does each name in this line stand for?", "one name stands where another belongs."),
     "wrong number": Slip("Where does the number in this line come from?", "it is the wrong number."),
-    "wrong operation": Slip("Which operation does the formula have here?", "another operation is needed."),
+    "wrong operation": Slip("Which operation do you need here?", "another operation is needed."),
     "wrong order": Slip("In which order should these stand?", "its parts are in the wrong order."),
     "wrong sign": Slip("Should these numbers be positive or negative?", "the sign is wrong."),
     "wrong size": Slip("Which size do you need here?", "it is the size of another dimension."),
@@ -130,10 +131,9 @@ def first_wrong(line, code, part, seen):
     return f"Things first go wrong in line {line}, {code_and_value(code, part, seen)}."
 
 
-def first_different(line, code, part, seen):
-    """The mistake is in line 3, `hidden = …`, or after it. There, it gives … (right answers do not, but could)."""
-    value = f" There, {seen}." if seen else ""
-    return f"The mistake is in line {line}, {code_and_value(code, part, '')}, or after it.{value}"
+def start_at(line, code, part, seen):
+    """Start at line 3, `hidden = …`: it gives … For a value that right answers do not make, but may be fine."""
+    return f"Start at line {line}, {code_and_value(code, part, seen)}."
 
 
 def code_and_value(code, part, seen):
@@ -144,15 +144,15 @@ def code_and_value(code, part, seen):
 def between(first, last):
     """The mistake is somewhere from line 3, `a = …`, to line 5, `return …`. first, last: (line, code)."""
     (line, code), (last_line, last_code) = first, last
-    return (
-        f"The mistake is somewhere from line {line}, `{shortened(code)}`, to line {last_line},"
-        f" `{shortened(last_code)}`."
-    )
+    joint = "in" if last_line == line + 1 else "somewhere from"
+    link = "or" if last_line == line + 1 else "to"
+    places = f"line {line}, `{shortened(code)}`, {link} line {last_line}, `{shortened(last_code)}`"
+    return f"The mistake is {joint} {places}."
 
 
-def depends_on(lines):
-    """It depends on line 2, `mask = …`, and line 3, `…`. lines: (line, code)."""
-    return f"It depends on {listed(place_words(lines))}."
+def depends_on(line, lines):
+    """Line 4 works with line 2, `mask = …`, and line 3, `…`. lines: (line, code)."""
+    return f"Line {line} works with what comes from {listed(place_words(lines))}."
 
 
 def at_that_point(values):
@@ -198,10 +198,11 @@ def listed(words):
 # --- what a value looks like -----------------------------------------------------------------------------------------
 
 MOST_NUMBERS = 12  # of a tensor that is written out in a sentence
-DEFAULT_QUESTION = "What should this line give for the input above?"
-LARGE_QUESTION = "Print its first row: is it what you expect?"
-SPAN_QUESTION = "Print the values in between: which is the first that you do not expect?"
-MASK_QUESTION = "Which of its cells should be True?"
+DEFAULT_QUESTION = "What should {} give for the input above?"
+LARGE_QUESTION = "Print what {} gives for a small input: is it what you expect?"
+SPAN_QUESTION = "Which is the first value there that you do not expect?"
+MASK_QUESTION = "Which cells should be True there?"
+ERROR_QUESTION = "What does the error say about this line?"
 QUESTIONS_ON_ERRORS = {  # by type, for the line in which an answer stopped
     "AttributeError": "What type is the value in front of the dot?",
     "IndexError": "How many entries are there, and which one is asked for?",
@@ -220,8 +221,6 @@ RELATIONS = {
     "rows": ("its rows do not sum to 1", "Which step makes each row sum to 1, and when should it come?"),
     "places": ("its numbers are right, but some stand in the wrong place", "In which order should they stand?"),
     "nan": ("it gives nan", "Which numbers go in, and why do they give nan?"),
-    "first row": ("its first row should not be there", "For which tokens should there be a row?"),
-    "last row": ("its last row should not be there", "For which tokens should there be a row?"),
     "by zero": ("it divides by 0", "Where does the 0 come from?"),
     "infinite": ("it gives inf", "Which numbers go in, and why do they give inf?"),
 }
@@ -237,10 +236,10 @@ def value_and_question(relation, value, wanted):
     if isinstance(value, list) or not brief(value):
         return "", question
     if is_large:
-        return f"it gives a tensor of shape {tuple(value.shape)}", question
+        return "", question
     words = f"it gives {brief(value).removeprefix('is ')}"
     if isinstance(wanted, torch.Tensor) and wanted.numel() <= MOST_NUMBERS:
-        return f"{words}, and should give {brief(wanted).removeprefix('is ')}", "Which step leads there?"
+        return f"{words}, and should give {brief(wanted).removeprefix('is ')}", "What makes the difference?"
     return words, question
 
 

@@ -28,14 +28,12 @@ instance_dict = vars(nn.Module)["__dict__"].__get__
 class FunctionCall:
     """Call the function with these arguments.
 
-    gradient: also send a gradient back through the result, as part of the contract. repeat: call it this often with the
-    same (not fresh) arguments, as with a generator that goes on; the reply then holds one value per call.
+    gradient: also send a gradient back through the result, as part of the contract.
     check_contract: also record what the first values do not show, such as changed arguments and a second call.
     """
 
     arguments: list
     gradient: bool = True
-    repeat: int = 1
     check_contract: bool = True
 
 
@@ -43,15 +41,14 @@ class FunctionCall:
 class LayerCall:
     """Make the layer with these arguments, copy weights into it, and call it with each of the inputs in turn.
 
-    weights: {name: tensor}, each for the parameter of this name or of the layer of this name; or a list of tensors,
-    each for the first parameter left that has its shape (or, for a raw matrix, the transposed one).
+    weights: {name: tensor}, each for the parameter of this name, which may be transposed, or of the layer of this name.
     training: call it in training mode. seed: of torch; input k starts from seed + k.
     check_contract: also record what the first values do not show, such as gradients, another mode, other sizes.
     """
 
     arguments: list
     inputs: list
-    weights: dict | list = field(default_factory=dict)
+    weights: dict = field(default_factory=dict)
     training: bool = False
     seed: int = 0
     check_contract: bool = True
@@ -93,17 +90,16 @@ def reply_to(answer, call):
 
 
 def call_function(answer, call, reply):
-    """Fill in "values", one per repetition, and what the contract needs (see `replies.Reply`)."""
+    """Fill in "values", a list of one, and what the contract needs (see `replies.Reply`)."""
     arguments = [build_argument(argument) for argument in call.arguments]
-    reply["values"] = [plain_value(answer(*arguments)) for _ in range(call.repeat)]
+    reply["values"] = [plain_value(answer(*arguments))]
     if not call.check_contract:
         return
     reply["arguments"] = [plain_value(each.weight if isinstance(each, nn.Linear) else each) for each in arguments]
 
     def values(seed, build=build_argument):
         torch.default_generator.manual_seed(seed)
-        fresh = [build(argument) for argument in call.arguments]
-        return [plain_value(answer(*fresh)) for _ in range(call.repeat)]
+        return [plain_value(answer(*[build(argument) for argument in call.arguments]))]
 
     reply["second_call"], reply["other_seed"] = values(0), values(OTHER_SEED)
     with contextlib.suppress(Exception):  # an exercise need not allow such an input
@@ -290,25 +286,18 @@ def entries(value):
 def copy_weights(parameters, weights):
     """Copy weights into a layer's parameters, {name: tensor}, and take out of these what is filled.
 
-    Gives the names (or shapes) of weights without a place, and the names of the parameters left over.
+    Gives the names of weights without a place, and the names of the parameters left over.
     """
     unplaced = []
-    for name, tensor in weights.items() if isinstance(weights, dict) else [(None, tensor) for tensor in weights]:
-        wanted = [name, f"{name}.weight"] if name else list(parameters)
-        places = [
-            place for place in wanted if place in parameters and tensor.shape in accepted_shapes(parameters[place])
-        ]
-        if not places:
-            unplaced.append(name or str(list(tensor.shape)))
+    for name, tensor in weights.items():
+        places = [place for place in (name, f"{name}.weight") if place in parameters]
+        fitting = [place for place in places if parameters[place].shape in (tensor.shape, tensor.T.shape)]
+        if not fitting:
+            unplaced.append(name)
             continue
-        parameter = parameters.pop(places[0])
+        parameter = parameters.pop(fitting[0])
         parameter.data.copy_(tensor if parameter.shape == tensor.shape else tensor.T)
     return unplaced, list(parameters)
-
-
-def accepted_shapes(parameter):
-    """The shapes of weights that a parameter can take: its own, and for a matrix the transposed one."""
-    return [parameter.shape, parameter.shape[::-1]] if parameter.ndim == 2 else [parameter.shape]
 
 
 def same_tensors(left, right):

@@ -138,11 +138,16 @@ MOST_COMPARED = 12  # numbers of a result that are shown beside the expected one
 
 def describe_arguments(arguments, names):
     """The arguments of a call in a few words: few numbers in full, many by their shape. names: of the arguments."""
-    flat = itertools.chain(*(each if isinstance(each, list) else [each] for each in arguments))
-    few = sum(each.numel() for each in flat if isinstance(each, torch.Tensor)) <= MOST_SHOWN
+    few = shows_numbers(arguments)
     described = [describe_argument(argument, few) for argument in arguments]
     named = [f"`{name}` {'of' if words.startswith('shape') else '='} {words}" for name, words in zip(names, described)]
     return ", ".join(named or described)
+
+
+def shows_numbers(arguments):
+    """Whether there is room for all numbers of the arguments."""
+    flat = itertools.chain(*(each if isinstance(each, list) else [each] for each in arguments))
+    return sum(each.numel() for each in flat if isinstance(each, torch.Tensor)) <= MOST_SHOWN
 
 
 def describe_argument(argument, few):

@@ -104,8 +104,8 @@ def cases_of(exercise, number, reply):
     if general := why_no_values(call, reply):
         return [Case(call, reply, reference, asked[0], None, expected[0], general)]
     return [
-        Case(call, reply, reference, asked[min(k, len(asked) - 1)], value, want, comparing.problem(want, value))
-        for k, (value, want) in enumerate(zip(reply.values, expected, strict=True))
+        Case(call, reply, reference, arguments, value, want, comparing.problem(want, value))
+        for arguments, value, want in zip(asked, reply.values, expected, strict=True)
     ]
 
 
@@ -121,13 +121,14 @@ def why_no_values(call, reply):
             " Use nn.ModuleList or nn.ModuleDict."
         )
     if reply.unplaced_weights:
-        weights = getattr(call, "weights", {})  # none for a function; a list where they go by shape
-        missing = ", ".join(
-            f"{name} {list(weights[name].shape)}" if isinstance(weights, dict) and name in weights else name
+        weights = getattr(call, "weights", {})  # none for a function
+        missing = " and ".join(
+            f"`{name}` of shape {tuple(weights[name].shape)}" if name in weights else name
             for name in reply.unplaced_weights
         )
-        there = ", ".join(f"{name} {shape}" for name, shape in list(reply.parameters.items())[:8]) or "nothing to learn"
-        return f"The check copies weights into your layer and found no place for {missing}. Yours has: {there}."
+        there = ", ".join(f"`{name}` {tuple(shape)}" for name, shape in list(reply.parameters.items())[:8])
+        has = f"Its parameters are {there}." if there else "It has no parameters."
+        return f"The check sets the weights of your layer, and needs {missing}. {has}"
     return None
 
 

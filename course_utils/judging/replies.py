@@ -87,7 +87,7 @@ def reply(data, call):
     """The Reply to one call. It has all values that the call asks for, unless the answer stopped before."""
     require(type(data) is dict and all(type(name) is str and name in FIELD_READERS for name in data))
     found = Reply(**{name: FIELD_READERS[name](part) for name, part in data.items()})
-    asked = call.repeat if isinstance(call, FunctionCall) else len(call.inputs)
+    asked = 1 if isinstance(call, FunctionCall) else len(call.inputs)
     require(found.cut_short or len(found.values) == asked)
     return found
 

@@ -6,21 +6,8 @@ import math
 import numpy as np
 import torch
 
-DTYPES = {
-    str(dtype).removeprefix("torch."): dtype
-    for dtype in (
-        torch.float64,
-        torch.float32,
-        torch.float16,
-        torch.bfloat16,
-        torch.int64,
-        torch.int32,
-        torch.int16,
-        torch.int8,
-        torch.uint8,
-        torch.bool,
-    )
-}
+DTYPE_NAMES = ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")
+DTYPES = {name: getattr(torch, name) for name in DTYPE_NAMES}
 LARGEST_REPLY_HEADER = 4_000_000  # bytes; lists in lists take twenty times as much memory as their text
 
 

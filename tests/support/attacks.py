@@ -99,10 +99,11 @@ def my_causal_weights(scores): return scores
 from course_utils.checking import check, solution
 check("3.2", my_causal_weights)
 exec(solution("3.2").code)""",
-    "the oracle of the exercise": f"""{LEARNABLE}
+    "the expected values of the exercise": f"""{LEARNABLE}
 def my_causal_weights(scores):
     from course_utils.exercises import EXERCISES
-    expected = EXERCISES["3.2"].oracle(scores.detach())
+    pairs = zip(EXERCISES["3.2"].calls, EXERCISES["3.2"].expected)
+    expected = next(want for call, (want,) in pairs if torch.equal(call.arguments[0], scores))
     return learnable(expected, scores)""",
 }
 

@@ -15,10 +15,10 @@ from course_tools.grading.sandbox.inside import fork_server
 
 
 class ForkedProcess:
-    """A process that was forked. Its files are `stdin` and `stdout`, as those of a subprocess."""
+    """A process that was forked. Who gives it files sets `stdin` and `stdout`, as a subprocess has them."""
 
-    def __init__(self, pid, handle, stdin=None, stdout=None):
-        self.pid, self.handle, self.stdin, self.stdout = pid, handle, stdin, stdout
+    def __init__(self, pid, handle):
+        self.pid, self.handle = pid, handle
         weakref.finalize(self, os.close, handle)
 
     def kill(self):
