@@ -16,8 +16,8 @@
 # **Time.** About 80 minutes, exercises included. **You need** Python, and of PyTorch: making a tensor, reading its
 # shape, picking rows, `@` and `.T`. Of mathematics: vectors, sums, the exponential function.
 #
-# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package in your clone of the
-# course; in a published copy it can install it.
+# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or, in a published
+# copy, installs it.
 
 # %% name="setup"
 import importlib.util, os, sys

@@ -268,9 +268,9 @@ QUESTIONS = (
 FILL_INS = (
     FillIn(
         id="M5.1",
-        prompt="After shuffling the words, what happens to a context vector of attention without a mask?",
-        right=r"nothing|it (stays|remains) the same|same|no change|it does not change|unchanged|stays the same",
-        explanation="Nothing. A sum does not care about the order of its terms.",
+        prompt="After shuffling the words, does a context vector of attention without a mask change? (yes or no)",
+        right=r"no|nothing|it (stays|remains) the same|same|no change|it does not change|unchanged|stays the same",
+        explanation="No. A sum does not care about the order of its terms.",
         section=(1, "Does attention know the order of words?"),
     ),
     FillIn(
