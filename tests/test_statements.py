@@ -1,6 +1,7 @@
-"""Statements of chapters 6 to 10 and the notes on which a number decides, and that no cell of theirs shows."""
+"""Statements of chapters 4, 6 to 10 and the notes on which a number decides, and that no cell of theirs shows."""
 
 import math
+import re
 
 import pytest
 import torch
@@ -11,8 +12,18 @@ from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply
 
 from course_utils.attention import Attention, MultiHeadAttention, rotary_frequencies, rotate
 from course_utils.families import load
-from tests.support import families
+from tests.support import families, stored
 from tests.test_attention import kept_bytes
+
+# --- chapter 4 --------------------------------------------------------------------------------------------------------
+
+
+def test_chapter_4_quotes_what_chapter_7_prints_of_dropout():
+    printed = stored.printed(stored.cell(stored.of_chapter(7), "dropout-losses"))
+    without, dropped = re.findall(r"fresh (\S+)", printed)
+    words = " ".join(stored.prose(stored.read(stored.of_chapter(4))).split())
+    assert f"In chapter 7 it lowers the loss on fresh sequences from {without} to {dropped}." in words
+
 
 # --- chapter 6 --------------------------------------------------------------------------------------------------------
 
