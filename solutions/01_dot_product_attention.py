@@ -96,8 +96,8 @@ print(animals.get("hunts a little"))
 #
 # How well does a query fit a key? Multiply the two vectors number by number and add up: that is the **dot product**.
 # Where both have a large number of the same sign, the product is large. Where the signs differ, it counts against, and
-# where one is zero, it does not count. So the sum is large when the two vectors point the same way. It is called a
-# **score**. `@` gives all nine at once.
+# where one is zero, it does not count. So the sum is large when the two vectors point the same way. The result is
+# called a **score**, and `@` gives all nine at once.
 
 # %% name="story-scores"
 query = torch.tensor([2.0, 2.0, 0.0, 0.0])  # an animal, and one that hunts
@@ -608,7 +608,7 @@ for copies in [1, 2, 4]:
           f" attention {context_vector:.4f}")
 
 # %% [markdown]
-# In the recurrent network each step back costs about half, and after 24 tokens the first word has vanished, 3.8e-11.
+# In the recurrent network each step back leaves less than half, and after 24 tokens the first word has vanished, 3.8e-11.
 # (This is a plain network with random matrices. Trained networks with *gates* keep more, and they still pass everything
 # through one state.) In attention every word is one step away: its influence falls only because more words share, from
 # 0.0025 to 0.0006. The price: 6 tokens need 36 scores and 24 tokens need 576, the square of the length.

@@ -103,8 +103,8 @@ for word, weight in zip(story, raw[story.index("she")].tolist()):
 #
 # $$q^{(i)} = x^{(i)}\,W_q, \qquad k^{(i)} = x^{(i)}\,W_k, \qquad v^{(i)} = x^{(i)}\,W_v$$
 #
-# Can one vector really become three different ones? Try it with an example that you can check in your head: a word with
-# the embedding [1, 0.5].
+# Can one vector really become three different ones? Try it with an example that you can check in your head: the word
+# "cat" with the embedding [1, 0.5].
 
 # %% name="cat"
 cat = torch.tensor([1.0, 0.5])

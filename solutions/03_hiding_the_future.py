@@ -294,8 +294,8 @@ live.try_head(my_strict_weights, "<s> a b a c b a")
 # %% [markdown]
 # ## Back to six words
 #
-# *Your journey starts with one step*, with the layers of chapter 2: the same class, the same seed. First with nothing
-# hidden.
+# We hid the future before softmax. Would it do to set weights to 0 after softmax? We try both on *Your journey starts
+# with one step*, with the layers of chapter 2: the same class, the same seed. First with nothing hidden.
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -331,8 +331,7 @@ answer("Q3.1", "b")
 # Mask *after* softmax: multiply the weights by a mask of ones and zeros, and sum the rows.
 
 # %% name="visible-mask"
-visible_6 = torch.tril(torch.ones(6, 6))
-print(visible_6)
+visible_6 = torch.tril(torch.ones(6, 6))  # ones and zeros, as above
 masked_after = weights * visible_6
 print(masked_after)
 row_sums = masked_after.sum(dim=-1, keepdim=True)  # (6, 1)

@@ -282,7 +282,7 @@ for letter, share in zip("<s> a b a c b".split(), (handed > 0.5).double().mean(d
 # %% [markdown]
 # The second "a" and the second "b" should always say yes, and they do so half of the time: all their weight lies on one
 # token, and one coin decides. A head that averages over many tokens loses half of them and doubles the rest, so its
-# average moves only a little. A head that looks one thing up is the person who knows everything: on a bad day, nothing
+# average moves much less. A head that looks one thing up is the person who knows everything: on a bad day, nothing
 # works. What helps?
 
 # %% [markdown]
