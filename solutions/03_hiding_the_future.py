@@ -520,8 +520,8 @@ diagonal = torch.eye(3).bool()  # (3, 3)
 print((diagonal | is_vowel[:, :, None])[0].int())  # (3, 3) | (2, 3, 1) -> (2, 3, 3)
 
 # %% [markdown]
-# In the first sequence the second token is a vowel, so all of *row* 2 is 1: the column (2, 3, 1) was repeated along the
-# rows. The diagonal is 1, too. If you like, come to the exercise in two steps.
+# In the first sequence the second token is a vowel. Its `True` stands in *row* 2, and was repeated along that row. The
+# diagonal is 1, too. If you like, come to the exercise in two steps.
 #
 # **Step 3.1.** `is_padding` has the shape (B, T). Padding hides *keys*, the columns of a table (B, T, T). Which index
 # gives it the shape that fits? Fill in: `is_padding[...]`

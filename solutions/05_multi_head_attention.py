@@ -365,9 +365,9 @@ live.show_attention(two_weights.round(decimals=1), words, masked=two.heads[0].ma
 # ## One matrix for all heads
 #
 # Several small matrix products take longer than one large product. So let one large matrix do the work of all heads,
-# and share out its result among them. To tell the dimensions apart we take 3 heads with 4 numbers each. `nn.Linear`
-# stores one *row* per output, so we stack the heads' matrices on top of each other and apply the tall one to the whole
-# batch.
+# and share out its result among them: a **weight split**. To tell the dimensions apart we take 3 heads with 4 numbers
+# each. `nn.Linear` stores one *row* per output, so we stack the heads' matrices on top of each other and apply the tall
+# one to the whole batch.
 
 # %% name="three-heads"
 torch.manual_seed(123)
@@ -387,7 +387,7 @@ print(queries[0, 1])
 
 # %% [markdown]
 # The same twelve numbers, in one row: head 0's four, then head 1's, then head 2's. The number of columns that belong to
-# one head, here 4, is called **head_dim**. Taking them apart again is called the **weight split**.
+# one head, here 4, is called **head_dim**. Now we take them apart again.
 #
 # **Step 1: view.** It reads the same numbers, in the same order, with other sizes: 12 is cut into 3 heads of 4. **Step
 # 2: transpose.** Heads and tokens change places. Then every head has a matrix (T, head_dim) of its own, and the heads

@@ -272,7 +272,7 @@ QUESTIONS = (
         id="Q4.4",
         right="c",
         explanations={
-            "a": "The buffer moves. It is the plain attribute that stays behind, and a GPU cannot use what is on the CPU.",
+            "a": "The buffer moves. It is the plain attribute that stays behind, and a GPU cannot use it there.",
             "b": "A buffer is not trained. Only parameters are.",
             "c": "Yes: `.to()` moves parameters and buffers, and `parameters()` lists only what is learned.",
         },
