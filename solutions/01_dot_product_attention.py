@@ -11,12 +11,14 @@
 #
 # * say what a query, a key and a value are for, and read off a context vector what a word took from which others;
 # * say when attention picks out one word, and when it averages over all of them;
-# * write attention in three lines of PyTorch, and embeddings with which a sentence is read as you want it.
+# * write attention in three lines of PyTorch, and make up embeddings so that chosen words attend to each other.
 #
-# **Time.** About 80 minutes, exercises included. **You need** Python, and of PyTorch: making a tensor, reading its
-# shape, picking rows, `@` and `.T`. Of mathematics: vectors, sums, the exponential function.
+# **Time.** About 80 minutes, exercises included; in each chapter that is an estimate, so take longer where you like.
+# **You need** Python, and of PyTorch: making a tensor, reading its shape, picking rows, `@` and `.T`. Of mathematics:
+# vectors, sums, the exponential function.
 #
-# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
+# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or, in a published
+# copy, installs it.
 
 # %% name="setup"
 import importlib.util, os, sys
@@ -43,8 +45,8 @@ from course_utils.layer_drawing import show_layer
 #
 # The cat, and you knew at once. But the word "it" did not tell you; the words around it did. A model has the same
 # problem. It sees one vector per **token** (here: per word), its **embedding**, and "it" has the same embedding in
-# every sentence. To understand "it", the model must take something from the other words. **Attention** is the step in
-# which words take from each other.
+# every sentence. To understand "it", the model must use the other words. **Attention** is the step in which each word
+# copies numbers from the other words' vectors.
 #
 # Below are embeddings whose numbers have names. We made them up; a real model learns hundreds of numbers per token, and
 # nobody names them.
@@ -72,7 +74,9 @@ print(embedded(story).shape)
 #
 # ## Looking something up
 #
-# What does "it" have to find? A hungry animal here is one that hunts. In Python you would look that up in a `dict`.
+# What does "it" have to find? We do this reasoning for the model: who is hungry goes hunting, so "it" must find an
+# animal that hunts. (Chapter 5 trains a model to find such queries by itself.) In Python you would look that up in a
+# `dict`.
 
 # %% name="dictionary"
 animals = {"hunts": "cat", "is hunted": "mouse"}
@@ -89,8 +93,12 @@ print(animals.get("hunts a little"))
 # * and a **value**, which it hands over.
 #
 # In this chapter a token's key and its value are both simply its embedding. The query we write ourselves: "an animal,
-# and one that hunts". How well it fits a key is measured by multiplying the two vectors number by number and adding up.
-# That is the **dot product**, and the result is called a **score**. `@` gives all nine at once.
+# and one that hunts".
+#
+# How well does a query fit a key? Multiply the two vectors number by number and add up: that is the **dot product**.
+# Where both have a large number of the same sign, the product is large. Where the signs differ, it counts against, and
+# where one is zero, it does not count. So the sum is large when the two vectors point the same way. The result is
+# called a **score**, and `@` gives all nine at once.
 
 # %% name="story-scores"
 query = torch.tensor([2.0, 2.0, 0.0, 0.0])  # an animal, and one that hunts
@@ -144,7 +152,7 @@ for loudness in [0, 0.5, 1, 5]:
 # sentence. (Hunts 0.0000: cat and mouse cancel.) At 5 all the weight is on "cat": a **lookup**, as in a dict. Attention
 # lies between these limits, and the distances between scores say where.
 #
-# And if several words fit? Ask for "an animal" only.
+# And what if several words fit? Ask for "an animal" only.
 
 # %% name="both-animals"
 any_animal = torch.tensor([2.0, 0.0, 0.0, 0.0])
@@ -164,10 +172,10 @@ print(weights @ embedded(story))
 # ### Exercise 1.1 · A query that finds the hunted
 # 1 point · ★☆☆ · 5 minutes
 #
-# *The cat chased the hen because it was afraid.* Now "it" must find the hen. Write a query that gives the hunted animals
-# together at least nine tenths of the weight, in every sentence of up to ten words that is built from these twelve words
-# and contains a hunted animal. Words may repeat, and many queries are right. Replace the dots, run the cell, then run
-# the check. The cell below it shows what your query does, with any sentence that you type.
+# *The cat chased the hen because it was afraid.* Now "it" must find the hen. Write a query that gives the hunted
+# animals together at least nine tenths of the weight, in every sentence of up to ten words that is built from these
+# twelve words and contains a hunted animal. Words may repeat, and many queries are right. Replace the dots, run the
+# cell, then run the check. The cell below it shows what your query does, with any sentence that you type.
 #
 # In all exercises of the course, never modify a function's arguments: return something new.
 
@@ -186,8 +194,8 @@ check("1.1", my_query)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** The direction of the query says what is looked for: animals, and the sign keeps hunters out. Its
-# **norm**, the length of its arrow, says how much it insists: `[1, -1, 0, 0]` points the same way, but scores 2, and then eight other words get
-# half of the weight.
+# **norm**, the length of its arrow, says how much it insists: `[1, -1, 0, 0]` points the same way, but scores 2, and
+# then eight other words get half of the weight.
 
 # %% name="try-1-1"
 live.try_head(
@@ -199,7 +207,7 @@ live.try_head(
 # ## The same steps, number by number
 #
 # Now we leave the names behind, as real models do, and follow every number. The sentence is *Your journey starts with
-# one step*, from a book by Sebastian Raschka that many texts follow.
+# one step*, with three numbers per word.
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -218,8 +226,9 @@ print(inputs.shape)
 # "journey" is $x^{(2)}$. Python counts from 0, so the same vector is `inputs[1]`.
 #
 # And who asks? In **self-attention** the sentence asks itself: the query of "journey" is the embedding of "journey".
-# (The zeros of "it" would ask for nothing; chapter 2 mends that.) The score of query $i$ against key $j$ is written
-# $\omega_{ij}$ (omega). First with a loop, then at once.
+# (The zeros of "it" would ask for nothing. Chapter 2 gives pronouns numbers of their own, and a matrix that turns them
+# into a query.) The score of query $i$ against key $j$ is written $\omega_{ij}$ (omega). First with a loop, then at
+# once.
 #
 # $$\omega_{2j} = q \cdot x^{(j)}, \qquad q = x^{(2)}$$
 
@@ -274,7 +283,43 @@ print("Sum:", weights_2.sum())
 
 # %% [markdown]
 # "journey" gives 0.2379 of its attention to itself, 0.2333 to "starts", and the least, 0.1082, to "one".
+
+# %% [markdown]
+# ### The context vector
 #
+# Multiply each value by its weight and add up. The context vector of "journey" is written $z^{(2)}$:
+#
+# $$z^{(2)} = \sum_{j} \alpha_{2j}\, x^{(j)}$$
+
+# %% name="context-loop"
+context_2 = torch.zeros(3)
+for j, x_j in enumerate(inputs):
+    context_2 += weights_2[j] * x_j
+print(context_2)
+print(weights_2 @ inputs)  # (6,) @ (6, 3) -> (3,)
+
+# %% [markdown]
+# "journey" came in as 0.55, 0.87, 0.66 and leaves as 0.4419, 0.6515, 0.5683. Only 0.2379 of that is "journey"; the rest
+# comes from the other five. Since the weights are shares, each number lies between the smallest and the largest of its
+# column in `inputs`.
+#
+# Score, softmax, mix: these three steps are **dot-product attention**. Below they stand side by side, and you can move
+# them. Before you touch anything: which word will get the *smallest* weight if you choose "one" as the query? (Look for
+# small numbers where "one" has its large one.)
+
+# %% name="query-steps-live"
+live.show_query_steps(inputs, tokens)
+
+# %% [markdown]
+# The message: one row per word, read from left to right. The score becomes a weight, and the weight says how much of
+# the word goes into the context vector below the line. The arrows say the same: laid tip to tail, the weighted words
+# end where the context vector does. (Click a word, and it asks. Drag a number, or choose it and press the arrow keys.)
+# For "one" the smallest weight goes to "step": 0.77 of "one" meets only 0.05 there.
+#
+# To try: let "journey" ask, and push its number 2 up. Which score grows fastest? (Its own: the number is multiplied by
+# itself.) Then push it below 0. Is a weight ever negative? (Never: an exponential is positive.)
+
+# %% [markdown]
 # ### Very large scores
 #
 # The formula has a weak spot. `exp(1000)` is larger than any number that a 32-bit float can hold, so it becomes
@@ -312,8 +357,9 @@ print(torch.softmax(scores_2, dim=0))
 # 2 points · ★★☆ · 10 minutes
 #
 # Write softmax from scratch with `torch.exp` and sums. It must survive scores of any size: very large ones, very
-# negative ones, both at once, and some that are $-\infty$ and must get the weight 0. (`check` looks at results only, in
-# every exercise, so here it would let `torch.softmax` pass. But then you would not know how it survives.)
+# negative ones, both at once, and some that are $-\infty$ and must get the weight 0 (chapter 3 hides words that way).
+# (`check` looks at results only, in every exercise, so here it would let `torch.softmax` pass. But then you would not
+# know how it survives.)
 
 # %% name="exercise-1-2"
 def my_softmax(scores):
@@ -333,37 +379,6 @@ check("1.2", my_softmax)
 # **Why it works.** After subtracting the *largest* score no exponent is above 0, so nothing overflows, and one of them
 # is exactly 0, so the sum is at least 1 and never zero. Subtracting the mean, the first score or a fixed 1000 saves
 # `large`, but fails where scores lie far apart or are very negative.
-
-# %% [markdown]
-# ### The context vector
-#
-# Multiply each value by its weight and add up. The context vector of "journey" is written $z^{(2)}$:
-#
-# $$z^{(2)} = \sum_{j} \alpha_{2j}\, x^{(j)}$$
-
-# %% name="context-loop"
-context_2 = torch.zeros(3)
-for j, x_j in enumerate(inputs):
-    context_2 += weights_2[j] * x_j
-print(context_2)
-print(weights_2 @ inputs)  # (6,) @ (6, 3) -> (3,)
-
-# %% [markdown]
-# "journey" came in as 0.55, 0.87, 0.66 and leaves as 0.4419, 0.6515, 0.5683. Only 0.2379 of that is "journey"; the rest
-# comes from the other five. Since the weights are shares, each number lies between the smallest and the largest of its
-# column in `inputs`.
-#
-# Score, softmax, mix: these three steps are **dot-product attention**. Below they stand side by side, and you can move
-# them. Before you touch anything: which word will get the largest weight if you choose "one" as the query?
-
-# %% name="query-steps-live"
-live.show_query_steps(inputs, tokens)
-
-# %% [markdown]
-# The message: one row per word, read from left to right. The score becomes a weight, and the weight says how much of
-# the word goes into the context vector below the line. The arrows say the same: laid tip to tail, the weighted words
-# end where the context vector does. (Click a word, and it asks. Drag a number, or choose it and press the arrow keys.)
-# To try: push number 2 of "journey" up, then below 0. Which scores follow, and is a weight ever negative?
 
 # %% [markdown]
 # ## All six tokens at once
@@ -406,19 +421,20 @@ pictures.show_weights(
 # %% [markdown]
 # The message: these weights are nearly even. An even share would be one sixth, and no weight is above 0.24, since the
 # scores differ by little. Nobody has made or trained these embeddings to look for anything. Still, two columns are
-# brighter. Who gets the most attention in each row?
+# brighter. Who gets the most attention in each row? And is it because of the vectors' **norms**, their lengths?
 
 # %% name="favourites"
 for token, favourite in zip(tokens, weights.argmax(dim=-1)):
     print(f"{token:8} attends most to {tokens[favourite]}")
 norms = inputs.norm(dim=-1, keepdim=True)  # (6, 1)
-print(norms.T)
-print(torch.softmax((inputs / norms) @ (inputs / norms).T, dim=-1).argmax(dim=-1))
+print("norms:", norms.T)
+same_norm = inputs / norms  # (6, 3), every row of norm 1
+print("with norm 1:", torch.softmax(same_norm @ same_norm.T, dim=-1).argmax(dim=-1))
 
 # %% [markdown]
-# Four of six rows choose "journey", and not for its meaning. Its norm is the largest, 1.2227, and a vector of large norm
-# scores high with every query that points roughly its way. Scale all six to norm 1, as in the last line, and every row
-# chooses itself: 0 to 5.
+# Four of six rows choose "journey", and not for its meaning. Its norm is the largest, 1.2227, and a vector of large
+# norm scores high with every query that points roughly its way. Scale all six to norm 1, as in the last line, and every
+# row chooses itself: 0 to 5.
 #
 # Last step: every row of weights mixes the same six vectors.
 
@@ -438,7 +454,8 @@ show_layer("scores")
 # grows: each chapter up to the fifth adds the part that it makes.
 
 # %% [markdown]
-# Now put the three steps into one function. If you like, come to it in two steps; if you do not need them, go on to 1.3.
+# Now put the three steps into one function. If you like, come to it in two steps; if you do not need them, go on to
+# 1.3.
 #
 # **Step 1.1.** Three of these five lines do it. Write their letters in the right order, as in `"a b c"`.
 #
@@ -463,8 +480,9 @@ answer("S1.2", "keys.T")
 # ### Exercise 1.3 · Attention in one function
 # 2 points · ★★☆ · 10 minutes
 #
-# Write all of it. The queries come from one sentence, keys and values from another, of another length, and the values
-# have a width of their own. Scores may be of any size.
+# So far a sentence asked itself. But when a model translates, the words of the translation ask the words of the
+# original. So let the queries come from one sentence, $T_q$ words long, and keys and values from another, of $T_k$
+# words. The values have a width $d_v$ of their own. Scores may be of any size.
 
 # %% name="exercise-1-3"
 def my_attention(queries, keys, values):
@@ -518,8 +536,8 @@ check("1.4", my_embeddings)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** The same vector for all words of a group: they score the same with each other, so they share. A
-# right angle between the groups: they score 0. A norm of 3 makes the scores inside a group 9, far enough above 0. A vector
-# of zeros scores 0 with everyone. (One number per word is enough: 3, 3, −3, −3, 0, 0.)
+# right angle between the groups: they score 0. A norm of 3 makes the scores inside a group 9, far enough above 0. A
+# vector of zeros scores 0 with everyone. (One number per word is enough: 3, 3, −3, −3, 0, 0.)
 
 # %% name="try-1-4"
 def my_weights(sentence):
@@ -558,9 +576,10 @@ print(torch.softmax(shuffled @ query, dim=0) @ shuffled)
 #
 # ## How far back does it reach?
 #
-# Before attention, language models read token by token and kept all they had read in one vector, the **state**. Each new
-# token changed it. (Such a model is called a recurrent network.) How much of the *first* word is left in the end? We
-# change the first word a little and measure how far the result moves: the word's **influence**.
+# Before attention, language models read token by token and kept all they had read in one vector, the **state**. Each
+# new token changed it. (Such a model is called a recurrent network.) How much of the *first* word is left in the end?
+# We change the first word a little and measure how far the result moves: the word's **influence**. You need not read
+# the code of the next two cells; only the table counts.
 
 # %% name="influence"
 torch.manual_seed(123)
@@ -580,21 +599,17 @@ def last_context(sequence):
     return torch.softmax(sequence @ sequence[-1], dim=0) @ sequence
 
 # %% name="lengths"
-def influence(function, sequence):
-    """How far function(sequence) (3,) moves when the first token does, by 0.01 in each number."""
-    changed = sequence.clone()
-    changed[0] += 0.01
-    return (function(changed) - function(sequence)).norm()
-
-
 for copies in [1, 2, 4]:
     sequence = inputs.double().repeat(copies, 1)  # (6 * copies, 3)
-    state, context_vector = (influence(last, sequence) for last in (last_state, last_context))
+    changed = sequence.clone()
+    changed[0] += 0.01  # the first word, in each number
+    state = (last_state(changed) - last_state(sequence)).norm()
+    context_vector = (last_context(changed) - last_context(sequence)).norm()
     print(f"{len(sequence):2} tokens: recurrent network {state:.1e},"
           f" attention {context_vector:.4f}")
 
 # %% [markdown]
-# In the recurrent network each step back costs about half, and after 24 tokens the first word has vanished, 3.8e-11.
+# In the recurrent network each step back leaves less than half, and after 24 tokens the first word has vanished, 3.8e-11.
 # (This is a plain network with random matrices. Trained networks with *gates* keep more, and they still pass everything
 # through one state.) In attention every word is one step away: its influence falls only because more words share, from
 # 0.0025 to 0.0006. The price: 6 tokens need 36 scores and 24 tokens need 576, the square of the length.

@@ -13,9 +13,11 @@
 # * design a head that reads only what came before: an average so far, a share, "has this occurred already?";
 # * test whether a layer that you did not write leaks.
 #
-# **Time.** About 90 minutes, exercises included. **You need** chapters 1 and 2: scores, softmax, queries, keys, values.
+# **Time.** About 90 minutes, exercises included. **You need** chapters 1 and 2: scores, softmax, queries, keys, values,
+# and what a derivative is.
 #
-# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
+# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or, in a published
+# copy, installs it.
 
 # %% name="setup"
 import importlib.util, os, sys
@@ -67,9 +69,8 @@ review()
 # %% [markdown]
 # ## Why hide anything?
 #
-# We follow a blog post by Trent, who builds attention for a model that *writes*: it reads tokens and predicts the next
-# one. What is a token? The simplest answer: one character. The list of all different ones is the **vocabulary**, and a
-# token's number is its place in that list.
+# Think of a model that *writes*: it reads tokens and predicts the next one. What is a token? The simplest answer: one
+# character. The list of all different ones is the **vocabulary**, and a token's number is its place in that list.
 
 # %% name="characters"
 text = "But they were all of them deceived."
@@ -96,28 +97,30 @@ for t in range(8):
 # ## The plainest mix: an average
 #
 # Training takes several sequences at once, a batch $(B, T, C)$: $B$ sequences of $T$ tokens, each an embedding of $C$
-# numbers. Ours are random.
+# numbers. Ours are the first four pieces of the sentence, of eight characters each. Two numbers per character say what
+# we can read ourselves: is it a vowel, and is it a space?
 
 # %% name="batch"
-B, T, C = 4, 8, 32
-torch.manual_seed(123)
-batch = torch.rand(B, T, C)
-print(batch)
+B, T, C = 4, 8, 2
+pieces = [text[T * b:T * (b + 1)] for b in range(B)]
+batch = torch.tensor([[[letter in "aeiou", letter == " "] for letter in piece] for piece in pieces])
+batch = batch.float()  # (B, T, C): 1 for yes, 0 for no
+print(pieces)
+print(batch[0])  # of "But they"
 
 # %% [markdown]
-# You need one line of this: the first token starts with 0.2961, 0.5166, 0.2517.
-#
-# Give every pair the same score, 0. Softmax makes even shares of them, one eighth each, and we mix.
+# Now give every pair of characters the same score, 0. Softmax makes even shares of them, one eighth each, and we mix.
 
 # %% name="uniform-weights"
 weights = torch.softmax(torch.zeros(T, T), dim=-1)  # (T, T), every row sums to 1
-print(weights)
-print(weights @ batch)  # (T, T) @ (B, T, C) -> (B, T, C)
+print(weights[0])
+mixed = weights @ batch  # (T, T) @ (B, T, C) -> (B, T, C)
+print(mixed[0, :, 0])  # "But they", vowels
 
 # %% [markdown]
-# `@` multiplies the last two dimensions and repeats that for every sequence. Within a sequence all eight rows are the
-# same, the average of all eight tokens. The first token, too, has averaged over the seven that come after it. It has
-# read the answers.
+# `@` multiplies the last two dimensions and repeats that for every sequence. In "But they" two of eight characters are
+# vowels, so all eight rows say 0.2500, the average of all eight. The first character, "B", too, has averaged over the
+# seven that come after it. It has read the answers.
 #
 # ## Only what came before
 #
@@ -140,27 +143,29 @@ weights = torch.softmax(scores, dim=-1)  # (T, T), every row sums to 1
 print(weights)
 
 # %% [markdown]
-# Every row still sums to 1. Row 3 shares among three tokens, 0.3333 each, and the future gets 0.0000. Mixed with these
-# weights, the batch becomes:
+# Every row still sums to 1. Row 3 shares among three tokens, 0.3333 each, and the future gets 0.0000. What becomes of
+# the vowels of "But they" with these weights?
 
 # %% name="causal-uniform-mix"
 running = weights @ batch  # (T, T) @ (B, T, C) -> (B, T, C)
-print(running)
+print(batch[0, :, 0])
+print(running[0, :, 0])
 
 # %% [markdown]
-# Read the first column only. The first row is the first token unchanged, 0.2961. The second, 0.5070, lies halfway
-# between 0.2961 and 0.7179. The last row is the average of all eight, 0.6291 as before.
+# "B" has read only itself, no vowel. At "u" one of two characters is a vowel, 0.5000. The share falls to 0.1667, rises
+# to 0.2857 at "e", two of seven, and ends at 0.2500, the average of all eight as before.
 #
-# Attention with one set of queries, keys and values is called a **head**. So a head with equal scores and a mask
-# computes the **average so far**. (A finished model keeps its mask: each token goes on seeing what it saw in training.
-# Only its last token has no future to hide.)
+# Attention with one set of queries, keys and values is called a **head**; chapter 5 puts several side by side.
+#
+# So a head with equal scores and a mask computes the **average so far**. (A finished model keeps its mask: each token
+# goes on seeing what it saw in training. Only its last token has no future to hide.)
 
 # %% [markdown]
 # ## What is an average good for?
 #
-# An average of what? That is for the values to say. Tokens are now `<s>`, a, b, c, d, and their embeddings are the rows
-# of a unit matrix (ones on the diagonal, else zeros): each has an axis of its own. Every sequence begins with the start
-# token `<s>`, which appears nowhere else.
+# An average of what? That is for the values to say: above they were vowels and spaces. Tokens are now `<s>`, a, b, c,
+# d, and their embeddings are the rows of a unit matrix (ones on the diagonal, else zeros): each has an axis of its own.
+# Every sequence begins with the start token `<s>`, which appears nowhere else.
 
 # %% [markdown]
 # ### Exercise 3.1 · A share and a count
@@ -170,9 +175,9 @@ print(running)
 # included:
 #
 # * the **share** of "a" among them;
-# * 1 divided by how many they are, which is as good as a **count**.
+# * 1 divided by how many they are, from which the **count** can be read.
 #
-# Weights should be uniform to within 0.1.
+# All tokens so far count alike.
 
 # %% name="exercise-3-1"
 def my_average():
@@ -199,8 +204,8 @@ check("3.1", my_average)
 # ### Exercise 3.2 · Causal weights for a batch
 # 2 points · ★★☆ · 10 minutes
 #
-# Write the mask as a function of the scores (already scaled; some are very large). The check tries batches of several
-# sizes, so take every size from `scores`.
+# Write the mask as a function of the scores (already divided by $\sqrt{d_k}$; some are very large). The check tries
+# batches of several sizes, so take every size from `scores`.
 
 # %% name="exercise-3-2"
 def my_causal_weights(scores):
@@ -237,7 +242,8 @@ print(strict)
 
 # %% [markdown]
 # Second, weights sum to 1: where does a letter look that has *not* occurred? It needs something else to look at, and
-# the start token serves. (In trained models, too, many heads that find nothing look at the first token.)
+# the start token serves: it must score above a letter that differs, and below one that fits. (In trained models, too,
+# many heads that find nothing look at the first token.)
 
 # %% [markdown]
 # ### Exercise 3.3 · Has it occurred before?
@@ -286,52 +292,10 @@ def my_strict_weights(words):
 live.try_head(my_strict_weights, "<s> a b a c b a")
 
 # %% [markdown]
-# ## A head on a batch
-#
-# What happens to a causal head if we forget to divide? Chapter 2 found that it saturates. Is that also so on a batch,
-# with 16 numbers per query, and is any row safe? Here is a head with random layers, from 32 numbers per token to 16; the
-# size of its vectors is called `head_dim`. In a batch, only the last two dimensions of the keys are swapped.
-
-# %% name="head"
-torch.manual_seed(123)
-batch = torch.randn(B, T, C)
-head_dim = 16
-key_layer = nn.Linear(C, head_dim, bias=False)
-query_layer = nn.Linear(C, head_dim, bias=False)
-keys = key_layer(batch)  # (B, T, head_dim)
-queries = query_layer(batch)  # (B, T, head_dim)
-scores = queries @ keys.transpose(-2, -1)  # (B, T, head_dim) @ (B, head_dim, T) -> (B, T, T)
-scores = scores.masked_fill(visible == 0, -torch.inf)
-weights = torch.softmax(scores, dim=-1)  # (B, T, T), every row sums to 1
-print(weights[0])
-
-# %% [markdown]
-# One mask of shape $(T, T)$ served all four sequences; this is the first. Without the division, row 4 gives 0.9663 to
-# the third token, which nobody trained it to do. (`grad_fn` says that PyTorch keeps track, because layers with weights
-# took part.) Here are the largest weights of each row, undivided, then divided by $\sqrt{16} = 4$:
-
-# %% name="unscaled-or-scaled"
-scaled_weights = torch.softmax(scores / head_dim**0.5, dim=-1)  # (B, T, T)
-print(weights[0].amax(dim=-1))
-print(scaled_weights[0].amax(dim=-1))
-
-# %% [markdown]
-# It does saturate, and dividing helps: in row 4 the largest weight falls from 0.9663 to 0.5192. The first token still
-# gives everything to one token, because it sees no other.
-#
-# How wide is the result of a head? As wide as what it mixes: 32 for the tokens themselves, 16 for values.
-
-# %% name="mix-values"
-print((weights @ batch).shape)  # (B, T, T) @ (B, T, C) -> (B, T, C)
-value_layer = nn.Linear(C, head_dim, bias=False)
-context = scaled_weights @ value_layer(batch)  # (B, T, T) @ (B, T, head_dim) -> (B, T, head_dim)
-print(context.shape)
-
-# %% [markdown]
 # ## Back to six words
 #
-# *Your journey starts with one step*, with the layers of chapter 2: the same class, the same seed. Chung-En Johnny Yu's
-# page prints these weights, with nothing hidden.
+# We hid the future before softmax. Would it do to set weights to 0 after softmax? We try both on *Your journey starts
+# with one step*, with the layers of chapter 2: the same class, the same seed. First with nothing hidden.
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -367,8 +331,7 @@ answer("Q3.1", "b")
 # Mask *after* softmax: multiply the weights by a mask of ones and zeros, and sum the rows.
 
 # %% name="visible-mask"
-visible_6 = torch.tril(torch.ones(6, 6))
-print(visible_6)
+visible_6 = torch.tril(torch.ones(6, 6))  # ones and zeros, as above
 masked_after = weights * visible_6
 print(masked_after)
 row_sums = masked_after.sum(dim=-1, keepdim=True)  # (6, 1)
@@ -411,16 +374,16 @@ pictures.show_weights(
 show_layer("mask")
 
 # %% [markdown]
-# The message: it stands between the scores and softmax, and changes no shape. The $B$ in front says that each sequence
-# of a batch goes through the same steps.
+# The message: it stands between the scores and softmax, and changes no shape. (Dividing before or after it is the same:
+# $-\infty$ divided by 4 is $-\infty$.) The $B$ in front says that each sequence of a batch goes through the same steps.
 #
 # The two ways agree, and they are one formula. With $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax divides every
 # $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and renormalising cancels it:
 #
 # $$\frac{\exp(s_{ij}) / Z_i}{\sum_{m \le i} \exp(s_{im}) / Z_i} = \frac{\exp(s_{ij})}{\sum_{m \le i} \exp(s_{im})}$$
 #
-# But masking after softmax is not always safe. Softmax subtracts the largest score of the row, and that may be a hidden
-# one. A row with the visible scores 0 and 1, and a hidden one that grows:
+# But masking after softmax is not always safe. Softmax subtracts the largest score of the row, as in exercise 1.2, and
+# that may be a hidden one. A row with the visible scores 0 and 1, and a hidden one that grows:
 
 # %% name="large-hidden-score"
 last = torch.tensor([False, False, True])
@@ -454,7 +417,7 @@ print(F.scaled_dot_product_attention(queries, keys, unit, is_causal=True)[1])
 #
 # A mask is a promise about *outputs*: output $t$ must not depend on input $s$ if $s$ comes later. So test the promise.
 # The function below gives a $T \times T$ table: in row $t$ and column $s$ the largest derivative of any number of
-# output $t$ by any number of input $s$.
+# output $t$ by any number of input $s$. (`jacobian` gives all derivatives at once.)
 
 # %% name="influences"
 def influences(function, sequence):
@@ -472,7 +435,7 @@ def causal_context(sequence, diagonal=1):
     return weights @ attention.W_value(sequence)  # (T, T) @ (T, d_out) -> (T, d_out)
 
 # %% [markdown]
-# **Question 3.2.** In how many of the 36 cells does the output depend on the input?
+# **Question 3.2.** In how many of the 36 cells does the output of `causal_context` depend on that input?
 #
 # * **a** 15
 # * **b** 21
@@ -518,20 +481,21 @@ print(influences(masked_after_context, inputs)[0])
 
 # %% [markdown]
 # It leaks: "Your" moves with all six words. The future's weights are 0, but its scores are still in the sum $Z_i$ that
-# softmax divided by. All ways in one figure; which settings do you expect to leak?
+# softmax divided by. The next figure has all ways: mask before softmax, after it, after it with renormalising, or not at
+# all. Which of them do you expect to leak?
 
 # %% name="masking-live"
 live.show_masking(attention, inputs, tokens)
 
 # %% [markdown]
-# The message: the triangle on the right is what counts, and hatched cells on the left do not guarantee it. Mask after
-# softmax, and every output depends on everything. Renormalise, and the triangle is back. Turn the mask off: every row
-# sums to 1, and all 36 cells say yes. Row sums alone prove nothing.
+# The message: the triangle on the right is what counts. A hatched cell on the left has no weight, but the word can have
+# an influence all the same: mask after softmax, and every output depends on everything. Renormalise, and the triangle
+# is back. Turn the mask off: every row sums to 1, and all 36 cells say yes. Row sums alone prove nothing.
 #
 # ## A row with nothing left
 #
 # Sequences of unequal length are filled up with empty tokens, **padding**, which nobody should attend to. Suppose
-# "Your" were padding: hide its column, too, once with $-\infty$ and once, as an article on BERT does, with $-10^9$.
+# "Your" were padding: hide its column, too, once with $-\infty$ and once, as some code does, with $-10^9$.
 
 # %% name="padding-at-the-start"
 hidden = future.clone()
@@ -545,7 +509,19 @@ for filling in [-torch.inf, -1e9]:
 # to everything that was forbidden. `nan` fails loudly, $-10^9$ silently. Better than either is a mask that leaves
 # something to see in every row.
 #
-# The last exercise makes one. If you like, come to it in two steps.
+# The last exercise makes one. It needs three tools. `None` in an index inserts a dimension of size 1. Where one size is 1
+# and the other is not, PyTorch repeats along it (**broadcasting**). And masks combine: `|` is or, `&` is and, `~` is
+# not.
+
+# %% name="combining-masks"
+is_vowel = torch.tensor([[False, True, False], [True, False, False]])  # (2, 3): two sequences
+print(is_vowel[:, :, None].shape)
+diagonal = torch.eye(3).bool()  # (3, 3)
+print((diagonal | is_vowel[:, :, None])[0].int())  # (3, 3) | (2, 3, 1) -> (2, 3, 3)
+
+# %% [markdown]
+# In the first sequence the second token is a vowel. Its `True` stands in *row* 2, and was repeated along that row. The
+# diagonal is 1, too. If you like, come to the exercise in two steps.
 #
 # **Step 3.1.** `is_padding` has the shape (B, T). Padding hides *keys*, the columns of a table (B, T, T). Which index
 # gives it the shape that fits? Fill in: `is_padding[...]`
@@ -554,8 +530,8 @@ for filling in [-torch.inf, -1e9]:
 answer("S3.1", ":, None, :")
 
 # %% [markdown]
-# **Step 3.2.** `hidden` is the union of future and padding. Fill in what keeps every token visible to itself: `hidden &
-# ...`
+# **Step 3.2.** `hidden` is the union of future and padding. Fill in, with `torch.eye(T)`, what keeps every token visible
+# to itself: `hidden & ...`
 
 # %% name="step-3-2"
 answer("S3.2", "~torch.eye(T).bool()")
@@ -603,7 +579,7 @@ live.try_layer(
 # Three last questions, without looking back. The first returns to chapter 2, the second shows code with a bug.
 
 # %% [markdown]
-# **Question 3.3.** Before any training, a layer with 64 entries per key gives nearly all weight in each row to one
+# **Question 3.3.** Queries and keys of 64 random numbers, all of variance 1, give in most rows nearly all weight to one
 # token. Which explanation is true?
 #
 # * **a** Softmax always picks one winner.

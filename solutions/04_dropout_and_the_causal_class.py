@@ -17,7 +17,8 @@
 # **Time.** About 85 minutes, exercises included. **You need** chapters 2 and 3: scaled scores, the causal mask,
 # `nn.Module`.
 #
-# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
+# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or, in a published
+# copy, installs it.
 
 # %% name="setup"
 import importlib.util, os, sys
@@ -74,8 +75,9 @@ review()
 #
 # **Dropout** does this to a model. At every training step it sets randomly chosen numbers inside the model to zero, so
 # that nothing can rely on one of them always being there. The hope is that the model then learns less of its training
-# text by heart and does better on new text. Whether it helps depends on model and data (chapter 7 tries it). Here we
-# see what it does to attention, where the numbers to drop are the weights: for one step, a word cannot hear another.
+# text by heart and does better on new text. Whether it helps depends on model and data. In chapter 7 it lowers the loss
+# on fresh sequences from 10.6 to 6.7. Here we see what it does to attention, where the numbers to drop are the weights:
+# for one step, a word cannot hear another.
 #
 # We start from the causal weights of chapter 3: the same six words, the layers of chapter 2 with seed 789.
 
@@ -106,7 +108,8 @@ print(weights)
 # %% [markdown]
 # The **rate** $p$ is the probability that a number is dropped. For each entry we draw a number between 0 and 1, and
 # keep the entry if its number lies below $1-p$. (`torch.nn.Dropout` does the same in one line, but even with the same
-# seed, what it draws depends on the PyTorch version and the processor.)
+# seed, what it draws depends on the PyTorch version and the processor. The letter a is for the [notes](99_notes.ipynb),
+# which compare two ways to draw.)
 
 # %% name="keep-mask-a"
 def keep_mask_a(shape, p, seed):
@@ -124,7 +127,7 @@ mask_a = keep_mask_a((6, 6), p, seed=123)  # (6, 6), True: stays
 print(torch.ones(6, 6) * mask_a / (1 - p))
 
 # %% [markdown]
-# Every entry is 0 or 2, as on Chung-En Johnny Yu's course page.
+# Every entry is 0 or 2.
 
 # %% [markdown]
 # **Question 4.1.** Dropout with $p = 0.5$ strikes 36 entries. How many does it keep?
@@ -137,8 +140,8 @@ print(torch.ones(6, 6) * mask_a / (1 - p))
 answer("Q4.1", "c")
 
 # %% [markdown]
-# Each entry has its own coin. Now use the same 36 coins for the causal weights. Look at row 2 of both outputs above
-# before you run the cell: what will "journey" be left with?
+# Each entry has its own coin; here 21 of 36 stayed. Now use the same 36 coins for the causal weights. Look at row 2 of
+# both outputs above before you run the cell: what will "journey" be left with?
 
 # %% name="dropout-weights"
 dropped = weights * mask_a / (1 - p)  # (T, T)
@@ -182,7 +185,8 @@ for name, factor in [("1", 1), ("1 / p", 1 / 0.2), ("1 / (1 - p)", 1 / (1 - 0.2)
 
 # %% [markdown]
 # Only $1/(1-p)$ leads back to 1. Row sums of 0 and 2 are right, then, as long as their average is 1. One could repair
-# each row by dividing by its sum. What does that do to an uneven row, on average?
+# each row by dividing by its sum. (A row that has lost all its weights has no sum to divide by; we leave it out.) What
+# does that do to an uneven row, on average?
 
 # %% name="renormalised"
 uneven = torch.tensor([0.9, 0.05, 0.05])
@@ -213,16 +217,16 @@ print("training:", dropout.training, "| changes nothing:",
 
 # %% [markdown]
 # In training each call draws anew. After `.eval()` the weights pass through untouched, without any factor: the average
-# was right in training already.
+# was right in training already. (`F.dropout` is the same as a function. It sees no switch, so it drops numbers unless it
+# is told `training=False`.)
 
 # %% [markdown]
 # ### Exercise 4.1 · Dropout as a layer
 # 2 points · ★★☆ · 10 minutes
 #
 # Write this layer yourself, for a tensor of any shape. In training each number has a coin of its own, and each call
-# tosses new ones. After `.eval()` the layer returns `x` unchanged. Use PyTorch's own random numbers and set no seed; p
-# is below 1. (`check` looks at results only, so it would let `nn.Dropout` pass. But then you would not know what it
-# does.)
+# tosses new ones. After `.eval()` the layer returns `x` unchanged. Draw with `torch.rand` and set no seed; p is below 1.
+# (`check` looks at results only, so it would let `nn.Dropout` pass. But then you would not know what it does.)
 
 # %% name="exercise-4-1"
 class MyDropout(nn.Module):
@@ -262,21 +266,24 @@ check("4.1", MyDropout)
 
 # %% name="one-head"
 x = torch.eye(5)[[0, 1, 2, 1, 3, 2]]  # <s> a b a c b
-W_query, W_key = 30 * torch.eye(5), torch.eye(5)
+W_query, W_key = 30 * torch.eye(5), torch.eye(5)  # the solution of exercise 3.3
 W_query[:, 0] = 15
 W_value = torch.tensor([[0.0], [1.0], [1.0], [1.0], [1.0]])
 before = torch.tril(torch.ones(6, 6), diagonal=-1)
 before[0, 0] = 1  # <s> sees itself
 scores = ((x @ W_query) @ (x @ W_key).T / 5**0.5).masked_fill(before == 0, -torch.inf)
 coins = keep_mask_a((1000, 6, 6), p, seed=123)
-handed = torch.softmax(scores, dim=-1) * coins / (1 - p) @ x @ W_value  # (1000, T, 1)
+head_weights = torch.softmax(scores, dim=-1)  # (T, T)
+some_dropped = head_weights * coins / (1 - p)  # (1000, T, T)
+handed = some_dropped @ (x @ W_value)  # (1000, T, 1)
 for letter, share in zip("<s> a b a c b".split(), (handed > 0.5).double().mean(dim=0)[:, 0]):
     print(f"{letter:4} says yes in {share:.2f} of the draws")
 
 # %% [markdown]
 # The second "a" and the second "b" should always say yes, and they do so half of the time: all their weight lies on one
-# token, and one coin decides. A head that averages over many tokens loses a few of them. A head that looks one thing up
-# is the person who knows everything: on a bad day, nothing works. What helps?
+# token, and one coin decides. A head that averages over many tokens loses half of them and doubles the rest, so its
+# average moves much less. A head that looks one thing up is the person who knows everything: on a bad day, nothing
+# works. What helps?
 
 # %% [markdown]
 # ### Exercise 4.2 · Heads that survive
@@ -284,7 +291,7 @@ for letter, share in zip("<s> a b a c b".split(), (handed > 0.5).double().mean(d
 #
 # Let several heads do the same job, each with coins of its own, and add up their results. (Chapter 5 is about several
 # heads.) Write a stack of heads, as many as you need, whose *sum* says whether a letter has occurred: above one half if
-# it has, below if not.
+# it has, below if not. (`W.repeat(3, 1, 1)` stacks three copies of a matrix `W`.)
 #
 # * Without dropout, the sum must always be right.
 # * With half of all weights dropped (and the others doubled), it must be right in 95 of 100 cases, both for letters that
@@ -358,16 +365,16 @@ show_layer("dropout")
 # %% [markdown]
 # ### Every draw is another
 #
-# A seed fixes where a generator starts, and so the mask. (Two of the texts behind this course print different masks for
-# one seed, because PyTorch 2.7 changed how it draws; the [notes](99_notes.ipynb) show both.) Here you can change the
-# seed, the rate, and the switch between training and evaluation. At a rate of 0.5, which row can only sum to 0 or 2?
+# A seed fixes where a generator starts, and so the mask. Here you can change the seed, the rate, and the switch between
+# training and evaluation. At a rate of 0.5, which row can only sum to 0 or 2?
 
 # %% name="dropout-live"
 live.show_dropout(weights, tokens, masked=future)
 
 # %% [markdown]
-# The message: every draw gives other row sums, and only their average over many draws is 1. The first row holds a
-# single weight: doubled or gone. To try: step through the seeds and watch "Your"; then choose eval.
+# The message: every draw gives other row sums, and only their average over many draws is 1. (The caption's average is
+# over the six rows of one draw.) The first row holds a single weight: doubled or gone. To try: step through the seeds
+# and watch "Your"; then choose eval.
 
 # %% [markdown]
 # ### Exercise 4.3 · How often is a row empty?
@@ -398,7 +405,8 @@ check("4.3", my_chances)
 #
 # Now a class for batches. It must keep its causal mask somewhere. The mask is not learned, so it is no parameter. An
 # ordinary attribute, `self.mask = ...`, seems to do. PyTorch also offers a **buffer**, a tensor that belongs to the
-# module but is not trained. A small module holds one of each.
+# module but is not trained. A small module holds one of each. What becomes of them when `.to(...)` moves the module to
+# another device, such as a GPU, or to another number type? And which are in `state_dict()`, the list of what is saved?
 
 # %% name="three-tensors"
 class ThreeTensors(nn.Module):
@@ -428,8 +436,8 @@ print(".to(float64):", module.plain.dtype, module.buffer.dtype, module.parameter
 
 # %% [markdown]
 # Only the parameter is trained. Parameter and buffer are saved, and both became `float64`. The plain attribute is in
-# neither list, and `.to()` does not know about it: on the way to a GPU it would stay behind, and the two no longer go
-# together. So the mask becomes a buffer.
+# neither list, and `.to()` does not know about it: on the way to a GPU it would stay behind on the CPU, and a mask there
+# cannot be used on scores on the GPU. So the mask becomes a buffer.
 #
 # ## The causal class
 #
@@ -482,9 +490,8 @@ print(context)
 print(context.shape)
 
 # %% [markdown]
-# The two matrices are equal, and row 1, $-0.4519$ and 0.2216, should be the value of "Your" itself. (Two of our sources
-# print the same numbers.) Is it? Do two *different* sentences keep to themselves? Does the order of words matter now?
-# And a shorter sentence?
+# The two matrices are equal, and row 1, $-0.4519$ and 0.2216, should be the value of "Your" itself. Is it? Do two
+# *different* sentences keep to themselves? Does the order of words matter now? And a shorter sentence?
 
 # %% name="neighbours"
 print("row 1 is the value of Your:", torch.allclose(causal.W_value(inputs[0]), context[0, 0]))
@@ -495,19 +502,10 @@ print("order makes no difference:", torch.allclose(turned_back, context[0], atol
 print("four words, first four rows:", torch.allclose(causal(inputs[:4]), context[0, :4], atol=1e-6))
 
 # %% [markdown]
-# Four answers. "Your" receives its own value. Sentences keep to themselves. The order matters now, because the mask
-# decides by position which words a word sees; among the visible words it still plays no part. And later words change
-# nothing for those before them.
+# "Your" receives its own value. Sentences keep to themselves. The order matters now, because the mask decides by
+# position which words a word sees; among the visible words it still plays no part. And later words change nothing for
+# those before them.
 #
-# With *more* tokens than `context_length` the mask is too small, and our class says so.
-
-# %% name="too-long"
-try:
-    causal(torch.rand(2, 8, 3))  # (B, T, d_in)
-except ValueError as error:
-    print(f"{type(error).__name__}: {error}")
-
-# %% [markdown]
 # Does the class leak? We ask as in chapter 3, and the layer of chapter 2 beside it.
 
 # %% name="count-dependencies"

@@ -642,8 +642,8 @@ print(f"{biases:,} of {count_gpt2(12, 768):,}, which leaves {count_gpt2(12, 768)
 # %% [markdown]
 # ## Slips of the sources
 #
-# Every number that the five sources print is reproduced by the course, or it says why not. Some slips stand here, since
-# they teach nothing that the chapters need. The words and weights are those of chapters 1 and 3.
+# Every number that the five sources print is reproduced by the course, or it says why not. Some slips stand here, and
+# at the end long tables, since they teach nothing that the chapters need.
 
 # %% name="inputs"
 inputs = torch.tensor([
@@ -657,34 +657,26 @@ inputs = torch.tensor([
 future_6 = torch.ones(6, 6).triu(diagonal=1).bool()
 
 # %% [markdown]
-# Burume's guide gives the weights of "journey" as 0.14, 0.24, 0.23, **0.13**, 0.11, 0.16, with the sum 1.
+# Burume's guide gives the weights of "journey" as 0.14, 0.24, 0.23, **0.13**, 0.11, 0.16, with the sum 1. Trent's post
+# cuts its sentence into pieces and counts 8 different ones.
 
 # %% name="rounding"
 weights_of_journey = torch.softmax(inputs @ inputs[1], dim=0)  # (6, 3) @ (3,) -> (6,)
 print(f"quoted:  sum {sum([0.14, 0.24, 0.23, 0.13, 0.11, 0.16]):.2f}")
 print("rounded:", [round(weight, 2) for weight in weights_of_journey.tolist()])
-
-# %% [markdown]
-# They sum to 1.01, since the fourth rounds to 0.12. Summing a row is the cheapest check there is.
-#
-# Trent's post cuts its sentence into pieces and counts 8 different ones.
-
-# %% name="pieces"
 print(len({"But", "they", "were", "all", "of", "them", "dece", "ived", "."}))
 
 # %% [markdown]
-# With the full stop there are 9. A condensed notebook sets no seed before it draws its matrices, so its scores cannot
-# be drawn again. But its weights follow from them.
-
-# %% name="unseeded"
-scores_s1 = torch.tensor([1.2005, 1.6979, 1.6871, 0.9065, 1.0177, 1.0741])
-print(torch.softmax(scores_s1 / 2**0.5, dim=-1))
-
-# %% [markdown]
-# Digit for digit what it prints. Further on it masks the scores of raw embeddings, then divides by the root of
-# the size of its `keys`:
+# The weights sum to 1.01, since the fourth rounds to 0.12: summing a row is the cheapest check there is. With the full
+# stop there are 9 pieces.
+#
+# A condensed notebook sets no seed before it draws its matrices, so its scores cannot be drawn again, but its weights
+# follow from them, digit for digit. Further on it masks the scores of raw embeddings, then divides by the root of the
+# size of its `keys`:
 
 # %% name="raw-scores"
+unseeded = torch.tensor([1.2005, 1.6979, 1.6871, 0.9065, 1.0177, 1.0741])
+print(torch.softmax(unseeded / 2**0.5, dim=-1))
 raw_scores = (inputs @ inputs.T).masked_fill(future_6, -torch.inf)  # (6, 3) @ (3, 6) -> (6, 6)
 print(raw_scores)
 raw_weights = torch.softmax(raw_scores / 2**0.5, dim=-1)  # (6, 6)
@@ -720,6 +712,39 @@ for keep_mask in [keep_mask_a, keep_mask_b]:
 
 # %% [markdown]
 # The second is what the condensed notebook prints, 1.1888 in the row of "journey", where the first leaves nothing.
+#
+# The long tables: Yu's page multiplies four dimensions and runs the class of chapter 5; Trent's post averages and masks
+# random numbers.
+
+# %% name="four-dimensions"
+a = torch.tensor([[[[0.2745, 0.6584, 0.2775, 0.8573],
+                    [0.8993, 0.0390, 0.9268, 0.7388],
+                    [0.7179, 0.7058, 0.9156, 0.4340]],
+                   [[0.0772, 0.3565, 0.1479, 0.5331],
+                    [0.4066, 0.2318, 0.4545, 0.9737],
+                    [0.4606, 0.5159, 0.4220, 0.5786]]]])  # (1, 2, 3, 4)
+print(a @ a.transpose(2, 3))  # (1, 2, 3, 4) @ (1, 2, 4, 3) -> (1, 2, 3, 3)
+print("First head:\n", a[0, 0] @ a[0, 0].T)  # (3, 4) @ (4, 3) -> (3, 3)
+print("\nSecond head:\n", a[0, 1] @ a[0, 1].T)
+torch.manual_seed(123)
+context_vecs = MultiHeadAttention(3, 2, 6, 0.0, num_heads=2)(torch.stack((inputs, inputs)))
+print(context_vecs.detach())
+print("context_vecs.shape:", context_vecs.shape)
+
+# %% name="averages"
+visible = torch.ones(8, 8).tril()
+torch.manual_seed(123)
+batch = torch.rand(4, 8, 32)  # (B, T, C)
+even, so_far = torch.ones(8, 8) / 8, visible / visible.sum(dim=-1, keepdim=True)
+for table in [visible[:6, :6], batch, even, even @ batch, so_far @ batch]:
+    print(table)
+torch.manual_seed(123)
+batch = torch.randn(4, 8, 32)
+key_layer, query_layer, value_layer = (nn.Linear(32, 16, bias=False) for _ in range(3))
+scores = query_layer(batch) @ key_layer(batch).transpose(-2, -1)  # (4, 8, 8), not divided
+weights = torch.softmax(scores.masked_fill(visible == 0, -torch.inf), dim=-1)
+print(weights[0])
+print((weights @ batch).shape, (weights @ value_layer(batch)).shape)
 
 # %% [markdown]
 # ## Operations

@@ -1,4 +1,4 @@
-"""Statements of chapters 6 to 10 and the notes on which a number decides, and that no cell of theirs shows."""
+"""Statements of chapters 4, 6 to 10 and the notes on which a number decides, and that no cell of theirs shows."""
 
 import importlib
 import math
@@ -24,6 +24,15 @@ from tests.test_attention import kept_bytes
 def words(chapter):
     """The words of a stored chapter, in one line."""
     return " ".join(stored.prose(stored.read(stored.of_chapter(chapter))).split())
+
+
+# --- chapter 4 --------------------------------------------------------------------------------------------------------
+
+
+def test_chapter_4_quotes_what_chapter_7_prints_of_dropout():
+    printed = stored.printed(stored.cell(stored.of_chapter(7), "dropout-losses"))
+    without, dropped = re.findall(r"fresh (\S+)", printed)
+    assert f"In chapter 7 it lowers the loss on fresh sequences from {without} to {dropped}." in words(4)
 
 
 # --- chapter 6 --------------------------------------------------------------------------------------------------------
