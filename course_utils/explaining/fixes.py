@@ -267,9 +267,7 @@ def fixes_around(program, number, value, sizes):
         new = [(f"not ({old})" if isinstance(value, bool) else f"~({old})", "inverted")]
     elif isinstance(value, int):
         new = [(f"({old}) ** 0.5", "missing root")]
-        if not isinstance(
-            program.parents[id(program.nodes[number])], ast.Assign
-        ):  # what a size is called is no mistake
+        if not names_size(program, program.nodes[number]):
             new += [(f"({old}) + 1", "off by one"), (f"({old}) - 1", "off by one")]
     elif isinstance(value, float):
         new = [(f"({old}) ** 0.5", "missing root"), (f"-({old})", "wrong sign"), (f"1 / ({old})", "inverted")]

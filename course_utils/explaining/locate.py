@@ -48,8 +48,8 @@ class Flow:
 
     def repeats(self, number):
         """Whether a node is run more than once, or makes what another statement then writes on."""
-        written = (made for made in self.makers.values() if number in made)
-        filled = any(isinstance(self.program.nodes[each], ast.stmt) for made in written for each in made)
+        makers = [self.program.nodes[each] for name in self.names_made_by(number) for each in self.makers[name]]
+        filled = any(isinstance(each, ast.stmt) for each in makers)
         return filled or len(self.places.get(number, [])) > 1
 
     def is_given(self, place):
@@ -223,26 +223,23 @@ class Flow:
         name = self.grown_name(number)
         if name is None and not (isinstance(value, torch.Tensor) and is_mask(value)):
             return False
-        names = [name] if name else [each for each, made in self.makers.items() if number in made]
+        names = [name] if name else self.names_made_by(number)
         later = [(at, n) for each in names for n in self.makers[each] for at in self.places.get(n, []) if at > place]
         following = min(later)[1] if later else None
-        return (
-            following == number
-            or following is not None
-            and not name
-            and bool(changed_name(self.program.nodes[following]))
-        )
+        written_on = following is not None and changed_name(self.program.nodes[following])
+        return following == number or not name and bool(written_on)
 
     def grown_name(self, number):
         """The name of what a node adds to or fills; None for other nodes."""
         node = self.program.nodes[number]
         if isinstance(node, ast.stmt):
             return changed_name(node)
-        statement = self.program.parents[id(node)]
-        names = (
-            [name for name, made in self.makers.items() if number in made] if isinstance(statement, ast.Assign) else []
-        )
+        names = self.names_made_by(number) if isinstance(self.program.parents[id(node)], ast.Assign) else []
         return next((each for each in names if any(name_of(part) == each for part in ast.walk(node))), None)
+
+    def names_made_by(self, number):
+        """The names that a node gives a value to."""
+        return [name for name, made in self.makers.items() if number in made]
 
     def doubtful(self, places, known):
         """The steps behind these, whose values are known, at which something may be wrong that does not show.
@@ -257,14 +254,6 @@ class Flow:
                 found.append(place)
                 waiting += [] if self.is_size(place) else self.operands_and_layer(place)
         return sorted(found, key=lambda place: type(self.steps[place][1]) in (int, list) or self.is_size(place))
-
-    def sources_of_names(self, place):
-        """The nodes that gave a value to the names in a step's code: known values may not belong there."""
-        names = dict.fromkeys(map(name_of, ast.walk(self.node(place))))
-        numbers = [number for name in names for number in self.makers.get(name, ())]
-        sources = [self.last([number], place) for number in numbers]
-        constants = [self.program.nodes[number] for number in numbers if number not in self.places]
-        return [*(self.node(self.origin(each)) for each in sources if each is not None), *constants]
 
     def operands_and_layer(self, place):
         """The operands of a step, and what made the layer that it calls."""
@@ -282,12 +271,6 @@ class Flow:
         while name_of(self.node(place)) and (made := self.operands(place)):
             place = made[0]
         return place
-
-    def constant_index_values(self, node):
-        """The values, assigned above a piece of code, that are taken out by a constant index, such as `x[1]`."""
-        set_to = [each.value for each in self.program.nodes if isinstance(each, ast.Assign)]
-        by_index = [each for each in set_to if isinstance(each, ast.Subscript) and isinstance(each.slice, ast.Constant)]
-        return [each for each in by_index if each.lineno < node.lineno]
 
     def path_to(self, end):
         """The steps that led to one, and that one, in order."""
