@@ -70,7 +70,7 @@ def pointing(k):
         (20.0 * np.eye(1, COUNT).repeat(COUNT, axis=0), "the first token alone"),
         (20.0 * np.eye(1, COUNT, COUNT - 1).repeat(COUNT, axis=0), "the last token alone"),
         (-pointing(-1), "should score highest scores lowest"),
-        (pointing(-1) / 10, "lie too close together"),
+        (pointing(-1) / 10, "not by enough"),
     ],
 )
 def test_what_a_head_does_instead_is_named(scores, words):

@@ -54,6 +54,7 @@ CAUSAL_WEIGHTS = Exercise(
         # visible scores so low that nothing but minus infinity hides for sure, and hidden ones too large for softmax
         [normal(2, 4, 4, seed=14) - 1000 * torch.ones(4, 4).tril()],
         [normal(2, 3, 3, seed=16).double() - 2e9 * torch.ones(3, 3).tril()],
+        [normal(2, 3, 3, seed=17) + 1000 * torch.arange(3.0)[:, None]],  # one largest score for all rows empties some
     ],
     maps=True,
 )

@@ -15,8 +15,8 @@ MISPLACED = 0.1  # the share of a row's weight that may lie elsewhere than wante
 FARTHER = (3, 10, 30)  # times: to see whether only the distances of the scores are wrong
 LARGEST = 1e9  # products of such numbers are still far from the largest of float32
 
-TOO_CLOSE = "The order is right, but the scores lie too close together for softmax to choose."
-TOO_FAR = "The scores lie too far apart: softmax gives the largest too much."
+TOO_CLOSE = "The right words score highest, but not by enough: softmax still gives the others weight."
+TOO_FAR = "The scores are too far apart: softmax gives the largest too much weight."
 OTHER_WAY = "What should score highest scores lowest."
 SWAPPED = "With query and key exchanged, the weights would be right."
 

@@ -270,7 +270,7 @@ def fixes_around(program, number, value, sizes):
         if not names_size(program, program.nodes[number]):
             new += [(f"({old}) + 1", "off by one"), (f"({old}) - 1", "off by one")]
     elif isinstance(value, float):
-        new = [(f"({old}) ** 0.5", "missing root"), (f"-({old})", "wrong sign"), (f"1 / ({old})", "inverted")]
+        new = [(f"({old}) ** 0.5", "missing root"), (f"-({old})", "wrong sign")]
         new += [(f"1 - ({old})", "missing step")]
     elif isinstance(value, torch.Tensor):
         new = list(fixes_around_tensor(old, value, sizes))
@@ -315,7 +315,8 @@ def fixes_around_tensor(old, value, sizes):
         yield f"({old}) / ({size})", "missing step"
         yield f"({old}) * ({size})", "missing step"
     yield f"-({old})", "wrong sign"
-    yield f"({old}).log()", "missing step"
+    if not is_mask(value):
+        yield f"({old}).log()", "missing step"
     yield f"({old}).exp()", "missing step"
     yield f"({old}).clone()", "changed in place"
     yield f"({old})[..., None]", "missing dimension"
