@@ -150,10 +150,22 @@ def without_batch(value):
 
 def whole_numbers(value):
     """Small whole numbers in the place of decimals; what is large, infinite or a share of 1 stays."""
-    if not isinstance(value, torch.Tensor) or not value.is_floating_point() or not bool((value < 0).any()):
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
         return value
+    if not bool((value < 0).any()):  # shares and the like: as they are shown, with two decimals
+        return as_shown(value)
     rounded = value.sign() * value.mul(2).abs().round().clamp(1, LARGEST_WHOLE)  # no 0, which hides mistakes
     return torch.where(value.abs() > 2 * LARGEST_WHOLE, value.round(), rounded)
+
+
+def as_shown(value):
+    """Numbers with two decimals. What is left of a row that sums to 1 goes to its largest number."""
+    shown = value.mul(100).round().div(100)
+    if is_shares(value):
+        place = shown.argmax(-1, keepdim=True)
+        shown = shown.scatter(-1, place, 0.0)
+        shown = shown.scatter(-1, place, 1 - shown.sum(-1, keepdim=True))
+    return shown
 
 
 def reversed_numbers(value):

@@ -351,22 +351,23 @@ class Search:
         bad = self.first_not_finite()
         confirmed = at is not None and at <= place
         if bad is not None and (not confirmed or self.line_of(self.shown, bad) < self.line_of(flow, at)):
-            return self.words_on(self.shown, bad, confirmed=True)
+            return self.words_on(self.shown, bad, confirmed=False)
         if confirmed:
             return self.words_on(flow, at, confirmed=True)
         if at is not None and self.line_of(flow, at) > self.line_of(flow, place):
             return self.words_between(place, at)
         turn = self.first_wrong_turn(place)
         if turn is not None:
-            return self.words_on(self.shown, turn, confirmed=True)
-        return self.words_on(flow, place, confirmed=flow.is_last(place))
+            return self.words_on(self.shown, turn, confirmed=False)
+        return self.words_on(flow, place, confirmed=False)
 
     def first_wrong_turn(self, place):
         """For the input that is shown, the step that made the first wrong entry of what a loop fills, or None."""
         found = self.shown.places.get(self.flow.steps[place][0])
         wanted = self.small[0].reference[0].values[0] if self.small else self.expected_value()
         turn = self.shown.first_wrong_entry(found[-1], self.trouble.part, self.part_of(wanted)) if found else None
-        return None if turn is None else self.shown.origin(turn)
+        made = None if turn is None else self.shown.origin(turn)
+        return turn if made is not None and locate.is_start(self.shown.node(made)) else made
 
     def words_between(self, place, last):
         """The sentence on a mistake that is somewhere between two steps."""
@@ -374,11 +375,11 @@ class Search:
         return f"{sentences.between(*ends)} {sentences.SPAN_QUESTION}"
 
     def words_on(self, flow, place, confirmed):
-        """The sentences on one step. confirmed: it is wrong for sure, and not only what comes after it."""
+        """The sentences on one step. confirmed: a right value in its place would make the result right."""
         node, value = flow.node(place), flow.steps[place][1]
         statement = self.program.statement_of(node)
-        shown = self.shown.counterpart(flow, place)
         is_result = flow is self.flow and place == flow.result(self.trouble.part)
+        shown = self.shown.counterpart(flow, place)
         wanted = self.expected_value() if is_result else self.right_value(node) if confirmed else None
         relation = relations.relation(value if is_result else shown, wanted)
         if relation == "infinite" and flow.divisors(place):
@@ -386,17 +387,18 @@ class Search:
         seen, question = sentences.value_and_question(
             relation, value if shown is None else shown, not is_result and wanted
         )
+        if flow is not self.shown and flow.repeats(flow.steps[place][0]):  # nobody knows in which turn it goes wrong
+            seen, question = "", sentences.LOOP_QUESTION
+        elif question == sentences.DEFAULT_QUESTION and not comparing.shows_numbers(self.shown_arguments()):
+            question = sentences.LARGE_QUESTION
         whole = node is statement or node is getattr(statement, "value", None)
         part = "" if whole else sentences.shortened(ast.unparse(node))
-        opening = sentences.first_wrong if confirmed else sentences.start_at
-        words = [opening(statement.lineno, first_line(statement), part, seen)]
+        words = [sentences.look_at_value(statement.lineno, first_line(statement), part, seen)]
         counters = [(name, sentences.brief(each)) for name, each in flow.counters_at(place).items()]
         if counters and flow is self.shown:
             words.append(sentences.in_that_turn(counters[:MOST_NAMES]))
-        sources = flow.divisors(place) if relation == "by zero" else self.sources(flow, place)
-        if question == sentences.DEFAULT_QUESTION and not comparing.shows_numbers(self.shown_arguments()):
-            question = sentences.LARGE_QUESTION
         words.append(question.format(f"`{part}`" if part else f"line {statement.lineno}"))
+        sources = flow.divisors(place) if relation == "by zero" else self.sources(flow, place)
         if lines := self.lines_of(map(flow.node, sources), statement.lineno):
             words.append(sentences.depends_on(statement.lineno, lines))
         return " ".join(words)

@@ -37,6 +37,7 @@ USUAL_AXES = (-1, -2, 0, 1, 2, -3)
 AXIS_FUNCTIONS = {
     "softmax", "log_softmax", "sum", "mean", "max", "min", "amax", "amin", "argmax", "argmin", "cumsum", "cat", "stack",
     "unsqueeze", "squeeze", "all", "any", "norm", "chunk", "split", "select", "gather", "logsumexp", "flip", "Softmax",
+    "repeat_interleave",
 }  # fmt: skip
 USUAL_KEYWORDS = (
     "keepdim=True", "dim=-1", "bias=False", "diagonal=1", "dim=0", "unbiased=False",

@@ -56,10 +56,6 @@ class Flow:
         """Whether a step only reads what the answer was given."""
         return bool(name_of(self.node(place))) and self.origin(place) == place
 
-    def is_last(self, place):
-        """Whether nothing comes after a step but the end."""
-        return self.program.statement_of(self.node(place)) is self.ending()
-
     def divisors(self, place):
         """The steps that made what a step divides by, where that holds 0."""
         divided = [

@@ -21,6 +21,8 @@ def relation(value, wanted):
         return "nan" if value.isnan().any() else "infinite"
     if not isinstance(value, torch.Tensor) or not isinstance(wanted, torch.Tensor) or value.shape != wanted.shape:
         return None
+    if value.is_floating_point() != wanted.is_floating_point():
+        return None
     return next((name for name, holds in RELATIONS.items() if holds(value, wanted)), None)
 
 

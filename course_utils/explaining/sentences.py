@@ -46,7 +46,7 @@ SLIPS = {
     "missing normalization": Slip("What should each row sum to?", "the rows are not divided by their sums."),
     "missing root": Slip("Is this the number itself, or its root?", "a square root is missing."),
     "missing scale": Slip("What keeps these numbers from growing with the width?", "the numbers are not scaled."),
-    "missing step": Slip("Which step of the formula comes next?", "a step of the formula is missing after it."),
+    "missing step": Slip("Which step of the formula is missing here?", "a step of the formula is missing in it."),
     "view for transpose": Slip(
         "Does this exchange dimensions, or only cut the numbers anew?",
         "it cuts the numbers anew, in their old order; no dimensions are exchanged.",
@@ -71,7 +71,7 @@ SLIPS = {
     "wrong function": Slip("What does this function compute?", "another function is needed."),
     "wrong index": Slip("Which entries does this index pick?", "it picks the wrong entries."),
     "wrong name": Slip("What does each name in this line stand for?", "one name stands where another belongs."),
-    "wrong number": Slip("Where does the number in this line come from?", "it is the wrong number."),
+    "wrong number": Slip("Which number in this line is not the one you need?", "a number in it is wrong."),
     "wrong operation": Slip("Which operation do you need here?", "another operation is needed."),
     "wrong order": Slip("In which order should these stand?", "its parts are in the wrong order."),
     "wrong sign": Slip("Should these numbers be positive or negative?", "the sign is wrong."),
@@ -126,19 +126,10 @@ def random(line, code):
     return f"Two calls with the same input give different results: {place}, draws at random. Should it do that here?"
 
 
-def first_wrong(line, code, part, seen):
-    """Things first go wrong in line 3, `e = torch.exp(scores)`: it gives inf. part: the code that is wrong."""
-    return f"Things first go wrong in line {line}, {code_and_value(code, part, seen)}."
-
-
-def start_at(line, code, part, seen):
-    """Start at line 3, `hidden = …`: it gives … For a value that right answers do not make, but may be fine."""
-    return f"Start at line {line}, {code_and_value(code, part, seen)}."
-
-
-def code_and_value(code, part, seen):
-    """`e = torch.exp(scores)`, in `scores`: it gives inf."""
-    return f"`{shortened(code)}`{f', in `{part}`' if part else ''}{f': {seen}' if seen else ''}"
+def look_at_value(line, code, part, seen):
+    """Look at line 3, `e = torch.exp(scores)`, in `scores`: it gives inf. part: of the code, or ""."""
+    where = f"`{shortened(code)}`{f', in `{part}`' if part else ''}"
+    return f"Look at line {line}, {where}{f': {seen}' if seen else ''}."
 
 
 def between(first, last):
@@ -151,7 +142,7 @@ def between(first, last):
 
 
 def depends_on(line, lines):
-    """Line 4 works with line 2, `mask = …`, and line 3, `…`. lines: (line, code)."""
+    """Line 4 works with what comes from line 2, `mask = …`, and line 3, `…`. lines: (line, code)."""
     return f"Line {line} works with what comes from {listed(place_words(lines))}."
 
 
@@ -200,6 +191,7 @@ def listed(words):
 MOST_NUMBERS = 12  # of a tensor that is written out in a sentence
 DEFAULT_QUESTION = "What should {} give for the input above?"
 LARGE_QUESTION = "Print what {} gives for a small input: is it what you expect?"
+LOOP_QUESTION = "Print what {} gives in each turn: which is the first that you do not expect?"
 SPAN_QUESTION = "Which is the first value there that you do not expect?"
 MASK_QUESTION = "Which cells should be True there?"
 ERROR_QUESTION = "What does the error say about this line?"
@@ -239,7 +231,8 @@ def value_and_question(relation, value, wanted):
         return "", question
     words = f"it gives {brief(value).removeprefix('is ')}"
     if isinstance(wanted, torch.Tensor) and wanted.numel() <= MOST_NUMBERS:
-        return f"{words}, and should give {brief(wanted).removeprefix('is ')}", "What makes the difference?"
+        right = brief(wanted).removeprefix("is ")
+        return f"{words}. With {right} there, your result would be right", "What makes the difference?"
     return words, question
 
 
