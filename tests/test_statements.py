@@ -15,7 +15,7 @@ from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply_rotary_pos_emb
 
 from course_utils.attention import Attention, MultiHeadAttention, rescaled, rotary_frequencies, rotate
-from course_utils.exercises import chapter_10
+from course_utils.exercises import QUESTIONS
 from course_utils.families import load
 from tests.support import families, stored
 from tests.test_attention import kept_bytes
@@ -177,7 +177,7 @@ def reach(gaps):
 
 
 def test_windows_multiply_only_where_the_gaps_between_keys_do():
-    explanation = {question.id: question for question in chapter_10.QUESTIONS}["Q10.2"].explanations["c"]
+    explanation = QUESTIONS["Q10.2"].explanations["c"]
     assert "multiply if the gaps between keys did so from layer to layer" in explanation
     assert reach([1] * 4) == 4 * reach([1]) and reach([2] * 4) == 4 * reach([2])
     assert reach([1, 3, 9, 27]) + 1 == (reach([1]) + 1) ** 4
