@@ -11,6 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 HOUSES = ("course_utils", "course_tools")  # for notebooks; for the people behind them
+ANSWERS = "answers-"  # how a cell's tag begins whose output answers a question above it: answers-Q1.2
 NOTES = 99  # what stands in a chapter's place for the notes, which come last
 
 
