@@ -35,6 +35,15 @@ def cells(path):
     return json.loads(path.read_text(encoding="utf-8"))["cells"]
 
 
+def learners_copy(path):
+    """The bytes of a stored notebook without the outputs that answer a question, which the learner's own run shows."""
+    notebook = json.loads(path.read_bytes())
+    for cell in notebook["cells"]:
+        if any(tag.startswith(ANSWERS) for tag in cell["metadata"].get("tags", [])):
+            cell["outputs"], cell["execution_count"] = [], None
+    return json.dumps(notebook, ensure_ascii=False, indent=1).encode() + b"\n"
+
+
 def relative(path):
     """A file's path in the repository, with forward slashes on every system."""
     return path.relative_to(ROOT).as_posix()
