@@ -117,6 +117,7 @@ def test_what_a_learner_changed_stays_and_new_chapters_appear(here):
     assert (here / "work" / "99_zoo.ipynb").read_text(encoding="utf-8") == NEW
 
 
+@pytest.mark.any_chapter
 def test_copies_leave_out_only_the_outputs_that_answer_a_question(here):
     pairs = [[stored.read(here / folder / name) for folder in ("work", "notebooks")] for name in lab.copy_chapters()]
     assert any(stored.answering(original) for _, original in pairs)

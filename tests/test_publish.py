@@ -57,6 +57,7 @@ def test_every_link_knows_the_fork_and_its_branch_and_the_fork_itself_is_untouch
     assert NAME not in "".join(text.decode(errors="ignore") for text in contents(fork / "notebooks").values())
 
 
+@pytest.mark.any_chapter
 def test_learners_notebooks_leave_out_what_answers_a_question_and_solved_ones_keep_it(fork, made):
     for path in stored.PATHS:
         original = stored.read(fork / repository.relative(path))
