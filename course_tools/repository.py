@@ -11,6 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 HOUSES = ("course_utils", "course_tools")  # for notebooks; for the people behind them
+ANSWERS = "answers-"  # how a cell's tag begins whose output answers a question above it: answers-Q1.2
 NOTES = 99  # what stands in a chapter's place for the notes, which come last
 
 
@@ -32,6 +33,15 @@ def stored():
 def cells(path):
     """The cells of a stored notebook, as JSON has them."""
     return json.loads(path.read_text(encoding="utf-8"))["cells"]
+
+
+def learners_copy(path):
+    """The bytes of a stored notebook without the outputs that answer a question, which the learner's own run shows."""
+    notebook = json.loads(path.read_bytes())
+    for cell in notebook["cells"]:
+        if any(tag.startswith(ANSWERS) for tag in cell["metadata"].get("tags", [])):
+            cell["outputs"], cell["execution_count"] = [], None
+    return json.dumps(notebook, ensure_ascii=False, indent=1).encode() + b"\n"
 
 
 def relative(path):

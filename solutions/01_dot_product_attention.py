@@ -141,7 +141,7 @@ for axis, number in zip(axes, it_in_context.tolist()):
 # %% name="question-1-1"
 answer("Q1.1", "b")
 
-# %% name="limits"
+# %% name="limits" tags=["answers-Q1.1"]
 for loudness in [0, 0.5, 1, 5]:
     weights = torch.softmax(embedded(story) @ (loudness * query), dim=0)  # (9,)
     animal, hunts, *_ = (weights @ embedded(story)).tolist()
@@ -165,8 +165,9 @@ print(weights @ embedded(story))
 #
 # ### If you get stuck
 #
-# Exercises come with a check that says what it saw. `hint("1.1")` gives a hint, the next one each time you run it.
-# `solution("1.1")` shows a worked answer, once you have tried. Type them into any cell.
+# Exercises come with a check that says what it saw and asks a question. After that, `hint("1.1")` says more each time
+# you run it. `solution("1.1")` opens once your answer is right, or after all hints, or after three different attempts.
+# Type them into any cell.
 
 # %% [markdown]
 # ### Exercise 1.1 · A query that finds the hunted
@@ -343,7 +344,7 @@ print(torch.softmax(large, dim=0))
 # %% name="question-1-2"
 answer("Q1.2", "b")
 
-# %% name="shifted-softmax"
+# %% name="shifted-softmax" tags=["answers-Q1.2"]
 print(torch.softmax(scores_2 + 10, dim=0))
 print(torch.softmax(scores_2, dim=0))
 
@@ -566,7 +567,7 @@ live.try_head(my_weights, "the cat and the mouse bread and cheese")
 # %% name="question-1-3"
 answer("Q1.3", "a")
 
-# %% name="shuffled"
+# %% name="shuffled" tags=["answers-Q1.3"]
 shuffled = inputs[[5, 0, 3, 1, 4, 2]]  # step Your with journey one starts
 print(torch.softmax(shuffled @ query, dim=0) @ shuffled)
 

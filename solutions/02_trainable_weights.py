@@ -305,7 +305,7 @@ answer("Q2.1", "b")
 # %% [markdown]
 # Try one matrix for both jobs.
 
-# %% name="one-matrix"
+# %% name="one-matrix" tags=["answers-Q2.1"]
 same_matrix = queries @ queries.T  # W_query for the queries and for the keys
 print("one matrix for both is a mirror image:", torch.allclose(same_matrix, same_matrix.T))
 print("two matrices are a mirror image:      ", torch.allclose(scores, scores.T))
@@ -351,7 +351,7 @@ answer("Q2.2", "c")
 # We draw 10,000 queries and keys of 64 numbers. `cumsum` keeps each subtotal, so it gives the scores for 1 number, for
 # 2 numbers, up to 64.
 
-# %% name="variance"
+# %% name="variance" tags=["answers-Q2.2"]
 torch.manual_seed(123)
 many_queries = torch.randn(10_000, 64, dtype=torch.float64)
 many_keys = torch.randn(10_000, 64, dtype=torch.float64)
@@ -470,7 +470,7 @@ print(sa_v1(inputs))
 # %% name="question-2-3"
 answer("Q2.3", "b")
 
-# %% name="linear"
+# %% name="linear" tags=["answers-Q2.3"]
 torch.manual_seed(123)
 linear = nn.Linear(d_in, d_out, bias=False)
 print(linear(x_2).detach())

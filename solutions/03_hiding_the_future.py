@@ -330,7 +330,7 @@ answer("Q3.1", "b")
 # %% [markdown]
 # Mask *after* softmax: multiply the weights by a mask of ones and zeros, and sum the rows.
 
-# %% name="visible-mask"
+# %% name="visible-mask" tags=["answers-Q3.1"]
 visible_6 = torch.tril(torch.ones(6, 6))  # ones and zeros, as above
 masked_after = weights * visible_6
 print(masked_after)
@@ -444,7 +444,7 @@ def causal_context(sequence, diagonal=1):
 # %% name="question-3-2"
 answer("Q3.2", "b")
 
-# %% name="causal-dependencies" shows="Table of six by six cells, rows for outputs and columns for inputs. The lower triangle with the diagonal says yes, 21 cells; all 15 cells above the diagonal hold a dot for no."
+# %% name="causal-dependencies" shows="Table of six by six cells, rows for outputs and columns for inputs. The lower triangle with the diagonal says yes, 21 cells; all 15 cells above the diagonal hold a dot for no." tags=["answers-Q3.2"]
 depends = influences(causal_context, inputs) > 0
 pictures.show_dependencies(
     depends, tokens, title="Causal attention",

@@ -348,7 +348,7 @@ live.try_head(my_dropped_weights, "<s> a b a c b")
 # %% name="question-4-3"
 answer("Q4.3", "a")
 
-# %% name="drop-scores"
+# %% name="drop-scores" tags=["answers-Q4.3"]
 dropped_scores = queries @ keys.T * mask_a / (1 - p)
 dropped_scores = dropped_scores.masked_fill(future, -torch.inf)
 print(torch.softmax(dropped_scores / keys.shape[-1]**0.5, dim=-1)[1])
@@ -428,7 +428,7 @@ class ThreeTensors(nn.Module):
 # %% name="question-4-4"
 answer("Q4.4", "c")
 
-# %% name="ask-three-tensors"
+# %% name="ask-three-tensors" tags=["answers-Q4.4"]
 module = ThreeTensors().to(torch.float64)
 print("parameters():", [name for name, _ in module.named_parameters()])
 print("state_dict():", sorted(module.state_dict()))

@@ -412,7 +412,7 @@ answer("Q5.2", "b")
 # %% [markdown]
 # To see who goes where, we replace every number by the position of its token, 0 to 5, and split both ways.
 
-# %% name="whose-number"
+# %% name="whose-number" tags=["answers-Q5.2"]
 positions = torch.arange(6).view(1, 6, 1).expand(1, 6, 12)  # (1, 6, 12), row t holds t
 right = positions.reshape(1, 6, 3, 4).transpose(1, 2)  # (1, 3, 6, 4)
 wrong = positions.reshape(1, 3, 6, 4)  # the same shape

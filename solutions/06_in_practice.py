@@ -515,7 +515,7 @@ answer("Q6.2", "b")
 # Each layer keeps other things, too, such as queries and keys. So look at how fast the sum grows: chapter 5's split
 # class, the fused one, and PyTorch's own, all of width 256 with four heads.
 
-# %% name="memory"
+# %% name="memory" tags=["answers-Q6.2"]
 sizes = {"d_in": 256, "d_out": 256, "context_length": 2048, "num_heads": 4}
 built_in = nn.MultiheadAttention(256, 4, batch_first=True)
 ways = {

@@ -117,7 +117,7 @@ answer("Q7.1", "b")
 # We call $\ln 100$ the **floor** of the random part. Does betting really lose? Here is a model that gives one token a
 # probability of one half, and shares the other half among the 99 others.
 
-# %% name="betting"
+# %% name="betting" tags=["answers-Q7.1"]
 right, wrong = -math.log(0.5), -math.log(0.5 / 99)
 print(f"{0.01 * right + 0.99 * wrong:.4f}")
 
@@ -541,12 +541,12 @@ set_mask(cheat, torch.zeros(T, T).bool())
 # %% name="question-7-3"
 answer("Q7.3", "b")
 
-# %% name="train-without-mask"
+# %% name="train-without-mask" tags=["answers-Q7.3"]
 history_cheat = train(cheat, batches[:60])
 random_part, repeat = test(cheat)
 print(f"random part {random_part:.1f}, below 0.1: {random_part < 0.1}")
 
-# %% name="cheat-curves" shows="Losses over 60 steps without a mask. The random part falls from ln 100 to almost 0 within 40 steps and stays there. The repeat falls, too, but only to about a half."
+# %% name="cheat-curves" shows="Losses over 60 steps without a mask. The random part falls from ln 100 to almost 0 within 40 steps and stays there. The repeat falls, too, but only to about a half." tags=["answers-Q7.3"]
 pictures.show_curves(
     curves(history_cheat), x=range(10, 61, 10), x_label="step", y_label="loss",
     title="Without the mask",

@@ -127,7 +127,7 @@ print(" ".join(f"{part:.4f}" for part in parts), f"together {sum(parts):.4f}")
 # %% name="question-9-1"
 answer("Q9.1", "c")
 
-# %% name="turn-one-pair"
+# %% name="turn-one-pair" tags=["answers-Q9.1"]
 def turn(arrow, angle):
     """An arrow (2,), turned by an angle in radians."""
     first, second = arrow

@@ -717,8 +717,8 @@ answer("Q10.4", "b")
 # %% [markdown]
 # ## Your exercises
 #
-# `hint("10.2")` gives a hint, the next one each time. `solution("10.2")` shows a worked answer once you have tried. And
-# here is how far you are:
+# `hint("10.2")` says more each time. `solution("10.2")` opens once your answer is right, or after all hints, or after
+# three different attempts. And here is how far you are:
 
 # %% name="progress"
 progress(10)

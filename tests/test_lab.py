@@ -17,6 +17,8 @@ from course_tools.commands import lab
 from course_tools.repository import ROOT
 from tests.support import bare_clone, server, stored
 
+NEW = '{\n "cells": []\n}\n'  # a notebook
+
 
 @pytest.fixture
 def clone(tmp_path):
@@ -48,7 +50,7 @@ def test_it_opens_the_first_chapter_and_stops_when_told_to(clone, signals):
         assert f"/lab/tree/work/{first}" in address and "token=" in address
         said = (clone / "lab.log").read_text(encoding="utf-8")
         assert said.count("token=") == 1 and f"\n{address}\n" in said and len(said.splitlines()) <= 10, said
-        assert (clone / "work" / first).read_bytes() == (clone / "notebooks" / first).read_bytes()
+        assert (clone / "work" / first).read_bytes() == repository.learners_copy(clone / "notebooks" / first)
         for number in signals:
             process.send_signal(number)
         process.wait(timeout=30)
@@ -109,10 +111,41 @@ def test_verbose_shows_what_jupyterlab_says(clone):
 def test_what_a_learner_changed_stays_and_new_chapters_appear(here):
     (first, *_) = lab.copy_chapters()
     (here / "work" / first).write_text("mine", encoding="utf-8")
-    (here / "notebooks" / "99_zoo.ipynb").write_text("new", encoding="utf-8")
+    (here / "notebooks" / "99_zoo.ipynb").write_text(NEW, encoding="utf-8")
     assert lab.copy_chapters()[-1] == "99_zoo.ipynb"
     assert (here / "work" / first).read_text(encoding="utf-8") == "mine"
-    assert (here / "work" / "99_zoo.ipynb").read_text(encoding="utf-8") == "new"
+    assert (here / "work" / "99_zoo.ipynb").read_text(encoding="utf-8") == NEW
+
+
+@pytest.mark.any_chapter
+def test_copies_leave_out_only_the_outputs_that_answer_a_question(here):
+    pairs = [[stored.read(here / folder / name) for folder in ("work", "notebooks")] for name in lab.copy_chapters()]
+    assert any(stored.answering(original) for _, original in pairs)
+    for copy, original in pairs:
+        for cell in stored.code_cells(original):
+            if cell.id in stored.answering(original):
+                cell.outputs, cell.execution_count = [], None
+        assert copy == original
+
+
+@pytest.fixture
+def start(here, monkeypatch):
+    """Run the command there, up to where JupyterLab would start."""
+    monkeypatch.setattr(lab.environment, "python_with", lambda verbose: "python")
+    monkeypatch.setattr(lab.environment, "replace_process", lambda command: None)
+    monkeypatch.setattr(lab, "trust_untouched_copies", lambda python: None)
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "")
+    return lambda: lab.main([])
+
+
+def test_an_assistant_is_told_how_to_help_and_a_learners_own_words_to_it_stay(here, start):
+    start()
+    told = here / "work/AGENTS.md"
+    assert told.read_bytes() == (here / "notebooks/AGENTS.md").read_bytes()
+    told.write_text("mine", encoding="utf-8")
+    start()
+    assert told.read_text(encoding="utf-8") == "mine"
 
 
 @pytest.fixture
@@ -147,7 +180,7 @@ def test_a_newer_version_is_named_and_lies_beside_what_the_learner_wrote(clone, 
     beside = learner.replace(".ipynb", ".v2.ipynb")
     assert lab.copy_newer(lab.copy_chapters()) == {learner: beside}
     assert (clone / "work" / learner).read_bytes() == mine
-    assert (clone / "work" / beside).read_bytes() == (clone / "notebooks" / learner).read_bytes()
+    assert (clone / "work" / beside).read_bytes() == repository.learners_copy(clone / "notebooks" / learner)
     assert lab.copy_newer(lab.copy_chapters()) == {learner: beside}, "no second copy of the same"
 
 
@@ -168,14 +201,9 @@ def test_a_notebook_that_does_not_say_what_it_was_made_from_is_left_alone(conten
     assert lab.copy_newer(lab.copy_chapters()) == {}
 
 
-def test_lab_says_so_in_one_line(clone, learner, monkeypatch, capsys):
+def test_lab_says_so_in_one_line(clone, learner, start, capsys):
     change_chapter(clone, learner, "A better sentence.")
-    monkeypatch.setattr(lab.environment, "python_with", lambda verbose: "python")
-    monkeypatch.setattr(lab.environment, "replace_process", lambda command: None)
-    monkeypatch.setattr(lab, "trust_untouched_copies", lambda python: None)
-    monkeypatch.chdir(clone)
-    monkeypatch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "")
-    lab.main([])
+    start()
     said, starting = capsys.readouterr().out.splitlines()
     assert learner in said and learner.replace(".ipynb", ".v2.ipynb") in said and starting.startswith("Starting")
 

@@ -212,6 +212,16 @@ def test_every_code_cell_was_run_in_order_without_errors(path):
 
 
 @each_notebook
+def test_what_answers_a_question_is_stored_and_comes_after_it(path):
+    notebook = stored.read(path)
+    ids = [cell.id for cell in notebook.cells]
+    for id, question in stored.answering(notebook).items():
+        asked = question.replace("Q", "question-").replace(".", "-")
+        assert asked in ids[: ids.index(id)], f"{id}: its tag names {question}, which is not asked above it"
+        assert stored.cell(path, id).outputs, f"{id} shows nothing: take its tag away"
+
+
+@each_notebook
 def test_only_measured_times_escape_the_comparison(path):
     for cell in stored.code_cells(stored.read(path)):
         if any(tag.startswith("nbval") for tag in cell.metadata.get("tags", [])):

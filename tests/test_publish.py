@@ -58,6 +58,21 @@ def test_every_link_knows_the_fork_and_its_branch_and_the_fork_itself_is_untouch
 
 
 @pytest.mark.any_chapter
+def test_learners_notebooks_leave_out_what_answers_a_question_and_solved_ones_keep_it(fork, made):
+    for path in stored.PATHS:
+        original = stored.read(fork / repository.relative(path))
+        left_out = dict.fromkeys(stored.answering(original), []) if path in stored.LEARNERS else {}
+        assert stored.changed_outputs(stored.read(made / "course" / repository.relative(path)), original) == left_out
+        if path in stored.LEARNERS:
+            (download,) = (made / "site/_downloads").rglob(path.name)
+            assert stored.changed_outputs(stored.read(download), original) == left_out
+
+
+def test_an_assistant_is_told_beside_the_notebooks_how_to_help(made):
+    assert (made / "course/notebooks/AGENTS.md").read_bytes() == (ROOT / "notebooks/AGENTS.md").read_bytes()
+
+
+@pytest.mark.any_chapter
 def test_every_notebook_installs_the_wheel_that_was_made_with_it(made):
     (wheel,) = made.glob("*.whl")
     version = tomllib.loads((made / "course/pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]

@@ -1,11 +1,13 @@
 """One chapter's source becomes two notebooks, not yet run: the solved one and the learner's.
 
-The source is `solutions/NN_topic.py` in jupytext's percent format. Four marks in it matter here:
+The source is `solutions/NN_topic.py` in jupytext's percent format. Five marks in it matter here:
 
 * `# %% name="some-name"` names a cell. The name becomes the cell's id, so it survives edits.
 * `# %% name="some-picture" shows="..."` says what the picture of a cell shows, for those who cannot see it.
 * `### BEGIN SOLUTION` to `### END SOLUTION` is what the learner's notebook replaces by `...`.
 * `# %% [markdown] tags=["solution"]` explains a solution; the learner's notebook leaves it out.
+* `# %% name="some-name" tags=["answers-Q1.2"]`: what this cell shows answers question Q1.2 above it. A learner's copy
+  comes without its outputs (`repository.learners_copy`); the notebooks stored here keep them.
 
 The learner's notebook also leaves out nbgrader's hidden tests, and the answers to questions.
 """

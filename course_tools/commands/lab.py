@@ -15,6 +15,7 @@ from course_tools.repository import ROOT
 from course_utils import files
 
 WORK = ROOT / "work"
+FOR_ASSISTANTS = "AGENTS.md"  # in notebooks/: what an AI assistant that helps a learner is told
 HOME_IN_CLONE = ROOT / ".home"  # git ignores it: there are keys in it
 SERVER_MODULE = "course_tools.commands.jupyter_server"
 ANSWERED_BY_JUPYTER = {"--help-all", "--version"}  # answered by JupyterLab without starting
@@ -31,6 +32,7 @@ def main(arguments):
     if ANSWERED_BY_JUPYTER & set(others):
         environment.replace_process([python, "-m", SERVER_MODULE, *others])
     first, *_ = names = copy_chapters()
+    put_missing(FOR_ASSISTANTS, (ROOT / "notebooks" / FOR_ASSISTANTS).read_bytes())
     if newer := copy_newer(names):
         print(f"Newer in the course: {', '.join(newer)}. Beside yours, which stay: {', '.join(newer.values())}.")
     print("Starting JupyterLab ...", flush=True)
@@ -57,7 +59,7 @@ def choose_home():
 def trust_untouched_copies(python):
     """Let Jupyter trust the copies that nobody has changed, so that their live figures move before anything is run."""
     pairs = [(copy, path) for path in repository.learners() for copy in copies_of_chapter(path.name)]
-    untouched = [str(copy) for copy, original in pairs if copy.read_bytes() == original.read_bytes()]
+    untouched = [str(copy) for copy, original in pairs if copy.read_bytes() == repository.learners_copy(original)]
     if untouched:  # whoever's signatures cannot be kept runs the cells instead
         subprocess.run([python, "-m", "nbformat.sign", *untouched], capture_output=True)
 
@@ -68,19 +70,19 @@ def copy_chapters():
     if not originals:
         sys.exit("notebooks/ holds no chapter: get it back with `git checkout notebooks`.")
     for original in originals:
-        if not os.path.lexists(WORK / original.name):
-            copy_notebook(original, original.name)
+        put_missing(original.name, repository.learners_copy(original))
     return [original.name for original in originals]
 
 
-def copy_notebook(original, name):
-    """Copy a notebook to work/ under a name, which it gives."""
+def put_missing(name, content):
+    """Write a file into work/, unless something of this name is there."""
+    if os.path.lexists(WORK / name):
+        return
     try:
         WORK.mkdir(exist_ok=True)
-        files.replace(WORK / name, original.read_bytes())
+        files.replace(WORK / name, content)
     except OSError as error:
-        sys.exit(f"Your copy of {original.name} could not be made: {error.filename}: {error.strerror}.")
-    return name
+        sys.exit(f"Your copy of {name} could not be made: {error.filename}: {error.strerror}.")
 
 
 def copy_newer(names):
@@ -102,7 +104,9 @@ def copy_newer(names):
 def put_beside(original):
     """Copy a notebook to work/ under a name of its own, since a learner may have written into older ones. Its name."""
     names = (f"{original.stem}.v{number}.ipynb" for number in itertools.count(2))
-    return copy_notebook(original, next(name for name in names if not os.path.lexists(WORK / name)))
+    name = next(name for name in names if not os.path.lexists(WORK / name))
+    put_missing(name, repository.learners_copy(original))
+    return name
 
 
 def copies_of_chapter(name):

@@ -1,8 +1,9 @@
 """python3 -m course_tools publish FOLDER: make all that a push publishes, from what is committed.
 
 FOLDER gets `course/`, a copy that knows the repository's address and installs one exact version; the wheel of that
-version; and `site/`. The address is GITHUB_REPOSITORY, or else the one that is set, or the git remote's. What lies on
-GitHub is not touched: the workflow `publish` does that.
+version; and `site/`. In the copy, learners' notebooks come without the outputs that answer a question. The address is
+GITHUB_REPOSITORY, or else the one that is set, or the git remote's. What lies on GitHub is not touched: the workflow
+`publish` does that.
 """
 
 import io
@@ -39,6 +40,8 @@ def main(arguments):
     run_command(python, "-m", "course_tools", "links", name, cwd=course)
     run_command(python, "-m", "pip", "--disable-pip-version-check", "wheel", "-q", "--no-deps", "-w", target, course)
     run_command(python, "-m", "course_tools", "site", target / "site", cwd=course)
+    for notebook in sorted((course / "notebooks").glob("*.ipynb")):  # now that the site has its pages
+        notebook.write_bytes(repository.learners_copy(notebook))
     for compiled in [*course.rglob("__pycache__")]:  # by these commands; no part of what is committed
         shutil.rmtree(compiled)
 

@@ -1,6 +1,5 @@
 """Write the site's pages and let Sphinx build them into one folder, which takes the place of the old one whole."""
 
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -40,7 +39,9 @@ def write_sources(folder):
     first = glossary.link_first_occurrences({int(topic[:2]): page for topic, page in pages.items()})
     for topic, page in pages.items():
         nbformat.write(page, folder / f"{topic}.ipynb")
-        shutil.copy(chapter_page.notebook_path(topic), folder / "downloads")
+        (folder / "downloads" / f"{topic}.ipynb").write_bytes(
+            repository.learners_copy(chapter_page.notebook_path(topic))
+        )
     texts = {
         "ways": links.link_page(address),
         "index": start_page.page(topics),

@@ -61,6 +61,18 @@ def comparable(cell):
     return "" if "nbval-ignore-output" in cell.metadata.get("tags", []) else printed(cell)
 
 
+def answering(notebook):
+    """{id of each code cell whose outputs answer a question above it: that question}, by the cells' tags."""
+    tags = [(cell.id, tag) for cell in code_cells(notebook) for tag in cell.metadata.get("tags", [])]
+    return {id: tag.removeprefix(repository.ANSWERS) for id, tag in tags if tag.startswith(repository.ANSWERS)}
+
+
+def changed_outputs(copy, original):
+    """{id: outputs in a copy of a notebook} of every code cell that has others than in the original."""
+    pairs = zip(code_cells(copy), code_cells(original), strict=True)
+    return {ours.id: ours.outputs for ours, theirs in pairs if ours.outputs != theirs.outputs}
+
+
 def pictures(cell):
     """(picture in base64, alt text) of every picture in a cell's outputs."""
     for output in cell.outputs:
