@@ -150,7 +150,7 @@ def test_changed_code_runs_its_notebook_and_no_other(clone):
     } <= tests
     files = {name.partition("::")[0] for name in tests}
     sampling = {f"test_{topic}.py" for topic in ("batch", "honest_work", "lab", "platforms", "publish", "submissions")}
-    assert not files & (sampling | {"test_attention.py", "test_pictures.py", "test_comparing.py"})
+    assert not files & (sampling | {"test_attention.py", "test_pictures.py", "test_stored_outputs.py"})
 
 
 def test_a_file_that_is_chosen_whole_is_chosen_once(clone):

@@ -16,7 +16,7 @@ from torch.nn.functional import cross_entropy
 from course_tools.repository import ROOT
 from course_utils.attention import hidden_keys
 from course_utils.exercises import EXERCISES, QUESTIONS, solutions
-from course_utils.judging import calls, comparing
+from course_utils.judging import calls, differences
 from course_utils.judging import judge as judging
 from tests.support import answers, mutants, plain_loops, stored
 
@@ -50,7 +50,7 @@ def test_what_is_expected_is_what_plain_loops_compute(id):
             if id in WITH_DROPOUT and call.training:
                 assert value is None
             else:
-                assert comparing.difference(plain_loops.WANTED[id](*given), as_reply(value)) is None
+                assert differences.difference(plain_loops.WANTED[id](*given), as_reply(value)) is None
 
 
 def as_reply(value):

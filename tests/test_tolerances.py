@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from course_utils.exercises import EXERCISES, solutions
-from course_utils.judging import comparing
+from course_utils.judging import differences
 from course_utils.judging.calls import run_calls
 from course_utils.judging.judge import judge
 
@@ -25,14 +25,14 @@ def verdict(id, answer):
 def test_a_number_may_be_off_by_rounding_and_not_in_its_fourth_digit(number):
     for expected in (number, torch.tensor([number])):
         for off in (5e-5, -5e-5):
-            assert comparing.difference(expected, expected * (1 + off)) is None
-            assert comparing.difference(expected, expected * (1 + 10 * off))
+            assert differences.difference(expected, expected * (1 + off)) is None
+            assert differences.difference(expected, expected * (1 + 10 * off))
 
 
 def test_what_should_be_zero_may_be_off_by_rounding_and_no_more():
     for expected, found in [(0.0, float), (torch.zeros(1), lambda number: torch.tensor([number]))]:
-        assert comparing.difference(expected, found(5e-6)) is None
-        assert comparing.difference(expected, found(5e-5))
+        assert differences.difference(expected, found(5e-6)) is None
+        assert differences.difference(expected, found(5e-5))
 
 
 def test_a_factor_of_one_percent_or_a_thousandth_is_wrong_in_an_exercise():

@@ -8,7 +8,7 @@ from functools import cached_property
 import torch
 
 from course_utils.exercises import solutions
-from course_utils.judging import comparing, replies
+from course_utils.judging import differences, untrusted_replies
 from course_utils.judging.calls import FunctionCall, run_calls
 from course_utils.judging.masks import Mask
 
@@ -73,7 +73,7 @@ class Exercise:
     @cached_property
     def reference(self):
         """The worked answer's Reply to each call, with which answers are compared."""
-        return replies.read(run_calls(self.right_answers[0], self.calls), self.calls)
+        return untrusted_replies.read(run_calls(self.right_answers[0], self.calls), self.calls)
 
     @cached_property
     def right_answers(self):
@@ -100,7 +100,7 @@ def as_expected(value):
     if isinstance(value, list):
         return list(map(as_expected, value))
     if isinstance(value, torch.Tensor):
-        return comparing.to_array(value) if value.ndim else value.item()
+        return differences.to_array(value) if value.ndim else value.item()
     return value
 
 

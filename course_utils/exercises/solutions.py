@@ -9,7 +9,8 @@ import tomllib
 from dataclasses import replace
 from pathlib import Path
 
-from course_utils.explaining import known, program
+from course_utils.explaining import program
+from course_utils.explaining.known_values import Known
 
 PACKAGE = Path(__file__).parents[1]
 # in a clone the sources lie beside the package; an installed package carries of each the cells that are read here
@@ -70,10 +71,10 @@ def known_values(exercise, number):
 
 
 def values_on_the_way(exercise, number):
-    """known.Known: all that right answers make on their way through one call of an exercise."""
+    """Known: all that right answers make on their way through one call of an exercise."""
     values = []
     for code in right_answers(exercise.id):
         if parsed := program.parse_program(code, exercise.name, imports(exercise.chapter), "<right answer>"):
             steps = program.watched(parsed, replace(exercise.calls[number], check_contract=False))
             values += [value for _, value, _ in steps]
-    return known.Known(values)
+    return Known(values)

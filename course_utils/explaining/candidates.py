@@ -5,7 +5,7 @@ import ast
 import torch
 
 from course_utils.explaining import fixes
-from course_utils.explaining.known import Known, is_mask, is_start_value, is_uninformative
+from course_utils.explaining.known_values import Known, is_mask, is_start_value, is_uninformative
 from course_utils.explaining.program import Fix, name_of
 
 LARGEST_REPLACEMENT = 400  # numbers of a value that takes the place of another

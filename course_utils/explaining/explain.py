@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import torch
 
 from course_utils.explaining import candidates, examples, fixes, locate, relations, sentences
-from course_utils.explaining.known import is_uninformative
+from course_utils.explaining.known_values import is_uninformative
 from course_utils.explaining.program import Fix, program_of, watched
-from course_utils.judging import comparing, contract, errors, replies
+from course_utils.judging import contract, differences, errors, untrusted_replies
 from course_utils.judging.calls import FunctionCall, run_calls
 from course_utils.judging.judge import (
     broken_contract,
@@ -210,7 +210,7 @@ class Search:
             call = replace(call, check_contract=self.trouble.gradients)
         steps = self.runner.watch(call, text)
         program = self.program.with_text(text) if text else self.program
-        return locate.Flow(program, replies.steps(steps, len(program.nodes)))
+        return locate.Flow(program, untrusted_replies.steps(steps, len(program.nodes)))
 
     def is_right(self, data):
         """Whether what came back for the call is right."""
@@ -389,7 +389,7 @@ class Search:
         )
         if flow is not self.shown and flow.repeats(flow.steps[place][0]):  # nobody knows in which turn it goes wrong
             seen, question = "", sentences.LOOP_QUESTION
-        elif question == sentences.DEFAULT_QUESTION and not comparing.shows_numbers(self.shown_arguments()):
+        elif question == sentences.DEFAULT_QUESTION and not differences.shows_numbers(self.shown_arguments()):
             question = sentences.LARGE_QUESTION
         whole = node is statement or node is getattr(statement, "value", None)
         part = "" if whole else sentences.shortened(ast.unparse(node))
@@ -499,7 +499,7 @@ def right_in(exercise, number, data, check_contract):
     """Whether what came back for one call of an exercise is right."""
     try:
         return bool(data) and not wrong_cases(exercise, [number], data, check_contract)
-    except replies.Unreadable:
+    except untrusted_replies.Unreadable:
         return False
 
 

@@ -8,7 +8,7 @@ import itertools
 
 import torch
 
-from course_utils.explaining.known import is_mask
+from course_utils.explaining.known_values import is_mask
 from course_utils.explaining.program import Fix, name_of
 
 CONFUSED_FUNCTIONS = [  # functions and methods that are mistaken for each other

@@ -12,7 +12,7 @@ import itertools
 import torch
 
 from course_utils.explaining import relations
-from course_utils.explaining.known import is_distinctive, is_mask
+from course_utils.explaining.known_values import is_distinctive, is_mask
 from course_utils.explaining.program import changed_name, name_of
 from course_utils.judging.calls import is_decimal
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from course_utils.judging import comparing
+from course_utils.judging import differences
 
 CLOSE = 1e-4
 
@@ -11,7 +11,7 @@ def wrong_part(case):
     """The place of the first wrong value of several, or None."""
     if isinstance(case.value, list) and isinstance(case.want, (list, tuple)) and len(case.value) == len(case.want):
         pairs = enumerate(zip(case.want, case.value))
-        return next((k for k, (wanted, found) in pairs if comparing.problem(wanted, found)), None)
+        return next((k for k, (wanted, found) in pairs if differences.problem(wanted, found)), None)
     return None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from course_utils.judging import comparing
+from course_utils.judging import differences
 
 LONGEST = 120  # characters of a piece of code in a sentence
 
@@ -239,11 +239,11 @@ def value_and_question(relation, value, wanted):
 def brief(value):
     """A value in a few words: is 3, is `[0.5, 0.5]`, has the shape (2, 3, 4); "" for what cannot be told."""
     if isinstance(value, torch.Tensor) and value.numel() <= MOST_NUMBERS:
-        return f"is `{comparing.rounded(value.tolist())}`"
+        return f"is `{differences.rounded(value.tolist())}`"
     if isinstance(value, torch.Tensor):
         return f"has the shape {tuple(value.shape)}"
     if isinstance(value, (bool, int, float)):
-        return f"is {comparing.rounded(value)}"
+        return f"is {differences.rounded(value)}"
     return f"has {len(value)} entries" if isinstance(value, list) else ""
 
 

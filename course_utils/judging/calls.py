@@ -90,7 +90,7 @@ def reply_to(answer, call):
 
 
 def call_function(answer, call, reply):
-    """Fill in "values", a list of one, and what the contract needs (see `replies.Reply`)."""
+    """Fill in "values", a list of one, and what the contract needs (see `untrusted_replies.Reply`)."""
     arguments = [build_argument(argument) for argument in call.arguments]
     reply["values"] = [plain_value(answer(*arguments))]
     if not call.check_contract:
@@ -115,7 +115,7 @@ def call_function(answer, call, reply):
 
 
 def call_layer(answer, call, reply):
-    """Fill in what the layer is made of, "values", one per input, and what the contract needs (see `replies.Reply`)."""
+    """Fill in what the layer is made of, "values", one per input, and what the contract needs (see `untrusted_replies.Reply`)."""
     layer = answer(*[build_argument(argument) for argument in call.arguments])
     reply["is_layer"] = issubclass(type(layer), nn.Module)
     if not reply["is_layer"]:

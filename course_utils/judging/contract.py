@@ -8,7 +8,7 @@ import itertools
 
 import torch
 
-from course_utils.judging import calls, comparing, errors
+from course_utils.judging import calls, differences, errors
 
 NO_GRADIENT = (
     "The numbers are right, but no gradient comes back to {}, so it cannot be learned from. Look for detach, no_grad,"
@@ -71,7 +71,7 @@ def check_other_numbers(call, reply, reference):
     if not same_values(reply.flipped, reply.values):
         return None
     pairs = itertools.zip_longest(reference.values, reference.flipped)
-    if any(comparing.difference(one, other) for one, other in pairs if isinstance(one, (torch.Tensor, float, list))):
+    if any(differences.difference(one, other) for one, other in pairs if isinstance(one, (torch.Tensor, float, list))):
         return (
             "Called with other numbers of the same sizes, yours gives the same: it keeps something from the first call."
         )
@@ -98,7 +98,7 @@ def draws_at_random(reply):
 def check_other_sizes(call, reply, reference):
     """Whether a layer takes a shorter sequence, and a larger batch, after its first input."""
     for wanted, found in itertools.zip_longest(reference.other_sizes, reply.other_sizes):
-        if problem := comparing.problem(wanted, found):
+        if problem := differences.problem(wanted, found):
             return f"With another length, or another batch, than in the first call: {problem}"
     return None
 
@@ -137,7 +137,7 @@ def check_gradients(call, reply, reference):
     for name, gradient in found.items():
         if not is_nonzero(gradient):
             return NO_GRADIENT.format(leaf_name(name))
-    if not any(map(comparing.problem, reference.values, reply.values)):
+    if not any(map(differences.problem, reference.values, reply.values)):
         for name in found:
             if name in learned and not gradients_close(learned[name], found[name], largest):
                 return WRONG_GRADIENT.format(leaf_name(name))
@@ -171,7 +171,7 @@ def largest_entry(gradient):
 
 
 def check_buffers(call, reply, reference):
-    """Whether all tensors of a layer move with it. Only the answer's own process can say so (see `replies`)."""
+    """Whether all tensors of a layer move with it. Only the answer's own process can say so (see `untrusted_replies`)."""
     if reply.unregistered:
         name = reply.unregistered[0]
         return (

@@ -1,6 +1,6 @@
 """From an exercise and the replies of an answer to a result: right, or what was seen.
 
-Replies may come from a stranger's process, so they are read first (`replies`): what cannot be read is a wrong answer,
+Replies may come from a stranger's process, so they are read first (`untrusted_replies`): what cannot be read is a wrong answer,
 and no more.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from course_utils.judging import comparing, contract, errors, masks, replies
+from course_utils.judging import contract, differences, errors, masks, untrusted_replies
 from course_utils.judging.calls import LayerCall
 from course_utils.judging.result import LARGEST_MAP, NOT_ATTEMPTED, NOT_YET, RIGHT, Result
 
@@ -26,8 +26,8 @@ class Case:
     """
 
     call: object
-    reply: replies.Reply
-    reference: replies.Reply
+    reply: untrusted_replies.Reply
+    reference: untrusted_replies.Reply
     arguments: list
     value: object
     want: object
@@ -39,9 +39,9 @@ class Case:
         """The value as a float64 array; None for anything but a tensor of the expected kind of numbers."""
         if not isinstance(self.value, torch.Tensor):
             return None
-        found = comparing.to_array(self.value)
+        found = differences.to_array(self.value)
         wanted = np.asarray(self.want).dtype if self.want is not None else found.dtype
-        same_kind = comparing.KINDS[found.dtype.kind] == comparing.KINDS.get(wanted.kind)
+        same_kind = differences.KINDS[found.dtype.kind] == differences.KINDS.get(wanted.kind)
         return np.asarray(found, dtype=float) if same_kind else None
 
     @property
@@ -52,11 +52,11 @@ class Case:
 
 def judge(exercise, data):
     """The result of an answer's replies to an exercise's calls, as they came back."""
-    if replies.reports_stub(data):
+    if untrusted_replies.reports_stub(data):
         return result(exercise, NOT_ATTEMPTED, f"Fill in `{exercise.name}`, then run this cell again.")
     try:
         wrong = wrong_cases(exercise, range(len(exercise.calls)), data)
-    except replies.Unreadable:
+    except untrusted_replies.Unreadable:
         return result(exercise, NOT_YET, UNREADABLE)
     if not wrong:
         return result(exercise, RIGHT, exercise.success_message)
@@ -80,9 +80,9 @@ def wrong_cases(exercise, numbers, data, check_contract=True):
 
     First come values, then what the exercise asks of them (`properties`), then the contract (if `check_contract`), but
     before all that, whether arguments were changed.
-    data: one reply a call, as it came back. Raises replies.Unreadable.
+    data: one reply a call, as it came back. Raises untrusted_replies.Unreadable.
     """
-    found = replies.read(data, [exercise.calls[number] for number in numbers])
+    found = untrusted_replies.read(data, [exercise.calls[number] for number in numbers])
     cases = [case for number, reply in zip(numbers, found) for case in cases_of(exercise, number, reply)]
     for case in cases:
         case.all_cases = cases
@@ -104,7 +104,7 @@ def cases_of(exercise, number, reply):
     if general := why_no_values(call, reply):
         return [Case(call, reply, reference, asked[0], None, expected[0], general)]
     return [
-        Case(call, reply, reference, arguments, value, want, comparing.problem(want, value))
+        Case(call, reply, reference, arguments, value, want, differences.problem(want, value))
         for arguments, value, want in zip(asked, reply.values, expected, strict=True)
     ]
 
@@ -149,7 +149,7 @@ def describe_wrong_case(exercise, case):
     mode = ""
     if isinstance(case.call, LayerCall):
         mode = " (training mode)" if case.call.training else " (evaluation mode)"
-    given = comparing.describe_arguments(case.arguments, exercise.parameter_names)
+    given = differences.describe_arguments(case.arguments, exercise.parameter_names)
     return f"Input{mode}: {given}. {case.problem} {mask_words(exercise, case)}".rstrip()
 
 

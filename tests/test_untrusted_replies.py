@@ -11,7 +11,7 @@ from course_utils.exercises import EXERCISES, solutions
 from course_utils.judging import serialize
 from course_utils.judging.calls import LARGEST_TENSOR, LONGEST_LIST, LONGEST_TEXT, run_calls
 from course_utils.judging.judge import UNREADABLE, judge
-from course_utils.judging.replies import FIELD_READERS
+from course_utils.judging.untrusted_replies import FIELD_READERS
 
 pytestmark = pytest.mark.any_chapter
 EXERCISE = EXERCISES["3.2"]
