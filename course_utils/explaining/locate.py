@@ -86,10 +86,11 @@ class Flow:
         if not self.program.around(statement, "iter"):
             return {}
         found, loops = {}, [each.target for each in self.program.enclosing(statement, ast.For)]
+        turn_before = max((each for each in self.places[self.steps[place][0]] if each < place), default=-1)
         for part in [part for each in [*loops, statement] for part in ast.walk(each) if name_of(part)]:
             at = self.last([self.program.numbers[id(part)]], place + 1)
             at = self.last(self.read_in(name_of(part), statement), place + 1) if at is None else at
-            if at is not None and type(self.steps[at][1]) is int:
+            if at is not None and at > turn_before and type(self.steps[at][1]) is int:
                 found[name_of(part)] = self.steps[at][1]
         return found
 

@@ -115,7 +115,7 @@ def call_function(answer, call, reply):
 
 
 def call_layer(answer, call, reply):
-    """Fill in what the layer is made of, "values", one per input, and what the contract needs (see `untrusted_replies.Reply`)."""
+    """Fill in what the layer is made of, "values", one per input, and what the contract needs (`untrusted_replies`)."""
     layer = answer(*[build_argument(argument) for argument in call.arguments])
     reply["is_layer"] = issubclass(type(layer), nn.Module)
     if not reply["is_layer"]:

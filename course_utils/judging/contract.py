@@ -171,7 +171,7 @@ def largest_entry(gradient):
 
 
 def check_buffers(call, reply, reference):
-    """Whether all tensors of a layer move with it. Only the answer's own process can say so (see `untrusted_replies`)."""
+    """Whether all tensors of a layer move with it. Only the answer's process can say so (see `untrusted_replies`)."""
     if reply.unregistered:
         name = reply.unregistered[0]
         return (

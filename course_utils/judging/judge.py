@@ -1,7 +1,7 @@
 """From an exercise and the replies of an answer to a result: right, or what was seen.
 
-Replies may come from a stranger's process, so they are read first (`untrusted_replies`): what cannot be read is a wrong answer,
-and no more.
+Replies may come from a stranger's process, so they are read first (`untrusted_replies`): what cannot be read is a wrong
+answer, and no more.
 """
 
 from dataclasses import dataclass, field
