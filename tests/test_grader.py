@@ -82,7 +82,7 @@ def test_right_and_wrong_answers_are_told_apart_with_the_mistakes_name(marks, gr
     assert answers(graded(packed(notebook({"3.2": handed_in.RIGHT}, marks)))[0]) == only("3.2", RIGHT)
     found, _ = graded(packed(notebook({"3.2": handed_in.WRONG}, marks)))
     assert answers(found) == only("3.2", NOT_YET)
-    assert found["3.2"].result.mistake == "no mask"
+    assert found["3.2"].result.mistake == "missing mask"
     assert found["3.1"].result.message == "`my_average` was left as it was handed out."
 
 
@@ -451,7 +451,7 @@ def test_the_summary_counts_mistakes(graded, tmp_path):
     _, made = graded(packed(notebook({"3.2": handed_in.WRONG})))
     written_for(tmp_path, made, made)
     text = " ".join((tmp_path / "summary.html").read_text(encoding="utf-8").split())
-    assert '<td>no mask</td><td>3.2 Causal weights for a batch</td><td class="number">2</td>' in text
+    assert '<td>missing mask</td><td>3.2 Causal weights for a batch</td><td class="number">2</td>' in text
 
 
 def test_gradescope_gets_what_it_reads(written):
