@@ -7,6 +7,7 @@ import pytest
 from course_tools.grading import assignment as rules
 from course_tools.grading import grades_and_pages, grading_run
 from course_tools.grading.last_run import LastRun, table_of_changes
+from course_tools.grading.platforms.gradescope import results_of
 from course_tools.grading.reports import REPORTS_FOLDER, GradedExercise, Report, ReportStore, Student
 from course_tools.repository import ROOT
 from course_utils.exercises import EXERCISES
@@ -25,11 +26,12 @@ POINTS = {id: exercise.points for id, exercise in EXERCISES.items()}
 JANE = Student("doejane", "Jane Doe", ("77",))
 IDS = [id for id in POINTS if id.startswith("3.")]
 HIGHEST = sum(POINTS[id] for id in IDS)
+HINT = "In line 3, write `x > y:\n    x` instead of `x < y`."
 
 
-def report(student=JANE, late=False, right=("3.1", "3.2")):
-    """A report with these exercises right."""
-    graded = [
+def report(student=JANE, late=False, right=("3.1", "3.2"), graded=None):
+    """A report with these exercises right, or with these graded."""
+    graded = graded or [
         GradedExercise(Result(id, EXERCISES[id].title, RIGHT if id in right else NOT_YET, "said", points))
         for id, points in POINTS.items()
     ]
@@ -73,6 +75,27 @@ def test_a_new_assignment_counts_as_the_course_does_and_never_replaces_one(read,
     assert read().grade_of(report()) == read(chapters=[3]).grade_of(report())
     with pytest.raises(SystemExit, match="is there already"):
         rules.write_new(tmp_path / "downloads", [3], POINTS)
+
+
+@pytest.mark.parametrize(
+    "setting, hints", [("", [HINT]), ('feedback = "full"', [HINT]), ('feedback = "place"', [])], ids=str
+)
+def test_students_read_the_hints_on_their_answers_unless_only_the_place_is_to_be_told(setting, hints, read, tmp_path):
+    message = "Input: `x` = `3`.\nThe mistake is in line 3, `x < y`."
+    made = report(graded=[GradedExercise(Result("3.1", "Average", NOT_YET, message, 1, hints=(HINT,)))])
+    assignment = read(f"chapters = [3]\n{setting}")
+    book = grades_and_pages.GradesAndPages(tmp_path, assignment, LastRun(ReportStore(tmp_path)))
+    book.add(made)
+    book.close()
+    page = (tmp_path / "feedback/doejane.html").read_text(encoding="utf-8")
+    assert "<code>3</code>.<br>The mistake is in line 3, <code>x &lt; y</code>." in page
+    assert ("write <code>x &gt; y:<br>    x</code> instead" in page) == bool(hints)
+    with open(tmp_path / "grades.csv", encoding="utf-8-sig", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["message"] == " ".join([message, *hints]).replace("\n", " ")
+    (shown,) = results_of(made, assignment.grade_of(made))["tests"]
+    assert shown["output"] == "\n\n".join([message, *hints])
+    assert str(made.graded[0].result).endswith("`x` = `3`. The mistake is in line 3, `x < y`.")  # in a terminal
 
 
 @pytest.mark.parametrize("who", ["Jane Doe", "doejane", "77"])
@@ -182,6 +205,8 @@ def test_a_submission_can_be_graded_again_without_a_change(read):
         ('chapters = [3]\n[points]\n"3.1" = -1', "", "points: 3.1 needs a number from 0"),
         ("chapters = [3]\nlate = 3", "", "no setting 'late'"),
         ("chapters = [3]\nlate_percent = 200", "", "0 to 100"),
+        ('chapters = [3]\nfeedback = "hints"', "", 'feedback: write "full" or "place"'),
+        ("chapters = [3]\nfeedback = []", "", 'feedback: write "full" or "place"'),
         ("late_percent = 0", "", "Say which chapters count"),
         ("chapters = [3]", "student,mark\nx,1\n", "no column 'mark'"),
         ("chapters = [3]", "student,points\nx,much\n", "row 2: 'much' is no number"),

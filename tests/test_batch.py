@@ -670,9 +670,14 @@ def test_what_a_submission_finished_counts_when_its_time_is_over(tmp_path):
     assert "longer than the 6 s" in report.remarks[-1]
 
 
+WRONG_MASK = """def my_mask(is_padding):
+    T = is_padding.shape[-1]
+    causal = torch.tril(torch.ones(T, T)).bool()
+    return causal & ~is_padding[:, None, :] | torch.eye(T).bool()
+"""
 TO_GRADESCOPE = {
     "one": ({NAME: RIGHT}, 2, "Protection: on"),
-    "two": ({"a.ipynb": RIGHT, "b.ipynb": WRONG}, 2, ""),
+    "two": ({"a.ipynb": RIGHT, "b.ipynb": packed(notebook({"3.4": WRONG_MASK}))}, 2, ""),
     "a PDF": ({"work.pdf": b"%PDF"}, 0, "No notebook was found in this submission. What was handed in is work.pdf"),
     "damaged": ({NAME: RIGHT[:999]}, 0, "damaged"),
 }
@@ -692,6 +697,8 @@ def test_gradescopes_autograder_always_leaves_results(kind, tmp_path, here):
     lay(tmp_path / "submission", files)
     results = autograded(source, sys.executable)
     assert results["score"] == score and words in results["output"]
+    said = "".join(each["output"] for each in results["tests"])
+    assert ("The mistake is in line" in said) == (kind == "two") and "With this change" not in said
     assert "did not come to its end" in autograded(source, "false")["output"]
 
 

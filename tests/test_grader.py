@@ -82,7 +82,7 @@ def test_right_and_wrong_answers_are_told_apart_with_the_mistakes_name(marks, gr
     assert answers(graded(packed(notebook({"3.2": handed_in.RIGHT}, marks)))[0]) == only("3.2", RIGHT)
     found, _ = graded(packed(notebook({"3.2": handed_in.WRONG}, marks)))
     assert answers(found) == only("3.2", NOT_YET)
-    assert found["3.2"].result.mistake == "no mask"
+    assert found["3.2"].result.mistake == "missing mask"
     assert found["3.1"].result.message == "`my_average` was left as it was handed out."
 
 
@@ -126,6 +126,51 @@ def test_grading_says_what_check_says(chapter, row, tried, graded, monkeypatch):
         said = commands.judge_attempt(EXERCISES[id], collected.Answer(id, IMPORTS + answer.code).object())
         if "NameError" not in str(said):  # here there is only the cell, there the whole notebook
             assert str(found[id].result) == str(said), answer
+            assert found[id].result.hints == said.hints, answer
+
+
+WRONG_IN_EVERY_FORM = {  # {what it is: (exercise, answer, words on its place, how many hints on it)}
+    "function": (
+        "1.3",
+        "def my_attention(queries, keys, values):\n    weights = torch.softmax(queries @ keys.T, dim=0)\n"
+        "    return weights @ values\n",
+        "The mistake is in line 9,",
+        2,
+    ),
+    "layer": (
+        "4.1",
+        "class MyDropout(nn.Module):\n    def __init__(self, p):\n        super().__init__()\n        self.p = p\n\n"
+        "    def forward(self, x):\n        if not self.training:\n            return x\n"
+        "        return x * (torch.rand(x.shape) > self.p)\n",
+        "The mistake is in line 16,",
+        2,
+    ),
+    "loop": (
+        "3.2",
+        "def my_causal_weights(scores):\n    weights = torch.zeros_like(scores)\n"
+        "    for t in range(scores.shape[-1]):\n"
+        "        weights[..., t, :t] = torch.softmax(scores[..., t, :t], dim=-1)\n    return weights\n",
+        "Start at line 11,",
+        0,
+    ),
+    "crash": (
+        "3.2",
+        "def my_causal_weights(scores):\n    T = len(scores)\n    later = torch.ones(T, T).triu(1).bool()\n"
+        "    return scores.masked_fill(later, -torch.inf).softmax(-1)\n",
+        "Your code stopped in line 11,",
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG_IN_EVERY_FORM)
+def test_a_wrong_answer_gets_the_first_reply_and_the_hints_that_it_gets_in_the_notebook(kind, graded, monkeypatch):
+    monkeypatch.setenv("COURSE_PROGRESS", "")
+    id, code, words, hints = WRONG_IN_EVERY_FORM[kind]
+    said = commands.judge_attempt(EXERCISES[id], collected.Answer(id, IMPORTS + code).object())
+    found, _ = graded(packed(notebook({id: IMPORTS + code}, chapter=EXERCISES[id].chapter)))
+    assert found[id].result == said
+    assert words in said.message and len(said.hints) == hints
 
 
 def test_the_last_definition_counts_and_the_report_says_so(graded):
@@ -355,9 +400,32 @@ def test_of_very_many_results_the_first_are_kept(monkeypatch):
 
 def test_a_report_survives_the_disk(graded):
     _, made = graded(packed(notebook({"3.2": handed_in.WRONG})))
-    again = reports.report_from_json(json.loads(json.dumps(reports.report_to_json(made))))
-    assert again == made or [e.result.html() for e in again.graded] == [e.result.html() for e in made.graded]
+    kept = json.loads(json.dumps(reports.report_to_json(made)))
+    again = reports.report_from_json(kept)
+    assert [e.result.html() for e in again.graded] == [e.result.html() for e in made.graded]
     assert again.student == made.student
+    hints = [e.result.hints for e in again.graded]
+    assert any(hints) and hints == [e.result.hints for e in made.graded]
+
+
+def test_a_report_of_a_version_without_hints_is_read_as_one_that_has_none(graded):
+    _, made = graded(packed(notebook({"3.2": handed_in.WRONG})))
+    kept = json.loads(json.dumps(reports.report_to_json(made)))
+    for entry in kept["graded"]:
+        del entry["result"]["hints"]
+    again = reports.report_from_json(kept)
+    assert [e.result.html() for e in again.graded] == [e.result.html() for e in made.graded]
+    assert {e.result.hints for e in again.graded} == {()}
+
+
+def test_a_result_that_another_process_has_found_is_the_same_with_its_hints(graded):
+    handed = packed(notebook({"3.2": handed_in.WRONG}))
+    first = graded(handed)[0]["3.2"].result
+    heard = json.loads(json.dumps(grader.remembered_results))
+    grader.remembered_results.clear()
+    grader.remembered_results |= heard
+    again = graded(handed)[0]["3.2"].result
+    assert again.hints == first.hints != () and again.html() == first.html()
 
 
 def written_for(out, *made):
@@ -415,7 +483,9 @@ def test_no_text_is_a_formula_behind_any_separator(text):
 def test_nothing_that_code_says_steers_a_terminal(graded):
     code = "def my_causal_weights(s):\n    raise ValueError('\\x1b[2J\\x9b31m \\u202e \\x07 Ünï')"
     _, made = graded(packed(notebook({"3.2": code})))
-    kept = str(reports.report_from_json(json.loads(json.dumps(reports.report_to_json(made)))))
+    made.graded[0] = reports.GradedExercise(Result("1.1", "", NOT_YET, "", 1, hints=("\x1b[2J\u202e",)))
+    again = reports.report_from_json(json.loads(json.dumps(reports.report_to_json(made))))
+    kept = "".join(text for e in again.graded for text in (e.result.message, *e.result.hints))
     assert "Ünï" in kept and not set("\x1b\x9b\u202e\x07") & set(kept)
 
 
@@ -451,7 +521,7 @@ def test_the_summary_counts_mistakes(graded, tmp_path):
     _, made = graded(packed(notebook({"3.2": handed_in.WRONG})))
     written_for(tmp_path, made, made)
     text = " ".join((tmp_path / "summary.html").read_text(encoding="utf-8").split())
-    assert '<td>no mask</td><td>3.2 Causal weights for a batch</td><td class="number">2</td>' in text
+    assert '<td>missing mask</td><td>3.2 Causal weights for a batch</td><td class="number">2</td>' in text
 
 
 def test_gradescope_gets_what_it_reads(written):

@@ -13,7 +13,8 @@ from pathlib import Path
 from course_tools.grading.reports import Grade, GradedExercise, printable
 
 ASSIGNMENT_FILE, ADJUSTMENTS_FILE = "assignment.toml", "adjustments.csv"
-SETTINGS = ("chapters", "points", "late_percent")
+SETTINGS = ("chapters", "points", "late_percent", "feedback")
+FULL, PLACE = "full", "place"  # what feedback may be
 MOST_POINTS = 1_000_000  # of an exercise, and in an adjustment; whatever is more was a slip
 ADJUSTMENTS_COLUMNS = ("student", "exercise", "points", "comment", "excused", "regrade")
 YES_WORDS, NO_WORDS = {"yes", "y", "x", "true", "1"}, {"", "no", "n", "false", "0"}
@@ -26,6 +27,7 @@ NEW_ASSIGNMENT = """\
 # What counts in this assignment. grade reads this file where it lies beside the downloads.
 chapters = [{chapters}]
 late_percent = 0 # of the points, taken off where the platform marks a submission as late
+feedback = "full" # where an answer goes wrong, and the change that mends it; "place": only where
 
 [points] # {total} in all; without a line here, an exercise has the course's points
 {points}
@@ -47,13 +49,15 @@ class Adjustment:
 class Assignment:
     """What counts.
 
-    points: {id: points} where they are not the course's. adjustments: {student: [Adjustment]}. shared_names:
-    {what several students may be called: [their keys]}; an adjustment about one of these reaches nobody.
+    points: {id: points} where they are not the course's. feedback: "full", or "place", which leaves out the hints on
+    wrong answers. adjustments: {student: [Adjustment]}. shared_names: {what several students may be called: [their
+    keys]}; an adjustment about one of these reaches nobody.
     """
 
     chapters: list[int]
     points: dict[str, float] = field(default_factory=dict)
     late_percent: float = 0
+    feedback: str = FULL
     adjustments: dict[str, list[Adjustment]] = field(default_factory=dict)
     shared_names: dict[str, list[str]] = field(default_factory=dict)
 
@@ -101,6 +105,8 @@ class Assignment:
     def with_adjustments(self, entry, adjustments):
         """One exercise as it counts."""
         id = entry.result.id
+        if self.feedback == PLACE:
+            entry = replace(entry, result=replace(entry.result, hints=()))
         if id in self.points:
             entry = replace(entry, result=replace(entry.result, max_points=self.points[id]))
         for adjustment in adjustments:
@@ -147,7 +153,7 @@ def read_assignment(downloads: Path, chapters, course):
         sys.exit(f"{path} cannot be read: {error}. Correct it, or move it away: --new-assignment writes a new one.")
     if problem := problem_in_rules(rules, points_of):
         sys.exit(f"{path}: {problem}.")
-    found = Assignment(rules.get("chapters") or chapters, rules.get("points", {}), rules.get("late_percent", 0))
+    found = Assignment(**rules | {"chapters": rules.get("chapters") or chapters})
     if not found.chapters:
         sys.exit(f"Say which chapters count: --chapters 3, or `chapters = [3]` in {path} (--new-assignment writes it).")
     if chapters and set(chapters) != set(found.chapters):
@@ -181,6 +187,8 @@ def problem_in_rules(rules, points_of):
             return f"points: {id} needs a number from 0 to {MOST_POINTS}"
     if not is_number(rules.get("late_percent", 0), 100):
         return "late_percent: write a number from 0 to 100"
+    if rules.get("feedback", FULL) not in (FULL, PLACE):
+        return f'feedback: write "{FULL}" or "{PLACE}"'
     return None
 
 

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass, replace
 
 from course_tools.grading import notebook_reading, similar_answers
-from course_tools.grading.reports import GradedExercise, Report
+from course_tools.grading.reports import GradedExercise, Report, result_from_json
 from course_tools.grading.sandbox import allowed_imports
 from course_tools.grading.submitted_files import NOTEBOOK
 from course_tools.grading.unpacking import unpack_submission
@@ -276,7 +276,7 @@ def remembered_result(exercise, texts, sandbox, **how):
     """
     key = digest_of_answer(exercise, texts, sandbox, how)
     if known := remembered_results.get(key):
-        return Result(**known), None
+        return result_from_json(known), None
     asked = texts, exercise.name, exercise.calls, exercise.chapter
     outcome = sandbox.run(*asked, **how)
     result = result_of_outcome(exercise, outcome)
@@ -342,7 +342,7 @@ def with_explanation(exercise, texts, sandbox, data, result):
     """The result of a wrong answer with its explanation."""
     key = digest_of_answer(exercise, texts, sandbox)
     if known := remembered_results.get(key):  # the same answer in another notebook of this submission
-        return Result(**known)
+        return result_from_json(known)
     program = parse_program(texts[-1], exercise.name, {}, "<your cell>")
     found = explain_result(exercise, program, SandboxRunner(exercise, texts, sandbox), data, result)
     remember(key, found)
@@ -367,17 +367,24 @@ class SandboxRunner:
     def __init__(self, exercise, texts, sandbox):
         self.exercise, self.texts, self.sandbox = exercise, texts, sandbox
 
-    def watch(self, call):
-        """The steps of one call, as `watched` gives them; none where it came to no end."""
-        return self.run([call], watch=True)
+    def reply(self, calls):
+        """What the answer replies to the calls; nothing where it came to no end."""
+        return self.run(self.texts, calls)
+
+    def watch(self, call, text=None):
+        """The steps of one call, as `watched` gives them; none where it came to no end.
+
+        text: of the answer's cell, where it is not the student's own.
+        """
+        return self.run([*self.texts[:-1], text] if text else self.texts, [call], watch=True)
 
     def try_fixes(self, changes, calls):
         """For each Fix, what the answer with it replies to the calls; nothing where it came to no end."""
-        return self.run(calls, fixes=changes) if changes else []
+        return self.run(self.texts, calls, fixes=changes) if changes else []
 
-    def run(self, calls, **more):
+    def run(self, texts, calls, **more):
         """What the sandbox replies."""
-        return self.sandbox.run(self.texts, self.exercise.name, calls, self.exercise.chapter, **more).replies or []
+        return self.sandbox.run(texts, self.exercise.name, calls, self.exercise.chapter, **more).replies or []
 
 
 def result_of_outcome(exercise, outcome):

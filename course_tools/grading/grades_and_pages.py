@@ -13,6 +13,7 @@ from course_tools.grading.assignment import ADJUSTMENTS_FILE
 from course_tools.grading.class_summary import ClassSummary
 from course_tools.grading.reports import REPORTS_FOLDER
 from course_utils import files
+from course_utils.judging.result import rich
 
 TOTALS_COLUMNS = ["student", "ids", "points", "max_points", "late", "excused", "page"]
 GRADES_COLUMNS = [
@@ -143,7 +144,7 @@ def exercise_rows(grade, report):
             entry.points,
             0 if entry.excused else result.max_points,
             result.mistake or "",
-            result.message,
+            " ".join([result.message, *result.hints]).replace("\n", " "),
             " ".join([*entry.remarks, *whole]),
         ]
         whole = []
@@ -163,4 +164,6 @@ def template(name):
 def template_environment():
     """Where the pages' templates lie."""
     loader = jinja2.PackageLoader("course_tools.grading")
-    return jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    made = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    made.filters["rich"] = rich
+    return made

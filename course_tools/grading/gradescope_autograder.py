@@ -35,6 +35,8 @@ work="$(mktemp -d)"
 mkdir -p "$here/results" "$work/class"
 cp -r "$here/submission" "$work/class/student"
 echo "The folder beside this file is one submission." > "$work/class/note.txt"
+# Students read this before the deadline, so it tells them where an answer goes wrong, but not the change.
+echo 'feedback = "place"' > "$work/assignment.toml"
 cd "$here/source"
 "${{COURSE_PYTHON:-course-python}}" -m course_tools grade "$work/class" --out "$work/out" --chapters {chapters} \\
     --workers 1 --gradescope --unsandboxed > "$work/said.txt" 2>&1

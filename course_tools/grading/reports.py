@@ -4,7 +4,7 @@ import functools
 import json
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -134,16 +134,23 @@ def report_from_json(data):
 
 def graded_exercise_from_json(entry):
     """One GradedExercise of it. The student's words may be anywhere in what is said."""
-    if entry["result"]["status"] == NOT_ATTEMPTED and not entry["remarks"]:
-        return not_attempted(*entry["result"].values())
-    result = Result(**entry["result"] | {"message": presentable(entry["result"]["message"])})
+    result = result_from_json(entry["result"])
+    if result.status == NOT_ATTEMPTED and not entry["remarks"]:
+        return not_attempted(result)
+    words = {"message": presentable(result.message), "hints": tuple(map(presentable, result.hints))}
+    result = replace(result, **words)
     return GradedExercise(**entry | {"result": result, "remarks": list(map(presentable, entry["remarks"]))})
 
 
+def result_from_json(data):
+    """The Result with these fields, as JSON holds them."""
+    return Result(**data | {"hints": tuple(data.get("hints", ()))})  # without hints: of an older version
+
+
 @functools.lru_cache
-def not_attempted(*result):
+def not_attempted(result):
     """The GradedExercise of everybody who did not attempt an exercise. Nobody hands in all chapters at once."""
-    return GradedExercise(Result(*result))
+    return GradedExercise(result)
 
 
 def presentable(text):

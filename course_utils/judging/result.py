@@ -38,7 +38,7 @@ class Result:
 
     def __str__(self):
         points = f"{self.points} of {self.max_points} points"
-        return f"{MARK[self.status]} {self.id} {self.status}, {points}. {self.message}"
+        return f"{MARK[self.status]} {self.id} {self.status}, {points}. {self.message}".replace("\n", " ")
 
     __repr__ = __str__
 

@@ -87,7 +87,7 @@ def results_of(report, grade):
                 "name": f"{entry.result.id} {entry.result.title}",
                 "score": entry.points,
                 "max_score": entry.result.max_points,
-                "output": "\n\n".join([entry.result.message, *entry.remarks]),
+                "output": "\n\n".join([entry.result.message, *entry.result.hints, *entry.remarks]),
                 "visibility": "visible",
             }
             for entry in grade.graded
