@@ -109,7 +109,7 @@ CAUSES = [  # (exercise, code, the line that is told, the question, the change t
         " torch.cat([values, value], 2)\n    weights = (query @ keys.mT / query.shape[-1] ** 0.5).softmax(-1)\n"
         "    return weights @ values, values, keys\n",
         "The mistake is in line 4",
-        "In which order should these stand?",
+        "In which order should the parts of this line stand?",
         "(weights @ values, keys, values)",
     ),
     (

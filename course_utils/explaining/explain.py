@@ -384,13 +384,11 @@ class Search:
         relation = relations.relation(value if is_result else shown, wanted)
         if relation == "infinite" and flow.divisors(place):
             relation = "by zero"
-        seen, question = sentences.value_and_question(
-            relation, value if shown is None else shown, not is_result and wanted
-        )
-        if flow is not self.shown and flow.repeats(flow.steps[place][0]):  # nobody knows in which turn it goes wrong
+        seen, question = sentences.value_and_question(relation, value if shown is None else shown)
+        if flow is not self.shown and len(flow.places[flow.steps[place][0]]) > 1:  # in which turn does it go wrong?
             seen, question = "", sentences.LOOP_QUESTION
         elif question == sentences.DEFAULT_QUESTION and not differences.shows_numbers(self.shown_arguments()):
-            question = sentences.LARGE_QUESTION
+            question = sentences.SEEN_QUESTION if seen else sentences.LARGE_QUESTION
         whole = node is statement or node is getattr(statement, "value", None)
         part = "" if whole else sentences.shortened(ast.unparse(node))
         words = [sentences.look_at_value(statement.lineno, first_line(statement), part, seen)]

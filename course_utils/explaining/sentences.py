@@ -51,10 +51,10 @@ SLIPS = {
         "Does this exchange dimensions, or only cut the numbers anew?",
         "it cuts the numbers anew, in their old order; no dimensions are exchanged.",
     ),
-    "missing transpose": Slip("Which of its dimensions should come first?", "two of its dimensions are exchanged."),
+    "missing transpose": Slip("Which two dimensions should be exchanged?", "two of its dimensions are exchanged."),
     "not a buffer": Slip("Does this tensor move when the layer moves to a GPU?", "it makes a plain tensor."),
     "numbers for truth values": Slip("What is its dtype?", "it holds numbers instead of True and False."),
-    "off by one": Slip("Count by hand: what should it be for the first, and for the last?", "it is off by one."),
+    "off by one": Slip("Count by hand: which number do you need here?", "it is off by one."),
     "one for all": Slip(
         "Is there one for all rows here, or one for each row?", "it takes one number for all rows; each needs its own."
     ),
@@ -68,12 +68,12 @@ SLIPS = {
         "For which places is this true, and for which should it be?", "the comparison is not quite the right one."
     ),
     "wrong condition": Slip("For which input is this condition true?", "the condition is wrong."),
-    "wrong function": Slip("What does this function compute?", "another function is needed."),
+    "wrong function": Slip("Which function do you need here?", "another function is needed."),
     "wrong index": Slip("Which entries does this index pick?", "it picks the wrong entries."),
     "wrong name": Slip("What does each name in this line stand for?", "one name stands where another belongs."),
     "wrong number": Slip("Which number in this line is not the one you need?", "a number in it is wrong."),
     "wrong operation": Slip("Which operation do you need here?", "another operation is needed."),
-    "wrong order": Slip("In which order should these stand?", "its parts are in the wrong order."),
+    "wrong order": Slip("In which order should the parts of this line stand?", "its parts are in the wrong order."),
     "wrong sign": Slip("Should these numbers be positive or negative?", "the sign is wrong."),
     "wrong size": Slip("Which size do you need here?", "it is the size of another dimension."),
     "wrong transpose": Slip("Which dimensions does this exchange?", "it exchanges the wrong dimensions."),
@@ -192,6 +192,7 @@ MOST_NUMBERS = 12  # of a tensor that is written out in a sentence
 DEFAULT_QUESTION = "What should {} give for the input above?"
 LARGE_QUESTION = "Print what {} gives for a small input: is it what you expect?"
 LOOP_QUESTION = "Print what {} gives in each turn: which is the first that you do not expect?"
+SEEN_QUESTION = "Is that what you expect there?"
 SPAN_QUESTION = "Which is the first value there that you do not expect?"
 MASK_QUESTION = "Which cells should be True there?"
 ERROR_QUESTION = "What does the error say about this line?"
@@ -218,8 +219,8 @@ RELATIONS = {
 }
 
 
-def value_and_question(relation, value, wanted):
-    """(words on a value, a question). wanted: the right value, where that is known and not told before, or None."""
+def value_and_question(relation, value):
+    """(words on a value, a question). relation: to the right value, or None."""
     if relation:
         return RELATIONS[relation]
     is_large = isinstance(value, torch.Tensor) and value.numel() > MOST_NUMBERS
@@ -230,9 +231,6 @@ def value_and_question(relation, value, wanted):
     if is_large:
         return "", question
     words = f"it gives {brief(value).removeprefix('is ')}"
-    if isinstance(wanted, torch.Tensor) and wanted.numel() <= MOST_NUMBERS:
-        right = brief(wanted).removeprefix("is ")
-        return f"{words}. With {right} there, your result would be right", "What makes the difference?"
     return words, question
 
 
