@@ -291,6 +291,7 @@ def compile_every_kind():
         print(kind if same else f"not {kind}")
 
 
+@pytest.mark.every_setting("compiled layers")
 def test_it_compiles_as_one_graph_with_a_cache_that_grows():
     """In a process of its own: PyTorch's compiler looks at what other tests have put in the place of functions."""
     code = "from tests.test_layer import compile_every_kind; compile_every_kind()"

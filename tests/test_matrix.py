@@ -63,9 +63,8 @@ def nowhere():
     raise environments.NotInstalled("there is no python3.99 on this machine")
 
 
-@pytest.mark.parametrize(
-    "ci, left", [("", 0), pytest.param("true", 1, marks=pytest.mark.every_setting("in CI"))], ids=["here", "in CI"]
-)
+@pytest.mark.every_setting("the table of the matrix")
+@pytest.mark.parametrize("ci, left", [("", 0), ("true", 1)], ids=["here", "in CI"])
 def test_what_passes_fails_or_is_not_there_stands_in_the_table(ci, left, monkeypatch, tmp_path):
     for name, claim in {"right": True, "wrong": False}.items():
         (tmp_path / f"test_{name}.py").write_text(
