@@ -413,7 +413,7 @@ live.show_scaling(random_query, random_keys, tokens)
 # %% [markdown]
 # The message: scores of many products lie far apart, and the division draws them together again before softmax sees
 # them. Without it the favourite gets 0.23 of the weight at first and 0.99 in the end, with it 0.42. (One query may jump
-# on the way: it is the median above that falls steadily.) At the bottom one score is opened: each cell is one product.
+# on the way; on average its derivatives fall, as above.) At the bottom one score is opened: each cell is one product.
 # To try: take the division away and let $d_k$ grow from 1. And move the **temperature**, a number by which all scores
 # are divided once more: below 1 it sharpens the weights, above 1 it evens them out.
 #
@@ -718,7 +718,7 @@ print(f"weight of she on Anna: {weights[0, 6, 2]:.2f}")
 # %% [markdown]
 # Before training "she" receives 3.1 for Anna, who is 9, and 2.5 for Eva, who is 4. One step changes both a lot, and after
 # 1000 steps they are 9.0 and 4.1. Nobody said where to look, and yet "she" gives Anna 0.96 of its weight: training has
-# found the job that you gave your matrices in exercise 2.1.
+# found much of the job that you gave your matrices in exercise 2.1. (Not all: nothing was asked about "he".)
 #
 # ## What you can do now
 #

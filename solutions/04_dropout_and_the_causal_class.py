@@ -230,7 +230,7 @@ print("training:", dropout.training, "| changes nothing:",
 
 # %% name="exercise-4-1"
 class MyDropout(nn.Module):
-    """In training: a share p of x becomes 0, the rest is divided by 1 - p. Otherwise: x itself."""
+    """In training: each number becomes 0 with chance p; the rest is divided by 1 - p. Otherwise: x itself."""
 
     def __init__(self, p):
         super().__init__()
@@ -405,7 +405,7 @@ check("4.3", my_chances)
 #
 # Now a class for batches. It must keep its causal mask somewhere. The mask is not learned, so it is no parameter. An
 # ordinary attribute, `self.mask = ...`, seems to do. PyTorch also offers a **buffer**, a tensor that belongs to the
-# module but is not trained. A small module holds one of each. What becomes of them when `.to(...)` moves the module to
+# module. A small module holds one of each. What becomes of them when `.to(...)` moves the module to
 # another device, such as a GPU, or to another number type? And which are in `state_dict()`, the list of what is saved?
 
 # %% name="three-tensors"
@@ -437,7 +437,7 @@ print(".to(float64):", module.plain.dtype, module.buffer.dtype, module.parameter
 # %% [markdown]
 # Only the parameter is trained. Parameter and buffer are saved, and both became `float64`. The plain attribute is in
 # neither list, and `.to()` does not know about it: on the way to a GPU it would stay behind on the CPU, and a mask there
-# cannot be used on scores on the GPU. So the mask becomes a buffer.
+# cannot be used on scores on the GPU. So the mask becomes a buffer. (Being boolean, it keeps its dtype.)
 #
 # ## The causal class
 #

@@ -222,8 +222,8 @@ print("two heads, a position each, same result:",
       torch.equal(torch.cat([cat_mouse[1], cat_mouse[4]]), torch.cat([mouse_cat[1], mouse_cat[4]])))
 
 # %% [markdown]
-# With one head the mixture is the same. "it" hears of a cat and a mouse, but not who chased whom, and no later layer
-# can find that in the mixture. Two heads that look at a position each, with their results side by side, can tell: the
+# With one head at half and half, the mixture is the same: "it" hears of a cat and a mouse, but not who chased whom.
+# Uneven weights could tell, but what one animal gains the other loses. Two heads that look at a position each, with their results side by side, can tell: the
 # halves have changed places. (Without positions two heads would not help. Each would find a word by what it is,
 # wherever it stands, and both sentences have the same words.)
 #
@@ -348,7 +348,7 @@ print(f"it -> who chases {it[1]:.1f}, it -> who is chased {it[4]:.1f}")
 
 # %% [markdown]
 # On average it gives 0.6 of its weight to who chases, and 0.1 to who is chased. (The rest goes to words that all twelve
-# sentences share.) It has one set of weights, so it chose one job and hardly does the other. And the two heads? Before
+# sentences share.) It has one set of weights, so it leans to one job and does the other in part. And the two heads? Before
 # you choose head 1: which column will be bright, and from which word on?
 
 # %% name="trained-heads-live"
@@ -360,7 +360,7 @@ live.show_attention(two_weights.round(decimals=1), words, masked=two.heads[0].ma
 # The message: two heads, two jobs. From "mouse" on, every word looks at the cat in head 0, and at the mouse in head 1.
 # (The words before it were asked nothing. Weights are rounded to one decimal.) That head 0 took the first job is our
 # doing, since it makes the first 12 numbers. Where to look, each head found itself: in chapter 1 we wrote the query of
-# "it" by hand.
+# "it" by hand. (By position here: the animals always stand at 1 and 4.)
 #
 # ## One matrix for all heads
 #
@@ -491,7 +491,8 @@ except RuntimeError as error:
 # %% [markdown]
 # Why does `view` refuse? In memory a tensor is one long line of numbers. `transpose` moves none of them, it only
 # changes how far apart neighbours lie. A token's 12 numbers now lie in three pieces, and a `view` cannot join them.
-# `contiguous()` copies them into the new order.
+# `contiguous()` copies them into the new order. (`reshape` does so by itself, and stays silent where a transpose is
+# missing.)
 
 # %% name="merge"
 together = together.contiguous()  # (2, 6, 3, 4), copied

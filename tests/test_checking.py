@@ -110,7 +110,7 @@ def test_a_wrong_answer_gets_a_few_readable_lines(code, words):
     result = check("3.2", code)
     assert (result.status, result.points, result.max_points) == ("not yet", 0, 2)
     assert all(word in result.message for word in words), result.message
-    assert len(result.message.splitlines()) <= 3 and len(result.message) < 700
+    assert len(result.message.splitlines()) <= 4 and len(result.message) < 700
 
 
 def test_what_stood_after_pythons_c_is_nobodys_code(monkeypatch):

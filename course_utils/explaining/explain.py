@@ -168,7 +168,10 @@ def with_explanation(search, result):
         message = f"{result.message}\n{search.cause_words(cause)}"
         return replace(result, message=message, mistake=cause.kind, hints=hints_on(search.program, cause))
     words = search.place_words()
-    return replace(result, message=f"{result.message}\n{words}") if words else result
+    message = f"{result.message}\n{words}".rstrip()
+    if sentences.words_in(message) > sentences.MOST_WORDS and "\n" in words:  # what a line works with can be left out
+        message = message.rpartition("\n")[0]
+    return replace(result, message=message)
 
 
 def hints_on(program, fix):
@@ -327,7 +330,8 @@ class Search:
         lines = self.lines_of(nodes, self.trouble.line)
         words = self.values_where_it_stopped()
         question = sentences.QUESTIONS_ON_ERRORS.get(self.error().type, sentences.ERROR_QUESTION)
-        return " ".join([*words, *([sentences.depends_on(self.trouble.line, lines)] if lines else []), question])
+        depends = [sentences.depends_on(self.trouble.line, lines)] if lines else []
+        return "\n".join([" ".join([*words, question]), *depends])
 
     def error(self):
         """The error with which the answer stopped."""
@@ -397,9 +401,8 @@ class Search:
             words.append(sentences.in_that_turn(counters[:MOST_NAMES]))
         words.append(question.format(f"`{part}`" if part else f"line {statement.lineno}"))
         sources = flow.divisors(place) if relation == "by zero" else self.sources(flow, place)
-        if lines := self.lines_of(map(flow.node, sources), statement.lineno):
-            words.append(sentences.depends_on(statement.lineno, lines))
-        return " ".join(words)
+        lines = self.lines_of(map(flow.node, sources), statement.lineno)
+        return "\n".join([" ".join(words), *([sentences.depends_on(statement.lineno, lines)] if lines else [])])
 
     def shown_arguments(self):
         """The arguments that the message shows."""

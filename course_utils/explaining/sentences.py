@@ -3,12 +3,14 @@
 The first reply tells the place and asks a question. `hint` tells the kind of slip, and then the change itself.
 """
 
+import re
 from dataclasses import dataclass
 
 import torch
 
 from course_utils.judging import differences
 
+MOST_WORDS = 60  # of prose in a reply, without code and numbers
 LONGEST = 120  # characters of a piece of code in a sentence
 
 
@@ -243,6 +245,11 @@ def brief(value):
     if isinstance(value, (bool, int, float)):
         return f"is {differences.rounded(value)}"
     return f"has {len(value)} entries" if isinstance(value, list) else ""
+
+
+def words_in(text):
+    """How many words of prose a reply has: without code and numbers."""
+    return len(re.sub(r"`[^`]*`|[\d.\[\](),-]+", " ", text).split())
 
 
 def shortened(code):
