@@ -248,8 +248,8 @@ def brief(value):
 
 
 def words_in(text):
-    """How many words of prose a reply has: without code and numbers."""
-    return len(re.sub(r"`[^`]*`|[\d.\[\](),-]+", " ", text).split())
+    """How many words of prose a reply has: without code, numbers and what Python says of an error."""
+    return len(re.sub(r"`[^`]*`|\w+Error: [^\n]*|[\d.\[\](),-]+", " ", text).split())
 
 
 def shortened(code):
