@@ -230,7 +230,7 @@ print("training:", dropout.training, "| changes nothing:",
 
 # %% name="exercise-4-1"
 class MyDropout(nn.Module):
-    """In training: each number becomes 0 with chance p; the rest is divided by 1 - p. Otherwise: x itself."""
+    """In training: each number is 0 with chance p, or divided by 1 - p. Otherwise: x itself."""
 
     def __init__(self, p):
         super().__init__()

@@ -360,7 +360,7 @@ live.show_attention(two_weights.round(decimals=1), words, masked=two.heads[0].ma
 # The message: two heads, two jobs. From "mouse" on, every word looks at the cat in head 0, and at the mouse in head 1.
 # (The words before it were asked nothing. Weights are rounded to one decimal.) That head 0 took the first job is our
 # doing, since it makes the first 12 numbers. Where to look, each head found itself: in chapter 1 we wrote the query of
-# "it" by hand. (By position here: the animals always stand at 1 and 4.)
+# "it" by hand.
 #
 # ## One matrix for all heads
 #
@@ -491,8 +491,7 @@ except RuntimeError as error:
 # %% [markdown]
 # Why does `view` refuse? In memory a tensor is one long line of numbers. `transpose` moves none of them, it only
 # changes how far apart neighbours lie. A token's 12 numbers now lie in three pieces, and a `view` cannot join them.
-# `contiguous()` copies them into the new order. (`reshape` does so by itself, and stays silent where a transpose is
-# missing.)
+# `contiguous()` copies them into the new order.
 
 # %% name="merge"
 together = together.contiguous()  # (2, 6, 3, 4), copied
