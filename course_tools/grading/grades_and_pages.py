@@ -50,7 +50,7 @@ class GradesAndPages:
             self.pages.mkdir(exist_ok=True)
 
     def add(self, report):
-        """Write a student's page, and keep what the tables will say."""
+        """Write a student's page, and keep what goes into the tables."""
         grade = self.assignment.grade_of(report)
         key = report.student.key
         path = self.page(key)

@@ -94,11 +94,13 @@ def hint(id: str) -> Message:
         return Message(problem)
     if left := hints_on_answers.get(id):
         words = left.pop(0)
-        progress_file.open_solution(id, not left)
+        if not left:
+            progress_file.open_solution(id)
         return Message(f"{words} {how_many_are_left(len(left))}")
     hints = EXERCISES[id].hints
     given = progress_file.next_hint(id)
-    progress_file.open_solution(id, given + 1 >= len(hints))
+    if given + 1 >= len(hints):
+        progress_file.open_solution(id)
     if given < len(hints):
         return Message(f"Hint {given + 1} of {len(hints)}: {hints[given]}")
     return Message("These were all hints. " + " ".join(f"({k}) {words}" for k, words in enumerate(hints, start=1)))
@@ -114,7 +116,7 @@ def solution(id: str) -> Message:
     if problem := unknown_id(id, EXERCISES):
         return Message(problem)
     if not progress_file.solution_is_open(id):
-        attempts = progress_file.attempts(id)
+        attempts = len(progress_file.attempts(id))
         return Message(
             f"The worked answer opens after three different attempts (you have made {attempts}), or once you have seen"
             f' all hints: `hint("{id}")`.'

@@ -54,7 +54,7 @@ def update(id, **changes):
 
 def record(id, status, points):
     """Record the outcome of a check. Whoever has been right stays right."""
-    before = read().get(id, {}).get("status")
+    before = entry(id).get("status")
     if status == NOT_ATTEMPTED and before or before == RIGHT:
         return
     update(id, status=status, points=points)
@@ -62,28 +62,27 @@ def record(id, status, points):
 
 def record_attempt(id, text):
     """Count an attempt that differs from those before. text: tells attempts apart."""
-    before = entry(id).get("attempts")
-    before = before if isinstance(before, list) else []
-    digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
+    before, digest = attempts(id), hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
     if digest not in before and len(before) < ATTEMPTS_TO_OPEN:
         update(id, attempts=[*before, digest])
 
 
 def attempts(id):
-    """How many different attempts there were, as far as they count."""
+    """What tells the different attempts apart, as far as they count."""
     found = entry(id).get("attempts")
-    return len(found) if isinstance(found, list) else 0
+    return found if isinstance(found, list) else []
 
 
-def open_solution(id, condition):
-    """Open the worked answer, if the condition holds."""
-    if condition:
-        update(id, solution=True)
+def open_solution(id):
+    """Open the worked answer."""
+    update(id, solution=True)
 
 
 def solution_is_open(id):
     """Whether the worked answer may be shown: after a right answer, all hints, or enough attempts."""
-    return entry(id).get("status") == RIGHT or entry(id).get("solution") is True or attempts(id) >= ATTEMPTS_TO_OPEN
+    return (
+        entry(id).get("status") == RIGHT or entry(id).get("solution") is True or len(attempts(id)) >= ATTEMPTS_TO_OPEN
+    )
 
 
 def entry(id):

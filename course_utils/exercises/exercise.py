@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -73,7 +73,18 @@ class Exercise:
     @cached_property
     def reference(self):
         """The worked answer's Reply to each call, with which answers are compared."""
-        return untrusted_replies.read(run_calls(self.right_answers[0], self.calls), self.calls)
+        return untrusted_replies.read(run_calls(self.worked, self.calls), self.calls)
+
+    def asking(self, call):
+        """The same exercise, which asks only for this call."""
+        found = replace(self, make_calls=lambda: [call])
+        vars(found)["worked"] = self.worked  # read from the sources once, not for each call
+        return found
+
+    @cached_property
+    def worked(self):
+        """The function or class of the worked answer."""
+        return solutions.answer_from_code(self, solutions.worked_answer(self.id)[0])
 
     @cached_property
     def right_answers(self):
@@ -83,8 +94,8 @@ class Exercise:
     @cached_property
     def parameter_names(self):
         """The names of what an answer is given, as the worked answer has them: for a layer, what `forward` is."""
-        worked = self.right_answers[0]
-        return list(inspect.signature(getattr(worked, "forward", worked)).parameters)[isinstance(worked, type) :]
+        called = getattr(self.worked, "forward", self.worked)
+        return list(inspect.signature(called).parameters)[isinstance(self.worked, type) :]
 
     def known_values(self, number):
         """The values that right answers make on their way through one call."""

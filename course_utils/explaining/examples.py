@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 import torch
 
 from course_utils.judging import judge
-from course_utils.judging.calls import LayerCall, run_calls
+from course_utils.judging.calls import LayerCall, run_calls, same_tensors, tensors_in
 from course_utils.judging.result import RIGHT
 
 MOST_RIGHT_ANSWERS = 3  # that have to be right on a new input
@@ -41,11 +41,11 @@ def new_calls(exercise, call):
 
 def allowing(exercise, call):
     """The exercise that asks only for this call; None where a known right answer is not right there."""
-    asked = replace(exercise, make_calls=lambda: [call])
+    asked = exercise.asking(call)
     try:
         answers = exercise.right_answers[:MOST_RIGHT_ANSWERS]
         right = all(judge.judge(asked, run_calls(each, [call])).status == RIGHT for each in answers)
-    except Exception:  # inputs that make no sense stop the oracle and the properties, too
+    except Exception:  # inputs that make no sense stop the worked answer and the properties, too
         return None
     return asked if right else None
 
@@ -92,21 +92,12 @@ def size(call):
 
 def same(call, other):
     """Whether two calls hold the same tensors."""
-    pairs = zip(tensors_in(vars(call)), tensors_in(vars(other)))
-    return all(one.shape == two.shape and torch.equal(one, two) for one, two in pairs)
+    return all(map(same_tensors, tensors_in(vars(call)), tensors_in(vars(other))))
 
 
 def sizes_in(call):
     """The sizes of all axes, each once, as they come."""
     return list(dict.fromkeys(size for each in tensors_in(vars(call)) for size in each.shape))
-
-
-def tensors_in(value):
-    """All tensors in a value and what it holds."""
-    if isinstance(value, torch.Tensor):
-        return [value]
-    entries = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
-    return [tensor for entry in entries for tensor in tensors_in(entry)]
 
 
 def mapped(call, change):

@@ -1,8 +1,8 @@
 """Why an answer is wrong: the smallest input that shows it, where it goes wrong, and the change that mends it.
 
 No mistake has to be known for this. Changes are tried out on the answer itself, and its values on the way are compared
-with those of right answers. A change counts as the cause only where it is proven (`is_proven`); a place is told where
-the values before it are fine.
+with those of right answers. A change counts as the cause only where it is proven (`is_proven`). Everything else is a
+place to look at.
 """
 
 import ast
@@ -80,7 +80,7 @@ def explain_result(exercise, program, runner, data, result):
             if small := smallest_failing(exercise, runner, number, trouble, data):
                 result = with_example(result, *small)
         if program:
-            return with_explanation(Search(exercise, program, runner, data, small), result)
+            return with_explanation(Search(exercise, program, runner, number, trouble, small), result)
     return result
 
 
@@ -95,10 +95,9 @@ def smallest_failing(exercise, runner, number, trouble, data):
 
     def fails(calls):
         for call, reply in zip(calls, runner.reply(calls)):
-            asked = replace(exercise, make_calls=lambda call=call: [call])
             try:
-                case = next(iter(wrong_cases(asked, [0], [reply], False)), None)
-            except Exception:  # an input that makes no sense stops the oracle, too
+                case = next(iter(wrong_cases(exercise.asking(call), [0], [reply], False)), None)
+            except Exception:  # an input that makes no sense stops the worked answer, too
                 case = None
             yield case is not None and kind_of_problem(exercise, case) == kind_of_problem(exercise, before)
 
@@ -128,12 +127,14 @@ def kind_of_problem(exercise, case):
 class Trouble:
     """What is wrong in the first call that goes wrong.
 
-    line: where it stopped, or 0. breaks_contract: its values are right. changed: an argument was. gradients: none come
-    back. random: another seed changes what should not be random. unplaced_parts: of a layer, in which weights found no
-    place. part: the place of the wrong value where several are returned, or None.
+    line: where it stopped, or 0. error: the type of the error that stopped it. breaks_contract: its values are right.
+    changed: an argument was. gradients: none come back. random: another seed changes what should not be random.
+    unplaced_parts: of a layer, in which weights found no place. part: the place of the wrong value where several are
+    returned, or None.
     """
 
     line: int = 0
+    error: str = ""
     breaks_contract: bool = False
     changed: bool = False
     gradients: bool = False
@@ -146,8 +147,8 @@ def first_trouble(exercise, data):
     """(number of the call that the message is about, its Trouble); (None, None) where it is not wrong by itself."""
     told = told_case(wrong_cases(exercise, range(len(data)), data))
     number = next(number for number, call in enumerate(exercise.calls) if call is told.call)
-    for case in wrong_cases(exercise, [number], [data[number]]):
-        line = case.reply.error.line if case.reply.error else 0
+    for case in wrong_cases(exercise, [number], [data[number]])[:1]:
+        line, error = (case.reply.error.line, case.reply.error.type) if case.reply.error else (0, "")
         right_values = not line and case.value is not None
         breaks_contract = right_values and case.problem in (changed_arguments(case), broken_contract(case))
         gradients = breaks_contract and bool(contract.check_gradients(case.call, case.reply, case.reference))
@@ -155,7 +156,7 @@ def first_trouble(exercise, data):
         unplaced = tuple(name.partition(".")[0] for name in case.reply.unplaced_weights)
         random = not line and contract.draws_at_random(case.reply) and not contract.draws_at_random(case.reference)
         part = relations.wrong_part(case)
-        return number, Trouble(line, breaks_contract, changed, gradients, random, unplaced, part)
+        return number, Trouble(line, error, breaks_contract, changed, gradients, random, unplaced, part)
     return None, None
 
 
@@ -193,9 +194,9 @@ def hints_on(program, fix):
 class Search:
     """The search for the place and the cause of what is wrong in one call of an answer."""
 
-    def __init__(self, exercise, program, runner, data, small):
-        self.exercise, self.program, self.runner, self.data = exercise, program, runner, data
-        number, trouble = self.number, self.trouble = first_trouble(exercise, data)
+    def __init__(self, exercise, program, runner, number, trouble, small):
+        self.exercise, self.program, self.runner = exercise, program, runner
+        self.number, self.trouble = number, trouble
         self.call, self.small = exercise.calls[number], small
         self.known = exercise.known_values(number)
         self.asked = self.call if trouble.breaks_contract else replace(self.call, check_contract=False)
@@ -254,8 +255,7 @@ class Search:
         calls += self.small[0].calls if self.small else []
         found = self.runner.try_fixes([fix], calls)[0] if calls else []
         return all(
-            not wrong_cases(replace(self.exercise, make_calls=lambda call=call: [call]), [0], [reply], False)
-            for call, reply in zip(calls, found)
+            not wrong_cases(self.exercise.asking(call), [0], [reply], False) for call, reply in zip(calls, found)
         )
 
     def on_known_way(self, fix):
@@ -329,13 +329,9 @@ class Search:
         nodes = [*self.program.state_assignments(), *map(self.flow.node, doubtful)]
         lines = self.lines_of(nodes, self.trouble.line)
         words = self.values_where_it_stopped()
-        question = sentences.QUESTIONS_ON_ERRORS.get(self.error().type, sentences.ERROR_QUESTION)
+        question = sentences.QUESTIONS_ON_ERRORS.get(self.trouble.error, sentences.ERROR_QUESTION)
         depends = [sentences.depends_on(self.trouble.line, lines)] if lines else []
         return "\n".join([" ".join([*words, question]), *depends])
-
-    def error(self):
-        """The error with which the answer stopped."""
-        return told_case(wrong_cases(self.exercise, [self.number], [self.data[self.number]])).reply.error
 
     def values_where_it_stopped(self):
         """[the sentence on the values that the line works with in which an answer stopped], or []."""
@@ -343,7 +339,7 @@ class Search:
         values = {name: value for name, value in values.items() if value is not None}
         numbers = {name: value for name, value in values.items() if type(value) is int}
         tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
-        indexing = self.error().type == "IndexError"
+        indexing = self.trouble.error == "IndexError"
         told = [(name, sentences.brief(value)) for name, value in ((indexing and numbers) or tensors or values).items()]
         return [sentences.at_that_point(told[:MOST_NAMES])] if told else []
 

@@ -83,7 +83,7 @@ SLIPS = {
 
 
 def slip(line, code, kind):
-    """In line 3, look at `scores.softmax(0)`: it runs over the wrong dimension."""
+    """In line 3, look at `scores.softmax(0)`: it names the wrong dimension."""
     return f"In line {line}, look at `{shortened(code)}`: {SLIPS[kind].sentence}"
 
 
@@ -114,7 +114,7 @@ def definition_hint(line, kind):
 
 def cause(line, code):
     """The mistake is in line 3, `weights = torch.softmax(scores, dim=0)`."""
-    return f"The mistake is in line {line}, `{shortened(code)}`."
+    return f"The mistake is in {place(line, code)}."
 
 
 def cause_in(name, line):
@@ -124,53 +124,50 @@ def cause_in(name, line):
 
 def random(line, code):
     """Two calls with the same input give different results: line 9, `kept = torch.rand(3) < p`, draws at random. …"""
-    place = f"line {line}, `{shortened(code)}`"
-    return f"Two calls with the same input give different results: {place}, draws at random. Should it do that here?"
+    opening = "Two calls with the same input give different results"
+    return f"{opening}: {place(line, code)}, draws at random. Should it do that here?"
 
 
 def look_at_value(line, code, part, seen):
     """Look at line 3, `e = torch.exp(scores)`, in `scores`: it gives inf. part: of the code, or ""."""
-    where = f"`{shortened(code)}`{f', in `{part}`' if part else ''}"
-    return f"Look at line {line}, {where}{f': {seen}' if seen else ''}."
+    inside = f", in `{part}`" if part else ""
+    return f"Look at {place(line, code)}{inside}{f': {seen}' if seen else ''}."
 
 
 def between(first, last):
     """The mistake is somewhere from line 3, `a = …`, to line 5, `return …`. first, last: (line, code)."""
-    (line, code), (last_line, last_code) = first, last
-    joint = "in" if last_line == line + 1 else "somewhere from"
-    link = "or" if last_line == line + 1 else "to"
-    places = f"line {line}, `{shortened(code)}`, {link} line {last_line}, `{shortened(last_code)}`"
-    return f"The mistake is {joint} {places}."
+    joint, link = ("in", "or") if last[0] == first[0] + 1 else ("somewhere from", "to")
+    return f"The mistake is {joint} {place(*first)}, {link} {place(*last)}."
 
 
 def depends_on(line, lines):
     """Line 4 works with what comes from line 2, `mask = …`, and line 3, `…`. lines: (line, code)."""
-    return f"Line {line} works with what comes from {listed(place_words(lines))}."
+    return f"Line {line} works with what comes from {places(lines)}."
 
 
 def at_that_point(values):
     """There, `t` is 2 and `row` has the shape (4,). values: (name, words)."""
-    return f"There, {listed([f'`{name}` {words}' for name, words in values])}."
+    return f"There, {named_values(values)}."
 
 
 def in_that_turn(values):
     """In that turn of the loop, `t` is 2. values: (name, words)."""
-    return f"In that turn of the loop, {listed([f'`{name}` {words}' for name, words in values])}."
+    return f"In that turn of the loop, {named_values(values)}."
 
 
 def no_gradient(line, code):
     """The gradient is lost in line 3, `weights = weights.detach()`."""
-    return f"The gradient is lost in line {line}, `{shortened(code)}`."
+    return f"The gradient is lost in {place(line, code)}."
 
 
 def unused_layer(name):
-    """`self.out_proj` is made in `__init__`, but `forward` never uses it. Where does it belong?"""
+    """`self.out_proj` is made in `__init__`, but nothing uses it. Where does it belong?"""
     return f"`{name}` is made in `__init__`, but nothing uses it. Where does it belong?"
 
 
 def look_at(lines):
     """Look at line 3, `scores -= 1`. lines: (line, code)."""
-    return f"Look at {listed(place_words(lines))}."
+    return f"Look at {places(lines)}."
 
 
 def returned_as_given(line, name, condition):
@@ -178,9 +175,19 @@ def returned_as_given(line, name, condition):
     return f"Line {line} returns `{name}` as it was given{f', under the condition `{condition}`' if condition else ''}."
 
 
-def place_words(lines):
-    """line 3, `scores -= 1`; for each of (line, code)."""
-    return [f"line {line}, `{shortened(code)}`" for line, code in lines]
+def place(line, code):
+    """line 3, `scores -= 1`"""
+    return f"line {line}, `{shortened(code)}`"
+
+
+def places(lines):
+    """line 3, `scores -= 1`, and line 4, `…`. lines: (line, code)."""
+    return listed([place(*each) for each in lines])
+
+
+def named_values(values):
+    """`t` is 2 and `row` has the shape (4,). values: (name, words)."""
+    return listed([f"`{name}` {words}" for name, words in values])
 
 
 def listed(words):
@@ -228,12 +235,9 @@ def value_and_question(relation, value):
     is_large = isinstance(value, torch.Tensor) and value.numel() > MOST_NUMBERS
     question = LARGE_QUESTION if is_large else DEFAULT_QUESTION
     question = MASK_QUESTION if isinstance(value, torch.Tensor) and value.dtype == torch.bool else question
-    if isinstance(value, list) or not brief(value):
+    if isinstance(value, list) or is_large or not brief(value):
         return "", question
-    if is_large:
-        return "", question
-    words = f"it gives {brief(value).removeprefix('is ')}"
-    return words, question
+    return f"it gives {brief(value).removeprefix('is ')}", question
 
 
 def brief(value):
