@@ -230,8 +230,8 @@ print(inputs.shape)
 # And who asks? So far we wrote the query ourselves: we knew what was missing. With nobody there to write it, the query
 # has to come from the word. In **self-attention** the sentence asks itself, in the simplest way: the query of "journey"
 # is the embedding of "journey". So each word looks for words like itself. That is seldom what it needs, and the zeros of
-# "it" would ask for nothing. Chapter 2 mends both, with a matrix that makes a query of what a word is. The steps
-# stay the same, so we learn them on this simple case.
+# "it" would ask for nothing. Chapter 2 mends both: it gives pronouns numbers of their own, and turns each word into its
+# query with a matrix. The steps stay the same, so we learn them on this simple case.
 #
 # The score of query $i$ against key $j$ is written $\omega_{ij}$ (omega). First with a loop, then at once.
 #
@@ -438,10 +438,10 @@ same_norm = inputs / norms  # (6, 3), every row of norm 1
 print("with norm 1:", torch.softmax(same_norm @ same_norm.T, dim=-1).argmax(dim=-1))
 
 # %% [markdown]
-# Four of six rows choose "journey", and only one of them is its own. What lifts it above the word itself in the other
-# three is its norm, 1.2227, the largest: a vector of large norm scores high with every query that points roughly its
-# way. Scale all six to norm 1, as in the last line, and every row chooses itself, 0 to 5: at equal norms nothing fits a
-# vector better than itself. ("starts" has nearly the norm of "journey", and "one" points a little more its way.)
+# Four of six rows choose "journey", three of them over the word itself. What lifts it that high is its norm, 1.2227, the
+# largest: a vector of large norm scores high with every query that points roughly its way. Scale all six to norm 1, as
+# in the last line, and every row chooses itself, 0 to 5: at equal norms nothing fits a vector better than itself. ("one"
+# chose "starts", whose norm is nearly as large and which points a little more its way.)
 #
 # Last step: every row of weights mixes the same six vectors.
 

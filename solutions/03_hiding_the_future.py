@@ -393,7 +393,7 @@ for hidden_score in [10.0, 80.0, 103.0, 200.0]:
     row = torch.tensor([0.0, 1.0, hidden_score])
     kept = torch.softmax(row, dim=-1).masked_fill(last, 0)
     before = torch.softmax(row.masked_fill(last, -torch.inf), dim=-1)
-    print(f"{hidden_score:5}  after: sum {kept.sum():.0e}, divided {(kept / kept.sum())[:2]}"
+    print(f"{hidden_score:5}  sum {kept.sum():.0e}, after: {(kept / kept.sum())[:2]}"
           f"  before: {before[:2]}")
 
 # %% [markdown]

@@ -282,7 +282,7 @@ print(f"spread: one weight {received[:, 3].std():.2f}, an average over 20 {avera
 # %% [markdown]
 # The second "a" and the second "b" should always say yes, and they do so half of the time: all their weight lies on one
 # token, and one coin decides. So what they receive strays from its average by 1.00 (the standard deviation). A head that
-# averages over 20 tokens loses half of them and doubles the rest: its result strays by 0.21 only. A head that looks one
+# averages over 20 tokens loses about half of them and doubles the rest: its result strays by 0.21 only. A head that looks one
 # thing up is the person who knows everything: on a bad day, nothing works. What helps?
 
 # %% [markdown]
@@ -450,7 +450,7 @@ print(".to(float64):", module.plain.dtype, module.buffer.dtype, module.parameter
 class CausalAttention(nn.Module):
     """Self-attention in which no token sees its future: (B, T, d_in) to (B, T, d_out).
 
-    T may be up to context_length. dropout: the chance that a weight is dropped in training, below 1.
+    T may be up to context_length. dropout: the chance to drop a weight in training, below 1.
     """
 
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -536,7 +536,8 @@ with torch.no_grad():
 
 # %% [markdown]
 # In training every call drops other weights, and every sentence of a batch has a mask of its own. After `.eval()` the
-# class repeats itself and agrees with `causal`, since both drew their matrices with seed 123. `no_grad` stops the bookkeeping for derivatives, not the dropping.
+# class repeats itself and agrees with `causal`, since both drew their matrices with seed 123. `no_grad` stops the
+# bookkeeping for derivatives, not the dropping.
 #
 # The last exercise puts a class together. One layer, `W_qkv`, makes queries, keys and values at once; `chunk` cuts them
 # apart. If you like, take two steps towards it.
