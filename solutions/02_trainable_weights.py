@@ -394,9 +394,9 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# The message: without the division softmax saturates as $d_k$ grows. At 64 the typical favourite gets 0.97 of the weight,
-# though only chance chose it, and training could hardly change that. With the division it gets 0.39, and the curve is
-# flat.
+# The message: without the division softmax saturates as $d_k$ grows. At 64 the typical favourite gets 0.97 of the
+# weight, though only chance chose it, and training could hardly change that. With the division it gets 0.39, and the
+# curve is flat.
 #
 # Now move it yourself, for one query.
 
@@ -690,10 +690,10 @@ check("2.4", MySelfAttention)
 # ## "she" learns to find Anna
 #
 # What makes the matrices *trainable*? Back to the question of the beginning. We do not write matrices now, we only ask
-# for the result, in sixteen sentences: "she" should receive the girl's age, "he" the boy's. The **loss** says how far off
-# they are: the mean of the squared differences. `backward` computes the **gradient**: the derivative of the loss
-# by every number in every matrix. To lower the loss, we go a small step against it. After 1000 such steps, will "she"
-# look at the girl and "he" at the boy?
+# for the result, in sixteen sentences: "she" should receive the girl's age, "he" the boy's. The **loss** says how far
+# off they are: the mean of the squared differences. `backward` computes the **gradient**: the derivative of the loss by
+# every number in every matrix. To lower the loss, we go a small step against it. After 1000 such steps, will "she" look
+# at the girl and "he" at the boy?
 
 # %% name="she-learns"
 sentences = [f"{boy} gave {girl} the {thing} because {who} liked it".split()

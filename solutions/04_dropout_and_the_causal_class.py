@@ -106,9 +106,9 @@ weights = torch.softmax(scores / keys.shape[-1]**0.5, dim=-1)  # (T, T), every r
 print(weights)
 
 # %% [markdown]
-# The **rate** $p$ is the chance that a number is dropped. For each entry we draw a number between 0 and 1, and
-# keep the entry if its number lies below $1-p$. (`torch.nn.Dropout` does the same in one line, but even with the same
-# seed, what it draws depends on the PyTorch version and the processor. Our own draw is the same on every machine.)
+# The **rate** $p$ is the chance that a number is dropped. For each entry we draw a number between 0 and 1, and keep the
+# entry if its number lies below $1-p$. (`torch.nn.Dropout` does the same in one line, but even with the same seed, what
+# it draws depends on the PyTorch version and the processor. Our own draw is the same on every machine.)
 
 # %% name="keep-mask"
 def keep_mask(shape, p, seed):
@@ -281,9 +281,9 @@ print(f"spread: one weight {received[:, 3].std():.2f}, an average over 20 {avera
 
 # %% [markdown]
 # The second "a" and the second "b" should always say yes, and they do so half of the time: all their weight lies on one
-# token, and one coin decides. So what they receive strays from its average by 1.00 (the standard deviation). A head that
-# averages over 20 tokens loses about half of them and doubles the rest: its result strays by 0.21 only. A head that looks one
-# thing up is the person who knows everything: on a bad day, nothing works. What helps?
+# token, and one coin decides. So what they receive strays from its average by 1.00 (the standard deviation). A head
+# that averages over 20 tokens loses about half of them and doubles the rest: its result strays by 0.21 only. A head
+# that looks one thing up is the person who knows everything: on a bad day, nothing works. What helps?
 
 # %% [markdown]
 # ### Exercise 4.2 · Heads that survive

@@ -178,8 +178,8 @@ print("best key for positions 1 to 7:", best[1:])
 
 # %% [markdown]
 # The row looks like nothing. Training found other axes than ours, turned and mixed. What both heads have in common is
-# what *acts*. A score is $x^{(i)} W_q W_k^\top x^{(j)\top}$, so only the product $W_q W_k^\top$
-# counts, in which the best key of each position is the one before it. So read what a head does, not its matrices.
+# what *acts*. A score is $x^{(i)} W_q W_k^\top x^{(j)\top}$, so only the product $W_q W_k^\top$ counts, in which the
+# best key of each position is the one before it. So read what a head does, not its matrices.
 
 # %% [markdown]
 # ## One head, one set of weights
@@ -365,10 +365,10 @@ live.show_attention(two_weights.round(decimals=1), words, masked=two.heads[0].ma
 #
 # ## One matrix for all heads
 #
-# Several small matrix products take longer than one large product. So let one large matrix do the work of all heads,
-# and share out its result among them: a **weight split**. To tell the dimensions apart we take 3 heads with 4 numbers
-# each. `nn.Linear` stores one *row* per output, so we stack the heads' matrices on top of each other and apply the tall
-# one to the whole batch.
+# One large matrix product keeps a processor busier than several small ones. (Chapter 6 measures what that gains.) So
+# let one large matrix do the work of all heads, and share out its result among them: a **weight split**. To tell the
+# dimensions apart we take 3 heads with 4 numbers each. `nn.Linear` stores one *row* per output, so we stack the heads'
+# matrices on top of each other and apply the tall one to the whole batch.
 
 # %% name="three-heads"
 torch.manual_seed(123)
