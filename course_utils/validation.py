@@ -66,7 +66,7 @@ def cast_by_autocast(x: Tensor, weight: Tensor) -> bool:
 def check_dropout(p: float) -> None:
     """Refuse a dropout rate p outside [0, 1). Raises ValueError."""
     if not 0 <= p < 1:
-        raise ValueError(f"dropout is {p}, but it is the share of weights to drop: at least 0 and less than 1.")
+        raise ValueError(f"dropout is {p}, but it is the chance that a weight is dropped: at least 0 and less than 1.")
 
 
 def check_heads(d_out: int, num_heads: int, width: str = "d_out") -> None:

@@ -33,7 +33,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_utils.attention import MultiHeadAttention
-from course_utils.randomness import keep_mask_a
+from course_utils.randomness import keep_mask
 
 # %% [markdown]
 # ## The error clinic
@@ -707,8 +707,8 @@ def keep_mask_b(shape, p, seed):
     return torch.tensor(kept).view(shape)
 
 # %% name="dropout-raw-weights"
-for keep_mask in [keep_mask_a, keep_mask_b]:
-    print(raw_weights * keep_mask((6, 6), p=0.5, seed=123) / (1 - 0.5))
+for draw in [keep_mask, keep_mask_b]:
+    print(raw_weights * draw((6, 6), p=0.5, seed=123) / (1 - 0.5))
 
 # %% [markdown]
 # The second is what the condensed notebook prints, 1.1888 in the row of "journey", where the first leaves nothing.

@@ -10,7 +10,7 @@ Names that mean the same everywhere:
 * x: the tokens, (B, T, d_in) for a batch of B sequences, or (T, d_in) for one. Where the output is as wide as x, both
   widths are called d_model; otherwise the output's is d_out.
 * num_heads, num_kv_heads, head_dim: how many heads of queries and of keys there are, and how wide each is.
-* context_length: the most tokens that a layer takes. dropout: the share of weights dropped in training, below 1.
+* context_length: the most tokens that a layer takes. dropout: the chance to drop a weight in training, below 1.
 * qkv_bias, bias: whether linear layers have a bias: those of queries, keys and values, or all four.
 * scores, hidden: (..., T, S), scores of T queries on S keys, and a boolean tensor that is True where a key is hidden.
 * mask, window, cache: as in Attention. positions, frequencies, base: of rotary positions, frequency k being
