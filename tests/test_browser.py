@@ -101,7 +101,7 @@ def test_a_notebook_that_is_not_trusted_shows_stills_with_their_words(clone, lab
     assert shown.locator(LIVE).count() == 0 and shown.get_by_text("trust the notebook").is_visible()
 
 
-@pytest.mark.any_chapter
+@pytest.mark.every_setting("other Jupyters")
 def test_a_layer_of_ones_own_answers_and_stays_readable_without_a_kernel(clone, lab):
     cells = [
         nbformat.v4.new_markdown_cell("# Chapter of tests"),

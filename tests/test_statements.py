@@ -12,7 +12,6 @@ import transformers
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
-from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply_rotary_pos_emb
 
 from course_utils.attention import Attention, MultiHeadAttention, rescaled, rotary_frequencies, rotate
 from course_utils.exercises import QUESTIONS
@@ -130,11 +129,12 @@ def test_norm_and_turn_may_be_exchanged_only_where_both_numbers_of_a_pair_have_o
 
 
 def test_around_position_100000_the_librarys_angles_of_32_bits_move_scores_by_several_thousandths():
-    rotary = LlamaRotaryEmbedding(transformers.LlamaConfig(head_dim=128, hidden_size=128, num_attention_heads=1))
+    llama = transformers.models.llama.modeling_llama
+    rotary = llama.LlamaRotaryEmbedding(transformers.LlamaConfig(head_dim=128, hidden_size=128, num_attention_heads=1))
     queries, keys = torch.randn(2, 1, 1, 500, 128, generator=torch.Generator().manual_seed(0))
     for start, least, most in [(0, 0, 2e-4), (100_000, 2e-3, 2e-2)]:
         positions = torch.arange(start, start + 500)
-        theirs = apply_rotary_pos_emb(queries, keys, *rotary(queries, positions[None]))
+        theirs = llama.apply_rotary_pos_emb(queries, keys, *rotary(queries, positions[None]))
         ours = [rotate(each, positions, rotary_frequencies(128)) for each in (queries, keys)]
         scores = [q @ k.transpose(-2, -1) / 128**0.5 for q, k in (theirs, ours)]
         assert least <= (scores[0] - scores[1]).abs().max() < most
