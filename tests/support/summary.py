@@ -16,7 +16,8 @@ def pytest_terminal_summary(terminalreporter, config):
     """Write it above pytest's list of failures and its closing line, which counts and stays the last."""
     ended = {end: terminalreporter.stats.get(end, []) for end in ("passed", "skipped", "failed", "error")}
     terminalreporter.section("what this run proves")
-    terminalreporter.line(f"Proved ({len(ended['passed'])} passed): all that was chosen, except what follows.")
+    chosen = "all that was chosen, except what follows" if any(ended.values()) else "nothing was chosen"
+    terminalreporter.line(f"Proved ({len(ended['passed'])} passed): {chosen}.")
     if broken := len(ended["failed"] + ended["error"]):
         terminalreporter.line(f"Disproved ({broken} failed): listed below.")
     for reason, files in unproved(ended["skipped"]).items():
