@@ -10,7 +10,6 @@ import os
 from collections import Counter
 
 from course_tools import environment
-from course_tools.commands import choose_tests
 from course_tools.repository import ROOT
 
 MODULES = {"--matrix": "tests.support.matrix", "--coverage": "tests.support.covered"}  # in the place of pytest
@@ -21,6 +20,8 @@ def main(arguments):
     """Choose tests, install what they need, then become pytest."""
     workers = (os.cpu_count() or 1) + 1  # one more than cores: many tests wait for a limit, a server or a page
     if "--changed" in arguments:
+        from tests.support import choose_tests  # here: what asks for other tests needs none of it
+
         arguments.remove("--changed")
         reasons, options = choose_tests.choose()
         files = Counter((choose_tests.file_of(what), why) for what, why in reasons.items())

@@ -1,6 +1,6 @@
 """What the edits since the last commit can touch: notebooks to run again, test files and tests. In doubt, more.
 
-Standard library only: to find out, neither torch nor a notebook's tools are loaded.
+`test --changed` asks before anything is installed, so this takes the standard library only.
 """
 
 import json
@@ -10,8 +10,8 @@ import sys
 from course_tools import repository
 from course_tools.build import needed_files
 from course_tools.build.code_digest import code_digest
-from course_tools.commands.readers import readers
 from course_tools.repository import ROOT
+from tests.support.readers import readers
 
 EVERYTHING = "everything"
 ANYTHING = re.compile(
