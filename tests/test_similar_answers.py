@@ -12,7 +12,6 @@ from course_tools.grading import (
     similar_answers,
 )
 from course_tools.grading.assignment import Assignment
-from course_tools.grading.last_run import LastRun
 from course_tools.grading.reports import ReportStore, Student
 from course_utils.exercises import EXERCISES, solutions
 from tests.support import answers as collected
@@ -71,7 +70,7 @@ def test_the_published_answer_is_named_and_another_one_is_not():
 
 
 def test_the_summary_names_both_and_runs_nothing_of_it(tmp_path):
-    book = grades_and_pages.GradesAndPages(tmp_path, Assignment([3]), LastRun(ReportStore(tmp_path)))
+    book = grades_and_pages.GradesAndPages(ReportStore(tmp_path), Assignment([3]))
     lines = {"3.4": [f"<b>{k}</b> = hidden" for k in range(similar_answers.FEWEST_SHARED_LINES)]}
     for name in ("ada", "bo"):
         graded = [reports.GradedExercise(grader.plain_result(EXERCISES[id], "right", "")) for id in EXERCISES]

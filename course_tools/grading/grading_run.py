@@ -61,7 +61,7 @@ def grade(options):
     if last_run.problem:
         print(last_run.problem)
     names = {key: name for export in exports for key, name in export.full_names(students).items()}
-    outputs = grades_and_pages.GradesAndPages(options.out, assignment, last_run, options.preview, names)
+    outputs = grades_and_pages.GradesAndPages(store, assignment, options.preview, names)
     try:
         failed = grade_into(outputs, store, found, options)
     except BaseException:  # however it ends: whole tables of all that is graded
@@ -69,7 +69,7 @@ def grade(options):
         raise
     for sentence in [
         *table_of_changes(last_run.changes(outputs.entries)),
-        *excused_students(outputs),
+        *excused_students(outputs.graded.values()),
         *adjustments_for_nobody(assignment, students),
     ]:
         print(sentence)
@@ -79,11 +79,11 @@ def grade(options):
     if not options.preview:
         for key in gone:
             store.forget(key)
-            outputs.remove(key)
+            outputs.page(key).unlink(missing_ok=True)
         outputs.close()
         write_exports(exports, options.out, found, store, assignment)
         last_run.write(outputs.entries, {name: values for export in exports for name, values in export.values.items()})
-    print(closing_sentence(outputs, len(found)))
+    print(closing_sentence(outputs, len(found), last_run))
     for key, reason in failed.items():
         print(f"{key} could not be graded: {reason}.", file=sys.stderr)
     return 1 if failed else 0
@@ -98,20 +98,21 @@ def write_exports(exports, out, found, store, assignment):
             print(sentence)
 
 
-def closing_sentence(outputs, number):
+def closing_sentence(outputs, number, last_run):
     """The sentence on what a run did. number: of submissions."""
-    graded = f"{len(outputs.entries)} of {number} submissions are graded"
+    graded = f"{len(outputs.graded)} of {number} submissions are graded"
     if not outputs.preview:
         return f"{graded}: {outputs.out / 'summary.html'}"
-    first = "" if outputs.last_run.students else ", all for the first time"
+    first = "" if last_run.students else ", all for the first time"
     return f"{graded}{first}. A preview: no grades were written."
 
 
-def excused_students(outputs):
-    """Sentences on who is excused, and on who is from some exercises."""
-    if names := sorted(student.name for student, _ in outputs.summary.excused):
+def excused_students(graded):
+    """Sentences on who is excused, and on who is from some exercises. graded: (report, its Grade) of all."""
+    if names := sorted(report.student.name for report, grade in graded if grade.excused):
         yield f"{rules.ADJUSTMENTS_FILE}: excused, so that nothing is filled in: {first_names(names)}."
-    if names := sorted(f"{student.name} ({', '.join(ids)})" for student, ids in outputs.summary.excused_from):
+    others = ((report.student.name, grade.excused_from) for report, grade in graded if not grade.excused)
+    if names := sorted(f"{name} ({', '.join(ids)})" for name, ids in others if ids):
         yield f"{rules.ADJUSTMENTS_FILE}: excused from what does not count then: {first_names(names)}."
 
 
