@@ -195,15 +195,6 @@ def test_an_answer_that_other_cells_do_not_mend_gets_no_remark_on_them(graded):
     assert answers(found) == only("3.2", NOT_YET) and found["3.2"].remarks == []
 
 
-def test_of_the_cells_that_mend_an_answer_a_few_short_lines_are_told(monkeypatch):
-    right, mending = grader.plain_result(EXERCISES["3.2"], RIGHT, ""), [f"x_{k} = {'1' * 100}" for k in range(9)]
-    monkeypatch.setattr(grader, "remembered_result", lambda *what, **how: (right, None))
-    _, remark = grader.result_with_all_cells(
-        EXERCISES["3.2"], SimpleNamespace(texts_up_to_check=lambda *what: mending), [], None
-    )
-    assert re.findall("`(.*?)`", remark) == [line[:60] for line in mending[:3]]
-
-
 def test_an_answer_in_another_exercises_cell_counts_where_there_is_no_other(graded):
     made = notebook({"3.1": f"x = 1\n{handed_in.RIGHT}"})
     made["cells"] = [cell for cell in made["cells"] if cell["id"] != "exercise-3-2"]

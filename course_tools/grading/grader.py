@@ -146,12 +146,10 @@ class SubmissionGrader:
         """A Notebook, or None where it cannot be read."""
         self.send_news()
         try:
-            notebook = notebook_reading.read_notebook(name, content)
+            return notebook_reading.read_notebook(name, content)
         except notebook_reading.NotANotebook as error:
             self.remarks.append(f"{name} {error}.")
             return None
-        self.remarks += [f"{name} {remark}." for remark in notebook.remarks]
-        return notebook
 
     def grade(self, notebook):
         """Grade every exercise that a notebook holds."""

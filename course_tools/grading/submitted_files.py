@@ -19,7 +19,6 @@ from course_utils.files import from_disk
 LARGEST_SUBMISSION = (
     64_000_000  # bytes of one submission, packed or not: 50 MB of stored output are read, a zip bomb is not
 )
-LARGEST_CONTENTS_TABLE = 5_000_000  # bytes of tables of contents in one submission's zips, about 50,000 names
 DEEPEST = 12  # folders and zips inside each other
 LONGEST_NAME = 120  # characters of a name in a remark
 NOTEBOOK = re.compile(r"\.ipynb(\.(txt|json))?$", re.IGNORECASE)  # browsers append the second ending
