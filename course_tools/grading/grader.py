@@ -15,7 +15,7 @@ from course_tools.grading.sandbox import allowed_imports
 from course_tools.grading.submitted_files import NOTEBOOK
 from course_tools.grading.unpacking import unpack_submission
 from course_tools.repository import ROOT, sources
-from course_utils.exercises import EXERCISES
+from course_utils.exercises import EXERCISES, solutions
 from course_utils.exercises.exercise import Exercise
 from course_utils.explaining.explain import explain_result
 from course_utils.explaining.program import parse_program
@@ -219,12 +219,12 @@ def graded_answer(exercise, notebook, places, earlier, sandbox):
     broken = [cell for cell in notebook.cells_marked(exercise) if cell.problem]
     remarks += [f"The cell marked as this exercise's {cell.problem}." for cell in broken]
 
-    handed_out = provided_cells(exercise.chapter)
-    whole = tuple(notebook.texts_up_to_check(exercise, provided_texts(), handed_out))
-    texts, used = notebook.texts_needed(places[-1], exercise.name, handed_out)
+    provided = provided_cells(exercise.chapter)
+    whole = tuple(notebook.texts_up_to_check(exercise, provided_texts(), provided))
+    texts, used = notebook.texts_needed(places[-1], exercise.name, provided)
     result, replies = remembered_result(exercise, texts, sandbox)
-    if result.status != NOT_ATTEMPTED and (provided := notebook.names_from_chapter(places[-1], used, handed_out)):
-        remarks.append(DEFINED_BY_CHAPTER.format(", ".join(f"`{name}`" for name in provided[:MOST_NAMES])))
+    if result.status != NOT_ATTEMPTED and (lent := notebook.names_from_chapter(places[-1], used, provided)):
+        remarks.append(DEFINED_BY_CHAPTER.format(", ".join(f"`{name}`" for name in lent[:MOST_NAMES])))
     better = None
     if result.status == NOT_YET:
         better = result_with_all_cells(exercise, whole, texts, sandbox)
@@ -295,22 +295,21 @@ def prepare():
 
 
 @functools.cache
-def stored_notebook(folder, chapter):
-    """The Notebook of a chapter: in `notebooks` as it is handed out, in `solutions` solved."""
-    (path,) = (ROOT / folder).glob(f"{chapter:02}_*.ipynb")
+def handed_out(chapter):
+    """The Notebook of a chapter as it is handed out."""
+    (path,) = (ROOT / "notebooks").glob(f"{chapter:02}_*.ipynb")
     return notebook_reading.read_notebook(path.name, path.read_bytes())
 
 
 @functools.cache
 def provided_texts():
     """The texts of all code cells that the course hands out."""
-    handed_out = (stored_notebook("notebooks", int(source.name[:2])) for source in sources())
-    return {cell.source for notebook in handed_out for cell in notebook.cells}
+    return {cell.source for source in sources() for cell in handed_out(int(source.name[:2])).cells}
 
 
 def provided_cells(chapter):
     """The code cells of a chapter as it is handed out, without those to be filled in."""
-    return [cell for cell in stored_notebook("notebooks", chapter).cells if not cell.exercise]
+    return [cell for cell in handed_out(chapter).cells if not cell.exercise]
 
 
 @functools.cache
@@ -327,8 +326,8 @@ def own_lines(text):
 @functools.cache
 def published_lines(exercise):
     """The lines of an exercise's published answer."""
-    notebook = stored_notebook("solutions", exercise.chapter)
-    return set(own_lines(notebook.cells[notebook.cells_defining(exercise)[-1]].source))
+    code, _ = solutions.worked_answer(exercise.id)
+    return set(own_lines(code))
 
 
 def is_published(exercise, lines):
@@ -434,6 +433,7 @@ def plain_result(exercise, status, message):
 @functools.cache
 def worked_answer(exercise):
     """Python that defines an exercise's worked answer, with the imports and definitions that it uses."""
-    notebook = stored_notebook("solutions", exercise.chapter)
-    texts, _ = notebook.texts_needed(notebook.cells_defining(exercise)[-1], exercise.name)
+    code, _ = solutions.worked_answer(exercise.id)
+    cells = [*provided_cells(exercise.chapter), notebook_reading.Cell(code)]
+    texts, _ = notebook_reading.Notebook("", cells).texts_needed(len(cells) - 1, exercise.name)
     return "\n".join(texts)

@@ -46,9 +46,8 @@ class Submission:
     def read(self):
         """([(parts of the name below the student's folder, bytes)], remarks on what could not be read)."""
         found, remarks, room = [], [], submitted_files.LARGEST_SUBMISSION
-        wanted = [file for file in self.files if submitted_files.worth_reading(file.parts[-1])]
+        wanted = [file for file in self.files if is_wanted(file)]
         wanted.sort(key=lambda file: file.parts[-1].endswith(submitted_files.PYTHON_ENDING))  # modules are often many
-        others = [file for file in self.files if not submitted_files.worth_reading(file.parts[-1])]
         for file in wanted[:MOST_FILES]:
             try:
                 content = file.read(room)
@@ -59,13 +58,14 @@ class Submission:
             found.append((path_below_student(file), content))
         if len(wanted) > MOST_FILES:
             remarks.append(f"Of {len(wanted)} files only the first {MOST_FILES} were looked at.")
-        remarks += [
-            f"{name_for_student(file)} {file.problem}." for file in others if file.problem and "." not in file.parts[-1]
-        ]
-        found += [
-            (path_below_student(file), b"") for file in others[:1] if not file.problem
-        ]  # tells what was handed in
+        others = [file for file in self.files if not is_wanted(file) and not file.problem]
+        found += [(path_below_student(file), b"") for file in others[:1]]  # tells what was handed in
         return found, remarks
+
+
+def is_wanted(file):
+    """Whether a file may hold an answer, or is a folder that cannot be looked into."""
+    return submitted_files.worth_reading(file.parts[-1]) or file.problem and "." not in file.parts[-1]
 
 
 def submissions(start: Path):

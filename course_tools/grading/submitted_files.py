@@ -91,16 +91,13 @@ def files_in_folder(folder, parts):
         except OSError as error:
             yield SubmittedFile(here, path, problem=f"cannot be read: {error.strerror}")
             continue
-        if stat.S_ISLNK(mode):
-            yield SubmittedFile(here, path, problem="is a link, and links are not followed")
-        elif not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
-            yield SubmittedFile(here, path, problem="is no regular file")
-        elif len(here) > DEEPEST:
-            yield SubmittedFile(here, path, problem="lies too deep in folders")
-        elif stat.S_ISDIR(mode):
+        problem = "lies too deep in folders" if len(here) > DEEPEST else None
+        if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
+            problem = "is a link, and links are not followed" if stat.S_ISLNK(mode) else "is no regular file"
+        if stat.S_ISDIR(mode) and not problem:
             yield from files_in_folder(path, here)
         else:
-            yield SubmittedFile(here, path)
+            yield SubmittedFile(here, path, problem=problem)
 
 
 def zip_entries(archive):

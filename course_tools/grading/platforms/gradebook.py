@@ -15,7 +15,7 @@ from course_tools.grading.platforms.platform import Platform
 from course_utils import files
 
 EMPTY_FIELDS = ("", "-")  # what stands in a field where there are no points yet
-MOST_POINTS = 10**6  # a number of points beyond it is none
+MOST_POINTS = 10**6  # whatever is more was a slip
 MOST_NAMED = 3  # students in a sentence about rows that stay
 
 
@@ -377,7 +377,7 @@ def parsed_number(text):
         value = float(text.replace(",", "."))
     except ValueError:
         return None
-    return value if abs(value) <= MOST_POINTS else None  # nor nan
+    return value + 0.0 if abs(value) <= MOST_POINTS else None  # nor nan; -0 becomes 0
 
 
 def normalized_name(name):
