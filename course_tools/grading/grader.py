@@ -405,17 +405,17 @@ def attempt_without_definition(exercise, notebook):
 
 def best_attempt(attempts):
     """The best of the Attempts at an exercise in several notebooks, with a remark on why it is this one."""
-    different = {}  # {texts: the attempts that run them}, in the order of the notebooks' names
-    for attempt in sorted(attempts, key=lambda attempt: natural_order(attempt.notebook)):
+    latest = {}  # {texts: the attempt that runs them}, the last one by name first
+    for attempt in sorted(attempts, key=lambda attempt: natural_order(attempt.notebook), reverse=True):
         if attempt.graded.result.status != NOT_ATTEMPTED:
-            different[attempt.texts] = [*different.pop(attempt.texts, []), attempt]
-    compared = [attempt for equal in list(different.values())[-MOST_ANSWERS:] for attempt in equal] or attempts
+            latest.setdefault(attempt.texts, attempt)
+    compared = list(latest.values())[:MOST_ANSWERS] or attempts
     found = max(compared, key=lambda attempt: WORST_TO_BEST.index(attempt.graded.result.status))
-    remark = IN_SEVERAL_NOTEBOOKS.format(len(attempts), found.notebook)
-    if len(different) > MOST_ANSWERS:
-        remark = IN_TOO_MANY_NOTEBOOKS.format(len(attempts), len(different), MOST_ANSWERS, found.notebook)
     if len(attempts) == 1:
         return found
+    remark = IN_SEVERAL_NOTEBOOKS.format(len(attempts), found.notebook)
+    if len(latest) > MOST_ANSWERS:
+        remark = IN_TOO_MANY_NOTEBOOKS.format(len(attempts), len(latest), MOST_ANSWERS, found.notebook)
     return replace(found, graded=replace(found.graded, remarks=[*found.graded.remarks, remark]))
 
 

@@ -10,7 +10,7 @@ from course_tools.grading import batch, grades_and_pages, gradescope_autograder,
 from course_tools.grading.grading_process import Limits
 from course_tools.grading.last_run import LastRun, table_of_changes
 from course_tools.grading.platforms import PLATFORMS
-from course_tools.grading.progress_bar import ProgressBar
+from course_tools.grading.progress import Progress
 from course_tools.grading.reports import ReportStore, printable
 from course_tools.grading.sandbox import leftover_processes
 from course_tools.grading.sandbox.protection import ProtectionUntested, Unprotected, protection
@@ -129,12 +129,12 @@ def adjustments_for_nobody(assignment, students):
 
 def grade_into(outputs, store, found, options):
     """Grade what changed, and put every report into the book. Gives {key of a student: why it could not be graded}."""
-    bar = ProgressBar(len(found))
+    progress = Progress(len(found))
 
     def done(submission, report):
         if report:
             outputs.add(report)
-        bar.step()
+        progress.step()
 
     executor = (
         partial(workers.dask_workers, options.dask) if options.dask else partial(workers.local_workers, options.workers)

@@ -31,7 +31,10 @@ def serve(words):
         return
     limit_memory()
     send(out, ready=True)
-    for task, known in incoming_tasks():
+    incoming = queue.SimpleQueue()  # while one task is at work, a thread sees the grader's end and ends this process
+    threading.Thread(target=receive_tasks, args=[incoming], daemon=True).start()
+    while True:
+        task, known = incoming.get()
         grader.remembered_results |= known
         grade_and_send(task, sandbox, out)
 
@@ -82,19 +85,8 @@ def send(out, **message):
     print(json.dumps(message), file=out, flush=True)
 
 
-def incoming_tasks():
-    """The tasks that come, each with results from other processes.
-
-    While one is at work, a thread sees the grader's end and ends this process with it.
-    """
-    incoming = queue.SimpleQueue()
-    threading.Thread(target=receive_tasks, args=[incoming], daemon=True).start()
-    while True:
-        yield incoming.get()
-
-
 def receive_tasks(incoming):
-    """Take in tasks until there are no more."""
+    """Take in tasks, each with results from other processes, until there are no more."""
     while True:
         try:
             incoming.put(pickle.load(sys.stdin.buffer))
