@@ -29,7 +29,8 @@ from course_tools.grading import (
 )
 from course_tools.grading.grading_process import Limits
 from course_tools.grading.last_run import LAST_RUN_FILE, LastRun, table_of_changes
-from course_tools.grading.sandbox.protection import ProtectionUntested, Unprotected
+from course_tools.grading.sandbox.protection import Unprotected
+from course_tools.grading.sandbox.sandbox import UNPROTECTED
 from course_tools.grading.submissions import submissions
 from course_tools.repository import ROOT
 from course_utils.exercises import EXERCISES
@@ -546,7 +547,6 @@ def lives(monkeypatch):
         ([[], []], RuntimeError, "did not start"),
         ([[], [READY, PART | {"whole": True}]], None, None),
         ([[{"unprotected": "no walls"}]], Unprotected, "no walls"),
-        ([[{"untested": "a fault"}]], ProtectionUntested, "a fault"),
     ],
     ids=[
         "lost twice",
@@ -556,7 +556,6 @@ def lives(monkeypatch):
         "lost at once",
         "lost once",
         "no protection",
-        "not tried out",
     ],
 )
 def test_what_became_of_a_process_is_told_and_its_part_counts(said, error, words, lives):
@@ -795,7 +794,7 @@ def test_of_many_names_and_many_changes_a_few_are_said():
 
 def test_a_machine_without_protection_refuses_and_says_how_to_go_on(handed, tmp_path, monkeypatch):
     def refuse(*arguments):
-        raise Unprotected("This machine offers no protection.")
+        raise Unprotected(UNPROTECTED)
 
     monkeypatch.setattr(batch, "grade_changed", refuse)
     with pytest.raises(SystemExit, match="no protection.*--unsandboxed"):
@@ -809,7 +808,7 @@ def test_a_protection_that_could_not_be_tried_out_is_no_reason_to_go_on_without(
     module, name, handed, tmp_path, monkeypatch
 ):
     def fail(*arguments):
-        raise ProtectionUntested("It could not be tried out.")
+        raise Unprotected("It could not be tried out.")
 
     monkeypatch.setattr(module, name, fail)
     with pytest.raises(SystemExit, match=r"^It could not be tried out\.$"):
@@ -818,7 +817,7 @@ def test_a_protection_that_could_not_be_tried_out_is_no_reason_to_go_on_without(
 
 def test_the_doctor_says_it_too(monkeypatch, capsys):
     def fail(unsandboxed):
-        raise ProtectionUntested("It could not be tried out.")
+        raise Unprotected("It could not be tried out.")
 
     monkeypatch.setattr(doctor, "protection", fail)
     with pytest.raises(SystemExit, match="1"):
@@ -831,7 +830,6 @@ def test_the_process_that_grades_tells_it_to_the_grader(monkeypatch):
     monkeypatch.setattr(inside_grading_process.os, "dup2", lambda *numbers: None)
     monkeypatch.setattr(inside_grading_process.os, "fdopen", lambda *arguments, **more: None)
     monkeypatch.setattr(inside_grading_process, "send", lambda out, **message: sent.append(message))
-    for error in (ProtectionUntested("a fault"), Unprotected("no walls")):
-        monkeypatch.setattr(inside_grading_process, "Sandbox", lambda chosen, error=error: raising(error))
-        inside_grading_process.serve("")
-    assert sent == [{"untested": "a fault"}, {"unprotected": "no walls"}]
+    monkeypatch.setattr(inside_grading_process, "Sandbox", lambda chosen: raising(Unprotected("no walls")))
+    inside_grading_process.serve("")
+    assert sent == [{"unprotected": "no walls"}]

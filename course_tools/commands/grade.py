@@ -23,12 +23,15 @@ def main(arguments):
         sys.exit(problem)
     environment.run_with_environment("grade", arguments)
     from course_tools.grading import doctor, grading_run  # only now is there all that it needs
+    from course_tools.grading.sandbox.protection import Unprotected  # as above
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends it, it ends whole
     try:
         sys.exit(doctor.examine(options) if options.doctor else grading_run.grade(options))
     except KeyboardInterrupt:
         sys.exit("\nStopped. Run the same command again to go on from here.")
+    except Unprotected as error:
+        sys.exit(str(error))
     except OSError as error:
         trouble = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error
         sys.exit(f"{trouble}. Once that is put right, run the same command again.")

@@ -13,7 +13,7 @@ from course_tools.grading.platforms import PLATFORMS
 from course_tools.grading.progress import Progress
 from course_tools.grading.reports import ReportStore, printable
 from course_tools.grading.sandbox import leftover_processes
-from course_tools.grading.sandbox.protection import ProtectionUntested, Unprotected, protection
+from course_tools.grading.sandbox.protection import protection
 from course_tools.grading.submissions import submissions
 
 MOST_NAMED = 5  # students in a sentence about many
@@ -36,10 +36,7 @@ def grade(options):
     assignment = rules.read_assignment(options.submissions, options.chapters, points_of_course)
     exports = wanted_exports(options)
     if not options.dask:  # a cluster's workers each look for their own protection
-        try:
-            print(protection(options.unsandboxed), flush=True)
-        except ProtectionUntested as error:
-            sys.exit(str(error))
+        print(protection(options.unsandboxed), flush=True)
     found = submissions(options.submissions)
     if not found:
         sys.exit(f"{options.submissions} holds no submissions.")
@@ -140,13 +137,9 @@ def grade_into(outputs, store, found, options):
         partial(workers.dask_workers, options.dask) if options.dask else partial(workers.local_workers, options.workers)
     )
     limits = Limits(options.seconds, options.unsandboxed)
-    try:  # results are written when nothing runs any more that could write them again
-        with leftover_processes.killed_afterwards() if options.unsandboxed else contextlib.nullcontext():
-            return batch.grade_changed(found, store, executor, limits, done, outputs.assignment.asks_for_regrade)
-    except ProtectionUntested as error:
-        sys.exit(str(error))
-    except Unprotected as error:
-        sys.exit(f"{error} To run them all the same: --unsandboxed.")
+    # results are written when nothing runs any more that could write them again
+    with leftover_processes.killed_afterwards() if options.unsandboxed else contextlib.nullcontext():
+        return batch.grade_changed(found, store, executor, limits, done, outputs.assignment.asks_for_regrade)
 
 
 def points_of_course():

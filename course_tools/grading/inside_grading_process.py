@@ -12,7 +12,7 @@ from course_tools.grading import grader
 from course_tools.grading.reports import report_to_json
 from course_tools.grading.sandbox import allowed_imports, fork_client
 from course_tools.grading.sandbox.inside import answering, fork_server
-from course_tools.grading.sandbox.protection import ProtectionUntested, Unprotected, protection
+from course_tools.grading.sandbox.protection import Unprotected, protection
 from course_tools.grading.sandbox.sandbox import Sandbox
 
 MEMORY = 2**30  # bytes of address space for one submission, beside what is loaded
@@ -26,8 +26,7 @@ def serve(words):
         sandbox = Sandbox(protection(unsandboxed=True) if words == "unsandboxed" else None)
         sandbox.__enter__()
     except Unprotected as error:
-        reason = "untested" if isinstance(error, ProtectionUntested) else "unprotected"
-        send(out, **{reason: str(error)})
+        send(out, unprotected=str(error))
         return
     limit_memory()
     send(out, ready=True)
@@ -55,7 +54,7 @@ def serve_forks():
         0, answering.SilencedImports([name for name in allowed_imports.silenced_packages() if name != "IPython"])
     )
     grader.prepare()
-    with contextlib.suppress(ProtectionUntested):  # whoever asks again is told
+    with contextlib.suppress(Unprotected):  # whoever asks again is told
         protection()
     fork_server.fork_on_request(fork_server.FIRST_FILE)
 
