@@ -101,13 +101,13 @@ class SubmissionSandbox:
 
     def modules_named_in(self, text):
         """The student's own Python files that a text names, and those that these name."""
-        words, waiting = set(), [text]
-        while waiting:
-            more = set(WORD.findall(waiting.pop())) - words
-            words |= more
-            waiting += [own for word in self.modules.keys() & more for own in set(self.modules[word].values())]
-        named = [found for word in self.modules.keys() & words for found in self.modules[word].items()]
-        return {name: own for name, own in named if words.issuperset(name.split("."))}
+        words, found = set(WORD.findall(text)), {}
+        while more := {
+            name: own for name, own in self.modules.items() if name not in found and words.issuperset(name.split("."))
+        }:
+            found |= more
+            words.update(*map(WORD.findall, more.values()))
+        return found
 
 
 class SubmissionGrader:

@@ -17,14 +17,14 @@ MOST_NOTEBOOKS = 40  # in one submission
 
 @dataclass
 class UnpackedSubmission:
-    """What a submission holds. modules: {last part of a name: {name: text}} of the Python files, by every name that a
-    notebook in their own folder or in one above may import them by. scripts: their names and bytes.
+    """What a submission holds. modules: {name: text} of the Python files, by every name that a notebook in their own
+    folder or in one above may import them by. scripts: their names and bytes.
 
     remarks: sentences on what is not read. room: bytes that may still be unpacked.
     """
 
     notebooks: list[tuple[str, bytes]] = field(default_factory=list)
-    modules: dict[str, dict[str, str]] = field(default_factory=dict)
+    modules: dict[str, str] = field(default_factory=dict)
     scripts: list[tuple[str, bytes]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
@@ -50,10 +50,9 @@ class UnpackedSubmission:
         if path[-1] == "__init__":
             path.pop()
         for k in range(len(path)):
-            names = self.modules.setdefault(path[-1], {})
             dotted = ".".join(path[k:])
-            if path[k] not in HOUSES and (not k or dotted not in names):
-                names[dotted] = text
+            if path[k] not in HOUSES and (not k or dotted not in self.modules):
+                self.modules[dotted] = text
 
     def unpack(self, parts, data):
         """Sort in what a zip holds."""
