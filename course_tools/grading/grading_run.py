@@ -1,6 +1,7 @@
 """One run of the `grade` command: find the submissions, grade what changed, write what people and platforms read."""
 
 import contextlib
+import itertools
 import os
 import sys
 from functools import partial
@@ -64,21 +65,20 @@ def grade(options):
     except BaseException:  # however it ends: whole tables of all that is graded
         outputs.close()
         raise
+    planned = (export.planned_changes(outputs.scores, last_run.filled) for export in exports)
     for sentence in [
         *table_of_changes(last_run.changes(outputs.entries)),
         *excused_students(outputs.graded.values()),
         *adjustments_for_nobody(assignment, students),
+        *itertools.chain.from_iterable(planned),
     ]:
-        print(sentence)
-    for export in exports:
-        for sentence in export.planned_changes(outputs.scores, last_run.filled):
-            print(printable(sentence))  # it quotes the gradebook, where students choose what they are called
+        print(printable(sentence))  # it may quote a gradebook, where students choose what they are called
     if not options.preview:
         for key in gone:
             store.forget(key)
             outputs.page(key).unlink(missing_ok=True)
         outputs.close()
-        write_exports(exports, options.out, found, store, assignment)
+        write_exports(exports, options.out, outputs.graded.values())
         last_run.write(outputs.entries, {name: values for export in exports for name, values in export.values.items()})
     print(closing_sentence(outputs, len(found), last_run))
     for key, reason in failed.items():
@@ -86,12 +86,10 @@ def grade(options):
     return 1 if failed else 0
 
 
-def write_exports(exports, out, found, store, assignment):
-    """Write what the platforms get."""
+def write_exports(exports, out, graded):
+    """Write what the platforms get of (report, its Grade) of all students."""
     for export in exports:
-        kept = filter(None, (store.get(submission.student) for submission in found))
-        reports = ((report.student.key, report, assignment.grade_of(report)) for report in kept)
-        for sentence in export.write(out, reports):
+        for sentence in export.write(out, graded):
             print(sentence)
 
 

@@ -321,10 +321,10 @@ class GradebookExport:
                 names += f"; {len(rest) - MOST_NAMED} more"
             yield f"  Rows in {self.platform.name}'s file without points here stay as they are ({len(rest)}): {names}."
 
-    def write(self, out, reports):
+    def write(self, out, graded):
         """Write the filled copy into `out`. Gives the sentences to say."""
         files.replace(out / self.path.name, self.filled.content)
-        if pages := self.page_names([report.student for _, report, _ in reports]):
+        if pages := self.page_names([report.student for report, _ in graded]):
             place = out / self.pages
             paths = {name: out / "feedback" / files.on_disk(f"{key}.html") for name, key in pages.items()}
             files.replace(place, zip_of_files(paths))
