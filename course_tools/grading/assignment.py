@@ -63,7 +63,7 @@ class Assignment:
 
     def for_class(self, students):
         """The same for this class."""
-        called: dict[str, list[str]] = {}
+        called = {}
         for student in students:
             for name in names_of_student(student):
                 called.setdefault(name, []).append(student.key)
@@ -196,7 +196,7 @@ def read_adjustments(path, points_of):
     text = text_of_file(path) if path.exists() else ""
     delimiter = ";" if ";" in text.partition("\n")[0] else ","
     rows = csv.DictReader(io.StringIO(text), delimiter=delimiter, restval="", strict=True)
-    found: dict[str, list[Adjustment]] = {}
+    found = {}
     try:
         rows.fieldnames = header = [name.strip().casefold() for name in rows.fieldnames or ()]
         if unknown := [name for name in header if name not in ADJUSTMENTS_COLUMNS or header.count(name) > 1]:
