@@ -185,9 +185,7 @@ def unreadable_says_why():
         yield
     except UnreadableFile:
         raise
-    except OSError as error:
-        raise UnreadableFile(f"cannot be read: {error.strerror or error}") from None
-    except RuntimeError as error:  # how zipfile speaks of passwords, and of packing that it does not know
-        raise UnreadableFile(f"cannot be read: {error}") from None
+    except (OSError, RuntimeError) as error:  # the second: how zipfile speaks of passwords, and of unknown packing
+        raise UnreadableFile(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
     except Exception as error:  # zlib, lzma and zipfile each have their own errors for damaged bytes
         raise UnreadableFile(f"is damaged and cannot be read ({type(error).__name__})") from None
