@@ -92,13 +92,6 @@ BY_STATE = {
         "import functools\nmy_causal_weights = functools.partial(helper, hidden=1)",
         below=[handed_in.RIGHT.replace("my_causal_weights(scores", "helper(scores, hidden").replace("(1)", "(hidden)")],
     ),
-    "a GPU": around(
-        f"{ANSWER}    scores = scores.cuda()\n    return {SOFTMAX.format('torch.ones(T, T).cuda(0).triu(1).bool()')}"
-    ),
-    "a device": around(
-        f"{ANSWER}    hidden = torch.ones(T, T, device=device).triu(1).bool()\n"
-        f"    return {SOFTMAX.format('hidden')}.to('cuda:0')", ["device = torch.device('cuda')"],
-    ),
 }  # fmt: skip
 COMPLETED = {
     "imports deleted": without_imports(around(handed_in.RIGHT)),
@@ -106,6 +99,14 @@ COMPLETED = {
     "only the answer": [((NAME,), packed({"cells": [{"cell_type": "code", "source": handed_in.RIGHT}]}))],
 }
 AS_BEFORE = {
+    "a GPU": around(
+        f"{ANSWER}    scores = scores.cuda()\n    return {SOFTMAX.format('torch.ones(T, T).cuda(0).triu(1).bool()')}"
+    ),
+    "a device": around(
+        f"{ANSWER}    hidden = torch.ones(T, T, device=device).triu(1).bool()\n"
+        f"    return {SOFTMAX.format('hidden')}.to('cuda:0')",
+        ["device = torch.device('cuda')"],
+    ),
     "types that nothing defines": around(
         handed_in.RIGHT.replace("(scores)", "(scores: Unknown)"), ["x = 1\nfrom __future__ import annotations"]
     ),

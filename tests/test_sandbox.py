@@ -57,13 +57,16 @@ def test_every_run_draws_the_same_numbers(sandbox):
     assert look(sandbox, code) == look(sandbox, code)
 
 
-def test_a_helper_takes_the_place_of_the_students_own(sandbox):
-    cells = ["def my_mask(T):\n    return None", "def seen():\n    return my_mask(2).tolist()"]
-    helper = "import torch\ndef my_mask(T):\n    return torch.ones(T, T)"
-    alone = sandbox.run(cells, "seen", [sandboxes.LOOK], chapter=3)
-    helped = sandbox.run(cells, "seen", [sandboxes.LOOK], chapter=3, helpers={"my_mask": helper})
-    assert "AttributeError" in alone.replies[0]["error"]["type"]
-    assert helped.replies[0]["values"] == [[[1.0, 1.0], [1.0, 1.0]]]
+def test_a_module_that_is_sent_along_can_be_imported(sandbox):
+    modules = {"worked": "import torch\ndef my_mask(T):\n    return torch.ones(T, T)"}
+    cells = [
+        "def my_mask(T):\n    return None",
+        "from worked import my_mask",
+        "def seen():\n    return my_mask(2).tolist()",
+    ]
+    outcome = sandbox.run(cells, "seen", [sandboxes.LOOK], chapter=3, modules=modules)
+    assert outcome.replies[0]["values"] == [[[1.0, 1.0], [1.0, 1.0]]]
+    assert "AttributeError" in sandbox.run(cells, "seen", [sandboxes.LOOK], chapter=3).replies[0]["error"]["type"]
 
 
 @pytest.mark.parametrize("text", ["raise ValueError('x' * 10**6)", f"raise ValueError  # {'x' * 10**6}"])

@@ -43,10 +43,8 @@ RIGHT_WITH_ALL_CELLS = (
     "This answer is right when all your cells up to the check run, with any definitions that they need from later"
     " cells, and that counts."
 )
-NO_GPU = " What asks for a GPU ran on the CPU."
 MOST_NAMES = 5  # in a remark
 WORD = re.compile(r"\w+")
-GPU = re.compile(r"cuda|mps|xpu")
 DEFINES_OTHER = "Your cell for this exercise defines no `{}`."
 NOT_FOUND = "This exercise was not found in what was handed in."
 NOT_REACHED = "Grading stopped before it came to this exercise."
@@ -91,13 +89,12 @@ class SubmissionSandbox:
     def __init__(self, sandbox, seconds, before_run):
         self.sandbox, self.end, self.before_run, self.modules = sandbox, time.monotonic() + seconds, before_run, {}
 
-    def run(self, texts, *what, **more):
-        """What the sandbox gives, with the student's own Python files that the texts name."""
+    def run(self, texts, *what, modules=None, **more):
+        """What the sandbox gives, with the student's own Python files that the texts name, beside other modules."""
         self.before_run()
         patience = (self.end - time.monotonic()) / SHARE_OF_TIME
-        return self.sandbox.run(
-            texts, *what, **more, patience=patience, modules=self.modules_named_in("\n".join(texts))
-        )
+        modules = self.modules_named_in("\n".join(texts)) | (modules or {})
+        return self.sandbox.run(texts, *what, **more, patience=patience, modules=modules)
 
     def modules_named_in(self, text):
         """The student's own Python files that a text names, and those that these name."""
@@ -244,43 +241,45 @@ def result_with_all_cells(exercise, whole, texts, sandbox):
 
     whole: all that runs then. texts: what ran before, by names alone.
     """
-    asks_for_gpu = bool(GPU.search("\n".join(whole)))
-    if list(whole) == texts and not asks_for_gpu:
+    if list(whole) == texts:
         return None
-    result, _ = remembered_result(exercise, whole, sandbox, cpu=True)
-    return (result, RIGHT_WITH_ALL_CELLS + NO_GPU * asks_for_gpu) if result.status == RIGHT else None
+    result, _ = remembered_result(exercise, whole, sandbox, again=True)
+    return (result, RIGHT_WITH_ALL_CELLS) if result.status == RIGHT else None
 
 
 def result_with_helpers(exercise, helpers, texts, sandbox):
     """(Result, remark) of an answer that is right with right answers to other exercises; None of another."""
     helpers = [helper for helper in helpers if helper.name != exercise.name]
-    repaired = {helper.name: worked_answer(helper) for helper in helpers}
-    if not repaired:
+    worked = {f"worked_{helper.name}": worked_answer(helper) for helper in helpers}
+    if not worked:
         return None
-    result, _ = remembered_result(exercise, texts, sandbox, helpers=repaired)
+    imports = "\n".join(f"from worked_{helper.name} import {helper.name}" for helper in helpers)
+    result, _ = remembered_result(exercise, [*texts[:-1], imports, texts[-1]], sandbox, True, worked)
     names = " and ".join(f"your `{helper.name}` (exercise {helper.id})" for helper in helpers)
     return (result, RIGHT_WITH_HELPERS.format(names)) if result.status == RIGHT else None
 
 
-def remembered_result(exercise, texts, sandbox, **how):
+def remembered_result(exercise, texts, sandbox, again=False, worked=None):
     """(Result, replies to explain it from) of what these texts answer; the replies only where that is not done yet.
 
     Many students hand in the same. Time that ran out and the like is nobody else's trouble, and is not kept. What is
     right runs once more: what is right by chance would be right for all who hand in the same.
+
+    again: this is a further try, which is never explained. worked: {name: text} of modules with worked answers.
     """
-    key = digest_of_answer(exercise, texts, sandbox, how)
+    key = digest_of_answer(exercise, texts, sandbox, again)
     if known := remembered_results.get(key):
         return result_from_json(known), None
     asked = texts, exercise.name, exercise.calls, exercise.chapter
-    outcome = sandbox.run(*asked, **how)
+    outcome = sandbox.run(*asked, modules=worked)
     result = result_of_outcome(exercise, outcome)
-    if result.status == NOT_YET and not how or outcome.trouble:
+    if result.status == NOT_YET and not again or outcome.trouble:
         return result, outcome.replies
     if result.status == RIGHT:
-        again = sandbox.run(*asked, **how, seed=OTHER_SEED)
-        if again.out_of_time:
+        second = sandbox.run(*asked, modules=worked, seed=OTHER_SEED)
+        if second.out_of_time:
             return result, None
-        if again.message != outcome.message and result_of_outcome(exercise, again).status != RIGHT:
+        if second.message != outcome.message and result_of_outcome(exercise, second).status != RIGHT:
             result = plain_result(exercise, NOT_YET, DEPENDS_ON_CHANCE)
     remember(key, result)
     return result, None
@@ -352,10 +351,10 @@ def remember(key, result):
         remembered_results[key] = vars(result)
 
 
-def digest_of_answer(exercise, texts, sandbox, how=None):
-    """What identifies an answer with all that it runs with, and how."""
+def digest_of_answer(exercise, texts, sandbox, again=False):
+    """What identifies an answer with all that it runs with."""
     modules = sorted(sandbox.modules_named_in("\n".join(texts)).items())
-    return hashlib.sha256(repr((exercise.id, *texts, modules, how or {})).encode()).hexdigest()
+    return hashlib.sha256(repr((exercise.id, *texts, modules, again)).encode()).hexdigest()
 
 
 class SandboxRunner:
