@@ -36,7 +36,7 @@ def report(student=JANE, late=False, right=("3.1", "3.2"), graded=None):
         GradedExercise(Result(id, EXERCISES[id].title, RIGHT if id in right else NOT_YET, "said", points))
         for id, points in POINTS.items()
     ]
-    return Report(student, graded, [3], [], "Protection: on.", "a b", late)
+    return Report(student, graded, [], "Protection: on.", "a b", late)
 
 
 @pytest.fixture

@@ -365,7 +365,7 @@ def at_once(task, limits):
         )
         for id in IDS
     ]
-    return reports.Report(task.student, graded, [3], task.remarks, "Protection: on.", task.digest, task.late), {}
+    return reports.Report(task.student, graded, task.remarks, "Protection: on.", task.digest, task.late), {}
 
 
 @pytest.fixture

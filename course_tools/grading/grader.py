@@ -115,7 +115,7 @@ class SubmissionGrader:
         self.sandbox = SubmissionSandbox(sandbox, task.seconds, self.send_news)
         self.has_news = True  # whether more is known than was sent
         self.remarks = list(task.remarks)
-        self.attempts, self.chapters = {id: [] for id in EXERCISES}, set()
+        self.attempts = {id: [] for id in EXERCISES}
 
     def grade_all(self):
         """Grade everything. Points come first, then words."""
@@ -150,20 +150,19 @@ class SubmissionGrader:
 
     def grade(self, notebook):
         """Grade every exercise that a notebook holds."""
-        found, holds_some = {}, False
+        found, held = {}, []
         for exercise in EXERCISES.values():
-            if places := notebook.cells_defining(exercise):
+            places, marked = notebook.cells_defining(exercise), notebook.cells_marked(exercise)
+            held += places or marked
+            if places:
                 attempt = graded_answer(exercise, notebook, places, found, self.sandbox)
             else:
                 attempt = attempt_without_definition(exercise, notebook)
-            if places or notebook.cells_marked(exercise):
-                self.chapters.add(exercise.chapter)
-                holds_some = True
             if attempt:
                 found[exercise.id] = attempt
                 self.attempts[exercise.id].append(attempt)
                 self.has_news = True
-        if not holds_some:
+        if not held:
             self.remarks.append(f"{notebook.name} holds no exercise of the course.")
 
     def report(self, missing):
@@ -181,7 +180,6 @@ class SubmissionGrader:
                 else GradedExercise(plain_result(exercise, NOT_ATTEMPTED, missing))
                 for id, exercise in EXERCISES.items()
             ],
-            chapters=sorted(self.chapters),
             remarks=remarks,
             protection=self.protection,
             digest=self.task.digest,

@@ -97,15 +97,14 @@ class Grade:
 class Report:
     """All that is known of a submission.
 
-    graded: one for each exercise of the course. chapters: the numbers of those that were handed in. remarks: sentences
-    on the whole submission. protection: what the answers ran under. digest: of the submission and of the grader.
-    late: whether the platform says so. lines: {id: the lines of an answer that are the student's own}. published: the
-    ids of the answers that are the course's published ones, line by line.
+    graded: one for each exercise of the course. remarks: sentences on the whole submission. protection: what the
+    answers ran under. digest: of the submission and of the grader. late: whether the platform says so. lines: {id: the
+    lines of an answer that are the student's own}. published: the ids of the answers that are the course's published
+    ones, line by line.
     """
 
     student: Student
     graded: list[GradedExercise]
-    chapters: list[int]
     remarks: list[str]
     protection: str
     digest: str
@@ -115,12 +114,7 @@ class Report:
 
     def in_chapters(self, chapters):
         """The graded exercises of some chapters."""
-        return [graded for graded in self.graded if chapter_of(graded) in chapters]
-
-
-def chapter_of(graded):
-    """The number of the chapter of a graded exercise."""
-    return int(graded.result.id.split(".")[0])
+        return [graded for graded in self.graded if int(graded.result.id.partition(".")[0]) in chapters]
 
 
 def report_to_json(report):
