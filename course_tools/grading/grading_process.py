@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from course_tools.grading.reports import report_from_json
 from course_tools.grading.sandbox import fork_client
-from course_tools.grading.sandbox.protection import ProtectionUntested, Unprotected, minimal_environment
+from course_tools.grading.sandbox.protection import Unprotected, minimal_environment
 from course_tools.repository import ROOT
 
 TOO_LONG = "Grading took longer than the {:g} s that one submission has. What was finished until then counts."
@@ -133,7 +133,7 @@ class GradingProcess:
                 return
             self.end()
             if ready:
-                raise (ProtectionUntested if "untested" in ready else Unprotected)(*ready.values())
+                raise Unprotected(*ready.values())
         raise RuntimeError("the process that grades did not start; what it printed above says why")
 
     def end(self, for_good=False):
@@ -163,21 +163,15 @@ fork_server_with_exercises = fork_client.ForkServer(start_with_exercises)
 
 def start_as_fork(words):
     """A process that grades and has all loaded from the start. Answers are for forks that know no expected value."""
-    (tasks, to_it), (from_it, reports) = os.pipe(), os.pipe()
-    try:
-        with fork_client.fork_server_with_torch.another_connection() as forks:
-            given = [tasks, reports, forks.fileno()]
-            child = fork_server_with_exercises.fork(
-                "course_tools.grading.inside_grading_process", "serve_as_fork", given, words=words
-            )
-    except RuntimeError:
-        os.close(to_it)
-        os.close(from_it)
-        raise
-    finally:
-        os.close(tasks)
-        os.close(reports)
-    child.stdin, child.stdout = os.fdopen(to_it, "wb"), os.fdopen(from_it, "rb")
+    ours, theirs = socket.socketpair()
+    with ours, theirs, fork_client.fork_server_with_torch.another_connection() as forks:
+        child = fork_server_with_exercises.fork(
+            "course_tools.grading.inside_grading_process",
+            "serve_as_fork",
+            [theirs.fileno(), forks.fileno()],
+            words=words,
+        )
+        child.stdin, child.stdout = ours.makefile("wb"), ours.makefile("rb")
     return child
 
 

@@ -1,19 +1,21 @@
 """What the edits since the last commit can touch: notebooks to run again, test files and tests. In doubt, more.
 
-Standard library only: to find out, neither torch nor a notebook's tools are loaded.
+`test --changed` asks before anything is installed, so this takes the standard library only.
 """
 
 import json
 import re
 import sys
+from collections import Counter
 
 from course_tools import repository
 from course_tools.build import needed_files
 from course_tools.build.code_digest import code_digest
-from course_tools.commands.readers import readers
 from course_tools.repository import ROOT
+from tests.support.readers import readers
 
 EVERYTHING = "everything"
+FEW_FILES = 2  # files that are tested before workers would have started
 ANYTHING = re.compile(
     r"((tests|course_tools)/)?requirements\.txt|pyproject\.toml|course_tools/locked/.*|.*conftest\.py|tests/support/.*"
 )  # behind all tests
@@ -47,6 +49,16 @@ def choose():
     of_chapters = [OF_CHAPTER.match(name) or OF_EXERCISES.fullmatch(name) for name in names]
     only = [f"--chapters={','.join(sorted({found[1] for found in of_chapters}))}"] if all(of_chapters) else []
     return reasons, only
+
+
+def announce():
+    """Say what is tested and why. Gives (what pytest is asked to run, whether workers are not worth their start)."""
+    reasons, options = choose()
+    files = Counter((file_of(what), why) for what, why in reasons.items())
+    for (file, why), count in files.items():
+        some = "" if file in reasons else f", {count} of its tests"
+        print(f"{file}{some}: {why}", flush=True)
+    return ([], False) if EVERYTHING in reasons else ([*options, *reasons], len(files) <= FEW_FILES)
 
 
 def git(*arguments):
