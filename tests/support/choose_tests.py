@@ -17,7 +17,7 @@ from tests.support.readers import readers
 EVERYTHING = "everything"
 FEW_FILES = 2  # files that are tested before workers would have started
 ANYTHING = re.compile(
-    r"((tests|course_tools)/)?requirements\.txt|pyproject\.toml|course_tools/locked/.*|.*conftest\.py|tests/support/.*"
+    r"((tests|course_tools)/)?requirements\.txt|pyproject\.toml|course_tools/locked/.*|.*conftest\.py"
 )  # behind all tests
 OF_CHAPTER = re.compile(r"(?:notebooks|solutions)/(\d\d)_.*")
 OF_EXERCISES = re.compile(
@@ -36,12 +36,18 @@ def choose():
     if not names:
         sys.exit("Nothing changed since the last commit, so there is nothing to test.")
     texts = {file: file.read_text(encoding="utf-8") for file in sorted((ROOT / "tests").glob("test_*.py"))}
+    plugins = needed_files.files_needed_by(repository.project()["tool"]["pytest"]["ini_options"]["addopts"])
     reasons = because_of_chapters(names, texts)
     for name in names:
         if OF_CHAPTER.match(name):
             continue
         touched = [repository.relative(file) for file, text in texts.items() if depends(file, text, name)]
-        if ANYTHING.fullmatch(name) or not (ROOT / name).exists() or not touched:
+        if (
+            ANYTHING.fullmatch(name)
+            or (name.startswith("tests/") and ROOT / name in plugins)
+            or not (ROOT / name).exists()
+            or not touched
+        ):
             return {EVERYTHING: f"{name} changed, and any test may depend on it"}, []
         reasons = dict.fromkeys(touched, f"depends on {name}") | reasons
     parts = [what for what in reasons if file_of(what) != what and file_of(what) in reasons]
@@ -137,6 +143,6 @@ def depends(file, text, name):
 
 
 def room(file):
-    """The package that a file belongs to, taken as a whole since one file may start another by its name; or itself."""
+    """The room of a house, taken as a whole since one of its files may start another by its name; else the file itself."""
     parts = file.relative_to(ROOT).parts
-    return parts[:2] if len(parts) > 2 else parts
+    return parts[:2] if len(parts) > 2 and parts[0] in repository.HOUSES else parts
