@@ -143,6 +143,6 @@ def depends(file, text, name):
 
 
 def room(file):
-    """The room of a house, taken as a whole since one of its files may start another by its name; else the file itself."""
+    """The room of a house, which counts as a whole, since its files start one another by name; else the file."""
     parts = file.relative_to(ROOT).parts
     return parts[:2] if len(parts) > 2 and parts[0] in repository.HOUSES else parts
