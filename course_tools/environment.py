@@ -80,6 +80,11 @@ def python_with(*more, verbose=False):
     verbose: show all that pip says. Ends the program with one sentence when that is impossible.
     """
     files = ["requirements.txt", *more]
+    for file in files:
+        if not (ROOT / file).is_file():
+            sys.exit(
+                f"There is no {file} here. This command needs the whole course: clone its repository and run it there."
+            )
     if not missing(files, sys.path):
         return sys.executable
     if not venv_is_ready(files):

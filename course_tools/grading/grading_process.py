@@ -163,15 +163,21 @@ fork_server_with_exercises = fork_client.ForkServer(start_with_exercises)
 
 def start_as_fork(words):
     """A process that grades and has all loaded from the start. Answers are for forks that know no expected value."""
-    ours, theirs = socket.socketpair()
-    with ours, theirs, fork_client.fork_server_with_torch.another_connection() as forks:
-        child = fork_server_with_exercises.fork(
-            "course_tools.grading.inside_grading_process",
-            "serve_as_fork",
-            [theirs.fileno(), forks.fileno()],
-            words=words,
-        )
-        child.stdin, child.stdout = ours.makefile("wb"), ours.makefile("rb")
+    (tasks, to_it), (from_it, reports) = os.pipe(), os.pipe()
+    try:
+        with fork_client.fork_server_with_torch.another_connection() as forks:
+            given = [tasks, reports, forks.fileno()]
+            child = fork_server_with_exercises.fork(
+                "course_tools.grading.inside_grading_process", "serve_as_fork", given, words=words
+            )
+    except RuntimeError:
+        os.close(to_it)
+        os.close(from_it)
+        raise
+    finally:
+        os.close(tasks)
+        os.close(reports)
+    child.stdin, child.stdout = os.fdopen(to_it, "wb"), os.fdopen(from_it, "rb")
     return child
 
 

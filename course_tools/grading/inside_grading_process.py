@@ -39,10 +39,10 @@ def serve(words):
 
 
 def serve_as_fork(words):
-    """The same in a fork, whose two open files are where tasks come and reports go, and where it may fork."""
+    """The same in a fork, whose three open files are where tasks come, where reports go, and where it may fork."""
     os.dup2(fork_server.FIRST_FILE, 0)
-    os.dup2(fork_server.FIRST_FILE, 1)
-    fork_client.fork_server_with_torch.inherit(fork_server.FIRST_FILE + 1)
+    os.dup2(fork_server.FIRST_FILE + 1, 1)
+    fork_client.fork_server_with_torch.inherit(fork_server.FIRST_FILE + 2)
     serve(words)
 
 

@@ -22,7 +22,7 @@ if sys.platform == "linux":  # elsewhere nothing forks
 
 LONGEST_REQUEST = 1 << 20  # bytes of a request
 CONNECT = "connect"  # the request for a further connection
-MOST_FILES, FIRST_FILE = 2, 3  # open files handed to a fork, and the number that the first of them has there
+MOST_FILES, FIRST_FILE = 3, 3  # open files handed to a fork, and the number that the first of them has there
 PROCESS_NUMBER = struct.Struct("=i")  # of the fork's process, as it is sent back
 
 
