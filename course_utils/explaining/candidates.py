@@ -90,10 +90,10 @@ def sizes_of(program, values):
     return list(dict.fromkeys(found))[:8]
 
 
-def value_replacements(flow, known, wanted, only):
-    """(Fix, value) that put values of right answers in the place of each value on the way, first to last.
+def value_replacements(flow, known, wanted):
+    """Fixes that put values of right answers in the place of each value on the way, first to last.
 
-    wanted: what the result should be, which proves nothing. only: one node, or None for all.
+    wanted: what the result should be, which proves nothing.
     What the answer is given, and what a loop makes anew in each turn, is left out.
     """
     final, found = Known(wanted), []
@@ -102,7 +102,7 @@ def value_replacements(flow, known, wanted, only):
     ]
     for place in flow.path_to(flow.result()):
         number, value, _ = flow.steps[place]
-        if not isinstance(value, torch.Tensor) or flow.repeats(number) or only not in (None, number):
+        if not isinstance(value, torch.Tensor) or flow.repeats(number):
             continue
         if is_right_value(value, known) or flow.is_given(place) or not names_in(flow.node(place)):
             continue
@@ -110,7 +110,7 @@ def value_replacements(flow, known, wanted, only):
             fits = all(a == b or 1 in (a, b) for a, b in zip(value.shape, new.shape))
             if fits and (value.ndim, value.dtype) == (new.ndim, new.dtype):
                 text = f"torch.tensor({new.tolist()})"
-                found.append((Fix(number, text.replace("inf", "torch.inf").replace("nan", "torch.nan"), ""), new))
+                found.append(Fix(number, text.replace("inf", "torch.inf").replace("nan", "torch.nan"), ""))
     return found
 
 
