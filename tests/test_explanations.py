@@ -156,7 +156,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "        group = head % keys.shape[1]\n        heads.append(keys[:, group])\n"
         "    return torch.stack(heads, dim=1)\n",
         "Line 5, `heads.append(keys[:, group])`, writes the first wrong entry when `head` is 1 and `group` is 1."
-        " Work through that turn: where does it go wrong?\nAlso check line 4, `group = head % keys.shape[1]`",
+        " Work through that turn: where does it go wrong?\nAlso check line 3, `for head in range(num_heads):`, and line 4, `group = head % keys.shape[1]`.",
     ),
     (  # a value that is too large is followed to where it came about, in its turn
         "1.2",

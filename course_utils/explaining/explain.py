@@ -7,13 +7,14 @@ place to look at.
 
 import ast
 import contextlib
+import time
 from dataclasses import dataclass, replace
 
 import torch
 
-from course_utils.explaining import candidates, examples, locate, relations, sentences
-from course_utils.explaining.known_values import is_uninformative
-from course_utils.explaining.program import Fix, changes_in_place, cuts_gradients, program_of, watched
+from course_utils.explaining import candidates, examples, locate, sentences
+from course_utils.explaining.known_values import is_not_finite, is_uninformative
+from course_utils.explaining.program import Fix, changed_name, changes_in_place, cuts_gradients, program_of, watched
 from course_utils.judging import contract, differences, errors, untrusted_replies
 from course_utils.judging.calls import FunctionCall, run_calls
 from course_utils.judging.judge import (
@@ -31,9 +32,9 @@ from course_utils.judging.result import NOT_YET, RIGHT
 
 MOST_TRIED, MOST_TRIED_LAYERS = 800, 300  # fixes; a layer takes longer, and its contract again as long
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
-MOST_REPLACEMENTS = 200  # values tried in the place of others
 MOST_LINES = 2  # lines named besides the first
 MOST_NAMES = 3  # names whose values are told
+MOST_SECONDS = 1.5  # of computing, after which no new search is begun, and the reply is what is known by then
 
 
 class LocalRunner:
@@ -155,9 +156,17 @@ def first_trouble(exercise, data):
         changed = breaks_contract and case.problem == changed_arguments(case)
         unplaced = tuple(name.partition(".")[0] for name in case.reply.unplaced_weights)
         random = not line and contract.draws_at_random(case.reply) and not contract.draws_at_random(case.reference)
-        part = relations.wrong_part(case)
+        part = wrong_part(case)
         return number, Trouble(line, error, breaks_contract, changed, gradients, random, unplaced, part)
     return None, None
+
+
+def wrong_part(case):
+    """The place of the first wrong value of several, or None."""
+    if isinstance(case.value, list) and isinstance(case.want, (list, tuple)) and len(case.value) == len(case.want):
+        pairs = enumerate(zip(case.want, case.value))
+        return next((k for k, (wanted, found) in pairs if differences.problem(wanted, found)), None)
+    return None
 
 
 # --- the place, the question and the hints ----------------------------------------------------------------------------
@@ -197,6 +206,7 @@ class Search:
     def __init__(self, exercise, program, runner, number, trouble, small):
         self.exercise, self.program, self.runner = exercise, program, runner
         self.number, self.trouble = number, trouble
+        self.end = time.process_time() + MOST_SECONDS
         self.call, self.small = exercise.calls[number], small
         self.known = exercise.known_values(number)
         self.asked = self.call if trouble.breaks_contract else replace(self.call, check_contract=False)
@@ -232,10 +242,17 @@ class Search:
         if self.no_change in working:  # right once it is made anew, as with a name that was not defined
             return None
         working.sort(key=self.preference)
-        found = self.runner.try_fixes(working[:MOST_RIGHT], self.exercise.calls)
-        right = [fix for fix, data in zip(working, found) if judge(self.exercise, data).status == RIGHT]
-        right = [fix for fix in right if fix.kind != "dropout in evaluation" or self.trouble.random]
-        return next(filter(self.is_proven, right), None)
+        for fix in working[:MOST_RIGHT]:
+            if time.process_time() < self.end and self.makes_all_right(fix) and self.is_proven(fix):
+                return fix
+        return None
+
+    def makes_all_right(self, fix):
+        """Whether the answer with a fix is right in all calls."""
+        switches = fix.kind == "dropout in evaluation" and not self.trouble.random
+        return (
+            not switches and judge(self.exercise, self.runner.try_fixes([fix], self.exercise.calls)[0]).status == RIGHT
+        )
 
     def preference(self, fix):
         """What is tried first: a fix of one place, and one that adds little; a long one may only make up for a mistake.
@@ -259,14 +276,9 @@ class Search:
         )
 
     def on_known_way(self, fix):
-        """Whether right answers make every value on the way to the result of the answer with a fix.
-
-        A mask that is there already is not missing: where it stands is the mistake.
-        """
+        """Whether right answers make every value on the way to the result of the answer with a fix."""
         flow = self.flow_of(self.call, self.program.text_with(fix))
         path = flow.path_to(flow.result())
-        if fix.kind == "missing mask" and self.flow.has_mask():
-            return False
         told = [
             place for place in path if not is_uninformative(flow.steps[place][1]) and not is_literal(flow.node(place))
         ]
@@ -342,63 +354,48 @@ class Search:
 
     def value_words(self):
         """The sentences on where the first wrong value came about."""
-        ends = [self.flow.result(self.trouble.part)]
-        for place in [*self.places, *(each for each in ends if each is not None)][:1]:
-            replaced = self.earliest_replacement() if self.places else None
-            bad = self.first_not_finite()
-            confirmed = replaced is not None and replaced <= place
-            if bad is not None and (not confirmed or self.line_of(self.shown, bad) < self.line_of(self.flow, replaced)):
-                return self.words_on(self.shown.steps[bad][0], bad)
-            if replaced is not None and self.line_of(self.flow, replaced) > self.line_of(self.flow, place):
-                return self.words_between(place, replaced)
-            return self.words_on(self.flow.steps[replaced if confirmed else place][0])
-        return ""
-
-    def words_between(self, place, last):
-        """The sentence on a mistake that is somewhere between two steps."""
-        return sentences.between(*[(each.lineno, first_line(each)) for each in map(self.statement_at, (place, last))])
+        bad = self.first_not_finite() if self.places else None
+        if bad is not None:
+            return self.words_on(self.shown.steps[bad][0], bad)
+        end = self.flow.result(self.trouble.part)
+        first = next((each for each in [*self.places, end] if each is not None), None)
+        return "" if first is None else self.words_on(self.flow.steps[first][0])
 
     def words_on(self, number, place=None):
         """The sentences on a node. place: its step in the call that is shown; None for the first strange one."""
-        node = self.program.nodes[number]
-        statement = self.program.statement_of(node)
-        line, code = statement.lineno, first_line(statement)
         shown, known = self.shown, self.small[0].values_on_the_way(0) if self.small else self.known
         entry = shown.wrong_entry(self.trouble.part, self.shown_result())
         steps = shown.in_turn(number, entry)
         strange = [each for each in steps if not shown.is_known(each, known)]
         at = strange[0] if strange and place is None else steps[0] if len(steps) == 1 else place
-        turn = named_counters(shown, at)
         is_result = at is not None and at == shown.result(self.trouble.part)
-        if node is statement or is_result and entry:  # it fills something
-            words = self.words_on_entry(entry, line, code)
-        elif is_result and not turn:
+        fills = isinstance(self.program.nodes[number], ast.stmt) or is_result and entry
+        if fills and entry and entry[0] is not None:
+            at = entry[0]
+            number = shown.steps[at][0]
+        node = self.program.nodes[number]
+        statement = self.program.statement_of(node)
+        line, code, turn = statement.lineno, first_line(statement), named_counters(shown, at)
+        seen = "" if at is None else self.value_in_words(shown.steps[at][1])
+        if fills and entry:
+            where = f"the entry at {entry[2]}" if entry[2] else "the first wrong entry"
+            words = sentences.wrong_entry(line, code, where, turn)
+            words = sentences.unset_entry(line, code, where) if entry[0] is None else words
+        elif is_result and not turn and seen not in sentences.NOT_FINITE_QUESTIONS:
             words = sentences.look_at_result(line, code)
-        elif at is None or (is_result or shown.is_unfinished(at)) and turn:
-            words = sentences.look_at_loop(line, code) if steps[1:] else sentences.look_at_value(line, code, "", [], "")
+        elif steps[1:] and (fills or at is None) or turn and (is_result or shown.is_unfinished(at)):
+            words = sentences.look_at_loop(line, code)
         else:
-            part = "" if node is getattr(statement, "value", None) else sentences.shortened(ast.unparse(node))
-            words = sentences.look_at_value(line, code, part, turn, self.value_in_words(shown.steps[at][1]))
+            part = "" if node in (statement, getattr(statement, "value", None)) else ast.unparse(node)
+            words = sentences.look_at_value(line, code, sentences.shortened(part), turn, seen)
         lines = self.lines_of(map(self.program.nodes.__getitem__, self.sources(number, at)), line)
         if words.endswith("Is that what you need?") and not isinstance(statement, ast.Return):
             return f"{words} {sentences.further(lines)}"
         return "\n".join([words, *([sentences.also(lines)] if lines else [])])
 
-    def words_on_entry(self, entry, line, code):
-        """The sentence on a statement that fills something. entry: as `Flow.wrong_entry` gives it."""
-        if entry is None:
-            return sentences.look_at_loop(line, code)
-        made, _, position = entry
-        at = f"the entry at {position}" if position else "the first wrong entry"
-        if made is None:
-            return sentences.unset_entry(line, code, at)
-        statement = self.program.statement_of(self.shown.node(made))
-        turn = named_counters(self.shown, made)
-        return sentences.wrong_entry(statement.lineno, first_line(statement), at, turn)
-
     def value_in_words(self, value):
         """A value that fits beside the input that is shown; "" for others."""
-        if isinstance(value, torch.Tensor) and relations.not_finite(value):
+        if isinstance(value, torch.Tensor) and is_not_finite(value):
             return "nan" if value.isnan().any() else "inf"
         size = value.numel() if isinstance(value, torch.Tensor) else 1
         if isinstance(value, list) or size > sentences.MOST_NUMBERS:
@@ -422,15 +419,17 @@ class Search:
         """The steps that a value came from and that may be wrong without being seen, sizes last."""
         flow = self.flow if place is None else self.shown
         place = flow.places[number][-1] if place is None else place
-        doubtful = flow.doubtful(flow.operands_and_layer(place), self.known)
+        filled = [flow.last(flow.makers[name], place) for name in [changed_name(flow.node(place))] if name]
+        operands = [each for each in flow.operands_and_layer(place) if flow.origin(each) not in filled]
+        doubtful = flow.doubtful(operands, self.known)
         sizes = [each for each in doubtful if type(flow.steps[each][1]) is int]
-        made = [*doubtful, *map(flow.origin, flow.operands_and_layer(place))]
+        made = [*doubtful, *map(flow.origin, operands)]
         steps = [*flow.decisions(place), *(each for each in made if each not in sizes), *sizes]
         return [flow.steps[each][0] for each in steps]
 
     def first_not_finite(self):
         """The first step with nan or infinity, for the input that is shown; None where right answers have them, too."""
-        told = self.shown is not self.flow or not any(map(relations.not_finite, self.known.values))
+        told = self.shown is not self.flow or not any(map(is_not_finite, self.known.values))
         return self.shown.first_not_finite(self.trouble.part) if told else None
 
     def line_of(self, flow, place):
@@ -440,15 +439,6 @@ class Search:
     def statement_at(self, place):
         """The statement that a step is part of."""
         return self.program.statement_of(self.flow.node(place))
-
-    def earliest_replacement(self):
-        """The first step on the way at which a value of right answers makes the result right; or None."""
-        flow, wanted = self.flow, self.exercise.reference[self.number].values
-        tried = candidates.value_replacements(flow, self.known, wanted)
-        tried = tried[: MOST_REPLACEMENTS // (1 if isinstance(self.call, FunctionCall) else 2)]
-        answers = self.runner.try_fixes(tried, [self.asked]) if tried else []
-        right = (fix for fix, data in zip(tried, answers) if self.is_right(data))
-        return next((flow.places[fix.number][0] for fix in right), None)
 
     def lines_of(self, nodes, line):
         """(line, code) of the statements of a few nodes, each once, and none in this line."""

@@ -165,10 +165,6 @@ def call_fixes(node, program, sizes):
     for keyword in dict.fromkeys([*USUAL_KEYWORDS, *others]):
         if keyword.partition("=")[0] not in [each.partition("=")[0] for each in keywords]:
             yield call(keywords=[*keywords, keyword]), "option missing"
-    for k, keyword in enumerate(node.keywords):
-        if keyword.arg == "dropout_p":
-            switched = f"dropout_p={ast.unparse(keyword.value)} if self.training else 0.0"
-            yield call(keywords=[*keywords[:k], switched, *keywords[k + 1 :]]), "dropout in evaluation"
     if name == "dropout":
         others = [keyword for keyword in keywords if not keyword.startswith("training")]
         yield call(keywords=[*others, "training=self.training"]), "dropout in evaluation"
@@ -254,13 +250,6 @@ def enclosing_call(node, program):
 # --- something left out -----------------------------------------------------------------------------------------------
 
 
-def fixes_for_unused_layers(program, number, value):
-    """Fixes that call a layer on a tensor: one that is made and nowhere called."""
-    if isinstance(value, torch.Tensor):
-        for name in unused_layers(program):
-            yield Fix(number, f"{name}({ast.unparse(program.nodes[number])})", "layer not used")
-
-
 def fixes_around(program, number, value, sizes):
     """Fixes that put something around an expression. value: of the expression. sizes: Python for whole numbers."""
     old = ast.unparse(program.nodes[number])
@@ -306,9 +295,6 @@ def fixes_around_tensor(old, value, sizes):
         yield f"({old}).mean(dim={axis})", "missing step"
         yield f"({old}) - ({old}).max(dim={axis}, keepdim=True).values", "missing largest"
     if value.ndim > 1 and value.shape[-1] == value.shape[-2]:
-        future = f"torch.ones(({old}).shape[-2:]).triu(1).bool()"
-        yield f"({old}).masked_fill({future}, -torch.inf)", "missing mask"
-        yield f"torch.tril({old})", "missing mask"
         yield f"torch.triu({old}, 1)", "missing step"
         yield f"({old}).diagonal(dim1=-2, dim2=-1)", "missing step"
     for size in sizes:
@@ -336,13 +322,6 @@ def statement_fixes(program, number):
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript) and name_of(node.targets[0].value):
         name = ast.unparse(node.targets[0].value)
         yield Fix(number, f"{name} = {name}.clone()\n{ast.unparse(node)}", "changed in place")
-    if isinstance(node, ast.Assign):
-        target, value = ast.unparse(node.targets[0]), node.value
-        if target.startswith("self."):
-            name, learned = target.removeprefix("self."), called(value) == "Parameter"
-            kind = "extra parameter" if learned else "not a buffer"
-            new = ast.unparse(value.args[0] if learned else value)
-            yield Fix(number, f"self.register_buffer({name!r}, {new})", kind)
     if isinstance(node, ast.FunctionDef) and node.decorator_list:
         plain = ast.FunctionDef(node.name, node.args, node.body, [], lineno=0)
         yield Fix(number, ast.unparse(plain), "gradients off")
@@ -366,14 +345,3 @@ def statement_fixes(program, number):
         yield Fix(number, "pass", "something too much")
     if isinstance(node, (ast.Assign, ast.AugAssign)):
         yield Fix(number, "pass", "something too much")
-
-
-def unused_layers(program):
-    """The names of what `__init__` makes, such as "self.out_proj", and nothing calls."""
-    layer_names, called_names = [], set()
-    for node in program.nodes:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and name_of(node.targets[0]):
-            layer_names += [name for name in [name_of(node.targets[0])] if name.startswith("self.")]
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-            called_names.add(name_of(node))
-    return [name for name in layer_names if name not in called_names]

@@ -11,8 +11,7 @@ import itertools
 
 import torch
 
-from course_utils.explaining import relations
-from course_utils.explaining.known_values import is_distinctive, is_mask
+from course_utils.explaining.known_values import is_distinctive, is_mask, is_not_finite
 from course_utils.explaining.program import changed_name, name_of
 
 RANDOM_FUNCTIONS = ("rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm")
@@ -44,16 +43,6 @@ class Flow:
     def before(self, nodes, place):
         """The last step of each of these nodes before a step, or None."""
         return [self.last([self.program.numbers[id(node)]], place) for node in nodes]
-
-    def repeats(self, number):
-        """Whether a node is run more than once, or makes what another statement then writes on."""
-        makers = [self.program.nodes[each] for name in self.names_made_by(number) for each in self.makers[name]]
-        filled = any(isinstance(each, ast.stmt) for each in makers)
-        return filled or len(self.places.get(number, [])) > 1
-
-    def is_given(self, place):
-        """Whether a step only reads what the answer was given."""
-        return bool(name_of(self.node(place))) and self.origin(place) == place
 
     def values_of_names(self, line):
         """{name: the last value that it was read with in a line}."""
@@ -103,17 +92,10 @@ class Flow:
         found = self.places.get(number, [])
         return [each for each in found if window and window[1] < each <= window[0]] or found
 
-    def has_mask(self):
-        """Whether a square mask plays a part on the way to the result."""
-        end = self.result()
-        values = [self.steps[place][1] for place in self.path_to(end)] if end is not None else []
-        tensors = [each for each in values if isinstance(each, torch.Tensor) and each.ndim > 1]
-        return any(is_mask(each) and 1 < each.shape[-1] == each.shape[-2] for each in tensors)
-
     def first_not_finite(self, part):
         """The first step on the way to a result with nan or infinity; None where there is none."""
         end = self.result(part)
-        path = [place for place in self.path_to(end) if relations.not_finite(self.steps[place][1])] if end else []
+        path = [place for place in self.path_to(end) if is_not_finite(self.steps[place][1])] if end else []
         made = [place for place in path if not isinstance(self.node(place), (ast.Name, ast.Attribute, ast.Constant))]
         first = (p for p in made if not any(q in made for q in self.operands(p)))
         return next(first, None)

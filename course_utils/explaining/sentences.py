@@ -24,7 +24,6 @@ SLIPS = {
         "what it works on is no new tensor, and others still need it as it was.",
     ),
     "dropout in evaluation": ("When should dropout be off?", "dropout is also on in evaluation mode."),
-    "extra parameter": ("Should training change this tensor?", "it makes a parameter, which training would change."),
     "fixed size": ("Does this number hold for every input?", "a size is written as a number."),
     "gradients off": ("Can a gradient get through here?", "gradients are switched off."),
     "inverted": ("What should be True here?", "True and False are exchanged."),
@@ -38,7 +37,6 @@ SLIPS = {
         "it cuts the numbers anew, in their old order; no dimensions are exchanged.",
     ),
     "missing transpose": ("Which two dimensions should be exchanged?", "two of its dimensions are exchanged."),
-    "not a buffer": ("Does this tensor move when the layer moves to a GPU?", "it makes a plain tensor."),
     "numbers for truth values": ("What is its dtype?", "it holds numbers instead of True and False."),
     "off by one": ("Count by hand: which number do you need here?", "it is off by one."),
     "one for all": ("Should all rows share one number here?", "it takes one number for all rows; each needs its own."),
@@ -145,12 +143,6 @@ def unset_entry(line, code, entry):
     return f"Line {line}, `{shortened(code)}`, never sets {entry}. Should it?"
 
 
-def between(first, last):
-    """Look at what happens from line 3, `a = …`, to line 5, `return …`. … first, last: (line, code)."""
-    lines = f"{place(*first)}, and" if last[0] == first[0] + 1 else f"what happens from {place(*first)}, to"
-    return f"Look at {lines} {place(*last)}. Which is the first value there that you do not want?"
-
-
 def also(lines):
     """Also check line 2, `mask = …`, and line 3, `…`. lines: (line, code)."""
     return f"Also check {places(lines)}."
@@ -178,7 +170,8 @@ def place(line, code):
 
 def places(lines):
     """line 3, `scores -= 1`, and line 4, `…`. lines: (line, code)."""
-    return ", and ".join(place(*each) for each in lines)
+    words = [place(*each) for each in lines]
+    return ", and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def named_values(values):
