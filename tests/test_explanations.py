@@ -156,7 +156,8 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "        group = head % keys.shape[1]\n        heads.append(keys[:, group])\n"
         "    return torch.stack(heads, dim=1)\n",
         "Line 5, `heads.append(keys[:, group])`, writes the first wrong entry when `head` is 1 and `group` is 1."
-        " Work through that turn: where does it go wrong?\nAlso check line 3, `for head in range(num_heads):`, and line 4, `group = head % keys.shape[1]`.",
+        " Work through that turn: where does it go wrong?\n"
+        "Also check line 3, `for head in range(num_heads):`, and line 4, `group = head % keys.shape[1]`.",
     ),
     (  # a value that is too large is followed to where it came about, in its turn
         "1.2",
@@ -177,7 +178,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "def my_padding_mask(lengths, num_tokens):\n    mask = torch.zeros(len(lengths), 1, num_tokens) > 0\n"
         "    for b in range(len(lengths)):\n        for t in range(int(lengths[b]) + 1, num_tokens):\n"
         "            mask[b, 0, t] = True\n    return mask\n",
-        "Line 5, `mask[b, 0, t] = True`, never sets the entry at [0, 0, 1]. Should it?",
+        "Line 5, `mask[b, 0, t] = True`, never changes the entry at [0, 0, 1]. Should it?",
     ),
     (  # masking after softmax is no mask that is missing
         "3.2",

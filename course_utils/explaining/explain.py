@@ -314,7 +314,7 @@ class Search:
         if trouble.line:
             return self.stop_words()
         if trouble.changed:
-            return look_at(self.program.statements(changes_in_place))
+            return f"{look_at(self.program.statements(changes_in_place))} {sentences.WRITTEN_QUESTION}"
         if line := self.random_line():
             return sentences.random(*line)
         if trouble.gradients:
@@ -369,10 +369,14 @@ class Search:
         strange = [each for each in steps if not shown.is_known(each, known)]
         at = strange[0] if strange and place is None else steps[0] if len(steps) == 1 else place
         is_result = at is not None and at == shown.result(self.trouble.part)
-        fills = isinstance(self.program.nodes[number], ast.stmt) or is_result and entry
-        if fills and entry and entry[0] is not None:
+        table = shown.table(self.trouble.part)
+        fills = isinstance(self.program.nodes[number], ast.stmt) or entry and (is_result or number in table)
+        if fills and entry:
             at = entry[0]
-            number = shown.steps[at][0]
+            number = shown.steps[entry[1] if at is None else at][0]
+        elif number in table and not self.has_right_kind():
+            number, fills, steps = table[0], False, []
+            at = shown.places[number][0]
         node = self.program.nodes[number]
         statement = self.program.statement_of(node)
         line, code, turn = statement.lineno, first_line(statement), named_counters(shown, at)
@@ -426,6 +430,11 @@ class Search:
         made = [*doubtful, *map(flow.origin, operands)]
         steps = [*flow.decisions(place), *(each for each in made if each not in sizes), *sizes]
         return [flow.steps[each][0] for each in steps]
+
+    def has_right_kind(self):
+        """Whether the result has the shape and the kind of numbers that it should have."""
+        end, wanted = self.shown.result(self.trouble.part), self.shown_result()
+        return locate.is_like(self.shown.steps[end][1], wanted)
 
     def first_not_finite(self):
         """The first step with nan or infinity, for the input that is shown; None where right answers have them, too."""

@@ -108,14 +108,14 @@ class Flow:
         """
         end = self.result(part)
         got = None if end is None else self.steps[end][1]
-        if not is_like(got, wanted) or got.is_floating_point() != wanted.is_floating_point():
+        if not is_like(got, wanted):
             return None
         wrong = (~torch.isclose(got.double(), wanted.double(), 1e-4, 1e-5, equal_nan=True)).nonzero().tolist()
-        name = changed_name(self.node(end)) if isinstance(self.node(end), ast.stmt) else None
+        table = self.table(part)
         if not wrong or not got.ndim:
             return None
-        if name:
-            made = sorted(each for number in self.makers[name] for each in self.places.get(number, []) if each <= end)
+        if table:
+            made = sorted(each for number in table for each in self.places.get(number, []) if each <= end)
             made = [each for each in made if is_like(self.steps[each][1], got)]
             entries = [self.steps[each][1][tuple(wrong[0])] for each in made]
             changes = [k for k in range(1, len(made)) if not entries[k].equal(entries[k - 1])]
@@ -128,6 +128,12 @@ class Flow:
             axes = axes[:1]  # as `torch.stack` puts them
         first = min((position[axes[0]] for position in wrong), default=0) if len(axes) == 1 else 0
         return (made[first], made[first - 1] if first else -1, []) if len(axes) == 1 else None
+
+    def table(self, part):
+        """The numbers of the nodes that make and fill a result, where statements fill it; [] for other results."""
+        end = self.result(part)
+        name = None if end is None else changed_name(self.node(end))
+        return self.makers[name] if name else []
 
     def operands(self, place):
         """The steps that the value of a step came from."""
@@ -291,8 +297,10 @@ class Flow:
 
 
 def is_like(value, other):
-    """Whether two values are tensors of one shape."""
-    return isinstance(value, torch.Tensor) and isinstance(other, torch.Tensor) and value.shape == other.shape
+    """Whether two values are tensors of one shape, and of one kind of numbers."""
+    if not isinstance(value, torch.Tensor) or not isinstance(other, torch.Tensor):
+        return False
+    return value.shape == other.shape and value.is_floating_point() == other.is_floating_point()
 
 
 def leaving(loop):

@@ -93,7 +93,12 @@ class Program:
         nodes, above = numbered(tree), parents(tree)
         piece = victim = nodes[fix.number]
         small = isinstance(victim, (ast.Constant, ast.Name, ast.UnaryOp))  # says nothing without what is around it
-        while isinstance(above[id(piece)], NEEDS_PARENT) or small and isinstance(above[id(piece)], CONTEXT):
+        while (
+            isinstance(above[id(piece)], NEEDS_PARENT)
+            or small
+            and isinstance(above[id(piece)], CONTEXT)
+            or getattr(above[id(piece)], "func", None) is piece
+        ):
             piece = above[id(piece)]
             small = small and not isinstance(piece, (ast.Call, ast.Subscript, ast.BinOp, ast.Compare))
         old = ast.unparse(piece)

@@ -29,7 +29,6 @@ SLIPS = {
     "inverted": ("What should be True here?", "True and False are exchanged."),
     "missing dimension": ("Which shapes meet here, and which do you want?", "the result lacks a dimension of size 1."),
     "missing largest": ("How large can these numbers get?", "the largest number is not subtracted first."),
-    "missing normalization": ("What should each row sum to?", "the rows are not divided by their sums."),
     "missing root": ("Is this the number itself, or its root?", "a square root is missing."),
     "missing scale": ("What keeps these numbers from growing with the width?", "the numbers are not scaled."),
     "view for transpose": (
@@ -139,8 +138,8 @@ def wrong_entry(line, code, entry, turn):
 
 
 def unset_entry(line, code, entry):
-    """Line 3, `mask[i, j] = True`, never sets the entry at [0, 2]. Should it?"""
-    return f"Line {line}, `{shortened(code)}`, never sets {entry}. Should it?"
+    """Line 3, `mask[i, j] = True`, never changes the entry at [0, 2]. Should it?"""
+    return f"Line {line}, `{shortened(code)}`, never changes {entry}. Should it?"
 
 
 def also(lines):
@@ -191,6 +190,7 @@ NOT_FINITE_QUESTIONS = {
     "nan": "Which numbers go in, and why do they give nan?",
     "inf": "Which numbers go in, and why do they give inf?",
 }
+WRITTEN_QUESTION = "Which tensor changes there?"
 ERROR_QUESTION = "What does this line need, and what does it get?"
 QUESTIONS_ON_ERRORS = {  # by type, for the line in which an answer stopped
     "AttributeError": "What type is the value in front of the dot?",
