@@ -20,7 +20,6 @@ CONFUSED_FUNCTIONS = [  # functions and methods that are mistaken for each other
     ("gt", "ge", "lt", "le"),
     ("cat", "stack"),
     ("zeros", "ones"),
-    ("zeros_like", "ones_like"),
     ("view", "reshape"),
 ]
 CONFUSED_OPERATORS = {
@@ -36,7 +35,7 @@ AXIS_FUNCTIONS = {
     "repeat_interleave",
 }  # fmt: skip
 USUAL_KEYWORDS = (
-    "keepdim=True", "dim=-1", "bias=False", "diagonal=1", "dim=0", "unbiased=False",
+    "keepdim=True", "dim=-1", "bias=False", "diagonal=1", "dim=0",
 )  # fmt: skip
 
 
