@@ -314,22 +314,17 @@ class Search:
         if trouble.line:
             return self.stop_words()
         if trouble.changed:
-            return f"{look_at(self.program.statements(changes_in_place))} {sentences.WRITTEN_QUESTION}"
-        if line := self.random_line():
-            return sentences.random(*line)
+            changes = self.program.statements(changes_in_place)
+            made = self.program.assignments_to([*filter(None, map(changed_name, changes))])
+            return f"{look_at([*made, *changes])} {sentences.WRITTEN_QUESTION}"
+        drawn = [place for place in range(len(self.flow.steps)) if trouble.random and self.flow.is_random(place)]
+        if drawn:
+            return sentences.random(self.line_of(self.flow, drawn[0]), first_line(self.statement_at(drawn[0])))
         if trouble.gradients:
             return look_at(self.program.statements(cuts_gradients))
         if trouble.breaks_contract:
             return look_at(self.program.state_assignments())
         return self.value_words()
-
-    def random_line(self):
-        """(line, code) of where random numbers are drawn that should not be; None where there is no such place."""
-        if not self.trouble.random:
-            return None
-        drawn = [place for place in range(len(self.flow.steps)) if self.flow.is_random(place)]
-        statements = [self.program.statement_of(self.flow.node(place)) for place in drawn[:1]]
-        return next(((each.lineno, first_line(each)) for each in statements), None)
 
     def stop_words(self):
         """The sentences on what the line works with in which an answer stopped."""
@@ -381,13 +376,14 @@ class Search:
         statement = self.program.statement_of(node)
         line, code, turn = statement.lineno, first_line(statement), named_counters(shown, at)
         seen = "" if at is None else self.value_in_words(shown.steps[at][1])
+        in_loop = at is not None and self.program.around(statement, "iter")
         if fills and entry:
             where = f"the entry at {entry[2]}" if entry[2] else "the first wrong entry"
             words = sentences.wrong_entry(line, code, where, turn)
             words = sentences.unset_entry(line, code, where) if entry[0] is None else words
-        elif is_result and not turn and seen not in sentences.NOT_FINITE_QUESTIONS:
+        elif is_result and not in_loop and seen not in sentences.NOT_FINITE_QUESTIONS:
             words = sentences.look_at_result(line, code)
-        elif steps[1:] and (fills or at is None) or turn and (is_result or shown.is_unfinished(at)):
+        elif steps[1:] and (fills or at is None) or in_loop and (is_result or not turn or shown.is_unfinished(at)):
             words = sentences.look_at_loop(line, code)
         else:
             part = "" if node in (statement, getattr(statement, "value", None)) else ast.unparse(node)
@@ -485,7 +481,7 @@ def is_literal(node):
 
 def look_at(statements):
     """The sentence on a few statements to look at; "" for none."""
-    lines = list({each.lineno: first_line(each) for each in statements}.items())[: MOST_LINES + 1]
+    lines = sorted({each.lineno: first_line(each) for each in statements}.items())[: MOST_LINES + 1]
     return sentences.look_at(lines) if lines else ""
 
 

@@ -30,8 +30,8 @@ CONFUSED_OPERATORS = {
 }  # fmt: skip
 USUAL_AXES = (-1, -2, 0, 1, 2, -3)
 AXIS_FUNCTIONS = {
-    "softmax", "log_softmax", "sum", "mean", "max", "min", "amax", "amin", "argmax", "argmin", "cumsum", "cat", "stack",
-    "unsqueeze", "squeeze", "all", "any", "norm", "chunk", "split", "select", "gather", "logsumexp", "flip", "Softmax",
+    "softmax", "log_softmax", "sum", "mean", "max", "min", "amax", "amin", "argmax", "cumsum", "cat", "stack",
+    "unsqueeze", "squeeze", "all", "any", "split", "gather", "logsumexp", "Softmax",
     "repeat_interleave",
 }  # fmt: skip
 USUAL_KEYWORDS = (
