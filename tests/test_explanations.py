@@ -178,7 +178,7 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "def my_padding_mask(lengths, num_tokens):\n    mask = torch.zeros(len(lengths), 1, num_tokens) > 0\n"
         "    for b in range(len(lengths)):\n        for t in range(int(lengths[b]) + 1, num_tokens):\n"
         "            mask[b, 0, t] = True\n    return mask\n",
-        "Line 5, `mask[b, 0, t] = True`, never changes the entry at [0, 0, 1]. Should it?",
+        "Line 5, `mask[b, 0, t] = True`, leaves the entry at [0, 0, 1] as it was. Should it?",
     ),
     (  # masking after softmax is no mask that is missing
         "3.2",

@@ -369,7 +369,7 @@ class Search:
         if fills and entry:
             at = entry[0]
             number = shown.steps[entry[1] if at is None else at][0]
-        elif number in table and not self.has_right_kind():
+        elif number in table and self.is_of_wrong_kind():
             number, fills, steps = table[0], False, []
             at = shown.places[number][0]
         node = self.program.nodes[number]
@@ -427,10 +427,10 @@ class Search:
         steps = [*flow.decisions(place), *(each for each in made if each not in sizes), *sizes]
         return [flow.steps[each][0] for each in steps]
 
-    def has_right_kind(self):
-        """Whether the result has the shape and the kind of numbers that it should have."""
-        end, wanted = self.shown.result(self.trouble.part), self.shown_result()
-        return locate.is_like(self.shown.steps[end][1], wanted)
+    def is_of_wrong_kind(self):
+        """Whether the result is a tensor of another shape, or another kind of numbers, than it should be."""
+        got = self.shown.steps[self.shown.result(self.trouble.part)][1]
+        return isinstance(got, torch.Tensor) and not locate.is_like(got, self.shown_result())
 
     def first_not_finite(self):
         """The first step with nan or infinity, for the input that is shown; None where right answers have them, too."""

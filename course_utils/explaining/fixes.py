@@ -30,7 +30,7 @@ CONFUSED_OPERATORS = {
 }  # fmt: skip
 USUAL_AXES = (-1, -2, 0, 1, 2, -3)
 AXIS_FUNCTIONS = {
-    "softmax", "log_softmax", "sum", "mean", "max", "min", "amax", "amin", "argmax", "cumsum", "cat", "stack",
+    "softmax", "log_softmax", "sum", "mean", "max", "min", "amax", "amin", "cumsum", "cat", "stack",
     "unsqueeze", "squeeze", "all", "any", "split", "gather", "logsumexp", "Softmax",
     "repeat_interleave",
 }  # fmt: skip

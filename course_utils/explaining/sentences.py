@@ -138,8 +138,8 @@ def wrong_entry(line, code, entry, turn):
 
 
 def unset_entry(line, code, entry):
-    """Line 3, `mask[i, j] = True`, never changes the entry at [0, 2]. Should it?"""
-    return f"Line {line}, `{shortened(code)}`, never changes {entry}. Should it?"
+    """Line 3, `mask[i, j] = True`, leaves the entry at [0, 2] as it was. Should it?"""
+    return f"Line {line}, `{shortened(code)}`, leaves {entry} as it was. Should it?"
 
 
 def also(lines):
