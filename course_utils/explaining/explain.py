@@ -365,7 +365,9 @@ class Search:
         at = strange[0] if strange and place is None else steps[0] if len(steps) == 1 else place
         is_result = at is not None and at == shown.result(self.trouble.part)
         table = shown.table(self.trouble.part)
-        fills = isinstance(self.program.nodes[number], ast.stmt) or entry and (is_result or number in table)
+        fills = (
+            isinstance(self.program.nodes[number], ast.stmt) or entry and (at is None or is_result or number in table)
+        )
         if fills and entry:
             at = entry[0]
             number = shown.steps[entry[1] if at is None else at][0]

@@ -17,7 +17,6 @@ CONFUSED_FUNCTIONS = [  # functions and methods that are mistaken for each other
     ("max", "min", "amax", "amin"),
     ("softmax", "log_softmax", "exp"),
     ("any", "all"),
-    ("gt", "ge", "lt", "le"),
     ("cat", "stack"),
     ("zeros", "ones"),
     ("view", "reshape"),
@@ -146,6 +145,8 @@ def call_fixes(node, program, sizes):
             yield call(f"{on}.{name.rstrip('_')}"), "changed in place"
     elif arguments:
         yield f"({arguments[0]})", "something too much"
+    if name == "len" and arguments:
+        yield f"{arguments[0]}.shape[-1]", "wrong size"
     for k in range(len(arguments) - 1):
         swapped = [*arguments[:k], arguments[k + 1], arguments[k], *arguments[k + 2 :]]
         yield call(arguments=swapped), "arguments swapped"
@@ -197,9 +198,9 @@ def sequence_fixes(node, program, sizes):
 
 
 def attribute_fixes(node, program, sizes):
-    if node.attr in ("T", "mT", "H", "data", "mH"):
+    if node.attr in ("T", "mT", "data"):
         yield f"({ast.unparse(node.value)})", "something too much"
-    if node.attr in ("T", "H"):
+    if node.attr == "T":
         yield f"({ast.unparse(node.value)}).transpose(-2, -1)", "wrong transpose"
 
 
