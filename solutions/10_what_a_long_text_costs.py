@@ -30,15 +30,13 @@ if "COLAB_RELEASE_TAG" in os.environ:
     print("On Colab, File > Save a copy in Drive keeps what you write.")
 
 # %% name="imports"
-import copy
-
 import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.autograd.graph import saved_tensors_hooks
 
-from course_utils import live, pictures
-from course_utils.attention import MultiHeadAttention
+from course_utils import families, live, pictures
+from course_utils.attention import Attention, LatentAttention, turn_pairs
 from course_utils.checking import answer, check, hint, progress, review, solution
 from course_utils.training_bar import with_bar
 
@@ -404,7 +402,7 @@ check("10.3", my_next_tile)
 # ## The first token holds what nobody needs
 #
 # With a window the first token falls out of sight. Does anybody miss it? In chapter 7, layer 1 put its weight on token
-# 0 wherever it had nothing to look up. We train that model again, with the same batches.
+# 0 wherever it had nothing to look up. We train that model again, on the same batches, with chapter 9's layer.
 
 # %% name="chapter-7-task"
 torch.set_num_threads(1)  # as there: the same results on any number of cores
@@ -419,44 +417,52 @@ def repeats(count):
 
 # %% name="chapter-7-model"
 class AttentionOnly(nn.Module):
-    """Chapter 7's model: scores (B, T, vocabulary) for the next token from tokens (B, T)."""
+    """Chapter 7's model, with gates or without: scores (B, T, vocabulary) from tokens (B, T)."""
 
-    def __init__(self, context_length, width=64):
+    def __init__(self, gate, width=64):
         super().__init__()
         self.token_vectors = nn.Embedding(vocabulary, width)
-        self.position_vectors = nn.Embedding(context_length, width)
+        self.position_vectors = nn.Embedding(first + repeated, width)
         for table in [self.token_vectors, self.position_vectors]:
             nn.init.normal_(table.weight, std=0.3)
         self.layers = nn.ModuleList(
-            MultiHeadAttention(width, width, context_length, dropout=0.0, num_heads=1)
-            for _ in range(2)
+            Attention(width, 1, out_bias=True, gate=gate) for _ in range(2)
         )
         self.to_scores = nn.Linear(width, vocabulary)
 
-    def forward(self, tokens):
+    def before_layer_1(self, tokens):
+        """What enters layer 1: (B, T, width)."""
         positions = torch.arange(tokens.shape[-1])  # (T,)
         x = self.token_vectors(tokens) + self.position_vectors(positions)  # (B, T, width)
-        for layer in self.layers:
-            x = x + layer(x)  # (B, T, width)
-        return self.to_scores(x)  # (B, T, vocabulary)
+        return x + self.layers[0](x)[0]
 
-
-def next_token_losses(model, tokens):
-    """The loss of each next token: (B, T - 1) for tokens (B, T)."""
-    scores = model(tokens[:, :-1])  # (B, T - 1, vocabulary)
-    return F.cross_entropy(scores.transpose(1, 2), tokens[:, 1:], reduction="none")
+    def forward(self, tokens, mask=None):
+        x = self.before_layer_1(tokens)
+        return self.to_scores(x + self.layers[1](x, mask=mask)[0])  # the mask is layer 1's
 
 # %% name="chapter-7-training"
-torch.manual_seed(123)
-model = AttentionOnly(first + repeated)
-optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
-shrinking = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=250)
-torch.manual_seed(2)
-for batch in with_bar(repeats(250 * 64).view(250, 64, -1)):
-    optimizer.zero_grad()
-    next_token_losses(model, batch).mean().backward()
-    optimizer.step()
-    shrinking.step()
+def next_token_losses(model, tokens, mask=None):
+    """The loss of each next token: (B, T - 1) for tokens (B, T)."""
+    scores = model(tokens[:, :-1], mask)  # (B, T - 1, vocabulary)
+    return F.cross_entropy(scores.transpose(1, 2), tokens[:, 1:], reduction="none")
+
+
+def trained(gate):
+    torch.manual_seed(123)
+    model = AttentionOnly(gate)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
+    shrinking = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=250)
+    torch.manual_seed(2)
+    for batch in with_bar(repeats(250 * 64).view(250, 64, -1)):
+        optimizer.zero_grad()
+        next_token_losses(model, batch).mean().backward()
+        optimizer.step()
+        shrinking.step()
+    return model
+
+
+torch.set_default_dtype(torch.float64)  # so that you see the numbers that we saw
+plain = trained(gate=False)
 
 # %% [markdown]
 # Now hide one key from all later queries of layer 1: key 0, and for comparison key 1. What will become of the
@@ -465,27 +471,81 @@ for batch in with_bar(repeats(250 * 64).view(250, 64, -1)):
 # %% name="hide-a-key"
 torch.manual_seed(1)
 fresh = repeats(512)
-for key in [None, 0, 1]:
-    blind = copy.deepcopy(model)
-    if key is not None:
-        blind.layers[1].mask[key + 1 :, key] = True
-    with torch.no_grad():
-        losses = next_token_losses(blind, fresh)  # (512, 19)
-    random_part, repeat = losses[:, : first - 1].mean(), losses[:, first:].mean()
-    print(f"hidden: {key}, random part {random_part:.1f}, repeat {repeat:.2f}")
+
+
+@torch.no_grad()
+def hide_keys(model):
+    """Print the losses with one key hidden, and the weight on token 0 with none."""
+    for key in [None, 0, 1]:
+        mask = torch.zeros(1, 19, 19, dtype=torch.bool)
+        if key is not None:
+            mask[:, key + 1 :, key] = True
+        losses = next_token_losses(model, fresh, mask)  # (512, 19)
+        random_part, repeat = losses[:, : first - 1].mean(), losses[:, first:].mean()
+        print(f"hidden: {key}, random part {random_part:.2f}, repeat {repeat:.2f}")
+    _, weights, _ = model.layers[1].attend(model.before_layer_1(fresh))  # (512, 1, 20, 20)
+    print(f"weight on token 0, random part: {weights[:, 0, 1 : first - 1, 0].mean():.2f}")
+
+
+hide_keys(plain)
 
 # %% [markdown]
-# Without key 0 the random part rises from 4.7 to 8.1, far above 4.6, which is $\ln 100$: pure guessing. Nothing random
+# Without key 0 the random part rises from 4.75 to 7.25, far above 4.61, which is $\ln 100$: pure guessing. Nothing random
 # can be looked up, so the best this layer can do there is to stay silent. But its weights must sum to 1. It has learned
-# to lay them on token 0, where they do no harm: an **attention sink**. Take the sink away, and the weights go to tokens
-# that speak up.
-#
-# The repeat keeps its 0.30: those queries have something to look up. And key 1 is no sink. Hiding it leaves the random
-# part at 4.7, and costs the repeat a little, 0.45, where key 1 was the one to find.
+# to lay nearly all of them on token 0, 0.94, where they do no harm: an **attention sink**. Take the sink away, and the
+# weights go to tokens that speak up. The repeat keeps its 0.32, since those queries have something to look up. Key 1 is
+# no sink: hiding it costs only the repeat, 0.47, where key 1 was the one to find.
 #
 # So a model that gets its window after training loses its sink once the text is longer than that. Keep the first few
 # tokens in sight beside the newest ones, and it goes on writing (Xiao et al., 2023). Or train a sink that is no token:
 # a number for each head that joins the total of softmax and has no value, as in gpt-oss.
+
+# %% [markdown]
+# ## A gate in place of a sink
+#
+# A head that could be silent in another way would need no sink. Multiply what the heads give, number by number, by a
+# **gate** between 0 and 1, made of the token that asks: $\sigma(x W_g)$ with $\sigma(a) = 1 / (1 + e^{-a})$. Qwen3-Next
+# and Qwen3.5 have it in each layer of attention (Qiu et al., 2025).
+
+# %% [markdown]
+# ### Exercise 10.4 · A gate
+# 1 point · ★☆☆ · 5 minutes
+#
+# Merge the heads, as chapter 5 does, and multiply each number by its gate. `W_gate` is stored as `nn.Linear` stores it.
+
+# %% name="exercise-10-4"
+def my_gated(context, x, W_gate):
+    """context (B, num_heads, T, head_dim), x (B, T, d), W_gate (num_heads * head_dim, d).
+
+    Returns the gated heads, merged: (B, T, num_heads * head_dim).
+    """
+    ### BEGIN SOLUTION
+    merged = context.transpose(1, 2).flatten(-2)  # (B, T, num_heads * head_dim)
+    return merged * torch.sigmoid(x @ W_gate.T)
+    ### END SOLUTION
+
+# %% name="check-10-4"
+### BEGIN HIDDEN TESTS
+assert check("10.4", my_gated).status == "right"
+### END HIDDEN TESTS
+check("10.4", my_gated)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** Weights say where to look, and sum to 1. The gate says how much of what was found passes on, and may
+# be near 0 everywhere. It sees the token itself, so it knows whether there is something to look up.
+
+# %% [markdown]
+# `gate=True` puts this line into our layer; chapter 9 compared it with Qwen3-Next's own. The same model, on the same
+# batches, with gates:
+
+# %% name="gated"
+gated = trained(gate=True)
+hide_keys(gated)
+
+# %% [markdown]
+# Hiding key 0 now changes nothing: 4.66 before and after. The weight on token 0 has halved, 0.46: where the gate is
+# nearly closed, it does not matter. And the repeat is learned better, 0.11 where it was 0.32. (The gates add 8,192
+# numbers to learn, so part of that may be size.)
 
 # %% [markdown]
 # ## The bytes of a cache
@@ -527,63 +587,6 @@ for name, (layers, numbers, published) in models.items():
 answer("Q10.3", "b")
 
 # %% [markdown]
-# ## Pages
-#
-# How much memory do you reserve for a text that is still being written? Four conversations, at most 2,048 tokens each:
-# either all 2,048 at once, or **pages** of 16 tokens, one more whenever the last one is full.
-
-# %% name="reserved"
-lengths = [37, 210, 5, 96]
-pages = sum(-(-length // 16) for length in lengths)  # rounded up
-for name, reserved in [("2,048 each", 2048 * len(lengths)), ("pages of 16", 16 * pages)]:
-    print(f"{name:12}{reserved:6,} slots reserved, {sum(lengths) / reserved:.0%} used")
-
-# %% [markdown]
-# 4% of the reserved slots are used, or 91%: with pages only the last one of each conversation has empty slots.
-#
-# The pages of one text need not lie side by side. A **page table** says where each of them is. Two texts, A and B, take
-# turns; pages of 4 tokens.
-
-# %% name="page-tables"
-free, tables, lengths = list(range(6)), {"A": [], "B": []}, {"A": 0, "B": 0}
-for name in "ABABABABABA":  # whose turn it is to get a token
-    if lengths[name] % 4 == 0:  # the last page is full, or there is none yet
-        tables[name].append(free.pop(0))
-    lengths[name] += 1
-print("tables:", tables, "lengths:", lengths, "free:", free)
-
-# %% [markdown]
-# A has pages 0 and 2, B has 1 and 3. So token 5 of A, its second on its second page, lies in page 2, slot 1. When a
-# text is finished its pages are free again; texts that begin alike can share the pages of their beginning. This is
-# PagedAttention (Kwon et al., 2023).
-
-# %% [markdown]
-# ### Exercise 10.4 · Look up in pages
-# 2 points · ★★☆ · 10 minutes
-#
-# Fetch the keys of some tokens of one text. `pages` is the memory that all texts share; `table` says, in order, which
-# pages this text has.
-
-# %% name="exercise-10-4"
-def my_lookup(pages, table, positions):
-    """Keys (n, d) at positions (n,); pages (num_pages, size, d), table (pages of this text,)."""
-    ### BEGIN SOLUTION
-    size = pages.shape[1]
-    return pages[table[positions // size], positions % size]  # (n, d)
-    ### END SOLUTION
-
-# %% name="check-10-4"
-### BEGIN HIDDEN TESTS
-assert check("10.4", my_lookup).status == "right"
-### END HIDDEN TESTS
-check("10.4", my_lookup)
-
-# %% [markdown] tags=["solution"]
-# **Why it works.** Divide a position by the size of a page: the quotient says which of the text's pages it is, the
-# remainder which slot. The table turns "which of the text's" into "where in memory". Forget the table and you read,
-# without any error, what another text has written.
-
-# %% [markdown]
 # ## Keep something smaller
 #
 # Grouped queries keep fewer heads. **Latent attention** (DeepSeek-AI, 2024) keeps *none*: of each token it keeps one
@@ -620,6 +623,113 @@ print("absorbed equals explicit:", torch.allclose(absorbed, explicit))
 # The matrices are said to be **absorbed**. It costs arithmetic: a score now is a sum of 12 products instead of 8. In
 # DeepSeek-V3 it is 512 instead of 128. What stands between query and key must allow the move, and chapter 9's rotation
 # does not: that is why 64 more numbers carry the position apart, $512 + 64$ in all.
+
+# %% [markdown]
+# ## Look at few keys
+#
+# A window shows the newest keys, needed or not. Could a token see those that it needs? To find them, something must
+# score *all* keys, so it has to be cheap. DeepSeek-V3.2 (2025) adds an **indexer**: small queries and keys of its own,
+# whose products, cut off below 0, rank the keys. The $k$ best go into attention; all others are hidden.
+
+# %% [markdown]
+# ### Exercise 10.5 · Pick the best keys
+# 2 points · ★★☆ · 10 minutes
+#
+# Make the mask: True where a key is *hidden*. Each token sees the `k` keys with the largest scores among those up to
+# its own, or all of them where there are fewer. Of equal scores, and cut-off ones are equal, the earlier key is picked.
+
+# %% name="exercise-10-5"
+def my_picked(scores, k):
+    """The mask (T, T) for scores (T, T) of queries on keys."""
+    ### BEGIN SOLUTION
+    future = torch.ones_like(scores).triu(diagonal=1).bool()
+    seen = scores.masked_fill(future, -torch.inf)
+    order = seen.argsort(dim=-1, descending=True, stable=True)  # (T, T), places of keys
+    hidden = torch.ones_like(future).scatter(-1, order[:, :k], False)
+    return hidden | future
+    ### END SOLUTION
+
+# %% name="check-10-5"
+### BEGIN HIDDEN TESTS
+assert check("10.5", my_picked).status == "right"
+### END HIDDEN TESTS
+check("10.5", my_picked)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** The future is hidden twice: before the choice, so that it takes nobody's place, and after it, since
+# the first rows have fewer than $k$ keys and pick some that lie ahead. A threshold would do, were there no ties.
+
+# %% [markdown]
+# What must an indexer learn? To rank keys as attention weighs them. Ours has 8 numbers where layer 1 of our model has
+# 64. It learns from that layer's weights, while the model stays as it is.
+
+# %% name="indexer"
+future = torch.ones(19, 19).triu(diagonal=1).bool()
+torch.manual_seed(3)
+W_query, W_key = nn.Linear(64, 8, bias=False), nn.Linear(64, 8, bias=False)
+optimizer = torch.optim.AdamW([W_query.weight, W_key.weight], lr=0.02)
+for batch in with_bar(repeats(250 * 64).view(250, 64, -1)):
+    with torch.no_grad():
+        x = plain.before_layer_1(batch[:, :-1])  # (64, 19, 64)
+        _, weights, _ = plain.layers[1].attend(x)  # (64, 1, 19, 19)
+    ranks = torch.relu(W_query(x) @ W_key(x).transpose(1, 2))  # (64, 19, 19)
+    told = torch.log_softmax(ranks.masked_fill(future, -1e9), dim=-1)
+    optimizer.zero_grad()
+    (-weights[:, 0] * told).sum(dim=-1).mean().backward()
+    optimizer.step()
+
+# %% name="few-keys"
+def picked(scores, k):
+    """As in the exercise, but of equal scores any may be picked."""
+    future = torch.ones(scores.shape[-2:]).triu(diagonal=1).bool()
+    best = scores.masked_fill(future, -torch.inf).topk(k).indices  # (B, T, k)
+    return torch.ones(scores.shape).bool().scatter(-1, best, False) | future
+
+
+sizes, curves = [1, 2, 4, 8, 16, 19], {}
+with torch.no_grad():
+    x = plain.before_layer_1(fresh[:, :-1])  # (512, 19, 64)
+    ranks = torch.relu(W_query(x) @ W_key(x).transpose(1, 2))
+    newest = torch.arange(19.0).expand(512, 19, 19)
+    for name, scores in [("indexer", ranks), ("newest", newest)]:
+        losses = [next_token_losses(plain, fresh, picked(scores, k))[:, first:] for k in sizes]
+        curves[name] = [each.mean().item() for each in losses]
+        print(f"{name:8}", *(f"{loss:5.2f}" for loss in curves[name]))
+
+# %% name="few-keys-picture" shows="SHOWS"
+pictures.show_curves(
+    curves, x=sizes, x_label="keys a token sees", y_label="loss on the repeat", doublings=True,
+    title="Few keys, if they are the right ones",
+)
+
+# %% [markdown]
+# The message: MESSAGE
+
+# %% [markdown]
+# Is that V3.2's? The library's own layer, its indexer with three small heads and `k` = 4, beside our `LatentAttention`,
+# which chapter 9's `families` made ready. Each token weighs the heads of its indexer.
+
+# %% name="deepseek"
+theirs = families.load("DeepSeek-V3.2")
+index = {name: each for name, each in theirs.parameters.items() if name.startswith("indexer")}
+layer = LatentAttention(**theirs.arguments)
+layer.load_state_dict({name: theirs.parameters[name] for name in layer.state_dict()})
+with torch.no_grad():
+    latents = layer.query_norm(layer.to_query_latent(theirs.x))  # (2, 11, query_rank)
+    queries = (latents @ index["indexer.wq_b.weight"].T).unflatten(-1, (3, 6)).transpose(1, 2)
+    scale, shift = index["indexer.k_norm.weight"], index["indexer.k_norm.bias"]
+    keys = F.layer_norm(theirs.x @ index["indexer.wk.weight"].T, (6,), scale, shift, eps=1e-6)
+    cos, sin = layer.rotary(0, 11, like=keys)
+    products = turn_pairs(queries, cos, sin) @ turn_pairs(keys, cos, sin)[:, None].transpose(2, 3)
+    shares = theirs.x @ index["indexer.weights_proj.weight"].T  # (2, 11, 3), one a head
+    ranks = torch.einsum("bth,bhts->bts", shares, torch.relu(products))  # (2, 11, 11)
+    for name, mask in [("all keys", None), ("4 keys", picked(ranks, 4))]:
+        off = (layer(theirs.x, mask=mask)[0] - theirs.output).abs().max()
+        print(f"{name}: off by {off:.2f}, within 1e-5: {bool(off < 1e-5)}")
+torch.set_default_dtype(torch.float32)
+
+# %% [markdown]
+# DEEPSEEK
 
 # %% [markdown]
 # ## A state of fixed size

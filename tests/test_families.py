@@ -185,6 +185,36 @@ def test_with_a_window_of_1_the_library_step_by_step_is_not_what_it_is_at_once()
     close(torch.cat(outputs, dim=1), whole[0][1])
 
 
+@pytest.mark.parametrize(
+    "config, sentence",
+    [
+        (transformers.Olmo2Config(**families.SIZES), "OLMo-2 and OLMo-3 norm before heads are split"),
+        (transformers.CohereConfig(**families.NO_HEAD_DIM, use_qk_norm=True), "Cohere, StableLM and Phi, .* LayerNorm"),
+        (transformers.PhiConfig(**families.NO_HEAD_DIM, qk_layernorm=True), "Cohere, StableLM and Phi, .* LayerNorm"),
+    ],
+    ids=["OLMo-2", "Cohere with norms", "Phi with norms"],
+)
+def test_families_with_other_norms_are_refused_by_name(config, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        families.ours(families.made(config, 0), 0)
+
+
+def test_gpt_2_in_training_drops_what_the_library_drops():
+    config = transformers.GPT2Config(
+        vocab_size=50, n_embd=24, n_layer=2, n_head=6, n_positions=64, attn_pdrop=0.3, resid_pdrop=0.0, embd_pdrop=0.0
+    )
+    made = families.made(config, 0).train()
+    layer = families.ours(made, 0).train()
+    x = torch.randn(B, T, 24, dtype=torch.float64)
+    outputs = []
+    for attention in (families.attention_modules(made)[0], layer.attend):
+        torch.manual_seed(1)
+        mask = {} if attention == layer.attend else {"attention_mask": torch.full((T, T), -torch.inf).triu(1)[None, None]}
+        outputs.append(attention(x, **mask)[0])
+    close(*outputs)
+    assert (outputs[0] - layer.eval()(x)[0]).abs().max() > 0.01
+
+
 # --- the worked exercises of chapter 9, put together as a learner would -----------------------------------------------
 
 
@@ -308,7 +338,7 @@ def test_it_is_small_and_another_family_is_refused():
 )
 @torch.no_grad()
 def test_without_any_one_of_its_arguments_a_family_is_another(family, change):
-    made = families.model(family)
+    made = families.model(family) if family in families.FAMILIES else families.made(families.drawn(family, 0), 0)
     (heard,) = run(made, numbers(), [T])
     arguments, weights = families.parts(made.config, families.attention_modules(made)[0], made)
     assert change.keys() <= arguments.keys()
@@ -336,7 +366,7 @@ def x():
 
 
 def test_a_single_sequence_is_a_batch_of_one(layer, x):
-    output, (keys, values) = layer(x[0])
+    output, (keys, values, _) = layer(x[0])
     close(output, layer(x)[0][0])
     assert keys.shape == values.shape == (2, 7, 6)
 

@@ -214,6 +214,7 @@ def parts(config, theirs, made):
     weights = {name: tensor.detach() for name, tensor in theirs.state_dict().items()}
     if config.model_type == "gpt2":
         arguments = {"d_model": config.n_embd, "num_heads": config.n_head, "bias": True}
+        arguments["dropout"] = config.attn_pdrop
         return arguments, of_gpt2(weights)
     if config.model_type.startswith("deepseek"):
         return of_deepseek(config, weights)
@@ -242,8 +243,10 @@ def parts(config, theirs, made):
     if config.model_type == "qwen3_next":
         arguments["gate"] = True
         of_qwen3_next(weights, heads)
+    if getattr(theirs, "qk_layernorm", False):  # Phi's
+        weights = {name.replace("_layernorm", "_norm"): tensor for name, tensor in weights.items()}
     if "q_norm.weight" in weights:
-        arguments["norm_eps"] = config.rms_norm_eps
+        arguments["norm_eps"] = getattr(config, "rms_norm_eps", 1e-5)
     if config.model_type in ("gemma2", "gemma3_text"):
         arguments["scale"] = config.query_pre_attn_scalar**-0.5
     if config.model_type == "gemma2":
