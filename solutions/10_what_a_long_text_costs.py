@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     summary: softmax in pieces, windows, sinks, caches, a state of fixed size
+#     summary: softmax in pieces, windows, sinks and gates, caches, picked keys, a state of fixed size
 # ---
 
 # %% [markdown]
@@ -10,11 +10,12 @@
 # **After this chapter you can**
 #
 # * compute softmax piece by piece, as FlashAttention does, and say what that saves and what it costs;
-# * say who sees whom through a sliding window, and why models lean on their first token;
+# * say who sees whom through a sliding window, why models lean on their first token, and how a gate ends that;
+# * let a cheap scorer pick the keys that a token sees;
 # * work out the bytes of a model's cache from its configuration, and name four ways to make it smaller.
 #
-# **Time.** About 85 minutes, exercises included. **You need** chapters 5 to 7. Chapter 9's turned
-# positions are needed in one sentence only.
+# **Time.** About 90 minutes, exercises included. **You need** chapters 5 to 7. Of chapter 9 two layers are used, and its
+# turned positions are needed in one cell only.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
 
@@ -574,6 +575,9 @@ for name, (layers, numbers, published) in models.items():
 # One book in OPT-13B would all but fill a graphics card of 80 GB ($80 \cdot 2^{30}$ bytes), before a single parameter
 # is in it. (Would: OPT has positions for 2,048 tokens only.) DeepSeek-V3, fifty times as large, needs 7.0 GB. It does
 # not keep keys and values of each head; we come to that.
+#
+# While a text is written, its cache grows by **pages** of some 16 tokens; a **page table** says where each lies, so that
+# no memory waits for tokens that never come (PagedAttention, Kwon et al., 2023; a cell of the notes shows it).
 
 # %% [markdown]
 # **Question 10.3.** Llama-3.1-405B is thirty times as large as OPT-13B, and needs less cache. Both have heads of 128
@@ -687,6 +691,7 @@ def picked(scores, k):
 
 
 sizes, curves = [1, 2, 4, 8, 16, 19], {}
+print("keys    ", *(f"{k:5}" for k in sizes))
 with torch.no_grad():
     x = plain.before_layer_1(fresh[:, :-1])  # (512, 19, 64)
     ranks = torch.relu(W_query(x) @ W_key(x).transpose(1, 2))
@@ -696,18 +701,20 @@ with torch.no_grad():
         curves[name] = [each.mean().item() for each in losses]
         print(f"{name:8}", *(f"{loss:5.2f}" for loss in curves[name]))
 
-# %% name="few-keys-picture" shows="SHOWS"
+# %% name="few-keys-picture" shows="Two curves over the number of keys that a token sees, 1 to 19. That of the indexer starts at 0.83 with one key and lies at 0.33 or 0.32 from two on. That of the newest keys starts at 8.63, is still 6.29 at eight keys, and lies at 0.32 from 16 on."
 pictures.show_curves(
     curves, x=sizes, x_label="keys a token sees", y_label="loss on the repeat", doublings=True,
     title="Few keys, if they are the right ones",
 )
 
 # %% [markdown]
-# The message: MESSAGE
+# The message: two keys of up to 19 are enough if they are the right ones, 0.33 where all give 0.32. The newest keys are
+# not: with 8 of them the loss is 6.29, and only 16 hold all that can be needed. All keys are still scored, in $T^2$
+# products of 8 numbers; what is saved are the products of attention, $T \cdot k$ of them.
 
 # %% [markdown]
-# Is that V3.2's? The library's own layer, its indexer with three small heads and `k` = 4, beside our `LatentAttention`,
-# which chapter 9's `families` made ready. Each token weighs the heads of its indexer.
+# Is that V3.2's? Here is the library's own layer, with random weights as in chapter 9, beside our `LatentAttention`,
+# which knows no indexer but takes a mask. The library's has three small heads, which each token weighs, and picks 4 keys.
 
 # %% name="deepseek"
 theirs = families.load("DeepSeek-V3.2")
@@ -729,7 +736,7 @@ with torch.no_grad():
 torch.set_default_dtype(torch.float32)
 
 # %% [markdown]
-# DEEPSEEK
+# With the mask it is the library's layer, off by 0.00; without it, by 1.23. The choice is all that V3.2 adds to V3.
 
 # %% [markdown]
 # ## A state of fixed size
@@ -841,7 +848,8 @@ progress(10)
 # | the table of weights, $T^2$ | tiles: keep $m$, $\ell$ and $o$ | in training, scores are computed again |
 # | the work, $T^2$ | a window: $T \cdot w$ | far tokens count only through layers; keep the sink |
 # | the cache, layers × heads × numbers | fewer heads of keys; a latent; a window | heads share what they read; more arithmetic |
-# | what is reserved of it | pages and their table | a lookup |
+# | the work, $T^2$ | the $k$ best keys by an indexer: $T \cdot k$ | the indexer still scores all, with few numbers |
+# | weight on token 0 | a gate | as many numbers as for the queries |
 # | all of it | a state of fixed size | it forgets |
 #
 # To merge two pieces, or to add a tile, with $m' = \max(m_1, m_2)$:
