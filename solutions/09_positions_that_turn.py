@@ -91,9 +91,9 @@ for is_causal in [False, True]:
         print(f"causal: {is_causal}, layers: {num_layers}, last token unchanged: {same}")
 
 # %% [markdown]
-# After one causal layer the last token has still seen a bag. After two it has not: in layer 1 each token mixed what *it*
-# could see, the first one token, the second two. So a causal mask **is** position information (Haviv et al., 2022). But
-# a model has to work it out, layer by layer. Near the end we train one that has nothing else.
+# After one causal layer the last token has still seen a bag. After two it has not: in layer 1 each token mixed what
+# *it* could see, the first one token, the second two. So a causal mask **is** position information (Haviv et al.,
+# 2022). But a model has to work it out, layer by layer. Near the end we train one that has nothing else.
 #
 # GPT-2, and our model in chapter 7, say it directly. They *add* a learned vector to each token: its row in a table of
 # positions. What does a score then know? A query and a key become sums, of *what* a token is and *where* it stands, and
@@ -178,8 +178,9 @@ for base in [10_000.0, 500_000.0]:
     print(f"base {base:>9,.0f}: from {wavelengths[0]:.2f} to {wavelengths[-1]:>9,.0f} positions")
 
 # %% [markdown]
-# With 128 numbers a head the slowest pair needs 54,410 positions for a turn at the usual base, and 2,559,196 at the base
-# of Llama 3 and 3.1. A larger base leaves the fast hands nearly alone and slows the slow ones down: more room for long texts.
+# With 128 numbers a head the slowest pair needs 54,410 positions for a turn at the usual base, and 2,559,196 at the
+# base of Llama 3 and 3.1. A larger base leaves the fast hands nearly alone and slows the slow ones down: more room for
+# long texts.
 
 # %% name="hands-picture" shows="Four curves over 40 positions. That of pair 0 swings up and down every six positions. That of pair 1 swings once in 63. Those of pairs 2 and 3 fall slowly or stay near 1."
 positions = torch.arange(41)
@@ -190,8 +191,8 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# The message: a fast pair tells neighbours apart and repeats itself soon. A slow pair hardly changes over a sentence, so
-# it leaves room for *what*, at any distance.
+# The message: a fast pair tells neighbours apart and repeats itself soon. A slow pair hardly changes over a sentence,
+# so it leaves room for *what*, at any distance.
 
 # %% [markdown]
 # **Question 9.2.** A head wants to look exactly one token back. Which pairs can tell distance 1 from distance 2 best?
@@ -207,8 +208,8 @@ answer("Q9.2", "b")
 # ### Exercise 9.1 · Turn by position
 # 3 points · ★★☆ · 10 minutes
 #
-# Turn every vector of `x`. Pair $k$ is made of number $k$ of the first half and number $k$ of the second half. Positions
-# are given; they need not start at 0, nor stand in order.
+# Turn every vector of `x`. Pair $k$ is made of number $k$ of the first half and number $k$ of the second half.
+# Positions are given; they need not start at 0, nor stand in order.
 
 # %% name="exercise-9-1"
 def my_rotate(x, positions, base):
@@ -229,9 +230,9 @@ assert check("9.1", my_rotate).status == "right"
 check("9.1", my_rotate)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Each pair is an arrow of its own, with an angle of its own: position times frequency. The angles have
-# shape (T, head_dim / 2), so they fit behind any batch and heads. Together the turned halves have the length that the
-# vector had.
+# **Why it works.** Each pair is an arrow of its own, with an angle of its own: position times frequency. The angles
+# have shape (T, head_dim / 2), so they fit behind any batch and heads. Together the turned halves have the length that
+# the vector had.
 
 # %% [markdown]
 # The course's own version takes frequencies in place of a base, so that we can change them later. It has two steps,
@@ -323,15 +324,15 @@ query, key = query[:, order], key[:, order]
 print(f"halves, after the permutation {score(7, 3):.4f}")
 
 # %% [markdown]
-# The interleaved score, now by halves. Numbers of a query come from rows of `W_query`, so a file can be converted once and
-# for all, row by row, head by head. Or the layer takes pairs as they are: `turn_pairs` has an argument for that.
+# The interleaved score, now by halves. Numbers of a query come from rows of `W_query`, so a file can be converted once
+# and for all, row by row, head by head. Or the layer takes pairs as they are: `turn_pairs` has an argument for that.
 
 # %% [markdown]
 # ## Turn a part, or nothing
 #
 # A slow pair hardly knows where a token stands. Then why turn it at all? Phi-1 turns half of the numbers of a head,
-# GPT-NeoX and Qwen3-Next turn a quarter: **partial rotary**. A pair with a frequency of 0 never turns, so partial rotary
-# needs no new function, only other frequencies.
+# GPT-NeoX and Qwen3-Next turn a quarter: **partial rotary**. A pair with a frequency of 0 never turns, so partial
+# rotary needs no new function, only other frequencies.
 
 # %% [markdown]
 # ### Exercise 9.2 · Turn a part
@@ -355,8 +356,8 @@ assert check("9.2", my_partial).status == "right"
 check("9.2", my_partial)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** An angle of 0 leaves a pair as it is: its cosine is 1, its sine 0. The turned part is a small head of
-# its own, with fast and slow hands; divided by `head_dim`, its slow hands would be missing.
+# **Why it works.** An angle of 0 leaves a pair as it is: its cosine is 1, its sine 0. The turned part is a small head
+# of its own, with fast and slow hands; divided by `head_dim`, its slow hands would be missing.
 
 # %% [markdown]
 # What do scores know of the distance? One query, one key, 0, 1, 10 and 100 positions apart:
@@ -431,8 +432,8 @@ for num_kv_heads in [32, 8, 1]:
 answer("Q9.4", "b")
 
 # %% [markdown]
-# So is no time saved? A model that writes asks with one token and reads the whole cache. Query heads that share keys are
-# rows of one product.
+# So is no time saved? A model that writes asks with one token and reads the whole cache. Query heads that share keys
+# are rows of one product.
 
 # %% name="time-fewer-keys" tags=["nbval-ignore-output"]
 def step(query, keys, values):
@@ -447,8 +448,8 @@ for num_kv_heads in [32, 8, 1]:
     print(f"{num_kv_heads:2} heads of keys: {min(timer.repeat(40, number=1)) * 1000:4.1f} ms")
 
 # %% [markdown]
-# Much, though each line does the same multiplications. Fewer keys and values are fetched from memory, and fetching takes
-# most of the time (chapter 6).
+# Much, though each line does the same multiplications. Fewer keys and values are fetched from memory, and fetching
+# takes most of the time (chapter 6).
 
 # %% [markdown]
 # Who shares with whom? **Neighbours**: of six query heads and two of keys, 0, 1 and 2 share the first. The second
@@ -503,8 +504,8 @@ check("9.3", my_grouped)
 # ### Exercise 9.4 · The norm of queries and keys
 # 1 point · ★☆☆ · 5 minutes
 #
-# Divide each vector by the root of the mean of its squares, and multiply by `scale`. A small `eps` is added to the mean,
-# so that nothing is divided by 0.
+# Divide each vector by the root of the mean of its squares, and multiply by `scale`. A small `eps` is added to the
+# mean, so that nothing is divided by 0.
 
 # %% name="exercise-9-4"
 def my_norm(x, scale, eps):
@@ -590,8 +591,8 @@ check("9.5", my_cached)
 # ## One layer
 #
 # You now have nearly all parts of the attention in ten families. Two come from elsewhere: Gemma 2 keeps scores within
-# bounds (the notes), and Qwen3-Next has a gate after attention (chapter 10). Three steps still lack a name. The second also knows a **sliding window**:
-# a token sees the last few only, itself among them. (Chapter 10 says why.)
+# bounds (the notes), and Qwen3-Next has a gate after attention (chapter 10). Three steps still lack a name. The second
+# also knows a **sliding window**: a token sees the last few only, itself among them. (Chapter 10 says why.)
 
 # %% name="shared-steps"
 def repeat_groups(heads, num_heads):
@@ -633,10 +634,11 @@ def hidden_from(queries, keys, mask=None, window=None):
 #
 # Three helpers stand beside it. `RotaryTable` keeps the cosines and sines. `Cache` is a named tuple of keys, values and
 # how many tokens there were; it refuses what does not fit, and drops what a window has left behind. `fused_attention`
-# calls the kernel. That knows one mask without a table, the causal one, so a window goes through it in blocks of queries that share a small mask,
-# and padding and sinks become one more number in each query and key. With any one of them a layer keeps at most half as
-# much again for its derivatives as without (PyTorch 2.11 to 2.15); a wide window with sinks keeps more. Three
-# things cost a table: a mask of its own for each pair of tokens, $(B, T, T)$, bounds for scores, and on a CPU dropout.
+# calls the kernel. That knows one mask without a table, the causal one, so a window goes through it in blocks of
+# queries that share a small mask, and padding and sinks become one more number in each query and key. With any one of
+# them a layer keeps at most half as much again for its derivatives as without (PyTorch 2.11 to 2.15); a wide window
+# with sinks keeps more. Three things cost a table: a mask of its own for each pair of tokens, $(B, T, T)$, bounds for
+# scores, and on a CPU dropout.
 
 # %% name="attention-class"
 class Attention(nn.Module):
@@ -778,12 +780,12 @@ for family in [name for name in families.FAMILIES if "DeepSeek" not in name]:
     print(f"{family:10} within 1e-5: {bool(far < 1e-5)}   {' '.join(named)}")
 
 # %% [markdown]
-# Ten families, one class, on texts of 11 tokens; of SmolLM3 a layer without positions. (Far out the numbers part, since ours has angles in 64 bits and the
-# library in 32: around position 100,000 scores differ by up to several thousandths.) Their files differ in more than
-# arguments: GPT-2 stores its matrices transposed, and queries, keys and values in one; Gemma stores the norm's scale
-# minus 1. Each is a line where weights are loaded, and a silent error if forgotten. DeepSeek waits in
-# chapter 10. Others are refused by name when their weights are loaded: OLMo-2 norms before the heads are split, and
-# Cohere, where it norms, has a LayerNorm.
+# Ten families, one class, on texts of 11 tokens; of SmolLM3 a layer without positions. (Far out the numbers part, since
+# ours has angles in 64 bits and the library in 32: around position 100,000 scores differ by up to several thousandths.)
+# Their files differ in more than arguments: GPT-2 stores its matrices transposed, and queries, keys and values in one;
+# Gemma stores the norm's scale minus 1. Each is a line where weights are loaded, and a silent error if forgotten.
+# DeepSeek waits in chapter 10. Others are refused by name when their weights are loaded: OLMo-2 norms before the heads
+# are split, and Cohere, where it norms, has a LayerNorm.
 #
 # And slips show. We reorder the pairs of Llama's queries and keys, as in a file that was converted once too often; then
 # its query heads, as `repeat` would.
@@ -846,10 +848,10 @@ print(f"Qwen3-0.6B   {count_model(28, 1024, 16, 8, 128, 3072, 151_936, qk_norm=T
 # %% [markdown]
 # ## Is length free?
 #
-# Rotary scores exist at every distance. Does a model then read texts longer than any it was trained on? We train
-# models on chapter 7's task, made small: 7 of 16 tokens, then 6 of these come again. One has learned positions, one
-# turns, one turns half, and one has only its causal mask. The test has 14 tokens of which 12 come again. (No token stands in the first
-# part twice, so that the repeat can be known.)
+# Rotary scores exist at every distance. Does a model then read texts longer than any it was trained on? We train models
+# on chapter 7's task, made small: 7 of 16 tokens, then 6 of these come again. One has learned positions, one turns, one
+# turns half, and one has only its causal mask. The test has 14 tokens of which 12 come again. (No token stands in the
+# first part twice, so that the repeat can be known.)
 
 # %% name="long-task"
 def repeats(count, first, repeated):
@@ -923,8 +925,8 @@ print(f"guessing {math.log(16):.1f}")
 #
 # At twice the length it is ahead: 1.0, while the others do *worse* than a guess, 6.0 and more. They are sure, and
 # wrong. The learned table has rows there that were never trained, and the heads of the rotary model, 10.6, have met no
-# distance above 11. To turn only half changes nothing about that: 0.0, and 10.2. "Exists at every distance" is not "was trained at every distance". Nor is length free without positions: 1.0
-# is more than 0.4.
+# distance above 11. To turn only half changes nothing about that: 0.0, and 10.2. "Exists at every distance" is not "was
+# trained at every distance". Nor is length free without positions: 1.0 is more than 0.4.
 #
 # Models in use do several things about it. Many rescale, as above, and train on long texts. SmolLM3 and Llama 4 turn
 # nothing in every fourth layer (Kazemnejad et al., 2023, study models without any positions).

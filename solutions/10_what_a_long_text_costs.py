@@ -14,8 +14,8 @@
 # * let a cheap scorer pick the keys that a token sees;
 # * work out the bytes of a model's cache from its configuration, and name four ways to make it smaller.
 #
-# **Time.** About 90 minutes, exercises included. **You need** chapters 5 to 7. Of chapter 9 two layers are used, and its
-# turned positions are needed in one cell only.
+# **Time.** About 90 minutes, exercises included. **You need** chapters 5 to 7. Of chapter 9 two layers are used, and
+# its turned positions are needed in one cell only.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
 
@@ -395,9 +395,10 @@ assert check("10.3", my_next_tile).status == "right"
 check("10.3", my_next_tile)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** What is subtracted need not be the largest score: any number gives the same weights in the end, unless
-# an exponential overflows or all of them round to 0. So where nothing has been seen it may be 0. Then $e^{-\infty - 0}$ is 0, twice: nothing
-# is added, and nothing was there to shrink. As soon as a tile shows a score, the true maximum takes over.
+# **Why it works.** What is subtracted need not be the largest score: any number gives the same weights in the end,
+# unless an exponential overflows or all of them round to 0. So where nothing has been seen it may be 0. Then
+# $e^{-\infty - 0}$ is 0, twice: nothing is added, and nothing was there to shrink. As soon as a tile shows a score, the
+# true maximum takes over.
 
 # %% [markdown]
 # ## The first token holds what nobody needs
@@ -491,11 +492,11 @@ def hide_keys(model):
 hide_keys(plain)
 
 # %% [markdown]
-# Without key 0 the random part rises from 4.75 to 7.25, far above 4.61, which is $\ln 100$: pure guessing. Nothing random
-# can be looked up, so the best this layer can do there is to stay silent. But its weights must sum to 1. It has learned
-# to lay nearly all of them on token 0, 0.94, where they do no harm: an **attention sink**. Take the sink away, and the
-# weights go to tokens that speak up. The repeat keeps its 0.32, since those queries have something to look up. Key 1 is
-# no sink: hiding it costs only the repeat, 0.47, where key 1 was the one to find.
+# Without key 0 the random part rises from 4.75 to 7.25, far above 4.61, which is $\ln 100$: pure guessing. Nothing
+# random can be looked up, so the best this layer can do there is to stay silent. But its weights must sum to 1. It has
+# learned to lay nearly all of them on token 0, 0.94, where they do no harm: an **attention sink**. Take the sink away,
+# and the weights go to tokens that speak up. The repeat keeps its 0.32, since those queries have something to look up.
+# Key 1 is no sink: hiding it costs only the repeat, 0.47, where key 1 was the one to find.
 #
 # So a model that gets its window after training loses its sink once the text is longer than that. Keep the first few
 # tokens in sight beside the newest ones, and it goes on writing (Xiao et al., 2023). Or train a sink that is no token:
@@ -576,8 +577,8 @@ for name, (layers, numbers, published) in models.items():
 # is in it. (Would: OPT has positions for 2,048 tokens only.) DeepSeek-V3, fifty times as large, needs 7.0 GB. It does
 # not keep keys and values of each head; we come to that.
 #
-# While a text is written, its cache grows by **pages** of some 16 tokens; a **page table** says where each lies, so that
-# no memory waits for tokens that never come (PagedAttention, Kwon et al., 2023; a cell of the notes shows it).
+# While a text is written, its cache grows by **pages** of some 16 tokens; a **page table** says where each lies, so
+# that no memory waits for tokens that never come (PagedAttention, Kwon et al., 2023; a cell of the notes shows it).
 
 # %% [markdown]
 # **Question 10.3.** Llama-3.1-405B is thirty times as large as OPT-13B, and needs less cache. Both have heads of 128
@@ -714,7 +715,8 @@ pictures.show_curves(
 
 # %% [markdown]
 # Is that V3.2's? Here is the library's own layer, with random weights as in chapter 9, beside our `LatentAttention`,
-# which knows no indexer but takes a mask. The library's has three small heads, which each token weighs, and picks 4 keys.
+# which knows no indexer but takes a mask. The library's has three small heads, which each token weighs, and picks 4
+# keys.
 
 # %% name="deepseek"
 theirs = families.load("DeepSeek-V3.2")
@@ -742,9 +744,9 @@ torch.set_default_dtype(torch.float32)
 # ## A state of fixed size
 #
 # All this makes the cache smaller, and still it grows with every token. Could a model keep the same amount whatever the
-# length? **Linear attention** (Katharopoulos et al., 2020) puts $\phi(q) \cdot \phi(k_j)$ where softmax has
-# $e^{q \cdot k_j}$. The feature map $\phi$ makes all numbers positive: $x + 1$ above 0, $e^x$ below. Then the sums can be
-# taken in another order, and the past fits into one table, the state $M$, and one vector, the normaliser $n$:
+# length? **Linear attention** (Katharopoulos et al., 2020) puts $\phi(q) \cdot \phi(k_j)$ where softmax has $e^{q \cdot
+# k_j}$. The feature map $\phi$ makes all numbers positive: $x + 1$ above 0, $e^x$ below. Then the sums can be taken in
+# another order, and the past fits into one table, the state $M$, and one vector, the normaliser $n$:
 #
 # $$z = \frac{\sum_j (\phi(q) \cdot \phi(k_j))\, v_j}{\sum_j \phi(q) \cdot \phi(k_j)}
 # = \frac{M\, \phi(q)}{n \cdot \phi(q)}, \qquad M = \sum_j v_j\, \phi(k_j)^\top, \quad n = \sum_j \phi(k_j)$$
