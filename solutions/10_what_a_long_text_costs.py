@@ -192,7 +192,7 @@ def in_tiles(queries, keys, values, size, window):
 
 # %% [markdown]
 # The window comes later; for now it is as long as the text. Is this what the whole table gives, whatever the size of a
-# tile? (The last tile may be shorter.)
+# tile?
 
 # %% name="tiles-agree"
 def whole(queries, keys, values):
@@ -248,14 +248,14 @@ class Again(torch.autograd.Function):
             context = in_tiles(*inputs, *ctx.sizes)
         return *torch.autograd.grad(context, inputs, gradient), None, None
 
-# %% name="same-derivatives"
+
 inputs = [torch.randn(50, 8, dtype=torch.float64, requires_grad=True) for _ in range(3)]
 contexts = [whole(*inputs), Again.apply(*inputs, 7, 50)]
 gradients = [torch.autograd.grad(context.square().sum(), inputs) for context in contexts]
 print("same derivatives:", all(torch.allclose(a, b) for a, b in zip(*gradients)))
 
 # %% [markdown]
-# The derivatives are the same. How much is kept from the way forward to the way back? We count as in chapter 6.
+# How much is kept from the way forward to the way back? We count as in chapter 6.
 
 # %% name="kept-bytes"
 def kept_mib(attend, *inputs):
@@ -281,10 +281,9 @@ for T in [512, 1024]:
 # %% [markdown]
 # The whole table: memory times 3.5 for twice the tokens. Tiles alone are *worse*, since everything in every tile is
 # kept. Computed again, 0.75 MiB are left, the queries, keys and values themselves, and that doubles with the tokens.
-# (On the way back ours holds all tiles for a moment; FlashAttention does not.)
 #
-# The price is counted quickly. Forwards there are two products of matrices, `queries @ keys.T` and `shares @ values`;
-# the derivatives of each take two more. That makes 6, and with the way forward done again 8.
+# The price: two products of matrices on the way forward take four on the way back. That makes 6, and with the way
+# forward done again 8.
 #
 # That is what **FlashAttention** does (Dao et al., 2022), for queries in tiles as well, inside the fast memory of a
 # graphics card. It keeps $m + \ln \ell$ of each query (Dao, 2023), so that on the way back only the scores are made
@@ -294,8 +293,8 @@ for T in [512, 1024]:
 # ## Windows
 #
 # The work is still $T^2$. Must every token look at *all* before it? In a **sliding window** of $w$ a token sees the
-# last $w$ keys, its own among them. (Some texts leave the own key out of the count: read how a model counts before you
-# copy its number.) Twelve tokens, a window of 3, and three layers, one after the other: whose input can reach token 11?
+# last $w$ keys, its own among them. Twelve tokens, a window of 3, and three layers, one after the other: whose input
+# can reach token 11?
 
 # %% name="window-layers" shows="Map of which output depends on which input, twelve tokens by twelve, after three layers with a window of 3. In each row the cell of its own token and those of up to six tokens before it are dark: a band seven cells wide along the diagonal. All other cells are light."
 T, window = 12, 3
@@ -309,7 +308,7 @@ pictures.show_dependencies(reaches > 0, names, title="Window 3, after 3 layers")
 
 # %% [markdown]
 # The message: after one layer the band would be 3 wide, after three it is 7: token 11 depends on tokens 5 to 11. Each
-# layer reaches $w - 1$ further back. What a token handed on, the next layer passes along. And while a text is written,
+# layer reaches $w - 1$ further back. And while a text is written,
 # what is $w$ steps old may leave the cache.
 
 # %% [markdown]
@@ -355,8 +354,7 @@ check("10.2", my_window_mask)
 # %% [markdown]
 # ### A first tile with nothing in it
 #
-# Our function takes a window. (It still computes the hidden tiles; a real kernel skips them.) Fifty tokens, tiles of 7,
-# a window of 5:
+# Fifty tokens, tiles of 7, a window of 5:
 
 # %% name="window-in-tiles"
 context = in_tiles(queries, keys, some_values, 7, window=5)
@@ -364,8 +362,8 @@ print("first row with nan:", int(context.isnan().any(dim=-1).int().argmax()))
 print("rows with nan:", int(context.isnan().any(dim=-1).sum()), "of 50")
 
 # %% [markdown]
-# Rows 0 to 10 are fine. The window of row 11 begins at key 7, so its first tile, keys 0 to 6, is hidden altogether. The
-# largest score is then $-\infty$, and $-\infty - (-\infty)$ is `nan`. One `nan` in a total is never made good. Without
+# The window of row 11 begins at key 7, so its first tile, keys 0 to 6, is hidden altogether. The
+# largest score is then $-\infty$, and $-\infty - (-\infty)$ is `nan`. Without
 # a window it could not happen: in a causal mask every row sees key 0.
 
 # %% [markdown]
@@ -417,7 +415,7 @@ def repeats(count):
     start = torch.randint(first - repeated + 1, (count, 1))
     return torch.cat([tokens, tokens.gather(1, start + torch.arange(repeated))], dim=1)
 
-# %% name="chapter-7-model"
+
 class AttentionOnly(nn.Module):
     """Chapter 7's model, with gates or without: scores (B, T, vocabulary) from tokens (B, T)."""
 
@@ -570,26 +568,14 @@ for name, (layers, numbers, published) in models.items():
           f" as published: {size == published}")
 
 # %% [markdown]
-# As published, all four: the first by Kwon et al. (2023, section 3), the others by Zhao et al. (2025, Table 1). The
-# first text says KB for 1,024 bytes, the second for 1,000: ask, wherever you read it.
+# As published, all four: the first by Kwon et al. (2023, section 3), the others by Zhao et al. (2025, Table 1).
 #
 # One book in OPT-13B would all but fill a graphics card of 80 GB ($80 \cdot 2^{30}$ bytes), before a single parameter
 # is in it. (Would: OPT has positions for 2,048 tokens only.) DeepSeek-V3, fifty times as large, needs 7.0 GB. It does
 # not keep keys and values of each head; we come to that.
 #
-# While a text is written, its cache grows by **pages** of some 16 tokens; a **page table** says where each lies, so
-# that no memory waits for tokens that never come (PagedAttention, Kwon et al., 2023; a cell of the notes shows it).
-
-# %% [markdown]
-# **Question 10.3.** Llama-3.1-405B is thirty times as large as OPT-13B, and needs less cache. Both have heads of 128
-# numbers. What makes the difference?
-#
-# * **a** It has fewer layers.
-# * **b** Its 128 query heads share 8 heads of keys and values.
-# * **c** It keeps fewer bytes for each number.
-
-# %% name="question-10-3"
-answer("Q10.3", "b")
+# While a text is written its cache grows by **pages** of, say, 16 tokens, and a **page table** says where each lies
+# (Kwon et al., 2023; see the notes).
 
 # %% [markdown]
 # ## Keep something smaller
@@ -816,28 +802,26 @@ pictures.show_curves(
 # The message: a state of fixed size is full at some point. Linear attention finds nearly all of 128 keys, 0.99, and a
 # third of 512. It cannot replace, though: of two values for one key it gives back the sum, and finds the newer one by
 # chance, about half the time. The delta rule replaces: 0.99 of 32 keys that were written twice. For that it pays
-# elsewhere: each correction disturbs what lies near, and of 64 keys it has lost a tenth, though each was written only
-# once.
+# elsewhere: of 64 keys, each written only once, it has lost a tenth.
 #
 # Softmax, with queries made 32 times longer, finds everything and keeps everything, 65,536 numbers for 512 keys, where
 # the state has 4,096. No way keeps little and loses nothing. Models of today mix them: a few layers with a cache, many
 # with a window or a state.
 
 # %% [markdown]
-# **Question 10.4.** A model with a state of 64 x 64 reads a book. Which of these can it not do?
+# **Question 10.3.** A model with a state of 64 x 64 reads a book. Which of these can it not do?
 #
 # * **a** Write as fast at the end as at the beginning.
 # * **b** Find again any one of 100,000 names, each written once.
 # * **c** Forget what was replaced.
 
-# %% name="question-10-4"
-answer("Q10.4", "b")
+# %% name="question-10-3"
+answer("Q10.3", "b")
 
 # %% [markdown]
 # ## Your exercises
 #
-# `hint("10.2")` says more each time. `solution("10.2")` opens once your answer is right, or after all hints, or after
-# three different attempts. And here is how far you are:
+# Here is how far you are:
 
 # %% name="progress"
 progress(10)
@@ -861,7 +845,6 @@ progress(10)
 #
 # * A maximum that is forgotten in a merge changes no shape and raises no error. Compare with the whole, once.
 # * A row that has seen nothing yet has $m = -\infty$: subtract something finite.
-# * A window of $w$ holds $w$ keys. Say whether the own one counts, and at which position the newest token stands.
 #
 # **Next.** This was the last chapter to learn from. The [notes](99_notes.ipynb) count the parts of GPT-2 and collect
 # the messages of errors. How to keep little and forget little is an open question, and you can now read those who work
