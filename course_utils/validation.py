@@ -144,7 +144,9 @@ def check_window(window: int | None) -> None:
 def check_softcap(softcap: float | None) -> None:
     """Refuse a softcap that leaves no room for scores. Raises ValueError."""
     if softcap is not None and softcap <= 0:
-        raise ValueError(f"softcap is {softcap}, but scores stay between minus and plus that: pass more than 0, or None.")
+        raise ValueError(
+            f"softcap is {softcap}, but scores stay between minus and plus that: pass more than 0, or None."
+        )
 
 
 def refuse_other_norms(layer: nn.Module, state: dict[str, Tensor], prefix: str, *_: object) -> None:
@@ -154,8 +156,8 @@ def refuse_other_norms(layer: nn.Module, state: dict[str, Tensor], prefix: str, 
         if f"{prefix}{name}.bias" in state or scale is not None and scale.shape != (layer.head_dim,):
             raise ValueError(
                 f"{name} holds {[tuple(each.shape) for key, each in state.items() if name in key]}, but this layer has "
-                f"an RMSNorm with {layer.head_dim} numbers for all heads. OLMo-2 and OLMo-3 norm before heads are split; "
-                "Cohere, StableLM and Phi, where they norm, have a LayerNorm: this layer does not compute those families."
+                f"an RMSNorm of {layer.head_dim} numbers for all heads. OLMo-2 and OLMo-3 norm before heads are split; "
+                "Cohere, StableLM and Phi, where they norm, have a LayerNorm: this layer does not compute them."
             )
 
 

@@ -364,7 +364,7 @@ check("9.2", my_partial)
 
 # %% name="turned-parts"
 half = torch.cat([rotary_frequencies(4), torch.zeros(2)])  # pairs 0 and 1 turn
-for name, some in [("all", rotary_frequencies(8)), ("half", half), ("none", torch.zeros(4))]:
+for name, some in {"all": rotary_frequencies(8), "half": half, "none": torch.zeros(4)}.items():
     turned = [rotate(query, torch.tensor([m]), some) @ key.T for m in [0, 1, 10, 100]]
     print(f"{name:5}", *(f"{each.item():8.4f}" for each in turned))
 

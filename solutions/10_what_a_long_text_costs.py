@@ -448,6 +448,7 @@ def next_token_losses(model, tokens, mask=None):
 
 
 def trained(gate):
+    torch.set_default_dtype(torch.float64)  # so that you see the numbers that we saw
     torch.manual_seed(123)
     model = AttentionOnly(gate)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
@@ -458,10 +459,10 @@ def trained(gate):
         next_token_losses(model, batch).mean().backward()
         optimizer.step()
         shrinking.step()
+    torch.set_default_dtype(torch.float32)
     return model
 
 
-torch.set_default_dtype(torch.float64)  # so that you see the numbers that we saw
 plain = trained(gate=False)
 
 # %% [markdown]
@@ -657,7 +658,7 @@ check("10.5", my_picked)
 # %% name="indexer"
 future = torch.ones(19, 19).triu(diagonal=1).bool()
 torch.manual_seed(3)
-W_query, W_key = nn.Linear(64, 8, bias=False), nn.Linear(64, 8, bias=False)
+W_query, W_key = (nn.Linear(64, 8, bias=False, dtype=torch.float64) for _ in range(2))
 optimizer = torch.optim.AdamW([W_query.weight, W_key.weight], lr=0.02)
 for batch in with_bar(repeats(250 * 64).view(250, 64, -1)):
     with torch.no_grad():
@@ -707,7 +708,7 @@ pictures.show_curves(
 # %% name="deepseek"
 theirs = families.load("DeepSeek-V3.2")
 index = {name: each for name, each in theirs.parameters.items() if name.startswith("indexer")}
-layer = LatentAttention(**theirs.arguments)
+layer = LatentAttention(**theirs.arguments).double()
 layer.load_state_dict({name: theirs.parameters[name] for name in layer.state_dict()})
 with torch.no_grad():
     latents = layer.query_norm(layer.to_query_latent(theirs.x))  # (2, 11, query_rank)
@@ -721,7 +722,6 @@ with torch.no_grad():
     for name, mask in [("all keys", None), ("4 keys", picked(ranks, 4))]:
         off = (layer(theirs.x, mask=mask)[0] - theirs.output).abs().max()
         print(f"{name}: off by {off:.2f}, within 1e-5: {bool(off < 1e-5)}")
-torch.set_default_dtype(torch.float32)
 
 # %% [markdown]
 # With the mask it is the library's layer, off by 0.00; without it, by 1.23. The choice is all that V3.2 adds to V3.

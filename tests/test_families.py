@@ -209,7 +209,9 @@ def test_gpt_2_in_training_drops_what_the_library_drops():
     outputs = []
     for attention in (families.attention_modules(made)[0], layer.attend):
         torch.manual_seed(1)
-        mask = {} if attention == layer.attend else {"attention_mask": torch.full((T, T), -torch.inf).triu(1)[None, None]}
+        mask = (
+            {} if attention == layer.attend else {"attention_mask": torch.full((T, T), -torch.inf).triu(1)[None, None]}
+        )
         outputs.append(attention(x, **mask)[0])
     close(*outputs)
     assert (outputs[0] - layer.eval()(x)[0]).abs().max() > 0.01
@@ -329,7 +331,6 @@ def test_it_is_small_and_another_family_is_refused():
         ("gpt-oss", {"window": None}),
         ("gpt-oss", {"scale": None}),
         ("Phi", {"frequencies": torch.tensor([1.0, 0.0]), "rotary_dim": 4}),
-        ("Phi", {"out_bias": False}),
         ("Qwen3-Next", {"gate": False}),
         ("Gemma 2", {"softcap": None}),
         ("Cohere", {"interleaved": False}),

@@ -21,7 +21,6 @@ from course_utils.families import load
 from tests.support import families, stored
 from tests.test_attention import kept_bytes
 
-
 PARTS = {"PhiConfig": 0.5, "GPTNeoXConfig": 0.25, "Qwen3NextConfig": 0.25}
 
 

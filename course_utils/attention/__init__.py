@@ -1,10 +1,10 @@
 """The attention layers: those that chapters 1 to 8 teach, one idea each, and one for use.
 
 For use is `Attention`: by its arguments the layer of GPT-2, Llama 1 to 3, Mistral, Qwen 2 and 3, the attention of
-Qwen3-Next, Gemma 1 to 3, gpt-oss, SmolLM3, Phi, GPT-NeoX, and Cohere without its norms. What DeepSeek does instead, with
-a cache of its own, is `LatentAttention`. Both are held to the library `transformers`, family by family. The norms of
-OLMo-2 and Cohere are refused by name. All others are for teaching: each adds one idea to the one before, and stays as its chapter shows it,
-but typed.
+Qwen3-Next, Gemma 1 to 3, gpt-oss, SmolLM3, Phi, GPT-NeoX, and Cohere without norms. What DeepSeek does instead, with a
+cache of its own, is `LatentAttention`. Both are held to the library `transformers`, family by family. The norms of
+OLMo-2 and Cohere are refused by name. All others are for teaching: each adds one idea to the one before, and stays as
+its chapter shows it, but typed.
 
 Names that mean the same everywhere:
 

@@ -33,7 +33,7 @@ def fused_attention(
 
     keys, values: of T tokens, (B, num_kv_heads, T, head_dim). A single sequence has no B. mask, window, sinks, scale:
     as in Attention; dropout: at this call, and above 0 a CPU stores the weights after all. values may have another
-    width, which the context then has. A mask (B, n, T) costs memory of its size, one of padding, (B, 1, T), nearly none.
+    width, which the context then has. A mask (B, n, T) costs memory of its size, padding, (B, 1, T), nearly none.
     Raises ValueError for a mask that does not fit, and RuntimeError where second derivatives are asked for.
     """
     if mask is not None:

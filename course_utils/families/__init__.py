@@ -22,7 +22,8 @@ class AttentionModule(NamedTuple):
     """An attention module of the library and what it did with two sequences of 11 tokens, in 64 bits.
 
     arguments: of our layer that does the same; Attention, and LatentAttention for DeepSeek's. parameters: by our
-    names; those of DeepSeek-V3.2's indexer, by the library's, begin with indexer. x: what entered, (2, 11, d_model). output: what left. weights: (2, num_heads, 11, 11).
+    names; those of DeepSeek-V3.2's indexer, by the library's, begin with indexer. x: what entered, (2, 11, d_model).
+    output: what left. weights: (2, num_heads, 11, 11).
     """
 
     arguments: dict[str, Any]

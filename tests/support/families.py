@@ -9,7 +9,7 @@ import random
 import torch
 import transformers
 
-from course_utils.attention import Attention, LatentAttention, rescaled, rotary_frequencies, rotate, yarn
+from course_utils.attention import Attention, LatentAttention, rescaled, rotary_frequencies, yarn
 from course_utils.families import FAMILIES, NUMBERS
 
 SIZES = {

@@ -357,13 +357,18 @@ def after_the_tile(largest, total, mixed, scores, values):
 
 def gated(context, x, W_gate):
     heads, tokens, rows = nested(context), nested(x), nested(W_gate)
-    return np.array([
+    return np.array(
         [
-            [number / (1 + math.exp(-dot(row, token))) for number, row in zip(sum((head[t] for head in one), []), rows)]
-            for t, token in enumerate(sequence)
+            [
+                [
+                    number / (1 + math.exp(-dot(row, token)))
+                    for number, row in zip(sum((head[t] for head in one), []), rows)
+                ]
+                for t, token in enumerate(sequence)
+            ]
+            for one, sequence in zip(heads, tokens)
         ]
-        for one, sequence in zip(heads, tokens)
-    ])
+    )
 
 
 def picked(scores, k):
