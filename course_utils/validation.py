@@ -149,8 +149,11 @@ def check_softcap(softcap: float | None) -> None:
         )
 
 
-def refuse_other_norms(layer: nn.Module, state: dict[str, Tensor], prefix: str, *_: object) -> None:
-    """Refuse a state for a layer of `Attention` whose norms, under prefix, are of another kind. Raises ValueError."""
+def refuse_other_norms(layer: nn.Module, state: dict[str, Tensor], prefix: str, *rest: object) -> None:
+    """Refuse a state for a layer of `Attention` whose norms, under prefix, are of another kind. Raises ValueError.
+
+    rest: what PyTorch passes to such a hook besides.
+    """
     for name in ("query_norm", "key_norm"):
         scale = state.get(f"{prefix}{name}.weight")
         if f"{prefix}{name}.bias" in state or scale is not None and scale.shape != (layer.head_dim,):

@@ -776,7 +776,7 @@ for family in [name for name in families.FAMILIES if "DeepSeek" not in name]:
     with torch.no_grad():
         output, weights, _ = layer.attend(theirs.x)
     far = max((output - theirs.output).abs().max(), (weights - theirs.weights).abs().max())
-    named = [name for name in theirs.arguments if name not in ("d_model", "num_heads")]
+    named = [name for name in theirs.arguments if name not in ("d_model", "num_heads", "head_dim")]
     print(f"{family:10} within 1e-5: {bool(far < 1e-5)}   {' '.join(named)}")
 
 # %% [markdown]

@@ -32,7 +32,7 @@ from course_utils.attention.cache import Cache
 from course_utils.attention.fused import fused_attention
 from course_utils.attention.latent import LatentAttention
 from course_utils.attention.layer import Attention
-from course_utils.attention.rotary_table import RotaryTable
+from course_utils.attention.rotary_table import RotaryTable, yarn
 from course_utils.attention.steps import (
     hidden_from,
     hidden_keys,
@@ -41,7 +41,6 @@ from course_utils.attention.steps import (
     rotary_frequencies,
     rotate,
     turn_pairs,
-    yarn,
 )
 from course_utils.attention.teaching import (
     CachedMultiHeadAttention,

@@ -41,8 +41,9 @@ class Cache(NamedTuple):
 
     def cut(self, mask: Tensor | None) -> Tensor | None:
         """Of a mask (B, n, T) the columns of the tokens that are kept: (B, n, S)."""
-        whole = mask is not None and mask.shape[-1] == self.length
-        return mask[..., self.length - self.keys.shape[-2] :] if whole else mask
+        if mask is None or mask.shape[-1] != self.length:  # what does not fit is refused where it is used
+            return mask
+        return mask[..., self.length - self.keys.shape[-2] :]
 
     def seen_next(self, window: int | None) -> "Cache":
         """The cache without what a window hides from the next token."""

@@ -1,6 +1,6 @@
 """The steps that `Attention` and `LatentAttention` share: rotary positions, grouped keys, what is hidden.
 
-Chapter 9 shows them as they stand here, without types, all but `yarn`. Shapes as in `teaching`: B sequences, n new
+Chapter 9 shows each as it stands here, without its types. Shapes as in `teaching`: B sequences, n new
 tokens in each, T with those in the cache.
 """
 
@@ -19,7 +19,6 @@ __all__ = [
     "rotary_frequencies",
     "rotate",
     "turn_pairs",
-    "yarn",
 ]
 
 
@@ -40,28 +39,6 @@ def rescaled(
     turns = length * frequencies / (2 * math.pi)  # (head_dim / 2,)
     kept = ((turns - low) / (high - low)).clamp(0, 1)  # 1: stays, 0: becomes slower
     return frequencies * (kept + (1 - kept) / factor)
-
-
-def yarn(
-    head_dim: int, base: float, factor: float, length: int, fast: float = 32.0, slow: float = 1.0,
-    truncate: bool = True, mscale: float = 1.0,
-) -> tuple[Tensor, float]:
-    """Frequencies as YaRN has them, and what scores are multiplied by, for the same purpose.
-
-    As in `rescaled` a pair with fewer than `slow` turns becomes `factor` times slower, and one with
-    more than `fast` stays; the change between goes evenly from pair to pair. truncate: it begins
-    and ends at whole pairs. mscale: how much scores grow, as DeepSeek's files name it.
-    """
-    borders = [
-        head_dim * math.log(length / (2 * math.pi * turns)) / (2 * math.log(base))
-        for turns in (fast, slow)
-    ]  # the pair that turns so often
-    first, last = (math.floor(borders[0]), math.ceil(borders[1])) if truncate else borders
-    first, last = max(first, 0), min(last, head_dim - 1)
-    pairs = torch.arange(head_dim // 2, dtype=torch.float64, device="cpu")
-    slower = ((pairs - first) / (last - first if last != first else 0.001)).clamp(0, 1)
-    frequencies = rotary_frequencies(head_dim, base) * (1 - slower + slower / factor)
-    return frequencies, (0.1 * mscale * math.log(factor) + 1) ** 2
 
 
 def turn_pairs(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False) -> Tensor:
