@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     summary: softmax in pieces, windows, sinks and gates, caches, picked keys, a state of fixed size
+#     summary: softmax in pieces, windows, gates, picked keys, a fixed state
 # ---
 
 # %% [markdown]
@@ -300,9 +300,7 @@ for T in [512, 1024]:
 T, window = 12, 3
 age = torch.arange(T)[:, None] - torch.arange(T)  # (T, T)
 sees = (age >= 0) & (age < window)  # (T, T), True = sees
-reaches = torch.eye(T)
-for layer in range(3):
-    reaches = sees.float() @ reaches  # how many ways lead there
+reaches = torch.linalg.matrix_power(sees.float(), 3)  # how many ways lead there in 3 layers
 names = [str(t) for t in range(T)]
 pictures.show_dependencies(reaches > 0, names, title="Window 3, after 3 layers")
 
@@ -491,7 +489,7 @@ def hide_keys(model):
 hide_keys(plain)
 
 # %% [markdown]
-# Without key 0 the random part rises from 4.75 to 7.25, far above 4.61, which is $\ln 100$: pure guessing. Nothing
+# Without key 0 the random part rises from 4.75 to 7.25, far above 4.6, which is $\ln 100$: pure guessing. Nothing
 # random can be looked up, so the best this layer can do there is to stay silent. But its weights must sum to 1. It has
 # learned to lay nearly all of them on token 0, 0.94, where they do no harm: an **attention sink**. Take the sink away,
 # and the weights go to tokens that speak up. The repeat keeps its 0.32, since those queries have something to look up.
@@ -652,8 +650,8 @@ check("10.5", my_picked)
 # the first rows have fewer than $k$ keys and pick some that lie ahead. A threshold would do, were there no ties.
 
 # %% [markdown]
-# What must an indexer learn? To rank keys as attention weighs them. Ours has 8 numbers where layer 1 of our model has
-# 64. It learns from that layer's weights, while the model stays as it is.
+# What must an indexer learn? To rank keys as attention weighs them. Ours has 8 numbers, layer 1 of our model has 64.
+# The indexer learns from that layer's weights; the model stays as it is.
 
 # %% name="indexer"
 future = torch.ones(19, 19).triu(diagonal=1).bool()

@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     summary: 26 errors to look up, masks side by side, what moved since, GPT-2 counted part by part
+#     summary: 26 errors to look up, masks, what moved since, GPT-2 counted
 # ---
 
 # %% [markdown]
@@ -598,7 +598,7 @@ for layers in [35, 20]:
 
 # %% name="gated-delta"
 def gated_delta(keys, values, stays, writes):
-    """The state (d, d) after keys (n, d), each of length 1, values (n, d), stays (n,), writes (n,)."""
+    """The state (d, d) after keys (n, d), each of length 1, values (n, d); two numbers a token."""
     state = keys.new_zeros(values.shape[-1], keys.shape[-1])
     for key, value, stay, write in zip(keys, values, stays, writes):
         state = stay * state
