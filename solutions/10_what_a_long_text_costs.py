@@ -438,13 +438,13 @@ class AttentionOnly(nn.Module):
         x = self.before_layer_1(tokens)
         return self.to_scores(x + self.layers[1](x, mask=mask)[0])  # the mask is layer 1's
 
-# %% name="chapter-7-training"
+
 def next_token_losses(model, tokens, mask=None):
     """The loss of each next token: (B, T - 1) for tokens (B, T)."""
     scores = model(tokens[:, :-1], mask)  # (B, T - 1, vocabulary)
     return F.cross_entropy(scores.transpose(1, 2), tokens[:, 1:], reduction="none")
 
-
+# %% name="chapter-7-training"
 def trained(gate):
     torch.set_default_dtype(torch.float64)  # so that you see the numbers that we saw
     torch.manual_seed(123)
