@@ -43,7 +43,7 @@ def fused_attention(
         return fused_attention(queries[None], keys[None], values[None], mask, window, sinks, scale, dropout)[0]
     num_new, num_tokens, width = queries.shape[-2], keys.shape[-2], values.shape[-1]
     if num_new == 0:
-        return queries.new_empty(*queries.shape[:-1], width)
+        return queries[..., :1].expand(*queries.shape[:-1], width)
     scale = queries.shape[-1] ** -0.5 if scale is None else scale
     window = num_tokens if window is None else min(window, num_tokens)
     queries, keys = queries.to(values), keys.to(values)  # under autocast a norm leaves them in 32 bits
