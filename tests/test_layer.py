@@ -256,13 +256,13 @@ def test_windows_padding_and_sinks_keep_little_more_than_a_plain_layer(more):
 
 @pytest.mark.parametrize("absorbed", [False, True])
 def test_a_latent_layer_keeps_memory_for_tokens_and_its_weights_for_pairs_of_them(absorbed):
-    layer, kept_by = latent().float(), {}
-    for name in ("forward", "attend"):
-        calls = torch.nn.Module()
-        calls.layer, calls.forward = layer, lambda x, call=getattr(layer, name): call(x, absorbed=absorbed)[0]
-        kept_by[name] = [kept_bytes(calls, torch.rand(1, tokens, WIDTH)) for tokens in (256, 512)]
-    assert kept_by["forward"][1] < 2.1 * kept_by["forward"][0]
-    assert kept_by["attend"][1] > 3 * kept_by["attend"][0]
+    layer, calls, kept_by = latent().float(), torch.nn.Module(), []
+    calls.layer = layer
+    for call in (layer.forward, layer.attend):
+        calls.forward = lambda x: call(x, absorbed=absorbed)[0]  # noqa: B023  # called within this round
+        kept_by.append([kept_bytes(calls, torch.rand(1, tokens, WIDTH)) for tokens in (256, 512)])
+    (short, long), (short_by_weights, long_by_weights) = kept_by
+    assert long < 2.1 * short and long_by_weights > 3 * short_by_weights
 
 
 def test_a_mask_for_each_pair_of_tokens_keeps_a_table():  # so the measure would show one
