@@ -1,6 +1,7 @@
 """Statements of chapters 4, 6 to 10 and the notes on which a number decides, and that no cell of theirs shows."""
 
 import importlib
+import inspect
 import math
 import re
 from functools import partial
@@ -18,6 +19,8 @@ from course_utils.exercises import QUESTIONS
 from course_utils.families import load
 from tests.support import families, stored
 from tests.test_attention import kept_bytes
+
+PARTS = {"PhiConfig": 0.5, "GPTNeoXConfig": 0.25, "Qwen3NextConfig": 0.25}
 
 
 def words(chapter):
@@ -146,12 +149,17 @@ def test_smollm3_and_llama_4_turn_nothing_in_every_fourth_layer(name):
     assert turned == [1, 1, 1, 0, 1, 1, 1, 0]
 
 
-def test_other_families_have_what_our_layer_lacks():
-    assert transformers.Gemma2Config().attn_logit_softcapping
-    assert transformers.PhiConfig().rope_parameters["partial_rotary_factor"] < 1
-    gated = transformers.models.qwen3_next.modeling_qwen3_next.Qwen3NextAttention(transformers.Qwen3NextConfig(), 3)
-    assert gated.q_proj.out_features == 2 * gated.o_proj.in_features  # queries, and as many numbers for the gate
-    assert transformers.DeepseekV32Config().index_topk
+def test_families_turn_what_the_chapter_says():
+    part = {name: getattr(transformers, name)().rope_parameters["partial_rotary_factor"] for name in PARTS}
+    assert part == PARTS
+
+
+def test_qwen3_next_has_a_gate_in_every_fourth_layer_and_qwen3_5_too():
+    for config in (transformers.Qwen3NextConfig(), transformers.Qwen3_5TextConfig()):
+        assert config.layer_types[:4] == ["linear_attention"] * 3 + ["full_attention"]
+    for family in ("qwen3_next.modeling_qwen3_next", "qwen3_5.modeling_qwen3_5"):
+        library = importlib.import_module(f"transformers.models.{family}")
+        assert "attn_output * torch.sigmoid(gate)" in inspect.getsource(library)
 
 
 # --- chapter 10 and the notes -----------------------------------------------------------------------------------------
@@ -188,6 +196,27 @@ def test_a_state_of_64_by_64_finds_hardly_any_of_100000_names():
     answers = keys[:200] @ (keys.T @ values)
     assert ((answers @ values.T).argmax(dim=-1) == torch.arange(200)).float().mean() < 0.01
     assert "A model with a state of 64 x 64 reads a book" in words(10)
+
+
+def test_the_gated_delta_rule_of_the_notes_is_the_librarys():
+    from_notes = {"torch": torch}
+    exec(stored.cell(stored.of_chapter(99), "gated-delta").source.split("\n\n\n")[0], from_notes)
+    numbers = torch.Generator().manual_seed(0)
+    keys, values = F.normalize(torch.randn(2, 20, 8, generator=numbers), dim=-1)
+    stays, writes = torch.rand(2, 20, generator=numbers)
+    library = importlib.import_module("transformers.models.qwen3_next.modeling_qwen3_next")
+    _, state = library.torch_recurrent_gated_delta_rule(
+        *(each[None, :, None] for each in (keys, keys, values, stays.log(), writes)), output_final_state=True
+    )
+    ours = from_notes["gated_delta"](keys, values, stays, writes)
+    assert torch.allclose(ours, state[0, 0].T, rtol=0, atol=1e-6)
+
+
+def test_gemma_3n_shares_the_keys_of_15_of_its_35_layers():
+    config = transformers.Gemma3nTextConfig()
+    sizes = config.num_hidden_layers, config.num_kv_shared_layers, config.num_key_value_heads, config.head_dim
+    assert sizes == (35, 15, 2, 256)
+    assert transformers.Gemma2Config().attn_logit_softcapping == 50
 
 
 def test_attn_mask_of_pytorchs_class_may_differ_from_head_to_head():

@@ -280,13 +280,9 @@ def rotated(x, positions, base):
     return rotated_vectors(x, positions.tolist(), [base ** (-2 * k / size) for k in range(size // 2)])
 
 
-def in_halves(weight, num_heads):
-    rows, size = nested(weight), len(weight) // num_heads
-    found = []
-    for h in range(num_heads):
-        head = rows[h * size : (h + 1) * size]
-        found += [head[2 * k] for k in range(size // 2)] + [head[2 * k + 1] for k in range(size // 2)]
-    return np.array(found)
+def partial(head_dim, rotary_dim, base):
+    turning = [1 / base ** (2 * k / rotary_dim) for k in range(rotary_dim // 2)]
+    return np.array(turning + [0.0] * ((head_dim - rotary_dim) // 2))
 
 
 def grouped(queries, keys, values, hidden):
@@ -359,10 +355,31 @@ def after_the_tile(largest, total, mixed, scores, values):
     return stacked(map(merged, old, new))
 
 
-def looked_up(pages, table, positions):
-    pages, table = pages.tolist(), table.tolist()
-    size = len(pages[0])
-    return np.array([pages[table[position // size]][position % size] for position in positions.tolist()])
+def gated(context, x, W_gate):
+    heads, tokens, rows = nested(context), nested(x), nested(W_gate)
+    return np.array(
+        [
+            [
+                [
+                    number / (1 + math.exp(-dot(row, token)))
+                    for number, row in zip(sum((head[t] for head in one), []), rows)
+                ]
+                for t, token in enumerate(sequence)
+            ]
+            for one, sequence in zip(heads, tokens)
+        ]
+    )
+
+
+def picked(scores, k):
+    hidden = np.ones(scores.shape, dtype=bool)
+    for t, row in enumerate(nested(scores)):
+        left = list(range(t + 1))
+        for _ in range(min(k, t + 1)):
+            best = max(left, key=lambda s: (row[s], -s))
+            left.remove(best)
+            hidden[t, best] = False
+    return hidden
 
 
 WANTED = {  # exercise: what a right answer gives for a function's arguments, or for a layer's call and an input
@@ -393,12 +410,13 @@ WANTED = {  # exercise: what a right answer gives for a function's arguments, or
     "8.3": breadth,
     "8.4": only_head,
     "9.1": rotated,
-    "9.2": in_halves,
+    "9.2": partial,
     "9.3": grouped,
     "9.4": normed,
     "9.5": continued,
     "10.1": merged_halves,
     "10.2": window_mask,
     "10.3": after_the_tile,
-    "10.4": looked_up,
+    "10.4": gated,
+    "10.5": picked,
 }
