@@ -13,7 +13,7 @@ import nbformat
 import pytest
 
 from course_tools.repository import ROOT
-from tests.support import bare_clone, browser, examples, stored
+from tests.support import bare_clone, browser, examples, settings, stored
 from tests.support.comparing import same_text
 from tests.support.page import CHOSEN, LIVE, by_keyboard, by_mouse, controls
 
@@ -21,7 +21,12 @@ pytestmark = browser.needs_chromium
 ONCE = "03_hiding_the_future"  # its figure has controls of several kinds
 CHAPTERS = [
     pytest.param(
-        path, id=path.stem, marks=() if path.stem == ONCE else pytest.mark.every_setting("every chapter in the browser")
+        path,
+        id=path.stem,
+        marks=[
+            *settings.marks_of(path),
+            *([] if path.stem == ONCE else [pytest.mark.every_setting("every chapter in the browser")]),
+        ],
     )
     for path in stored.LEARNERS
     if list(stored.live_figures(stored.read(path)))
