@@ -764,12 +764,13 @@ def each_off(text, numbers):
     return each_changed(ids_of(text), torch.tensor([numbers]), zeros)[:, :, 0].exp()
 
 
-examples = [sentence.format("John"), "The capital of France is"]
+examples = ["Mary saw John, and John saw", "One, two,"]
 live.try_language_model(run, each_off, tokenizer.decode, examples, layer=23, head=3)
 
 # %% [markdown]
-# The message: hardly any of 270 heads matters by itself for "Mary", and the one that does looks at John. To try: colour
-# the map by "last token to the first", and see how large a part of the model leans on its sink.
+# The message: hardly any of 270 heads matters by itself, and 23.3 does. It looks at the second "John", and without it
+# "John" comes a third time. In the other sentence it looks at "two", and without it "three" fades. It reads what should
+# not be said again: *copy suppression* (McDougall et al., 2023).
 
 # %% [markdown]
 # ## Guess, then check

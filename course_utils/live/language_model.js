@@ -15,7 +15,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     const narrow = page.width < 700,
       step = narrow ? 26 : Math.floor(limit(page.width * 0.34 - LABELS, 90, 270) / heads);
     const high = 13, low = TOP + layers.length * high + 8;
-    const effects = each?.map((line) => line.map((chances) => Math.log(chances[0] / before[0])));
+    const effects = each?.map((line) => line.map((chances) => Math.log(Math.max(chances[0], 0.0005) / before[0])));
     const shown = colour === 2 ? effects : layers.map((line) => line.map((rows) => rows[T - 1][colour ? T - 2 : 0]));
     const label = `All heads: a row for each layer, a column for each head`;
 
@@ -59,13 +59,13 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     });
 
     const title = `layer ${layer}, head ${head}`, pointed = at?.part === "all";
-    const said = maps(page, [{ key: "large", values: layers[layer][head], title }], {
+    maps(page, [{ key: "large", values: layers[layer][head], title }], {
       names,
       x,
       y: list + rows.length * ROW + 16,
       row: limit(query, -1, T - 1),
-      at: pointed || at?.part === "next" ? null : at,
-      digits: 2,
+      at: at?.part === "large" ? at : null,
+      axes: ["query (attends)", "key (attended to)"], // no sums: of rounded weights they would be off
     });
     page.height = Math.max(low, page.height);
     if (pointed) {
@@ -75,7 +75,10 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
         each ? "" : " and to switch it off, or on again"
       }.`;
     }
-    if (said) return `${title}, ${said}.`;
+    if (at?.part === "large") {
+      const weight = fixed(layers[layer][head][at.row][at.column]);
+      return `${title}, query "${names[at.row]}", key "${names[at.column]}": weight ${weight}.`;
+    }
     const best = most(changed);
     return `${title}: ${
       favourites(
@@ -110,9 +113,13 @@ function read({ letters, shape: [num_layers, num_heads], each, ...run }) {
   const T = run.names.length;
   let place = 0;
   const number = () => (letters.charCodeAt(place++) - 35) / 100;
-  const rows = () => range(T).map((row) => range(T).map((column) => column <= row ? number() : 0));
+  const rows = () => range(T).map((row) => range(T).map((column) => !row ? +!column : column <= row ? number() : 0));
   const layers = range(num_layers).map(() => range(num_heads).map(rows));
-  return { ...run, layers, each };
+  return {
+    ...run,
+    layers,
+    each: each?.map((line) => line.map((chances) => chances.map((thousandths) => thousandths / 1000))),
+  };
 }
 
 // Put a head into the box of heads that are off, or take it out again: what listens to the box runs the model.

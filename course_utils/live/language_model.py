@@ -13,7 +13,7 @@ from course_utils.live import interactive
 from course_utils.live.base import Figure
 
 MOST_TOKENS = 24  # in a large map beside all heads
-WORDS = 5  # of the next word, the likeliest
+WORDS, STORED_WORDS = 5, 3  # the likeliest next ones; of stored runs there are many
 
 
 def try_language_model(
@@ -63,23 +63,29 @@ def stored_run(
     run: Callable[..., Any], each_off: Callable[..., Any], word_of: Callable[..., str], sentence: str
 ) -> Any:
     """What a figure shows of a sentence with any one head off."""
-    shown = live_run(run, word_of, sentence, [])
-    return shown | {"each": np.asarray(each_off(sentence, shown["numbers"]), dtype=float).round(4)}
+    shown = live_run(run, word_of, sentence, [], STORED_WORDS)
+    chances = pictures.array(each_off(sentence, shown["numbers"]))
+    return shown | {"each": np.rint(1000 * chances).astype(int)}  # as many digits as are printed
 
 
 def live_run(
-    run: Callable[..., Any], word_of: Callable[..., str], sentence: str, heads: Sequence[tuple[int, int]]
+    run: Callable[..., Any],
+    word_of: Callable[..., str],
+    sentence: str,
+    heads: Sequence[tuple[int, int]],
+    count: int = WORDS,
 ) -> Any:
-    """What a figure shows of a sentence with these heads off."""
+    """What a figure shows of a sentence with these heads off, and of so many next words."""
     tokens, weights, before = run(sentence, [])
     names = pictures.numbered([token.strip() or repr(token) for token in tokens], MOST_TOKENS)
-    numbers = np.argsort(-pictures.array(before), kind="stable")[:WORDS].tolist()
+    numbers = np.argsort(-pictures.array(before), kind="stable")[:count].tolist()
     after = before
     if heads:
         _, weights, after = run(sentence, list(heads))
     weights = pictures.shaped("weights", weights, "be all heads", "num_layers", "num_heads", len(names), len(names))
-    below = np.tril_indices(len(names))
-    shares = np.rint(100 * weights[:, :, *below]).astype(int)  # (num_layers, num_heads, rows and their columns so far)
+    seen = np.tril(np.ones((len(names), len(names)), bool))
+    seen[0] = False  # the first token sees itself alone
+    shares = np.rint(100 * weights[:, :, seen]).astype(int)  # (num_layers, num_heads, all that is seen)
     return {
         "names": names,
         "shape": list(weights.shape[:2]),
