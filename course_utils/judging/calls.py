@@ -232,10 +232,7 @@ def language_model(language_model, seed, most_read):
     def count(_, arguments):
         read.append(arguments[0].numel())
         if sum(read) > most_read:
-            raise ValueError(
-                f"the model was given {sum(read)} tokens to read, and {most_read} are enough: hand it its caches and "
-                "only what is new"
-            )
+            raise ValueError(f"the model has read {sum(read)} tokens where {most_read} are enough: hand it its caches")
 
     model.register_forward_pre_hook(count)
     return model.eval().requires_grad_(False)

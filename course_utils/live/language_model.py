@@ -59,22 +59,14 @@ def heads_in(text: str) -> list[tuple[int, int]]:
     return [(int(layer), int(head)) for layer, _, head in (name.partition(".") for name in names)]
 
 
-def stored_run(
-    run: Callable[..., Any], each_off: Callable[..., Any], word_of: Callable[..., str], sentence: str
-) -> Any:
+def stored_run(run: Any, each_off: Any, word_of: Any, sentence: str) -> Any:
     """What a figure shows of a sentence with any one head off."""
     shown = live_run(run, word_of, sentence, [], STORED_WORDS)
     chances = pictures.array(each_off(sentence, shown["numbers"]))
     return shown | {"each": np.rint(1000 * chances).astype(int)}  # as many digits as are printed
 
 
-def live_run(
-    run: Callable[..., Any],
-    word_of: Callable[..., str],
-    sentence: str,
-    heads: Sequence[tuple[int, int]],
-    count: int = WORDS,
-) -> Any:
+def live_run(run: Any, word_of: Any, sentence: str, heads: Sequence[tuple[int, int]], count: int = WORDS) -> Any:
     """What a figure shows of a sentence with these heads off, and of so many next words."""
     tokens, weights, before = run(sentence, [])
     names = pictures.numbered([token.strip() or repr(token) for token in tokens], MOST_TOKENS)
@@ -83,7 +75,7 @@ def live_run(
     if heads:
         _, weights, after = run(sentence, list(heads))
     weights = pictures.shaped("weights", weights, "be all heads", "num_layers", "num_heads", len(names), len(names))
-    seen = np.tril(np.ones((len(names), len(names)), bool))
+    seen: Any = np.tril(np.ones((len(names), len(names)), bool))
     seen[0] = False  # the first token sees itself alone
     shares = np.rint(100 * weights[:, :, seen]).astype(int)  # (num_layers, num_heads, all that is seen)
     return {
@@ -100,11 +92,9 @@ def live_run(
 
 def language_model_figure(runs: Sequence[Any], layer: int, head: int) -> Figure:
     """The Figure of some runs."""
-    (num_layers, num_heads), first = runs[0]["shape"], runs[0]
-    about = (
-        f"All heads of a model with {num_layers} layers of {num_heads} heads, one of them large, and the likeliest "
-        f'next words. After "{" ".join(first["names"])}":'
-    )
+    first = runs[0]
+    layers, heads = first["shape"]
+    about = f'All {layers} times {heads} heads of a model, and the next word after "{" ".join(first["names"])}":'
     rows = np.stack([first["before"], first["after"]], axis=1)
     columns = ["all heads", "with those that are on"]
     return Figure("language_model", about, first["words"], rows, columns, runs=list(runs), layer=layer, head=head)
