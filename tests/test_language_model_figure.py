@@ -61,14 +61,15 @@ def test_a_stored_figure_shows_each_head_and_the_next_word_without_it(chromium, 
 @browser.needs_chromium
 def test_a_click_on_a_head_puts_it_into_the_box_and_a_second_one_takes_it_out(chromium, tmp_path):
     live_run = language_model.live_run(run, word_of, "one", [(0, 1)])
-    box = '<div class="cell"><div class="heads-off"><input value="0.1"></div>{}</div>'
+    own = '<div class="own-sentence"><input></div>'
+    box = f'<div class="cell">{own}<div class="heads-off"><input value="0.1"></div>{{}}</div>'
     shown = page.opened(chromium, tmp_path, box.format(language_model.language_model_figure([live_run], 0, 1).html()))
     assert "without 0.1 it has 0.400." in page.said(shown)
     board, entry = shown.get_by_role("application", name="All heads"), shown.locator(".heads-off input")
     size = board.bounding_box()
     places = [{"x": size["width"] * 5 / 6, "y": size["height"] * 3 / 4}, {"x": size["width"] / 2, "y": 5}]
     board.click(position=places[0])
-    assert entry.input_value() == "0.1 1.2"
+    assert entry.input_value() == "0.1 1.2" and shown.locator(".own-sentence input").input_value() == "one"
     board.click(position=places[1])
     assert entry.input_value() == "1.2"
 

@@ -4,14 +4,14 @@ import { favourites, maps } from "./maps.js";
 import { bars, signedColour } from "./vectors.js";
 
 const LABELS = 48, TOP = 22, ROW = 22;
-const BOX = ".heads-off input"; // the box of heads that are off, where a kernel runs
+const BOXES = [".own-sentence input", ".heads-off input"]; // where a kernel runs: for a sentence, and for heads that are off
 const OFF = [230, 97, 1]; // bars of what comes next without them
 
 export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
   const models = runs.map(read), [{ layers }] = models, heads = layers[0].length;
 
   function draw(page, { sentence = 0, colour, layer, head, query }, at) {
-    const { names, layers, words, before, after, off, each } = models[sentence], T = names.length;
+    const { text, names, layers, words, before, after, off, each } = models[sentence], T = names.length;
     const narrow = page.width < 700,
       step = narrow ? 26 : Math.floor(limit(page.width * 0.34 - LABELS, 90, 270) / heads);
     const high = 13, low = TOP + layers.length * high + 8;
@@ -28,7 +28,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
       label,
       press: (l, h) => {
         page.change({ layer: l, head: h });
-        toggle(page.controls, `${l}.${h}`);
+        toggle(page.controls, `${l}.${h}`, text);
       },
     });
     page.pick("all", layer, head);
@@ -122,11 +122,18 @@ function read({ letters, shape: [num_layers, num_heads], each, ...run }) {
   };
 }
 
-// Put a head into the box of heads that are off, or take it out again: what listens to the box runs the model.
-function toggle(controls, name) {
-  const box = controls.closest(".jp-Cell, .cell, .output, body")?.querySelector(BOX);
+// Put a head into the box of heads that are off, or take it out again, and this sentence into the other box if that is
+// empty: what listens to them runs the model.
+function toggle(controls, name, text) {
+  const cell = controls.closest(".jp-Cell, .cell, .output, body"),
+    [own, box] = BOXES.map((box) => cell?.querySelector(box));
   if (!box) return;
   const off = box.value.split(/[\s,]+/).filter(Boolean), rest = off.filter((each) => each !== name);
-  box.value = (rest.length < off.length ? rest : [...off, name]).join(" ");
+  if (!own.value) fill(own, text);
+  fill(box, (rest.length < off.length ? rest : [...off, name]).join(" "));
+}
+
+function fill(box, value) {
+  box.value = value;
   for (const kind of ["input", "change"]) box.dispatchEvent(new Event(kind, { bubbles: true }));
 }

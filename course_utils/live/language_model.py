@@ -35,6 +35,7 @@ def try_language_model(
     """
     sentence = widgets.Text(description="your sentence", continuous_update=False, **interactive.FULL_LABELS)
     off = widgets.Text(description="heads off, as 23.3 18.6", continuous_update=False, **interactive.FULL_LABELS)
+    sentence.add_class("own-sentence")  # where clicks in the figure find them
     off.add_class("heads-off")
     stored = language_model_figure([stored_run(run, each_off, word_of, each) for each in sentences], layer, head)
 
@@ -79,6 +80,7 @@ def live_run(run: Any, word_of: Any, sentence: str, heads: Sequence[tuple[int, i
     seen[0] = False  # the first token sees itself alone
     shares = np.rint(100 * weights[:, :, seen]).astype(int)  # (num_layers, num_heads, all that is seen)
     return {
+        "text": sentence,
         "names": names,
         "shape": list(weights.shape[:2]),
         "letters": "".join(chr(35 + share) for share in shares.ravel().tolist()),
