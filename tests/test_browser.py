@@ -69,7 +69,7 @@ def test_a_chapters_figures_are_alive_before_it_runs(path, lab):
 
 
 def test_figures_are_alive_when_their_chapter_ran_and_when_it_is_opened_again(clone, lab):
-    (path,) = [path for path in CHAPTERS if path.stem == ONCE]
+    (path,) = [path for path in stored.LEARNERS if path.stem == ONCE]
     numbers, saved = figures(path), clone / "work" / path.name
     page, address = lab
     browser.open_in(page, path.name)

@@ -26,9 +26,10 @@ def pytest_terminal_summary(terminalreporter, config):
             terminalreporter.line(f"    {file} ({count}): {about(config.rootpath / file)}")
     if config.option.all:
         terminalreporter.line(f"Drawn anew from --seed={config.option.seed}.")
-    if left_out := config.stash[LEFT_OUT]:
-        what = ", ".join(f"{setting} ({count})" for setting, count in left_out.items())
-        terminalreporter.line(f"Left out, and proved with --all: {what}.")
+    for option, proves in {"all": "--all", "long": "--matrix"}.items():
+        if left_out := config.stash[LEFT_OUT].get(option):
+            what = ", ".join(f"{setting} ({count})" for setting, count in left_out.items())
+            terminalreporter.line(f"Left out, and proved with {proves}: {what}.")
 
 
 def unproved(reports):
