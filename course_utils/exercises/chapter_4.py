@@ -40,7 +40,7 @@ DROPOUT_LAYER = Exercise(
 # --- 4.2 heads that survive dropout -----------------------------------------------------------------------------------
 
 DROPPED = 0.5  # the share of weights
-DRAWS = 200  # of coins, for each sequence
+DRAWS, SEED = 200, 401  # of coins, for each sequence
 SURVIVES = 0.95  # the share of cases that must be right
 MOST_HEADS = 256
 
@@ -111,7 +111,7 @@ def wrong_without_dropout(tried):
 
 def wrong_with_dropout(read):
     """A sentence on how often a sum is wrong when weights are dropped, or None."""
-    coins = np.random.default_rng(401)
+    coins = np.random.default_rng(SEED)
     right = {True: [], False: []}
     for reading, weights, values in read:
         kept = coins.random((DRAWS, *weights.shape)) < 1 - DROPPED

@@ -109,6 +109,7 @@ def behaves(head, *readings):
             if wrong := wrong_attention(tried) or wrong_output(tried):
                 return wrong
 
+    sentence.head, sentence.readings = head, readings  # for who judges in the page
     return sentence
 
 
@@ -146,9 +147,14 @@ def three_matrices(value, d_in, d_out, *heads):
 # --- where a head looks -----------------------------------------------------------------------------------------------
 
 
+def near(values):
+    """Numbers without their last bits, which decide nothing: neither a verdict nor which sentence is quoted."""
+    return np.round(values, 9)
+
+
 def misplaced(found, wanted):
     """For each row the share of its weight that lies elsewhere than wanted; 0 where anything goes."""
-    return np.where(np.isnan(wanted).any(axis=-1), 0, np.abs(found - wanted).sum(axis=-1) / 2)
+    return np.where(np.isnan(wanted).any(axis=-1), 0, near(np.abs(found - wanted).sum(axis=-1) / 2))
 
 
 def wrong_attention(tried):
@@ -170,8 +176,8 @@ def wrong_attention(tried):
 def example(reading, head, row):
     """What one row of a sentence does, and what was wanted, word by word."""
     found, wanted = (by_name(reading.words, each.weights[row]) for each in (head, reading))
-    most = max(found, key=lambda word: found[word] - wanted[word])
-    lack = max(found, key=lambda word: wanted[word] - found[word])
+    most = max(found, key=lambda word: near(found[word] - wanted[word]))
+    lack = max(found, key=lambda word: near(wanted[word] - found[word]))
     return (
         f'In "{" ".join(reading.words)}", {quoted(reading, row)} gives {found[most]:.2f} of its weight to "{most}" and'
         f' {found[lack]:.2f} to "{lack}". It should give {wanted[most]:.2f} and {wanted[lack]:.2f}.'
@@ -274,7 +280,7 @@ def excess(tried, wrong, names):
             for name in found:
                 pairs.setdefault((asker, name), []).append((found[name], wanted[name]))
     means = {pair: np.mean(each, axis=0) for pair, each in pairs.items()}
-    return max(means.items(), key=lambda entry: entry[1][0] - entry[1][1])
+    return max(means.items(), key=lambda entry: near(entry[1][0] - entry[1][1]))
 
 
 # --- the output of a head ---------------------------------------------------------------------------------------------
@@ -287,7 +293,7 @@ def wrong_output(tried):
     if not wrong:
         return None
     reading, head = wrong[0]
-    row = int(np.argmax(np.nan_to_num(np.abs(head.context - reading.context)).max(axis=-1)))
+    row = int(np.argmax(near(np.nan_to_num(np.abs(head.context - reading.context)).max(axis=-1))))
     shown, wanted = (" and ".join(f"{value:.2f}" for value in each[row]) for each in (head.context, reading.context))
     return (
         f'It attends where it should, but in "{" ".join(reading.words)}" {quoted(reading, row)} receives {shown}. It'

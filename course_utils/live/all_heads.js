@@ -54,16 +54,20 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead }) =
       : `${title}: ${query < 0 ? habits(large) : favourites(large[query], names, names[query])}.`;
   }
 
-  // What an average token gives to its neighbours, itself, and the first and last token.
+  // What an average token gives to the first and last token, and between them to its neighbours, itself and the rest:
+  // every weight counts once, so that the shares sum to 1.
   function habits(weights) {
-    if (names.length === 1) return "the one token attends to itself";
-    const mean = (key) => {
-      const given = weights.flatMap((row, t) => row[key(t)] ?? []);
-      return sum(given) / given.length;
-    };
-    return say`an average token gives ${mean((t) => t - 1)} to the one before it, ${mean((t) => t)} to itself, ${
-      mean((t) => t + 1)
-    } to the one after it, ${mean(() => 0)} to ${names[0]} and ${mean(() => names.length - 1)} to ${names.at(-1)}`;
+    const size = names.length, mean = (shares) => sum(shares.flat()) / size;
+    if (size === 1) return "the one token attends to itself";
+    const between = (place) =>
+      mean(weights.map((row, t) => row.filter((_, key) => key > 0 && key < size - 1 && place(key - t))));
+    return say`an average token gives ${mean(weights.map((row) => row[0]))} to ${names[0]}, ${
+      mean(weights.map((row) => row[size - 1]))
+    } to ${names.at(-1)}, and of the others ${between((step) => step === -1)} to the one before it, ${
+      between((step) => step === 0)
+    } to itself, ${between((step) => step === 1)} to the one after it and ${
+      between((step) => Math.abs(step) > 1)
+    } to the rest`;
   }
 
   return {

@@ -1,15 +1,19 @@
 // What all figures share: the frame with its controls and its sentence, and a picture whose parts keep their identity
 // from one state to the next. A figure's own module says what to draw for a state. Lengths are CSS pixels.
 
-const LETTER = 7.1, LONGEST = 12; // width of a letter; letters that a shown name has at most
+export const LETTER = 7.1; // its width
+const LONGEST = 12; // letters that a shown name has at most
 
 // Colours as [red, green, blue].
 export const colours = (names) => names.split(" ").map((name) => name.match(/../g).map((part) => parseInt(part, 16)));
 const VIRIDIS = colours("440154 482878 3e4989 31688e 26828e 1f9e89 35b779 6ece58 b5de2b fde725");
+const BEYOND = colours("f7931e d3311d"); // of weights from just above 1 to 3, which no softmax gives
+export const NAN = [204, 0, 102];
 export const MARK = "#c2410c"; // what is picked, inside a white line
 const LIT = "#111"; // what is pointed at
 export const FAINT = "#8a8f98";
-export const MASKED = [226, 226, 226];
+// A fourth number is how much of the page's own colour is covered, so that grey is never the brightest in a dark theme.
+export const MASKED = [128, 128, 128, 0.3], EMPTY = [128, 128, 128, 0.1], LEAK = [197, 22, 34];
 
 // Looks of words, which may be added up; all looks are CSS.
 export const [BOLD, MIDDLE, END] = [";font-weight:bold", ";text-anchor:middle", ";text-anchor:end"];
@@ -41,7 +45,7 @@ const FRAME = `<div class="course-live"><style>
 .course-live :focus-visible{outline:3px solid #c2410c;outline-offset:1px;box-shadow:0 0 0 1px #fff}
 @media(prefers-reduced-motion:reduce){.course-live svg *{transition:none}}
 @media(forced-colors:active){.course-live,.course-live svg{color:CanvasText}.course-live :focus-visible{outline-color:Highlight}}
-</style><form class="controls" method="dialog"><button type="button">put everything back</button></form>
+</style><form class="controls" method="dialog"><button type="button">Reset</button></form>
 <svg><g></g><g></g><g></g><g></g></svg><p class="said" aria-live="polite"></p></div>`;
 
 // --- numbers, names and colours ---------------------------------------------------------------------------------------
@@ -91,8 +95,10 @@ export function between(stops, share) {
   const place = limit(share || 0, 0, 1) * (stops.length - 1), left = Math.floor(place), right = stops[Math.ceil(place)];
   return stops[left].map((part, k) => Math.round(part + (place - left) * (right[k] - part)));
 }
-export const weightColour = (value) => between(VIRIDIS, value);
+export const weightColour = (value) =>
+  isNaN(value) ? NAN : value > 1 + 1e-9 ? between(BEYOND, (value - 1) / 2) : between(VIRIDIS, value);
 export function ink(colour) {
+  if (colour.length > 3) return "currentColor";
   const linear = colour.map((part) => ((part / 255 + 0.055) / 1.055) ** 2.4);
   return dot(linear, [0.2126, 0.7152, 0.0722]) > 0.179 ? "#000" : "#fff";
 }
@@ -119,6 +125,9 @@ const field = ({ type }) => type === "checkbox" ? "checked" : "value";
    draw(page, state, at) draws a state, the values of controls and more, and gives its sentence; `at` is what the reader
    points at, or null. letters: of the longest sentence, so that the height stays the same. */
 export const figure = (describe) => ({ render: ({ model, el }) => show(el, describe(model.get("data"))) });
+
+// Names in the sentence that are written from right to left do not turn the words around them.
+const isolated = (sentence) => sentence.replace(/[\u0590-\u08ff]+(\s+[\u0590-\u08ff]+)*/g, "\u2068$&\u2069");
 
 function show(el, { controls = {}, more, draw, letters }) {
   el.innerHTML = FRAME;
@@ -160,13 +169,14 @@ function show(el, { controls = {}, more, draw, letters }) {
       return redraw();
     }
     for (const name in controls) {
-      const control = bar[name];
+      const control = bar[name], idle = page.idle?.includes(name) ?? false;
+      for (const each of control.length && !control.options ? control : [control]) each.disabled = idle;
       control[field(control)] = state[name]; // of a slider, or its highest
       if (control.type !== "range") continue;
       control.nextSibling.value = fixed(+control.value, control.step.slice(2).length); // as many decimals as a step has
       control.ariaValueText = control.parentNode.textContent;
     }
-    if (said.textContent !== sentence) said.textContent = sentence;
+    if (said.textContent !== isolated(sentence)) said.textContent = isolated(sentence);
     said.style.minHeight = `${Math.ceil(letters * LETTER / page.width) * 1.4}em`;
   }
   // Jupyter takes arrow keys unless the very element that has the focus forbids it; Control-S is for Jupyter
@@ -261,10 +271,11 @@ function picture(svg, { change, point, controls }) {
     words(x, y + 26, below);
   }
 
-  // A frame that stands out on every colour: dark in a white line.
+  // A frame that stands out on every colour, dark in a white line; around the cells, not on them.
   function mark(key, x, y, wide, high, colour = MARK) {
-    box(`${key} white`, x, y, wide, high, "stroke:#fff;stroke-width:5", 2);
-    box(key, x, y, wide, high, `stroke:${colour};stroke-width:2.5`, 2);
+    for (const [name, look] of [[`${key} white`, "#fff;stroke-width:4"], [key, `${colour};stroke-width:2`]]) {
+      box(name, x - 1.5, y - 1.5, wide + 3, high + 3, `stroke:${look}`, 2);
+    }
   }
 
   // Words below each other, each in a row of this height. bold: the rows that stand out. press(row): by its word.
@@ -274,7 +285,7 @@ function picture(svg, { change, point, controls }) {
     );
   }
 
-  /* Rows of cells; what is undefined is left out. colour(value), text(value): of a cell. hidden(row, column): hatched.
+  /* Rows of cells; what is undefined is left out. colour(value, row, column), text(value): of a cell. hidden(row, column): hatched.
      drawn: without the cells. label: what the board over them is called. */
   function grid(
     key,
@@ -292,7 +303,7 @@ function picture(svg, { change, point, controls }) {
         const left = x + column * wide, top = y + row * high, covered = hidden(row, column);
         if (covered) hatch += `M${left} ${top + high - 1}L${left + wide - 1} ${top}`;
         if (drawn) return;
-        const fill = covered ? MASKED : colour(value), cell = `${key} ${row} ${column}`;
+        const fill = covered ? MASKED : colour(value, row, column), cell = `${key} ${row} ${column}`;
         box(cell, left, top, wide - 1, high - 1, `fill:rgb(${fill})`);
         words(
           left + (wide - 1) / 2,
@@ -304,7 +315,7 @@ function picture(svg, { change, point, controls }) {
         );
       })
     );
-    line(hatch, "stroke:#6b6b6b", `${key} hatch`);
+    line(hatch, "stroke:#808080", `${key} hatch`);
     board(key, x, y, wide, high, values.length, values[0].length, label, press);
   }
 

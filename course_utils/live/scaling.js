@@ -8,6 +8,7 @@ export default figure(({ names, query, keys }) => {
   const most_d = query.length, size = names.length;
   const products = keys.map((key) => key.map((value, place) => value * query[place]));
   const scoresOf = (d_k) => products.map((row) => sum(row.slice(0, d_k)));
+  const largest = reachOf(products);
   const reach = reachOf(query.map((_, place) => scoresOf(place + 1))), left = longest(names) + 10;
 
   function draw(page, { d_k, scaled, temperature, opened }, at) {
@@ -40,7 +41,10 @@ export default figure(({ names, query, keys }) => {
       across = Math.min(Math.floor(page.width / CELL), 16),
       shown = products[opened].slice(0, d_k);
     page.words(0, top - 14, `The ${d_k} products q · k in the score of “${short(names[opened])}”`, BOLD);
-    page.grid("product", 0, top, CELL, ROW, chunks(shown, across), { colour: signedColour(shown), label: "products" });
+    page.grid("product", 0, top, CELL, ROW, chunks(shown, across), {
+      colour: signedColour(largest),
+      label: "products",
+    });
     page.height = top + Math.ceil(most_d / across) * ROW + 4;
 
     if (at?.part === "keys") {

@@ -48,7 +48,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
 
     const shares = scores.slice(0, read).map((score, key) => Math.exp(score - unit(key)));
     page.words(left, 9, "score ω", BOLD);
-    page.words(left + SCORE, 9, "share e^(ω − m)", BOLD);
+    page.words(left + SCORE, 9, "e^(ω − m)", BOLD);
     page.column(left - 6, TOP, ROW, names.map(short), [at?.row]);
     page.column(left + SCORE - 14, TOP, ROW, scores.map((score) => fixed(score)));
     bars(page, "share", left + SCORE, TOP, page.width - left - SCORE, ROW, shares, { colour: weightColour });
@@ -73,7 +73,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
 
     if (at && at.row >= read) return `Key "${names[at.row]}": score ${fixed(scores[at.row], 4)}, not read yet.`;
     if (at) {
-      return `Key "${names[at.row]}": score ${fixed(scores[at.row], 4)}, share e^(${fixed(scores[at.row])} − ${
+      return `Key "${names[at.row]}": score ${fixed(scores[at.row], 4)}, e^(${fixed(scores[at.row])} − ${
         fixed(unit(at.row))
       }) = ${fixed(shares[at.row], 4)}.`;
     }

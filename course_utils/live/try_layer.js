@@ -6,7 +6,7 @@ export default figure(({ names, moved }) => {
   const depends = (value) => value !== null;
 
   function draw(page, _state, at) {
-    const colour = (value) => DEPENDENCIES.colour(depends(value)),
+    const colour = (value, ...place) => DEPENDENCIES.colour(depends(value), ...place),
       text = (value) => depends(value) ? fixed(value) : "·";
     maps(page, [{ ...DEPENDENCIES, values: moved, colour, text }], { names, at });
     if (at) {
@@ -18,9 +18,7 @@ export default figure(({ names, moved }) => {
       } input "${names[at.column]}".`;
     }
     const leaks = sum(moved.map((row, output) => row.slice(output + 1).filter(depends).length));
-    return leaks
-      ? `${leaks} cells above the diagonal are not empty: outputs depend on later tokens.`
-      : "No output depends on a later token.";
+    return leaks ? `${leaks} red cells leak: outputs depend on later tokens.` : "No output depends on a later token.";
   }
 
   return { draw, letters: 120 };

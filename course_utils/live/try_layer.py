@@ -1,8 +1,10 @@
 """Chapters 3 to 5: your own layer under controls, and which of its outputs depends on which input."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import ipywidgets as widgets
+import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
@@ -10,9 +12,16 @@ from course_utils.influence import influences
 from course_utils.live import interactive
 from course_utils.live.base import Figure
 from course_utils.live.vectors import check_vectors
+from course_utils.pictures import Numbers
 
 MOST_TOKENS = 24  # with names beside them
 Layer = Callable[[torch.Tensor], torch.Tensor]
+AT_FIRST = {"mask": True, "dropout": 0.0, "seed": 123}
+CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # by which it is seen whether a control does something
+    "mask": ({}, {"mask": False}),
+    "dropout": ({}, {"dropout": 0.5}),
+    "seed": ({"dropout": 0.5}, {"dropout": 0.5, "seed": 124}),
+}
 ROUNDING = 1e-9  # of the largest influence: what is less comes from rounding
 
 
@@ -33,10 +42,29 @@ def try_layer(make: Callable[[int, float], Layer], inputs: ArrayLike, tokens: Se
     }
 
     def figure() -> Figure:
-        values = {name: control.value for name, control in controls.items()}
+        values = AT_FIRST | {name: control.value for name, control in controls.items()}
         return layer_figure(make, torch.from_numpy(vectors), names, **values)
 
+    for name in [name for name in CHANGES if name not in effective_controls(make, vectors, names)]:
+        controls.pop(name)
     interactive.show(list(controls.values()), figure)
+
+
+def effective_controls(make: Callable[[int, float], Layer], vectors: Numbers, names: Sequence[str]) -> list[str]:
+    """The controls of CHANGES that change what is shown of this layer; all of them if it does not run."""
+
+    def moved(**change: Any) -> Numbers:
+        setting = {"length": len(names)} | AT_FIRST | change
+        return layer_figure(make, torch.from_numpy(vectors), names, **setting).data["moved"]
+
+    try:
+        return [
+            name
+            for name, (one, other) in CHANGES.items()
+            if not np.array_equal(moved(**one), moved(**other), equal_nan=True)
+        ]
+    except ValueError:
+        return list(CHANGES)
 
 
 def layer_figure(

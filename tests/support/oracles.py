@@ -76,7 +76,7 @@ def dropout(weights, tokens, masked=None, *, mode, rate, seed, sampler):
     p = rate if mode == 0 else 0.0
     kept = [keep_mask_a, keep_mask_b][sampler](weights.shape, p, seed) if mode == 0 else torch.ones_like(weights)
     hidden = torch.zeros_like(weights).bool() if masked is None else masked
-    return printed([p]) + with_sums(weights.double() * kept / (1 - p), hidden)
+    return printed([p] if mode == 0 else []) + with_sums(weights.double() * kept / (1 - p), hidden)
 
 
 def attention(weights, tokens, *, query, head=-1):
