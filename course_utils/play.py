@@ -1,7 +1,7 @@
 """Puzzles that are played in the page: a figure that takes a head's numbers, and says of them what `check` says.
 
-What may come in: how a puzzle travels into the page. Not: what it asks, which stands with the exercises, or how the page
-judges it, which stands in `live/judge.js`.
+What may come in: how a puzzle travels into the page. Not: what it asks, which stands with the exercises, or how the
+page judges it, which stands in `live/judge.js`.
 """
 
 from collections.abc import Callable, Sequence
@@ -124,6 +124,11 @@ def puzzle_figure(id: str, design: Sequence[Any] = (), **more: Any) -> Figure:
     )
 
 
+def landing_figure() -> Figure:
+    """The first screen of the site: four sliders and a sentence in which "it" finds the cat and not yet the mouse."""
+    return puzzle_figure("1.1", [[[1.5], [1.5], [0.0], [0.0]]], target="mouse")
+
+
 def readings_of(id: str) -> list[list[puzzles.Reading]]:
     """The readings on which a puzzle's heads are tried, group by group, and last the one that is shown first."""
     (judged,) = EXERCISES[id].properties
@@ -172,7 +177,7 @@ def by_place(board: Board, groups: list[list[puzzles.Reading]], of: Callable[[pu
 
 
 def goal_of(board: Board, groups: list[list[puzzles.Reading]]) -> list[list[float]] | None:
-    """What each row of the table should pass on, (rows, d_out): outputs wanted are these, mixed by the weights wanted."""
+    """What each row of the table should pass on, (rows, d_out): mixed by the weights wanted, the outputs wanted."""
     if groups[0][0].context is None:
         return None
     mixes, outputs = [], []

@@ -63,7 +63,9 @@ def right_designs(id):
     """The designs that are known to be right, a list of arrays each."""
     for answer in answers.right(id):
         value = answer.object()()
-        yield [np.atleast_2d(matrix.numpy()) for matrix in (value if isinstance(value, list | tuple) else [value])]
+        yield [
+            np.atleast_2d(matrix.detach().numpy()) for matrix in (value if isinstance(value, list | tuple) else [value])
+        ]
 
 
 def designs(id, count):

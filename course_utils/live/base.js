@@ -31,6 +31,12 @@ const FRAME = `<div class="course-live"><style>
 .course-live input{margin:0;accent-color:#0072b2}
 .course-live input[type=range]{width:120px;height:24px}
 .course-live output{min-width:2.6em}
+.course-live .line{width:100%}
+.course-live [type=text],.course-live [type=number],.course-live textarea{font:inherit;color:inherit;background:inherit;border:1px solid;border-radius:4px;min-height:26px;padding:0 5px;flex:1;min-width:0;max-width:36em}
+.course-live [type=number]{width:6em}
+.course-live .copy{margin-top:6px}
+.course-live [hidden]{display:none}
+.course-live [data-edit]{touch-action:pan-y}
 .course-live button:only-child{display:none}
 .course-live .said{overflow-wrap:anywhere;margin:6px 0 0;font:inherit;color:inherit}
 .course-live .said::first-letter{text-transform:uppercase}
@@ -46,7 +52,7 @@ const FRAME = `<div class="course-live"><style>
 @media(prefers-reduced-motion:reduce){.course-live svg *{transition:none}}
 @media(forced-colors:active){.course-live,.course-live svg{color:CanvasText}.course-live :focus-visible{outline-color:Highlight}}
 </style><form class="controls" method="dialog"><button type="button">Reset</button></form>
-<svg><g></g><g></g><g></g><g></g></svg><p class="said" aria-live="polite"></p></div>`;
+<svg><g></g><g></g><g></g><g></g></svg><p class="said" aria-live="polite"></p><label class="copy" hidden>to copy <textarea readonly rows="2" onfocus="this.select()"></textarea></label></div>`;
 
 // --- numbers, names and colours ---------------------------------------------------------------------------------------
 
@@ -113,6 +119,9 @@ const KINDS = {
       options.map((option, value) => `<label><input type="radio" name="${name}" value="${value}">${option}</label>`)
         .join("")
     }</fieldset>`,
+  text: (name, text) => `<label class="line">${text} <input type="text" name="${name}"></label>`,
+  number: (name, _text, most) =>
+    `<label><span></span> <input type="number" name="${name}" step="any" min="${-most}" max="${most}"></label>`,
   check: (name, text) => `<label><input type="checkbox" name="${name}">${text}</label>`,
   slide: (name, text, max, min = 0, step = 1) =>
     `<label>${text} <input type="range" name="${name}" min="${min}" max="${max}" step="${step}"><output></output></label>`,
@@ -129,8 +138,9 @@ export const figure = (describe) => ({ render: ({ model, el }) => show(el, descr
 // Names in the sentence that are written from right to left do not turn the words around them.
 const isolated = (sentence) => sentence.replace(/[\u0590-\u08ff]+(\s+[\u0590-\u08ff]+)*/g, "\u2068$&\u2069");
 
-function show(el, { controls = {}, more, draw, letters }) {
+function show(el, { controls = {}, more, draw, letters, copies }) {
   el.innerHTML = FRAME;
+  el.querySelector(".copy").hidden = !copies;
   const [bar, svg, said] = el.querySelectorAll("form, svg, p"), page = picture(svg, { change, point, controls: bar });
   const state = { ...more };
   let at = null, focused = null;
@@ -146,7 +156,10 @@ function show(el, { controls = {}, more, draw, letters }) {
   }
   const start = { ...state };
   bar.lastChild.onclick = () => change(start);
-  bar.oninput = ({ target }) => change({ [target.name]: +target[field(target)] });
+  bar.oninput = ({ target }) => {
+    const value = target[field(target)];
+    if (target.validity.valid) change({ [target.name]: target.type === "text" ? value : +value });
+  };
 
   function change(news) {
     Object.assign(state, news);
@@ -171,12 +184,14 @@ function show(el, { controls = {}, more, draw, letters }) {
     for (const name in controls) {
       const control = bar[name], idle = page.idle?.includes(name) ?? false;
       for (const each of control.length && !control.options ? control : [control]) each.disabled = idle;
+      if (control.type === "number" && control === document.activeElement && +control.value === state[name]) continue;
       control[field(control)] = state[name]; // of a slider, or its highest
       if (control.type !== "range") continue;
       control.nextSibling.value = fixed(+control.value, control.step.slice(2).length); // as many decimals as a step has
       control.ariaValueText = control.parentNode.textContent;
     }
     if (said.textContent !== isolated(sentence)) said.textContent = isolated(sentence);
+    if (copies) el.querySelector("textarea").value = page.copied;
     said.style.minHeight = `${Math.ceil(letters * LETTER / page.width) * 1.4}em`;
   }
   // Jupyter takes arrow keys unless the very element that has the focus forbids it; Control-S is for Jupyter
@@ -205,6 +220,8 @@ const WALK = {
   Enter: [],
   " ": [],
 };
+
+const NUDGE = { "+": [0, 0, 0.1], "-": [0, 0, -0.1], PageUp: [0, 0, 1], PageDown: [0, 0, -1] };
 
 // What figures draw on: `draw` of a module takes it as page, and sets its height. change(news): of the state. Its layers, the
 // <g> in FRAME: 0 cells, 1 words, 2 lines and frames, 3 what takes the pointer and the focus.
@@ -294,7 +311,7 @@ function picture(svg, { change, point, controls }) {
     wide,
     high,
     values,
-    { colour = weightColour, text = fixed, hidden = () => false, drawn, label, press },
+    { colour = weightColour, text = fixed, hidden = () => false, drawn, label, press, edit },
   ) {
     let hatch = "M0 0";
     values.forEach((line, row) =>
@@ -316,7 +333,7 @@ function picture(svg, { change, point, controls }) {
       })
     );
     line(hatch, "stroke:#808080", `${key} hatch`);
-    board(key, x, y, wide, high, values.length, values[0].length, label, press);
+    board(key, x, y, wide, high, values.length, values[0].length, label, press, edit);
   }
 
   // A frame around a cell of a board, around a row, a column or all of it: of what is picked, and of what is pointed at.
@@ -341,8 +358,9 @@ function picture(svg, { change, point, controls }) {
   }
 
   // Cells that are pointed at, tapped, and walked through with arrow keys: one tab stop. Without a label they are only
-  // known by their places. press(row, column).
-  function board(key, x, y, wide, high, rows, columns, label, press) {
+  // known by their places. press(row, column). edit(row, column, by): a number there that is dragged, to the right or up,
+  // or changed with the keys + and −.
+  function board(key, x, y, wide, high, rows, columns, label, press, edit) {
     frames[key] = (name, colour, row, column) =>
       mark(
         `${key} ${name}`,
@@ -371,17 +389,31 @@ function picture(svg, { change, point, controls }) {
       press ? "" : "cursor:crosshair",
       {
         role: "application",
-        "aria-label": `${label}. Arrow keys walk through it.`,
+        "aria-label": `${label}. Arrow keys walk through it${edit ? ", + and − change a number" : ""}.`,
+        ...edit && { "data-edit": "" },
         "data-cells": `${rows} ${columns}`,
       },
-      WALK,
-      ([down = 0, right = 0]) => {
+      edit ? { ...WALK, ...NUDGE } : WALK,
+      ([down = 0, right = 0, by = 0]) => {
         go(cells.now.row + down, cells.now.column + right, true);
-        if (!down && !right) pressed();
+        if (by) edit(cells.now.row, cells.now.column, by);
+        else if (!down && !right) pressed();
       },
       {
-        onpointermove: here,
-        onpointerdown: here,
+        onpointermove: (event) => {
+          if (!cells.drag || !cells.hasPointerCapture(event.pointerId)) return here(event);
+          const { x, y, row, column } = cells.drag, by = event.clientX - x + y - event.clientY;
+          cells.drag = { ...cells.drag, x: event.clientX, y: event.clientY };
+          edit(row, column, by / 20);
+        },
+        onpointerdown: (event) => {
+          here(event);
+          cells.drag = edit && !event.button && { ...cells.now, x: event.clientX, y: event.clientY };
+          if (!cells.drag) return;
+          pressed();
+          cells.setPointerCapture(event.pointerId);
+        },
+        onpointercancel: () => delete cells.drag,
         onclick: (event) => {
           here(event);
           pressed();

@@ -11,7 +11,7 @@ html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_js_files = ["search_from_disk.js"]
+html_js_files = ["search_from_disk.js", "answered.js"]
 templates_path = ["templates"]
 html_sidebars = {"**": ["contents.html"]}
 html_show_sourcelink = html_copy_source = html_use_index = html_show_sphinx = False
