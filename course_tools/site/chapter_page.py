@@ -91,10 +91,8 @@ def played(id, number, address):
     if id in play.BOARDS:
         return f"````{{raw}} html\n{play.puzzle_figure(id).html()}\n````"
     (topic,) = (path.stem for path in repository.learners() if int(path.stem[:2]) == number)
-    colab = (
-        f", for example [in Colab]({links.address('colab', f'notebooks/{topic}.ipynb', address)})" if address else ""
-    )
-    return f"*Write it in the notebook{colab}: [ways to run it](ways.md).*"
+    colab = f" [in Colab]({links.address('colab', f'notebooks/{topic}.ipynb', address)}) or" if address else ""
+    return f"*Write and check it{colab} [in the notebook](ways.md).*"
 
 
 def cell_anchor(number, id):

@@ -109,7 +109,7 @@ export default figure((data) => {
       last = { design: state.design, picked, number: state.number };
     }
     if (simple) return told;
-    if (unknown.length) return `“${unknown[0]}” has no numbers here. Words that have: ${words.join(", ")}.`;
+    if (unknown.length) return `There are no numbers for “${unknown[0]}”. Words that have: ${words.join(", ")}.`;
     if (!started) return EMPTY_SAID;
     if (found === undefined) return "…";
     return found ? `✗ ${found.words}` : `✓ ${data.right}`;
@@ -151,8 +151,8 @@ export default figure((data) => {
   function hunt(names, weights) {
     const share = sum(weights.filter((_, key) => names[key] === simple)), best = weights.indexOf(Math.max(...weights));
     return share >= 0.9
-      ? say`✓ “it” gives ${share} of its weight to “${simple}”. That is attention: a query scores every word, and the scores become shares.`
-      : say`“it” gives ${weights[best]} of its weight to “${
+      ? say`✓ Now “it” gives ${share} of its weight to “${simple}”. That is attention: a query scores every word, and the scores become shares.`
+      : say`Now “it” gives ${weights[best]} of its weight to “${
         names[best]
       }”, and ${share} to “${simple}”. Drag the sliders until it finds “${simple}”.`;
   }
