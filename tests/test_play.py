@@ -144,8 +144,9 @@ def test_the_worked_numbers_are_right_and_one_that_is_typed_over_them_is_judged_
         if (board := shown.get_by_role("application", name=f"{label}. Arrow keys", exact=False)).count():
             board.focus()
             shown.keyboard.press("Enter")
+            break
     picked_number(shown).fill("-77")
-    shown.locator(f"{LIVE} .said").get_by_text("✗").wait_for()
+    shown.locator(f"{LIVE} .said", has_text="✗").wait_for()
     shown.get_by_role("button", name="Reset").click()
     if play.BOARDS[id].kind == "stack":
         shown.locator(f"{LIVE} input[name=heads]").fill("8")

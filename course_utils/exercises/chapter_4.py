@@ -90,7 +90,7 @@ def wrong_attention_of_one_head(tried):
 def output_of_all_heads(heads):
     """A sentence on the output of a stack of heads that all look where they should."""
     values = zip(chapter_3.TOKENS, heads[2].sum(axis=0)[:, 0])
-    outputs = ", ".join(f'"{token}" {value:.2f}' for token, value in values)
+    outputs = ", ".join(f'"{token}" {puzzles.near(value):.2f}' for token, value in values)
     return f" Each head looks where it should. What they hand on for each token, added up: {outputs}."
 
 
@@ -103,7 +103,7 @@ def wrong_without_dropout(tried):
             row = int(np.argmax(wrong))
             return (
                 f'Even without dropout: in "{" ".join(reading.words)}", "{reading.words[row + 1]}"'
-                f" at position {row + 1} is handed {output[row]:.2f} by all heads together. It has"
+                f" at position {row + 1} is handed {puzzles.near(output[row]):.2f} by all heads together. It has"
                 f" {'' if again[row] else 'not '}occurred before, so that should be"
                 f" {'above' if again[row] else 'below'} 0.50."
             )

@@ -148,8 +148,8 @@ def three_matrices(value, d_in, d_out, *heads):
 
 
 def near(values):
-    """Numbers without their last bits, which decide nothing: neither a verdict nor which sentence is quoted."""
-    return np.round(values, 9)
+    """Numbers without their last bits, which decide nothing: no verdict, no digit, and not which sentence is quoted."""
+    return np.round(values, 9) + 0.0  # no -0
 
 
 def misplaced(found, wanted):
@@ -179,8 +179,9 @@ def example(reading, head, row):
     most = max(found, key=lambda word: near(found[word] - wanted[word]))
     lack = max(found, key=lambda word: near(wanted[word] - found[word]))
     return (
-        f'In "{" ".join(reading.words)}", {quoted(reading, row)} gives {found[most]:.2f} of its weight to "{most}" and'
-        f' {found[lack]:.2f} to "{lack}". It should give {wanted[most]:.2f} and {wanted[lack]:.2f}.'
+        f'In "{" ".join(reading.words)}", {quoted(reading, row)} gives {near(found[most]):.2f} of its weight to'
+        f' "{most}" and {near(found[lack]):.2f} to "{lack}". It should give {near(wanted[most]):.2f} and'
+        f" {near(wanted[lack]):.2f}."
     )
 
 
@@ -279,7 +280,7 @@ def excess(tried, wrong, names):
             found, wanted = (by_name(names(reading), each.weights[row]) for each in (head, reading))
             for name in found:
                 pairs.setdefault((asker, name), []).append((found[name], wanted[name]))
-    means = {pair: np.mean(each, axis=0) for pair, each in pairs.items()}
+    means = {pair: near(np.mean(each, axis=0)) for pair, each in pairs.items()}
     return max(means.items(), key=lambda entry: near(entry[1][0] - entry[1][1]))
 
 
@@ -294,7 +295,9 @@ def wrong_output(tried):
         return None
     reading, head = wrong[0]
     row = int(np.argmax(near(np.nan_to_num(np.abs(head.context - reading.context)).max(axis=-1))))
-    shown, wanted = (" and ".join(f"{value:.2f}" for value in each[row]) for each in (head.context, reading.context))
+    shown, wanted = (
+        " and ".join(f"{near(value):.2f}" for value in each[row]) for each in (head.context, reading.context)
+    )
     return (
         f'It attends where it should, but in "{" ".join(reading.words)}" {quoted(reading, row)} receives {shown}. It'
         f" should receive {wanted}.{describe_output(pairs)}"
@@ -316,7 +319,7 @@ def describe_output(pairs):
     for name in pairs[0][0].quantities:
         if all(outputs_quantity(reading, head, name) for reading, head in pairs):
             return f" What it passes on is {name}."
-    factor = found @ wanted / max(wanted @ wanted, 1e-9)
+    factor = near(found @ wanted / max(wanted @ wanted, 1e-9))
     least = np.abs(wanted[wanted != 0]).min(initial=1)
     close = (np.abs(found - factor * wanted) <= MISPLACED * np.abs(factor) * np.maximum(np.abs(wanted), least)).all()
     return f" What it passes on is {factor:.1f} times that." if close else ""

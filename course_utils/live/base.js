@@ -11,6 +11,7 @@ const BEYOND = colours("f7931e d3311d"); // of weights from just above 1 to 3, w
 export const NAN = [204, 0, 102];
 export const MARK = "#c2410c"; // what is picked, inside a white line
 const LIT = "#111"; // what is pointed at
+export const HEADS = colours("0072b2 d55e00 009e73 cc79a7 56b4e9 e69f00 8c6bb1 999999"); // a colour for each head
 export const FAINT = "#8a8f98";
 // A fourth number is how much of the page's own colour is covered, so that grey is never the brightest in a dark theme.
 export const MASKED = [128, 128, 128, 0.3], EMPTY = [128, 128, 128, 0.1], LEAK = [197, 22, 34];

@@ -4,7 +4,8 @@ import { dot, fixed, most, range, softmax, sum, transposed } from "./base.js";
 
 const MISPLACED = 0.1, FARTHER = [3, 10, 30];
 const product = (a, b) => a.map((row) => transposed(b).map((column) => dot(row, column)));
-const near = (value) => Math.round(value * 1e9) / 1e9; // so that a last bit decides nothing
+const near = (value) => Math.round(value * 1e9) / 1e9 + 0; // so that a last bit decides nothing, and no -0
+const told = (value, digits) => fixed(near(value), digits);
 const first = (values) => most(values.map(near));
 const times = (matrix, change) => matrix.map((row) => row.map(change));
 
@@ -77,9 +78,9 @@ function example({ reading, head }, row) {
   const [found, wanted] = [head.weights, reading.wanted].map((each) => byName(reading.words, each[row]));
   const names = [...found.keys()], over = names.map((name) => found.get(name) - wanted.get(name));
   const [more, less] = [over, over.map((value) => -value)].map((values) => names[first(values)]);
-  return `In "${reading.words.join(" ")}", ${quoted(reading, row)} gives ${fixed(found.get(more))} of its weight to ` +
-    `"${more}" and ${fixed(found.get(less))} to "${less}". It should give ${fixed(wanted.get(more))} and ${
-      fixed(wanted.get(less))
+  return `In "${reading.words.join(" ")}", ${quoted(reading, row)} gives ${told(found.get(more))} of its weight to ` +
+    `"${more}" and ${told(found.get(less))} to "${less}". It should give ${told(wanted.get(more))} and ${
+      told(wanted.get(less))
     }.`;
 }
 
@@ -143,8 +144,8 @@ function changeOfScores(tried) {
 function byKind(wrong) {
   const kinds = excess(wrong, kindsOf), words = excess(wrong, ({ words }) => words);
   const { asker, name, found, wanted } = kinds.found - kinds.wanted > MISPLACED / 2 ? kinds : words;
-  return `In all sentences that it gets wrong, ${asker} gives ${fixed(found)} of its weight to ${name} on average. ` +
-    `It should give ${fixed(wanted)}.`;
+  return `In all sentences that it gets wrong, ${asker} gives ${told(found)} of its weight to ${name} on average. ` +
+    `It should give ${told(wanted)}.`;
 }
 
 function excess(wrong, namesOf) {
@@ -160,7 +161,7 @@ function excess(wrong, namesOf) {
       }
     }
   }
-  const means = [...pairs].map(([key, list]) => [key, transposed(list).map((each) => sum(each) / each.length)]);
+  const means = [...pairs].map(([key, list]) => [key, transposed(list).map((each) => near(sum(each) / each.length))]);
   const [key, [found, wanted]] = means[first(means.map(([, [found, wanted]]) => found - wanted))];
   const [asker, name] = JSON.parse(key);
   return { asker, name, found, wanted };
@@ -184,7 +185,7 @@ function wrongOutput(tried) {
   const row = first(
     goal.map((each, query) => each ? Math.max(...each.map((value, k) => Math.abs(head.context[query][k] - value))) : 0),
   );
-  const [shown, wanted] = [head.context, goal].map((each) => each[row].map((value) => fixed(value)).join(" and "));
+  const [shown, wanted] = [head.context, goal].map((each) => each[row].map((value) => told(value)).join(" and "));
   return {
     words:
       `It attends where it should, but in "${reading.words.join(" ")}" ${quoted(reading, row)} receives ${shown}.` +
@@ -199,20 +200,20 @@ function describeOutput(pairs) {
   );
   if (!(Math.max(...found.map(Math.abs)) > 1e-6)) return " It passes on nothing.";
   for (const [name, numbers] of Object.entries(pairs[0].reading.puzzle.quantities)) {
-    const told = pairs.every(({ reading, head, goal }) =>
+    const passed = pairs.every(({ reading, head, goal }) =>
       fits(
         head.context,
         product(head.weights, reading.rows.map((row) => [numbers[row]])).map((row, query) => goal[query] && row),
       )
     );
-    if (told) return ` What it passes on is ${name}.`;
+    if (passed) return ` What it passes on is ${name}.`;
   }
-  const factor = dot(found, wanted) / Math.max(dot(wanted, wanted), 1e-9);
+  const factor = near(dot(found, wanted) / Math.max(dot(wanted, wanted), 1e-9));
   const least = Math.min(1, ...wanted.filter(Boolean).map(Math.abs));
   const close = wanted.every((value, place) =>
     Math.abs(found[place] - factor * value) <= MISPLACED * Math.abs(factor) * Math.max(Math.abs(value), least)
   );
-  return close ? ` What it passes on is ${fixed(factor, 1)} times that.` : "";
+  return close ? ` What it passes on is ${told(factor, 1)} times that.` : "";
 }
 
 // --- heads that survive dropout ---------------------------------------------------------------------------------------
@@ -248,7 +249,7 @@ function wrongTogether(puzzle, tried) {
     ]).find(([, wrong]) => wrong);
     return {
       words: `Even without dropout: in "${words.join(" ")}", "${words[row]}" at position ${row} is handed ${
-        fixed(outputs[row])
+        told(outputs[row])
       } by all heads together. It has ${again ? "" : "not "}occurred before, so that should be ${
         again ? "above" : "below"
       } 0.50.${
@@ -256,7 +257,7 @@ function wrongTogether(puzzle, tried) {
           ? ` Head ${alone[0]} alone: ${alone[1][0].toLowerCase()}${alone[1].slice(1)}`
           : ` Each head looks where it should. What they hand on for each token, added up: ${
             puzzle.words.map((word, token) => {
-              return `"${word}" ${fixed(sum(heads.map((head) => head.matrices[2][token][0])))}`;
+              return `"${word}" ${told(sum(heads.map((head) => head.matrices[2][token][0])))}`;
             }).join(", ")
           }.`
       }`,
@@ -284,7 +285,7 @@ function wrongWithDropout({ survive }, tried) {
     if (judged < survive.need) {
       return {
         words: `With half of the weights dropped, letters that ${again ? "have" : "have not"} occurred before are ` +
-          `judged correctly in ${fixed(judged)} of all cases. It should be at least ${survive.need}.` +
+          `judged correctly in ${told(judged)} of all cases. It should be at least ${survive.need}.` +
           (again ? ` ${headsNeeded(tried)}` : ""),
       };
     }

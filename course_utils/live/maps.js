@@ -84,7 +84,7 @@ export function maps(
     }
   }
 
-  const { tall } = fit(spots, page.width < 700 ? 4000 : 420); // a narrow screen scrolls anyway
+  const { tall } = fit(spots, page.width < 700 ? 4000 : Math.min(420, 545 - fromTop)); // a narrow screen scrolls anyway
   const { cell, across, ...room } = fit(list.length, tall);
 
   function map(

@@ -78,7 +78,7 @@ export default figure((data) => {
       const goal = simple ? names.map((name) => name === simple) : reading?.wanted[row];
       page.height = arcs(page, {
         words: names,
-        weights: weights[row],
+        lines: [{ key: "head", weights: weights[row] }],
         from: one ? it : row,
         asker: "your query",
         wanted: goal,

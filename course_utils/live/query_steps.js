@@ -1,3 +1,4 @@
+// Message: the word that asks reads most from the words whose arrows point its way, and what it reads adds up to one vector.
 // Chapter 1: one query, step by step: scores, weights, context vector; as numbers and as arrows.
 import {
   BOLD,
@@ -18,10 +19,10 @@ import {
   transposed,
   weightColour,
 } from "./base.js";
+import { arcs } from "./arcs.js";
 import { ample, arrow, bars, reachOf, signedColour } from "./vectors.js";
 
 const CELL = 40, ROW = 27, TOP = 40, BARS = 112, NARROW = 66, ARROWS = 240;
-const STEPS = { ArrowUp: 0.01, ArrowRight: 0.01, ArrowDown: -0.01, ArrowLeft: -0.01, PageUp: 0.1, PageDown: -0.1 };
 const list = (values) => values.map((value) => fixed(value)).join(", ");
 
 export default figure(({ names, inputs: original }) => {
@@ -41,19 +42,31 @@ export default figure(({ names, inputs: original }) => {
     const circle = ample(farthest, Math.max(...inputs.map((vector) => Math.hypot(...vector))));
     const mixed = inputs.map((value, row) => value.map((number) => weights[row] * number)),
       context = transposed(mixed).map(sum);
+    const lift = arcs(page, {
+      words: names.map(short),
+      lines: [{ key: "head", weights }],
+      from: query,
+      press: (row) => page.change({ query: row }),
+    }) + 8;
     const bar = page.width < 600 ? NARROW : BARS, press = (row) => page.change({ query: row });
     const [numbers, score, mix, place] = [width * CELL + 14, 2 * bar, width * CELL + 14, ARROWS].map(
         flow(page.width, left, tall),
-      ),
+      ).map(({ x, y }) => ({ x, y: y + lift })),
       after = score.x + bar;
     const block = ({ x, y }, title, below) => {
       page.heading(x, y, title, below);
       if (x === left) page.column(left - 6, y + TOP, ROW, names.map(short), [query], press);
     };
     block(numbers, "embedding", "drag a number");
-    page.grid("input", left, TOP, CELL, ROW, inputs, { colour });
+    const edit = (row, column, by) =>
+      page.change({
+        inputs: inputs.with(
+          row,
+          inputs[row].with(column, +fixed(limit(inputs[row][column] + by / 5, -reach, reach))),
+        ),
+      });
+    page.grid("input", left, lift + TOP, CELL, ROW, inputs, { colour, label: "embeddings", edit });
     page.pick("input", query);
-    inputs.forEach((vector, row) => vector.forEach((value, column) => slider(value, row, column)));
     block(score, "score ω", bar === BARS ? `of “${short(names[query])}”` : "");
     bars(page, "score", score.x, score.y + TOP, bar, ROW, scores, {
       low: Math.min(...scores) < 0 ? -end : 0,
@@ -95,53 +108,12 @@ export default figure(({ names, inputs: original }) => {
     }
     return tell(at);
 
-    // A number that is dragged up and down, or changed with keys.
-    function slider(value, row, column) {
-      const name = `number ${column + 1} of ${names[row]}`, place = { part: "input", row, column };
-      const edit = (next) =>
-        page.change({ inputs: inputs.with(row, inputs[row].with(column, +fixed(limit(next, -reach, reach)))) });
-      const element = page.hot(
-        name,
-        left + column * CELL,
-        TOP + row * ROW,
-        CELL - 1,
-        ROW - 1,
-        "cursor:ns-resize",
-        {
-          role: "slider",
-          "aria-label": name,
-          "aria-valuemin": -reach,
-          "aria-valuemax": reach,
-          "aria-valuenow": value,
-          "aria-valuetext": say`${name}: ${value}`,
-        },
-        STEPS,
-        (by) => edit(value + by),
-        {
-          onpointerdown: (event) => {
-            if (event.button) return;
-            element.start = event.clientY + value * 100;
-            element.setPointerCapture(event.pointerId);
-            page.point(place);
-          },
-          onpointermove: (event) =>
-            element.hasPointerCapture(event.pointerId)
-              ? edit((element.start - event.clientY) / 100)
-              : page.point(place),
-          ontouchmove: (event) => event.preventDefault(), // or a finger would scroll the page
-          onfocus: () => {
-            if (element.matches(":focus-visible")) page.point(place, true);
-          },
-        },
-      );
-    }
-
     // What the number that is pointed at was made from stands out with it.
     function tell({ part, row, column }) {
       const pair = `query "${names[query]}", key "${names[row]}": `, number = `number ${column + 1}`;
       if (part === "input") {
         page.light("mix", row, column);
-        return exactly`${number} of "${names[row]}": ${inputs[row][column]}. Drag it, or use the arrow keys.`;
+        return exactly`${number} of "${names[row]}": ${inputs[row][column]}. Drag it, or press + and −.`;
       }
       if (part === "score") {
         page.light("input", row);

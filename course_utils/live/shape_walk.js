@@ -2,12 +2,12 @@
 import {
   BOLD,
   chunks,
-  colours,
   dot,
   exactly,
   figure,
   fixed,
   flow,
+  HEADS,
   ink,
   limit,
   longest,
@@ -25,7 +25,6 @@ const CALLS = [ // what each step does, on the right way and with the mistake
   ["x @ x.T / √head_dim: (heads, T, T)", "x @ x.T / √head_dim: (heads, T, T)"],
   ["weights @ x, transposed, merged: (T, d_out)", "weights @ x, transposed, merged: (T, d_out)"],
 ];
-const HEADS = colours("0072b2 d55e00 009e73 cc79a7 56b4e9 e69f00 8c6bb1 999999");
 const ROW = 21, TITLE = 17, TOP = 40, CHANGE = 1, ROUNDING = 1e-9;
 
 const twice = (value) => [0, 1].map(value); // as it is, and after the change

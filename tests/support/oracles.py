@@ -30,7 +30,7 @@ def query_steps(x, tokens, *, query, step):
     scores = x @ x[query]
     weights = torch.softmax(scores, dim=0)
     context, length = weights @ x, x[query].norm()
-    told = printed(x) + printed(scores)
+    told = printed(x) + printed(scores) + printed(weights)  # these under the arcs
     if step == 2:
         return (
             told + printed(weights) + ["1.00"] + printed(weights[:, None] * x) + printed(context) + printed(context[:2])
@@ -80,8 +80,10 @@ def dropout(weights, tokens, masked=None, *, mode, rate, seed, sampler):
 
 
 def attention(weights, tokens, *, query, head=-1):
-    chosen = weights.double() if head < 0 else weights[head : head + 1].double()
-    return with_sums(chosen, torch.zeros_like(chosen).bool())
+    weights = weights.double().view(-1, *weights.shape[-2:])
+    chosen = weights if head < 0 else weights[head : head + 1]
+    beside_arcs = printed(chosen[0, query]) if len(chosen) == 1 and len(weights) <= 4 else []  # -1: the last word asks
+    return with_sums(chosen, torch.zeros_like(chosen).bool()) + beside_arcs
 
 
 def padding(scores, tokens, key_tokens, *, length, mask):
