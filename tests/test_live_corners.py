@@ -508,26 +508,21 @@ def test_turned_pairs_point_where_their_numbers_do_and_the_place_behind_the_last
     assert said_at(shown, "pairs", 1, 1) == at_rest
 
 
-def test_scores_say_their_range_and_a_place_without_a_product_says_nothing(see):
+def test_scores_say_their_range_and_bars_end_where_their_column_does(see):
     q, keys = torch.ones(128), torch.linspace(-1, 1, 512).view(4, 128)
     shown = see(live.show_scaling, q, keys, TOKENS, width=360)
     choose(shown, temperature=0.1)
-    assert shown.evaluate(INSIDE), "bars end where their column does"
-    choose(shown, d_k=3, temperature=1, opened=2)
+    assert shown.evaluate(INSIDE)
+    choose(shown, d_k=3, temperature=1)
     scores = keys[:, :3].sum(dim=-1)
     most = torch.softmax(scores / 3**0.5, dim=0).max()
     wanted = (
         f"The scores lie between {scores.min():.2f} and {scores.max():.2f}, and the largest weight is {most:.2f}, "
-        f'for "dog". The score of "the (2)" is the sum of these products, {scores[2]:.2f}.'
+        'for "dog".'
     )
     assert said_at_rest(shown) == wanted
-    assert said_at(shown, "products", 0, 2).startswith("Number 3: q ")
     said_at(shown, "scores and weights", 2)
-    assert frames(shown, POINTED) == 2, "the key and its products"
-    said_at(shown, "scores and weights", 1)
     assert frames(shown, POINTED) == 1
-    choose(shown, d_k=12)
-    assert said_at(shown, "products", 1, 5) == said_at_rest(shown)
 
 
 def changed_numbers(heads, right):
@@ -627,3 +622,13 @@ def test_a_key_that_shows_0_is_none_that_gets_most(see):
     shown = see(live.show_attention, torch.tensor([[0.999, 0.001], [0.5, 0.5]]), ["a", "b"])
     choose(shown, query=0)
     assert page.said(shown) == 'Query "a" attends most to "a" (1.00).'
+
+
+def test_the_arc_of_a_layer_goes_on_where_that_of_the_next_layer_ended(see):
+    back, copies = torch.eye(4)[[0, 0, 1, 2]], torch.eye(4)[[0, 0, 0, 2]]  # layer 0 looks one back, layer 1 farther
+    shown = see(live.show_attention, torch.stack([back, copies]), TOKENS, maps="layer")
+    assert page.said(shown) == (
+        'Layer 1: query "dog" attends most to "the (2)" (1.00); layer 0: query "the (2)" attends most to "cat" (1.00).'
+        " Pick another word to see what it reads."
+    )
+    assert shown.locator("select[name=head]").locator("..").inner_text().startswith("layer")

@@ -115,6 +115,7 @@ def test_a_clicked_word_asks_and_a_dragged_or_typed_number_counts(chromium, tmp_
     shown.mouse.down()
     shown.mouse.move(start[0], start[1] - 50)
     shown.mouse.up()
+    shown.mouse.move(*start)
     shown.keyboard.press("-")
     x[1, 1] += 0.48
     assert page.numbers(shown) == sorted(oracles.query_steps(x, examples.TOKENS, **page.state(shown)))
@@ -162,7 +163,7 @@ def test_what_a_control_takes_away_is_no_longer_read_or_framed(chromium, tmp_pat
     shown.get_by_role("application", name="head 2").hover()
     shown.locator("select[name=head]").focus()
     shown.keyboard.press("ArrowDown")
-    assert page.said(shown).startswith("Each row is a query")
+    assert page.said(shown).startswith("Head 0: query")
     shown = page.opened(chromium, tmp_path, html("show_query_steps"))
     shown.get_by_role("application", name="weight times value").hover()
     shown.get_by_label("1 scores").focus()

@@ -84,7 +84,6 @@ def test_controls_have_names_and_the_output_follows_them(shown, controls):
     "make, left",
     [
         (lambda length, dropout: lambda x: x.cumsum(dim=1), ["length"]),
-        (lambda length, dropout: CausalAttention(4, 2, length, 0.0), ["length", "mask as you made it", "seed"]),
     ],
 )
 def test_controls_that_would_do_nothing_are_not_there(make, left, shown, controls):

@@ -1,3 +1,4 @@
+// Message: a model's heads look different ways.
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
 import { BOLD, END, figure, flow, limit, MIDDLE, range, say, sum, weightColour } from "./base.js";
 import { favourites, image, maps, unpacked } from "./maps.js";
@@ -9,7 +10,7 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead }) =
 
   function draw(page, { layer, head, query }, at) {
     const room = page.width < 700 ? page.width : page.width * 0.46;
-    const step = Math.floor(limit((room - LABELS) / heads, 4, 48));
+    const step = Math.floor(limit(Math.min((room - LABELS) / heads, 420 / layers.length), 4, 48));
     const low = TOP + layers.length * step + 10,
       [, { x, y }] = [LABELS + heads * step + 14, 330].map(flow(page.width, 0, low));
     page.words(LABELS - 6, 10, "head", END);

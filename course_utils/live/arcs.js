@@ -21,14 +21,14 @@ export function arcs(page, { words, lines, from, asker, wanted, room = page.widt
       ? sum(wide.slice(0, place)) + wide[place] / 2
       : (place + 0.5) * ROW);
   const spot = (place, up) => flat ? `${place} ${HIGH - up}` : `${HIGH - up} ${place}`;
-  const a = along(from), single = lines.length === 1;
+  const single = lines.length === 1;
   words.forEach((word, key) => {
     const b = along(key), good = !wanted || wanted[key], look = (flat ? MIDDLE : "") + (large ? ";font-size:15px" : "");
-    const up = 1.3 * (18 + (HIGH - 34) * Math.min(1, Math.abs(b - a) / (flat ? 400 : 200)));
-    lines.forEach(({ key: line, weights, colour = good ? RIGHT : MARK }, place) => {
+    lines.forEach(({ key: line, weights, colour = good ? RIGHT : MARK, from: start = from }, place) => {
+      const a = along(start), up = 1.3 * (18 + (HIGH - 34) * Math.min(1, Math.abs(b - a) / (flat ? 400 : 200)));
       const shift = 5 * (place - (lines.length - 1) / 2), weight = weights[key], faint = weight < SEEN;
       page.line(
-        key === from
+        key === start
           ? `M${spot(a - 7 + shift, 4)}C${spot(a - 16, 30)} ${spot(a + 16, 30)} ${spot(a + 7 + shift, 4)}`
           : `M${spot(a + shift, 4)}C${spot(a, up)} ${spot(b, up)} ${spot(b + shift, 4)}`,
         `stroke:${faint ? FAINT : colour};stroke-width:${Math.max(1, weight * THICK)};stroke-linecap:round;opacity:${

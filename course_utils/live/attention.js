@@ -1,21 +1,23 @@
 // Message: each head has its own job, so one word reads different words in different heads.
 // Attention weights that you can walk through: arcs from one word, a colour per head, and a map per head, any number of them.
-import { exactly, figure, HEADS } from "./base.js";
+import { exactly, figure, HEADS, most, short } from "./base.js";
 import { arcs } from "./arcs.js";
 import { favourites, maps, SAID, unpacked } from "./maps.js";
 
 const MOST_WORDS = 14, MOST_ARCS = 4; // beyond them arcs cannot be told apart
 
-export default figure(({ names, keys, weights, scores, masked }) => {
+export default figure(({ names, keys, weights, scores, masked, maps: kind = "head" }) => {
   const exact = Array.isArray(weights), heads = exact ? weights : unpacked(weights);
   const several = heads.length > 1, alone = names.length === 1 && keys.length > 1;
   const all = heads.map((values, head) => ({
-    key: several ? `head ${head}` : "weights",
+    key: several ? `${kind} ${head}` : "weights",
     values,
     colour: several ? `rgb(${HEADS[head]})` : undefined,
   }));
   const plain = keys.map((name) => name.replace(/ \(\d+\)$/, "")), it = plain.lastIndexOf("it");
-  const withArcs = keys.length <= MOST_WORDS && heads.length <= MOST_ARCS && (alone || String(keys) === String(names));
+  const chain = kind === "layer"; // an arc begins where that of the layer above ends
+  const withArcs = keys.length <= (chain ? 2 : 1) * MOST_WORDS && heads.length <= MOST_ARCS &&
+    (alone || String(keys) === String(names));
 
   function draw(page, { query, head = -1 }, at) {
     const chosen = head < 0 ? all : [all[head]];
@@ -24,8 +26,8 @@ export default figure(({ names, keys, weights, scores, masked }) => {
     if (withArcs) {
       const row = at?.row ?? asking;
       y = arcs(page, {
-        words: plain,
-        lines: chosen.map(({ key, values, colour }) => ({ key, weights: values[row], colour })),
+        words: plain.map(short),
+        lines: linesFrom(chosen, row),
         from: alone ? it : row,
         asker: names[0],
         press: alone ? null : (query) => page.change({ query }),
@@ -47,18 +49,28 @@ export default figure(({ names, keys, weights, scores, masked }) => {
     }
     if (query < 0 && !withArcs) {
       return `Each row is a query, each column a key, and a row's sum stands beside it${
-        chosen.length > 1 ? "; each map is a head" : ""
+        chosen.length > 1 ? `; each map is a ${kind}` : ""
       }. Pick a query to read it.`;
     }
-    const read = chosen.slice(0, SAID).map(({ key, values }) =>
-      (several ? `${key}: ` : "") + favourites(values[asking], keys, names[asking])
-    );
-    return `${read.join("; ")}.${chosen.length > SAID ? " Pick a head to read the others." : ""}${
+    const lines = linesFrom(chosen, asking),
+      read = (chain ? lines.toReversed() : lines).slice(0, SAID).map((
+        { key, weights, from = 0 },
+      ) => (several ? `${key}: ` : "") + favourites(weights, keys, names[from]));
+    return `${read.join("; ")}.${chosen.length > SAID ? ` Pick a ${kind} to read the others.` : ""}${
       query < 0 && !alone ? " Pick another word to see what it reads." : ""
     }`;
   }
 
+  function linesFrom(chosen, row) {
+    let from = row;
+    return chosen.toReversed().map(({ key, values, colour }) => {
+      const line = { key, weights: values[alone ? 0 : from], colour, ...(!alone && { from }) };
+      if (chain) from = most(values[from]);
+      return line;
+    }).reverse();
+  }
+
   const controls = { query: ["select", "query", -1, names] };
-  if (several) controls.head = ["select", "head", -1, [...heads.keys()]];
-  return { controls, draw, letters: several ? 260 : 130 };
+  if (several) controls.head = ["select", kind, -1, [...heads.keys()]];
+  return { controls, draw, letters: several ? 330 : 180 };
 });

@@ -20,7 +20,7 @@ export const MASKED = [128, 128, 128, 0.3], EMPTY = [128, 128, 128, 0.1], LEAK =
 export const [BOLD, MIDDLE, END] = [";font-weight:bold", ";text-anchor:middle", ";text-anchor:end"];
 
 const FRAME = `<div class="course-live"><style>
-.course-live{box-sizing:border-box;max-width:860px;padding:8px;font:13px/1.4 var(--jp-ui-font-family,system-ui,sans-serif);
+.course-live{box-sizing:border-box;max-width:1000px;padding:8px;font:13px/1.4 var(--jp-ui-font-family,system-ui,sans-serif);
  color:var(--jp-content-font-color0,var(--vscode-editor-foreground,CanvasText));background:var(--jp-layout-color0,var(--vscode-editor-background,Canvas));color-scheme:light dark}
 [data-jp-theme-light=true] .course-live{color-scheme:light}
 [data-jp-theme-light=false] .course-live{color-scheme:dark}
@@ -37,12 +37,11 @@ const FRAME = `<div class="course-live"><style>
 .course-live [type=number]{width:6em}
 .course-live .copy{margin-top:6px}
 .course-live [hidden]{display:none}
-.course-live [data-edit]{touch-action:pan-y}
 .course-live button:only-child{display:none}
 .course-live .said{overflow-wrap:anywhere;margin:6px 0 0;font:inherit;color:inherit}
 .course-live .said::first-letter{text-transform:uppercase}
 .course-live svg{direction:ltr;display:block;width:100%;overflow:visible;fill:currentColor;forced-color-adjust:none;user-select:none;font-size:12px}
-.course-live svg *{transition:translate .2s,width .2s,height .2s,fill .2s,d .2s;pointer-events:none}
+.course-live svg *{transition:translate var(--travel,.2s),width .2s,height .2s,fill .2s,d .2s;pointer-events:none}
 .course-live svg text{dominant-baseline:central}
 .course-live svg g:nth-child(3) *{fill:none;stroke:currentColor}
 .course-live svg g:last-child *{pointer-events:auto;cursor:pointer}
@@ -304,7 +303,8 @@ function picture(svg, { change, point, controls }) {
   }
 
   /* Rows of cells; what is undefined is left out. colour(value, row, column), text(value): of a cell. hidden(row, column): hatched.
-     drawn: without the cells. label: what the board over them is called. */
+     drawn: without the cells. label: what the board over them is called. id(value, row, column): by which a cell that moves is
+     known. */
   function grid(
     key,
     x,
@@ -312,7 +312,16 @@ function picture(svg, { change, point, controls }) {
     wide,
     high,
     values,
-    { colour = weightColour, text = fixed, hidden = () => false, drawn, label, press, edit },
+    {
+      colour = weightColour,
+      text = fixed,
+      hidden = () => false,
+      drawn,
+      label,
+      press,
+      edit,
+      id = (_, row, column) => `${key} ${row} ${column}`,
+    },
   ) {
     let hatch = "M0 0";
     values.forEach((line, row) =>
@@ -321,7 +330,7 @@ function picture(svg, { change, point, controls }) {
         const left = x + column * wide, top = y + row * high, covered = hidden(row, column);
         if (covered) hatch += `M${left} ${top + high - 1}L${left + wide - 1} ${top}`;
         if (drawn) return;
-        const fill = covered ? MASKED : colour(value, row, column), cell = `${key} ${row} ${column}`;
+        const fill = covered ? MASKED : colour(value, row, column), cell = id(value, row, column);
         box(cell, left, top, wide - 1, high - 1, `fill:rgb(${fill})`);
         words(
           left + (wide - 1) / 2,
@@ -391,7 +400,6 @@ function picture(svg, { change, point, controls }) {
       {
         role: "application",
         "aria-label": `${label}. Arrow keys walk through it${edit ? ", + and − change a number" : ""}.`,
-        ...edit && { "data-edit": "" },
         "data-cells": `${rows} ${columns}`,
       },
       edit ? { ...WALK, ...NUDGE } : WALK,
@@ -409,12 +417,17 @@ function picture(svg, { change, point, controls }) {
         },
         onpointerdown: (event) => {
           here(event);
-          cells.drag = edit && !event.button && { ...cells.now, x: event.clientX, y: event.clientY };
+          const [x, y] = [event.clientX, event.clientY];
+          cells.drag = edit && !event.button && { ...cells.now, x, y, start: [x, y] };
           if (!cells.drag) return;
           pressed();
           cells.setPointerCapture(event.pointerId);
         },
         onpointercancel: () => delete cells.drag,
+        ontouchmove: (event) => { // a finger that goes sideways changes the number, one that goes up scrolls the page
+          const [{ clientX: x, clientY: y }] = event.touches, { start } = cells.drag || {};
+          if (start && Math.abs(x - start[0]) >= Math.abs(y - start[1])) event.preventDefault();
+        },
         onclick: (event) => {
           here(event);
           pressed();

@@ -1,3 +1,4 @@
+// Message: in training some weights fall out and the others grow; in evaluation nothing happens.
 // Chapter 4: dropout on attention weights: its rate, its seed, two samplers, training and evaluation.
 import { figure, fixed, say, sum } from "./base.js";
 import { maps } from "./maps.js";

@@ -52,7 +52,7 @@ export function unpacked({ shape, letters }) {
    query and a column per key. Gives what the cell of weights that is pointed at says. list: [{key, values: rows of numbers}],
    and what is for all or for one of them: title. axes: what rows, columns and sums beside rows are. row: where names pick one, the
    picked one or -1. at: the row and the column to light up. told: what is read of a cell, if not its value. colour, ...: of a
-   grid. spots: for how many maps the height is, that it stays the same when some are hidden. widest: keys with the longest
+   grid. dim(place): whether a key is no word. spots: for how many maps the height is, that it stays the same when some are hidden. widest: keys with the longest
    names that may come. */
 export function maps(
   page,
@@ -67,6 +67,7 @@ export function maps(
     row,
     at,
     digits = 4,
+    dim = () => false,
     ...all
   },
 ) {
@@ -119,7 +120,9 @@ export function maps(
           x + (place + 0.5) * cell + 2,
           y - 7,
           short(name),
-          `;rotate:${cell < STEEP ? -90 : -60}deg${place === at?.column ? BOLD : ""}`,
+          `;rotate:${cell < STEEP ? -90 : -60}deg${place === at?.column ? BOLD : ""}${
+            dim(place) ? ";opacity:.75;font-style:italic" : ""
+          }`,
         )
       );
       if (sums) {

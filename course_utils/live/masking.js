@@ -1,3 +1,4 @@
+// Message: a mask before softmax hides the future; after it, the future leaks (red).
 // Chapter 3: a causal mask, on or off, before or after softmax, renormalised or not, and what it lets through.
 import { figure, say, softmax, sum } from "./base.js";
 import { DEPENDENCIES, maps } from "./maps.js";

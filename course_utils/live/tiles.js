@@ -1,6 +1,6 @@
 // Message: a tile slides over the scores, and only three numbers are kept, which shrink when a larger score comes.
 // Chapter 10: one query's scores read tile by tile: the largest, the total and the output so far, merged or not.
-import { BOLD, chunks, figure, fixed, longest, MARK, MIDDLE, range, short, sum, weightColour } from "./base.js";
+import { BOLD, chunks, figure, fixed, longest, MIDDLE, range, short, sum, weightColour } from "./base.js";
 import { arrow, bars } from "./vectors.js";
 
 const ROW = 22, TOP = 30, SCORE = 58, ARROW = 42;
@@ -61,7 +61,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     const top = TOP + ROW * size + 10, wide = (page.width - 2 * ARROW) / 3;
     [
       ["before", last ? before : null, RIGHT],
-      ["after", after, MARK],
+      ["after", after, "currentColor"],
       ["this tile", now, KEY],
     ].forEach(([title, part, colour], place) => {
       const x = place * (wide + ARROW) + 1;

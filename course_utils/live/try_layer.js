@@ -1,3 +1,4 @@
+// Message: what lies right of the diagonal is the future; red cells leak it.
 // Chapters 3 to 5: how strongly each output of a layer depends on each input.
 import { figure, fixed, sum } from "./base.js";
 import { DEPENDENCIES, maps } from "./maps.js";

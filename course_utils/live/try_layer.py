@@ -1,10 +1,9 @@
 """Chapters 3 to 5: your own layer under controls, and which of its outputs depends on which input."""
 
+import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import ipywidgets as widgets
-import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
@@ -12,16 +11,10 @@ from course_utils.influence import influences
 from course_utils.live import interactive
 from course_utils.live.base import Figure
 from course_utils.live.vectors import check_vectors
-from course_utils.pictures import Numbers
 
 MOST_TOKENS = 24  # with names beside them
 Layer = Callable[[torch.Tensor], torch.Tensor]
 AT_FIRST = {"mask": True, "dropout": 0.0, "seed": 123}
-CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # by which it is seen whether a control does something
-    "mask": ({}, {"mask": False}),
-    "dropout": ({}, {"dropout": 0.5}),
-    "seed": ({"dropout": 0.5}, {"dropout": 0.5, "seed": 124}),
-}
 ROUNDING = 1e-9  # of the largest influence: what is less comes from rounding
 
 
@@ -45,26 +38,10 @@ def try_layer(make: Callable[[int, float], Layer], inputs: ArrayLike, tokens: Se
         values = AT_FIRST | {name: control.value for name, control in controls.items()}
         return layer_figure(make, torch.from_numpy(vectors), names, **values)
 
-    for name in [name for name in CHANGES if name not in effective_controls(make, vectors, names)]:
-        controls.pop(name)
+    with contextlib.suppress(Exception):  # of a learner's code, which the figure tells
+        if not isinstance(make(len(names), 0.0), torch.nn.Module):  # a function: nothing else would change it
+            controls = {"length": controls["length"]}
     interactive.show(list(controls.values()), figure)
-
-
-def effective_controls(make: Callable[[int, float], Layer], vectors: Numbers, names: Sequence[str]) -> list[str]:
-    """The controls of CHANGES that change what is shown of this layer; all of them if it does not run."""
-
-    def moved(**change: Any) -> Numbers:
-        setting = {"length": len(names)} | AT_FIRST | change
-        return layer_figure(make, torch.from_numpy(vectors), names, **setting).data["moved"]
-
-    try:
-        return [
-            name
-            for name, (one, other) in CHANGES.items()
-            if not np.array_equal(moved(**one), moved(**other), equal_nan=True)
-        ]
-    except ValueError:
-        return list(CHANGES)
 
 
 def layer_figure(

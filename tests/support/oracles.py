@@ -40,15 +40,14 @@ def query_steps(x, tokens, *, query, step):
     return told + (printed(weights) + ["1.00"] if step else [])
 
 
-def scaling(q, keys, tokens, *, d_k, scaled, temperature, opened):
-    products = q[:d_k].double() * keys[:, :d_k].double()
-    scores = products.sum(dim=-1)
+def scaling(q, keys, tokens, *, d_k, scaled, temperature):
+    scores = keys[:, :d_k].double() @ q[:d_k].double()
     divided = scores / (d_k**0.5 if scaled else 1) / temperature
     told = printed(scores) + printed(divided) + printed(torch.softmax(divided, dim=0), 4) + ["1.00"]
-    return told + printed(products[opened]) + (printed([temperature], 1) if temperature != 1 else [])
+    return told + (printed([temperature], 1) if temperature != 1 else [])
 
 
-def rotary(query, key, frequencies, *, m, n):
+def rotary(query, key, frequencies, *, m, n, shift):
     def complex_pairs(vector):  # a turn is a product with a number of length 1
         first, second = vector.double().chunk(2)
         return torch.complex(first, second)
@@ -127,7 +126,7 @@ def tiles(scores, values, tokens, size, *, tile, length, forgotten):
     told = printed(scores) + printed(torch.cat(shares)) + printed(new[0].max()) + told_of([now], [new])
     told += printed(m) + told_of(shares, pieces) + printed(torch.softmax(scores.double(), dim=0) @ values.double())
     if not old:
-        return told + ["0.00"] + printed([1.0 if forgotten else 0.0, 1.0])
+        return told + printed([1.0 if forgotten else 0.0, 1.0])
     before = torch.cat([some for some, _ in old]).max()
     factor = 1.0 if forgotten else torch.exp(before - m).item()
     told += printed([factor, 1.0 if forgotten else torch.exp(new[0].max() - m).item()])
