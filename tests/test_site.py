@@ -1,5 +1,6 @@
 """The site, built from the stored notebooks and opened from disk in Chromium, with no network."""
 
+import gzip
 import html
 import importlib
 import inspect
@@ -363,6 +364,42 @@ def test_every_question_answers_and_every_exercise_keeps_its_answer_until_asked(
 def letters(text):
     """A text without what Markdown, formulas and a typographer change."""
     return re.sub(r"[\W_]", "", text)
+
+
+@pytest.mark.any_chapter
+@browser.needs_chromium
+def test_search_finds_a_chapter_by_what_else_its_words_are_called(shown):
+    opened = shown("index")
+    for asked, topic in [("RoPE", "09_positions"), ("GQA", "09_positions"), ("KV cache", "06_in_practice")]:
+        opened.goto(re.sub(r"[^/]*$", f"search.html?q={asked}", opened.url))
+        opened.get_by_text("Search finished").wait_for()
+        found = opened.locator("ul.search li a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
+        assert any(topic in link for link in found), (asked, found)
+
+
+def test_the_first_page_loads_little(site):
+    loaded = [site / "index.html", *(site / unquote(path.partition("?")[0]) for path in Parts(first_page(site)).loads)]
+    packed = {path.name: len(gzip.compress(path.read_bytes())) for path in loaded}
+    assert sum(packed.values()) <= 250_000, packed
+    assert not list(site.rglob("*.woff2")) and "fontawesome" not in first_page(site)
+
+
+def first_page(site):
+    """The text of the first page."""
+    return (site / "index.html").read_text(encoding="utf-8")
+
+
+def test_no_output_on_a_page_waits_for_a_kernel(site):
+    for path in site.glob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        for dead in (
+            "not answered",
+            "Nothing is due",
+            "Nothing to show yet",
+            "Your layer stopped",
+            "fill in the exercise",
+        ):
+            assert dead not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL), (path.name, dead)
 
 
 @pytest.mark.any_chapter
