@@ -13,6 +13,8 @@ import numpy as np
 from course_utils.exercises import EXERCISES, chapter_1, chapter_2, chapter_3, chapter_4, chapter_5, puzzles
 from course_utils.live.base import Figure
 
+__all__ = ["show_puzzle"]
+
 PIECES = 65536  # a number of 128 bits travels in 8 of them
 OF_MATRICES = "[\n    torch.tensor({}),\n    torch.tensor({}),\n    torch.tensor({}),\n]"
 
@@ -108,11 +110,11 @@ def puzzle_figure(id: str, design: Sequence[Any] = (), **more: Any) -> Figure:
         axes=board.axes,
         kind=board.kind,
         rows=[[int(value) for value in row] for row in table],
-        kinds=kinds_of(board, groups),
+        kinds=by_row(board, groups, lambda reading: reading.kinds),
         askers=groups[0][0].askers,
         horizon=board.horizon,
         goal=goal_of(board, groups),
-        quantities=quantities_of(board, groups),
+        quantities={name: by_row(board, groups, quantity(name)) for name in groups[0][0].quantities},
         groups=[[packed(board, reading) for reading in group] for group in groups],
         survive=coins() if board.kind == "stack" else None,
         columns=board.columns,
@@ -149,31 +151,20 @@ def packed(board: Board, reading: puzzles.Reading) -> list[list[int]]:
     return [places(board, reading.words), sets]
 
 
-def kinds_of(board: Board, groups: list[list[puzzles.Reading]]) -> list[str | None]:
-    """The kind of each row of the table."""
-    found = by_place(board, groups, lambda reading: reading.kinds)
-    return [found.get(place) for place in range(len(board.words) * board.places)]
-
-
-def quantities_of(board: Board, groups: list[list[puzzles.Reading]]) -> dict[str, list[float]]:
-    """{name: a number for each row of the table} of what a head could pass on."""
-    return {
-        name: [
-            by_place(board, groups, lambda reading, name=name: reading.quantities[name]).get(place, 0.0)
-            for place in range(len(board.words) * board.places)
-        ]
-        for name in groups[0][0].quantities
-    }
-
-
-def by_place(board: Board, groups: list[list[puzzles.Reading]], of: Callable[[puzzles.Reading], Any]) -> dict[int, Any]:
-    """{row of the table: what a reading has for it}."""
-    return {
+def by_row(board: Board, groups: list[list[puzzles.Reading]], of: Callable[[puzzles.Reading], Any]) -> list[Any]:
+    """What readings have for each row of the table, such as its kind; None for a row that is in no reading."""
+    found = {
         place: value
         for group in groups
         for reading in group
         for place, value in zip(places(board, reading.words), of(reading))
     }
+    return [found.get(place) for place in range(len(board.words) * board.places)]
+
+
+def quantity(name: str) -> Callable[[puzzles.Reading], Any]:
+    """What takes this quantity of a reading."""
+    return lambda reading: reading.quantities[name]
 
 
 def goal_of(board: Board, groups: list[list[puzzles.Reading]]) -> list[list[float]] | None:
@@ -185,7 +176,7 @@ def goal_of(board: Board, groups: list[list[puzzles.Reading]]) -> list[list[floa
         words = np.eye(len(board.words) * board.places)[places(board, reading.words)]  # (T, rows)
         asked = ~np.isnan(reading.weights).any(axis=-1)
         mixes.append((reading.weights @ words)[asked])
-        outputs.append(reading.context[asked])
+        outputs.append(np.asarray(reading.context)[asked])
     mix, output = np.concatenate(mixes), np.concatenate(outputs)
     goal = np.round(np.linalg.lstsq(mix, output, rcond=None)[0], 6)
     assert np.allclose(mix @ goal, output), "the outputs wanted are no mixtures of one vector a word"

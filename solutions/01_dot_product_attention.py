@@ -195,6 +195,11 @@ assert check("1.1", my_query).status == "right"
 ### END HIDDEN TESTS
 check("1.1", my_query)
 
+# %% name="play-1-1"
+from course_utils.play import show_puzzle
+
+show_puzzle("1.1")  # the same exercise to play with: drag, type or nudge numbers, and copy them into your function
+
 # %% [markdown] tags=["solution"]
 # **Why it works.** The direction of the query says what is looked for: animals, and the sign keeps hunters out. Its
 # **norm**, the length of its arrow, says how much it insists: `[1, -1, 0, 0]` points the same way, but scores 2, and
@@ -545,6 +550,11 @@ def my_embeddings():
 assert check("1.4", my_embeddings).status == "right"
 ### END HIDDEN TESTS
 check("1.4", my_embeddings)
+
+# %% name="play-1-4"
+from course_utils.play import show_puzzle
+
+show_puzzle("1.4")  # the same exercise to play with: drag, type or nudge numbers, and copy them into your function
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** The same vector for all words of a group: they score the same with each other, so they share. A

@@ -172,6 +172,11 @@ assert check("2.1", my_matrices).status == "right"
 ### END HIDDEN TESTS
 check("2.1", my_matrices)
 
+# %% name="play-2-1"
+from course_utils.play import show_puzzle
+
+show_puzzle("2.1")  # the same exercise to play with: drag, type or nudge numbers, and copy them into your function
+
 # %% [markdown] tags=["solution"]
 # **Why it works.** The query of "she" is [20, 0, 0], the key of Anna [1, 0, 0], that of "she" [−1, −2, −2]: a score of
 # 20 against one of −20. Many other matrices behave the same. Turn both `W_query` and `W_key` by the same rotation, and

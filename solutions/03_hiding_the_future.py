@@ -197,6 +197,11 @@ assert check("3.1", my_average).status == "right"
 ### END HIDDEN TESTS
 check("3.1", my_average)
 
+# %% name="play-3-1"
+from course_utils.play import show_puzzle
+
+show_puzzle("3.1")  # the same exercise to play with: drag, type or nudge numbers, and copy them into your function
+
 # %% [markdown] tags=["solution"]
 # **Why it works.** Equal scores and the mask average all that came so far. The first value is 1 for "a" and 0 for all
 # others, so its average is a share. The second is 1 for `<s>` alone. There is always exactly one of those, so its
@@ -278,6 +283,11 @@ def my_memory():
 assert check("3.3", my_memory).status == "right"
 ### END HIDDEN TESTS
 check("3.3", my_memory)
+
+# %% name="play-3-3"
+from course_utils.play import show_puzzle
+
+show_puzzle("3.3")  # the same exercise to play with: drag, type or nudge numbers, and copy them into your function
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** Three levels of scores: an earlier copy, then `<s>`, then all others. Where there is a copy it wins;

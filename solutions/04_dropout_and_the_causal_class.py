@@ -322,6 +322,11 @@ assert check("4.2", my_heads).status == "right"
 ### END HIDDEN TESTS
 check("4.2", my_heads)
 
+# %% name="play-4-2"
+from course_utils.play import show_puzzle
+
+show_puzzle("4.2")  # the same exercise to play with: drag, type or nudge numbers, and copy them into your function
+
 # %% [markdown] tags=["solution"]
 # **Why it works.** Each head goes blind with probability one half, and all eight with probability 1 in 256. So one that
 # sees is enough, if its value alone lifts the sum above one half. With values of one eighth, three or more would have

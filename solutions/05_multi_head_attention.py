@@ -117,6 +117,11 @@ assert check("5.1", my_look_back).status == "right"
 ### END HIDDEN TESTS
 check("5.1", my_look_back)
 
+# %% name="play-5-1"
+from course_utils.play import show_puzzle
+
+show_puzzle("5.1")  # the same exercise to play with: drag, type or nudge numbers, and copy them into your function
+
 # %% [markdown] tags=["solution"]
 # **Why it works.** Key $t$ points along axis $t$, query $t$ along axis $t-1$: they meet one position apart. The rows of
 # the letters are zero in both, so letters have no say in where the head looks, and only they are handed over.

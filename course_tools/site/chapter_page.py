@@ -45,9 +45,16 @@ def solved_path(topic):
 
 
 def without_kernel_cells(cells):
-    """The cells without the setup, without `review`, and without `progress` and the words that lead to it."""
+    """The cells without the setup, without `review`, puzzles, and without `progress` and the words that lead to it."""
     names = [cell.id for cell in cells]
-    useless = {"setup", "review", "progress", *(before for before, name in zip(names, names[1:]) if name == "progress")}
+    played = [name for name in names if name.startswith("play-")]  # each stands where its check was
+    useless = {
+        "setup",
+        "review",
+        "progress",
+        *played,
+        *(before for before, name in zip(names, names[1:]) if name == "progress"),
+    }
     return [cell for cell in cells if cell.id not in useless]
 
 

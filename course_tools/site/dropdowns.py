@@ -40,7 +40,7 @@ def question_with_replies(id, text):
 
 def typed_answer(id):
     """What answers question `id`, which a notebook lets you type, folded."""
-    return dropdown("Show the answer", anchor("answer", id), FILL_INS[id].explanation)
+    return dropdown("Show the answer", anchor("typed", id), FILL_INS[id].explanation)
 
 
 def anchor(*names):

@@ -17,10 +17,10 @@ def entries():
 
 
 def other_names(first):
-    """{number of a chapter: what else its words are called, by which search finds it}. first: as in glossary_page."""
+    """{number of a chapter: what else its words are called, word by word}. first: as in glossary_page."""
     found = {}
     for name, others in repository.table("course_tools/site/source/glossary.toml")["also"].items():
-        found.setdefault(int(first[name].split("-")[1]), []).append(others)
+        found.setdefault(int(first[name].split("-")[1]), []).extend(re.findall(r"[\w-]+", others))
     return {number: ", ".join(others) for number, others in found.items()}
 
 
