@@ -180,7 +180,6 @@ print(weights @ embedded(story))
 #
 # In all exercises of the course, never modify a function's arguments: return something new.
 
-
 # %% name="exercise-1-1"
 def my_query():
     """A query (4,) for animals that are hunted. Its numbers: animal, hunts, action, feeling."""
@@ -188,22 +187,21 @@ def my_query():
     return torch.tensor([3.0, -3.0, 0.0, 0.0])  # a mouse scores 6, a cat and all others 0
     ### END SOLUTION
 
-
 # %% name="check-1-1"
 ### BEGIN HIDDEN TESTS
 assert check("1.1", my_query).status == "right"
 ### END HIDDEN TESTS
 check("1.1", my_query)
 
-# %% name="play-1-1"
-from course_utils.play import show_puzzle
-
-show_puzzle("1.1")  # the same exercise to play with: drag, type or nudge numbers, and copy them into your function
-
 # %% [markdown] tags=["solution"]
 # **Why it works.** The direction of the query says what is looked for: animals, and the sign keeps hunters out. Its
 # **norm**, the length of its arrow, says how much it insists: `[1, -1, 0, 0]` points the same way, but scores 2, and
 # then eight other words get half of the weight.
+
+# %% name="play-1-1"
+from course_utils.play import show_puzzle
+
+show_puzzle("1.1")  # to play with; then copy your numbers into your answer
 
 # %% name="try-1-1"
 live.try_head(
@@ -219,16 +217,14 @@ live.try_head(
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
-inputs = torch.tensor(
-    [
-        [0.43, 0.15, 0.89],  # Your     x(1)
-        [0.55, 0.87, 0.66],  # journey  x(2)
-        [0.57, 0.85, 0.64],  # starts   x(3)
-        [0.22, 0.58, 0.33],  # with     x(4)
-        [0.77, 0.25, 0.10],  # one      x(5)
-        [0.05, 0.80, 0.55],  # step     x(6)
-    ]
-)
+inputs = torch.tensor([
+    [0.43, 0.15, 0.89],  # Your     x(1)
+    [0.55, 0.87, 0.66],  # journey  x(2)
+    [0.57, 0.85, 0.64],  # starts   x(3)
+    [0.22, 0.58, 0.33],  # with     x(4)
+    [0.77, 0.25, 0.10],  # one      x(5)
+    [0.05, 0.80, 0.55],  # step     x(6)
+])
 print(inputs.shape)
 
 # %% [markdown]
@@ -371,7 +367,6 @@ print(torch.softmax(scores_2, dim=0))
 # (`check` looks at results only, in every exercise, so here it would let `torch.softmax` pass. But then you would not
 # know how it survives.)
 
-
 # %% name="exercise-1-2"
 def my_softmax(scores):
     """Weights (T,) that are positive or zero and sum to 1, from scores (T,) of any size."""
@@ -379,7 +374,6 @@ def my_softmax(scores):
     exponentials = torch.exp(scores - scores.max())  # the largest exponent is 0
     return exponentials / exponentials.sum()
     ### END SOLUTION
-
 
 # %% name="check-1-2"
 ### BEGIN HIDDEN TESTS
@@ -427,9 +421,7 @@ print("All row sums:", weights.sum(dim=-1))
 
 # %% name="weights-picture" shows="Heat map of the six by six attention weights. All cells lie between 0.09 and 0.24, so the map is nearly one dark colour; in most rows the columns journey and starts are the brightest. Every row sums to 1.00."
 pictures.show_weights(
-    weights,
-    tokens,
-    title="Attention weights of the raw embeddings",
+    weights, tokens, title="Attention weights of the raw embeddings",
 )
 
 # %% [markdown]
@@ -498,7 +490,6 @@ answer("S1.2", "keys.T")
 # original. So let the queries come from one sentence, $T_q$ words long, and keys and values from another, of $T_k$
 # words. The values have a width $d_v$ of their own. Scores may be of any size.
 
-
 # %% name="exercise-1-3"
 def my_attention(queries, keys, values):
     """Context vectors (T_q, d_v) of queries (T_q, d), keys (T_k, d) and values (T_k, d_v)."""
@@ -507,7 +498,6 @@ def my_attention(queries, keys, values):
     weights = torch.softmax(scores, dim=-1)  # (T_q, T_k), every row sums to 1
     return weights @ values  # (T_q, T_k) @ (T_k, d_v) -> (T_q, d_v)
     ### END SOLUTION
-
 
 # %% name="check-1-3"
 ### BEGIN HIDDEN TESTS
@@ -544,23 +534,21 @@ def my_embeddings():
     return torch.tensor([animal, animal, food, food, filler, filler])  # (6, 2)
     ### END SOLUTION
 
-
 # %% name="check-1-4"
 ### BEGIN HIDDEN TESTS
 assert check("1.4", my_embeddings).status == "right"
 ### END HIDDEN TESTS
 check("1.4", my_embeddings)
 
-# %% name="play-1-4"
-from course_utils.play import show_puzzle
-
-show_puzzle("1.4")  # the same exercise to play with: drag, type or nudge numbers, and copy them into your function
-
 # %% [markdown] tags=["solution"]
 # **Why it works.** The same vector for all words of a group: they score the same with each other, so they share. A
 # right angle between the groups: they score 0. A norm of 3 makes the scores inside a group 9, far enough above 0. A
 # vector of zeros scores 0 with everyone. (One number per word is enough: 3, 3, −3, −3, 0, 0.)
 
+# %% name="play-1-4"
+from course_utils.play import show_puzzle
+
+show_puzzle("1.4")  # to play with; then copy your numbers into your answer
 
 # %% name="try-1-4"
 def my_weights(sentence):
@@ -621,7 +609,6 @@ def last_context(sequence):
     """The context vector (3,) of the last token of a sequence (T, 3)."""
     return torch.softmax(sequence @ sequence[-1], dim=0) @ sequence
 
-
 # %% name="lengths"
 for copies in [1, 2, 4]:
     sequence = inputs.double().repeat(copies, 1)  # (6 * copies, 3)
@@ -629,7 +616,8 @@ for copies in [1, 2, 4]:
     changed[0] += 0.01  # the first word, in each number
     state = (last_state(changed) - last_state(sequence)).norm()
     context_vector = (last_context(changed) - last_context(sequence)).norm()
-    print(f"{len(sequence):2} tokens: recurrent network {state:.1e}, attention {context_vector:.4f}")
+    print(f"{len(sequence):2} tokens: recurrent network {state:.1e},"
+          f" attention {context_vector:.4f}")
 
 # %% [markdown]
 # In the recurrent network each step back leaves less than half, and after 24 tokens the first word has vanished, 3.8e-11.

@@ -151,7 +151,6 @@ print(new_query, f"Anna {shares[2]:.2f}, she {shares[6]:.2f}")
 # What the other words do does not matter, nor what "she" does where there is no girl. Choose any width $d_k$; scores are
 # divided by $\sqrt{d_k}$.
 
-
 # %% name="exercise-2-1"
 def my_matrices():
     """W_query (5, d_k), W_key (5, d_k), W_value (5, 1). Rows: female, male, thing, pronoun, age."""
@@ -165,23 +164,21 @@ def my_matrices():
     return W_query, W_key, W_value
     ### END SOLUTION
 
-
 # %% name="check-2-1"
 ### BEGIN HIDDEN TESTS
 assert check("2.1", my_matrices).status == "right"
 ### END HIDDEN TESTS
 check("2.1", my_matrices)
 
-# %% name="play-2-1"
-from course_utils.play import show_puzzle
-
-show_puzzle("2.1")  # the same exercise to play with: drag, type or nudge numbers, and copy them into your function
-
 # %% [markdown] tags=["solution"]
 # **Why it works.** The query of "she" is [20, 0, 0], the key of Anna [1, 0, 0], that of "she" [−1, −2, −2]: a score of
 # 20 against one of −20. Many other matrices behave the same. Turn both `W_query` and `W_key` by the same rotation, and
 # no score changes; double one and halve the other, and none does. `W_value` has no say in who is found.
 
+# %% name="play-2-1"
+from course_utils.play import show_puzzle
+
+show_puzzle("2.1")  # to play with; then copy your numbers into your answer
 
 # %% name="try-2-1"
 def my_weights(words):
@@ -207,16 +204,14 @@ live.try_head(my_weights, "Tom gave Anna the bike because she liked it")
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
-inputs = torch.tensor(
-    [
-        [0.43, 0.15, 0.89],  # Your     x(1)
-        [0.55, 0.87, 0.66],  # journey  x(2)
-        [0.57, 0.85, 0.64],  # starts   x(3)
-        [0.22, 0.58, 0.33],  # with     x(4)
-        [0.77, 0.25, 0.10],  # one      x(5)
-        [0.05, 0.80, 0.55],  # step     x(6)
-    ]
-)
+inputs = torch.tensor([
+    [0.43, 0.15, 0.89],  # Your     x(1)
+    [0.55, 0.87, 0.66],  # journey  x(2)
+    [0.57, 0.85, 0.64],  # starts   x(3)
+    [0.22, 0.58, 0.33],  # with     x(4)
+    [0.77, 0.25, 0.10],  # one      x(5)
+    [0.05, 0.80, 0.55],  # step     x(6)
+])
 x_2 = inputs[1]
 d_in, d_out = 3, 2  # numbers per embedding; numbers per query, key and value
 
@@ -334,10 +329,8 @@ for spread in [1, 4, 16]:
     shares = torch.softmax(apart * spread, dim=0)
     nudged = torch.softmax(apart * spread + torch.tensor([0, 0, 0.001]), dim=0)
     derivative = (nudged[2] - shares[2]) / 0.001  # of the largest weight, by its own score
-    print(
-        [round(share, 4) for share in shares.tolist()],
-        f"derivative {derivative:.1e}, weight times (1 - weight) {shares[2] * (1 - shares[2]):.1e}",
-    )
+    print([round(share, 4) for share in shares.tolist()], f"derivative {derivative:.1e},"
+          f" weight times (1 - weight) {shares[2] * (1 - shares[2]):.1e}")
 
 # %% [markdown]
 # Four apart, the largest weight is 0.9817; 16 apart it rounds to 1, and one token takes all. The **derivative** says how
@@ -401,11 +394,8 @@ largest_scaled = torch.softmax(many_scores / up_to_256.sqrt(), dim=1).amax(dim=1
 derivative = (largest * (1 - largest)).median(dim=0).values  # (256,)
 derivative_scaled = (largest_scaled * (1 - largest_scaled)).median(dim=0).values
 pictures.show_curves(
-    {"scores": derivative, "scores / √d_k": derivative_scaled},
-    x=up_to_256,
-    logarithmic=True,
-    x_label="d_k, numbers in a query and in a key",
-    y_label="derivative of the largest weight",
+    {"scores": derivative, "scores / √d_k": derivative_scaled}, x=up_to_256, logarithmic=True,
+    x_label="d_k, numbers in a query and in a key", y_label="derivative of the largest weight",
 )
 
 # %% [markdown]
@@ -438,7 +428,6 @@ live.show_scaling(random_query, random_keys, tokens)
 # `forward`, which runs when you call the module. `check_input` only refuses impossible input with a readable message.
 # `keys.transpose(-2, -1)` swaps the last two dimensions, for one sequence the same as `keys.T`.
 
-
 # %% name="self-attention-v1"
 class SelfAttention_v1(nn.Module):
     """Scaled dot-product attention with three matrices to learn: (T, d_in) to (T, d_out)."""
@@ -459,7 +448,6 @@ class SelfAttention_v1(nn.Module):
         d_k = keys.shape[-1]
         weights = torch.softmax(scores / d_k**0.5, dim=-1)  # (T, T), every row sums to 1
         return weights @ values  # (T, T) @ (T, d_out) -> (T, d_out)
-
 
 # %% [markdown]
 # With seed 123 it draws the same three matrices in the same order.
@@ -497,7 +485,6 @@ print(linear.weight.shape)
 # Three numbers went in and two came out. The stored matrix has the shape (2, 3), where ours have (3, 2): for a product
 # $x\,W$, `nn.Linear` stores the **transposed** matrix, and computes `x @ layer.weight.T`. Our class becomes:
 
-
 # %% name="self-attention-v2"
 class SelfAttention_v2(nn.Module):
     """The same with linear layers, which start from better numbers: (T, d_in) to (T, d_out)."""
@@ -519,7 +506,6 @@ class SelfAttention_v2(nn.Module):
         weights = torch.softmax(scores / d_k**0.5, dim=-1)  # (T, T), every row sums to 1
         return weights @ values  # (T, d_out)
 
-
 # %% [markdown]
 # The same steps and the same sentence, with matrices drawn by `nn.Linear` and seed 789:
 
@@ -539,14 +525,12 @@ print(sa_v2(inputs))
 # Write a function that takes a linear layer without bias and returns the matrix $W$ for which `x @ W` is what the layer
 # computes. The check tries layers of several sizes. One is square, and with it a common mistake raises no error.
 
-
 # %% name="exercise-2-2"
 def my_matrix(layer):
     """The matrix (d_in, d_out) with which x @ matrix is layer(x), a layer without bias."""
     ### BEGIN SOLUTION
     return layer.weight.T  # (d_out, d_in) -> (d_in, d_out)
     ### END SOLUTION
-
 
 # %% name="check-2-2"
 ### BEGIN HIDDEN TESTS
@@ -577,12 +561,11 @@ print("all rows agree:", torch.allclose(copied(inputs), sa_v2(inputs)))
 # draws between 0 and 1, whatever the size, `nn.Linear` between $-1/\sqrt{d_\mathrm{in}}$ and $1/\sqrt{d_\mathrm{in}}$.
 # With 768 numbers per token:
 
-
 # %% name="initial-weights"
 def mean_largest_weight(x, W_query, W_key):
     """The largest attention weight of a row, averaged over the rows."""
     scores = (x @ W_query) @ (x @ W_key).T  # (T, T)
-    return torch.softmax(scores / W_key.shape[-1] ** 0.5, dim=-1).amax(dim=-1).mean()
+    return torch.softmax(scores / W_key.shape[-1]**0.5, dim=-1).amax(dim=-1).mean()
 
 
 torch.manual_seed(123)
@@ -591,9 +574,8 @@ from_rand = [torch.rand(768, 64, dtype=torch.float64) for _ in range(2)]
 layers = [nn.Linear(768, 64, bias=False, dtype=torch.float64) for _ in range(2)]
 from_linear = [layer.weight.T for layer in layers]
 for name, matrices in [("torch.rand", from_rand), ("nn.Linear", from_linear)]:
-    print(
-        f"{name:10} largest number {matrices[0].max():.4f}, mean largest weight {mean_largest_weight(x, *matrices):.4f}"
-    )
+    print(f"{name:10} largest number {matrices[0].max():.4f}, "
+          f"mean largest weight {mean_largest_weight(x, *matrices):.4f}")
 
 # %% [markdown]
 # It does. From `torch.rand`, a token gives on average 0.9831 of its attention to one token out of 100: saturated from
@@ -642,7 +624,6 @@ answer("S2.2", "keys.shape[-1] ** 0.5")
 # so that a mixed-up shape shows. From here on, checks also take derivatives of your result, since the matrices are going
 # to be trained: so do not use `.detach()` or `.tolist()`.
 
-
 # %% name="exercise-2-3"
 def my_self_attention(x, W_query, W_key, W_value):
     """Context vectors (T, d_out) of x (T, d_in); each of the three matrices: (d_in, d_out)."""
@@ -655,7 +636,6 @@ def my_self_attention(x, W_query, W_key, W_value):
     weights = torch.softmax(scores / d_k**0.5, dim=-1)  # (T, T), every row sums to 1
     return weights @ values  # (T, T) @ (T, d_out) -> (T, d_out)
     ### END SOLUTION
-
 
 # %% name="check-2-3"
 ### BEGIN HIDDEN TESTS
@@ -677,7 +657,6 @@ check("2.3", my_self_attention)
 # linear layers `W_query`, `W_key` and `W_value`, without bias. The check copies its own weights into them, by these
 # names. (Three `nn.Parameter`s also work.)
 
-
 # %% name="exercise-2-4"
 class MySelfAttention(nn.Module):
     """Scaled dot-product attention: x (B, T, d_in) to context vectors (B, T, d_out).
@@ -698,10 +677,9 @@ class MySelfAttention(nn.Module):
         queries, keys = self.W_query(x), self.W_key(x)  # (B, T, d_k) each
         values = self.W_value(x)  # (B, T, d_out)
         scores = queries @ keys.transpose(-2, -1)  # (B, T, d_k) @ (B, d_k, T) -> (B, T, T)
-        weights = torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)  # (B, T, T)
+        weights = torch.softmax(scores / keys.shape[-1]**0.5, dim=-1)  # (B, T, T)
         return weights @ values  # (B, T, T) @ (B, T, d_out) -> (B, T, d_out)
         ### END SOLUTION
-
 
 # %% name="check-2-4"
 ### BEGIN HIDDEN TESTS
@@ -723,12 +701,8 @@ check("2.4", MySelfAttention)
 # after 1000 such steps?
 
 # %% name="she-learns"
-girls = [
-    f"{boy} gave {girl} the {thing} because she liked it".split()
-    for boy in ["Tom", "Paul"]
-    for girl in ["Anna", "Eva"]
-    for thing in ["bike", "book"]
-]
+girls = [f"{boy} gave {girl} the {thing} because she liked it".split()
+         for boy in ["Tom", "Paul"] for girl in ["Anna", "Eva"] for thing in ["bike", "book"]]
 x = torch.stack([embedded(words) for words in girls]).double()  # (8, 9, 5)
 ages = x[:, 2, 4]  # (8,), of Anna or Eva
 torch.manual_seed(123)

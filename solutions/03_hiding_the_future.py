@@ -88,7 +88,7 @@ print("".join(characters[number] for number in numbers))  # and back
 
 # %% name="next-tokens"
 for t in range(8):
-    print(f"{text[: t + 1]!r:10} -> {text[t + 1]!r}")
+    print(f"{text[:t + 1]!r:10} -> {text[t + 1]!r}")
 
 # %% [markdown]
 # One row of eight tokens holds eight exercises, and all can be done at once. The trouble: the answer to the first, "u",
@@ -102,7 +102,7 @@ for t in range(8):
 
 # %% name="batch"
 B, T, C = 4, 8, 2
-pieces = [text[T * b : T * (b + 1)] for b in range(B)]
+pieces = [text[T * b:T * (b + 1)] for b in range(B)]
 batch = torch.tensor([[[letter in "aeiou", letter == " "] for letter in piece] for piece in pieces])
 batch = batch.float()  # (B, T, C): 1 for yes, 0 for no
 print(pieces)
@@ -179,7 +179,6 @@ print(running[0, :, 0])
 #
 # All tokens so far count alike.
 
-
 # %% name="exercise-3-1"
 def my_average():
     """W_query (5, d_k), W_key (5, d_k) and W_value (5, 2). Rows: <s>, a, b, c, d."""
@@ -190,22 +189,21 @@ def my_average():
     return W_query, W_key, W_value
     ### END SOLUTION
 
-
 # %% name="check-3-1"
 ### BEGIN HIDDEN TESTS
 assert check("3.1", my_average).status == "right"
 ### END HIDDEN TESTS
 check("3.1", my_average)
 
-# %% name="play-3-1"
-from course_utils.play import show_puzzle
-
-show_puzzle("3.1")  # the same exercise to play with: drag, type or nudge numbers, and copy them into your function
-
 # %% [markdown] tags=["solution"]
 # **Why it works.** Equal scores and the mask average all that came so far. The first value is 1 for "a" and 0 for all
 # others, so its average is a share. The second is 1 for `<s>` alone. There is always exactly one of those, so its
 # average is 1 divided by the number of tokens.
+
+# %% name="play-3-1"
+from course_utils.play import show_puzzle
+
+show_puzzle("3.1")  # to play with; then copy your numbers into your answer
 
 # %% [markdown]
 # ### Exercise 3.2 · Causal weights for a batch
@@ -213,7 +211,6 @@ show_puzzle("3.1")  # the same exercise to play with: drag, type or nudge number
 #
 # Write the mask as a function of the scores (already divided by $\sqrt{d_k}$; some are very large). The check tries
 # batches of several sizes, so take every size from `scores`.
-
 
 # %% name="exercise-3-2"
 def my_causal_weights(scores):
@@ -223,7 +220,6 @@ def my_causal_weights(scores):
     visible = torch.tril(torch.ones(T, T))  # (T, T), the same for every sequence
     return torch.softmax(scores.masked_fill(visible == 0, -torch.inf), dim=-1)  # (B, T, T)
     ### END SOLUTION
-
 
 # %% name="check-3-2"
 ### BEGIN HIDDEN TESTS
@@ -265,7 +261,6 @@ print(strict)
 #   as closely as the weights allow;
 # * a letter that has not gives nine tenths to `<s>`, and receives a 0.
 
-
 # %% name="exercise-3-3"
 def my_memory():
     """W_query (5, d_k), W_key (5, d_k) and W_value (5, 1). Rows: <s>, a, b, c, d."""
@@ -277,23 +272,21 @@ def my_memory():
     return W_query, W_key, W_value
     ### END SOLUTION
 
-
 # %% name="check-3-3"
 ### BEGIN HIDDEN TESTS
 assert check("3.3", my_memory).status == "right"
 ### END HIDDEN TESTS
 check("3.3", my_memory)
 
-# %% name="play-3-3"
-from course_utils.play import show_puzzle
-
-show_puzzle("3.3")  # the same exercise to play with: drag, type or nudge numbers, and copy them into your function
-
 # %% [markdown] tags=["solution"]
 # **Why it works.** Three levels of scores: an earlier copy, then `<s>`, then all others. Where there is a copy it wins;
 # where there is none, `<s>` wins over the others. The value only says which of the two it was. `<s>` must score below a
 # copy and above the rest, each time by enough for softmax.
 
+# %% name="play-3-3"
+from course_utils.play import show_puzzle
+
+show_puzzle("3.3")  # to play with; then copy your numbers into your answer
 
 # %% name="try-3-3"
 def my_strict_weights(words):
@@ -316,16 +309,14 @@ live.try_head(my_strict_weights, "<s> a b a c b a")
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
-inputs = torch.tensor(
-    [
-        [0.43, 0.15, 0.89],  # Your     x(1)
-        [0.55, 0.87, 0.66],  # journey  x(2)
-        [0.57, 0.85, 0.64],  # starts   x(3)
-        [0.22, 0.58, 0.33],  # with     x(4)
-        [0.77, 0.25, 0.10],  # one      x(5)
-        [0.05, 0.80, 0.55],  # step     x(6)
-    ]
-)
+inputs = torch.tensor([
+    [0.43, 0.15, 0.89],  # Your     x(1)
+    [0.55, 0.87, 0.66],  # journey  x(2)
+    [0.57, 0.85, 0.64],  # starts   x(3)
+    [0.22, 0.58, 0.33],  # with     x(4)
+    [0.77, 0.25, 0.10],  # one      x(5)
+    [0.05, 0.80, 0.55],  # step     x(6)
+])
 torch.manual_seed(789)
 attention = SelfAttention_v2(3, 2)
 queries = attention.W_query(inputs)  # (6, 3) -> (6, 2)
@@ -382,10 +373,7 @@ print(causal_weights)
 
 # %% name="weights-picture" shows="Heat map of the six by six causal weights. Everything above the diagonal is hatched, that is hidden. The first row has one cell of 1.00; each further row has one cell more and lower weights, down to about 0.15 to 0.19 in the last row. Every row sums to 1.00."
 pictures.show_weights(
-    causal_weights,
-    tokens,
-    title="Causal attention weights",
-    masked=future,
+    causal_weights, tokens, title="Causal attention weights", masked=future,
 )
 
 # %% [markdown]
@@ -441,23 +429,20 @@ print(F.scaled_dot_product_attention(queries, keys, unit, is_causal=True)[1])
 # The function below gives a $T \times T$ table: in row $t$ and column $s$ the largest derivative of any number of
 # output $t$ by any number of input $s$. (`jacobian` gives all derivatives at once.)
 
-
 # %% name="influences"
 def influences(function, sequence):
     """How strongly input s moves output t of function(sequence): (T, T), row t, column s."""
     derivatives = jacobian(function, sequence)  # (T, d_out, T, d_in)
     return derivatives.abs().amax(dim=(1, 3))  # (T, T)
 
-
 # %% name="causal-context"
 def causal_context(sequence, diagonal=1):
     """Context vectors (T, d_out) of a sequence (T, d_in); hidden: this diagonal and above."""
     queries, keys = attention.W_query(sequence), attention.W_key(sequence)  # (T, d_out) each
-    scores = queries @ keys.T / keys.shape[-1] ** 0.5  # (T, T)
+    scores = queries @ keys.T / keys.shape[-1]**0.5  # (T, T)
     hidden = torch.triu(torch.ones_like(scores), diagonal=diagonal).bool()
     weights = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)  # (T, T)
     return weights @ attention.W_value(sequence)  # (T, T) @ (T, d_out) -> (T, d_out)
-
 
 # %% [markdown]
 # **Question 3.2.** In how many of the 36 cells does the output of `causal_context` depend on that input?
@@ -472,9 +457,7 @@ answer("Q3.2", "b")
 # %% name="causal-dependencies" shows="Table of six by six cells, rows for outputs and columns for inputs. The lower triangle with the diagonal says yes, 21 cells; all 15 cells above the diagonal hold a dot for no." tags=["answers-Q3.2"]
 depends = influences(causal_context, inputs) > 0
 pictures.show_dependencies(
-    depends,
-    tokens,
-    title="Causal attention",
+    depends, tokens, title="Causal attention",
 )
 
 # %% [markdown]
@@ -496,12 +479,11 @@ for diagonal in [1, 2]:
 #
 # And masking after softmax, *before* renormalising? The future's weights are 0 there, too. So nothing leaks?
 
-
 # %% name="leak-without-division"
 def masked_after_context(sequence):
     """Context vectors (T, d_out): softmax, then mask, and no division."""
     queries, keys = attention.W_query(sequence), attention.W_key(sequence)  # (T, d_out) each
-    weights = torch.softmax(queries @ keys.T / keys.shape[-1] ** 0.5, dim=-1).tril()  # (T, T)
+    weights = torch.softmax(queries @ keys.T / keys.shape[-1]**0.5, dim=-1).tril()  # (T, T)
     return weights @ attention.W_value(sequence)  # (T, T) @ (T, d_out) -> (T, d_out)
 
 
@@ -571,7 +553,6 @@ answer("S3.2", "~torch.eye(T).bool()")
 # Build the mask for a batch in which some tokens are padding. A token may not see the future, and it may not see
 # padding, with one exception: every token may see itself, so that no row is empty. `True` means hidden.
 
-
 # %% name="exercise-3-4"
 def my_mask(is_padding):
     """True where a key is hidden: (B, T, T), from is_padding (B, T), True at padding."""
@@ -581,7 +562,6 @@ def my_mask(is_padding):
     hidden = future | is_padding[:, None, :]  # (T, T) | (B, 1, T) -> (B, T, T)
     return hidden & ~torch.eye(T).bool()  # except oneself
     ### END SOLUTION
-
 
 # %% name="check-3-4"
 ### BEGIN HIDDEN TESTS
@@ -599,7 +579,9 @@ check("3.4", my_mask)
 # output depends on which input.
 
 # %% name="try-layer"
-live.try_layer(lambda length, dropout: lambda x: my_causal_weights(x @ x.transpose(-2, -1)) @ x, inputs, tokens)
+live.try_layer(
+    lambda length, dropout: lambda x: my_causal_weights(x @ x.transpose(-2, -1)) @ x, inputs, tokens
+)
 
 # %% [markdown]
 # ## What you can do now

@@ -83,16 +83,14 @@ review()
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
-inputs = torch.tensor(
-    [
-        [0.43, 0.15, 0.89],  # Your     x(1)
-        [0.55, 0.87, 0.66],  # journey  x(2)
-        [0.57, 0.85, 0.64],  # starts   x(3)
-        [0.22, 0.58, 0.33],  # with     x(4)
-        [0.77, 0.25, 0.10],  # one      x(5)
-        [0.05, 0.80, 0.55],  # step     x(6)
-    ]
-)
+inputs = torch.tensor([
+    [0.43, 0.15, 0.89],  # Your     x(1)
+    [0.55, 0.87, 0.66],  # journey  x(2)
+    [0.57, 0.85, 0.64],  # starts   x(3)
+    [0.22, 0.58, 0.33],  # with     x(4)
+    [0.77, 0.25, 0.10],  # one      x(5)
+    [0.05, 0.80, 0.55],  # step     x(6)
+])
 torch.manual_seed(789)
 layer = SelfAttention_v2(d_in=3, d_out=2)
 with torch.no_grad():
@@ -104,7 +102,7 @@ with torch.no_grad():
 scores = queries @ keys.T  # (T, d_out) @ (d_out, T) -> (T, T)
 future = torch.triu(torch.ones(6, 6), diagonal=1).bool()  # (T, T), True above the diagonal
 scores = scores.masked_fill(future, -torch.inf)
-weights = torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)  # (T, T), every row sums to 1
+weights = torch.softmax(scores / keys.shape[-1]**0.5, dim=-1)  # (T, T), every row sums to 1
 print(weights)
 
 # %% [markdown]
@@ -113,13 +111,11 @@ print(weights)
 # seed, what it draws depends on the PyTorch version and the processor. The letter a is for the [notes](99_notes.ipynb),
 # which compare two ways to draw.)
 
-
 # %% name="keep-mask-a"
 def keep_mask_a(shape, p, seed):
     """True where dropout keeps an entry, as torch 2.7 and later draw it. p: the share to drop."""
     generator = torch.Generator().manual_seed(seed)
     return torch.rand(shape, dtype=torch.float64, generator=generator) < 1 - p
-
 
 # %% [markdown]
 # Mind the meaning: here True says *keep*, while in `future` True says *hide*. Try it on 36 ones, with a coin for each.
@@ -167,10 +163,7 @@ answer("Q4.2", "b")
 
 # %% name="after-picture" shows="The same heat map after dropout. Of 21 cells that are not hatched, 9 are now 0.00 and 12 are doubled. Row Your holds 2.00, row journey only zeros. The rows sum to 2.00, 0.00, 2.00, 0.98, 0.77 and 1.31."
 pictures.show_weights(
-    dropped,
-    tokens,
-    masked=future,
-    title="The same weights after dropout, p = 0.5",
+    dropped, tokens, masked=future, title="The same weights after dropout, p = 0.5",
 )
 
 # %% [markdown]
@@ -216,9 +209,11 @@ print("forced to sum to 1:", [round(number, 2) for number in forced.mean(dim=0).
 # %% name="train-and-eval"
 torch.manual_seed(123)
 dropout = nn.Dropout(0.5)
-print("training:", dropout.training, "| two calls agree:", torch.equal(dropout(weights), dropout(weights)))
+print("training:", dropout.training, "| two calls agree:",
+      torch.equal(dropout(weights), dropout(weights)))
 dropout.eval()
-print("training:", dropout.training, "| changes nothing:", torch.equal(dropout(weights), weights))
+print("training:", dropout.training, "| changes nothing:",
+      torch.equal(dropout(weights), weights))
 
 # %% [markdown]
 # In training each call draws anew. After `.eval()` the weights pass through untouched, without any factor: the average
@@ -232,7 +227,6 @@ print("training:", dropout.training, "| changes nothing:", torch.equal(dropout(w
 # Write this layer yourself, for a tensor of any shape. In training each number has a coin of its own, and each call
 # tosses new ones. After `.eval()` the layer returns `x` unchanged. Draw with `torch.rand` and set no seed; p is below 1.
 # (`check` looks at results only, so it would let `nn.Dropout` pass. But then you would not know what it does.)
-
 
 # %% name="exercise-4-1"
 class MyDropout(nn.Module):
@@ -251,7 +245,6 @@ class MyDropout(nn.Module):
         kept = torch.rand(x.shape, device=x.device) < 1 - self.p
         return x * kept / (1 - self.p)
         ### END SOLUTION
-
 
 # %% name="check-4-1"
 ### BEGIN HIDDEN TESTS
@@ -304,7 +297,6 @@ for letter, share in zip("<s> a b a c b".split(), (handed > 0.5).double().mean(d
 # * With half of all weights dropped (and the others doubled), it must be right in 95 of 100 cases, both for letters that
 #   have occurred and for letters that have not.
 
-
 # %% name="exercise-4-2"
 def my_heads():
     """W_query (H, 5, d_k), W_key (H, 5, d_k), W_value (H, 5, 1). Rows: <s>, a, b, c, d."""
@@ -315,23 +307,21 @@ def my_heads():
     return W_query.repeat(8, 1, 1), torch.eye(5).repeat(8, 1, 1), W_value.repeat(8, 1, 1)
     ### END SOLUTION
 
-
 # %% name="check-4-2"
 ### BEGIN HIDDEN TESTS
 assert check("4.2", my_heads).status == "right"
 ### END HIDDEN TESTS
 check("4.2", my_heads)
 
-# %% name="play-4-2"
-from course_utils.play import show_puzzle
-
-show_puzzle("4.2")  # the same exercise to play with: drag, type or nudge numbers, and copy them into your function
-
 # %% [markdown] tags=["solution"]
 # **Why it works.** Each head goes blind with probability one half, and all eight with probability 1 in 256. So one that
 # sees is enough, if its value alone lifts the sum above one half. With values of one eighth, three or more would have
 # to see.
 
+# %% name="play-4-2"
+from course_utils.play import show_puzzle
+
+show_puzzle("4.2")  # to play with; then copy your numbers into your answer
 
 # %% name="try-4-2"
 def my_dropped_weights(words):
@@ -366,7 +356,7 @@ answer("Q4.3", "a")
 # %% name="drop-scores" tags=["answers-Q4.3"]
 dropped_scores = queries @ keys.T * mask_a / (1 - p)
 dropped_scores = dropped_scores.masked_fill(future, -torch.inf)
-print(torch.softmax(dropped_scores / keys.shape[-1] ** 0.5, dim=-1)[1])
+print(torch.softmax(dropped_scores / keys.shape[-1]**0.5, dim=-1)[1])
 
 # %% [markdown]
 # "journey" still attends to both. A score of 0 is not a weight of 0: its exponential is 1.
@@ -398,14 +388,12 @@ live.show_dropout(weights, tokens, masked=future)
 # "Your" hears nothing in half of all draws, "journey" in fewer. Write the chance that dropout leaves a row of causal
 # weights without any weight, for each of T rows.
 
-
 # %% name="exercise-4-3"
 def my_chances(p, T):
     """The chance (T,) that all weights of row 1, 2, ..., T are dropped, each with probability p."""
     ### BEGIN SOLUTION
     return p ** torch.arange(1, T + 1)  # row t has t weights
     ### END SOLUTION
-
 
 # %% name="check-4-3"
 ### BEGIN HIDDEN TESTS
@@ -425,7 +413,6 @@ check("4.3", my_chances)
 # module. A small module holds one of each. What becomes of them when `.to(...)` moves the module to
 # another device, such as a GPU, or to another number type? And which are in `state_dict()`, the list of what is saved?
 
-
 # %% name="three-tensors"
 class ThreeTensors(nn.Module):
     """A plain attribute, a buffer and a parameter, each of shape (2, 2)."""
@@ -435,7 +422,6 @@ class ThreeTensors(nn.Module):
         self.plain = torch.ones(2, 2)
         self.register_buffer("buffer", torch.ones(2, 2))
         self.parameter = nn.Parameter(torch.ones(2, 2))
-
 
 # %% [markdown]
 # **Question 4.4.** What will the buffer do when the module is changed with `.to(...)` and trained?
@@ -462,7 +448,6 @@ print(".to(float64):", module.plain.dtype, module.buffer.dtype, module.parameter
 #
 # Three linear layers, the mask as a buffer, the scale, softmax, and dropout after it. Before you read on, look for the
 # line that cuts the mask. What for?
-
 
 # %% name="causal-attention"
 class CausalAttention(nn.Module):
@@ -494,7 +479,6 @@ class CausalAttention(nn.Module):
         weights = torch.softmax(scores / d_k**0.5, dim=-1)  # (B, T, T), every row sums to 1
         weights = self.dropout(weights)
         return weights @ values  # (B, T, T) @ (B, T, d_out) -> (B, T, d_out)
-
 
 # %% [markdown]
 # The mask is made once, for `context_length` tokens, and cut to the sentence at hand. Run the class on a batch that
@@ -587,7 +571,6 @@ answer("S4.2", "3 * d_out")
 # three. Write such a causal class. The layer is called `W_qkv` and has no bias, dropout acts on the weights, and the
 # mask is a buffer. The class must take sequences shorter than `context_length`, and one sequence without a batch.
 
-
 # %% name="exercise-4-4"
 class MyCausalAttention(nn.Module):
     """Causal attention from one linear layer W_qkv: (B, T, d_in) to (B, T, d_out), or without B.
@@ -608,12 +591,11 @@ class MyCausalAttention(nn.Module):
         ### BEGIN SOLUTION
         T = x.shape[-2]
         queries, keys, values = self.W_qkv(x).chunk(3, dim=-1)  # (B, T, d_out) each
-        scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5  # (B, T, T)
+        scores = queries @ keys.transpose(-2, -1) / keys.shape[-1]**0.5  # (B, T, T)
         scores = scores.masked_fill(self.mask[:T, :T], -torch.inf)
         weights = self.dropout(torch.softmax(scores, dim=-1))  # (B, T, T)
         return weights @ values  # (B, T, d_out)
         ### END SOLUTION
-
 
 # %% name="check-4-4"
 ### BEGIN HIDDEN TESTS

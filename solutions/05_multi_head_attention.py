@@ -72,12 +72,11 @@ review()
 # mask. So we give each token its position. Here a token's vector is two blocks side by side: four numbers for the
 # letter, eight for the position, each with a single 1.
 
-
 # %% name="positions"
 def placed(words):
     """The vectors (T, 12) of up to 8 letters from a to d: which letter, then which position."""
     letters = torch.eye(4)[["abcd".index(word) for word in words]]  # (T, 4)
-    return torch.cat([letters, torch.eye(8)[: len(words)]], dim=-1)  # (T, 4 + 8)
+    return torch.cat([letters, torch.eye(8)[:len(words)]], dim=-1)  # (T, 4 + 8)
 
 
 print(placed("ba"))
@@ -97,7 +96,6 @@ print(placed("ba"))
 # numbers, with a 1 for the letter. What the first token receives does not matter. Choose any width $d_k$; scores are
 # divided by $\sqrt{d_k}$.
 
-
 # %% name="exercise-5-1"
 def my_look_back():
     """W_query (12, d_k), W_key (12, d_k), W_value (12, 4). Rows: a, b, c, d, positions 0 to 7."""
@@ -110,22 +108,20 @@ def my_look_back():
     return W_query, W_key, W_value
     ### END SOLUTION
 
-
 # %% name="check-5-1"
 ### BEGIN HIDDEN TESTS
 assert check("5.1", my_look_back).status == "right"
 ### END HIDDEN TESTS
 check("5.1", my_look_back)
 
-# %% name="play-5-1"
-from course_utils.play import show_puzzle
-
-show_puzzle("5.1")  # the same exercise to play with: drag, type or nudge numbers, and copy them into your function
-
 # %% [markdown] tags=["solution"]
 # **Why it works.** Key $t$ points along axis $t$, query $t$ along axis $t-1$: they meet one position apart. The rows of
 # the letters are zero in both, so letters have no say in where the head looks, and only they are handed over.
 
+# %% name="play-5-1"
+from course_utils.play import show_puzzle
+
+show_puzzle("5.1")  # to play with; then copy your numbers into your answer
 
 # %% name="try-5-1"
 def my_weights_back(words):
@@ -175,9 +171,7 @@ for step in range(101):
 
 # %% name="learned-picture" shows="Heat map of eight by eight causal weights of a trained head. Nearly all weight lies on the cells just below the diagonal: every token but the first attends to the token before it."
 pictures.show_weights(
-    weights[0].detach(),
-    ["abcd"[letter] for letter in words[0]],
-    masked=hidden,
+    weights[0].detach(), ["abcd"[letter] for letter in words[0]], masked=hidden,
     title="A head that learned to look back",
 )
 
@@ -188,7 +182,7 @@ pictures.show_weights(
 # %% name="learned-matrices"
 print(W_query[5].detach().round(decimals=1))  # of position 1: yours?
 together = (W_query @ W_key.T)[4:, 4:].detach()  # (8, 8): positions against positions
-best = [int(row[: t + 1].argmax()) for t, row in enumerate(together)]  # of the visible keys
+best = [int(row[:t + 1].argmax()) for t, row in enumerate(together)]  # of the visible keys
 print("best key for positions 1 to 7:", best[1:])
 
 # %% [markdown]
@@ -227,11 +221,10 @@ print(x.shape)
 cat_mouse, mouse_cat = x[pairs.index(("cat", "mouse"))], x[pairs.index(("mouse", "cat"))]
 half = torch.zeros(9).double()  # the weights of "it"
 half[1] = half[4] = 0.5
-print("one head, both positions, same mixture:", torch.equal(half @ cat_mouse, half @ mouse_cat))
-print(
-    "two heads, a position each, same result:",
-    torch.equal(torch.cat([cat_mouse[1], cat_mouse[4]]), torch.cat([mouse_cat[1], mouse_cat[4]])),
-)
+print("one head, both positions, same mixture:",
+      torch.equal(half @ cat_mouse, half @ mouse_cat))
+print("two heads, a position each, same result:",
+      torch.equal(torch.cat([cat_mouse[1], cat_mouse[4]]), torch.cat([mouse_cat[1], mouse_cat[4]])))
 
 # %% [markdown]
 # With one head at half and half, the mixture is the same: "it" hears of a cat and a mouse, but not who chased whom.
@@ -245,7 +238,6 @@ print(
 # The simplest way is to make several heads and to **concatenate** their context vectors along the last dimension, here
 # for a batch that holds the six words of chapter 4 twice.
 
-
 # %% name="wrapper-class"
 class MultiHeadAttentionWrapper(nn.Module):
     """Causal heads, their outputs concatenated: (B, T, d_in) to (B, T, num_heads * d_out)."""
@@ -253,25 +245,23 @@ class MultiHeadAttentionWrapper(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
         self.heads = nn.ModuleList(
-            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias) for _ in range(num_heads)
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
         )
 
     def forward(self, x):
         return torch.cat([head(x) for head in self.heads], dim=-1)  # (B, T, num_heads * d_out)
 
-
 # %% name="wrapper"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
-inputs = torch.tensor(
-    [
-        [0.43, 0.15, 0.89],  # Your     x(1)
-        [0.55, 0.87, 0.66],  # journey  x(2)
-        [0.57, 0.85, 0.64],  # starts   x(3)
-        [0.22, 0.58, 0.33],  # with     x(4)
-        [0.77, 0.25, 0.10],  # one      x(5)
-        [0.05, 0.80, 0.55],  # step     x(6)
-    ]
-)
+inputs = torch.tensor([
+    [0.43, 0.15, 0.89],  # Your     x(1)
+    [0.55, 0.87, 0.66],  # journey  x(2)
+    [0.57, 0.85, 0.64],  # starts   x(3)
+    [0.22, 0.58, 0.33],  # with     x(4)
+    [0.77, 0.25, 0.10],  # one      x(5)
+    [0.05, 0.80, 0.55],  # step     x(6)
+])
 batch = torch.stack((inputs, inputs))  # (2, 6, 3)
 torch.manual_seed(123)
 wrapper = MultiHeadAttentionWrapper(3, 2, context_length=6, dropout=0.0, num_heads=2)
@@ -282,7 +272,6 @@ print("context_vecs.shape:", context_vecs.shape)
 # %% [markdown]
 # In the row of "Your", head 0 contributes -0.4519 and 0.2216, head 1 0.4772 and 0.1063: 2 heads of 2 numbers make 4.
 # The heads stand in an `nn.ModuleList`. A plain list is easier to type. Does PyTorch find the layers in it?
-
 
 # %% name="module-list"
 class TwoLists(nn.Module):
@@ -338,22 +327,18 @@ def trained(num_heads):
         optimizer.step()
     return model
 
-
 # %% name="two-jobs-named"
 one, two = trained(1), trained(2)
 for name, model in [("one head", one), ("two heads", two)]:
     result = model(x)[:, 6]  # (12, 24): what "it" receives in each sentence
-    right = [
-        result[:, :12].argmax(dim=-1) == chasing[:, 0].argmax(dim=-1),
-        result[:, 12:].argmax(dim=-1) == chased[:, 0].argmax(dim=-1),
-    ]
+    right = [result[:, :12].argmax(dim=-1) == chasing[:, 0].argmax(dim=-1),
+             result[:, 12:].argmax(dim=-1) == chased[:, 0].argmax(dim=-1)]
     print(f"{name:9}: who chases {right[0].sum():2} of 12, who is chased {right[1].sum():2} of 12")
 
 # %% [markdown]
 # One head names who chases in all twelve sentences, and who is chased in seven of them, although it has trained on just
 # these sentences. Two heads of half the size name both in all twelve. (Try another seed in `trained`: one head may
 # decide for the other animal.) Where does the one head look?
-
 
 # %% name="two-jobs-weights"
 def weights_of(head, x):
@@ -391,11 +376,11 @@ live.show_attention(two_weights.round(decimals=1), words, masked=two.heads[0].ma
 
 # %% name="three-heads"
 torch.manual_seed(123)
-three_heads = MultiHeadAttentionWrapper(d_in=3, d_out=4, context_length=6, dropout=0.0, num_heads=3)
+three_heads = MultiHeadAttentionWrapper(
+    d_in=3, d_out=4, context_length=6, dropout=0.0, num_heads=3
+)
 for head in three_heads.heads:
     print(head.W_query(inputs[1]).detach())  # the query of "journey" in each head, (4,)
-
-
 def stacked(wrapper, name):
     """The matrices of this name of all heads, stacked: (num_heads * head_dim, d_in)."""
     return torch.cat([getattr(head, name).weight.detach() for head in wrapper.heads])
@@ -450,7 +435,6 @@ print(wrong[0, :, :, 0])
 # Write the split so that it works with any sizes, and for a single sequence (T, d_out) as well as for a batch. Counting
 # dimensions from the end helps: `transpose(-3, -2)`.
 
-
 # %% name="exercise-5-2"
 def my_split(projected, num_heads):
     """(..., T, d_out) becomes (..., num_heads, T, head_dim), with or without a batch."""
@@ -460,7 +444,6 @@ def my_split(projected, num_heads):
     apart = projected.view(*before, num_heads, head_dim)  # (..., T, num_heads, head_dim)
     return apart.transpose(-3, -2)  # (..., num_heads, T, head_dim)
     ### END SOLUTION
-
 
 # %% name="check-5-2"
 ### BEGIN HIDDEN TESTS
@@ -541,7 +524,6 @@ live.show_shape_walk(numbers, num_heads=3, tokens=tokens)
 #
 # Write the way back, again for any sizes, with and without a batch. What is merged need not be contiguous.
 
-
 # %% name="exercise-5-3"
 def my_merge(context):
     """(..., num_heads, T, head_dim) becomes (..., T, d_out), with or without a batch."""
@@ -550,7 +532,6 @@ def my_merge(context):
     *before, num_heads, head_dim = together.shape
     return together.view(*before, num_heads * head_dim)  # (..., T, d_out)
     ### END SOLUTION
-
 
 # %% name="check-5-3"
 ### BEGIN HIDDEN TESTS
@@ -569,7 +550,6 @@ check("5.3", my_merge)
 # Two methods for the two reshapes, and one layer more: `out_proj`. So far the first numbers of a result belong to head
 # 0, the next to head 1. `out_proj` mixes them into one vector, in which no place is reserved for a head. `d_out` now is
 # the width of *all* heads together.
-
 
 # %% name="split-class"
 class MultiHeadAttention(nn.Module):
@@ -618,7 +598,6 @@ class MultiHeadAttention(nn.Module):
         weights = self.dropout(weights)
         return self.out_proj(self.merge(weights @ values))  # (B, T, d_out)
 
-
 # %% name="layer-drawing" shows="The whole layer, with three new boxes. After the three matrices, split into heads makes the shape B, num_heads, T, head_dim. Scores and weights are B, num_heads, T, T. After the weighted sum, merge the heads gives B, T, d_out again, and out_proj follows."
 show_layer("heads")
 
@@ -664,7 +643,6 @@ answer("S5.1", "b e d a c")
 # `out_proj`, since the check copies weights into them. `qkv_bias` says whether the first three have a bias; `out_proj`
 # always has one. A batch is all the class has to take, and T may be smaller than `context_length`.
 
-
 # %% name="exercise-5-4"
 class MyMultiHeadAttention(nn.Module):
     """Causal attention with its width split into heads: (B, T, d_in) to (B, T, d_out)."""
@@ -695,7 +673,6 @@ class MyMultiHeadAttention(nn.Module):
         context = context.transpose(1, 2).contiguous().view(B, T, -1)  # (B, T, d_out)
         return self.out_proj(context)  # (B, T, d_out)
         ### END SOLUTION
-
 
 # %% name="check-5-4"
 ### BEGIN HIDDEN TESTS

@@ -42,13 +42,7 @@ from course_utils import live, pictures
 from course_utils.attention import MultiHeadAttention, MultiHeadAttentionWrapper
 from course_utils.checking import answer, check, hint, progress, solution
 from course_utils.validation import (
-    check_cache,
-    check_dropout,
-    check_heads,
-    check_input,
-    check_mask,
-    check_pair,
-    check_room,
+    check_cache, check_dropout, check_heads, check_input, check_mask, check_pair, check_room,
     check_values,
 )
 
@@ -90,7 +84,6 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 # heads like chapter 5's, but no mask of its own, since what is hidden depends on the sequences. How it hides is a
 # function, to which we come back. (`finfo` knows the lowest number that a type can hold.)
 
-
 # %% name="masked-softmax"
 def masked_softmax(scores, hidden):
     """Weights (..., T, S): rows sum to 1, or to 0 where all keys are hidden (True)."""
@@ -98,7 +91,6 @@ def masked_softmax(scores, hidden):
     lowest = torch.finfo(wide.dtype).min  # finite, since a row of -inf alone would be nan
     weights = torch.softmax(wide.masked_fill(hidden, lowest), dim=-1)
     return weights.masked_fill(hidden, 0.0).to(scores.dtype)
-
 
 # %% name="cross-class"
 class CrossAttention(nn.Module):
@@ -151,7 +143,6 @@ class CrossAttention(nn.Module):
         context = (weights @ values).transpose(-3, -2)  # (B, T, num_heads, head_dim)
         return self.out_proj(context.flatten(-2))  # (B, T, d_model)
 
-
 # %% [markdown]
 # `unflatten` cuts the last dimension in two, which is chapter 5's split. `flatten(-2)` joins the last two, and copies
 # where it must. The weights have a method of their own, so that you can look at them. (The functions from `validation`
@@ -174,9 +165,7 @@ print(layer(asking, answering, answering).detach())  # (3, 4), (5, 4), (5, 4) ->
 
 # %% name="cross-picture" shows="Map of attention weights with three rows, Katze, jagte and Maus, and five columns, the, cat, chased, the and mouse. Each row has one bright cell of 0.93, at cat, chased and mouse; all others hold 0.02. Every row sums to 1.00."
 pictures.show_weights(
-    layer.weights(asking, answering),
-    german,
-    key_tokens=english,
+    layer.weights(asking, answering), german, key_tokens=english,
     title="Three words ask, five answer",
 )
 
@@ -274,7 +263,6 @@ print("same output:", torch.equal(before, after))
 # Write the mask as a function. It takes the lengths and the number of tokens after padding, which stands at the end,
 # and returns what `CrossAttention` wants: `True` where a key is padding, in the shape $(B, 1, S)$.
 
-
 # %% name="exercise-6-1"
 def my_padding_mask(lengths, num_tokens):
     """True where a key is padding: (B, 1, S), from lengths (B,) and num_tokens = S."""
@@ -282,7 +270,6 @@ def my_padding_mask(lengths, num_tokens):
     padding = torch.arange(num_tokens) >= lengths[:, None]  # (S,) >= (B, 1) -> (B, S)
     return padding[:, None, :]  # (B, S) -> (B, 1, S)
     ### END SOLUTION
-
 
 # %% name="check-6-1"
 ### BEGIN HIDDEN TESTS
@@ -394,7 +381,6 @@ print("first sequence, largest number:", wrong[0].abs().max().item())
 # future. The shape is $(B, 1, S, S)$, with a 1 for the heads. You may assume that padding stands at the end. No row is
 # empty: a padding query still sees the real tokens before it.
 
-
 # %% name="exercise-6-2"
 def my_keep_mask(attention_mask):
     """True where a key takes part: (B, 1, S, S), from 1 for real and 0 for padding (B, S)."""
@@ -404,7 +390,6 @@ def my_keep_mask(attention_mask):
     real = attention_mask == 1  # (B, S)
     return past & real[:, None, None, :]  # (S, S) & (B, 1, 1, S) -> (B, 1, S, S)
     ### END SOLUTION
-
 
 # %% name="check-6-2"
 ### BEGIN HIDDEN TESTS
@@ -434,7 +419,6 @@ check("6.2", my_keep_mask)
 # We inherit chapter 5's class and rewrite the middle of `forward`: scores, mask, softmax, dropout and mix become one
 # call.
 
-
 # %% name="fused-class"
 class FusedMultiHeadAttention(MultiHeadAttention):
     """MultiHeadAttention by PyTorch's own kernels.
@@ -452,9 +436,10 @@ class FusedMultiHeadAttention(MultiHeadAttention):
         values = self.split(self.W_value(x))  # (B, num_heads, T, head_dim)
 
         rate = self.dropout.p if self.training else 0.0  # the kernel does not know whether we train
-        context = F.scaled_dot_product_attention(queries, keys, values, dropout_p=rate, is_causal=True)
+        context = F.scaled_dot_product_attention(
+            queries, keys, values, dropout_p=rate, is_causal=True
+        )
         return self.out_proj(self.merge(context))  # (B, T, d_out)
-
 
 # %% [markdown]
 # Beware of the rate: the function has no switch for training, so we hand it 0.0 when we do not train. Are the numbers
@@ -474,7 +459,6 @@ with torch.no_grad():
 #
 # When is a fast kernel picked? Where none fits, the function takes the slow way without a word. With `sdpa_kernel` we
 # *ask* for FlashAttention, and where it cannot do what we want, there is an error.
-
 
 # %% name="fast-kernel"
 def fast(x, rate=0.0):
@@ -502,7 +486,6 @@ print("without dropout:", fast(heads), "| with dropout:", fast(heads, 0.1))
 # In training, a layer must keep what its derivatives will need. `saved_tensors_hooks` calls a function for every tensor
 # that is put aside. We add up their bytes, each piece of memory once, without the parameters and the mask.
 
-
 # %% name="kept-bytes"
 def kept_mib(layer, *inputs, **options):
     """How many MiB a forward pass puts aside for the derivatives."""
@@ -517,7 +500,6 @@ def kept_mib(layer, *inputs, **options):
         output = layer(*inputs, **options)  # as long as this lives, so does all that is kept
     own = {tensor.untyped_storage().data_ptr() for tensor in layer.state_dict().values()}
     return sum(size for address, size in kept.items() if address not in own) / 2**20
-
 
 # %% [markdown]
 # **Question 6.2.** From 1024 to 2048 tokens: by what factor do the tables of weights grow, four heads as before?
@@ -560,14 +542,12 @@ for name, way in ways.items():
 # PyTorch's `Timer` warms up, repeats, waits for a GPU to finish, and uses one CPU core. Of its times we take the
 # shortest: in the longer ones the machine was busy with something else, too.
 
-
 # %% name="milliseconds"
 def milliseconds(layer, x):
     """The shortest time of a forward pass without derivatives."""
     timer = Timer("layer(x)", globals={"layer": layer, "x": x})
     with torch.no_grad():
         return min(timer.blocked_autorange(min_run_time=0.1).times) * 1000
-
 
 # %% [markdown]
 # The next cell measures on *your* machine, on the CPU and on a GPU if there is one.
@@ -581,17 +561,11 @@ for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
         "split": MultiHeadAttention(**sizes, dropout=0.0).to(device),
         "fused": FusedMultiHeadAttention(**sizes, dropout=0.0).to(device),
     }
-    times = {
-        name: [milliseconds(layer, torch.rand(1, T, 256, device=device)) for T in lengths]
-        for name, layer in layers.items()
-    }
+    times = {name: [milliseconds(layer, torch.rand(1, T, 256, device=device)) for T in lengths]
+             for name, layer in layers.items()}
     pictures.show_curves(
-        times | {"T²": [times["split"][-1] * (T / 2048) ** 2 for T in lengths]},
-        x=lengths,
-        x_label="tokens T",
-        y_label="ms per forward pass",
-        logarithmic=True,
-        doublings=True,
+        times | {"T²": [times["split"][-1] * (T / 2048)**2 for T in lengths]}, x=lengths,
+        x_label="tokens T", y_label="ms per forward pass", logarithmic=True, doublings=True,
         title=f"Time on {device}, width 256, 4 heads",
     )
 
@@ -612,7 +586,7 @@ scores = torch.tensor([10.00, 10.02, 10.04, 12.00])
 dtypes = [torch.float32, torch.bfloat16, torch.float16]
 for dtype in dtypes:
     rounded = scores.to(dtype)
-    product = torch.tensor(300.0, dtype=dtype) ** 2
+    product = torch.tensor(300.0, dtype=dtype)**2
     print(f"{str(dtype):15}", rounded.float(), f"300² = {product:.0f}")
     print(" " * 15, torch.softmax(rounded.float(), dim=-1))
 
@@ -659,7 +633,6 @@ print("at most 0.01 away:", bool((output.float() - exact).abs().max() < 0.01))
 # again? In causal attention an old token never looks at a new one, so its keys and values stay as they are. We keep
 # them in a **key/value cache**. The new token brings one query, and adds one key and one value.
 
-
 # %% name="cached-class"
 class CachedMultiHeadAttention(MultiHeadAttention):
     """MultiHeadAttention for generating: each call takes only the tokens that are new.
@@ -691,13 +664,11 @@ class CachedMultiHeadAttention(MultiHeadAttention):
         weights = self.dropout(masked_softmax(scores, hidden))  # (B, num_heads, n, T)
         return self.out_proj(self.merge(weights @ values)), (keys, values)
 
-
 # %% [markdown]
 # Two things are new. `torch.cat` puts the old keys and values before the new ones, and the causal mask is cut to the
 # rows of the new tokens. (PyTorch's `is_causal=True` is no substitute: with one query and T keys it shows key 0 only,
 # without an error.) (The `mask` we need in a moment.) For a test we need a model that writes. This one has two such
 # layers and is not trained, so it will write nonsense.
-
 
 # %% name="tiny-model"
 class TinyModel(nn.Module):
@@ -730,11 +701,9 @@ class TinyModel(nn.Module):
             kept.append(cache)
         return self.to_scores(x), kept
 
-
 # %% [markdown]
 # Without a cache the model reads all numbers at every step. With it, all at the first step and then one at a time. It
 # always appends the token with the largest score.
-
 
 # %% name="generate"
 @torch.no_grad()
@@ -750,7 +719,6 @@ def generate(model, numbers, count, cached, padding=None):
         numbers = torch.cat([numbers, new], dim=-1)  # (..., T + 1)
         padding = None if padding is None else F.pad(padding, (0, 1))  # what is new is no padding
     return numbers
-
 
 # %% [markdown]
 # We begin with chapter 3's sentence of 19 different characters.
@@ -798,7 +766,6 @@ answer("Q6.3", "a")
 # `FlopCounterMode` counts **FLOPs**, the additions and multiplications of all matrix products. What does the $T$-th
 # token cost?
 
-
 # %% name="flops"
 def flops_of_next(model, T, cached):
     """How many FLOPs the T-th token costs."""
@@ -823,7 +790,6 @@ print("times less at 1024:", work[False][-1] / work[True][-1])
 # Without a cache the work for one more token grows towards $T^2$, 3.6 times in the last doubling, and with a cache
 # towards $T$, 1.8 times. At 1024 tokens it is 1024 times less. But is it 1024 times faster?
 
-
 # %% name="time-cached-picture" shows="Two measured curves over the number of tokens, 16 to 1024, both axes logarithmic. Without a cache the time for one more token rises steeply at the right end. With a cache it stays nearly flat, at the right end some hundred times lower." tags=["nbval-ignore-output"]
 def milliseconds_of_next(T, cached):
     """The time that the T-th token takes."""
@@ -835,19 +801,12 @@ def milliseconds_of_next(T, cached):
     return milliseconds(lambda new: model(new, caches), numbers)
 
 
-times = {
-    name: [milliseconds_of_next(T, cached) for T in positions]
-    for name, cached in [("without cache", False), ("with cache", True)]
-}
+times = {name: [milliseconds_of_next(T, cached) for T in positions]
+         for name, cached in [("without cache", False), ("with cache", True)]}
 ratio = times["without cache"][-1] / times["with cache"][-1]
 pictures.show_curves(
-    times,
-    x=positions,
-    x_label="tokens T",
-    y_label="ms for one more token",
-    logarithmic=True,
-    doublings=True,
-    title=f"One more token: at 1024 tokens {ratio:.0f} times faster",
+    times, x=positions, x_label="tokens T", y_label="ms for one more token", logarithmic=True,
+    doublings=True, title=f"One more token: at 1024 tokens {ratio:.0f} times faster",
 )
 
 # %% [markdown]
@@ -878,7 +837,6 @@ print(f"copied by torch.cat up to then: {copied / 2**30:.0f} GiB")
 # tokens before. Return three things: the context vector of the new token, the longer keys, the longer values. You need
 # no mask. Why not?
 
-
 # %% name="exercise-6-3"
 def my_step(query, key, value, keys, values):
     """Context (B, num_heads, 1, head_dim) of a new token, and the longer keys and values.
@@ -888,10 +846,9 @@ def my_step(query, key, value, keys, values):
     ### BEGIN SOLUTION
     keys = torch.cat([keys, key], dim=-2)  # (B, num_heads, T + 1, head_dim)
     values = torch.cat([values, value], dim=-2)  # (B, num_heads, T + 1, head_dim)
-    scores = query @ keys.transpose(-2, -1) / query.shape[-1] ** 0.5  # (B, num_heads, 1, T + 1)
+    scores = query @ keys.transpose(-2, -1) / query.shape[-1]**0.5  # (B, num_heads, 1, T + 1)
     return torch.softmax(scores, dim=-1) @ values, keys, values
     ### END SOLUTION
-
 
 # %% name="check-6-3"
 ### BEGIN HIDDEN TESTS
@@ -932,14 +889,12 @@ print(torch.allclose(by_hand, grouped, atol=1e-6), f"{cache_bytes / 3 / 2**20:.0
 # Repeat the heads of keys so that neighbours share: with 2 groups and 6 heads, the first three heads get the first
 # group's keys and the last three the second's.
 
-
 # %% name="exercise-6-4"
 def my_shared(keys, num_heads):
     """(B, groups, T, head_dim) to (B, num_heads, T, head_dim); groups divides num_heads."""
     ### BEGIN SOLUTION
     return keys.repeat_interleave(num_heads // keys.shape[1], dim=1)
     ### END SOLUTION
-
 
 # %% name="check-6-4"
 ### BEGIN HIDDEN TESTS
@@ -981,7 +936,6 @@ check("6.4", my_shared)
 # two cells of the last row, which are always open (there are at least two tokens). In the ratio of their weights
 # softmax's sum cancels: what is left?
 
-
 # %% name="exercise-6-5"
 def my_readings(scores, weights):
     """(rows sum to 1, future hidden, divisor) of weights (T, T) made from scores (T, T)."""
@@ -991,7 +945,6 @@ def my_readings(scores, weights):
     divisor = (scores[-1, 0] - scores[-1, 1]) / (weights[-1, 0] / weights[-1, 1]).log()
     return sums, hidden, divisor.item()
     ### END SOLUTION
-
 
 # %% name="check-6-5"
 ### BEGIN HIDDEN TESTS

@@ -68,7 +68,6 @@ def repeats(count):
     repeat = tokens.gather(1, start + torch.arange(repeated))  # (count, repeated)
     return torch.cat([tokens, repeat], dim=1), start
 
-
 # %% [markdown]
 # `gather` picks, in each row, the columns that we list for that row. Here are three sequences.
 
@@ -133,7 +132,6 @@ print(f"{0.01 * right + 0.99 * wrong:.4f}")
 # $t + 1$. So the last row has nothing to be compared with, and there are $T - 1$ losses. Scores may be large: the loss
 # of a hopeless token is a large number, and not infinite.
 
-
 # %% name="exercise-7-1"
 def my_next_token_losses(scores, tokens):
     """The losses (T - 1,) from scores (T, vocabulary) and tokens (T,)."""
@@ -141,7 +139,6 @@ def my_next_token_losses(scores, tokens):
     logs = torch.log_softmax(scores[:-1], dim=-1)  # (T - 1, vocabulary)
     return -logs.gather(1, tokens[1:, None])[:, 0]  # (T - 1, 1) -> (T - 1,)
     ### END SOLUTION
-
 
 # %% name="check-7-1"
 ### BEGIN HIDDEN TESTS
@@ -165,19 +162,21 @@ check("7.1", my_next_token_losses)
 # Then come layers of our `MultiHeadAttention`. Each *adds* its result to what is there, so that nothing gets lost on
 # the way. Last, a linear layer makes scores.
 
-
 # %% name="model"
 class AttentionOnly(nn.Module):
     """Tokens (B, T) to scores for the next, (B, T, vocabulary). Layers add to their input."""
 
-    def __init__(self, vocabulary, context_length, num_layers=2, num_heads=1, dropout=0.0, width=64):
+    def __init__(
+        self, vocabulary, context_length, num_layers=2, num_heads=1, dropout=0.0, width=64
+    ):
         super().__init__()
         self.token_vectors = nn.Embedding(vocabulary, width)
         self.position_vectors = nn.Embedding(context_length, width)
         for table in [self.token_vectors, self.position_vectors]:
             nn.init.normal_(table.weight, std=0.3)  # 1.0 would drown what the layers add at first
         self.layers = nn.ModuleList(
-            MultiHeadAttention(width, width, context_length, dropout, num_heads) for _ in range(num_layers)
+            MultiHeadAttention(width, width, context_length, dropout, num_heads)
+            for _ in range(num_layers)
         )
         self.to_scores = nn.Linear(width, vocabulary)
 
@@ -187,7 +186,6 @@ class AttentionOnly(nn.Module):
         for layer in self.layers:
             x = x + layer(x)  # (B, T, width)
         return self.to_scores(x)  # (B, T, vocabulary)
-
 
 # %% [markdown]
 # GPT-2 has more in each layer: normalisation and a small network after attention. We leave both out, so that whatever
@@ -203,23 +201,20 @@ print(model(sequences).shape)
 # 47,076 numbers to learn: GPT-2 small has 2,600 times as many. And 3 sequences of 20 tokens give 3 times 20 rows of 100
 # scores. Now the losses. `F.cross_entropy` wants the scores in dimension 1, hence the `transpose`.
 
-
 # %% name="losses"
 def next_token_losses(model, tokens):
     """The loss of each next token: (B, T - 1) for tokens (B, T)."""
     scores = model(tokens[:, :-1])  # (B, T - 1, vocabulary)
     return F.cross_entropy(scores.transpose(1, 2), tokens[:, 1:], reduction="none")  # (B, T - 1)
 
-
 # %% [markdown]
 # We look at two parts of them: the random part, and the repeat from its second token on. (What comes between, the first
 # token of the repeat, belongs to neither.)
 
-
 # %% name="parts"
 def parts(losses):
     """The mean of losses (..., T - 1) on the random part and on the part that can be known."""
-    return losses[..., : first - 1].mean().item(), losses[..., first:].mean().item()
+    return losses[..., :first - 1].mean().item(), losses[..., first:].mean().item()
 
 
 torch.manual_seed(1)
@@ -241,7 +236,6 @@ with torch.no_grad():
 #
 # Our function takes all batches at once and returns the losses of every step. A progress bar shows while it works.
 
-
 # %% name="train"
 def train(model, batches):
     """Train on batches (steps, B, T), one after the other; returns the losses (steps, B, T - 1)."""
@@ -257,7 +251,6 @@ def train(model, batches):
         history.append(losses.detach())
     return torch.stack(history)
 
-
 # %% [markdown]
 # 250 steps with 64 new sequences each: no sequence comes twice, so nothing can be learned by heart. This takes a few
 # seconds.
@@ -266,7 +259,6 @@ def train(model, batches):
 torch.manual_seed(2)
 batches = repeats(250 * 64)[0].view(250, 64, T)
 history = train(model, batches)
-
 
 # %% name="training-curves" shows="Losses over 250 steps. Both parts start just above ln 100. The repeat sinks slowly for 80 steps, falls steeply to about 1 at step 120, and ends near 0.3. The random part rises a little above the line at ln 100, most of all around step 120, and comes back to it."
 def curves(history):
@@ -277,10 +269,7 @@ def curves(history):
 
 
 pictures.show_curves(
-    curves(history),
-    x=range(10, 251, 10),
-    x_label="step",
-    y_label="loss",
+    curves(history), x=range(10, 251, 10), x_label="step", y_label="loss",
     title="Two layers, one head each",
 )
 
@@ -290,7 +279,6 @@ pictures.show_curves(
 # that has just found out about copying copies too often.
 #
 # Does this hold for sequences that it has never seen?
-
 
 # %% name="test"
 @torch.no_grad()
@@ -330,20 +318,19 @@ print(f"share of positions with more than once: {(count > 1).float().mean():.2f}
 # `MultiHeadAttention` does not return its weights. But it passes them through its dropout layer, and PyTorch lets us
 # listen there: a **hook** is a function that is called with whatever enters a layer.
 
-
 # %% name="watch"
 @torch.no_grad()
 def watch(model, tokens):
     """The attention weights of all layers for tokens (B, T): (num_layers, B, num_heads, T, T)."""
     heard = []
     hooks = [
-        layer.dropout.register_forward_pre_hook(lambda module, given: heard.append(given[0])) for layer in model.layers
+        layer.dropout.register_forward_pre_hook(lambda module, given: heard.append(given[0]))
+        for layer in model.layers
     ]
     model(tokens)
     for hook in hooks:
         hook.remove()
     return torch.stack(heard)
-
 
 # %% [markdown]
 # We watch both layers on the fresh sequences, and draw the maps of the first sequence, beginning with layer 0. (The
@@ -355,10 +342,7 @@ weights = watch(model, fresh[:, :-1])  # (2, 512, 1, 19, 19)
 names = [str(token) for token in fresh[0, :-1].tolist()]
 future = torch.ones(T, T).triu(diagonal=1).bool()
 pictures.show_weights(
-    weights[0, 0, 0],
-    names,
-    masked=future[:-1, :-1],
-    title="Layer 0",
+    weights[0, 0, 0], names, masked=future[:-1, :-1], title="Layer 0",
 )
 
 # %% [markdown]
@@ -370,10 +354,7 @@ pictures.show_weights(
 
 # %% name="second-layer" shows="Map of attention weights, 19 tokens by 19. In the rows of the repeat there is a stripe of weights near 1: each token looks into the random part, at the token that followed its own earlier copy. All other rows put their weight on the very first token."
 pictures.show_weights(
-    weights[1, 0, 0],
-    names,
-    masked=future[:-1, :-1],
-    title="Layer 1",
+    weights[1, 0, 0], names, masked=future[:-1, :-1], title="Layer 1",
 )
 
 # %% [markdown]
@@ -401,7 +382,6 @@ live.show_attention(weights[:, 0, 0], names, masked=future[:-1, :-1], maps="laye
 #
 # One picture is one sequence. So we measure, over all 512, how much weight lies where we say. For each query we name a
 # position and gather its weight.
-
 
 # %% name="share"
 def share(weights, queries, positions):
@@ -434,7 +414,6 @@ print(f"layer 1, token after the earlier copy, above 0.9: {induction > 0.9}")
 # Measure it from the map alone: for each head, the mean weight that a token gives to the token before it. The first
 # token has nobody before it and does not count. Return one number per head.
 
-
 # %% name="exercise-7-2"
 def my_previous_token_share(weights):
     """The mean weight on the previous token: (num_heads,) from weights (num_heads, T, T)."""
@@ -442,7 +421,6 @@ def my_previous_token_share(weights):
     left = weights.diagonal(offset=-1, dim1=-2, dim2=-1)  # (num_heads, T - 1)
     return left.mean(dim=-1)  # (num_heads,)
     ### END SOLUTION
-
 
 # %% name="check-7-2"
 ### BEGIN HIDDEN TESTS
@@ -516,9 +494,7 @@ print("repeat below 0.4:", test(two_heads)[1] < 0.4)
 # %% name="two-heads-curves" shows="Loss on the repeat over 250 steps for one head per layer and for two. Both fall off the cliff; the model with two heads does so 30 to 40 steps later. From step 200 on the curves lie nearly on each other."
 pictures.show_curves(
     {"one head": curves(history)["repeat"], "two heads": curves(history_two)["repeat"]},
-    x=range(10, 251, 10),
-    x_label="step",
-    y_label="loss",
+    x=range(10, 251, 10), x_label="step", y_label="loss",
     title="The repeat, with one head and with two",
 )
 
@@ -543,7 +519,6 @@ print("layer 1, token after the earlier copy above 0.7:", (induction > 0.7).toli
 #
 # Chapter 3 said that a model which may see the future learns to copy, not to predict. Now we can watch it. In our class
 # the mask is a buffer; filled with `False` it hides nothing.
-
 
 # %% name="set-mask"
 def set_mask(model, hidden):
@@ -573,10 +548,7 @@ print(f"random part {random_part:.1f}, below 0.1: {random_part < 0.1}")
 
 # %% name="cheat-curves" shows="Losses over 60 steps without a mask. The random part falls from ln 100 to almost 0 within 40 steps and stays there. The repeat falls, too, but only to about a half." tags=["answers-Q7.3"]
 pictures.show_curves(
-    curves(history_cheat),
-    x=range(10, 61, 10),
-    x_label="step",
-    y_label="loss",
+    curves(history_cheat), x=range(10, 61, 10), x_label="step", y_label="loss",
     title="Without the mask",
 )
 
@@ -608,7 +580,6 @@ print("with the mask back, random part above 6:", test(cheat)[0] > 6)
 # honest prediction gives token $i$ the probability $p_i$. Its average loss is the floor, $-\sum_i p_i \ln p_i$. It is
 # also called the *entropy*. Some $p_i$ may be 0: those tokens never come and cost nothing.
 
-
 # %% name="exercise-7-3"
 def my_floor(probabilities):
     """The lowest average loss of an honest prediction, one number; probabilities (vocabulary,)."""
@@ -616,7 +587,6 @@ def my_floor(probabilities):
     possible = probabilities[probabilities > 0]
     return -(possible * possible.log()).sum()
     ### END SOLUTION
-
 
 # %% name="check-7-3"
 ### BEGIN HIDDEN TESTS
@@ -639,7 +609,6 @@ check("7.3", my_floor)
 # The output is what asks. It has no letters yet, so each of its positions has a learned vector, and that is its query's
 # input. The letters answer.
 
-
 # %% name="reverser"
 class Reverser(nn.Module):
     """Scores for the letters of a sequence in reverse: (B, T, vocabulary) from (B, T)."""
@@ -661,7 +630,6 @@ class Reverser(nn.Module):
         asks, answers = self.both(letters)
         return self.to_scores(self.attention(asks, answers, answers))  # (B, T, vocabulary)
 
-
 # %% [markdown]
 # 300 steps with 32 random sequences each; no word of any language among them, except by accident.
 
@@ -679,10 +647,8 @@ print("".join(chr(number + ord("a")) for number in reverser(word).argmax(dim=-1)
 
 # %% name="reverser-picture" shows="Map of attention weights with eight rows, the letters of koobeton, and eight columns, the letters of notebook. Each row has one cell near 1; together they form the diagonal from the top right to the bottom left."
 pictures.show_weights(
-    reverser.attention.weights(*reverser.both(word))[0],
-    list("koobeton"),
-    key_tokens=list("notebook"),
-    title="The output asks, the word answers",
+    reverser.attention.weights(*reverser.both(word))[0], list("koobeton"),
+    key_tokens=list("notebook"), title="The output asks, the word answers",
 )
 
 # %% [markdown]
@@ -739,16 +705,11 @@ print("repeat, fresh, above 3:", above)
 
 # %% name="rhyme"
 lines = [
-    "the malt\nthat lay in ",
-    "the rat\nthat ate ",
-    "the cat\nthat killed ",
+    "the malt\nthat lay in ", "the rat\nthat ate ", "the cat\nthat killed ",
     "the dog\nthat worried ",
-    "the cow with the crumpled horn\nthat tossed ",
-    "the maiden all forlorn\nthat milked ",
-    "the man all tattered and torn\nthat kissed ",
-    "the priest all shaven and shorn\nthat married ",
-    "the cock that crowed in the morn\nthat woke ",
-    "the farmer sowing his corn\nthat kept ",
+    "the cow with the crumpled horn\nthat tossed ", "the maiden all forlorn\nthat milked ",
+    "the man all tattered and torn\nthat kissed ", "the priest all shaven and shorn\nthat married ",
+    "the cock that crowed in the morn\nthat woke ", "the farmer sowing his corn\nthat kept ",
 ]
 verses = ["the house that Jack built.\n\n"]
 for line in lines:
@@ -798,7 +759,6 @@ def generate(model, start, length):
         numbers.append(int((shares < torch.rand(1)).sum()))
     return decode(numbers)
 
-
 # %% [markdown]
 # One different letter changes all letters after it. So that this model writes the same on your machine as here, we let
 # it compute with 64 bits per number instead of 32. (The trainings above did not need that: they printed only what does
@@ -836,7 +796,6 @@ print(generate(writer, opening, 200))
 # But by now we know what to ask of such a loss. Is it a rule, or is it learned by heart? Here is a sentence made of the
 # rhyme's own words, which the rhyme does not contain.
 
-
 # %% name="another-sentence"
 @torch.no_grad()
 def loss_of(sentence):
@@ -859,14 +818,12 @@ print("not in the rhyme, above 1:  ", loss_of("the maiden kissed the farmer") > 
 # likeliest token gains, and the text gets safe and dull; above 1 the others gain, and it gets wild. Divided by a small
 # one, scores get large.
 
-
 # %% name="exercise-7-4"
 def my_probabilities(scores, temperature):
     """Probabilities (..., vocabulary), each row summing to 1, from scores (..., vocabulary)."""
     ### BEGIN SOLUTION
     return torch.softmax(scores / temperature, dim=-1)
     ### END SOLUTION
-
 
 # %% name="check-7-4"
 ### BEGIN HIDDEN TESTS

@@ -130,7 +130,6 @@ for name, tensor in tensors.items():
 #
 # Here it is with the class from chapter 6. Queries, keys and values all come from the same `x`.
 
-
 # %% name="layer-class"
 class EncoderLayer(nn.Module):
     """Attention, then a small network for each token alone: (B, T, d_model) to (B, T, d_model).
@@ -142,13 +141,14 @@ class EncoderLayer(nn.Module):
         super().__init__()
         self.attention = CrossAttention(d_model, num_heads)
         self.norm_1 = nn.LayerNorm(d_model, eps=1e-12)
-        self.network = nn.Sequential(nn.Linear(d_model, d_inner), nn.GELU(), nn.Linear(d_inner, d_model))
+        self.network = nn.Sequential(
+            nn.Linear(d_model, d_inner), nn.GELU(), nn.Linear(d_inner, d_model)
+        )
         self.norm_2 = nn.LayerNorm(d_model, eps=1e-12)
 
     def forward(self, x, mask=None):
         x = self.norm_1(x + self.attention(x, x, x, mask))  # (B, T, d_model)
         return self.norm_2(x + self.network(x))  # (B, T, d_model)
-
 
 # %% [markdown]
 # Two lines of `forward`, two formulas. There is no causal mask: an encoder does not predict the next token, so it may
@@ -156,7 +156,6 @@ class EncoderLayer(nn.Module):
 #
 # The encoder looks up each token's vector, adds a vector for its position, and applies six layers. (BERT reads pairs of
 # texts, too, and marks them as segments 0 and 1. Ours is always segment 0.)
-
 
 # %% name="encoder-class"
 class Encoder(nn.Module):
@@ -171,12 +170,14 @@ class Encoder(nn.Module):
         self.positions = nn.Embedding(512, d_model)
         self.segments = nn.Embedding(2, d_model)
         self.norm = nn.LayerNorm(d_model, eps=1e-12)
-        self.layers = nn.ModuleList(EncoderLayer(d_model, num_heads, d_inner) for _ in range(num_layers))
+        self.layers = nn.ModuleList(
+            EncoderLayer(d_model, num_heads, d_inner) for _ in range(num_layers)
+        )
 
     def embed(self, numbers):
         """The vectors that enter the first layer: word + position + segment, (B, T, d_model)."""
         check_numbers(numbers, self.words, self.positions)
-        positions = self.positions.weight[: numbers.shape[-1]]  # (T, d_model)
+        positions = self.positions.weight[:numbers.shape[-1]]  # (T, d_model)
         x = self.words(numbers) + positions + self.segments.weight[0]  # all in the first segment
         return self.norm(x)  # (B, T, d_model)
 
@@ -186,10 +187,8 @@ class Encoder(nn.Module):
             x = layer(x, mask)  # (B, T, d_model)
         return x
 
-
 # %% [markdown]
 # What remains is to bring the file's tensors to their places. The file has other names than we have, so we translate.
-
 
 # %% name="our-name"
 def our_name(name):
@@ -213,11 +212,9 @@ def our_name(name):
         name = name.replace(theirs, ours)
     return name
 
-
 # %% [markdown]
 # So the `query.weight` from above goes to `layers.5.attention.W_query.weight`. No matrix is transposed: the file comes
 # from `nn.Linear` layers, and ours are of the same kind.
-
 
 # %% name="load-encoder"
 def load_encoder(path):
@@ -243,7 +240,6 @@ print(f"{sum(parameter.numel() for parameter in encoder.parameters()):,}")
 # The model was trained for one task: sentences that mean the same should get vectors that point the same way. The
 # vector of a sentence is the mean over its tokens. How alike two vectors are is measured by the **cosine** of the angle
 # between them, the dot product of both brought to length 1: 1 for the same direction, 0 for no relation.
-
 
 # %% name="similar"
 def sentence_vector(sentence, encoder=encoder):
@@ -281,9 +277,7 @@ broken = copy.deepcopy(encoder)
 for layer in broken.layers:
     layer.attention.W_query.weight.copy_(layer.attention.W_query.weight.T.clone())
 texts = [
-    "The cat chased the mouse",
-    "A kitten ran after a rodent",
-    "The bank raised its interest rates",
+    "The cat chased the mouse", "A kitten ran after a rodent", "The bank raised its interest rates",
 ]
 cat, kitten, bank = [sentence_vector(text, broken) for text in texts]
 print(f"kitten {F.cosine_similarity(cat, kitten, dim=0):.3f}")
@@ -329,7 +323,6 @@ print("without it:", bool((without[1, :5] - alone).abs().max() < 1e-5))
 # batch of context vectors. `is_padding` is `True` at padding, which may stand anywhere, and every sentence has at least
 # one real token.
 
-
 # %% name="exercise-8-1"
 def my_sentence_vectors(context, is_padding):
     """(B, d) from context vectors (B, T, d) and is_padding (B, T): means over the real tokens."""
@@ -337,7 +330,6 @@ def my_sentence_vectors(context, is_padding):
     kept = (~is_padding).unsqueeze(-1)  # (B, T, 1)
     return (context * kept).sum(dim=1) / kept.sum(dim=1)  # (B, d) / (B, 1) -> (B, d)
     ### END SOLUTION
-
 
 # %% name="check-8-1"
 ### BEGIN HIDDEN TESTS
@@ -358,7 +350,6 @@ check("8.1", my_sentence_vectors)
 #
 # The weights of all heads, layer by layer:
 
-
 # %% name="all-weights"
 def all_weights(encoder, numbers):
     """The weights of every head for one sequence (T,): (num_layers, num_heads, T, T)."""
@@ -374,7 +365,6 @@ print(weights.shape)
 
 # %% [markdown]
 # 6 layers with 12 heads each, so 72 tables of 11 × 11. We want to read one row of them, that of "it", in two columns.
-
 
 # %% name="look"
 def look(sentence, query, *keys):
@@ -393,9 +383,7 @@ print(f"cat {cat[5, 11]:.3f}, mouse {mouse[5, 11]:.3f}")
 
 # %% name="head-picture" shows="Heat map of one head, eleven tokens as queries and the same eleven as keys. Two columns stand out, cat and mouse. In the row of it, the cell of cat is the brightest, at about 0.49, and that of mouse comes second, at 0.30."
 pictures.show_weights(
-    weights[5, 11],
-    encoded.tokens,
-    title="Layer 5, head 11",
+    weights[5, 11], encoded.tokens, title="Layer 5, head 11",
 )
 
 # %% [markdown]
@@ -467,14 +455,12 @@ for layer, head in (before & ~after).nonzero().tolist():
 # second word after it: each time the difference is more than `margin`. Return `True` for every head that turns in this
 # direction.
 
-
 # %% name="exercise-8-2"
 def my_turning_heads(first_before, second_before, first_after, second_after, margin):
     """True for heads that turn from the first word to the second; all (num_layers, num_heads)."""
     ### BEGIN SOLUTION
     return (first_before - second_before > margin) & (second_after - first_after > margin)
     ### END SOLUTION
-
 
 # %% name="check-8-2"
 ### BEGIN HIDDEN TESTS
@@ -547,9 +533,7 @@ print(counts.tolist(), "heads;", int(answers.sum()), "of", answers.numel(), "ans
 coins = [72 * math.comb(6, k) / 2**6 for k in range(7)]
 pictures.show_curves(
     {"72 heads": counts, "72 coins": coins},
-    x_label="right answers of six",
-    y_label="how many",
-    title="Heads against coins",
+    x_label="right answers of six", y_label="how many", title="Heads against coins",
 )
 
 # %% [markdown]
@@ -594,13 +578,11 @@ live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
 # %% [markdown]
 # And your own sentence? Type one, press Enter, and the maps follow. (This takes the model, so run the cell first.)
 
-
 # %% name="sentence-live"
 def heads_of(sentence):
     """All weights of a sentence, (num_layers, num_heads, T, T), and its T tokens."""
     encoded = tokenizer.encode(sentence)
     return all_weights(encoder, torch.tensor(encoded.ids)), encoded.tokens
-
 
 live.try_sentence(heads_of, "The trophy is too big")
 
@@ -615,17 +597,13 @@ live.try_sentence(heads_of, "The trophy is too big")
 # the one after it, to itself, to `[CLS]`, to `[SEP]`? A pattern of one sentence may be an accident, so we average over
 # all six.
 
-
 # %% name="patterns"
 def patterns(weights):
     """How much an average token gives to ..., per head: {name: (num_layers, num_heads)}."""
     along = lambda offset: weights.diagonal(offset, dim1=-2, dim2=-1).mean(dim=-1)
     return {
-        "token before": along(-1),
-        "itself": along(0),
-        "token after": along(1),
-        "[CLS]": weights[..., 0].mean(dim=-1),
-        "[SEP]": weights[..., -1].mean(dim=-1),
+        "token before": along(-1), "itself": along(0), "token after": along(1),
+        "[CLS]": weights[..., 0].mean(dim=-1), "[SEP]": weights[..., -1].mean(dim=-1),
     }
 
 
@@ -683,7 +661,6 @@ for number, layer in enumerate(encoder.layers):
 # w_j \ln w_j)$ is a good measure; what stands in the parentheses is called the **entropy** of the row. Write it for
 # weights of any shape $(\dots, T, T)$, and return the mean over the rows. One trap: $0 \cdot \ln 0$ should count as 0.
 
-
 # %% name="exercise-8-3"
 def my_breadth(weights):
     """The mean over queries of exp(entropy): (...) from weights (..., T, T), rows summing to 1."""
@@ -691,7 +668,6 @@ def my_breadth(weights):
     entropy = -torch.xlogy(weights, weights).sum(dim=-1)  # (..., T); xlogy(0, 0) is 0
     return entropy.exp().mean(dim=-1)  # (...)
     ### END SOLUTION
-
 
 # %% name="check-8-3"
 ### BEGIN HIDDEN TESTS
@@ -711,7 +687,6 @@ check("8.3", my_breadth)
 #
 # A head's 32 numbers leave it through 32 columns of `out_proj`. If these are 0, nobody hears it. Or we let it say one
 # thing to every token, `instead`: that is a constant, and belongs into the bias.
-
 
 # %% name="without-head"
 def without_head(encoder, layer, head, instead=torch.zeros(32)):
@@ -733,7 +708,6 @@ def moved(sentence, layer, head, *instead):
     before, after = encoder(numbers)[it], changed(numbers)[it]
     return (after - before).norm() / before.norm()
 
-
 # %% [markdown]
 # We try the head of nouns, and three heads of layer 4 with more and with less attention to `[CLS]`. What would you
 # expect?
@@ -751,7 +725,6 @@ for layer, head in [(5, 11), (4, 5), (4, 2), (4, 10)]:
 # That is one sentence again, and no control. So take all six. And take something else than nothing in the head's place,
 # since 0 is a value that the later layers have never met: the **mean** of what the head says to the tokens of this
 # sentence.
-
 
 # %% name="mean-of-head"
 def mean_of_head(sentence, layer, head):
@@ -785,7 +758,6 @@ for layer, head in [(5, 11), (4, 2), (4, 10)]:
 # The opposite experiment asks what one head says on its own. Write its heart: a *copy* of an `out_proj` matrix in which
 # only one head is heard. Heads are counted from 0. The original must stay as it is.
 
-
 # %% name="exercise-8-4"
 def my_only_head(out_weight, head, head_dim):
     """A copy of out_weight, (d_out, num_heads * head_dim), with all other heads at 0."""
@@ -795,7 +767,6 @@ def my_only_head(out_weight, head, head_dim):
     alone[:, own] = out_weight[:, own]  # (d_out, head_dim)
     return alone
     ### END SOLUTION
-
 
 # %% name="check-8-4"
 ### BEGIN HIDDEN TESTS

@@ -43,12 +43,7 @@ from course_utils.attention import RotaryTable, fused_attention, masked_softmax
 from course_utils.checking import answer, check, hint, progress, review, solution
 from course_utils.training_bar import with_bar
 from course_utils.validation import (
-    check_cache,
-    check_groups,
-    check_heads,
-    check_input,
-    check_mask,
-    check_window,
+    check_cache, check_groups, check_heads, check_input, check_mask, check_window,
 )
 
 # %% [markdown]
@@ -132,7 +127,6 @@ print(" ".join(f"{part:.4f}" for part in parts), f"together {sum(parts):.4f}")
 # %% name="question-9-1"
 answer("Q9.1", "c")
 
-
 # %% name="turn-one-pair" tags=["answers-Q9.1"]
 def turn(arrow, angle):
     """An arrow (2,), turned by an angle in radians."""
@@ -163,7 +157,6 @@ for m, n in [(7, 3), (14, 10), (1004, 1000), (7, 4)]:
 #
 # $$\theta_k = \mathrm{base}^{-2k / \mathrm{head\_dim}}$$
 
-
 # %% name="frequencies"
 def rotary_frequencies(head_dim, base=10_000.0):
     """By how many radians each pair turns from one position to the next: (head_dim / 2,)."""
@@ -190,9 +183,7 @@ for base in [10_000.0, 500_000.0]:
 positions = torch.arange(41)
 hands = (positions[:, None] * rotary_frequencies(8)).cos()  # (41, 4)
 pictures.show_curves(
-    {f"pair {k}": hands[:, k] for k in range(4)},
-    x_label="distance",
-    y_label="cosine of the turn",
+    {f"pair {k}": hands[:, k] for k in range(4)}, x_label="distance", y_label="cosine of the turn",
     title="Four pairs, base 10,000",
 )
 
@@ -217,7 +208,6 @@ answer("Q9.2", "b")
 # Turn every vector of `x`. Pair $k$ is made of number $k$ of the first half and number $k$ of the second half. Positions
 # are given; they need not start at 0, nor stand in order.
 
-
 # %% name="exercise-9-1"
 def my_rotate(x, positions, base):
     """x (..., T, head_dim), turned by positions (T,): the same shape."""
@@ -229,7 +219,6 @@ def my_rotate(x, positions, base):
     first, second = x.chunk(2, dim=-1)  # (..., T, head_dim / 2) each
     return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
     ### END SOLUTION
-
 
 # %% name="check-9-1"
 ### BEGIN HIDDEN TESTS
@@ -245,7 +234,6 @@ check("9.1", my_rotate)
 # %% [markdown]
 # The course's own version takes frequencies in place of a base, so that we can change them later. It has two steps,
 # since cosines and sines can be kept from one call to the next.
-
 
 # %% name="rotate"
 def turn_pairs(x, cos, sin):
@@ -264,7 +252,6 @@ def rotate(x, positions, frequencies):
     """
     angles = positions[:, None] * frequencies  # (T, head_dim / 2), in 64 bits, whatever x has
     return turn_pairs(x, angles.cos().to(x), angles.sin().to(x))
-
 
 # %% name="three-pairs"
 torch.manual_seed(123)
@@ -294,7 +281,6 @@ live.show_rotary(query[0], key[0], frequencies)
 # Which two numbers make a pair? We took number $k$ of each half: **halves**, as most models in the library
 # `transformers` do. The paper, Llama's first code, and some models there (Cohere's, GLM-4, Llama 4) take neighbours:
 # **interleaved** pairs, 0 and 1, then 2 and 3. Neither is better.
-
 
 # %% name="interleaved"
 def rotate_interleaved(x, positions, frequencies):
@@ -343,7 +329,6 @@ print(f"halves, after the permutation {score(7, 3):.4f}")
 # Reorder the rows of a weight that was trained with interleaved pairs, so that a layer with halves gives the same
 # scores. Each head has its own block of rows; no row may leave its head.
 
-
 # %% name="exercise-9-2"
 def my_to_halves(weight, num_heads):
     """weight (num_heads * head_dim, d_in), its rows in the order of halves in each head."""
@@ -352,7 +337,6 @@ def my_to_halves(weight, num_heads):
     halves = torch.cat([heads[:, 0::2], heads[:, 1::2]], dim=1)  # (num_heads, head_dim, d_in)
     return halves.flatten(0, 1)
     ### END SOLUTION
-
 
 # %% name="check-9-2"
 ### BEGIN HIDDEN TESTS
@@ -373,7 +357,6 @@ check("9.2", my_to_halves)
 # (position interpolation, Chen et al., 2023). Llama 3.1 divides only what needs it: pairs that had made fewer than
 # four turns.
 
-
 # %% name="rescaled"
 def rescaled(frequencies, factor, length, low=1.0, high=4.0):
     """Frequencies for texts `factor` times as long as `length`, as Llama 3.1 has them.
@@ -384,7 +367,6 @@ def rescaled(frequencies, factor, length, low=1.0, high=4.0):
     turns = length * frequencies / (2 * math.pi)  # (head_dim / 2,)
     kept = ((turns - low) / (high - low)).clamp(0, 1)  # 1: stays, 0: becomes slower
     return frequencies * (kept + (1 - kept) / factor)
-
 
 # %% name="llama-wavelengths"
 before = rotary_frequencies(64, base=500_000.0)
@@ -405,7 +387,6 @@ for k in [0, 12, 16, 18, 20, 31]:
 # A long text costs memory in another way: the cache. Llama-3.2-1B has 16 layers with 32 query heads of 64 numbers. In
 # chapter 6 we saw query heads share keys and values: **grouped-query attention**. This model has 8 heads of keys and
 # values, so four query heads share one. (If all share a single one, it is **multi-query attention**, Shazeer, 2019.)
-
 
 # %% name="cache-bytes"
 def cache_bytes(num_layers, num_kv_heads, head_dim, bytes_each=2):
@@ -429,7 +410,6 @@ answer("Q9.4", "b")
 # %% [markdown]
 # So is no time saved? A model that writes asks with one token and reads the whole cache. Query heads that share keys are
 # rows of one product.
-
 
 # %% name="time-fewer-keys" tags=["nbval-ignore-output"]
 def step(query, keys, values):
@@ -463,7 +443,6 @@ print("repeat:           ", heads_of_keys.repeat(3).tolist())
 # Write attention for any number of heads of keys that divides the number of query heads. `hidden` is True where a key
 # must not be seen; it has shape (T, S) or (B, 1, T, S). Every token sees at least one key.
 
-
 # %% name="exercise-9-3"
 def my_grouped(queries, keys, values, hidden):
     """Queries (B, num_heads, T, head_dim); keys, values (B, num_kv_heads, S, head_dim).
@@ -478,7 +457,6 @@ def my_grouped(queries, keys, values, hidden):
     weights = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)
     return weights @ values, weights
     ### END SOLUTION
-
 
 # %% name="check-9-3"
 ### BEGIN HIDDEN TESTS
@@ -505,7 +483,6 @@ check("9.3", my_grouped)
 # Divide each vector by the root of the mean of its squares, and multiply by `scale`. A small `eps` is added to the mean,
 # so that nothing is divided by 0.
 
-
 # %% name="exercise-9-4"
 def my_norm(x, scale, eps):
     """x (..., head_dim) with a root mean square of 1, times scale (head_dim,)."""
@@ -513,7 +490,6 @@ def my_norm(x, scale, eps):
     mean_square = x.pow(2).mean(dim=-1, keepdim=True)  # (..., 1)
     return x / (mean_square + eps).sqrt() * scale
     ### END SOLUTION
-
 
 # %% name="check-9-4"
 ### BEGIN HIDDEN TESTS
@@ -554,7 +530,6 @@ answer("Q9.5", "c")
 # Turn new queries and keys by where they really stand, and make the cache longer: return three things, and leave the
 # list that you are given as it is. You may call `rotate` from above.
 
-
 # %% name="exercise-9-5"
 def my_cached(queries, keys, values, cache, frequencies):
     """New queries (B, num_heads, n, head_dim), keys and values (B, num_kv_heads, n, head_dim).
@@ -566,7 +541,6 @@ def my_cached(queries, keys, values, cache, frequencies):
     past = 0 if cache is None else cache[0].shape[-2]
     angles = torch.arange(past, past + keys.shape[-2])[:, None] * frequencies  # (n, head_dim / 2)
     cos, sin = angles.cos().to(keys.dtype), angles.sin().to(keys.dtype)
-
     def turned(x):  # or rotate(x, positions, frequencies)
         first, second = x.chunk(2, dim=-1)
         return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
@@ -577,7 +551,6 @@ def my_cached(queries, keys, values, cache, frequencies):
         values = torch.cat([cache[1], values], dim=-2)  # (B, num_kv_heads, T, head_dim)
     return queries, keys, values
     ### END SOLUTION
-
 
 # %% name="check-9-5"
 ### BEGIN HIDDEN TESTS
@@ -598,7 +571,6 @@ check("9.5", my_cached)
 # after attention, DeepSeek-V3.2 picks keys.) Three steps still lack a name. The second also knows a **sliding window**:
 # a token sees the last few only, itself among them. (Chapter 10 says why.)
 
-
 # %% name="shared-steps"
 def repeat_groups(heads, num_heads):
     """Keys or values (..., num_kv_heads, T, head_dim), each head repeated for its query heads."""
@@ -611,7 +583,7 @@ def hidden_keys(num_new, num_tokens, window=None, device=None):
     a token, and for those out of its window.
     """
     places = torch.arange(num_tokens, device=device)
-    behind = places[num_tokens - num_new :, None] - places  # how far back each key lies
+    behind = places[num_tokens - num_new:, None] - places  # how far back each key lies
     return (behind < 0) if window is None else (behind < 0) | (behind >= window)
 
 
@@ -619,7 +591,6 @@ print(hidden_keys(5, 5, window=3).int())
 
 # %% [markdown]
 # Row 4 sees keys 2, 3 and 4. The third step adds what the caller hides, such as padding.
-
 
 # %% name="hidden-from"
 def hidden_from(queries, keys, mask=None, window=None):
@@ -633,7 +604,6 @@ def hidden_from(queries, keys, mask=None, window=None):
     check_mask(mask, queries, keys)
     return hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)
 
-
 # %% [markdown]
 # Now the class. Its other steps are those of chapters 5 and 6: `attend` makes the weights and returns them, `forward`
 # returns none, so it can leave them to PyTorch's kernels, which store none. One step is new: gpt-oss gives each head a
@@ -644,7 +614,6 @@ def hidden_from(queries, keys, mask=None, window=None):
 # and padding and sinks become one more number in each query and key. With any one of them a layer keeps at most half as
 # much again for its derivatives as without (PyTorch 2.11 to 2.15); a wide window with sinks keeps more. Only a mask of
 # its own for each pair of tokens, $(B, T, T)$, costs a table.
-
 
 # %% name="attention-class"
 class Attention(nn.Module):
@@ -662,16 +631,9 @@ class Attention(nn.Module):
     """
 
     def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        num_kv_heads: int | None = None,
-        head_dim: int | None = None,
-        frequencies: Tensor | None = None,
-        bias: bool = False,
-        norm_eps: float | None = None,
-        window: int | None = None,
-        sinks: bool = False,
+        self, d_model: int, num_heads: int, num_kv_heads: int | None = None,
+        head_dim: int | None = None, frequencies: Tensor | None = None, bias: bool = False,
+        norm_eps: float | None = None, window: int | None = None, sinks: bool = False,
         scale: float | None = None,
     ) -> None:
         super().__init__()
@@ -751,7 +713,6 @@ class Attention(nn.Module):
         )  # (B, num_heads, n, head_dim), as in attend, and no weights are stored
         return self.out_proj(self.merge(context)), (keys, values)
 
-
 # %% [markdown]
 # Is it what the models compute? The library `transformers` made a tiny model of each family, with random weights. We
 # stored what entered and what left its first attention module, its weights, and which arguments make it ours.
@@ -777,7 +738,6 @@ for family in families.FAMILIES[:-1]:
 # And slips show. We reorder the pairs of Llama's queries and keys, as in a file that was converted once too often; then
 # its query heads, as `repeat` would.
 
-
 # %% name="slips-show"
 def off_by(change):
     """How far Llama's layer is off after a change to its parameters."""
@@ -799,7 +759,6 @@ def groups_in_the_wrong_order(given):
     queries, out = queries[order].view(48, 24), out[:, order].view(24, 48)
     return {"W_query.weight": queries, "out_proj.weight": out}
 
-
 # %% name="how-far-off"
 def no_slip(given):
     return {}
@@ -817,7 +776,6 @@ for slip in [no_slip, layouts_mixed, groups_in_the_wrong_order]:
 # Real models are this layer many times, with a network after each. Their sizes stand in the file `config.json` that is
 # published beside the weights, here of `meta-llama/Llama-3.2-1B` and `Qwen/Qwen3-0.6B`. A **gated** network has three
 # matrices in place of two; every norm has a scale and no shift; the last step uses the token table again.
-
 
 # %% name="count-model"
 def count_model(layers, width, heads, kv_heads, head_dim, inner, vocabulary, qk_norm=False):
@@ -843,14 +801,12 @@ print(f"Qwen3-0.6B   {count_model(28, 1024, 16, 8, 128, 3072, 151_936, qk_norm=T
 # turns, and one has only its causal mask. The test has 14 tokens of which 12 come again. (No token stands in the first
 # part twice, so that the repeat can be known.)
 
-
 # %% name="long-task"
 def repeats(count, first, repeated):
     """Random sequences (count, first + repeated) of numbers below 16 that end with a repeat."""
     tokens = torch.rand(count, 16).argsort(dim=-1)[:, :first]  # (count, first), no number twice
     start = torch.randint(first - repeated + 1, (count, 1))
     return torch.cat([tokens, tokens.gather(1, start + torch.arange(repeated))], dim=-1)
-
 
 # %% name="long-model"
 class TinyModel(nn.Module):
@@ -864,16 +820,17 @@ class TinyModel(nn.Module):
         if self.positions is not None:
             nn.init.normal_(self.positions.weight, std=0.5)
         frequencies = rotary_frequencies(width) if kind == "rotary" else None
-        self.layers = nn.ModuleList(Attention(width, 1, frequencies=frequencies, bias=True) for _ in range(3))
+        self.layers = nn.ModuleList(
+            Attention(width, 1, frequencies=frequencies, bias=True) for _ in range(3)
+        )
 
     def forward(self, tokens):
         x = self.tokens(tokens)  # (B, T, width)
         if self.positions is not None:
-            x = x + self.positions.weight[: tokens.shape[-1]]  # rows from 12 on are never trained
+            x = x + self.positions.weight[:tokens.shape[-1]]  # rows from 12 on are never trained
         for layer in self.layers:
             x = x + layer(x)[0]
         return self.to_scores(x)
-
 
 # %% name="long-training"
 def losses(model, tokens):
@@ -893,7 +850,6 @@ def trained(kind, steps):
         optimizer.step()
         shrink.step()
     return model
-
 
 # %% name="long-losses"
 torch.set_num_threads(1)  # small matrices are fastest on one thread

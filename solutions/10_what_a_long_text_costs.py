@@ -106,7 +106,6 @@ print((contexts[0] + contexts[1]) / 2)
 #
 # Divided at the very end, $o / \ell$ is the context vector.
 
-
 # %% name="summaries"
 def summary(scores, values):
     """The largest (), total () and mixed (d,) of scores (S,) and values (S, d)."""
@@ -141,7 +140,6 @@ answer("Q10.1", "c")
 # A half may be hidden altogether: then its largest is $-\infty$, and its total and mixed are 0. That is never so for
 # both.
 
-
 # %% name="exercise-10-1"
 def my_joined(largest, total, mixed):
     """largest (2, T), total (2, T), mixed (2, T, d) of two halves: those of both, without the 2."""
@@ -150,7 +148,6 @@ def my_joined(largest, total, mixed):
     shrink = torch.exp(largest - larger)  # (2, T), 1 where the largest score is
     return larger, (shrink * total).sum(dim=0), (shrink[..., None] * mixed).sum(dim=0)
     ### END SOLUTION
-
 
 # %% name="check-10-1"
 ### BEGIN HIDDEN TESTS
@@ -174,7 +171,6 @@ check("10.1", my_joined)
 #
 # For the future there is no stored mask: each tile compares positions.
 
-
 # %% name="in-tiles"
 def in_tiles(queries, keys, values, size, window):
     """Causal attention (T, d), `size` keys at a time. A query sees the last `window` keys."""
@@ -195,11 +191,9 @@ def in_tiles(queries, keys, values, size, window):
         largest = larger
     return mixed / total[:, None]
 
-
 # %% [markdown]
 # The window comes later; for now it is as long as the text. Is this what the whole table gives, whatever the size of a
 # tile? (The last tile may be shorter.)
-
 
 # %% name="tiles-agree"
 def whole(queries, keys, values):
@@ -238,7 +232,6 @@ live.show_tiles(scores, values, words, size=2)
 # and that is every tile. The way out: keep only queries, keys and values, and make the rest *again* when the
 # derivatives are due. In PyTorch that is a function with a way back of its own.
 
-
 # %% name="again"
 class Again(torch.autograd.Function):
     """in_tiles, but it keeps its inputs alone and computes once more on the way back."""
@@ -256,7 +249,6 @@ class Again(torch.autograd.Function):
             context = in_tiles(*inputs, *ctx.sizes)
         return *torch.autograd.grad(context, inputs, gradient), None, None
 
-
 # %% name="same-derivatives"
 inputs = [torch.randn(50, 8, dtype=torch.float64, requires_grad=True) for _ in range(3)]
 contexts = [whole(*inputs), Again.apply(*inputs, 7, 50)]
@@ -265,7 +257,6 @@ print("same derivatives:", all(torch.allclose(a, b) for a, b in zip(*gradients))
 
 # %% [markdown]
 # The derivatives are the same. How much is kept from the way forward to the way back? We count as in chapter 6.
-
 
 # %% name="kept-bytes"
 def kept_mib(attend, *inputs):
@@ -284,11 +275,9 @@ def kept_mib(attend, *inputs):
 
 for T in [512, 1024]:
     inputs = [torch.randn(T, 64, requires_grad=True) for _ in range(3)]
-    print(
-        f"{T:4} tokens: whole table {kept_mib(whole, *inputs):.2f} MiB,"
-        f" in tiles {kept_mib(in_tiles, *inputs, 64, T):.2f},"
-        f" computed again {kept_mib(Again.apply, *inputs, 64, T):.2f}"
-    )
+    print(f"{T:4} tokens: whole table {kept_mib(whole, *inputs):.2f} MiB,"
+          f" in tiles {kept_mib(in_tiles, *inputs, 64, T):.2f},"
+          f" computed again {kept_mib(Again.apply, *inputs, 64, T):.2f}")
 
 # %% [markdown]
 # The whole table: memory times 3.5 for twice the tokens. Tiles alone are *worse*, since everything in every tile is
@@ -344,7 +333,6 @@ answer("Q10.2", "b")
 # them, and fewer only where the text begins. (`check` looks at results only, so a call of chapter 9's
 # `hidden_keys` would pass. Try it without.)
 
-
 # %% name="exercise-10-2"
 def my_window_mask(num_new, num_tokens, window):
     """True where a key is hidden from one of the newest tokens, (num_new, num_tokens)."""
@@ -353,7 +341,6 @@ def my_window_mask(num_new, num_tokens, window):
     age = positions[num_tokens - num_new :, None] - positions  # (num_new, num_tokens)
     return (age < 0) | (age >= window)
     ### END SOLUTION
-
 
 # %% name="check-10-2"
 ### BEGIN HIDDEN TESTS
@@ -390,7 +377,6 @@ print("rows with nan:", int(context.isnan().any(dim=-1).sum()), "of 50")
 # scores of the next tile, with $-\infty$ where hidden. It returns what is known then. Where a query has seen nothing
 # yet, that still is $-\infty$, 0 and 0.
 
-
 # %% name="exercise-10-3"
 def my_next_tile(largest, total, mixed, scores, values):
     """(T,), (T,) and (T, d) so far; scores (T, size), values (size, d): the three afterwards."""
@@ -402,7 +388,6 @@ def my_next_tile(largest, total, mixed, scores, values):
     total = shrink * total + shares.sum(dim=-1)  # (T,)
     return larger, total, shrink[:, None] * mixed + shares @ values  # (T,), (T,), (T, d)
     ### END SOLUTION
-
 
 # %% name="check-10-3"
 ### BEGIN HIDDEN TESTS
@@ -432,7 +417,6 @@ def repeats(count):
     start = torch.randint(first - repeated + 1, (count, 1))
     return torch.cat([tokens, tokens.gather(1, start + torch.arange(repeated))], dim=1)
 
-
 # %% name="chapter-7-model"
 class AttentionOnly(nn.Module):
     """Chapter 7's model: scores (B, T, vocabulary) for the next token from tokens (B, T)."""
@@ -444,7 +428,8 @@ class AttentionOnly(nn.Module):
         for table in [self.token_vectors, self.position_vectors]:
             nn.init.normal_(table.weight, std=0.3)
         self.layers = nn.ModuleList(
-            MultiHeadAttention(width, width, context_length, dropout=0.0, num_heads=1) for _ in range(2)
+            MultiHeadAttention(width, width, context_length, dropout=0.0, num_heads=1)
+            for _ in range(2)
         )
         self.to_scores = nn.Linear(width, vocabulary)
 
@@ -460,7 +445,6 @@ def next_token_losses(model, tokens):
     """The loss of each next token: (B, T - 1) for tokens (B, T)."""
     scores = model(tokens[:, :-1])  # (B, T - 1, vocabulary)
     return F.cross_entropy(scores.transpose(1, 2), tokens[:, 1:], reduction="none")
-
 
 # %% name="chapter-7-training"
 torch.manual_seed(123)
@@ -520,10 +504,8 @@ models = {  # layers, numbers per token and layer, bytes per token as published
 for name, (layers, numbers, published) in models.items():
     size = layers * numbers * 2
     book = size * 100_000 / 1e9
-    print(
-        f"{name:14} {layers:3} layers of {numbers:6,}: {size:7,} bytes, a book {book:4.1f} GB,"
-        f" as published: {size == published}"
-    )
+    print(f"{name:14} {layers:3} layers of {numbers:6,}: {size:7,} bytes, a book {book:4.1f} GB,"
+          f" as published: {size == published}")
 
 # %% [markdown]
 # As published, all four: the first by Kwon et al. (2023, section 3), the others by Zhao et al. (2025, Table 1). The
@@ -582,7 +564,6 @@ print("tables:", tables, "lengths:", lengths, "free:", free)
 # Fetch the keys of some tokens of one text. `pages` is the memory that all texts share; `table` says, in order, which
 # pages this text has.
 
-
 # %% name="exercise-10-4"
 def my_lookup(pages, table, positions):
     """Keys (n, d) at positions (n,); pages (num_pages, size, d), table (pages of this text,)."""
@@ -590,7 +571,6 @@ def my_lookup(pages, table, positions):
     size = pages.shape[1]
     return pages[table[positions // size], positions % size]  # (n, d)
     ### END SOLUTION
-
 
 # %% name="check-10-4"
 ### BEGIN HIDDEN TESTS
@@ -665,7 +645,6 @@ print("same:", torch.allclose(weights @ values, state @ query / (normaliser @ qu
 # The **delta rule** (Schlag et al., 2021) adds only what is new: before it writes a value, it asks the state what it
 # would answer, and writes the difference (times a learned rate, for us 1). Both in one function:
 
-
 # %% name="state"
 def written(keys, values, delta):
     """A state (d, d) into which keys (n, d), each of length 1, and values (n, d) were written."""
@@ -675,12 +654,10 @@ def written(keys, values, delta):
         state = state + torch.outer(value - known, key)
     return state
 
-
 # %% [markdown]
 # A test of memory: write n random pairs, then ask for each key. An answer is right if the value that belongs to it is
 # the nearest one. In a second test every key is written twice, with two values, and only the *newer* one is right.
 # (Softmax is left out there: two equal keys get equal weights, so it needs positions to tell old from new.)
-
 
 # %% name="recall"
 def recall(n, times, way, draws=5):
@@ -698,7 +675,6 @@ def recall(n, times, way, draws=5):
         found += ((answers @ values.T).argmax(dim=-1) == newest).double().mean().item()
     return found / draws
 
-
 # %% name="recall-table"
 torch.manual_seed(123)
 pairs = [8, 16, 32, 64, 128, 256, 512]
@@ -711,11 +687,9 @@ print("cache, numbers kept ", *(f"{2 * 64 * n:5}" for n in pairs), "(state: 4096
 
 # %% name="recall-picture" shows="Four curves over the number of keys, 8 to 512: the share of values found. Linear attention, each key written once, stays at 1 until 128 keys and falls to 0.33 at 512. The delta rule leaves 1 after 32 keys and falls to 0.12. Where every key was written twice, linear attention starts at about a half and falls to 0.08, while the delta rule runs nearly as before."
 pictures.show_curves(
-    {f"{way}, written {times} x": shares[times, way] for times in [1, 2] for way in ["linear", "delta"]},
-    x=pairs,
-    x_label="keys",
-    y_label="share found",
-    doublings=True,
+    {f"{way}, written {times} x": shares[times, way]
+     for times in [1, 2] for way in ["linear", "delta"]},
+    x=pairs, x_label="keys", y_label="share found", doublings=True,
     title="What a state of 64 x 64 remembers",
 )
 

@@ -42,7 +42,6 @@ from course_utils.randomness import keep_mask_a
 # Each is a broken cell that you can run, with symptom, reason and fix. First a healthy attention with unequal sizes, so
 # that no mistake can pass for another size, and a helper that prints the end of an error's message.
 
-
 # %% name="clinic"
 @contextmanager
 def fails():
@@ -88,7 +87,6 @@ print("fixed:", torch.rand(2, 5, 768).view(2, 5, 12, 768 // 12).shape)
 # #### 2 · `super().__init__()` forgotten
 #
 # A module that sets a layer before `nn.Module` is ready.
-
 
 # %% name="clinic-2"
 class Hasty(nn.Module):
@@ -191,7 +189,6 @@ print("fixed:", learned.grad.shape)
 # #### 8 · A mask that does not move with the layer
 #
 # The mask is a plain attribute. The device `meta` stands for a GPU.
-
 
 # %% name="clinic-8"
 class Plain(nn.Module):
@@ -376,7 +373,6 @@ print("fixed: ", torch.equal(dropout(weights), dropout(weights)))
 #
 # Ask: is any open cell exactly 0? And are row sums 1 on average, not always?
 
-
 # %% name="clinic-18"
 def dropped_cells(tried):
     return int((tried[..., ~future] == 0).sum()) > 0
@@ -408,7 +404,6 @@ for name, factor in [("none", 1), ("1 / p", 1 / 0.2), ("1 / (1 - p)", 1 / 0.8)]:
 # #### 20 · Heads split by `view` alone
 #
 # Ask: which rows move when token 1 changes? Here are two heads with five rows each.
-
 
 # %% name="clinic-20"
 def moved_rows(split):
@@ -556,7 +551,6 @@ print("head_dim:", layer.head_dim, "and for a width of 512 with 8 heads:", 512 /
 # as its example, and gets 64 as well. How many numbers does this layer learn? The guide counts four matrices, 2,359,296
 # in total.
 
-
 # %% name="parameters"
 def count(module):
     """How many numbers a module learns."""
@@ -577,7 +571,6 @@ print(f"{'total':15} {count(layer):>9,}")
 # token with a learned scale and shift. Before the stack, two tables give each of 50,257 tokens and each of 1024
 # positions a vector. After it stands one more LayerNorm. The last step, from vectors back to tokens, uses the token
 # table again.
-
 
 # %% name="count-gpt2"
 def count_gpt2(layers, width, vocabulary=50_257, positions=1024):
@@ -609,10 +602,8 @@ print(f"{tables:,}", tables == count_gpt2(0, 1024))
 
 # %% name="gpt2-sizes"
 configurations = {
-    "small": (12, 768, 12),
-    "medium": (24, 1024, 16),  # layers, width, heads
-    "large": (36, 1280, 20),
-    "XL": (48, 1600, 25),
+    "small": (12, 768, 12), "medium": (24, 1024, 16),  # layers, width, heads
+    "large": (36, 1280, 20), "XL": (48, 1600, 25),
 }
 for size, (layers, width, num_heads) in configurations.items():
     heads_of = f"{num_heads} heads of {width // num_heads}"
@@ -655,16 +646,14 @@ print(f"{biases:,} of {count_gpt2(12, 768):,}, which leaves {count_gpt2(12, 768)
 # at the end long tables, since they teach nothing that the chapters need.
 
 # %% name="inputs"
-inputs = torch.tensor(
-    [
-        [0.43, 0.15, 0.89],  # Your
-        [0.55, 0.87, 0.66],  # journey
-        [0.57, 0.85, 0.64],  # starts
-        [0.22, 0.58, 0.33],  # with
-        [0.77, 0.25, 0.10],  # one
-        [0.05, 0.80, 0.55],  # step
-    ]
-)
+inputs = torch.tensor([
+    [0.43, 0.15, 0.89],  # Your
+    [0.55, 0.87, 0.66],  # journey
+    [0.57, 0.85, 0.64],  # starts
+    [0.22, 0.58, 0.33],  # with
+    [0.77, 0.25, 0.10],  # one
+    [0.05, 0.80, 0.55],  # step
+])
 future_6 = torch.ones(6, 6).triu(diagonal=1).bool()
 
 # %% [markdown]
@@ -717,7 +706,6 @@ def keep_mask_b(shape, p, seed):
         x = MULTIPLIER * x % MODULUS
     return torch.tensor(kept).view(shape)
 
-
 # %% name="dropout-raw-weights"
 for keep_mask in [keep_mask_a, keep_mask_b]:
     print(raw_weights * keep_mask((6, 6), p=0.5, seed=123) / (1 - 0.5))
@@ -729,14 +717,12 @@ for keep_mask in [keep_mask_a, keep_mask_b]:
 # random numbers.
 
 # %% name="four-dimensions"
-a = torch.tensor(
-    [
-        [
-            [[0.2745, 0.6584, 0.2775, 0.8573], [0.8993, 0.0390, 0.9268, 0.7388], [0.7179, 0.7058, 0.9156, 0.4340]],
-            [[0.0772, 0.3565, 0.1479, 0.5331], [0.4066, 0.2318, 0.4545, 0.9737], [0.4606, 0.5159, 0.4220, 0.5786]],
-        ]
-    ]
-)  # (1, 2, 3, 4)
+a = torch.tensor([[[[0.2745, 0.6584, 0.2775, 0.8573],
+                    [0.8993, 0.0390, 0.9268, 0.7388],
+                    [0.7179, 0.7058, 0.9156, 0.4340]],
+                   [[0.0772, 0.3565, 0.1479, 0.5331],
+                    [0.4066, 0.2318, 0.4545, 0.9737],
+                    [0.4606, 0.5159, 0.4220, 0.5786]]]])  # (1, 2, 3, 4)
 print(a @ a.transpose(2, 3))  # (1, 2, 3, 4) @ (1, 2, 4, 3) -> (1, 2, 3, 3)
 print("First head:\n", a[0, 0] @ a[0, 0].T)  # (3, 4) @ (4, 3) -> (3, 3)
 print("\nSecond head:\n", a[0, 1] @ a[0, 1].T)
