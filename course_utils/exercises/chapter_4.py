@@ -39,7 +39,7 @@ DROPOUT_LAYER = Exercise(
 
 # --- 4.2 heads that survive dropout -----------------------------------------------------------------------------------
 
-DROPPED = 0.5  # the share of weights
+DROPPED = 0.5  # the chance of each weight
 DRAWS, SEED = 200, 401  # of coins, for each sequence
 SURVIVES = 0.95  # the share of cases that must be right
 MOST_HEADS = 256
