@@ -39,10 +39,11 @@ DROPOUT_LAYER = Exercise(
 
 # --- 4.2 heads that survive dropout -----------------------------------------------------------------------------------
 
-DROPPED = 0.5  # the chance of each weight
-DRAWS, SEED = 200, 401  # of coins, for each sequence
+DROPPED = 0.5  # the share of weights
+DRAWS = 200  # of coins, for each sequence
 SURVIVES = 0.95  # the share of cases that must be right
 MOST_HEADS = 256
+SEED = 401  # of the coins
 
 
 def stack_of(value):
