@@ -87,9 +87,9 @@ BOARDS = {
 
 
 def show_puzzle(id: str, design: Sequence[Any] = ()) -> None:
-    """Show puzzle "1.1" and its like, to be played in the page, with or without a kernel.
+    """Show a puzzle, to be played in the page, with or without a kernel.
 
-    design: the matrices at first, zeros if there are none. Raises KeyError for an exercise that asks for no numbers.
+    id: of the exercise, such as "1.1". design: the matrices at first, zeros if there are none. Raises KeyError for an exercise that asks for no numbers.
     """
     puzzle_figure(id, design).show()
 
