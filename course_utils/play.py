@@ -89,7 +89,8 @@ BOARDS = {
 def show_puzzle(id: str, design: Sequence[Any] = ()) -> None:
     """Show a puzzle, to be played in the page, with or without a kernel.
 
-    id: of the exercise, such as "1.1". design: the matrices at first, zeros if there are none. Raises KeyError for an exercise that asks for no numbers.
+    id: of the exercise, such as "1.1". design: the matrices at first, zeros if there are none. Raises KeyError for
+    an exercise that asks for no numbers.
     """
     puzzle_figure(id, design).show()
 
