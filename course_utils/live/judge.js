@@ -64,8 +64,10 @@ function wrongAttention(tried) {
     ...each,
     asking: range(off[place].length).filter((row) => off[place][row] > MISPLACED),
   })).filter(({ asking }) => asking.length);
-  const what = habit(wrong, HABITS) || changeOfScores(tried) || habit(wrong, UNIFORM) || byKind(wrong);
-  return { words: `${example(tried[worst], most(off[worst]))} ${what}`, reading: tried[worst].reading };
+  const row = most(off[worst]);
+  const what = habit(wrong, HABITS) || changeOfScores(tried) || habit(wrong, UNIFORM) ||
+    questionOnScores(tried[worst], row);
+  return { words: `${example(tried[worst], row)} ${what}`, reading: tried[worst].reading };
 }
 
 function byName(names, weights) {
@@ -119,20 +121,23 @@ function habit(wrong, ways) {
         return !weights || share(head.weights[row], weights) <= MISPLACED;
       })
     );
-    if (all && count) return `In everything it gets wrong, it attends to ${name}.`;
+    if (all && count) return `Wherever your head is wrong, it attends to ${name}. Why?`;
   }
 }
 
 function changeOfScores(tried) {
-  const close = "The right words score highest, but not by enough: softmax still gives the others weight.",
-    far = "The scores are too far apart: softmax gives the largest too much weight.";
+  const close = "The right words score highest, but not by enough. How far apart must the scores be?",
+    far = "The scores are too far apart. How close together must they be?";
   const changes = [
     ...FARTHER.map((by) => [close, (scores) => times(scores, (score) => score * by)]),
     ...FARTHER.map((by) => [far, (scores) => times(scores, (score) => score / by)]),
-    ["What should score highest scores lowest.", (scores) => times(scores, (score) => -score)],
+    [
+      "The words that should score highest score lowest. Which sign is wrong?",
+      (scores) => times(scores, (score) => -score),
+    ],
   ];
   if (tried.every(({ head }) => head.scores.length === head.scores[0].length)) {
-    changes.push(["With query and key exchanged, the weights would be right.", transposed]);
+    changes.push(["Which of the two words asks here, and which answers? Query and key are exchanged.", transposed]);
   }
   return changes.find(([, change]) =>
     tried.every(({ reading, head }) =>
@@ -141,30 +146,16 @@ function changeOfScores(tried) {
   )?.[0];
 }
 
-function byKind(wrong) {
-  const kinds = excess(wrong, kindsOf), words = excess(wrong, ({ words }) => words);
-  const { asker, name, found, wanted } = kinds.found - kinds.wanted > MISPLACED / 2 ? kinds : words;
-  return `In all sentences that it gets wrong, ${asker} gives ${told(found)} of its weight to ${name} on average. ` +
-    `It should give ${told(wanted)}.`;
-}
-
-function excess(wrong, namesOf) {
-  const pairs = new Map();
-  for (const { reading, head, asking } of wrong) {
-    for (const row of asking) {
-      const asker = reading.puzzle.askers?.[row] ?? `"${reading.words[row]}"`;
-      const [found, wanted] = [head.weights, reading.wanted].map((each) => byName(namesOf(reading), each[row]));
-      for (const [name, weight] of found) {
-        const key = JSON.stringify([asker, name]);
-        pairs.has(key) || pairs.set(key, []);
-        pairs.get(key).push([weight, wanted.get(name)]);
-      }
-    }
+function questionOnScores({ reading, head }, row) {
+  let score;
+  for (const names of [kindsOf(reading), reading.words]) {
+    const quote = String(names) === String(reading.words) ? '"' : ""; // of a word, not of a kind
+    const [found, wanted] = [head.weights, reading.wanted].map((each) => byName(names, each[row]));
+    const all = [...found.keys()], over = all.map((name) => found.get(name) - wanted.get(name)), place = first(over);
+    score = quote + all[place] + quote;
+    if (over[place] > MISPLACED / 2) break;
   }
-  const means = [...pairs].map(([key, list]) => [key, transposed(list).map((each) => near(sum(each) / each.length))]);
-  const [key, [found, wanted]] = means[first(means.map(([, [found, wanted]]) => found - wanted))];
-  const [asker, name] = JSON.parse(key);
-  return { asker, name, found, wanted };
+  return `Which of your numbers make ${quoted(reading, row)} score so high with ${score}?`;
 }
 
 // --- the output of a head ---------------------------------------------------------------------------------------------
@@ -187,9 +178,9 @@ function wrongOutput(tried) {
   );
   const [shown, wanted] = [head.context, goal].map((each) => each[row].map((value) => told(value)).join(" and "));
   return {
-    words:
-      `It attends where it should, but in "${reading.words.join(" ")}" ${quoted(reading, row)} receives ${shown}.` +
-      ` It should receive ${wanted}.${describeOutput(pairs)}`,
+    words: `Your weights are right, but not the values: for ${quoted(reading, row)} in the sentence "${
+      reading.words.join(" ")
+    }", the output is ${shown}. It should be ${wanted}.${describeOutput(pairs)}`,
     reading,
   };
 }
@@ -198,7 +189,7 @@ function describeOutput(pairs) {
   const [found, wanted] = [({ head }) => head.context, ({ goal }) => goal].map((of) =>
     pairs.flatMap((pair) => of(pair).flatMap((row, query) => pair.goal[query] ? row : []))
   );
-  if (!(Math.max(...found.map(Math.abs)) > 1e-6)) return " It passes on nothing.";
+  if (!(Math.max(...found.map(Math.abs)) > 1e-6)) return " Your values are all 0.";
   for (const [name, numbers] of Object.entries(pairs[0].reading.puzzle.quantities)) {
     const passed = pairs.every(({ reading, head, goal }) =>
       fits(
@@ -206,14 +197,14 @@ function describeOutput(pairs) {
         product(head.weights, reading.rows.map((row) => [numbers[row]])).map((row, query) => goal[query] && row),
       )
     );
-    if (passed) return ` What it passes on is ${name}.`;
+    if (passed) return ` The value passes on ${name}. Should it?`;
   }
   const factor = near(dot(found, wanted) / Math.max(dot(wanted, wanted), 1e-9));
   const least = Math.min(1, ...wanted.filter(Boolean).map(Math.abs));
   const close = wanted.every((value, place) =>
     Math.abs(found[place] - factor * value) <= MISPLACED * Math.abs(factor) * Math.max(Math.abs(value), least)
   );
-  return close ? ` What it passes on is ${told(factor, 1)} times that.` : "";
+  return close ? ` Yours is always ${told(factor, 1)} times the right one.` : " Which value does each word pass on?";
 }
 
 // --- heads that survive dropout ---------------------------------------------------------------------------------------
@@ -248,14 +239,14 @@ function wrongTogether(puzzle, tried) {
       wrongAttention(tried.map(({ reading, heads }) => ({ reading, head: heads[place] })))?.words,
     ]).find(([, wrong]) => wrong);
     return {
-      words: `Even without dropout: in "${words.join(" ")}", "${words[row]}" at position ${row} is handed ${
+      words: `Even without dropout: in "${words.join(" ")}", "${words[row]}" at position ${row} gets ${
         told(outputs[row])
-      } by all heads together. It has ${again ? "" : "not "}occurred before, so that should be ${
+      } from all heads together. It has ${again ? "" : "not "}occurred before, so that should be ${
         again ? "above" : "below"
       } 0.50.${
         alone
           ? ` Head ${alone[0]} alone: ${alone[1][0].toLowerCase()}${alone[1].slice(1)}`
-          : ` Each head looks where it should. What they hand on for each token, added up: ${
+          : ` Each head looks where it should. The values of all heads add up to ${
             puzzle.words.map((word, token) => {
               return `"${word}" ${told(sum(heads.map((head) => head.matrices[2][token][0])))}`;
             }).join(", ")
@@ -286,20 +277,19 @@ function wrongWithDropout({ survive }, tried) {
       return {
         words: `With half of the weights dropped, letters that ${again ? "have" : "have not"} occurred before are ` +
           `judged correctly in ${told(judged)} of all cases. It should be at least ${survive.need}.` +
-          (again ? ` ${headsNeeded(tried)}` : ""),
+          (again ? ` ${headsFinding(tried)}` : "") +
+          " What happens to the sum of all heads when one weight is dropped?",
       };
     }
   }
 }
 
-function headsNeeded(tried) {
+function headsFinding(tried) {
   const { reading, heads } = tried.find(({ reading }) => goalOf(reading).some((each) => each?.[0] === 1));
-  const row = goalOf(reading).findIndex((each) => each?.[0] === 1);
-  const outputs = heads.map(({ context }) => context[row][0]).sort((a, b) => b - a);
-  let total = 0;
-  const needed = outputs.findIndex((output) => (total += output) / 0.5 > 0.5) + 1;
-  return `${outputs.filter((output) => output > outputs[0] / 2).length} of your ${heads.length} heads find the copy; ` +
-    `for a yes, dropout must leave at least ${Math.max(1, needed)} of them.`;
+  const row = goalOf(reading).findIndex((each) => each?.[0] === 1),
+    outputs = heads.map(({ context }) => context[row][0]);
+  const finding = outputs.filter((output) => output > Math.max(...outputs) / 2).length;
+  return `${finding} of your ${heads.length} heads ${finding === 1 ? "finds" : "find"} the copy.`;
 }
 
 // --- the verdict ------------------------------------------------------------------------------------------------------
