@@ -10,6 +10,7 @@ The rooms, from the ground up; each may import those named before it and none na
     judging: the calls put to an answer, and the verdict on its replies
     explaining: why an answer is wrong, found in the answer itself; no verdict depends on it
     exercises, checking: the exercises as data, and the commands that a learner calls
+    play: puzzles as figures, judged in the page
 
 Other projects may import the rooms that list names in `__all__`, and only these names. The rest may change. What
 instructors and maintainers run is in `course_tools`; nothing here imports it.
