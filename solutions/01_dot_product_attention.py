@@ -408,8 +408,7 @@ weights = torch.softmax(scores, dim=-1)  # (6, 6), every row sums to 1
 print(weights)
 
 # %% [markdown]
-# Row 2 is 0.1385, 0.2379, 0.2333 and so on. Do the rows really sum to 1? Check it twice: with the printed digits of row
-# 2, and with the tensor itself.
+# Check that the rows sum to 1: with the printed digits of row 2, and with the tensor itself.
 
 # %% name="row-sums"
 print("Row 2 sum:", sum(round(weight, 4) for weight in weights[1].tolist()))
