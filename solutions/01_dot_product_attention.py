@@ -14,8 +14,8 @@
 # * write attention in three lines of PyTorch, and make up embeddings so that chosen words attend to each other.
 #
 # **Time.** About 85 minutes, exercises included; in each chapter that is an estimate, so take longer where you like.
-# **You need** Python, and of PyTorch: making a tensor, reading its shape, picking rows, `@` and `.T`. Of mathematics:
-# vectors, sums, the exponential function.
+# **You need** Python, and of PyTorch: making a tensor, reading its shape, picking rows, `@` and `.T`; other calls you
+# need not know. Of mathematics: vectors, sums, the exponential function.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or, in a published
 # copy, installs it.

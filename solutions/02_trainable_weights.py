@@ -386,7 +386,8 @@ curves = {}
 for name, divisor in [("scores", 1), ("scores / √d_k", up_to_256.sqrt())]:
     largest = torch.softmax(many_scores / divisor, dim=1).amax(dim=1)  # (4000, 256)
     curves[name] = largest.median(dim=0).values  # (256,)
-    print(f"{name:13} favourite at d_k = 64: {curves[name][63]:.2f}, at 256: {curves[name][255]:.4f}")
+    print(f"{name:13} favourite at d_k = 64: {curves[name][63]:.2f},"
+          f" at 256: {curves[name][255]:.4f}")
 pictures.show_curves(
     curves, x=up_to_256,
     x_label="d_k, numbers in a query and in a key", y_label="weight of the favourite",
