@@ -51,7 +51,7 @@ from course_utils.validation import check_input
 answer("M2.1", "query")
 
 # %% [markdown]
-# **From memory 2.2.** All six scores of a query are 0. What is its largest weight, as a fraction?
+# **From memory 2.2.** All six scores of a query are 0. What is the largest of its weights? (A fraction will do.)
 
 # %% name="memory-2-2"
 answer("M2.2", "1/6")

@@ -176,7 +176,7 @@ for hidden in [torch.zeros(T, T).bool(), visible == 0]:
 
 # %% [markdown]
 # With nothing hidden the loss is nearly 0: token 1 gives 0.9773 of its weight to token 2, the answer. It copies, and
-# when the model writes there is nothing yet to copy. With the mask it cannot.
+# when the model writes there is nothing to copy. With the mask it cannot.
 
 # %% [markdown]
 # ## What is an average good for?
