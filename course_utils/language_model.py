@@ -15,7 +15,7 @@ from collections.abc import Callable
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_utils.attention import Attention, repeat_groups, rotary_frequencies
+from course_utils.attention import Attention, Cache, repeat_groups, rotary_frequencies
 
 __all__ = ["Block", "LanguageModel"]
 
@@ -36,20 +36,20 @@ class Block(nn.Module):
         self.down = nn.Linear(d_inner, d_model, bias=False)
 
     def forward(
-        self, x: Tensor, cache: tuple[Tensor, Tensor] | None = None, mask: Tensor | None = None,
+        self, x: Tensor, cache: Cache | None = None, mask: Tensor | None = None,
         edit: Callable[[Tensor], Tensor] | None = None, record: list[Tensor] | None = None,
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    ) -> tuple[Tensor, Cache]:
         """The new x, and the cache. edit: takes and returns contexts, one a head."""
         attention = self.attention
-        queries, keys, values = attention.project(self.norm_1(x), cache)
-        weights = attention.weights(queries, keys, mask)  # (B, num_heads, T, S)
-        context = weights @ repeat_groups(values, attention.num_heads)
+        queries, cache = attention.project(self.norm_1(x), cache)
+        weights = attention.weights(queries, cache.keys, mask)  # (B, num_heads, T, S)
+        context = weights @ repeat_groups(cache.values, attention.num_heads)
         context = context if edit is None else edit(context)  # (B, num_heads, T, head_dim)
         if record is not None:
             record.append(weights)
         x = x + attention.out_proj(attention.merge(context))  # (B, T, d_model)
         h = self.norm_2(x)
-        return x + self.down(F.silu(self.gate(h)) * self.up(h)), (keys, values)
+        return x + self.down(F.silu(self.gate(h)) * self.up(h)), cache
 
 
 class LanguageModel(nn.Module):
@@ -66,10 +66,10 @@ class LanguageModel(nn.Module):
         self.norm = nn.RMSNorm(d_model, eps=eps)
 
     def forward(
-        self, ids: Tensor, caches: list[tuple[Tensor, Tensor]] | None = None,
+        self, ids: Tensor, caches: list[Cache] | None = None,
         mask: Tensor | None = None, edit: Callable[[int, Tensor], Tensor] | None = None,
         record: list[Tensor] | None = None,
-    ) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
+    ) -> tuple[Tensor, list[Cache]]:
         """The scores, and the caches. edit: takes a layer and its contexts, returns contexts."""
         x, new = self.words(ids), []  # (B, T, d_model)
         for layer, block in enumerate(self.blocks):
