@@ -417,17 +417,10 @@ live.show_scaling(random_query, random_keys, tokens)
 
 # %% [markdown]
 # The message: scores of many products lie far apart, and the division draws them together again before softmax sees
-<<<<<<< HEAD
-# them. Without it the favourite gets 0.23 of the weight at first and 0.99 in the end, with it 0.42. (One query may jump
-# on the way; the median above is smoother.)
-# To try: take the division away and let $d_k$ grow from 1. And move the **temperature**, a number by which all scores
-# are divided once more: below 1 it sharpens the weights, above 1 it evens them out.
-=======
 # them. Without it the favourite gets 0.23 of the weight at first and 0.99 in the end, with it never more than 0.47.
-# (One query may jump on the way; the median above is smoother.) At the bottom one score is opened: each cell is one
-# product. To try: take the division away and let $d_k$ grow from 1. And move the **temperature**, a number by which all
+# (One query may jump on the way; the median above is smoother.)
+# To try: take the division away and let $d_k$ grow from 1. And move the **temperature**, a number by which all
 # scores are divided once more: below 1 it sharpens the weights, above 1 it evens them out.
->>>>>>> teach2
 #
 # ## Self-attention as a module
 #
