@@ -117,7 +117,7 @@ def keep_mask(shape, p, seed):
     return torch.rand(shape, dtype=torch.float64, generator=generator) < 1 - p
 
 # %% [markdown]
-# Mind the meaning: here True says *keep*, while in `future` True says *hide*. Try it on 36 ones, with a coin for each.
+# Here True says *keep*, while in `future` True says *hide*. Try it on 36 ones, with a coin for each.
 # Dropout also divides what is left by $1-p$; the reason comes below.
 
 # %% name="dropout-ones"
