@@ -292,8 +292,8 @@ print(f"spread: one weight {second_a.std():.2f}, an average over 20 {averages.st
 # half of them and doubles the rest: its result strays by 0.21 only. A head that looks one thing up is the person who
 # knows everything: on a bad day, nothing works.
 #
-# After `.eval()` it would always be right. But in training half of its answers are wrong and cost loss, which pushes
-# training to give the job to several heads. Now do so by hand.
+# After `.eval()` it would always be right. But in training half of its answers are wrong and cost loss: a reason to
+# learn the job in several heads. Now do so by hand.
 
 # %% [markdown]
 # ### Exercise 4.2 · Heads that survive
@@ -328,7 +328,8 @@ check("4.2", my_heads)
 # %% [markdown] tags=["solution"]
 # **Why it works.** Each head goes blind with probability one half, and all eight with probability 1 in 256. So one that
 # sees is enough, if its value alone lifts the sum above one half. With values of one eighth, three or more would have
-# to see.
+# to see. The queries are loud (30) for the letters that are new: eight heads that each let a tenth of the weight stray
+# to other letters would say yes together.
 
 # %% name="try-4-2"
 def my_dropped_weights(words):
@@ -365,8 +366,8 @@ dropped_scores = dropped_scores.masked_fill(future, -torch.inf)
 print(torch.softmax(dropped_scores / keys.shape[-1]**0.5, dim=-1)[1])
 
 # %% [markdown]
-# "journey" still attends to both. A score of 0 is not a weight of 0: its exponential is 1. And a
-# score of $-\infty$ would drop the weight, but repair the row: 0.54 again, and `nan` for an empty row.
+# "journey" still attends to both. A score of 0 is not a weight of 0: its exponential is 1. A score
+# of $-\infty$ would drop the weight, but also repair the row: 0.54 again, and `nan` for an empty row.
 
 # %% name="layer-drawing" shows="The drawing of chapter 3 with one new box: dropout in training, between softmax and the weighted sum of the values. No shape changes."
 show_layer("dropout")
@@ -549,8 +550,8 @@ with torch.no_grad():
 # class repeats itself and agrees with `causal`, since both drew their matrices with seed 123. `no_grad` stops the
 # bookkeeping for derivatives, not the dropping.
 #
-# The last exercise puts a class together from one layer, `W_qkv`. (`wide.chunk(3, dim=-1)` cuts a result `wide` into three
-# parts.) If you like, take two steps towards it.
+# The last exercise puts a class together from one layer, `W_qkv`. (`wide.chunk(3, dim=-1)` cuts a result `wide` into
+# three.) If you like, take two steps towards it.
 #
 # **Step 4.1.** Bring these lines of a `forward` into their right order. Write the letters, as in `"a b c d e"`.
 #
