@@ -292,7 +292,7 @@ print(f"spread: one weight {second_a.std():.2f}, an average over 20 {averages.st
 # half of them and doubles the rest: its result strays by 0.21 only. A head that looks one thing up is the person who
 # knows everything: on a bad day, nothing works.
 #
-# After `.eval()` it would always be right. But in training half of its answers are wrong and cost loss: a reason to
+# After `.eval()` it would always be right. But in training it misses half of the copies, and that costs loss: a reason to
 # learn the job in several heads. Now do so by hand.
 
 # %% [markdown]
