@@ -13,15 +13,16 @@ from pathlib import Path
 from course_tools.grading.reports import Grade, GradedExercise, printable
 
 ASSIGNMENT_FILE, ADJUSTMENTS_FILE = "assignment.toml", "adjustments.csv"
-SETTINGS = ("chapters", "points", "late_percent", "feedback")
+SETTINGS = ("chapters", "points", "late_percent", "feedback", "quiz_percent", "quiz_questions", "seed")
 FULL, PLACE = "full", "place"  # what feedback may be
 MOST_POINTS = 1_000_000  # of an exercise, and in an adjustment; whatever is more was a slip
-ADJUSTMENTS_COLUMNS = ("student", "exercise", "points", "comment", "excused", "regrade")
+ADJUSTMENTS_COLUMNS = ("student", "exercise", "points", "comment", "excused", "regrade", "quiz")
 YES_WORDS, NO_WORDS = {"yes", "y", "x", "true", "1"}, {"", "no", "n", "false", "0"}
 POINTS_GIVEN = "Your instructor gave {:g} points for this exercise."
 POINTS_ADDED = "Your instructor added {:g} points."
 EXCUSED = "Your instructor excused you from this exercise: it does not count."
 EXCUSED_FROM_ALL = "Your instructor excused you from this assignment: it does not count."
+QUIZ_RESULT = "You answered {:g} of {} questions about your own code: {:g} % of the points count as far as that."
 LATE_PENALTY = "Handed in late: {:g} % of the points are taken off."
 NEW_ASSIGNMENT = """\
 # What counts in this assignment. grade reads this file where it lies beside the downloads.
@@ -36,13 +37,17 @@ feedback = "full" # where an answer goes wrong, and the change that mends it; "p
 
 @dataclass(frozen=True)
 class Adjustment:
-    """A row of adjustments.csv. exercise: an id, or "" for the whole submission. points: None where nothing is said."""
+    """A row of adjustments.csv. exercise: an id, or "" for the whole submission. points: None where nothing is said.
+
+    quiz: how many questions about the student's own code were answered correctly; None where nothing is said.
+    """
 
     exercise: str
     points: float | None
     comment: str
     excused: bool
     regrade: bool
+    quiz: float | None = None
 
 
 @dataclass(frozen=True)
@@ -51,13 +56,17 @@ class Assignment:
 
     points: {id: points} where they are not the course's. feedback: "full", or "place", which leaves out the hints on
     wrong answers. adjustments: {student: [Adjustment]}. shared_names: {what several students may be called: [their
-    keys]}; an adjustment about one of these reaches nobody.
+    keys]}; an adjustment about one of these reaches nobody. quiz_percent: of the points, which count only as far as the
+    questions about the student's own code were answered, quiz_questions of them. seed: of all that is drawn.
     """
 
     chapters: list[int]
     points: dict[str, float] = field(default_factory=dict)
     late_percent: float = 0
     feedback: str = FULL
+    quiz_percent: float = 0
+    quiz_questions: int = 5
+    seed: str = ""
     adjustments: dict[str, list[Adjustment]] = field(default_factory=dict)
     shared_names: dict[str, list[str]] = field(default_factory=dict)
 
@@ -93,14 +102,21 @@ class Assignment:
             for adjustment in whole
         )
         remarks += filter(None, said)
+        right = [adjustment.quiz for adjustment in whole if adjustment.quiz is not None]
+        if right and self.quiz_percent:
+            remarks.append(QUIZ_RESULT.format(right[-1], self.quiz_questions, self.quiz_percent))
         return Grade(
             report.student,
             graded,
             remarks,
             added=sum(adjustment.points or 0 for adjustment in whole),
-            factor=1 - late / 100,
+            factor=(1 - late / 100) * (self.share_left_by_quiz(right[-1]) if right else 1),
             excused=any(adjustment.excused for adjustment in whole),
         )
+
+    def share_left_by_quiz(self, right):
+        """The share of the points that counts after so many right answers to questions about the student's own code."""
+        return 1 - self.quiz_percent / 100 * (1 - min(right / self.quiz_questions, 1))
 
     def with_adjustments(self, entry, adjustments):
         """One exercise as it counts."""
@@ -187,6 +203,12 @@ def problem_in_rules(rules, points_of):
             return f"points: {id} needs a number from 0 to {MOST_POINTS}"
     if not is_number(rules.get("late_percent", 0), 100):
         return "late_percent: write a number from 0 to 100"
+    if not is_number(rules.get("quiz_percent", 0), 100):
+        return "quiz_percent: write a number from 0 to 100"
+    if type(asked := rules.get("quiz_questions", 5)) is not int or not 1 <= asked <= 20:
+        return "quiz_questions: write a whole number from 1 to 20"
+    if not isinstance(rules.get("seed", ""), str):
+        return "seed: write any text that nobody guesses, in quotes"
     if rules.get("feedback", FULL) not in (FULL, PLACE):
         return f'feedback: write "{FULL}" or "{PLACE}"'
     return None
@@ -228,9 +250,14 @@ def read_adjustments(path, points_of):
                 sys.exit(
                     f"{path}, row {number}: {fields[name]!r:.60} under {name}: write yes or no, or leave it empty."
                 )
+        quiz = points_from_text(fields["quiz"])
+        if fields["quiz"] and (quiz is None or quiz < 0 or fields["exercise"]):
+            sys.exit(
+                f"{path}, row {number}: under quiz, write how many questions were right, in a row without exercise."
+            )
         flags = (fields[name].casefold() in YES_WORDS for name in ("excused", "regrade"))
         found.setdefault(fields["student"], []).append(
-            Adjustment(fields["exercise"], points, fields["comment"], *flags)
+            Adjustment(fields["exercise"], points, fields["comment"], *flags, quiz)
         )
     return found
 

@@ -10,7 +10,7 @@ import re
 import time
 from dataclasses import dataclass, replace
 
-from course_tools.grading import notebook_reading, similar_answers
+from course_tools.grading import notebook_reading, own_code, similar_answers
 from course_tools.grading.reports import GradedExercise, Report, result_from_json
 from course_tools.grading.sandbox import allowed_imports
 from course_tools.grading.submitted_files import NOTEBOOK
@@ -69,13 +69,14 @@ remembered_results: dict[
 class Attempt:
     """What a notebook, by its name, holds for an exercise. lines: of the answer's cell, the student's own; or None.
 
-    texts: what runs so that the answer is as it was where the student checked it.
+    texts: what runs so that the answer is as it was where the student checked it. needed: of these, what it needs.
     """
 
     notebook: str
     graded: GradedExercise
     lines: list[str] | None = None
     texts: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
 
 
 class SubmissionSandbox:
@@ -115,6 +116,7 @@ class SubmissionGrader:
         self.has_news = True  # whether more is known than was sent
         self.remarks = list(task.remarks)
         self.attempts, self.unexplained, self.chapters = {id: [] for id in EXERCISES}, [], set()
+        self.quiz = []
 
     def grade_all(self):
         """Grade everything. Points come first, then words."""
@@ -131,6 +133,19 @@ class SubmissionGrader:
             result = with_explanation(exercise, texts, self.sandbox, replies, attempt.graded.result)
             attempt.graded = GradedExercise(result, attempt.graded.remarks)
             self.has_news = True
+        if self.task.questions:
+            self.ask_about_answers()
+
+    def ask_about_answers(self):
+        """Draw the questions about the student's own code, from what counts."""
+        best = {id: best_attempt(tried) for id, tried in self.attempts.items() if tried}
+        asked = [
+            (EXERCISES[id], attempt.needed[-1], SandboxRunner(EXERCISES[id], attempt.needed, self.sandbox))
+            for id, attempt in best.items()
+            if EXERCISES[id].chapter in self.task.chapters
+            if attempt.needed and attempt.graded.result.status != NOT_ATTEMPTED
+        ]
+        self.quiz = own_code.draw(asked, self.task.questions, f"{self.task.seed} {self.task.student.key}")
 
     def send_news(self):
         """Send what was not sent yet."""
@@ -168,6 +183,9 @@ class SubmissionGrader:
                     attempt.texts = tuple(
                         notebook.texts_up_to_check(exercise, provided_texts(), provided_cells(exercise.chapter))
                     )
+                if places and self.task.questions:
+                    needed, _ = notebook.texts_needed(places[-1], exercise.name, provided_cells(exercise.chapter))
+                    attempt.needed = tuple(needed)
                 self.attempts[exercise.id].append(attempt)
                 if to_explain:
                     self.unexplained.append((attempt, exercise, *to_explain))
@@ -197,6 +215,7 @@ class SubmissionGrader:
             late=self.task.late,
             lines=lines,
             published=[id for id in lines if is_published(EXERCISES[id], lines[id])],
+            quiz=self.quiz,
         )
 
 

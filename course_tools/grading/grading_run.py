@@ -6,7 +6,14 @@ import sys
 from functools import partial
 
 from course_tools.grading import assignment as rules
-from course_tools.grading import batch, grades_and_pages, gradescope_autograder, output_folder, workers
+from course_tools.grading import (
+    batch,
+    grades_and_pages,
+    gradescope_autograder,
+    output_folder,
+    quiz_pages,
+    workers,
+)
 from course_tools.grading.grading_process import Limits
 from course_tools.grading.last_run import LastRun, table_of_changes
 from course_tools.grading.platforms import PLATFORMS
@@ -55,6 +62,7 @@ def grade(options):
             *(grades_and_pages.STUDENT_PAGE.format(student.key) for student in students),
         ]
         own += [name for export in exports for name in export.file_names(students)]
+        own += quiz_pages.file_names(options)
         if others := output_folder.claim_files(options.out, own):
             sys.exit(FILES_OF_OTHERS.format(options.out, first_names(others)))
     last_run = LastRun(store)
@@ -82,6 +90,9 @@ def grade(options):
             outputs.remove(key)
         outputs.close()
         write_exports(exports, options.out, found, store, assignment)
+        reports = filter(None, (store.get(submission.student) for submission in found))
+        for sentence in quiz_pages.write(options, reports, names):
+            print(sentence)
         last_run.write(outputs.entries, {name: values for export in exports for name, values in export.values.items()})
     print(closing_sentence(outputs, len(found)))
     for key, reason in failed.items():
@@ -139,9 +150,10 @@ def grade_into(outputs, store, found, options):
         partial(workers.dask_workers, options.dask) if options.dask else partial(workers.local_workers, options.workers)
     )
     limits = Limits(options.seconds, options.unsandboxed)
+    quiz = quiz_pages.asked_for(options, outputs.assignment)
     try:  # results are written when nothing runs any more that could write them again
         with leftover_processes.killed_afterwards() if options.unsandboxed else contextlib.nullcontext():
-            return batch.grade_changed(found, store, executor, limits, done, outputs.assignment.asks_for_regrade)
+            return batch.grade_changed(found, store, executor, limits, done, outputs.assignment.asks_for_regrade, quiz)
     except ProtectionUntested as error:
         sys.exit(str(error))
     except Unprotected as error:

@@ -37,7 +37,8 @@ class Task:
     """A submission on its way to whoever grades it.
 
     files: [(parts of the name below the student's folder, bytes)]. digest: what identifies all of it. seconds: by the
-    clock, for all of it. late: whether the platform says so.
+    clock, for all of it. late: whether the platform says so. questions: how many to ask about the answers to the
+    exercises of these chapters; seed: what they are drawn from, beside the student.
     """
 
     student: Student
@@ -46,6 +47,9 @@ class Task:
     digest: str
     seconds: float
     late: bool = False
+    questions: int = 0
+    chapters: tuple[int, ...] = ()
+    seed: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,8 @@ class Report:
     graded: one for each exercise of the course. chapters: the numbers of those that were handed in. remarks: sentences
     on the whole submission. protection: what the answers ran under. digest: of the submission and of the grader.
     late: whether the platform says so. lines: {id: the lines of an answer that are the student's own}. published: the
-    ids of the answers that are the course's published ones, line by line.
+    ids of the answers that are the course's published ones, line by line. quiz: questions about the answers' own code,
+    as `own_code.draw` gives them.
     """
 
     student: Student
@@ -107,6 +112,7 @@ class Report:
     late: bool = False
     lines: dict[str, list[str]] = field(default_factory=dict)
     published: list[str] = field(default_factory=list)
+    quiz: list[dict] = field(default_factory=list)
 
     def in_chapters(self, chapters):
         """The graded exercises of some chapters."""
@@ -129,7 +135,14 @@ def report_from_json(data):
     student = Student(**data["student"] | {"ids": tuple(data["student"]["ids"])})
     lines = {id: list(map(presentable, own)) for id, own in data["lines"].items()}
     words = {"remarks": list(map(presentable, data["remarks"])), "lines": lines}
+    words["quiz"] = [presentable_question(question) for question in data.get("quiz", [])]
     return Report(**data | words | {"student": student, "graded": list(map(graded_exercise_from_json, data["graded"]))})
+
+
+def presentable_question(question):
+    """A question about an answer, whose words are the student's own in part."""
+    said = {name: presentable(part) for name, part in question.items() if isinstance(part, str)}
+    return question | said | {"options": list(map(presentable, question["options"]))}
 
 
 def graded_exercise_from_json(entry):

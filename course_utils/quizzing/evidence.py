@@ -16,7 +16,7 @@ from course_utils.judging import untrusted_replies
 from course_utils.judging.calls import LayerCall
 from course_utils.quizzing.changes import changes_of
 
-STOPS, SAME, OTHER_NUMBERS = "It stops with an error.", "The result stays the same.", "Same shape, other numbers."
+STOPS, SAME, OTHER_VALUES = "It stops with an error.", "The result stays the same.", "Same shape, other values."
 DRAWS = re.compile("rand|multinomial|bernoulli|dropout")
 ENDLESS = "loops without end"  # what a LimitLoops says of a change that made one
 EQUAL, DIFFERENT = 1e-5, 1e-3  # relative: values that are closer are the same; between the two, nothing is said
@@ -72,7 +72,7 @@ class Evidence:
 
     @cached_property
     def effects(self):
-        """[(Change, its effect in words)]: STOPS, SAME, OTHER_NUMBERS, or the shape that results."""
+        """[(Change, its effect in words)]: STOPS, SAME, OTHER_VALUES, or the shape that results."""
         if None in self.results:
             return []
         found = self.results_with([change.fix for change in self.changes], self.calls)
@@ -196,7 +196,7 @@ def effect(before, after):
     if shape_words(before) != shape_words(after):
         return f"The result is {shape_words(after)}."
     distance = largest_difference(before, after)
-    return SAME if distance <= EQUAL else OTHER_NUMBERS if distance >= DIFFERENT else None
+    return SAME if distance <= EQUAL else OTHER_VALUES if distance >= DIFFERENT else None
 
 
 def shape_words(value):

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from course_utils.judging.calls import LayerCall
-from course_utils.quizzing.evidence import OTHER_NUMBERS, SAME, STOPS, Evidence, inputs_of, is_decimal
+from course_utils.quizzing.evidence import OTHER_VALUES, SAME, STOPS, Evidence, inputs_of, is_decimal
 
 MOST_WRONG, FEWEST_WRONG, MOST_OF_A_KIND, LARGEST_TOLD = 3, 2, 2, 8
 
@@ -110,7 +110,7 @@ def described(value):
 
 def hides(found):
     """Which step keeps a row of the result from seeing a number of the input?"""
-    told = [(change, effect) for change, effect in found.effects if effect == OTHER_NUMBERS]
+    told = [(change, effect) for change, effect in found.effects if effect == OTHER_VALUES]
     changes = [change for change, _ in told]
     unseen = [(entry, hidden_row(entry), rows) for entry, rows in found.rows_of_entries.items() if rows]
     pairs = [(entry, row) for entry, row, rows in unseen if row >= 0 and row not in rows]
@@ -146,7 +146,7 @@ def only_row(found):
 
 def what_happens(found, axis=False):
     """What does a change of the code do?"""
-    seen = [STOPS, SAME, OTHER_NUMBERS, *(effect for _, effect in found.effects)]
+    seen = [STOPS, SAME, OTHER_VALUES, *(effect for _, effect in found.effects)]
     for change, effect in found.effects:
         if change.axis == axis:
             wrong = found.random.sample(seen, len(seen))
