@@ -5,6 +5,7 @@ Both lie beside the downloads. `assignment.toml` says what counts; `adjustments.
 
 import csv
 import io
+import secrets
 import sys
 import tomllib
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,7 @@ NEW_ASSIGNMENT = """\
 # What counts in this assignment. grade reads this file where it lies beside the downloads.
 chapters = [{chapters}]
 late_percent = 0 # of the points, taken off where the platform marks a submission as late
+seed = "{seed}" # the numbers that answers are tried with are drawn from it: show it to nobody
 feedback = "full" # where an answer goes wrong, and the change that mends it; "place": only where
 
 [points] # {total} in all; without a line here, an exercise has the course's points
@@ -281,7 +283,9 @@ def write_new(downloads: Path, chapters, points_of):
     path = downloads.absolute().parent / ASSIGNMENT_FILE
     counted = points_of_chapters(chapters, points_of)
     lines = "\n".join(f'"{id}" = {points}' for id, points in counted.items())
-    text = NEW_ASSIGNMENT.format(chapters=", ".join(map(str, chapters)), total=sum(counted.values()), points=lines)
+    text = NEW_ASSIGNMENT.format(
+        chapters=", ".join(map(str, chapters)), total=sum(counted.values()), points=lines, seed=secrets.token_hex(8)
+    )
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

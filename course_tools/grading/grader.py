@@ -167,7 +167,7 @@ class SubmissionGrader:
     def grade(self, notebook):
         """Grade every exercise that a notebook holds."""
         found, holds_some = {}, False
-        for exercise in EXERCISES.values():
+        for exercise in exercises_with(self.task.seed).values():
             places = notebook.cells_defining(exercise)
             if places or notebook.cells_marked(exercise):
                 holds_some = True
@@ -312,6 +312,12 @@ def remembered_result(exercise, texts, sandbox, **how):
     return result, outcome.replies
 
 
+@functools.cache
+def exercises_with(seed):
+    """{id: Exercise} of the course, with the calls that a private seed gives; "" for the course's own."""
+    return {id: exercise.with_seed(seed) for id, exercise in EXERCISES.items()}
+
+
 def prepare():
     """Work out once what depends on no submission. Processes that are forked from this one share it."""
     for exercise in EXERCISES.values():
@@ -377,7 +383,7 @@ def remember(key, result):
 def digest_of_answer(exercise, texts, sandbox, how=None):
     """What identifies an answer with all that it runs with, and how."""
     modules = sorted(sandbox.modules_named_in("\n".join(texts)).items())
-    return hashlib.sha256(repr((exercise.id, *texts, modules, how or {})).encode()).hexdigest()
+    return hashlib.sha256(repr((exercise.id, exercise.seed, *texts, modules, how or {})).encode()).hexdigest()
 
 
 class SandboxRunner:

@@ -153,7 +153,9 @@ def grade_into(outputs, store, found, options):
     quiz = quiz_pages.asked_for(options, outputs.assignment)
     try:  # results are written when nothing runs any more that could write them again
         with leftover_processes.killed_afterwards() if options.unsandboxed else contextlib.nullcontext():
-            return batch.grade_changed(found, store, executor, limits, done, outputs.assignment.asks_for_regrade, quiz)
+            return batch.grade_changed(
+                found, store, executor, limits, done, outputs.assignment.asks_for_regrade, outputs.assignment.seed, quiz
+            )
     except ProtectionUntested as error:
         sys.exit(str(error))
     except Unprotected as error:

@@ -21,7 +21,7 @@ def file_names(options):
 def asked_for(options, assignment):
     """The fields of a Task that say what to ask; None where nothing is asked."""
     count = max(options.quiz, QUESTIONS_IN_TALK if options.oral else 0)
-    return {"questions": count, "chapters": tuple(assignment.chapters), "seed": assignment.seed} if count else None
+    return {"questions": count, "chapters": tuple(assignment.chapters)} if count else None
 
 
 def write(options, reports, names):

@@ -38,7 +38,7 @@ class Task:
 
     files: [(parts of the name below the student's folder, bytes)]. digest: what identifies all of it. seconds: by the
     clock, for all of it. late: whether the platform says so. questions: how many to ask about the answers to the
-    exercises of these chapters; seed: what they are drawn from, beside the student.
+    exercises of these chapters. seed: what these and the numbers of all calls are drawn from; "" for the course's own.
     """
 
     student: Student

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import torch
 
-from course_utils.exercises import solutions
+from course_utils.exercises import inputs, solutions
 from course_utils.judging import differences, untrusted_replies
 from course_utils.judging.calls import FunctionCall, run_calls
 from course_utils.judging.masks import Mask
@@ -24,7 +24,8 @@ class Exercise:
     each time: LayerCalls, or a list of arguments for each call of a function. properties: each case -> None, or a
     sentence on what is wrong; each is checked only for an answer that has those before it. gradient: as in
     FunctionCall. maps: whether the results are maps of weights, or masks, to be drawn. mask: how to read them, if they
-    are masks. open_ended: whether any numbers that have the properties are right.
+    are masks. open_ended: whether any numbers that have the properties are right. private_calls: more calls under a
+    private seed, for an exercise that otherwise draws nothing. seed: that seed, or "".
     """
 
     id: str
@@ -39,6 +40,8 @@ class Exercise:
     gradient: bool = True
     maps: bool = False
     mask: Mask | None = None
+    private_calls: Callable = list
+    seed: str = ""
 
     open_ended = False
 
@@ -79,6 +82,19 @@ class Exercise:
         """The same exercise, which asks only for this call."""
         found = replace(self, make_calls=lambda: [call])
         vars(found)["worked"] = self.worked  # read from the sources once, not for each call
+        return found
+
+    def with_seed(self, seed):
+        """The same exercise with calls whose numbers are drawn from a private seed; "" for the course's own."""
+        if not seed or self.open_ended:
+            return self
+
+        def make_calls():
+            with inputs.drawn_from(seed):
+                return [*self.make_calls(), *self.private_calls()]
+
+        found = replace(self, make_calls=make_calls, seed=seed)
+        vars(found)["worked"] = self.worked
         return found
 
     @cached_property
