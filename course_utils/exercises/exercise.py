@@ -10,8 +10,11 @@ import torch
 from course_utils.exercises import inputs, solutions
 from course_utils.judging import differences, untrusted_replies
 from course_utils.judging.calls import FunctionCall, run_calls
+from course_utils.judging.judge import judge
 from course_utils.judging.masks import Mask
+from course_utils.judging.result import RIGHT
 
+MOST_TRIED = 4  # right answers that have to be right under a private seed
 MINUTES = {1: 5, 2: 10, 3: 20}  # that an exercise takes, by its difficulty
 
 
@@ -95,7 +98,10 @@ class Exercise:
 
         found = replace(self, make_calls=make_calls, seed=seed)
         vars(found)["worked"] = self.worked
-        return found
+        fair = all(
+            judge(found, run_calls(each, found.calls)).status == RIGHT for each in found.right_answers[:MOST_TRIED]
+        )
+        return found if fair else self.with_seed(f"{seed}, again")  # numbers that rounding alone makes wrong
 
     @cached_property
     def worked(self):

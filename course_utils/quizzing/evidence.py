@@ -20,7 +20,7 @@ STOPS, SAME, OTHER_VALUES = "It stops with an error.", "The result stays the sam
 DRAWS = re.compile("rand|multinomial|bernoulli|dropout")
 ENDLESS = "loops without end"  # what a LimitLoops says of a change that made one
 EQUAL, DIFFERENT = 1e-5, 1e-3  # relative: values that are closer are the same; between the two, nothing is said
-MOST_CHANGES, MOST_WATCHED, MOST_ENTRIES = 40, 4, 12
+MOST_CHANGES, MOST_WATCHED, MOST_ENTRIES = 24, 2, 10
 
 
 @dataclass(frozen=True)
