@@ -8,7 +8,7 @@ import pytest
 from course_tools.commands import grade
 from course_tools.grading.reports import ReportStore, Student
 from course_utils.exercises import EXERCISES
-from course_utils.quizzing import CodeQuestion
+from course_utils.quizzing.questions import CodeQuestion
 from tests.support.handed_in import NAME, RIGHT, WRONG, lay, notebook, packed
 from tests.support.own_code import OwnCode
 

@@ -5,8 +5,7 @@ import pytest
 from course_utils.exercises import CHAPTERS, EXERCISES
 from course_utils.explaining.explain import LocalRunner
 from course_utils.explaining.program import program_of
-from course_utils.quizzing import describe_kind, questions_on
-from course_utils.quizzing.questions import KINDS
+from course_utils.quizzing.questions import KINDS, describe_kind, questions_on
 from tests.support import answers
 from tests.support.own_code import OwnCode
 

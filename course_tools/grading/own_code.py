@@ -4,7 +4,7 @@ import itertools
 import random
 
 from course_utils.explaining.program import parse_program
-from course_utils.quizzing import describe_kind, questions_on
+from course_utils.quizzing.questions import describe_kind, questions_on
 
 LONGEST_CODE = 2500  # characters of an answer on a printed page; longer ones are not asked about
 

@@ -8,7 +8,7 @@ from course_utils.exercises import EXERCISES
 from course_utils.explaining.explain import LocalRunner
 from course_utils.explaining.program import program_of
 from course_utils.judging.side_effects import on_cpu
-from course_utils.quizzing import questions_on
+from course_utils.quizzing.questions import questions_on
 
 MOST_ASKED = 3
 LETTERS = "abcd"

@@ -3,7 +3,3 @@
 What may come in: questions that hold for any answer, right or wrong. Not: an expected value, a verdict, a platform.
 Words on the kinds of questions stand in `kinds.toml`. A new kind is a function in `kinds.py` and its entry there.
 """
-
-from course_utils.quizzing.questions import CodeQuestion, describe_kind, questions_on
-
-__all__ = ["CodeQuestion", "describe_kind", "questions_on"]

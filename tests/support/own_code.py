@@ -158,9 +158,7 @@ class OwnCode:
                 return local
             line = begins.get(frame.f_lineno)
             before = last.get(id(frame))
-            if before is not None and (
-                event == "return" or line != before or event == "line" and frame.f_lineno == line
-            ):
+            if before is not None and (event == "return" or line != before):
                 found.append((before, copied(frame.f_locals), copied({"": value})[""] if event == "return" else None))
             last[id(frame)] = line if event == "line" else None
             return local
