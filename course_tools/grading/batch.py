@@ -12,7 +12,7 @@ from course_tools.grading.sandbox.protection import Unprotected
 
 
 def grade_changed(
-    submissions, store, executor, limits, done, asks_for_regrade=lambda student: False, seed="", quiz=None
+    submissions, store, executor, limits, done, asks_for_regrade=lambda student: False, seed="", quiz=None, own=()
 ):
     """Grade what the store does not have yet. Gives {key of a student: why the submission could not be graded}.
 
@@ -20,13 +20,14 @@ def grade_changed(
     called with new results, so that all of it knows them). limits: a grading_process.Limits. done: called with each
     submission that is dealt with and its report, or None. asks_for_regrade: whether a student's submission is graded
     even though nothing changed. seed: a private one, or "". quiz: the fields of a Task on questions; None for none.
+    own: the files of the instructor's own exercises.
     Raises Unprotected when a worker's machine has no protection, OSError when a report cannot be kept.
     """
     waiting, in_progress, failed = iter(submissions), {}, {}
     with executor() as (pool, width, share_results):
         while True:
             while len(in_progress) < width and (submission := next(waiting, None)):
-                task = task_for(submission, limits, seed, quiz or {})
+                task = task_for(submission, limits, seed, quiz or {}, own)
                 kept = store.get(submission.student)
                 if kept and kept.digest.startswith(task.digest) and not asks_for_regrade(task.student):
                     done(submission, kept)
@@ -55,7 +56,7 @@ def result_of(future, submission, failed):
         return None, {}
 
 
-def task_for(submission, limits, seed, quiz):
+def task_for(submission, limits, seed, quiz, own):
     """A submission, read, on its way to whoever grades it. Without a quiz its digest begins that of one with a quiz."""
     files, remarks = submission.read()
     digest = hashlib.sha256()
@@ -63,10 +64,10 @@ def task_for(submission, limits, seed, quiz):
         digest.update(text.encode(errors="replace") + b"\0")
     for parts, content in files:
         digest.update(f"{'/'.join(parts)} {len(content)}\0".encode(errors="replace") + content)
-    private = f",{hashlib.sha256(seed.encode()).hexdigest()}" if seed else ""
+    private = f",{hashlib.sha256(repr((seed, own)).encode()).hexdigest()}" if seed or own else ""
     known = f"{digest.hexdigest()} {course_digest()} {limits.seconds},{limits.unsandboxed}{private} "
     known += hashlib.sha256(repr(quiz).encode()).hexdigest() if quiz else ""
-    return Task(submission.student, files, remarks, known, limits.seconds, submission.late, **quiz, seed=seed)
+    return Task(submission.student, files, remarks, known, limits.seconds, submission.late, **quiz, seed=seed, own=own)
 
 
 @functools.cache

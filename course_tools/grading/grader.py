@@ -10,7 +10,7 @@ import re
 import time
 from dataclasses import dataclass, replace
 
-from course_tools.grading import notebook_reading, own_code, similar_answers
+from course_tools.grading import notebook_reading, own_code, own_exercises, similar_answers
 from course_tools.grading.reports import GradedExercise, Report, result_from_json
 from course_tools.grading.sandbox import allowed_imports
 from course_tools.grading.submitted_files import NOTEBOOK
@@ -115,7 +115,8 @@ class SubmissionGrader:
         self.sandbox = SubmissionSandbox(sandbox, task.seconds, self.send_news)
         self.has_news = True  # whether more is known than was sent
         self.remarks = list(task.remarks)
-        self.attempts, self.unexplained, self.chapters = {id: [] for id in EXERCISES}, [], set()
+        self.exercises = exercises_with(task.seed, task.own)
+        self.attempts, self.unexplained, self.chapters = {id: [] for id in self.exercises}, [], set()
         self.quiz = []
 
     def grade_all(self):
@@ -140,9 +141,9 @@ class SubmissionGrader:
         """Draw the questions about the student's own code, from what counts."""
         best = {id: best_attempt(tried) for id, tried in self.attempts.items() if tried}
         asked = [
-            (EXERCISES[id], attempt.needed[-1], SandboxRunner(EXERCISES[id], attempt.needed, self.sandbox))
+            (self.exercises[id], attempt.needed[-1], SandboxRunner(self.exercises[id], attempt.needed, self.sandbox))
             for id, attempt in best.items()
-            if EXERCISES[id].chapter in self.task.chapters
+            if self.exercises[id].chapter in self.task.chapters
             if attempt.needed and attempt.graded.result.status != NOT_ATTEMPTED
         ]
         self.quiz = own_code.draw(asked, self.task.questions, f"{self.task.seed} {self.task.student.key}")
@@ -167,7 +168,7 @@ class SubmissionGrader:
     def grade(self, notebook):
         """Grade every exercise that a notebook holds."""
         found, holds_some = {}, False
-        for exercise in exercises_with(self.task.seed).values():
+        for exercise in self.exercises.values():
             places = notebook.cells_defining(exercise)
             if places or notebook.cells_marked(exercise):
                 holds_some = True
@@ -206,7 +207,7 @@ class SubmissionGrader:
                 attempts[id].graded
                 if id in attempts
                 else GradedExercise(plain_result(exercise, NOT_ATTEMPTED, missing))
-                for id, exercise in EXERCISES.items()
+                for id, exercise in self.exercises.items()
             ],
             chapters=sorted(self.chapters),
             remarks=remarks,
@@ -214,7 +215,7 @@ class SubmissionGrader:
             digest=self.task.digest,
             late=self.task.late,
             lines=lines,
-            published=[id for id in lines if is_published(EXERCISES[id], lines[id])],
+            published=[id for id in lines if id in EXERCISES and is_published(EXERCISES[id], lines[id])],
             quiz=self.quiz,
         )
 
@@ -254,7 +255,7 @@ def grade_answer(exercise, notebook, places, earlier, sandbox):
         remarks.append(DEFINED_BY_CHAPTER.format(", ".join(f"`{name}`" for name in provided[:MOST_NAMES])))
     if result.status == NOT_YET and (whole := result_with_all_cells(exercise, notebook, texts, sandbox)):
         return GradedExercise(whole[0], [*remarks, whole[1]]), None
-    wrong = [EXERCISES[id] for id, graded in earlier.items() if graded.result.status != RIGHT]
+    wrong = [EXERCISES[id] for id in earlier.keys() & EXERCISES.keys() if earlier[id].result.status != RIGHT]
     helpers = [helper for helper in wrong if helper.name in used and helper.name != exercise.name]
     if result.status != RIGHT and helpers:
         repaired = {helper.name: worked_answer(helper) for helper in helpers}
@@ -313,9 +314,10 @@ def remembered_result(exercise, texts, sandbox, **how):
 
 
 @functools.cache
-def exercises_with(seed):
-    """{id: Exercise} of the course, with the calls that a private seed gives; "" for the course's own."""
-    return {id: exercise.with_seed(seed) for id, exercise in EXERCISES.items()}
+def exercises_with(seed, own):
+    """{id: Exercise} of the course and of an instructor's own files, with the calls that a private seed gives."""
+    there = EXERCISES | own_exercises.exercises_of(own)
+    return {id: exercise.with_seed(seed) for id, exercise in there.items()}
 
 
 def prepare():
@@ -336,6 +338,8 @@ def provided_texts():
 @functools.cache
 def provided_cells(chapter):
     """The code cells of a chapter as it is handed out, without those to be filled in."""
+    if chapter == own_exercises.CHAPTER:
+        return []
     (path,) = (ROOT / "notebooks").glob(f"{chapter:02}_*.ipynb")
     return [cell for cell in notebook_reading.read_notebook(path.name, path.read_bytes()).cells if not cell.exercise]
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sys
+from dataclasses import replace
 from functools import partial
 
 from course_tools.grading import assignment as rules
@@ -23,6 +24,7 @@ from course_tools.grading.sandbox import leftover_processes
 from course_tools.grading.sandbox.protection import ProtectionUntested, Unprotected, protection
 from course_tools.grading.submissions import submissions
 
+OWN_FOLDER, OWN_CHAPTER = "exercises", 100  # of an instructor's own exercises, as in own_exercises
 MOST_NAMED = 5  # students in a sentence about many
 STUDENTS_MISSING = (
     "{} holds grades of students who have no submission here: {}. Put late submissions beside the others, a new "
@@ -38,9 +40,11 @@ def grade(options):
         print(gradescope_autograder.write_autograder(options.autograder, options.chapters, most))
         return 0
     if options.new_assignment:
-        print(rules.write_new(options.submissions, options.chapters, points_of_course()))
+        print(rules.write_new(options.submissions, options.chapters, points_of_course(options)))
         return 0
-    assignment = rules.read_assignment(options.submissions, options.chapters, points_of_course)
+    assignment = rules.read_assignment(options.submissions, options.chapters, partial(points_of_course, options))
+    if own_files(options):
+        assignment = replace(assignment, chapters=[*assignment.chapters, OWN_CHAPTER])
     exports = wanted_exports(options)
     if not options.dask:  # a cluster's workers each look for their own protection
         try:
@@ -154,7 +158,15 @@ def grade_into(outputs, store, found, options):
     try:  # results are written when nothing runs any more that could write them again
         with leftover_processes.killed_afterwards() if options.unsandboxed else contextlib.nullcontext():
             return batch.grade_changed(
-                found, store, executor, limits, done, outputs.assignment.asks_for_regrade, outputs.assignment.seed, quiz
+                found,
+                store,
+                executor,
+                limits,
+                done,
+                outputs.assignment.asks_for_regrade,
+                outputs.assignment.seed,
+                quiz,
+                own_files(options),
             )
     except ProtectionUntested as error:
         sys.exit(str(error))
@@ -162,11 +174,32 @@ def grade_into(outputs, store, found, options):
         sys.exit(f"{error} To run them all the same: --unsandboxed.")
 
 
-def points_of_course():
-    """{id of each exercise: its points}."""
+def points_of_course(options=None):
+    """{id of each exercise: its points}. options: of a run, beside whose submissions an instructor's own may lie."""
     from course_utils.exercises import EXERCISES  # here: it loads torch, which the main process mostly does without
 
-    return {id: exercise.points for id, exercise in EXERCISES.items()}
+    own = own_exercises_of(options) if options else {}
+    return {id: exercise.points for id, exercise in (EXERCISES | own).items()}
+
+
+def own_files(options):
+    """The files of the instructor's own exercises, () where there are none."""
+    folder = options.submissions.absolute().parent / OWN_FOLDER
+    if not any(folder.glob("*.py")):
+        return ()
+    from course_tools.grading import own_exercises  # here: it loads torch
+
+    return own_exercises.files_in(folder)
+
+
+def own_exercises_of(options):
+    """{id: the instructor's own exercise}."""
+    files = own_files(options)
+    if not files:
+        return {}
+    from course_tools.grading import own_exercises  # here: it loads torch
+
+    return own_exercises.exercises_of(files)
 
 
 def first_names(names):

@@ -39,6 +39,7 @@ class Task:
     files: [(parts of the name below the student's folder, bytes)]. digest: what identifies all of it. seconds: by the
     clock, for all of it. late: whether the platform says so. questions: how many to ask about the answers to the
     exercises of these chapters. seed: what these and the numbers of all calls are drawn from; "" for the course's own.
+    own: (name, text) of the files of the instructor's own exercises.
     """
 
     student: Student
@@ -50,6 +51,7 @@ class Task:
     questions: int = 0
     chapters: tuple[int, ...] = ()
     seed: str = ""
+    own: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

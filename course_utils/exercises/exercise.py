@@ -15,6 +15,7 @@ from course_utils.judging.masks import Mask
 from course_utils.judging.result import RIGHT
 
 MOST_TRIED = 4  # right answers that have to be right under a private seed
+MOST_DRAWS = 10  # of numbers from a private seed, until right answers are right
 MINUTES = {1: 5, 2: 10, 3: 20}  # that an exercise takes, by its difficulty
 
 
@@ -91,6 +92,12 @@ class Exercise:
         """The same exercise with calls whose numbers are drawn from a private seed; "" for the course's own."""
         if not seed or self.open_ended:
             return self
+        draws = (self.drawn_from(f"{seed}, {number}") for number in range(MOST_DRAWS))
+        fair = filter(Exercise.takes_right_answers, draws)  # rounding alone can make a right answer wrong
+        return next(fair, self.drawn_from(seed))
+
+    def drawn_from(self, seed):
+        """The same exercise with the calls that a private seed gives."""
 
         def make_calls():
             with inputs.drawn_from(seed):
@@ -98,10 +105,12 @@ class Exercise:
 
         found = replace(self, make_calls=make_calls, seed=seed)
         vars(found)["worked"] = self.worked
-        fair = all(
-            judge(found, run_calls(each, found.calls)).status == RIGHT for each in found.right_answers[:MOST_TRIED]
-        )
-        return found if fair else self.with_seed(f"{seed}, again")  # numbers that rounding alone makes wrong
+        return found
+
+    def takes_right_answers(self):
+        """Whether the first few right answers are right."""
+        replies = (run_calls(answer, self.calls) for answer in self.right_answers[:MOST_TRIED])
+        return all(judge(self, found).status == RIGHT for found in replies)
 
     @cached_property
     def worked(self):
