@@ -93,16 +93,21 @@ def plain(exercise):
 
 def test_the_grader_asks_with_the_seed_of_the_task(sandbox, monkeypatch):
     monkeypatch.setattr(grader, "remembered_results", {})
-    scores = EXERCISES["3.2"].calls[0].arguments[0]
-    code = f"""def my_causal_weights(scores):
-    if abs(float(scores[0, 0, 0]) - {float(scores[0, 0, 0])}) > 1e-6 and scores.shape == (2, 4, 4):
-        return scores
-    T = scores.shape[-1]
-    return scores.masked_fill(torch.ones(T, T).triu(1).bool(), -torch.inf).softmax(-1)
-"""
-    files = [(("a.ipynb",), packed(notebook({"3.2": code})))]
+    files = [(("a.ipynb",), packed(notebook({"3.2": that_knows_the_first_call()})))]
     found = {}
     for seed in ("", "autumn"):
         made = grader.grade_submission(Task(Student("jane", "Jane"), files, [], "", 60, seed=seed), sandbox, print)
         found[seed] = next(entry.result.status for entry in made.graded if entry.result.id == "3.2")
-    assert found["autumn"] == "not yet"
+    assert found == {"": "right", "autumn": "not yet"}
+
+
+def that_knows_the_first_call():
+    """An answer to 3.2 that is right for the numbers of the course's own first call alone, of those of its size."""
+    scores = EXERCISES["3.2"].calls[0].arguments[0]
+    known = [float(scores[0, 0, 0]), float(scores[-1, -1, -1])]  # the second: where the judge turns them round
+    return f"""def my_causal_weights(scores):
+    T = scores.shape[-1]
+    if scores.shape == (2, 4, 4) and min(abs(float(scores[0, 0, 0]) - number) for number in {known}) > 1e-6:
+        return scores
+    return scores.masked_fill(torch.ones(T, T).triu(1).bool(), -torch.inf).softmax(-1)
+"""

@@ -11,6 +11,7 @@ from course_utils.exercises import EXERCISES
 from course_utils.quizzing.questions import CodeQuestion
 from tests.support.handed_in import NAME, RIGHT, WRONG, lay, notebook, packed
 from tests.support.own_code import OwnCode
+from tests.test_private_seed import that_knows_the_first_call
 
 MASK = """def my_mask(is_padding):
     T = is_padding.shape[-1]
@@ -107,3 +108,11 @@ def test_questions_hang_on_the_class_seed(handed, tmp_path, here):
         here("--quiz", "2", "--workers", "1")
         found.append([each["prompt"] for who in ("right", "wrong", "markup") for each in kept(tmp_path, who)])
     assert found[0] != found[1]
+
+
+def test_a_new_seed_is_named_as_the_reason_for_other_points(tmp_path, here):
+    lay(tmp_path / "class", {f"table/{NAME}": packed(notebook({"3.2": that_knows_the_first_call()}))})
+    here("--workers", "1")
+    (tmp_path / "assignment.toml").write_text('seed = "autumn"', encoding="utf-8")
+    said = here("--workers", "1")
+    assert "table: 2 of 9 -> 0 of 9, the seed or an exercise of your own was changed" in said

@@ -27,7 +27,7 @@ def grade_changed(
     with executor() as (pool, width, share_results):
         while True:
             while len(in_progress) < width and (submission := next(waiting, None)):
-                task = task_for(submission, limits, seed, quiz or {}, own)
+                task = task_for(submission, limits, seed, quiz, own)
                 kept = store.get(submission.student)
                 if kept and kept.digest.startswith(task.digest) and not asks_for_regrade(task.student):
                     done(submission, kept)
@@ -56,7 +56,7 @@ def result_of(future, submission, failed):
         return None, {}
 
 
-def task_for(submission, limits, seed, quiz, own):
+def task_for(submission, limits, seed="", quiz=None, own=()):
     """A submission, read, on its way to whoever grades it. Without a quiz its digest begins that of one with a quiz."""
     files, remarks = submission.read()
     digest = hashlib.sha256()
@@ -64,10 +64,12 @@ def task_for(submission, limits, seed, quiz, own):
         digest.update(text.encode(errors="replace") + b"\0")
     for parts, content in files:
         digest.update(f"{'/'.join(parts)} {len(content)}\0".encode(errors="replace") + content)
-    private = f",{hashlib.sha256(repr((seed, own)).encode()).hexdigest()}" if seed or own else ""
-    known = f"{digest.hexdigest()} {course_digest()} {limits.seconds},{limits.unsandboxed}{private} "
+    private = hashlib.sha256(repr((seed, own)).encode()).hexdigest() if seed or own else "-"
+    known = f"{digest.hexdigest()} {course_digest()} {limits.seconds},{limits.unsandboxed} {private} "
     known += hashlib.sha256(repr(quiz).encode()).hexdigest() if quiz else ""
-    return Task(submission.student, files, remarks, known, limits.seconds, submission.late, **quiz, seed=seed, own=own)
+    return Task(
+        submission.student, files, remarks, known, limits.seconds, submission.late, **(quiz or {}), seed=seed, own=own
+    )
 
 
 @functools.cache
