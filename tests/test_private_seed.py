@@ -96,15 +96,17 @@ def test_the_grader_asks_with_the_seed_of_the_task(sandbox, monkeypatch):
     files = [(("a.ipynb",), packed(notebook({"3.2": that_knows_the_first_call()})))]
     found = {}
     for seed in ("", "autumn"):
-        made = grader.grade_submission(Task(Student("jane", "Jane"), files, [], "", 60, seed=seed), sandbox, print)
+        made = grader.grade_submission(
+            Task(Student("jane", "Jane"), files, [], "", 60, seed=seed), sandbox, lambda *report: None
+        )
         found[seed] = next(entry.result.status for entry in made.graded if entry.result.id == "3.2")
     assert found == {"": "right", "autumn": "not yet"}
 
 
 def that_knows_the_first_call():
-    """An answer to 3.2 that is right for the numbers of the course's own first call alone, of those of its size."""
-    scores = EXERCISES["3.2"].calls[0].arguments[0]
-    known = [float(scores[0, 0, 0]), float(scores[-1, -1, -1])]  # the second: where the judge turns them round
+    """An answer to 3.2 that, of calls of the first one's size, is right for the course's own numbers alone."""
+    shown = [call.arguments[0] for call in EXERCISES["3.2"].calls if call.arguments[0].shape == (2, 4, 4)]
+    known = [float(each[place]) for each in shown for place in ((0, 0, 0), (-1, -1, -1))]  # turned round, too
     return f"""def my_causal_weights(scores):
     T = scores.shape[-1]
     if scores.shape == (2, 4, 4) and min(abs(float(scores[0, 0, 0]) - number) for number in {known}) > 1e-6:
