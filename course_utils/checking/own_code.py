@@ -69,7 +69,7 @@ def record(id, all_right):
     """Record how a quiz went today. Only one with a miss comes up again."""
     known = entry(id)
     taken = known.get("taken", 0)
-    changes = {"taken": taken + 1 if isinstance(taken, int) else 1}
+    changes: dict[str, object] = {"taken": taken + 1 if isinstance(taken, int) else 1}
     if not all_right or known.get("missed"):
         times = review_schedule.times_right(known) + 1 if all_right else 0
         changes |= {"missed": True, "times": times, "on": date.today().isoformat()}
