@@ -53,10 +53,21 @@ def in_words(program, node, fix):
         old, new = old.removesuffix(tail[0]), new.removesuffix(tail[0])
     if old == new or max(len(old), len(new)) > LONGEST or "\n" in old + new or ast.unparse(statement).count(old) != 1:
         return None
+    if not is_read_as_meant(program, fix, ast.unparse(statement).replace(old, new)):
+        return None
     keyword = program.parents[id(node)]
     axis = isinstance(keyword, ast.keyword) and keyword.arg in ("dim", "axis")
     leaves_out = len(new) < len(old) and isinstance(node, (ast.Call, ast.Attribute))
     return Change(fix, node.lineno, f"in line {node.lineno}, `{old}` becomes `{new}`", axis, leaves_out)
+
+
+def is_read_as_meant(program, fix, text):
+    """Whether a statement's text, changed as the words say, is what the Fix makes of it: parentheses may be missing."""
+    try:
+        lines = ast.unparse(ast.parse(text)).split("\n")
+    except SyntaxError:
+        return False
+    return {line.strip() for line in lines} <= {line.strip() for line in program.text_with(fix).split("\n")}
 
 
 def replacements(program, node):

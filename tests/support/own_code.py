@@ -147,7 +147,8 @@ class OwnCode:
     def trace(self):
         """(line at which a statement begins, names after it, what it returned) of each that ran to its end."""
         tree, found, last = ast.parse(self.code), [], {}
-        begins = {}
+        begins, returning = {}, {}
+        returns = {node.lineno for node in ast.walk(tree) if isinstance(node, ast.Return)}
         for node in ast.walk(tree):
             if isinstance(node, ast.stmt) and not hasattr(node, "body"):
                 begins |= dict.fromkeys(range(node.lineno, node.end_lineno + 1), node.lineno)
@@ -158,8 +159,12 @@ class OwnCode:
                 return local
             line = begins.get(frame.f_lineno)
             before = last.get(id(frame))
-            if before is not None and (event == "return" or line != before):
-                found.append((before, copied(frame.f_locals), copied({"": value})[""] if event == "return" else None))
+            if event == "return" and id(frame) in returning:
+                found.append((returning.pop(id(frame)), copied(frame.f_locals), copied({"": value})[""]))
+            elif before is not None and before not in returns and (event == "return" or line != before):
+                found.append((before, copied(frame.f_locals), None))
+            if event == "line" and line in returns:  # a `with` around it may run a line more
+                returning[id(frame)] = line
             last[id(frame)] = line if event == "line" else None
             return local
 
