@@ -191,7 +191,11 @@ def argument(value):
 
 def copied(names):
     """Names as they are now."""
-    return {name: value.detach().clone() if isinstance(value, torch.Tensor) else value for name, value in names.items()}
+    kept = {}
+    for name, value in names.items():
+        plain = list(value) if isinstance(value, list) else value  # a loop may add to it
+        kept[name] = value.detach().clone() if isinstance(value, torch.Tensor) else plain
+    return kept
 
 
 def with_change(code, words):
