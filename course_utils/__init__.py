@@ -4,7 +4,8 @@ The rooms, from the ground up; each may import those named before it and none na
 
     files: writing a file whole
     validation, randomness, influence: what layers refuse; masks for every machine; what depends on what
-    attention, encoder, families, pretrained, training_bar: what chapters build, and what they compare it with
+    attention, encoder, language_model, weights_file, families: what chapters build, and what they compare it with
+    training_bar, pretrained: what takes seconds, below a bar: training, and downloads
     pictures, layer_drawing, live: figures: still ones, the drawing that grows, those that move in the page
     judging: the calls put to an answer, and the verdict on its replies
     explaining: why an answer is wrong, found in the answer itself; no verdict depends on it

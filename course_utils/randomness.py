@@ -3,7 +3,7 @@
 `torch.nn.Dropout` draws differently from one torch version and processor to the next, so one seed gives several masks.
 These are the two that our sources print; both are computed from draws that do not depend on the machine.
 
-shape: of the mask. p: the share to drop. seed: of the generator.
+shape: of the mask. p: the chance to drop an entry. seed: of the generator.
 """
 
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-__all__ = ["keep_mask_a", "keep_mask_b"]
+__all__ = ["keep_mask", "keep_mask_b"]
 
 MODULUS = 2**31 - 1  # of the generator MCG31m1 in Intel's MKL
 MULTIPLIER = 1132489760
 
 
-def keep_mask_a(shape: Sequence[int], p: float, seed: int) -> torch.Tensor:
-    """True where dropout keeps an entry, as torch 2.7 and later draw it. p: the share to drop."""
+def keep_mask(shape: Sequence[int], p: float, seed: int) -> torch.Tensor:
+    """True where dropout keeps an entry, which it drops with chance p."""
     generator = torch.Generator().manual_seed(seed)
     return torch.rand(shape, dtype=torch.float64, generator=generator) < 1 - p
 

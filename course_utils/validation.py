@@ -13,9 +13,12 @@ __all__ = [
     "check_mask",
     "check_numbers",
     "check_pair",
+    "check_part",
     "check_room",
+    "check_softcap",
     "check_values",
     "check_window",
+    "refuse_other_norms",
 ]
 
 
@@ -66,7 +69,7 @@ def cast_by_autocast(x: Tensor, weight: Tensor) -> bool:
 def check_dropout(p: float) -> None:
     """Refuse a dropout rate p outside [0, 1). Raises ValueError."""
     if not 0 <= p < 1:
-        raise ValueError(f"dropout is {p}, but it is the share of weights to drop: at least 0 and less than 1.")
+        raise ValueError(f"dropout is {p}, but it is the chance that a weight is dropped: at least 0 and less than 1.")
 
 
 def check_heads(d_out: int, num_heads: int, width: str = "d_out") -> None:
@@ -136,6 +139,39 @@ def check_window(window: int | None) -> None:
     """Refuse a window in which a token does not see itself. Raises ValueError."""
     if window is not None and window < 1:
         raise ValueError(f"window is {window}, but a token sees itself: pass 1 or more, or None for no window.")
+
+
+def check_softcap(softcap: float | None) -> None:
+    """Refuse a softcap that leaves no room for scores. Raises ValueError."""
+    if softcap is not None and softcap <= 0:
+        raise ValueError(
+            f"softcap is {softcap}, but scores stay between minus and plus that: pass more than 0, or None."
+        )
+
+
+def refuse_other_norms(layer: nn.Module, state: dict[str, Tensor], prefix: str, *rest: object) -> None:
+    """Refuse a state for a layer of `Attention` whose norms, under prefix, are of another kind. Raises ValueError.
+
+    rest: what PyTorch passes to such a hook besides.
+    """
+    for name in ("query_norm", "key_norm"):
+        scale = state.get(f"{prefix}{name}.weight")
+        if f"{prefix}{name}.bias" in state or scale is not None and scale.shape != (layer.head_dim,):
+            raise ValueError(
+                f"{name} holds {[tuple(each.shape) for key, each in state.items() if name in key]}, but this layer has "
+                f"an RMSNorm of {layer.head_dim} numbers for all heads. OLMo-2 and OLMo-3 norm before heads are split; "
+                "Cohere, StableLM and Phi, where they norm, have a LayerNorm: this layer does not compute them."
+            )
+
+
+def check_part(rotary_dim: int | None, head_dim: int, frequencies: Tensor | None) -> None:
+    """Refuse a rotary_dim that a head of head_dim numbers has not, or that is given without frequencies, of which
+    there must be (rotary_dim / 2,). Raises ValueError.
+    """
+    if rotary_dim is not None and (frequencies is None or rotary_dim > head_dim):
+        raise ValueError(
+            f"rotary_dim is {rotary_dim}: a head has only {head_dim} numbers, and none is turned without frequencies."
+        )
 
 
 def check_frequencies(frequencies: Tensor, rotary_dim: int) -> None:

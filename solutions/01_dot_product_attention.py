@@ -13,7 +13,7 @@
 # * say when attention picks out one word, and when it averages over all of them;
 # * write attention in three lines of PyTorch, and make up embeddings so that chosen words attend to each other.
 #
-# **Time.** About 80 minutes, exercises included; in each chapter that is an estimate, so take longer where you like.
+# **Time.** About 85 minutes, exercises included; in each chapter that is an estimate, so take longer where you like.
 # **You need** Python, and of PyTorch: making a tensor, reading its shape, picking rows, `@` and `.T`. Of mathematics:
 # vectors, sums, the exponential function.
 #
@@ -46,7 +46,7 @@ from course_utils.layer_drawing import show_layer
 # The cat, and you knew at once. But the word "it" did not tell you; the words around it did. A model has the same
 # problem. It sees one vector per **token** (here: per word), its **embedding**, and "it" has the same embedding in
 # every sentence. To understand "it", the model must use the other words. **Attention** is the step in which each word
-# copies numbers from the other words' vectors.
+# gets a new vector, mixed from the vectors of all words.
 #
 # Below are embeddings whose numbers have names. We made them up; a real model learns hundreds of numbers per token, and
 # nobody names them.
@@ -75,8 +75,8 @@ print(embedded(story).shape)
 # ## Looking something up
 #
 # What does "it" have to find? We do this reasoning for the model: who is hungry goes hunting, so "it" must find an
-# animal that hunts. (Chapter 5 trains a model to find such queries by itself.) In Python you would look that up in a
-# `dict`.
+# animal that hunts. (Models learn by themselves where to look; in chapter 5 you watch one learn it.) In Python you would
+# look that up in a `dict`.
 
 # %% name="dictionary"
 animals = {"hunts": "cat", "is hunted": "mouse"}
@@ -111,7 +111,7 @@ for word, score in zip(story, story_scores.tolist()):
 # words have nothing in common with the query, and score 0 as well.
 #
 # Next, shares. **Softmax** turns scores into **weights** that are positive and sum to 1; the larger a score, the larger
-# its weight. (How, we see below.) With these weights we mix the values.
+# its weight. (The formula comes below. You do not need it yet.) With these weights we mix the values.
 
 # %% name="story-context"
 story_weights = torch.softmax(story_scores, dim=0)
@@ -124,7 +124,7 @@ for axis, number in zip(axes, it_in_context.tolist()):
 # "cat" gets a weight of 0.8722, every other word 0.0160. Now read the mixture. "it" came in as four zeros. It goes out
 # as animal 0.8882, hunts 0.8562, and next to nothing else: *an animal that hunts*. It took that from "cat".
 #
-# This vector is called the **context vector** of "it": what the word means, in this sentence.
+# This new vector is called the **context vector** of "it": what the word means, in this sentence.
 #
 # ### Between two limits
 #
@@ -150,7 +150,8 @@ for loudness in [0, 0.5, 1, 5]:
 # %% [markdown]
 # At 0 all scores are equal, so all weights are, one ninth each: the context vector is the plain **average** of the
 # sentence. (Hunts 0.0000: cat and mouse cancel.) At 5 all the weight is on "cat": a **lookup**, as in a dict. Attention
-# lies between these limits, and the distances between scores say where.
+# lies between these limits. Where, depends on how far apart the scores lie: "cat" is 0 above its rivals at first, 4 at
+# times 1, 20 in the end.
 #
 # And what if several words fit? Ask for "an animal" only.
 
@@ -226,10 +227,13 @@ print(inputs.shape)
 # The shape is $(T, d_\mathrm{in})$: $T$ tokens, $d_\mathrm{in}$ numbers each. Formulas count tokens from 1, so
 # "journey" is $x^{(2)}$. Python counts from 0, so the same vector is `inputs[1]`.
 #
-# And who asks? In **self-attention** the sentence asks itself: the query of "journey" is the embedding of "journey".
-# (The zeros of "it" would ask for nothing. Chapter 2 gives pronouns numbers of their own, and a matrix that turns them
-# into a query.) The score of query $i$ against key $j$ is written $\omega_{ij}$ (omega). First with a loop, then at
-# once.
+# And who asks? So far we wrote the query ourselves: we knew what was missing. With nobody there to write it, the query
+# has to come from the word. In **self-attention** the sentence asks itself, in the simplest way: the query of "journey"
+# is the embedding of "journey". So each word looks for words like itself. That is seldom what it needs, and the zeros of
+# "it" would ask for nothing. Chapter 2 mends both: it gives pronouns numbers of their own, and turns each word into its
+# query with a matrix. The steps stay the same, so we learn them on this simple case.
+#
+# The score of query $i$ against key $j$ is written $\omega_{ij}$ (omega). First with a loop, then at once.
 #
 # $$\omega_{2j} = q \cdot x^{(j)}, \qquad q = x^{(2)}$$
 
@@ -422,7 +426,8 @@ pictures.show_weights(
 # %% [markdown]
 # The message: these weights are nearly even. An even share would be one sixth, and no weight is above 0.24, since the
 # scores differ by little. Nobody has made or trained these embeddings to look for anything. Still, two columns are
-# brighter. Who gets the most attention in each row? And is it because of the vectors' **norms**, their lengths?
+# brighter. Who gets the most attention in each row? Each word looks for words like itself, so you may expect that it
+# finds itself. A look at the vectors' **norms**, their lengths, will help.
 
 # %% name="favourites"
 for token, favourite in zip(tokens, weights.argmax(dim=-1)):
@@ -433,9 +438,10 @@ same_norm = inputs / norms  # (6, 3), every row of norm 1
 print("with norm 1:", torch.softmax(same_norm @ same_norm.T, dim=-1).argmax(dim=-1))
 
 # %% [markdown]
-# Four of six rows choose "journey", and not for its meaning. Its norm is the largest, 1.2227, and a vector of large
-# norm scores high with every query that points roughly its way. Scale all six to norm 1, as in the last line, and every
-# row chooses itself: 0 to 5.
+# Four of six rows choose "journey", three of them over the word itself. What lifts it that high is its norm, 1.2227, the
+# largest: a vector of large norm scores high with every query that points roughly its way. Scale all six to norm 1, as
+# in the last line, and every row chooses itself, 0 to 5: at equal norms nothing fits a vector better than itself. ("one"
+# chose "starts", whose norm is nearly as large and which points a little more its way.)
 #
 # Last step: every row of weights mixes the same six vectors.
 
@@ -610,10 +616,11 @@ for copies in [1, 2, 4]:
           f" attention {context_vector:.4f}")
 
 # %% [markdown]
-# In the recurrent network each step back leaves less than half, and after 24 tokens the first word has vanished, 3.8e-11.
-# (This is a plain network with random matrices. Trained networks with *gates* keep more, and they still pass everything
-# through one state.) In attention every word is one step away: its influence falls only because more words share, from
-# 0.0025 to 0.0006. The price: 6 tokens need 36 scores and 24 tokens need 576, the square of the length.
+# In the recurrent network six tokens more leave less than a hundredth, so less than half per token, and after 24 tokens
+# the first word has vanished, 3.8e-11. (This is a plain network with random matrices. Trained networks with *gates* keep
+# more, and they still pass everything through one state.) In attention every word is one step away: its influence falls
+# only because more words share, from 0.0025 to 0.0006. The price: 6 tokens need 36 scores and 24 tokens need 576, the
+# square of the length.
 
 # %% [markdown]
 # ## What you can do now

@@ -16,8 +16,7 @@
 # **Time.** About 90 minutes, exercises included. **You need** chapters 1 and 2: scores, softmax, queries, keys, values,
 # and what a derivative is.
 #
-# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or, in a published
-# copy, installs it.
+# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helpers, or installs them.
 
 # %% name="setup"
 import importlib.util, os, sys
@@ -153,19 +152,19 @@ print(running[0, :, 0])
 
 # %% [markdown]
 # "B" has read only itself, no vowel. At "u" one of two characters is a vowel, 0.5000. The share falls to 0.1667, rises
-# to 0.2857 at "e", two of seven, and ends at 0.2500, the average of all eight as before.
+# to 0.2857 at "e", two of seven, and ends at 0.2500, the average of all eight as before. So equal scores and a mask
+# compute the **average so far**.
 #
-# Attention with one set of queries, keys and values is called a **head**; chapter 5 puts several side by side.
-#
-# So a head with equal scores and a mask computes the **average so far**. (A finished model keeps its mask: each token
-# goes on seeing what it saw in training. Only its last token has no future to hide.)
+# One set of attention weights, with the values that it mixes, is called a **head**. This was our simplest one; chapter 5
+# puts several side by side.
 
 # %% [markdown]
 # ## What is an average good for?
 #
-# An average of what? That is for the values to say: above they were vowels and spaces. Tokens are now `<s>`, a, b, c,
-# d, and their embeddings are the rows of a unit matrix (ones on the diagonal, else zeros): each has an axis of its own.
-# Every sequence begins with the start token `<s>`, which appears nowhere else.
+# An average of what? That is for the values to say: above they were vowels and spaces. To design heads we take an
+# alphabet small enough to hold in mind. Its tokens are `<s>`, a, b, c, d, and their embeddings are the rows of a unit
+# matrix (ones on the diagonal, else zeros): each has an axis of its own. Every sequence begins with the start token
+# `<s>`, which appears nowhere else.
 
 # %% [markdown]
 # ### Exercise 3.1 · A share and a count
@@ -242,8 +241,10 @@ print(strict)
 
 # %% [markdown]
 # Second, weights sum to 1: where does a letter look that has *not* occurred? It needs something else to look at, and
-# the start token serves: it must score above a letter that differs, and below one that fits. (In trained models, too,
-# many heads that find nothing look at the first token.)
+# the start token serves. (In trained models, too, many heads that find nothing look at the first token.) Two questions
+# before you write matrices. How high must `<s>` score, beside a letter that fits and one that differs? And by how much
+# must a score win? (One that lies 5 above eight others, after the division, gets $e^5 / (e^5 + 8)$ of the weight: about
+# 95 %.)
 
 # %% [markdown]
 # ### Exercise 3.3 · Has it occurred before?
@@ -294,8 +295,9 @@ live.try_head(my_strict_weights, "<s> a b a c b a")
 # %% [markdown]
 # ## Back to six words
 #
-# We hid the future before softmax. Would it do to set weights to 0 after softmax? We try both on *Your journey starts
-# with one step*, with the layers of chapter 2: the same class, the same seed. First with nothing hidden.
+# So far we hid the future before softmax. Would it do to set weights to 0 after softmax? We return from letters to
+# *Your journey starts with one step*, with the layers of chapter 2: the same class, the same seed. First with nothing
+# hidden.
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -391,11 +393,13 @@ for hidden_score in [10.0, 80.0, 103.0, 200.0]:
     row = torch.tensor([0.0, 1.0, hidden_score])
     kept = torch.softmax(row, dim=-1).masked_fill(last, 0)
     before = torch.softmax(row.masked_fill(last, -torch.inf), dim=-1)
-    print(f"{hidden_score:5} after: {kept / kept.sum()}   before: {before}")
+    print(f"{hidden_score:5}  sum {kept.sum():.0e}, after: {(kept / kept.sum())[:2]}"
+          f"  before: {before[:2]}")
 
 # %% [markdown]
-# At 103 the visible weights are so small that a 32-bit float rounds them: the result is wrong, and nothing says so. At
-# 200 they become 0, and 0 divided by 0 is `nan`. Masking before softmax never looks at the hidden score.
+# At 103 the visible weights sum to 7e-45, so little that a 32-bit float rounds them: 0.2000 is wrong, and nothing says
+# so. At 200 they become 0, and 0 divided by 0 is `nan`. Masking before softmax never looks at the hidden score: 0.2689,
+# four times.
 #
 # ## When True means keep
 #
@@ -415,15 +419,9 @@ print(F.scaled_dot_product_attention(queries, keys, unit, is_causal=True)[1])
 #
 # ## A test for leaks
 #
-# A mask is a promise about *outputs*: output $t$ must not depend on input $s$ if $s$ comes later. So test the promise.
-# The function below gives a $T \times T$ table: in row $t$ and column $s$ the largest derivative of any number of
-# output $t$ by any number of input $s$. (`jacobian` gives all derivatives at once.)
-
-# %% name="influences"
-def influences(function, sequence):
-    """How strongly input s moves output t of function(sequence): (T, T), row t, column s."""
-    derivatives = jacobian(function, sequence)  # (T, d_out, T, d_in)
-    return derivatives.abs().amax(dim=(1, 3))  # (T, T)
+# A mask is a promise about *outputs*: output $t$ must not depend on input $s$ if $s$ comes later. So test the promise:
+# change one word a little, and see which outputs move. Here is our layer as a function. We nudge "with", the fourth word.
+# Which rows should move?
 
 # %% name="causal-context"
 def causal_context(sequence, diagonal=1):
@@ -433,6 +431,25 @@ def causal_context(sequence, diagonal=1):
     hidden = torch.triu(torch.ones_like(scores), diagonal=diagonal).bool()
     weights = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)  # (T, T)
     return weights @ attention.W_value(sequence)  # (T, T) @ (T, d_out) -> (T, d_out)
+
+# %% name="nudge"
+nudged = inputs.clone()
+nudged[3] += 0.01  # "with"
+with torch.no_grad():
+    moved = (causal_context(nudged) - causal_context(inputs)).abs().amax(dim=1)  # (6,)
+print(moved)
+
+# %% [markdown]
+# Rows 1 to 3 stay exactly as they were. "with" itself and the words after it move. That is one column of a table; the
+# function below makes all of it, with derivatives in place of nudges. In row $t$ and column $s$ stands the largest
+# derivative of any number of output $t$ by any number of input $s$. (`jacobian` is the name for the table of all
+# derivatives. Two of its four dimensions say which number of a word, and `amax` takes the largest of those.)
+
+# %% name="influences"
+def influences(function, sequence):
+    """How strongly input s moves output t of function(sequence): (T, T), row t, column s."""
+    derivatives = jacobian(function, sequence)  # (T, d_out, T, d_in)
+    return derivatives.abs().amax(dim=(1, 3))  # (T, T)
 
 # %% [markdown]
 # **Question 3.2.** In how many of the 36 cells does the output of `causal_context` depend on that input?
@@ -467,22 +484,36 @@ for diagonal in [1, 2]:
 # all 20 sentences. That the right mask leaks in *no* sentence has a reason: a hidden score is overwritten before
 # softmax reads it.
 #
-# And masking after softmax, *before* renormalising? The future's weights are 0 there, too. So nothing leaks?
+# Now a layer that you did not write. Its author says: "I set the weights on the future to 0, after softmax. So nothing
+# can leak."
 
-# %% name="leak-without-division"
+# %% name="not-ours"
 def masked_after_context(sequence):
     """Context vectors (T, d_out): softmax, then mask, and no division."""
     queries, keys = attention.W_query(sequence), attention.W_key(sequence)  # (T, d_out) each
     weights = torch.softmax(queries @ keys.T / keys.shape[-1]**0.5, dim=-1).tril()  # (T, T)
     return weights @ attention.W_value(sequence)  # (T, T) @ (T, d_out) -> (T, d_out)
 
+# %% [markdown]
+# Test it: which call do you make, and which of its 36 numbers decide? Then choose.
+#
+# **Question 3.3.** Does this layer leak?
+#
+# * **a** No: what has no weight has no influence.
+# * **b** Yes: every output but the last depends on words that come after it.
+# * **c** Only its first output does: its row of weights lost most.
 
+# %% name="question-3-3"
+answer("Q3.3", "b")
+
+# %% name="leak-without-division" tags=["answers-Q3.3"]
 print(influences(masked_after_context, inputs)[0])
 
 # %% [markdown]
-# It leaks: "Your" moves with all six words. The future's weights are 0, but its scores are still in the sum $Z_i$ that
-# softmax divided by. The next figure has all ways: mask before softmax, after it, after it with renormalising, or not at
-# all. Which of them do you expect to leak?
+# It leaks: the numbers above the diagonal decide, and already row 1 has five that are not 0. "Your" moves with all six
+# words. The future's weights are 0, but its scores are still in the sum $Z_i$ that softmax divided by. The next figure
+# has all ways: mask before softmax, after it, after it with renormalising, or not at all. Which of them do you expect to
+# leak?
 
 # %% name="masking-live"
 live.show_masking(attention, inputs, tokens)
@@ -490,7 +521,7 @@ live.show_masking(attention, inputs, tokens)
 # %% [markdown]
 # The message: the triangle on the right is what counts. A hatched cell on the left has no weight, but the word can have
 # an influence all the same: mask after softmax, and every output depends on everything. Renormalise, and the triangle
-# is back. Turn the mask off: every row sums to 1, and all 36 cells say yes. Row sums alone prove nothing.
+# is back, up to rounding. Turn the mask off: every row sums to 1, and all 36 cells say yes. Row sums alone prove nothing.
 #
 # ## A row with nothing left
 #
@@ -566,7 +597,7 @@ check("3.4", my_mask)
 
 # %% [markdown]
 # Your function of exercise 3.2 in a small layer, asked what we asked of ours: change the number of words and see which
-# output depends on which input.
+# output depends on which input. (`dropout` plays no part before chapter 4.)
 
 # %% name="try-layer"
 live.try_layer(
@@ -579,18 +610,18 @@ live.try_layer(
 # Three last questions, without looking back. The first returns to chapter 2, the second shows code with a bug.
 
 # %% [markdown]
-# **Question 3.3.** Queries and keys of 64 random numbers, all of variance 1, give in most rows nearly all weight to one
+# **Question 3.4.** Queries and keys of 64 random numbers, all of variance 1, give in most rows nearly all weight to one
 # token. Which explanation is true?
 #
 # * **a** Softmax always picks one winner.
 # * **b** Nobody divided: a score adds up 64 products, so scores lie far apart.
 # * **c** Random keys point in nearly the same direction.
 
-# %% name="question-3-3"
-answer("Q3.3", "b")
+# %% name="question-3-4"
+answer("Q3.4", "b")
 
 # %% [markdown]
-# **Question 3.4.** Find the bug. Nothing fails and every row of weights sums to 1, but each output depends on all inputs.
+# **Question 3.5.** Find the bug. Nothing fails and every row of weights sums to 1, but each output depends on all inputs.
 # Which line is wrong?
 #
 # * **a** `hidden = torch.triu(torch.ones(T, T), diagonal=1).bool()`
@@ -598,18 +629,18 @@ answer("Q3.3", "b")
 # * **c** `weights = torch.softmax(scores / d_k**0.5, dim=-1)`
 # * **d** `return weights @ values`
 
-# %% name="question-3-4"
-answer("Q3.4", "b")
+# %% name="question-3-5"
+answer("Q3.5", "b")
 
 # %% [markdown]
-# **Question 3.5.** In somebody's layer all weights above the diagonal are 0. Is it causal?
+# **Question 3.6.** In somebody's layer all weights above the diagonal are 0. Is it causal?
 #
 # * **a** Yes: what has no weight has no influence.
 # * **b** No: only rows that sum to 1 make it causal.
 # * **c** One cannot tell from the weights. Ask which output depends on which input.
 
-# %% name="question-3-5"
-answer("Q3.5", "c")
+# %% name="question-3-6"
+answer("Q3.6", "c")
 
 # %% [markdown]
 # Your exercises so far:

@@ -14,11 +14,10 @@
 # * build heads whose answer survives dropout;
 # * write causal attention for batches as one class, with its mask where it belongs.
 #
-# **Time.** About 85 minutes, exercises included. **You need** chapters 2 and 3: scaled scores, the causal mask,
+# **Time.** About 90 minutes, exercises included. **You need** chapters 2 and 3: scaled scores, the causal mask,
 # `nn.Module`.
 #
-# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or, in a published
-# copy, installs it.
+# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helpers, or installs them.
 
 # %% name="setup"
 import importlib.util, os, sys
@@ -76,8 +75,9 @@ review()
 # **Dropout** does this to a model. At every training step it sets randomly chosen numbers inside the model to zero, so
 # that nothing can rely on one of them always being there. The hope is that the model then learns less of its training
 # text by heart and does better on new text. Whether it helps depends on model and data. In chapter 7 it lowers the loss
-# on fresh sequences from 10.6 to 6.7. Here we see what it does to attention, where the numbers to drop are the weights:
-# for one step, a word cannot hear another.
+# on fresh sequences from 10.6 to 6.7. (Plain guessing costs 4.6 there, so two thirds of the damage are gone. The model
+# had learned a few sequences by heart, and answered wrongly, and confidently, on all others.) Here we see what dropout
+# does to attention, where the numbers to drop are the weights: for one step, a word cannot hear another.
 #
 # We start from the causal weights of chapter 3: the same six words, the layers of chapter 2 with seed 789.
 
@@ -106,14 +106,13 @@ weights = torch.softmax(scores / keys.shape[-1]**0.5, dim=-1)  # (T, T), every r
 print(weights)
 
 # %% [markdown]
-# The **rate** $p$ is the probability that a number is dropped. For each entry we draw a number between 0 and 1, and
-# keep the entry if its number lies below $1-p$. (`torch.nn.Dropout` does the same in one line, but even with the same
-# seed, what it draws depends on the PyTorch version and the processor. The letter a is for the [notes](99_notes.ipynb),
-# which compare two ways to draw.)
+# The **rate** $p$ is the chance that a number is dropped. For each entry we draw a number between 0 and 1, and keep the
+# entry if its number lies below $1-p$. (`torch.nn.Dropout` does the same in one line, but even with the same seed, what
+# it draws depends on the PyTorch version and the processor. Our own draw is the same on every machine.)
 
-# %% name="keep-mask-a"
-def keep_mask_a(shape, p, seed):
-    """True where dropout keeps an entry, as torch 2.7 and later draw it. p: the share to drop."""
+# %% name="keep-mask"
+def keep_mask(shape, p, seed):
+    """True where dropout keeps an entry, which it drops with chance p."""
     generator = torch.Generator().manual_seed(seed)
     return torch.rand(shape, dtype=torch.float64, generator=generator) < 1 - p
 
@@ -122,9 +121,9 @@ def keep_mask_a(shape, p, seed):
 # Dropout also divides what is left by $1-p$; the reason comes below.
 
 # %% name="dropout-ones"
-p = 0.5  # the share to drop
-mask_a = keep_mask_a((6, 6), p, seed=123)  # (6, 6), True: stays
-print(torch.ones(6, 6) * mask_a / (1 - p))
+p = 0.5  # the chance to drop
+kept = keep_mask((6, 6), p, seed=123)  # (6, 6), True: stays
+print(torch.ones(6, 6) * kept / (1 - p))
 
 # %% [markdown]
 # Every entry is 0 or 2.
@@ -140,16 +139,7 @@ print(torch.ones(6, 6) * mask_a / (1 - p))
 answer("Q4.1", "c")
 
 # %% [markdown]
-# Each entry has its own coin; here 21 of 36 stayed. Now use the same 36 coins for the causal weights. Look at row 2 of
-# both outputs above before you run the cell: what will "journey" be left with?
-
-# %% name="dropout-weights"
-dropped = weights * mask_a / (1 - p)  # (T, T)
-print(dropped)
-
-# %% [markdown]
-# Row 3 keeps all three of its weights, doubled. Row 2 is all zeros: "journey" lost both of its weights, and for this
-# one step it hears nothing.
+# Each entry has its own coin; here 21 of 36 stayed. Now the causal weights meet the same 36 coins.
 
 # %% [markdown]
 # **Question 4.2.** After dropout with $p = 0.5$ and the division, what does a single row sum to?
@@ -161,7 +151,18 @@ print(dropped)
 # %% name="question-4-2"
 answer("Q4.2", "b")
 
-# %% name="after-picture" shows="The same heat map after dropout. Of 21 cells that are not hatched, 9 are now 0.00 and 12 are doubled. Row Your holds 2.00, row journey only zeros. The rows sum to 2.00, 0.00, 2.00, 0.98, 0.77 and 1.31."
+# %% [markdown]
+# Look at row 2 of both tables above before you run the cell: what will "journey" be left with?
+
+# %% name="dropout-weights" tags=["answers-Q4.2"]
+dropped = weights * kept / (1 - p)  # (T, T)
+print(dropped)
+
+# %% [markdown]
+# Row 3 keeps all three of its weights, doubled, and sums to 2. Row 2 is all zeros: "journey" lost both of its weights,
+# and for this one step it hears nothing.
+
+# %% name="after-picture" shows="The same heat map after dropout. Of 21 cells that are not hatched, 9 are now 0.00 and 12 are doubled. Row Your holds 2.00, row journey only zeros. The rows sum to 2.00, 0.00, 2.00, 0.98, 0.77 and 1.31." tags=["answers-Q4.2"]
 pictures.show_weights(
     dropped, tokens, masked=future, title="The same weights after dropout, p = 0.5",
 )
@@ -172,25 +173,26 @@ pictures.show_weights(
 #
 # ## Why divide by 1 − p?
 #
-# A weight $\alpha$ is kept with probability $1-p$ and multiplied by some factor $f$, so on average it is $(1-p) \cdot f
-# \cdot \alpha$. That is $\alpha$ itself if $f = 1/(1-p)$. At $p = 0.5$ the factor is 2, and so is $1/p$. Which of the
-# two is it? Try 0.2.
+# At $p = 0.5$ we doubled what was kept. But 2 is $1/p$ as well as $1/(1-p)$. Which of the two is it? A rate of 0.2 tells
+# them apart. On average over many draws, the weight should be what it was. So which factor, after a fifth was lost?
 
 # %% name="factors"
-kept = keep_mask_a((100_000,), p=0.2, seed=123)  # one weight of 1, drawn 100,000 times
+stays = keep_mask((100_000,), p=0.2, seed=123)  # one weight of 1, drawn 100,000 times
 for name, factor in [("1", 1), ("1 / p", 1 / 0.2), ("1 / (1 - p)", 1 / (1 - 0.2))]:
-    average = (kept * factor).double().mean().item()
+    average = (stays * factor).double().mean().item()
     near = abs(average - 1) < 0.01
     print(f"factor {name:11}  average {average:.1f}  within 0.01 of 1: {near}")
 
 # %% [markdown]
-# Only $1/(1-p)$ leads back to 1. Row sums of 0 and 2 are right, then, as long as their average is 1. One could repair
-# each row by dividing by its sum. (A row that has lost all its weights has no sum to divide by; we leave it out.) What
-# does that do to an uneven row, on average?
+# Only $1/(1-p)$ leads back to 1: a weight is kept with probability $1-p$, so times $1/(1-p)$ it is the same on average.
+#
+# Back to $p = 0.5$. Row sums of 0 and 2 are right, then, as long as their average is 1. One could repair each row by
+# dividing by its sum. (A row that has lost all its weights has no sum to divide by; we leave it out.) What does that do
+# to an uneven row, on average?
 
 # %% name="renormalised"
 uneven = torch.tensor([0.9, 0.05, 0.05])
-draws = uneven * keep_mask_a((100_000, 3), p, seed=123) / (1 - p)  # (100000, 3)
+draws = uneven * keep_mask((100_000, 3), p=0.5, seed=123) / (1 - 0.5)  # (100000, 3)
 print("as they are:       ", [round(number, 2) for number in draws.mean(dim=0).tolist()])
 draws = draws[draws.sum(dim=-1) > 0]  # without the empty rows
 forced = draws / draws.sum(dim=-1, keepdim=True)
@@ -260,30 +262,28 @@ check("4.1", MyDropout)
 # %% [markdown]
 # ## What dropout does to a head with a job
 #
-# The head of chapter 3 tells whether a letter has occurred before. Without dropout, a letter receives a 1 if it has and
-# a 0 if not. Drop each weight with a chance of one half, and count more than one half as a "yes". How often is the head
-# still right? Guess for the second "a" before you run the cell.
+# The head of exercise 3.3 tells whether a letter has occurred before. Without dropout it gives all its weight to an
+# earlier copy, and receives a 1, or to `<s>`, and receives a 0. We write these weights down. Now drop each with a chance
+# of one half, and count more than one half as a "yes". How often is the head still right? Guess for the second "a" before
+# you run the cell.
 
 # %% name="one-head"
-x = torch.eye(5)[[0, 1, 2, 1, 3, 2]]  # <s> a b a c b
-W_query, W_key = 30 * torch.eye(5), torch.eye(5)  # the solution of exercise 3.3
-W_query[:, 0] = 15
-W_value = torch.tensor([[0.0], [1.0], [1.0], [1.0], [1.0]])
-before = torch.tril(torch.ones(6, 6), diagonal=-1)
-before[0, 0] = 1  # <s> sees itself
-scores = ((x @ W_query) @ (x @ W_key).T / 5**0.5).masked_fill(before == 0, -torch.inf)
-coins = keep_mask_a((1000, 6, 6), p, seed=123)
-head_weights = torch.softmax(scores, dim=-1)  # (T, T)
-some_dropped = head_weights * coins / (1 - p)  # (1000, T, T)
-handed = some_dropped @ (x @ W_value)  # (1000, T, 1)
-for letter, share in zip("<s> a b a c b".split(), (handed > 0.5).double().mean(dim=0)[:, 0]):
-    print(f"{letter:4} says yes in {share:.2f} of the draws")
+looks_at = [0, 0, 0, 1, 0, 2]  # <s> a b a c b: the second "a" looks at 1, the second "b" at 2
+head_weights = torch.eye(6)[looks_at]  # (T, T), all the weight of a row on one token
+head_values = torch.tensor([0.0, 1, 1, 1, 1, 1])  # (T,): 0 from <s>, 1 from a letter
+coins = keep_mask((1000, 6, 6), p=0.5, seed=123)
+received = (head_weights * coins / (1 - 0.5)) @ head_values  # (1000, T)
+for letter, yes in zip("<s> a b a c b".split(), (received > 0.5).double().mean(dim=0)):
+    print(f"{letter:4} says yes in {yes:.2f} of the draws")
+coins = keep_mask((1000, 20), p=0.5, seed=123)
+averages = (torch.full((20,), 1 / 20) * coins / (1 - 0.5)).sum(dim=-1)  # (1000,), of 20 values of 1
+print(f"spread: one weight {received[:, 3].std():.2f}, an average over 20 {averages.std():.2f}")
 
 # %% [markdown]
 # The second "a" and the second "b" should always say yes, and they do so half of the time: all their weight lies on one
-# token, and one coin decides. A head that averages over many tokens loses half of them and doubles the rest, so its
-# average moves much less. A head that looks one thing up is the person who knows everything: on a bad day, nothing
-# works. What helps?
+# token, and one coin decides. So what they receive strays from its average by 1.00 (the standard deviation). A head
+# that averages over 20 tokens loses about half of them and doubles the rest: its result strays by 0.21 only. A head
+# that looks one thing up is the person who knows everything: on a bad day, nothing works. What helps?
 
 # %% [markdown]
 # ### Exercise 4.2 · Heads that survive
@@ -291,7 +291,8 @@ for letter, share in zip("<s> a b a c b".split(), (handed > 0.5).double().mean(d
 #
 # Let several heads do the same job, each with coins of its own, and add up their results. (Chapter 5 is about several
 # heads.) Write a stack of heads, as many as you need, whose *sum* says whether a letter has occurred: above one half if
-# it has, below if not. (`W.repeat(3, 1, 1)` stacks three copies of a matrix `W`.)
+# it has, below if not. Your matrices of exercise 3.3 are one such head. (`W.repeat(3, 1, 1)` stacks three copies of a
+# matrix `W`.)
 #
 # * Without dropout, the sum must always be right.
 # * With half of all weights dropped (and the others doubled), it must be right in 95 of 100 cases, both for letters that
@@ -327,7 +328,7 @@ def my_dropped_weights(words):
     W_query, W_key, _ = my_heads()
     scores = (x @ W_query) @ (x @ W_key).transpose(-2, -1) / W_key.shape[-1] ** 0.5  # (H, T, T)
     weights = torch.softmax(scores.masked_fill(before == 0, -torch.inf), dim=-1)
-    return weights * keep_mask_a(weights.shape, p, seed=123) / (1 - p)
+    return weights * keep_mask(weights.shape, p=0.5, seed=123) / (1 - 0.5)
 
 
 live.try_head(my_dropped_weights, "<s> a b a c b")
@@ -349,7 +350,7 @@ live.try_head(my_dropped_weights, "<s> a b a c b")
 answer("Q4.3", "a")
 
 # %% name="drop-scores" tags=["answers-Q4.3"]
-dropped_scores = queries @ keys.T * mask_a / (1 - p)
+dropped_scores = queries @ keys.T * kept / (1 - p)
 dropped_scores = dropped_scores.masked_fill(future, -torch.inf)
 print(torch.softmax(dropped_scores / keys.shape[-1]**0.5, dim=-1)[1])
 
@@ -372,9 +373,9 @@ show_layer("dropout")
 live.show_dropout(weights, tokens, masked=future)
 
 # %% [markdown]
-# The message: every draw gives other row sums, and only their average over many draws is 1. (The caption's average is
-# over the six rows of one draw.) The first row holds a single weight: doubled or gone. To try: step through the seeds
-# and watch "Your"; then choose eval.
+# The message: the row sums change from draw to draw, and only their average over many draws is 1. (The caption's
+# average is over the six rows of one draw.) The first row holds a single weight, so it sums to 0 or to 2. To try: step
+# through the seeds and watch "Your"; then choose eval.
 
 # %% [markdown]
 # ### Exercise 4.3 · How often is a row empty?
@@ -404,9 +405,9 @@ check("4.3", my_chances)
 # ## Where does the mask live?
 #
 # Now a class for batches. It must keep its causal mask somewhere. The mask is not learned, so it is no parameter. An
-# ordinary attribute, `self.mask = ...`, seems to do. PyTorch also offers a **buffer**, a tensor that belongs to the
-# module. A small module holds one of each. What becomes of them when `.to(...)` moves the module to
-# another device, such as a GPU, or to another number type? And which are in `state_dict()`, the list of what is saved?
+# ordinary attribute, `self.mask = ...`, seems to do. PyTorch also offers a **buffer**, made with `register_buffer`. A
+# small module holds one of each. What becomes of them when `.to(...)` moves the module to another device, such as a GPU,
+# or to another number type? And which are in `state_dict()`, the list of what is saved?
 
 # %% name="three-tensors"
 class ThreeTensors(nn.Module):
@@ -437,7 +438,8 @@ print(".to(float64):", module.plain.dtype, module.buffer.dtype, module.parameter
 # %% [markdown]
 # Only the parameter is trained. Parameter and buffer are saved, and both became `float64`. The plain attribute is in
 # neither list, and `.to()` does not know about it: on the way to a GPU it would stay behind on the CPU, and a mask there
-# cannot be used on scores on the GPU. So the mask becomes a buffer. (Being boolean, it keeps its dtype.)
+# cannot be used on scores on the GPU. So the mask becomes a buffer. (It holds True and False, and these stay so: only
+# numbers change their type.)
 #
 # ## The causal class
 #
@@ -448,7 +450,7 @@ print(".to(float64):", module.plain.dtype, module.buffer.dtype, module.parameter
 class CausalAttention(nn.Module):
     """Self-attention in which no token sees its future: (B, T, d_in) to (B, T, d_out).
 
-    T may be up to context_length. dropout: the share of weights dropped in training, below 1.
+    T may be up to context_length. dropout: the chance to drop a weight in training, below 1.
     """
 
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
@@ -534,7 +536,8 @@ with torch.no_grad():
 
 # %% [markdown]
 # In training every call drops other weights, and every sentence of a batch has a mask of its own. After `.eval()` the
-# class repeats itself and agrees with `causal`. `no_grad` stops the bookkeeping for derivatives, not the dropping.
+# class repeats itself and agrees with `causal`, since both drew their matrices with seed 123. `no_grad` stops the
+# bookkeeping for derivatives, not the dropping.
 #
 # The last exercise puts a class together. One layer, `W_qkv`, makes queries, keys and values at once; `chunk` cuts them
 # apart. If you like, take two steps towards it.

@@ -16,8 +16,7 @@
 # **Time.** About 90 minutes, exercises included. **You need** chapters 2 to 4: queries, keys, values, the causal mask,
 # the causal class.
 #
-# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or, in a published
-# copy, installs it.
+# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helpers, or installs them.
 
 # %% name="setup"
 import importlib.util, os, sys
@@ -82,10 +81,8 @@ def placed(words):
 print(placed("ba"))
 
 # %% [markdown]
-# (GPT-2 adds a learned vector per position to that of the token.)
-#
-# Positions, heads and layers count from 0, as Python does; words and rows we go on counting from 1. With positions a
-# head can look **one token back**, and fetch the letter that stands there.
+# From here on all counting begins at 0, as in Python: position 0, row 0, head 0. With positions a head can look **one
+# token back**, and fetch the letter that stands there.
 
 # %% [markdown]
 # ### Exercise 5.1 · One token back
@@ -137,7 +134,7 @@ live.try_head(my_weights_back, "c a d a b")
 # before. Where to look, we do not say.
 #
 # Of the second cell you need only the line of the loss: the result at position t is compared with the letter at t − 1.
-# (Adam takes steps like that of chapter 2, and chooses their sizes itself.) Guess first: will it find your matrices?
+# (Adam takes steps like chapter 2's, and chooses their sizes itself.) Guess first: will it find your matrices?
 
 # %% name="learned-head"
 torch.manual_seed(123)
@@ -171,8 +168,7 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The message: the stripe below the diagonal is the job, and nobody asked for it. Only the letter was asked for. And the
-# matrices?
+# The message: the stripe below the diagonal is the job, and nobody asked for it, only for the letter. And the matrices?
 
 # %% name="learned-matrices"
 print(W_query[5].detach().round(decimals=1))  # of position 1: yours?
@@ -181,31 +177,31 @@ best = [int(row[:t + 1].argmax()) for t, row in enumerate(together)]  # of the v
 print("best key for positions 1 to 7:", best[1:])
 
 # %% [markdown]
-# The row looks like nothing. Training found other axes than ours, turned and mixed. What it has in common with the
-# head made by hand is what *acts*. A score is $x^{(i)} W_q W_k^\top x^{(j)\top}$, so only the product $W_q W_k^\top$
-# counts, in which the best key of each position is the one before it. So read what a head does, not its matrices.
+# The row looks like nothing. Training found other axes than ours, turned and mixed. What both heads have in common is
+# what *acts*. A score is $x^{(i)} W_q W_k^\top x^{(j)\top}$, so only the product $W_q W_k^\top$ counts, in which the
+# best key of each position is the one before it. So read what a head does, not its matrices.
 
 # %% [markdown]
 # ## One head, one set of weights
 #
 # Chapter 1 began with *The cat chased the mouse because it was hungry*. Let "it" find out more: who chases, and who is
-# chased? We write the sentence for every pair of four animals, twelve sentences in all. As above, a vector is two
-# blocks: which word, then which position.
+# chased? We write the sentence for every pair of four animals, twelve in all. As above, a vector is two blocks: which
+# word, then which position.
 
 # %% name="sentences"
 animals = ["cat", "fox", "mouse", "hen"]
-vocabulary = animals + ["chased", "slept", "hungry", "afraid", "the", "because", "it", "was"]
+vocabulary = animals + ["chased", "hungry", "the", "because", "it", "was"]  # 10 words
 
 
 def vectors(words):
-    """The vectors (9, 21) of nine words: which of twelve words, then which position."""
-    which = torch.eye(12)[[vocabulary.index(word) for word in words]]  # (9, 12)
+    """The vectors (9, 19) of nine words: which of ten words, then which position."""
+    which = torch.eye(10)[[vocabulary.index(word) for word in words]]  # (9, 10)
     return torch.cat([which, torch.eye(9)], dim=-1).double()
 
 
 pairs = [(a, b) for a in animals for b in animals if a != b]  # who chases, who is chased
 sentences = [f"the {a} chased the {b} because it was hungry".split() for a, b in pairs]
-x = torch.stack([vectors(sentence) for sentence in sentences])  # (12, 9, 21)
+x = torch.stack([vectors(sentence) for sentence in sentences])  # (12, 9, 19)
 print(x.shape)
 
 # %% [markdown]
@@ -223,9 +219,9 @@ print("two heads, a position each, same result:",
 
 # %% [markdown]
 # With one head at half and half, the mixture is the same: "it" hears of a cat and a mouse, but not who chased whom.
-# Uneven weights could tell, but what one animal gains the other loses. Two heads that look at a position each, with their results side by side, can tell: the
-# halves have changed places. (Without positions two heads would not help. Each would find a word by what it is,
-# wherever it stands, and both sentences have the same words.)
+# Uneven weights could tell, but what one animal gains the other loses. Two heads that look at a position each, with
+# their results side by side, can tell: the halves have changed places. (Without positions two heads would not help: both
+# sentences have the same words.)
 #
 # That is **multi-head attention**. Two heads need not be larger than one: if each makes half as many numbers, both
 # together have as many parameters.
@@ -265,7 +261,8 @@ print(context_vecs)
 print("context_vecs.shape:", context_vecs.shape)
 
 # %% [markdown]
-# In the row of "Your", head 0 contributes -0.4519 and 0.2216, head 1 0.4772 and 0.1063: 2 heads of 2 numbers make 4.
+# In the row of "Your", head 0 contributes -0.4519 and 0.2216 (with the same seed it is the class of chapter 4), head 1
+# 0.4772 and 0.1063: 2 heads of 2 numbers make 4.
 # The heads stand in an `nn.ModuleList`. A plain list is easier to type. Does PyTorch find the layers in it?
 
 # %% name="module-list"
@@ -300,20 +297,20 @@ answer("Q5.1", "c")
 #
 # ## Two heads, two jobs
 #
-# Back to the chase. Every word from the second animal on is to name both animals: who chases, in the first 12 numbers
-# of its result, and who is chased, in the last 12. Where to look, we do not say. We train one head of 24 numbers, then
-# two heads of 12, on all twelve sentences. In how many will "it" name both animals rightly, in each case? (You need
-# only the line of the loss.)
+# Back to the chase. Every word from the second animal on is to name both animals: who chases, in the first half of its
+# result, and who is chased, in the second. A half has ten numbers, one for each word of the vocabulary. Where to look,
+# we do not say. We train one head of 20 numbers, then two heads of 10, on all the sentences. In how many will "it" name
+# both animals rightly, in each case? (You need only the line of the loss.)
 
 # %% name="two-jobs"
-chasing, chased = x[:, 1:2, :12], x[:, 4:5, :12]  # (12, 1, 12) each: who chases, who is chased
-wanted = torch.cat([chasing, chased], dim=-1)  # (12, 1, 24)
+chasing, chased = x[:, 1:2, :10], x[:, 4:5, :10]  # (12, 1, 10) each: who chases, who is chased
+wanted = torch.cat([chasing, chased], dim=-1)  # (12, 1, 20)
 
 
 def trained(num_heads):
-    """The wrapper with 24 numbers in all, after 100 steps."""
+    """The wrapper with 20 numbers in all, after 100 steps."""
     torch.manual_seed(0)
-    model = MultiHeadAttentionWrapper(21, 24 // num_heads, 9, 0.0, num_heads).double()
+    model = MultiHeadAttentionWrapper(19, 20 // num_heads, 9, 0.0, num_heads).double()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     for _ in range(100):
         loss = (model(x)[:, 4:] - wanted).square().mean()  # results from position 4 on
@@ -325,15 +322,14 @@ def trained(num_heads):
 # %% name="two-jobs-named"
 one, two = trained(1), trained(2)
 for name, model in [("one head", one), ("two heads", two)]:
-    result = model(x)[:, 6]  # (12, 24): what "it" receives in each sentence
-    right = [result[:, :12].argmax(dim=-1) == chasing[:, 0].argmax(dim=-1),
-             result[:, 12:].argmax(dim=-1) == chased[:, 0].argmax(dim=-1)]
+    result = model(x)[:, 6]  # (12, 20): what "it" receives in each sentence
+    right = [result[:, :10].argmax(dim=-1) == chasing[:, 0].argmax(dim=-1),
+             result[:, 10:].argmax(dim=-1) == chased[:, 0].argmax(dim=-1)]
     print(f"{name:9}: who chases {right[0].sum():2} of 12, who is chased {right[1].sum():2} of 12")
 
 # %% [markdown]
 # One head names who chases in all twelve sentences, and who is chased in seven of them, although it has trained on just
-# these sentences. Two heads of half the size name both in all twelve. (Try another seed in `trained`: one head may
-# decide for the other animal.) Where does the one head look?
+# these sentences. Two heads of half the size name both in all twelve. Where does the one head look?
 
 # %% name="two-jobs-weights"
 def weights_of(head, x):
@@ -343,12 +339,16 @@ def weights_of(head, x):
     return torch.softmax(scores.masked_fill(head.mask, -torch.inf), dim=-1).detach()
 
 
-it = weights_of(one.heads[0], x)[:, 6].mean(dim=0)  # (9,): row of "it", over all 12 sentences
-print(f"it -> who chases {it[1]:.1f}, it -> who is chased {it[4]:.1f}")
+it = weights_of(one.heads[0], x)[:, 6]  # (12, 9): the row of "it" in each sentence
+named = one(x)[:, 6, 10:].argmax(dim=-1)  # (12,): who is chased, as the one head says
+for b in ["cat", "fox", "hen"]:
+    s = pairs.index(("mouse", b))
+    print(f"mouse chased {b}: it -> mouse {it[s, 1]:.1f}, it -> {b} {it[s, 4]:.1f},"
+          f" named: {vocabulary[named[s]]}")
 
 # %% [markdown]
-# On average it gives 0.6 of its weight to who chases, and 0.1 to who is chased. (The rest goes to words that all twelve
-# sentences share.) It has one set of weights, so it leans to one job and does the other in part. And the two heads? Before
+# Where the mouse chases, "it" gives nearly all its weight to the mouse, and next to nothing to the other animal. So it
+# names the cat each time: a guess, right once. One set of weights does not manage both jobs. And the two heads? Before
 # you choose head 1: which column will be bright, and from which word on?
 
 # %% name="trained-heads-live"
@@ -358,16 +358,17 @@ live.show_attention(two_weights.round(decimals=1), words, masked=two.heads[0].ma
 
 # %% [markdown]
 # The message: two heads, two jobs. From "mouse" on, every word looks at the cat in head 0, and at the mouse in head 1.
-# (The words before it were asked nothing. Weights are rounded to one decimal.) That head 0 took the first job is our
-# doing, since it makes the first 12 numbers. Where to look, each head found itself: in chapter 1 we wrote the query of
-# "it" by hand.
+# (The words before it were asked nothing. Weights are rounded to one decimal, so a row may sum to 0.9 or 1.1.) That
+# head 0 took the first job is our doing, since it makes the first ten numbers. But where to look, each head found by
+# itself. In chapter 1 we wrote the query of "it" by hand. (That one asked for a meaning. These found the places where
+# our sentences always have an animal.)
 #
 # ## One matrix for all heads
 #
-# Several small matrix products take longer than one large product. So let one large matrix do the work of all heads,
-# and share out its result among them: a **weight split**. To tell the dimensions apart we take 3 heads with 4 numbers
-# each. `nn.Linear` stores one *row* per output, so we stack the heads' matrices on top of each other and apply the tall
-# one to the whole batch.
+# One large matrix product keeps a processor busier than several small ones. (Chapter 6 measures what that gains.) So
+# let one large matrix do the work of all heads, and share out its result among them: a **weight split**. To tell the
+# dimensions apart we take 3 heads with 4 numbers each. `nn.Linear` stores one *row* per output, so we stack the heads'
+# matrices on top of each other and apply the tall one to the whole batch.
 
 # %% name="three-heads"
 torch.manual_seed(123)
@@ -376,6 +377,8 @@ three_heads = MultiHeadAttentionWrapper(
 )
 for head in three_heads.heads:
     print(head.W_query(inputs[1]).detach())  # the query of "journey" in each head, (4,)
+
+
 def stacked(wrapper, name):
     """The matrices of this name of all heads, stacked: (num_heads * head_dim, d_in)."""
     return torch.cat([getattr(head, name).weight.detach() for head in wrapper.heads])
@@ -491,7 +494,8 @@ except RuntimeError as error:
 # %% [markdown]
 # Why does `view` refuse? In memory a tensor is one long line of numbers. `transpose` moves none of them, it only
 # changes how far apart neighbours lie. A token's 12 numbers now lie in three pieces, and a `view` cannot join them.
-# `contiguous()` copies them into the new order.
+# `contiguous()` copies them into the new order. (So does `reshape`, which the message offers. But it never complains, not
+# even where you forgot the transpose.)
 
 # %% name="merge"
 together = together.contiguous()  # (2, 6, 3, 4), copied
@@ -511,7 +515,7 @@ live.show_shape_walk(numbers, num_heads=3, tokens=tokens)
 # %% [markdown]
 # The message: with the transpose every head has one colour and all six words. Without it each head gets all three
 # colours and two of the six words, in the same shape. To try: choose "starts" and go on to the last step. On the right
-# it reaches the row of "Your", which must not see it, although the heads are merged as they should be.
+# it reaches the row of "Your", which must not see it.
 
 # %% [markdown]
 # ### Exercise 5.3 · Merge the heads
@@ -604,18 +608,16 @@ show_layer("heads")
 # on what it gets.
 
 # %% name="copy-the-weights"
-same = MultiHeadAttention(d_in=21, d_out=24, context_length=9, dropout=0.0, num_heads=2).double()
+same = MultiHeadAttention(d_in=19, d_out=20, context_length=9, dropout=0.0, num_heads=2).double()
 with torch.no_grad():
     for name in ["W_query", "W_key", "W_value"]:
-        getattr(same, name).weight.copy_(stacked(two, name))  # (24, 21)
-    same.out_proj.weight.copy_(torch.eye(24))
+        getattr(same, name).weight.copy_(stacked(two, name))  # (20, 19)
+    same.out_proj.weight.copy_(torch.eye(20))
     same.out_proj.bias.zero_()
 print("same output:", torch.allclose(same(x), two(x)))
 
 # %% [markdown]
-# The same output: the layer that you are about to write holds both heads in one set of matrices.
-#
-# The last exercise is the whole layer. If you like, take one step towards it.
+# The same output, from one set of matrices. The last exercise is the whole layer. If you like, take one step towards it.
 #
 # **Step 5.1.** Bring the lines of a `forward` into their right order. Write the letters, as in `"a b c d e"`.
 #
@@ -683,8 +685,8 @@ check("5.4", MyMultiHeadAttention)
 # %% [markdown]
 # ## What you can do now
 #
-# GPT-2, a language model of 2019, is a stack of this layer and others: in its smallest version 12 heads of 64 numbers
-# share a width of 768. The [notes](99_notes.ipynb) collect the messages of common errors.
+# GPT-2, a language model of 2019, stacks this layer and others: in its smallest version 12 heads of 64 numbers share a
+# width of 768. The [notes](99_notes.ipynb) collect the messages of common errors.
 #
 # Three last questions, without looking back. The second shows code with a bug, the third goes back to chapter 4.
 

@@ -853,7 +853,8 @@ progress(7)
 # | falling off a cliff after a flat start | several parts had to fit together |
 #
 # * Training makes heads that we did not design. A **previous-token head** and an **induction head** together can copy;
-#   the second reads what the first has written.
+#   the second reads what the first has written. [Chapter 11](11_a_model_that_speaks.ipynb) finds both in a model that
+#   speaks.
 # * A map shows where a head looks. To know what it is worth, take it out and measure.
 # * Always test on data that was not trained on, and always know the floor.
 #

@@ -800,7 +800,8 @@ progress(8)
 #
 # A picture of attention is a measurement. Its caption is a claim, and needs a control: a word changed so that the
 # answer should change, all heads and not the one that agrees, other queries, a coin. (Other models may well have heads
-# that pass. The debate among researchers began with Jain and Wallace, 2019, and Wiegreffe and Pinter, 2019.)
+# that pass: [chapter 11](11_a_model_that_speaks.ipynb) finds some, and proves it. The debate among researchers began
+# with Jain and Wallace, 2019, and Wiegreffe and Pinter, 2019.)
 #
 # **Next.** You have gone from the dot product of two vectors to the inside of a real model, and you know what to ask of
 # the next picture of attention that you see. This model is of 2019's kind: [chapter 9](09_positions_that_turn.ipynb)

@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     summary: softmax in pieces, windows, sinks, caches, a state of fixed size
+#     summary: softmax in pieces, windows, gates, picked keys, a fixed state
 # ---
 
 # %% [markdown]
@@ -10,11 +10,12 @@
 # **After this chapter you can**
 #
 # * compute softmax piece by piece, as FlashAttention does, and say what that saves and what it costs;
-# * say who sees whom through a sliding window, and why models lean on their first token;
+# * say who sees whom through a sliding window, why models lean on their first token, and how a gate ends that;
+# * let a cheap scorer pick the keys that a token sees;
 # * work out the bytes of a model's cache from its configuration, and name four ways to make it smaller.
 #
-# **Time.** About 85 minutes, exercises included. **You need** chapters 5 to 7. Chapter 9's turned
-# positions are needed in one sentence only.
+# **Time.** About 90 minutes, exercises included. **You need** chapters 5 to 7. Of chapter 9 two layers are used, and
+# its turned positions are needed in one cell only.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
 
@@ -30,15 +31,13 @@ if "COLAB_RELEASE_TAG" in os.environ:
     print("On Colab, File > Save a copy in Drive keeps what you write.")
 
 # %% name="imports"
-import copy
-
 import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.autograd.graph import saved_tensors_hooks
 
-from course_utils import live, pictures
-from course_utils.attention import MultiHeadAttention
+from course_utils import families, live, pictures
+from course_utils.attention import Attention, LatentAttention, turn_pairs
 from course_utils.checking import answer, check, hint, progress, review, solution
 from course_utils.training_bar import with_bar
 
@@ -193,7 +192,7 @@ def in_tiles(queries, keys, values, size, window):
 
 # %% [markdown]
 # The window comes later; for now it is as long as the text. Is this what the whole table gives, whatever the size of a
-# tile? (The last tile may be shorter.)
+# tile?
 
 # %% name="tiles-agree"
 def whole(queries, keys, values):
@@ -249,14 +248,14 @@ class Again(torch.autograd.Function):
             context = in_tiles(*inputs, *ctx.sizes)
         return *torch.autograd.grad(context, inputs, gradient), None, None
 
-# %% name="same-derivatives"
+
 inputs = [torch.randn(50, 8, dtype=torch.float64, requires_grad=True) for _ in range(3)]
 contexts = [whole(*inputs), Again.apply(*inputs, 7, 50)]
 gradients = [torch.autograd.grad(context.square().sum(), inputs) for context in contexts]
 print("same derivatives:", all(torch.allclose(a, b) for a, b in zip(*gradients)))
 
 # %% [markdown]
-# The derivatives are the same. How much is kept from the way forward to the way back? We count as in chapter 6.
+# How much is kept from the way forward to the way back? We count as in chapter 6.
 
 # %% name="kept-bytes"
 def kept_mib(attend, *inputs):
@@ -282,10 +281,9 @@ for T in [512, 1024]:
 # %% [markdown]
 # The whole table: memory times 3.5 for twice the tokens. Tiles alone are *worse*, since everything in every tile is
 # kept. Computed again, 0.75 MiB are left, the queries, keys and values themselves, and that doubles with the tokens.
-# (On the way back ours holds all tiles for a moment; FlashAttention does not.)
 #
-# The price is counted quickly. Forwards there are two products of matrices, `queries @ keys.T` and `shares @ values`;
-# the derivatives of each take two more. That makes 6, and with the way forward done again 8.
+# The price: two products of matrices on the way forward take four on the way back. That makes 6, and with the way
+# forward done again 8.
 #
 # That is what **FlashAttention** does (Dao et al., 2022), for queries in tiles as well, inside the fast memory of a
 # graphics card. It keeps $m + \ln \ell$ of each query (Dao, 2023), so that on the way back only the scores are made
@@ -295,22 +293,20 @@ for T in [512, 1024]:
 # ## Windows
 #
 # The work is still $T^2$. Must every token look at *all* before it? In a **sliding window** of $w$ a token sees the
-# last $w$ keys, its own among them. (Some texts leave the own key out of the count: read how a model counts before you
-# copy its number.) Twelve tokens, a window of 3, and three layers, one after the other: whose input can reach token 11?
+# last $w$ keys, its own among them. Twelve tokens, a window of 3, and three layers, one after the other: whose input
+# can reach token 11?
 
 # %% name="window-layers" shows="Map of which output depends on which input, twelve tokens by twelve, after three layers with a window of 3. In each row the cell of its own token and those of up to six tokens before it are dark: a band seven cells wide along the diagonal. All other cells are light."
 T, window = 12, 3
 age = torch.arange(T)[:, None] - torch.arange(T)  # (T, T)
 sees = (age >= 0) & (age < window)  # (T, T), True = sees
-reaches = torch.eye(T)
-for layer in range(3):
-    reaches = sees.float() @ reaches  # how many ways lead there
+reaches = torch.linalg.matrix_power(sees.float(), 3)  # how many ways lead there in 3 layers
 names = [str(t) for t in range(T)]
 pictures.show_dependencies(reaches > 0, names, title="Window 3, after 3 layers")
 
 # %% [markdown]
 # The message: after one layer the band would be 3 wide, after three it is 7: token 11 depends on tokens 5 to 11. Each
-# layer reaches $w - 1$ further back. What a token handed on, the next layer passes along. And while a text is written,
+# layer reaches $w - 1$ further back. And while a text is written,
 # what is $w$ steps old may leave the cache.
 
 # %% [markdown]
@@ -356,8 +352,7 @@ check("10.2", my_window_mask)
 # %% [markdown]
 # ### A first tile with nothing in it
 #
-# Our function takes a window. (It still computes the hidden tiles; a real kernel skips them.) Fifty tokens, tiles of 7,
-# a window of 5:
+# Fifty tokens, tiles of 7, a window of 5:
 
 # %% name="window-in-tiles"
 context = in_tiles(queries, keys, some_values, 7, window=5)
@@ -365,8 +360,8 @@ print("first row with nan:", int(context.isnan().any(dim=-1).int().argmax()))
 print("rows with nan:", int(context.isnan().any(dim=-1).sum()), "of 50")
 
 # %% [markdown]
-# Rows 0 to 10 are fine. The window of row 11 begins at key 7, so its first tile, keys 0 to 6, is hidden altogether. The
-# largest score is then $-\infty$, and $-\infty - (-\infty)$ is `nan`. One `nan` in a total is never made good. Without
+# The window of row 11 begins at key 7, so its first tile, keys 0 to 6, is hidden altogether. The
+# largest score is then $-\infty$, and $-\infty - (-\infty)$ is `nan`. Without
 # a window it could not happen: in a causal mask every row sees key 0.
 
 # %% [markdown]
@@ -396,15 +391,16 @@ assert check("10.3", my_next_tile).status == "right"
 check("10.3", my_next_tile)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** What is subtracted need not be the largest score: any number gives the same weights in the end, unless
-# an exponential overflows or all of them round to 0. So where nothing has been seen it may be 0. Then $e^{-\infty - 0}$ is 0, twice: nothing
-# is added, and nothing was there to shrink. As soon as a tile shows a score, the true maximum takes over.
+# **Why it works.** What is subtracted need not be the largest score: any number gives the same weights in the end,
+# unless an exponential overflows or all of them round to 0. So where nothing has been seen it may be 0. Then
+# $e^{-\infty - 0}$ is 0, twice: nothing is added, and nothing was there to shrink. As soon as a tile shows a score, the
+# true maximum takes over.
 
 # %% [markdown]
 # ## The first token holds what nobody needs
 #
 # With a window the first token falls out of sight. Does anybody miss it? In chapter 7, layer 1 put its weight on token
-# 0 wherever it had nothing to look up. We train that model again, with the same batches.
+# 0 wherever it had nothing to look up. We train that model again, on the same batches, with chapter 9's layer.
 
 # %% name="chapter-7-task"
 torch.set_num_threads(1)  # as there: the same results on any number of cores
@@ -417,46 +413,55 @@ def repeats(count):
     start = torch.randint(first - repeated + 1, (count, 1))
     return torch.cat([tokens, tokens.gather(1, start + torch.arange(repeated))], dim=1)
 
-# %% name="chapter-7-model"
-class AttentionOnly(nn.Module):
-    """Chapter 7's model: scores (B, T, vocabulary) for the next token from tokens (B, T)."""
 
-    def __init__(self, context_length, width=64):
+class AttentionOnly(nn.Module):
+    """Chapter 7's model, with gates or without: scores (B, T, vocabulary) from tokens (B, T)."""
+
+    def __init__(self, gate, width=64):
         super().__init__()
         self.token_vectors = nn.Embedding(vocabulary, width)
-        self.position_vectors = nn.Embedding(context_length, width)
+        self.position_vectors = nn.Embedding(first + repeated, width)
         for table in [self.token_vectors, self.position_vectors]:
             nn.init.normal_(table.weight, std=0.3)
         self.layers = nn.ModuleList(
-            MultiHeadAttention(width, width, context_length, dropout=0.0, num_heads=1)
-            for _ in range(2)
+            Attention(width, 1, out_bias=True, gate=gate) for _ in range(2)
         )
         self.to_scores = nn.Linear(width, vocabulary)
 
-    def forward(self, tokens):
+    def before_layer_1(self, tokens):
+        """What enters layer 1: (B, T, width)."""
         positions = torch.arange(tokens.shape[-1])  # (T,)
         x = self.token_vectors(tokens) + self.position_vectors(positions)  # (B, T, width)
-        for layer in self.layers:
-            x = x + layer(x)  # (B, T, width)
-        return self.to_scores(x)  # (B, T, vocabulary)
+        return x + self.layers[0](x)[0]
+
+    def forward(self, tokens, mask=None):
+        x = self.before_layer_1(tokens)
+        return self.to_scores(x + self.layers[1](x, mask=mask)[0])  # the mask is layer 1's
 
 
-def next_token_losses(model, tokens):
+def next_token_losses(model, tokens, mask=None):
     """The loss of each next token: (B, T - 1) for tokens (B, T)."""
-    scores = model(tokens[:, :-1])  # (B, T - 1, vocabulary)
+    scores = model(tokens[:, :-1], mask)  # (B, T - 1, vocabulary)
     return F.cross_entropy(scores.transpose(1, 2), tokens[:, 1:], reduction="none")
 
 # %% name="chapter-7-training"
-torch.manual_seed(123)
-model = AttentionOnly(first + repeated)
-optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
-shrinking = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=250)
-torch.manual_seed(2)
-for batch in with_bar(repeats(250 * 64).view(250, 64, -1)):
-    optimizer.zero_grad()
-    next_token_losses(model, batch).mean().backward()
-    optimizer.step()
-    shrinking.step()
+def trained(gate):
+    torch.set_default_dtype(torch.float64)  # so that you see the numbers that we saw
+    torch.manual_seed(123)
+    model = AttentionOnly(gate)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
+    shrinking = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=250)
+    torch.manual_seed(2)
+    for batch in with_bar(repeats(250 * 64).view(250, 64, -1)):
+        optimizer.zero_grad()
+        next_token_losses(model, batch).mean().backward()
+        optimizer.step()
+        shrinking.step()
+    torch.set_default_dtype(torch.float32)
+    return model
+
+
+plain = trained(gate=False)
 
 # %% [markdown]
 # Now hide one key from all later queries of layer 1: key 0, and for comparison key 1. What will become of the
@@ -465,27 +470,81 @@ for batch in with_bar(repeats(250 * 64).view(250, 64, -1)):
 # %% name="hide-a-key"
 torch.manual_seed(1)
 fresh = repeats(512)
-for key in [None, 0, 1]:
-    blind = copy.deepcopy(model)
-    if key is not None:
-        blind.layers[1].mask[key + 1 :, key] = True
-    with torch.no_grad():
-        losses = next_token_losses(blind, fresh)  # (512, 19)
-    random_part, repeat = losses[:, : first - 1].mean(), losses[:, first:].mean()
-    print(f"hidden: {key}, random part {random_part:.1f}, repeat {repeat:.2f}")
+
+
+@torch.no_grad()
+def hide_keys(model):
+    """Print the losses with one key hidden, and the weight on token 0 with none."""
+    for key in [None, 0, 1]:
+        mask = torch.zeros(1, 19, 19, dtype=torch.bool)
+        if key is not None:
+            mask[:, key + 1 :, key] = True
+        losses = next_token_losses(model, fresh, mask)  # (512, 19)
+        random_part, repeat = losses[:, : first - 1].mean(), losses[:, first:].mean()
+        print(f"hidden: {key}, random part {random_part:.2f}, repeat {repeat:.2f}")
+    _, weights, _ = model.layers[1].attend(model.before_layer_1(fresh))  # (512, 1, 20, 20)
+    print(f"weight on token 0, random part: {weights[:, 0, 1 : first - 1, 0].mean():.2f}")
+
+
+hide_keys(plain)
 
 # %% [markdown]
-# Without key 0 the random part rises from 4.7 to 8.1, far above 4.6, which is $\ln 100$: pure guessing. Nothing random
-# can be looked up, so the best this layer can do there is to stay silent. But its weights must sum to 1. It has learned
-# to lay them on token 0, where they do no harm: an **attention sink**. Take the sink away, and the weights go to tokens
-# that speak up.
-#
-# The repeat keeps its 0.30: those queries have something to look up. And key 1 is no sink. Hiding it leaves the random
-# part at 4.7, and costs the repeat a little, 0.45, where key 1 was the one to find.
+# Without key 0 the random part rises from 4.75 to 7.25, far above 4.6, which is $\ln 100$: pure guessing. Nothing
+# random can be looked up, so the best this layer can do there is to stay silent. But its weights must sum to 1. It has
+# learned to lay nearly all of them on token 0, 0.94, where they do no harm: an **attention sink**. Take the sink away,
+# and the weights go to tokens that speak up. The repeat keeps its 0.32, since those queries have something to look up.
+# Key 1 is no sink: hiding it costs only the repeat, 0.47, where key 1 was the one to find.
 #
 # So a model that gets its window after training loses its sink once the text is longer than that. Keep the first few
 # tokens in sight beside the newest ones, and it goes on writing (Xiao et al., 2023). Or train a sink that is no token:
 # a number for each head that joins the total of softmax and has no value, as in gpt-oss.
+
+# %% [markdown]
+# ## A gate in place of a sink
+#
+# A head that could be silent in another way would need no sink. Multiply what the heads give, number by number, by a
+# **gate** between 0 and 1, made of the token that asks: $\sigma(x W_g)$ with $\sigma(a) = 1 / (1 + e^{-a})$. Qwen3-Next
+# and Qwen3.5 have it in each layer of attention (Qiu et al., 2025).
+
+# %% [markdown]
+# ### Exercise 10.4 · A gate
+# 1 point · ★☆☆ · 5 minutes
+#
+# Merge the heads, as chapter 5 does, and multiply each number by its gate. `W_gate` is stored as `nn.Linear` stores it.
+
+# %% name="exercise-10-4"
+def my_gated(context, x, W_gate):
+    """context (B, num_heads, T, head_dim), x (B, T, d), W_gate (num_heads * head_dim, d).
+
+    Returns the gated heads, merged: (B, T, num_heads * head_dim).
+    """
+    ### BEGIN SOLUTION
+    merged = context.transpose(1, 2).flatten(-2)  # (B, T, num_heads * head_dim)
+    return merged * torch.sigmoid(x @ W_gate.T)
+    ### END SOLUTION
+
+# %% name="check-10-4"
+### BEGIN HIDDEN TESTS
+assert check("10.4", my_gated).status == "right"
+### END HIDDEN TESTS
+check("10.4", my_gated)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** Weights say where to look, and sum to 1. The gate says how much of what was found passes on, and may
+# be near 0 everywhere. It sees the token itself, so it knows whether there is something to look up.
+
+# %% [markdown]
+# `gate=True` puts this line into our layer; chapter 9 compared it with Qwen3-Next's own. The same model, on the same
+# batches, with gates:
+
+# %% name="gated"
+gated = trained(gate=True)
+hide_keys(gated)
+
+# %% [markdown]
+# Hiding key 0 now changes nothing: 4.66 before and after. The weight on token 0 has halved, 0.46: where the gate is
+# nearly closed, it does not matter. And the repeat is learned better, 0.11 where it was 0.32. (The gates add 8,192
+# numbers to learn, so part of that may be size.)
 
 # %% [markdown]
 # ## The bytes of a cache
@@ -508,80 +567,14 @@ for name, (layers, numbers, published) in models.items():
           f" as published: {size == published}")
 
 # %% [markdown]
-# As published, all four: the first by Kwon et al. (2023, section 3), the others by Zhao et al. (2025, Table 1). The
-# first text says KB for 1,024 bytes, the second for 1,000: ask, wherever you read it.
+# As published, all four: the first by Kwon et al. (2023, section 3), the others by Zhao et al. (2025, Table 1).
 #
 # One book in OPT-13B would all but fill a graphics card of 80 GB ($80 \cdot 2^{30}$ bytes), before a single parameter
 # is in it. (Would: OPT has positions for 2,048 tokens only.) DeepSeek-V3, fifty times as large, needs 7.0 GB. It does
 # not keep keys and values of each head; we come to that.
-
-# %% [markdown]
-# **Question 10.3.** Llama-3.1-405B is thirty times as large as OPT-13B, and needs less cache. Both have heads of 128
-# numbers. What makes the difference?
 #
-# * **a** It has fewer layers.
-# * **b** Its 128 query heads share 8 heads of keys and values.
-# * **c** It keeps fewer bytes for each number.
-
-# %% name="question-10-3"
-answer("Q10.3", "b")
-
-# %% [markdown]
-# ## Pages
-#
-# How much memory do you reserve for a text that is still being written? Four conversations, at most 2,048 tokens each:
-# either all 2,048 at once, or **pages** of 16 tokens, one more whenever the last one is full.
-
-# %% name="reserved"
-lengths = [37, 210, 5, 96]
-pages = sum(-(-length // 16) for length in lengths)  # rounded up
-for name, reserved in [("2,048 each", 2048 * len(lengths)), ("pages of 16", 16 * pages)]:
-    print(f"{name:12}{reserved:6,} slots reserved, {sum(lengths) / reserved:.0%} used")
-
-# %% [markdown]
-# 4% of the reserved slots are used, or 91%: with pages only the last one of each conversation has empty slots.
-#
-# The pages of one text need not lie side by side. A **page table** says where each of them is. Two texts, A and B, take
-# turns; pages of 4 tokens.
-
-# %% name="page-tables"
-free, tables, lengths = list(range(6)), {"A": [], "B": []}, {"A": 0, "B": 0}
-for name in "ABABABABABA":  # whose turn it is to get a token
-    if lengths[name] % 4 == 0:  # the last page is full, or there is none yet
-        tables[name].append(free.pop(0))
-    lengths[name] += 1
-print("tables:", tables, "lengths:", lengths, "free:", free)
-
-# %% [markdown]
-# A has pages 0 and 2, B has 1 and 3. So token 5 of A, its second on its second page, lies in page 2, slot 1. When a
-# text is finished its pages are free again; texts that begin alike can share the pages of their beginning. This is
-# PagedAttention (Kwon et al., 2023).
-
-# %% [markdown]
-# ### Exercise 10.4 · Look up in pages
-# 2 points · ★★☆ · 10 minutes
-#
-# Fetch the keys of some tokens of one text. `pages` is the memory that all texts share; `table` says, in order, which
-# pages this text has.
-
-# %% name="exercise-10-4"
-def my_lookup(pages, table, positions):
-    """Keys (n, d) at positions (n,); pages (num_pages, size, d), table (pages of this text,)."""
-    ### BEGIN SOLUTION
-    size = pages.shape[1]
-    return pages[table[positions // size], positions % size]  # (n, d)
-    ### END SOLUTION
-
-# %% name="check-10-4"
-### BEGIN HIDDEN TESTS
-assert check("10.4", my_lookup).status == "right"
-### END HIDDEN TESTS
-check("10.4", my_lookup)
-
-# %% [markdown] tags=["solution"]
-# **Why it works.** Divide a position by the size of a page: the quotient says which of the text's pages it is, the
-# remainder which slot. The table turns "which of the text's" into "where in memory". Forget the table and you read,
-# without any error, what another text has written.
+# While a text is written its cache grows by **pages** of, say, 16 tokens, and a **page table** says where each lies
+# (Kwon et al., 2023; see the notes).
 
 # %% [markdown]
 # ## Keep something smaller
@@ -622,12 +615,122 @@ print("absorbed equals explicit:", torch.allclose(absorbed, explicit))
 # does not: that is why 64 more numbers carry the position apart, $512 + 64$ in all.
 
 # %% [markdown]
+# ## Look at few keys
+#
+# A window shows the newest keys, needed or not. Could a token see those that it needs? To find them, something must
+# score *all* keys, so it has to be cheap. DeepSeek-V3.2 (2025) adds an **indexer**: small queries and keys of its own,
+# whose products, cut off below 0, rank the keys. The $k$ best go into attention; all others are hidden.
+
+# %% [markdown]
+# ### Exercise 10.5 · Pick the best keys
+# 2 points · ★★☆ · 10 minutes
+#
+# Make the mask: True where a key is *hidden*. Each token sees the `k` keys with the largest scores among those up to
+# its own, or all of them where there are fewer. Of equal scores, and cut-off ones are equal, the earlier key is picked.
+
+# %% name="exercise-10-5"
+def my_picked(scores, k):
+    """The mask (T, T) for scores (T, T) of queries on keys."""
+    ### BEGIN SOLUTION
+    future = torch.ones_like(scores).triu(diagonal=1).bool()
+    seen = scores.masked_fill(future, -torch.inf)
+    order = seen.argsort(dim=-1, descending=True, stable=True)  # (T, T), places of keys
+    hidden = torch.ones_like(future).scatter(-1, order[:, :k], False)
+    return hidden | future
+    ### END SOLUTION
+
+# %% name="check-10-5"
+### BEGIN HIDDEN TESTS
+assert check("10.5", my_picked).status == "right"
+### END HIDDEN TESTS
+check("10.5", my_picked)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** The future is hidden twice: before the choice, so that it takes nobody's place, and after it, since
+# the first rows have fewer than $k$ keys and pick some that lie ahead. A threshold would do, were there no ties.
+
+# %% [markdown]
+# What must an indexer learn? To rank keys as attention weighs them. Ours has 8 numbers, layer 1 of our model has 64.
+# The indexer learns from that layer's weights; the model stays as it is.
+
+# %% name="indexer"
+future = torch.ones(19, 19).triu(diagonal=1).bool()
+torch.manual_seed(3)
+W_query, W_key = (nn.Linear(64, 8, bias=False, dtype=torch.float64) for _ in range(2))
+optimizer = torch.optim.AdamW([W_query.weight, W_key.weight], lr=0.02)
+for batch in with_bar(repeats(250 * 64).view(250, 64, -1)):
+    with torch.no_grad():
+        x = plain.before_layer_1(batch[:, :-1])  # (64, 19, 64)
+        _, weights, _ = plain.layers[1].attend(x)  # (64, 1, 19, 19)
+    ranks = torch.relu(W_query(x) @ W_key(x).transpose(1, 2))  # (64, 19, 19)
+    told = torch.log_softmax(ranks.masked_fill(future, -1e9), dim=-1)
+    optimizer.zero_grad()
+    (-weights[:, 0] * told).sum(dim=-1).mean().backward()
+    optimizer.step()
+
+# %% name="few-keys"
+def picked(scores, k):
+    """As in the exercise, but of equal scores any may be picked."""
+    future = torch.ones(scores.shape[-2:]).triu(diagonal=1).bool()
+    best = scores.masked_fill(future, -torch.inf).topk(k).indices  # (B, T, k)
+    return torch.ones(scores.shape).bool().scatter(-1, best, False) | future
+
+
+sizes, curves = [1, 2, 4, 8, 16, 19], {}
+print("keys    ", *(f"{k:5}" for k in sizes))
+with torch.no_grad():
+    x = plain.before_layer_1(fresh[:, :-1])  # (512, 19, 64)
+    ranks = torch.relu(W_query(x) @ W_key(x).transpose(1, 2))
+    newest = torch.arange(19.0).expand(512, 19, 19)
+    for name, scores in [("indexer", ranks), ("newest", newest)]:
+        losses = [next_token_losses(plain, fresh, picked(scores, k))[:, first:] for k in sizes]
+        curves[name] = [each.mean().item() for each in losses]
+        print(f"{name:8}", *(f"{loss:5.2f}" for loss in curves[name]))
+
+# %% name="few-keys-picture" shows="Two curves over the number of keys that a token sees, 1 to 19. That of the indexer starts at 0.83 with one key and lies at 0.33 or 0.32 from two on. That of the newest keys starts at 8.63, is still 6.29 at eight keys, and lies at 0.32 from 16 on."
+pictures.show_curves(
+    curves, x=sizes, x_label="keys a token sees", y_label="loss on the repeat", doublings=True,
+    title="Few keys, if they are the right ones",
+)
+
+# %% [markdown]
+# The message: two keys of up to 19 are enough if they are the right ones, 0.33 where all give 0.32. The newest keys are
+# not: with 8 of them the loss is 6.29, and only 16 hold all that can be needed. All keys are still scored, in $T^2$
+# products of 8 numbers; what is saved are the products of attention, $T \cdot k$ of them.
+
+# %% [markdown]
+# Is that V3.2's? Here is the library's own layer, with random weights as in chapter 9, beside our `LatentAttention`,
+# which knows no indexer but takes a mask. The library's has three small heads, which each token weighs, and picks 4
+# keys.
+
+# %% name="deepseek"
+theirs = families.load("DeepSeek-V3.2")
+index = {name: each for name, each in theirs.parameters.items() if name.startswith("indexer")}
+layer = LatentAttention(**theirs.arguments).double()
+layer.load_state_dict({name: theirs.parameters[name] for name in layer.state_dict()})
+with torch.no_grad():
+    latents = layer.query_norm(layer.to_query_latent(theirs.x))  # (2, 11, query_rank)
+    queries = (latents @ index["indexer.wq_b.weight"].T).unflatten(-1, (3, 6)).transpose(1, 2)
+    scale, shift = index["indexer.k_norm.weight"], index["indexer.k_norm.bias"]
+    keys = F.layer_norm(theirs.x @ index["indexer.wk.weight"].T, (6,), scale, shift, eps=1e-6)
+    cos, sin = layer.rotary(0, 11, like=keys)
+    products = turn_pairs(queries, cos, sin) @ turn_pairs(keys, cos, sin)[:, None].transpose(2, 3)
+    shares = theirs.x @ index["indexer.weights_proj.weight"].T  # (2, 11, 3), one a head
+    ranks = torch.einsum("bth,bhts->bts", shares, torch.relu(products))  # (2, 11, 11)
+    for name, mask in [("all keys", None), ("4 keys", picked(ranks, 4))]:
+        off = (layer(theirs.x, mask=mask)[0] - theirs.output).abs().max()
+        print(f"{name}: off by {off:.2f}, within 1e-5: {bool(off < 1e-5)}")
+
+# %% [markdown]
+# With the mask it is the library's layer, off by 0.00; without it, by 1.23. The choice is all that V3.2 adds to V3.
+
+# %% [markdown]
 # ## A state of fixed size
 #
 # All this makes the cache smaller, and still it grows with every token. Could a model keep the same amount whatever the
-# length? **Linear attention** (Katharopoulos et al., 2020) puts $\phi(q) \cdot \phi(k_j)$ where softmax has
-# $e^{q \cdot k_j}$. The feature map $\phi$ makes all numbers positive: $x + 1$ above 0, $e^x$ below. Then the sums can be
-# taken in another order, and the past fits into one table, the state $M$, and one vector, the normaliser $n$:
+# length? **Linear attention** (Katharopoulos et al., 2020) puts $\phi(q) \cdot \phi(k_j)$ where softmax has $e^{q \cdot
+# k_j}$. The feature map $\phi$ makes all numbers positive: $x + 1$ above 0, $e^x$ below. Then the sums can be taken in
+# another order, and the past fits into one table, the state $M$, and one vector, the normaliser $n$:
 #
 # $$z = \frac{\sum_j (\phi(q) \cdot \phi(k_j))\, v_j}{\sum_j \phi(q) \cdot \phi(k_j)}
 # = \frac{M\, \phi(q)}{n \cdot \phi(q)}, \qquad M = \sum_j v_j\, \phi(k_j)^\top, \quad n = \sum_j \phi(k_j)$$
@@ -697,28 +800,26 @@ pictures.show_curves(
 # The message: a state of fixed size is full at some point. Linear attention finds nearly all of 128 keys, 0.99, and a
 # third of 512. It cannot replace, though: of two values for one key it gives back the sum, and finds the newer one by
 # chance, about half the time. The delta rule replaces: 0.99 of 32 keys that were written twice. For that it pays
-# elsewhere: each correction disturbs what lies near, and of 64 keys it has lost a tenth, though each was written only
-# once.
+# elsewhere: of 64 keys, each written only once, it has lost a tenth.
 #
 # Softmax, with queries made 32 times longer, finds everything and keeps everything, 65,536 numbers for 512 keys, where
 # the state has 4,096. No way keeps little and loses nothing. Models of today mix them: a few layers with a cache, many
 # with a window or a state.
 
 # %% [markdown]
-# **Question 10.4.** A model with a state of 64 x 64 reads a book. Which of these can it not do?
+# **Question 10.3.** A model with a state of 64 x 64 reads a book. Which of these can it not do?
 #
 # * **a** Write as fast at the end as at the beginning.
 # * **b** Find again any one of 100,000 names, each written once.
 # * **c** Forget what was replaced.
 
-# %% name="question-10-4"
-answer("Q10.4", "b")
+# %% name="question-10-3"
+answer("Q10.3", "b")
 
 # %% [markdown]
 # ## Your exercises
 #
-# `hint("10.2")` says more each time. `solution("10.2")` opens once your answer is right, or after all hints, or after
-# three different attempts. And here is how far you are:
+# Here is how far you are:
 
 # %% name="progress"
 progress(10)
@@ -731,7 +832,8 @@ progress(10)
 # | the table of weights, $T^2$ | tiles: keep $m$, $\ell$ and $o$ | in training, scores are computed again |
 # | the work, $T^2$ | a window: $T \cdot w$ | far tokens count only through layers; keep the sink |
 # | the cache, layers × heads × numbers | fewer heads of keys; a latent; a window | heads share what they read; more arithmetic |
-# | what is reserved of it | pages and their table | a lookup |
+# | the work, $T^2$ | the $k$ best keys by an indexer: $T \cdot k$ | the indexer still scores all, with few numbers |
+# | weight on token 0 | a gate | as many numbers as for the queries |
 # | all of it | a state of fixed size | it forgets |
 #
 # To merge two pieces, or to add a tile, with $m' = \max(m_1, m_2)$:
@@ -741,7 +843,6 @@ progress(10)
 #
 # * A maximum that is forgotten in a merge changes no shape and raises no error. Compare with the whole, once.
 # * A row that has seen nothing yet has $m = -\infty$: subtract something finite.
-# * A window of $w$ holds $w$ keys. Say whether the own one counts, and at which position the newest token stands.
 #
 # **Next.** This was the last chapter to learn from. The [notes](99_notes.ipynb) count the parts of GPT-2 and collect
 # the messages of errors. How to keep little and forget little is an open question, and you can now read those who work

@@ -1,16 +1,16 @@
 # ---
 # jupyter:
 #   course:
-#     summary: 26 errors to look up, masks side by side, GPT-2 counted part by part
+#     summary: 26 errors to look up, masks, what moved since, GPT-2 counted
 # ---
 
 # %% [markdown]
 # # Notes
 #
-# To look things up, rather than learn in order: a clinic of 26 errors, everybody's masks side by side, GPT-2 counted
-# part by part, slips of the sources, and a table of operations.
+# To look things up, rather than learn in order: a clinic of 26 errors, everybody's masks side by side, what moved
+# since, GPT-2 counted part by part, and slips of the sources.
 #
-# **Time.** About 40 minutes, if you read all of it. **You need** chapters 5 and 6.
+# **Time.** About 45 minutes, if you read all of it. **You need** chapters 5 and 6; for what moved since, 9 and 10.
 
 # %% name="setup"
 import importlib.util, os, sys
@@ -24,6 +24,7 @@ if "COLAB_RELEASE_TAG" in os.environ:
     print("On Colab, File > Save a copy in Drive keeps what you write.")
 
 # %% name="imports"
+import warnings
 from contextlib import contextmanager
 from textwrap import shorten
 
@@ -31,9 +32,10 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.nn.attention.flex_attention import flex_attention
 
-from course_utils.attention import MultiHeadAttention
-from course_utils.randomness import keep_mask_a
+from course_utils.attention import Attention, MultiHeadAttention, fused_attention
+from course_utils.randomness import keep_mask
 
 # %% [markdown]
 # ## The error clinic
@@ -428,7 +430,8 @@ print("same numbers:", torch.equal(piled.flatten().sort()[0], merged.flatten().s
 print("same order:  ", torch.equal(piled, merged))
 
 # %% [markdown]
-# `reshape` does not mind how the numbers lie: it copies where it must. So it also hides this mistake. **Fix:** `transpose(1, 2)` first.
+# `reshape` does not mind how the numbers lie: it copies where it must. So it also hides this mistake. **Fix:**
+# `transpose(1, 2)` first.
 
 # %% [markdown]
 # #### 22 · Heads in a Python list
@@ -533,6 +536,91 @@ for need_weights in [True, False]:
 # (PyTorch 2.11 to 2.15).
 
 # %% [markdown]
+# ## What moved since
+#
+# What chapters 9 and 10 only name.
+#
+# **Pages** (Kwon et al., 2023). Two texts take turns and get pages of 4 tokens, one when the last is full:
+
+# %% name="page-tables"
+free, tables, lengths = list(range(6)), {"A": [], "B": []}, {"A": 0, "B": 0}
+for name in "ABABABABABA":  # whose turn it is to get a token
+    if lengths[name] % 4 == 0:
+        tables[name].append(free.pop(0))
+    lengths[name] += 1
+print("tables:", tables, "lengths:", lengths, "free:", free)
+
+# %% [markdown]
+# Token 5 of A is the second on its second page: page 2, slot 1.
+#
+# **Bounds for scores** (Gemma 2, 2024). A tanh keeps scores between -50 and 50 before softmax:
+
+# %% name="softcap"
+print(50 * torch.tanh(torch.tensor([-500.0, -50.0, -5.0, 5.0, 50.0, 500.0]) / 50))
+
+# %% [markdown]
+# 5 hardly changes, 50 becomes 38, and 500 becomes 50. `Attention(softcap=50)` has it. Most fused kernels do not, but
+# **FlexAttention** makes a kernel from a function of a score and its place (with `torch.compile`; here it runs slowly):
+
+# %% name="flex-attention"
+layer, tokens = Attention(8, 2, softcap=0.5), torch.randn(1, 5, 8)
+
+
+def bounded(score, sequence, head, t, s):
+    return torch.where(s <= t, 0.5 * torch.tanh(score / 0.5), -torch.inf)
+
+
+with torch.no_grad(), warnings.catch_warnings(action="ignore"):  # it recommends torch.compile
+    asking, (keys, values, _) = layer.project(tokens)
+    flexible = flex_attention(asking, keys, values, bounded)
+    exact = layer.weights(asking, keys) @ values
+print("the same:", torch.allclose(flexible, exact, atol=1e-6))
+
+# %% [markdown]
+# **Keys shared across layers** (Gemma 3n, 2025). Its last 15 of 35 layers make queries only, and read what a lower
+# layer keeps:
+
+# %% name="shared-across-layers"
+lower, upper = Attention(8, 2), Attention(8, 2)
+lower_input, upper_input = torch.randn(2, 1, 5, 8)
+_, kept = lower(lower_input)
+asking, _ = upper.project(upper_input)
+print(upper.merge(fused_attention(asking, kept.keys, kept.values)).shape)
+for layers in [35, 20]:
+    print(layers, "layers keep", f"{2 * layers * 2 * 256 * 2:,} bytes a token")  # 2 heads of 256
+
+# %% [markdown]
+# From 71,680 to 40,960 bytes.
+#
+# **Gated DeltaNet** (Yang et al., 2024; three of four layers of Qwen3-Next). To the delta rule it adds two numbers a
+# token: how much of the state stays, and how strongly to write. We write 512 old pairs, then 64 new ones, which are
+# asked for:
+
+# %% name="gated-delta"
+def gated_delta(keys, values, stays, writes):
+    """The state (d, d) after keys (n, d), each of length 1, values (n, d); two numbers a token."""
+    state = keys.new_zeros(values.shape[-1], keys.shape[-1])
+    for key, value, stay, write in zip(keys, values, stays, writes):
+        state = stay * state
+        state = state + write * torch.outer(value - state @ key, key)
+    return state
+
+
+torch.manual_seed(123)
+keys, values = F.normalize(torch.randn(2, 5, 576, 64, dtype=torch.float64), dim=-1)
+one, cleared = torch.ones(576), torch.ones(576)
+cleared[512] = 0.0  # nothing stays when the new pairs begin
+ways = {"delta rule": (one, one), "cleared": (cleared, one)}
+for name, how in (ways | {"writes 0.5": (one, one / 2), "both": (cleared, one / 2)}).items():
+    answers = [k[512:] @ gated_delta(k, v, *how).T @ v[512:].T for k, v in zip(keys, values)]
+    right = [(each.argmax(dim=-1) == torch.arange(64)).double().mean() for each in answers]
+    print(f"{name:11}{sum(right) / 5:.2f}")
+
+# %% [markdown]
+# The delta rule finds 0.88 of the new pairs. To clear the state before them changes little, 0.87. To write half as
+# strongly disturbs what lies near less: 0.98, and with both 0.99.
+
+# %% [markdown]
 # ## At the size of GPT-2
 #
 # GPT-2 is a language model of 2019, built around the layer of chapter 5. In its smallest version every token has 768
@@ -585,20 +673,7 @@ def count_gpt2(layers, width, vocabulary=50_257, positions=1024):
 print(f"{count_gpt2(layers=12, width=768):,}")
 
 # %% [markdown]
-# Is the formula right? Build its parts in the width of the next size, 1024. What one layer adds is the difference
-# between two layers and one; what remains without layers are the tables.
-
-# %% name="check-the-formula"
-attention = MultiHeadAttention(1024, 1024, 1024, dropout=0.1, num_heads=16, qkv_bias=True)
-network = nn.Sequential(nn.Linear(1024, 4 * 1024), nn.Linear(4 * 1024, 1024))
-layer_norm = nn.LayerNorm(1024)
-one_layer = count(attention) + count(network) + 2 * count(layer_norm)
-print(f"{one_layer:,}", one_layer == count_gpt2(2, 1024) - count_gpt2(1, 1024))
-tables = count(nn.Embedding(50_257, 1024)) + count(nn.Embedding(1024, 1024)) + count(layer_norm)
-print(f"{tables:,}", tables == count_gpt2(0, 1024))
-
-# %% [markdown]
-# Built or calculated, the same. Now all four sizes, from GPT-2's published configurations.
+# Now all four sizes, from GPT-2's published configurations.
 
 # %% name="gpt2-sizes"
 configurations = {
@@ -628,16 +703,8 @@ for width, num_heads in [(1024, 24), (1280, 36)]:
 # %% [markdown]
 # 24 does not divide 1024, nor 36 divide 1280: a vector has a whole number of entries.
 #
-# One more line of that table: `qkv_bias=False`. GPT-2 does have biases for queries, keys and values. How much would the
-# small one lack without them?
-
-# %% name="without-biases"
-biases = 12 * 3 * 768  # layers, three matrices, one bias for each of their outputs
-print(f"{biases:,} of {count_gpt2(12, 768):,}, which leaves {count_gpt2(12, 768) - biases:,}")
-
-# %% [markdown]
-# 27,648 numbers, few among 124,439,808. But whoever loads GPT-2's trained weights into a model without these biases has
-# no place for them, and computes something else.
+# One more line of that table: `qkv_bias=False`. GPT-2 does have biases for queries, keys and values, 27,648 numbers
+# (12 × 3 × 768): its trained weights have no place in a model without them.
 
 # %% [markdown]
 # ## Slips of the sources
@@ -707,8 +774,8 @@ def keep_mask_b(shape, p, seed):
     return torch.tensor(kept).view(shape)
 
 # %% name="dropout-raw-weights"
-for keep_mask in [keep_mask_a, keep_mask_b]:
-    print(raw_weights * keep_mask((6, 6), p=0.5, seed=123) / (1 - 0.5))
+for draw in [keep_mask, keep_mask_b]:
+    print(raw_weights * draw((6, 6), p=0.5, seed=123) / (1 - 0.5))
 
 # %% [markdown]
 # The second is what the condensed notebook prints, 1.1888 in the row of "journey", where the first leaves nothing.
@@ -747,16 +814,4 @@ print(weights[0])
 print((weights @ batch).shape, (weights @ value_layer(batch)).shape)
 
 # %% [markdown]
-# ## Operations
-#
-# | operation | what it does |
-# | --- | --- |
-# | `a @ b` | matrix product over the last two dimensions, repeated for all others |
-# | `a.view(sizes)` | the same numbers in the same order, other sizes; dimensions that it joins must lie together in memory |
-# | `a.transpose(i, j)` | two dimensions change places; no number moves in memory |
-# | `a.contiguous()` | copies the numbers into the order of the dimensions, if they are not |
-# | `a.masked_fill(mask, v)` | `v` wherever `mask` is True; a new tensor |
-# | `register_buffer(name, a)` | a tensor that moves and is stored with the layer, not learned |
-# | `nn.ModuleList(layers)` | a list whose layers are found, moved and trained |
-#
 # All chapters: [the course's contents](../README.md#chapters).

@@ -1,6 +1,7 @@
-"""Every chapter in JupyterLab in a real browser: as it comes, run from top to bottom, saved, and opened again.
+"""Chapters in JupyterLab in a real browser: one as it comes, run from top to bottom, saved, and opened again.
 
-Each time its live figures answer; in the end, without a kernel, to every control, by keyboard and by mouse.
+Each time its live figures answer; in the end, without a kernel, to every control, by keyboard and by mouse. So do those
+of every chapter, as it comes.
 """
 
 import json
@@ -19,13 +20,7 @@ from tests.support.page import CHOSEN, LIVE, by_keyboard, by_mouse, controls
 
 pytestmark = browser.needs_chromium
 ONCE = "03_hiding_the_future"  # its figure has controls of several kinds
-CHAPTERS = [
-    pytest.param(
-        path, id=path.stem, marks=() if path.stem == ONCE else pytest.mark.every_setting("every chapter in the browser")
-    )
-    for path in stored.LEARNERS
-    if list(stored.live_figures(stored.read(path)))
-]
+CHAPTERS = [path for path in stored.LEARNERS if list(stored.live_figures(stored.read(path)))]
 SCREENSHOTS = ROOT / "tests/screenshots"
 SECONDS = 20  # for a picture to follow its control on a busy machine
 CONNECTED = """() => {
@@ -62,20 +57,27 @@ def wait_until(condition, message):
     assert found, message
 
 
-@pytest.mark.parametrize("path", CHAPTERS)
-def test_a_chapters_figures_are_alive_before_it_runs_when_it_ran_and_when_it_is_opened_again(path, clone, lab):
+@pytest.mark.every_setting("every chapter in the browser")
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapters_figures_are_alive_before_it_runs(path, lab):
     numbers = figures(path)
     assert len(numbers) == len(list(stored.live_figures(stored.read(path)))), "cells of live figures are named ...-live"
+    page, _ = lab
+    browser.open_in(page, path.name)  # `lab` has signed the copy, nothing was run
+    see_alive(page, numbers, every_control=True)
+    take_pictures(page, path, numbers)
+
+
+def test_figures_are_alive_when_their_chapter_ran_and_when_it_is_opened_again(clone, lab):
+    (path,) = [path for path in stored.LEARNERS if path.stem == ONCE]
+    numbers, saved = figures(path), clone / "work" / path.name
     page, address = lab
     browser.open_in(page, path.name)
-    see_alive(page, numbers)  # `lab` has signed the copy, nothing was run
-
-    saved = clone / "work" / path.name
+    see_alive(page, numbers)
     run_all(page)
     save(page, saved)
     see_outputs(saved, path)
     see_alive(page, numbers)
-    take_pictures(page, path, numbers)
 
     save(page, saved)
     end_kernels(address)
@@ -99,7 +101,7 @@ def test_a_notebook_that_is_not_trusted_shows_stills_with_their_words(clone, lab
     assert shown.locator(LIVE).count() == 0 and shown.get_by_text("trust the notebook").is_visible()
 
 
-@pytest.mark.any_chapter
+@pytest.mark.every_setting("other Jupyters")
 def test_a_layer_of_ones_own_answers_and_stays_readable_without_a_kernel(clone, lab):
     cells = [
         nbformat.v4.new_markdown_cell("# Chapter of tests"),

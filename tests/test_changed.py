@@ -9,12 +9,12 @@ import sys
 import pytest
 
 from course_tools.commands import test as launch_test
-from course_tools.commands.readers import readers
 from course_tools.repository import ROOT
-from tests.support import bare_clone
+from tests.support import bare_clone, choose_tests
+from tests.support.readers import readers
 
 pytestmark = pytest.mark.any_chapter
-CHOOSE = "import json; from course_tools.commands import choose_tests; print(json.dumps(choose_tests.choose()))"
+CHOOSE = "import json; from tests.support import choose_tests; print(json.dumps(choose_tests.choose()))"
 SOLVED, LEARNERS = "solutions/03_hiding_the_future.ipynb", "notebooks/03_hiding_the_future.ipynb"
 
 NOBODYS = ["a_page" + ".md"]  # in two pieces, or this file would name it
@@ -86,7 +86,7 @@ def test_a_folder_from_a_zip_is_one_sentence_even_inside_somebodys_repository(cl
 
 def test_what_changed_is_found_out_before_anything_is_installed(monkeypatch):
     monkeypatch.setattr(launch_test.environment, "python_with", lambda *files: pytest.fail("installs"))
-    monkeypatch.setattr(launch_test.choose_tests, "choose", lambda: sys.exit("Nothing changed"))
+    monkeypatch.setattr(choose_tests, "choose", lambda: sys.exit("Nothing changed"))
     with pytest.raises(SystemExit, match="Nothing changed"):
         launch_test.main(["--changed"])
 
@@ -99,7 +99,7 @@ def test_what_changed_is_found_out_before_anything_is_installed(monkeypatch):
         (["--coverage", "-x"], None, ["-m", "tests.support.covered", "-n", "4", "-x"], "1"),
         (["--changed", "-x"], ["a", "b"], ["-m", "pytest", "--chapters=03", "a", "b", "-x"], None),
         (["--changed"], ["a", "b", "c"], ["-m", "pytest", "-n", "4", "--chapters=03", "a", "b", "c"], "1"),
-        (["--changed"], [launch_test.choose_tests.EVERYTHING], ["-m", "pytest", "-n", "4"], "1"),
+        (["--changed"], [choose_tests.EVERYTHING], ["-m", "pytest", "-n", "4"], "1"),
     ],
 )
 def test_it_becomes_pytest_in_the_clone_with_workers_where_there_is_enough_to_do(
@@ -108,7 +108,7 @@ def test_it_becomes_pytest_in_the_clone_with_workers_where_there_is_enough_to_do
     commands = []
     monkeypatch.setattr(launch_test.environment, "python_with", lambda *files: "python")
     monkeypatch.setattr(launch_test.environment, "replace_process", commands.append)
-    monkeypatch.setattr(launch_test.choose_tests, "choose", lambda: (dict.fromkeys(chosen, "why"), ["--chapters=03"]))
+    monkeypatch.setattr(choose_tests, "choose", lambda: (dict.fromkeys(chosen, "why"), ["--chapters=03"]))
     monkeypatch.setattr(launch_test.os, "cpu_count", lambda: 3)
     monkeypatch.setenv("OMP_NUM_THREADS", "")  # so that it is put back
     monkeypatch.delenv("OMP_NUM_THREADS")
@@ -213,6 +213,7 @@ def test_other_chapters_tests_are_left_out_only_where_nothing_else_changed(clone
         ("course_tools/grading/sandbox/inside/server.py", set(), {"test_sandbox_hostile.py"}, {"test_ledger.py"}),
         ("tests/test_pictures.py", set(), {"test_pictures.py"}, {"test_attention.py"}),
         ("tests/wrong_answers/chapter_2.toml", set(), {"test_exercises.py", "test_nbgrader.py"}, {"test_live.py"}),
+        ("tests/support/plain_loops.py", set(), {"test_exercises.py", "test_attention.py"}, {"test_live.py"}),
         ("tests/ledger.toml", set(), {"test_ledger.py"}, {"test_live.py"}),
     ],
 )
@@ -229,7 +230,7 @@ def test_a_file_asks_for_what_imports_or_names_it(clone, name, chapters, some, o
         "pyproject.toml",
         "requirements.txt",
         "course_tools/locked/requirements.txt",
-        "tests/support/stored.py",
+        "tests/support/comparing.py",  # the plugin for notebooks compares with it
         "tests/conftest.py",
         *NOBODYS,
     ],

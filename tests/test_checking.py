@@ -86,7 +86,7 @@ def fails_with_half_a_letter(scores):
         (endless, ["calls itself without end"]),
         (leaves, ["SystemExit"]),
         (needs_more, ["TypeError", "something"]),
-        (writes_on_its_input, ["changed one of its arguments"]),
+        (writes_on_its_input, ["changes one of its arguments"]),
         (lambda scores: print(scores), ["returned None", "return"]),
         (lambda scores: [1.0, 2.0], ["a list", "a tensor of shape"]),
         (lambda scores: (scores, scores), ["a list or tuple of 2", "a tensor of shape"]),

@@ -21,7 +21,7 @@ from course_tools import links, repository
 from course_tools.build import code_digest, needed_files
 from course_tools.repository import ROOT
 from course_utils.exercises import CHAPTERS
-from tests.support import bare_clone, colab_versions, environments, stored
+from tests.support import bare_clone, colab_versions, environments, settings, stored
 from tests.support.comparing import same_picture_in_the_large, same_text
 
 OURS, COLABS = "our versions", "Colab's versions"
@@ -101,7 +101,13 @@ CASES = [
     pytest.param(OURS, stored.LEARNERS[0], True, id=f"{stored.name(stored.LEARNERS[0])}-{OURS}"),
     pytest.param(OURS, stored.LEARNERS[0], False, id=BY_HAND, marks=pytest.mark.every_setting(BY_HAND)),
     *[
-        pytest.param(COLABS, path, True, id=f"{stored.name(path)}-{COLABS}", marks=pytest.mark.every_setting(COLABS))
+        pytest.param(
+            COLABS,
+            path,
+            True,
+            id=f"{stored.name(path)}-{COLABS}",
+            marks=[pytest.mark.every_setting(COLABS), *settings.marks_of(path)],
+        )
         for path in stored.LEARNERS
     ],
 ]

@@ -1,4 +1,4 @@
-"""Our layers beside the library's: seven families of models, every attention module of each, on the same numbers."""
+"""Our layers beside the library's: families of models, every attention module of each, on the same numbers."""
 
 import copy
 import functools
@@ -62,12 +62,16 @@ def compare(made, all_numbers, pieces, attention_mask, attend):
             x, wanted, wanted_weights = heard[number]
             place += piece
             mask = None if attention_mask is None else attention_mask[:, None, :place] == 0  # (B, 1, T)
-            output, weights, cache = attend(layer, x, cache, mask)
             real = torch.ones(x.shape[:2]).bool() if mask is None else ~mask[:, 0, place - piece :]
-            seen = wanted_weights.shape[-1]  # with a window, the library's cache forgets what is out of it
+            if hasattr(families.attention_modules(made)[number], "indexer"):
+                unpicked = wanted_weights.eq(0).all(dim=1)  # (B, n, T)
+                mask = unpicked if mask is None else mask | unpicked
+            output, weights, cache = attend(layer, x, cache, mask)
+            seen = min(weights.shape[-1], wanted_weights.shape[-1])  # with a window, caches forget what is out of it
             close(output[real], wanted[real])
-            close(weights[..., -seen:].transpose(1, 2)[real], wanted_weights.transpose(1, 2)[real])
-            assert weights[..., :-seen].transpose(1, 2)[real].eq(0).all()
+            close(weights[..., -seen:].transpose(1, 2)[real], wanted_weights[..., -seen:].transpose(1, 2)[real])
+            for kept in (weights, wanted_weights):
+                assert kept[..., :-seen].transpose(1, 2)[real].eq(0).all()
 
 
 @on_each_device
@@ -120,10 +124,11 @@ def test_latent_attention_absorbed_is_the_same(pieces):
 def test_half_precision_loses_no_more_than_the_librarys(family, device):
     made = copy.deepcopy(families.model(family)).to(device, torch.bfloat16)
     _, heard = families.heard(made, numbers(device))
-    for number, (x, theirs, _) in enumerate(heard):
+    for number, (x, theirs, weights) in enumerate(heard):
         layer = families.ours(made, number)
-        output, _ = layer(x)
-        exact, _ = layer.double()(x.double())
+        mask = weights.eq(0).all(dim=1) if family == "DeepSeek-V3.2" else None  # what its indexer has not picked
+        output, _ = layer(x, mask=mask)
+        exact, _ = layer.double()(x.double(), mask=mask)
         assert output.dtype == theirs.dtype == torch.bfloat16
         lost, lost_there = ((each - exact).abs().mean() for each in (output, theirs))
         assert 0 < lost < 1.2 * lost_there < 0.01 * exact.abs().mean()
@@ -181,6 +186,38 @@ def test_with_a_window_of_1_the_library_step_by_step_is_not_what_it_is_at_once()
     close(torch.cat(outputs, dim=1), whole[0][1])
 
 
+@pytest.mark.parametrize(
+    "config, sentence",
+    [
+        (transformers.Olmo2Config(**families.SIZES), "OLMo-2 and OLMo-3 norm before heads are split"),
+        (transformers.CohereConfig(**families.NO_HEAD_DIM, use_qk_norm=True), "Cohere, StableLM and Phi, .* LayerNorm"),
+        (transformers.PhiConfig(**families.NO_HEAD_DIM, qk_layernorm=True), "Cohere, StableLM and Phi, .* LayerNorm"),
+    ],
+    ids=["OLMo-2", "Cohere with norms", "Phi with norms"],
+)
+def test_families_with_other_norms_are_refused_by_name(config, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        families.ours(families.made(config, 0), 0)
+
+
+def test_gpt_2_in_training_drops_what_the_library_drops():
+    config = transformers.GPT2Config(
+        vocab_size=50, n_embd=24, n_layer=2, n_head=6, n_positions=64, attn_pdrop=0.3, resid_pdrop=0.0, embd_pdrop=0.0
+    )
+    made = families.made(config, 0).train()
+    layer = families.ours(made, 0).train()
+    x = torch.randn(B, T, 24, dtype=torch.float64)
+    outputs = []
+    for attention in (families.attention_modules(made)[0], layer.attend):
+        torch.manual_seed(1)
+        mask = (
+            {} if attention == layer.attend else {"attention_mask": torch.full((T, T), -torch.inf).triu(1)[None, None]}
+        )
+        outputs.append(attention(x, **mask)[0])
+    close(*outputs)
+    assert (outputs[0] - layer.eval()(x)[0]).abs().max() > 0.01
+
+
 # --- the worked exercises of chapter 9, put together as a learner would -----------------------------------------------
 
 
@@ -221,21 +258,20 @@ def test_the_worked_exercises_together_give_what_the_librarys_layers_give(family
     agree(family, pieces, side=side, attend=assembled)
 
 
-def test_pairs_become_halves_and_a_layer_gives_what_it_gave():
-    layer = families.ours(families.model("Llama"), 0)
-    x = torch.randn(2, 5, 24, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
-    queries, keys = (worked("5.2")(linear(x), linear.out_features // 8) for linear in (layer.W_query, layer.W_key))
-    halves = [
-        worked("5.2")(x @ worked("9.2")(linear.weight, linear.out_features // 8).T, linear.out_features // 8)
-        for linear in (layer.W_query, layer.W_key)
-    ]
-    positions, base = torch.arange(5), 500.0
-    turned = [worked("9.1")(vectors, positions, base) for vectors in halves]
-    for vectors, pairs in zip([queries, keys], turned):  # neighbours as complex numbers, turned by another formula
-        arrows = torch.view_as_complex(vectors.unflatten(-1, (-1, 2)).contiguous())
-        angles = positions[:, None].double() * base ** (-torch.arange(0, 8, 2).double() / 8)
-        wanted = torch.view_as_real(arrows * torch.polar(torch.ones_like(angles), angles))
-        close(pairs, torch.cat([wanted[..., 0], wanted[..., 1]], dim=-1))
+def test_frequencies_of_zero_turn_what_rotary_dim_turns():
+    """The pairs of a whole head lie half a head apart, those of the turned part half of that part."""
+    torch.manual_seed(3)
+    frequencies = worked("9.2")(8, 4, 500.0)
+    part = Attention(24, 6, head_dim=8, frequencies=frequencies[:2], rotary_dim=4).double()
+    whole = Attention(24, 6, head_dim=8, frequencies=frequencies).double()
+    order = torch.tensor([0, 1, 4, 5, 2, 3, 6, 7])
+    weights = part.state_dict()
+    for name in ("W_query.weight", "W_key.weight"):
+        weights[name] = weights[name].unflatten(0, (6, 8))[:, order].flatten(0, 1)
+    whole.load_state_dict(weights)
+    x = torch.randn(2, 5, 24, dtype=torch.float64)
+    close(whole(x)[0], part(x)[0])
+    assert (Attention(24, 6, head_dim=8).double()(x)[0] - part(x)[0]).abs().max() > 1e-3
 
 
 # --- the sizes that chapter 9 counts ----------------------------------------------------------------------------------
@@ -294,11 +330,16 @@ def test_it_is_small_and_another_family_is_refused():
         ("gpt-oss", {"sinks": False}),
         ("gpt-oss", {"window": None}),
         ("gpt-oss", {"scale": None}),
+        ("Phi", {"frequencies": torch.tensor([1.0, 0.0]), "rotary_dim": 4}),
+        ("Qwen3-Next", {"gate": False}),
+        ("Gemma 2", {"softcap": None}),
+        ("Cohere", {"interleaved": False}),
+        ("Qwen2", {"out_bias": None}),
     ],
 )
 @torch.no_grad()
 def test_without_any_one_of_its_arguments_a_family_is_another(family, change):
-    made = families.model(family)
+    made = families.model(family) if family in families.FAMILIES else families.made(families.drawn(family, 0), 0)
     (heard,) = run(made, numbers(), [T])
     arguments, weights = families.parts(made.config, families.attention_modules(made)[0], made)
     assert change.keys() <= arguments.keys()
@@ -326,9 +367,9 @@ def x():
 
 
 def test_a_single_sequence_is_a_batch_of_one(layer, x):
-    output, (keys, values) = layer(x[0])
+    output, (keys, values, _) = layer(x[0])
     close(output, layer(x)[0][0])
-    assert keys.shape == values.shape == (2, 7, 6)
+    assert keys.shape == values.shape == (2, 4, 6)  # the window leaves 4 for the next token
 
 
 def test_a_sequence_padded_on_the_left_comes_out_as_alone(layer, x):

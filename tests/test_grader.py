@@ -7,13 +7,13 @@ import random
 import re
 import statistics
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from course_tools.grading import class_summary, grader, grades_and_pages, reports
 from course_tools.grading.assignment import Assignment
-from course_tools.grading.last_run import LastRun
 from course_tools.grading.platforms.gradescope import results_of
 from course_tools.grading.reports import ReportStore, Student, Task
 from course_tools.grading.sandbox.sandbox import Outcome
@@ -66,15 +66,13 @@ def only(id, status):
 
 @pytest.mark.parametrize("path", stored.PATHS, ids=stored.name)
 def test_stored_notebooks_get_all_points_or_none(path, graded):
-    found, made = graded(path.read_bytes())
+    found, _ = graded(path.read_bytes())
     status = RIGHT if path.parent.name == "solutions" else NOT_ATTEMPTED
-    own = [entry for id, entry in found.items() if EXERCISES[id].chapter in made.chapters]
+    chapters = {id: f"{EXERCISES[id].chapter:02}" for id in found}
+    own = [entry for id, entry in found.items() if path.name.startswith(chapters[id])]
     assert {entry.result.status for entry in own} <= {status} and not any(entry.remarks for entry in own)
-    assert all(
-        entry.result.status == NOT_ATTEMPTED
-        for id, entry in found.items()
-        if EXERCISES[id].chapter not in made.chapters
-    )
+    others = [entry for id, entry in found.items() if not path.name.startswith(chapters[id])]
+    assert all(entry.result.status == NOT_ATTEMPTED for entry in others)
 
 
 @pytest.mark.parametrize("marks", [True, False], ids=["with marks", "marks stripped"])
@@ -150,7 +148,7 @@ WRONG_IN_EVERY_FORM = {  # {what it is: (exercise, answer, words on its place, h
         "def my_causal_weights(scores):\n    weights = torch.zeros_like(scores)\n"
         "    for t in range(scores.shape[-1]):\n"
         "        weights[..., t, :t] = torch.softmax(scores[..., t, :t], dim=-1)\n    return weights\n",
-        "Look at line 11,",
+        "Line 11,",
         0,
     ),
     "crash": (
@@ -193,15 +191,6 @@ def test_an_answer_that_other_cells_do_not_mend_gets_no_remark_on_them(graded):
     made["cells"].insert(0, {"cell_type": "code", "source": "for k in range(2):\n    print(k)", "metadata": {}})
     found, _ = graded(packed(made))
     assert answers(found) == only("3.2", NOT_YET) and found["3.2"].remarks == []
-
-
-def test_of_the_cells_that_mend_an_answer_a_few_short_lines_are_told(monkeypatch):
-    right, mending = grader.plain_result(EXERCISES["3.2"], RIGHT, ""), [f"x_{k} = {'1' * 100}" for k in range(9)]
-    monkeypatch.setattr(grader, "remembered_result", lambda *what, **how: (right, None))
-    _, remark = grader.result_with_all_cells(
-        EXERCISES["3.2"], SimpleNamespace(texts_up_to_check=lambda *what: mending), [], None
-    )
-    assert re.findall("`(.*?)`", remark) == [line[:60] for line in mending[:3]]
 
 
 def test_an_answer_in_another_exercises_cell_counts_where_there_is_no_other(graded):
@@ -310,7 +299,7 @@ def test_the_best_of_three_versions_counts_whatever_they_are_called(right, grade
     assert answers(found) == only("3.2", RIGHT) and f"v{right}.ipynb counts" in found["3.2"].remarks[0]
 
 
-@pytest.mark.parametrize("right, status", [(2, NOT_YET), (9, NOT_YET), (10, RIGHT), (12, RIGHT)])
+@pytest.mark.parametrize("right, status", [(9, NOT_YET), (10, RIGHT)])  # 10 is the first of the last three by name
 def test_of_many_different_answers_only_the_last_three_by_name_are_compared(right, status, graded):
     found, _ = graded(*versions(right, 12))
     assert answers(found) == only("3.2", status)
@@ -408,16 +397,6 @@ def test_a_report_survives_the_disk(graded):
     assert any(hints) and hints == [e.result.hints for e in made.graded]
 
 
-def test_a_report_of_a_version_without_hints_is_read_as_one_that_has_none(graded):
-    _, made = graded(packed(notebook({"3.2": handed_in.WRONG})))
-    kept = json.loads(json.dumps(reports.report_to_json(made)))
-    for entry in kept["graded"]:
-        del entry["result"]["hints"]
-    again = reports.report_from_json(kept)
-    assert [e.result.html() for e in again.graded] == [e.result.html() for e in made.graded]
-    assert {e.result.hints for e in again.graded} == {()}
-
-
 def test_a_result_that_another_process_has_found_is_the_same_with_its_hints(graded):
     handed = packed(notebook({"3.2": handed_in.WRONG}))
     first = graded(handed)[0]["3.2"].result
@@ -430,14 +409,14 @@ def test_a_result_that_another_process_has_found_is_the_same_with_its_hints(grad
 
 def written_for(out, *made):
     """Write what is written of a class with these reports."""
-    book = grades_and_pages.GradesAndPages(out, Assignment([3]), LastRun(ReportStore(out)))
+    book = grades_and_pages.GradesAndPages(ReportStore(out), Assignment([3]))
     for report in made:
         book.add(report)
     book.close()
 
 
 def test_a_preview_writes_nothing_however_it_ends(tmp_path):
-    grades_and_pages.GradesAndPages(tmp_path, Assignment([3]), LastRun(ReportStore(tmp_path)), preview=True).close()
+    grades_and_pages.GradesAndPages(ReportStore(tmp_path), Assignment([3]), preview=True).close()
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
@@ -449,7 +428,7 @@ def written(graded, tmp_path):
     """The folder with the pages of a class of one whose names and code are hostile."""
     _, made = graded(packed(notebook({"3.1": "def my_average():\n    raise ValueError('<script>alert(1)</script>')"})))
     made = reports.Report(
-        Student("jane", "=cmd|<script>x</script>"), made.graded, [3], ["<img src=//x>"], made.protection, ""
+        Student("jane", "=cmd|<script>x</script>"), made.graded, ["<img src=//x>"], made.protection, ""
     )
     written_for(tmp_path, made)
     return tmp_path, made
@@ -494,7 +473,7 @@ def test_the_summary_finds_the_order_of_difficulty_and_the_exercises_that_do_not
     draw = random.Random(0)
     difficulty = {id: -2 + 4 * k / len(EXERCISES) for k, id in enumerate(EXERCISES)}
     odd = set(list(EXERCISES)[10:32:10])
-    seen = class_summary.ClassSummary()
+    graded_class = []
     for _ in range(300):
         able = draw.gauss(0, 1)
         chance = {id: 1 / (1 + math.exp(2 * (hard - able * (id not in odd)))) for id, hard in difficulty.items()}
@@ -502,12 +481,13 @@ def test_the_summary_finds_the_order_of_difficulty_and_the_exercises_that_do_not
             reports.GradedExercise(Result(id, id, RIGHT if draw.random() < chance[id] else NOT_YET, "", 1))
             for id in EXERCISES
         ]
-        made = reports.Report(WHO, graded, [], [], "", "a b")
-        seen.add(Assignment(CHAPTERS).grade_of(made), made)
-    found = [id for id, *_ in seen.hardest]
+        made = reports.Report(WHO, graded, [], "", "a b")
+        graded_class.append((made, Assignment(CHAPTERS).grade_of(made)))
+    hardest = class_summary.ClassSummary(graded_class).hardest
+    found = [id for id, *_ in hardest]
     places = [found.index(id) for id in EXERCISES]
     assert -statistics.correlation(places, range(len(places))) > 0.95
-    assert {row[0] for row in seen.hardest if row[-1]} == odd
+    assert {row[0] for row in hardest if row[-1]} == odd
 
 
 def test_the_page_of_a_student_says_what_check_says(written):
@@ -519,7 +499,7 @@ def test_the_page_of_a_student_says_what_check_says(written):
 
 def test_the_summary_counts_mistakes(graded, tmp_path):
     _, made = graded(packed(notebook({"3.2": handed_in.WRONG})))
-    written_for(tmp_path, made, made)
+    written_for(tmp_path, made, replace(made, student=Student("roe", "John Roe")))
     text = " ".join((tmp_path / "summary.html").read_text(encoding="utf-8").split())
     assert '<td>missing mask</td><td>3.2 Causal weights for a batch</td><td class="number">2</td>' in text
 

@@ -146,7 +146,7 @@ def test_dropout_counts_no_masked_weight(see):
     for seed, rate in [(123, 0.5), (124, 0.95)]:
         choose(shown, seed=seed, rate=rate)
         assert page.numbers(shown) == sorted(oracles.dropout(weights(), TOKENS, FUTURE, **page.state(shown)))
-        kept = oracles.keep_mask_a((4, 4), rate, seed).bool() & ~FUTURE
+        kept = oracles.keep_mask((4, 4), rate, seed).bool() & ~FUTURE
         sums = (weights() * kept / (1 - rate)).sum(dim=-1)
         empty = [name for name, total in zip(["the (0)", "cat", "the (2)", "dog"], sums) if total == 0]
         nothing = " Nothing is left for {}.".format(", ".join(f'"{name}"' for name in empty)) if empty else ""

@@ -55,7 +55,7 @@ def test_the_reply_leads_back_to_a_heading_that_is_there(fill_in):
 
 @pytest.mark.parametrize("chapter", sorted({int(id[1:].partition(".")[0]) for id in FILL_INS if id.startswith("M")}))
 def test_a_chapter_opens_with_three_from_memory(chapter):
-    assert sum(id.startswith(f"M{chapter}.") for id in FILL_INS) == 3
+    assert sum(id.startswith(f"M{chapter}.") for id in FILL_INS) == 3, "replace one"
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_only_what_the_answer_needs_runs():
         ["from somewhere import *"],
         ["import torch"],
         ["def helper(x):", "    return torch.tril(x) * FACTOR"],
-        ["FACTOR = 2"],
+        ["FACTOR = 2; UNUSED = 3"],
         ["@torch.no_grad()", "def my_causal_weights(scores):", "    return helper(scores)"],
     ]
 
@@ -125,7 +125,7 @@ def test_what_is_no_python_is_named_with_its_line_and_with_the_python_that_anoth
 
 def test_what_has_no_words_is_named_by_its_kind(monkeypatch):
     monkeypatch.setattr(reading.ast, "parse", Mock(side_effect=KeyError))
-    assert reading.parsed_cell("x = 1").problem == "cannot be read by Python (KeyError)"
+    assert reading.Cell("x = 1").problem == "cannot be read by Python (KeyError)"
 
 
 def test_a_statement_that_python_refuses_costs_no_other():
@@ -145,13 +145,13 @@ def test_a_statement_that_python_refuses_costs_no_other():
 )
 def test_an_answer_that_begins_or_ends_beside_another_statement_is_python(text):
     (lines,) = needed(text)
-    assert ast.parse("\n".join(lines)) and "print(" not in str(lines)
+    assert ast.parse("\n".join(lines)) and "my_causal_weights" in str(lines)
 
 
-def test_statements_that_share_a_line_stay_in_their_lines():
-    first, _, third = reading.Cell("x = [\n1]; y = 2; z = [\n3]  # three").statements
-    assert reading.text_of_statements([first, third]) == "x = [\n1]; z = [\n3]  # three"
-    assert reading.text_of_statements([third]) == "\nz = [\n3]  # three"
+def test_statements_that_share_a_line_stay_together_and_in_their_lines():
+    first, second = reading.Cell("x = [\n1]; y = 2\nz = [\n3]  # three").statements
+    assert reading.text_of_statements([first]) == "x = [\n1]; y = 2" and first.binds == {"x", "y"}
+    assert reading.text_of_statements([second]) == "\n\nz = [\n3]  # three"
 
 
 @pytest.mark.parametrize("text", ["x=1;" * 2000, "x = 1\n" * 2000, "@d\ndef f(): pass\n" * 500])
@@ -161,30 +161,12 @@ def test_every_part_of_a_cell_is_read_once(text, monkeypatch):
     assert reading.Cell(text).statements and sum(read) <= len(text)
 
 
-def test_statements_on_one_line_are_told_apart():
-    assert needed("a = 'é'; b = a; c = b", "def my_causal_weights(s): return b") == [
-        ["a = 'é'; b = a"],
-        ["def my_causal_weights(s): return b"],
-    ]
-    first, second, third = reading.Cell("a = 'é'; b = a; (c,\nd) = 3, 4").statements
-    assert (first.binds, second.binds, third.binds) == ({"a"}, {"b"}, {"c", "d"}) and second.needs == {"a"}
-
-
 def test_a_chain_of_names_against_the_order_of_the_cells_is_followed_to_its_end():
     chain = "\n".join(f"a{k} = a{k + 1}" for k in range(300))
     assert len(needed(chain, "def my_causal_weights(s): return a0")[0]) == 300
 
 
-def test_very_many_magics_are_refused_instead_of_read_anew_for_each():
-    assert "too many magics" in str(reading.Cell("%time x\n" * (reading.MOST_MAGICS + 1)).problem)
-    assert "too many magics" in str(
-        reading.Cell("%time x\n" * 30 + "#" * (reading.MOST_CHARACTERS_WITH_MAGICS // 30)).problem
-    )
-    assert not reading.Cell("%time x\n" * 30).problem
-
-
-def test_a_very_long_cell_and_one_of_very_many_statements_are_refused():
-    assert "too many statements" in str(reading.Cell("x=1;" * (reading.MOST_STATEMENTS + 1)).problem)
+def test_a_very_long_cell_is_refused():
     assert "too long" in str(reading.Cell("#" * (reading.LONGEST_CELL + 1)).problem)
 
 
@@ -197,11 +179,6 @@ def test_short_cells_are_kept_for_the_next_student_and_only_some_of_them():
         before = reading.parsed_cell_cached.cache_info().hits
         reading.Cell(text)
         assert reading.parsed_cell_cached.cache_info().hits == before + more
-
-
-def test_cells_that_are_cut_are_told():
-    found = read(*["x = 1"] * (reading.MOST_CELLS + 1))
-    assert len(found.cells) == reading.MOST_CELLS and "Only the first 20,000" in found.remarks[0]
 
 
 # --- which cell is whose? ---------------------------------------------------------------------------------------------
@@ -258,14 +235,11 @@ def test_what_is_no_notebook_is_named_as_such(content):
         reading.read_notebook("x.ipynb", content)
 
 
-def test_fifty_megabytes_of_stored_output_are_read_and_a_structure_that_fills_memory_is_not():
+def test_fifty_megabytes_of_stored_output_are_read():
     made = {"cells": [{"cell_type": "code", "source": RIGHT, "outputs": [{"text": '0.12, [3] "a\\b" \n' * 2_500_000}]}]}
     content = packed(made)
     assert len(content) > 50_000_000
     assert reading.read_notebook("x.ipynb", content).cells_defining(EXERCISE) == [0]
-    for hostile in [b"[" * 10**7, b'{"a":[' + b"[],[]," * 10**6]:
-        with pytest.raises(reading.NotANotebook, match="memory"):
-            reading.read_notebook("x.ipynb", hostile)
 
 
 def test_quotes_that_never_close_come_to_an_end():

@@ -105,8 +105,11 @@ def test_learners_get_a_stub_for_every_exercise_and_no_solution(source):
 @each_source
 def test_the_words_name_the_minutes_that_the_rule_gives(source):
     _, learners = chapter.notebooks(source, "").values()
-    sentence = f"About {learners.metadata.source.minutes} minutes"
-    assert sentence in stored.prose(learners), f"{source.name}: write '{sentence}' at its beginning, and build again"
+    minutes = learners.metadata.source.minutes
+    sentence = f"About {minutes} minutes"
+    assert sentence in stored.prose(learners), (
+        f"{source.name}: write '{sentence}' at its beginning (90 are the most), and build again"
+    )
 
 
 @each_source

@@ -24,7 +24,7 @@ from course_utils.attention import SelfAttention_v2, masked_softmax
 from course_utils.checking import answer, check, hint, progress, review, solution
 from course_utils.influence import influences
 from course_utils.layer_drawing import show_layer
-from course_utils.randomness import keep_mask_a
+from course_utils.randomness import keep_mask
 from course_utils.training_bar import with_bar
 from course_utils.validation import check_dropout, check_groups, check_heads, check_input, check_mask, check_numbers
 from course_utils.validation import check_pair, check_room, check_values

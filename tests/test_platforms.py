@@ -356,7 +356,7 @@ def test_pages_go_back_under_the_names_that_the_platform_itself_knows(platform, 
     list(filling.planned_changes(SCORES, {}))
     jane = Student("jane", *owner_in(file), file=file)
     known, unknown = (Namespace(student=student) for student in (jane, Student("jim", "Jim")))
-    told = list(filling.write(tmp_path / "out", [("jane", known, None), ("jim", unknown, None)]))
+    told = list(filling.write(tmp_path / "out", [(known, None), (unknown, None)]))
     place = tmp_path / f"out/{platform.option}-feedback.zip"
     assert place.exists() == (place.name in told[0]) == (name is not None)
     if name:

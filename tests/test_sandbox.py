@@ -20,7 +20,7 @@ from course_tools.build import chapter
 from course_tools.grading.sandbox import allowed_imports, fork_client
 from course_tools.grading.sandbox import protection as machine
 from course_tools.grading.sandbox.inside import answering, fork_server, server
-from course_tools.grading.sandbox.protection import Protection, ProtectionUntested, Unprotected, protection, works
+from course_tools.grading.sandbox.protection import Protection, Unprotected, protection, works
 from course_tools.grading.sandbox.sandbox import Sandbox
 from course_tools.repository import ROOT
 from tests.support import offered_protection, places, sandboxes, stored
@@ -57,13 +57,16 @@ def test_every_run_draws_the_same_numbers(sandbox):
     assert look(sandbox, code) == look(sandbox, code)
 
 
-def test_a_helper_takes_the_place_of_the_students_own(sandbox):
-    cells = ["def my_mask(T):\n    return None", "def seen():\n    return my_mask(2).tolist()"]
-    helper = "import torch\ndef my_mask(T):\n    return torch.ones(T, T)"
-    alone = sandbox.run(cells, "seen", [sandboxes.LOOK], chapter=3)
-    helped = sandbox.run(cells, "seen", [sandboxes.LOOK], chapter=3, helpers={"my_mask": helper})
-    assert "AttributeError" in alone.replies[0]["error"]["type"]
-    assert helped.replies[0]["values"] == [[[1.0, 1.0], [1.0, 1.0]]]
+def test_a_module_that_is_sent_along_can_be_imported(sandbox):
+    modules = {"worked": "import torch\ndef my_mask(T):\n    return torch.ones(T, T)"}
+    cells = [
+        "def my_mask(T):\n    return None",
+        "from worked import my_mask",
+        "def seen():\n    return my_mask(2).tolist()",
+    ]
+    outcome = sandbox.run(cells, "seen", [sandboxes.LOOK], chapter=3, modules=modules)
+    assert outcome.replies[0]["values"] == [[[1.0, 1.0], [1.0, 1.0]]]
+    assert "AttributeError" in sandbox.run(cells, "seen", [sandboxes.LOOK], chapter=3).replies[0]["error"]["type"]
 
 
 @pytest.mark.parametrize("text", ["raise ValueError('x' * 10**6)", f"raise ValueError  # {'x' * 10**6}"])
@@ -182,7 +185,7 @@ def test_the_first_way_that_works_is_taken(monkeypatch):
 
 def test_without_protection_nothing_runs_unless_it_is_asked_for(monkeypatch):
     monkeypatch.setattr(machine, "protection", lambda: Protection.NONE)
-    with pytest.raises(Unprotected, match="This machine offers no protection .* these answers may run without"):
+    with pytest.raises(Unprotected, match="This machine offers no protection .* --unsandboxed"):
         Sandbox()
     with Sandbox(Protection.NONE) as sandbox:
         assert sandbox.protection is Protection.NONE
@@ -290,10 +293,10 @@ def test_a_trial_that_fails_by_itself_is_no_lack_of_protection(monkeypatch):
     protection.cache_clear()
     if sys.platform == "linux" and not offered_protection.refused(sandboxes.BEST.name):
         with pytest.raises(
-            ProtectionUntested, match="FileNotFoundError.*'/not/there'.*fault is the course's.*nothing was run"
+            Unprotected, match="FileNotFoundError.*'/not/there'.*fault is the course's.*nothing was run"
         ):
             works(sandboxes.BEST)
-        with pytest.raises(ProtectionUntested, match="could not be tried out"):
+        with pytest.raises(Unprotected, match="could not be tried out"):
             protection()
     assert protection(unsandboxed=True) is Protection.NONE
     protection.cache_clear()
@@ -303,7 +306,7 @@ def test_where_one_trial_fails_by_itself_the_other_counts(monkeypatch):
     def tried(way):
         if way is Protection.LANDLOCK:
             return True
-        raise ProtectionUntested("a fault")
+        raise Unprotected("a fault")
 
     monkeypatch.setattr(machine, "works", tried)
     monkeypatch.setattr("sys.platform", "linux")

@@ -12,7 +12,6 @@ from course_tools.grading import (
     similar_answers,
 )
 from course_tools.grading.assignment import Assignment
-from course_tools.grading.last_run import LastRun
 from course_tools.grading.reports import ReportStore, Student
 from course_utils.exercises import EXERCISES, solutions
 from tests.support import answers as collected
@@ -71,11 +70,11 @@ def test_the_published_answer_is_named_and_another_one_is_not():
 
 
 def test_the_summary_names_both_and_runs_nothing_of_it(tmp_path):
-    book = grades_and_pages.GradesAndPages(tmp_path, Assignment([3]), LastRun(ReportStore(tmp_path)))
+    book = grades_and_pages.GradesAndPages(ReportStore(tmp_path), Assignment([3]))
     lines = {"3.4": [f"<b>{k}</b> = hidden" for k in range(similar_answers.FEWEST_SHARED_LINES)]}
     for name in ("ada", "bo"):
         graded = [reports.GradedExercise(grader.plain_result(EXERCISES[id], "right", "")) for id in EXERCISES]
-        report = reports.Report(Student(name, name), graded, [3], [], "", "a b", lines=lines, published=["3.4"])
+        report = reports.Report(Student(name, name), graded, [], "", "a b", lines=lines, published=["3.4"])
         book.add(reports.report_from_json(reports.report_to_json(report)))
     book.close()
     page = (tmp_path / "summary.html").read_text(encoding="utf-8")
@@ -85,7 +84,7 @@ def test_the_summary_names_both_and_runs_nothing_of_it(tmp_path):
 
 def test_no_answer_whose_grading_is_timed_was_seen_before(monkeypatch):
     """What was seen before is not run again, and would take no time."""
-    tasks, nothing = [], reports.Report(Student("k", "K"), [], [], [], "", "")
+    tasks, nothing = [], reports.Report(Student("k", "K"), [], [], "", "")
     monkeypatch.setattr(doctor, "grade_in_own_process", lambda task, limits: tasks.append(task) or (nothing, {}))
     for _ in range(2):
         doctor.graded_copy("solutions", grading_process.Limits())

@@ -1,6 +1,7 @@
 """Statements of chapters 4, 6 to 10 and the notes on which a number decides, and that no cell of theirs shows."""
 
 import importlib
+import inspect
 import math
 import re
 from functools import partial
@@ -12,13 +13,14 @@ import transformers
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
-from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding, apply_rotary_pos_emb
 
 from course_utils.attention import Attention, MultiHeadAttention, rescaled, rotary_frequencies, rotate
 from course_utils.exercises import QUESTIONS
 from course_utils.families import load
 from tests.support import families, stored
 from tests.test_attention import kept_bytes
+
+PARTS = {"PhiConfig": 0.5, "GPTNeoXConfig": 0.25, "Qwen3NextConfig": 0.25}
 
 
 def words(chapter):
@@ -130,11 +132,12 @@ def test_norm_and_turn_may_be_exchanged_only_where_both_numbers_of_a_pair_have_o
 
 
 def test_around_position_100000_the_librarys_angles_of_32_bits_move_scores_by_several_thousandths():
-    rotary = LlamaRotaryEmbedding(transformers.LlamaConfig(head_dim=128, hidden_size=128, num_attention_heads=1))
+    llama = transformers.models.llama.modeling_llama
+    rotary = llama.LlamaRotaryEmbedding(transformers.LlamaConfig(head_dim=128, hidden_size=128, num_attention_heads=1))
     queries, keys = torch.randn(2, 1, 1, 500, 128, generator=torch.Generator().manual_seed(0))
     for start, least, most in [(0, 0, 2e-4), (100_000, 2e-3, 2e-2)]:
         positions = torch.arange(start, start + 500)
-        theirs = apply_rotary_pos_emb(queries, keys, *rotary(queries, positions[None]))
+        theirs = llama.apply_rotary_pos_emb(queries, keys, *rotary(queries, positions[None]))
         ours = [rotate(each, positions, rotary_frequencies(128)) for each in (queries, keys)]
         scores = [q @ k.transpose(-2, -1) / 128**0.5 for q, k in (theirs, ours)]
         assert least <= (scores[0] - scores[1]).abs().max() < most
@@ -146,12 +149,17 @@ def test_smollm3_and_llama_4_turn_nothing_in_every_fourth_layer(name):
     assert turned == [1, 1, 1, 0, 1, 1, 1, 0]
 
 
-def test_other_families_have_what_our_layer_lacks():
-    assert transformers.Gemma2Config().attn_logit_softcapping
-    assert transformers.PhiConfig().rope_parameters["partial_rotary_factor"] < 1
-    gated = transformers.models.qwen3_next.modeling_qwen3_next.Qwen3NextAttention(transformers.Qwen3NextConfig(), 3)
-    assert gated.q_proj.out_features == 2 * gated.o_proj.in_features  # queries, and as many numbers for the gate
-    assert transformers.DeepseekV32Config().index_topk
+def test_families_turn_what_the_chapter_says():
+    part = {name: getattr(transformers, name)().rope_parameters["partial_rotary_factor"] for name in PARTS}
+    assert part == PARTS
+
+
+def test_qwen3_next_has_a_gate_in_every_fourth_layer_and_qwen3_5_too():
+    for config in (transformers.Qwen3NextConfig(), transformers.Qwen3_5TextConfig()):
+        assert config.layer_types[:4] == ["linear_attention"] * 3 + ["full_attention"]
+    for family in ("qwen3_next.modeling_qwen3_next", "qwen3_5.modeling_qwen3_5"):
+        library = importlib.import_module(f"transformers.models.{family}")
+        assert "attn_output * torch.sigmoid(gate)" in inspect.getsource(library)
 
 
 # --- chapter 10 and the notes -----------------------------------------------------------------------------------------
@@ -188,6 +196,27 @@ def test_a_state_of_64_by_64_finds_hardly_any_of_100000_names():
     answers = keys[:200] @ (keys.T @ values)
     assert ((answers @ values.T).argmax(dim=-1) == torch.arange(200)).float().mean() < 0.01
     assert "A model with a state of 64 x 64 reads a book" in words(10)
+
+
+def test_the_gated_delta_rule_of_the_notes_is_the_librarys():
+    from_notes = {"torch": torch}
+    exec(stored.cell(stored.of_chapter(99), "gated-delta").source.split("\n\n\n")[0], from_notes)
+    numbers = torch.Generator().manual_seed(0)
+    keys, values = F.normalize(torch.randn(2, 20, 8, generator=numbers), dim=-1)
+    stays, writes = torch.rand(2, 20, generator=numbers)
+    library = importlib.import_module("transformers.models.qwen3_next.modeling_qwen3_next")
+    _, state = library.torch_recurrent_gated_delta_rule(
+        *(each[None, :, None] for each in (keys, keys, values, stays.log(), writes)), output_final_state=True
+    )
+    ours = from_notes["gated_delta"](keys, values, stays, writes)
+    assert torch.allclose(ours, state[0, 0].T, rtol=0, atol=1e-6)
+
+
+def test_gemma_3n_shares_the_keys_of_15_of_its_35_layers():
+    config = transformers.Gemma3nTextConfig()
+    sizes = config.num_hidden_layers, config.num_kv_shared_layers, config.num_key_value_heads, config.head_dim
+    assert sizes == (35, 15, 2, 256)
+    assert transformers.Gemma2Config().attn_logit_softcapping == 50
 
 
 def test_attn_mask_of_pytorchs_class_may_differ_from_head_to_head():

@@ -25,6 +25,9 @@ def test_cannot_start(nowhere): pass
 
 @pytest.mark.every_setting("the other way")
 def test_another_way(): pass
+
+@pytest.mark.in_matrix("a long way")
+def test_long_way(): pass
 '''
 
 
@@ -40,7 +43,9 @@ def run(folder, *arguments, **changes):
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
 def test_a_run_ends_with_what_it_proves_and_then_pytests_own_line(workers, tmp_path):
     (tmp_path / "test_something.py").write_text(TESTS, encoding="utf-8")
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = every_setting(setting): x\n", encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\nmarkers =\n every_setting(setting): x\n in_matrix(what): x\n", encoding="utf-8"
+    )
     lines = run(tmp_path, "-p", "tests.support.settings", "-p", "tests.support.summary", *workers)
     heads = [place for place, line in enumerate(lines) if line.startswith("====")]
     start, end = next(pair for pair in zip(heads, heads[1:]) if "what this run proves" in lines[pair[0]])
@@ -52,9 +57,17 @@ def test_a_run_ends_with_what_it_proves_and_then_pytests_own_line(workers, tmp_p
         "Not proved (1 skipped): no machine here (to get one: buy two)",
         "    test_something.py (1): What is tried here.",
         "Left out, and proved with --all: the other way (1).",
+        "Left out, and proved with --matrix: a long way (1).",
     ]
     assert re.search(r"1 failed, 1 passed, 40 skipped, .*1 error in ", lines[-1])
     assert not [line for line in lines if line.startswith("SKIPPED")]
+
+
+@pytest.mark.parametrize("options, passed", [(["--long", "-k", "holds or long"], 2), (["-k", "long"], 1)])
+def test_what_takes_minutes_runs_in_the_matrix_or_when_it_is_named(options, passed, tmp_path):
+    (tmp_path / "test_something.py").write_text(TESTS, encoding="utf-8")
+    lines = run(tmp_path, "-p", "tests.support.settings", "-p", "tests.support.summary", *options)
+    assert f"Proved ({passed} passed)" in "\n".join(lines) and not [line for line in lines if "--matrix" in line]
 
 
 @pytest.mark.skipif(

@@ -76,7 +76,8 @@ def name_cells(notebook):
         if not CELL_NAME.fullmatch(cell.id):
             raise SystemExit(f"The cell's name {cell.id!r} may hold only small letters, digits and dashes.")
         if cell.id in taken:
-            raise SystemExit(f"Two cells have the name or the text of {cell.id!r}. Give one of them another name.")
+            first_words = cell.source.strip()[:60]
+            raise SystemExit(f"Two cells have the name or the text of {cell.id!r}: change one, {first_words!r}.")
         taken.add(cell.id)
 
 

@@ -20,15 +20,19 @@ CONTAINER_QUOTA = Path("/sys/fs/cgroup/cpu.max")  # of a container: microseconds
 def main(arguments):
     """Read the arguments, name a slip in them before anything is installed or loaded, and grade."""
     options = parser().parse_args(arguments)
-    check_options(options)
+    if not options.doctor and (problem := problem_in_options(options)):
+        sys.exit(problem)
     environment.run_with_environment("grade", arguments)
     from course_tools.grading import doctor, grading_run  # only now is there all that it needs
+    from course_tools.grading.sandbox.protection import Unprotected  # as above
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends it, it ends whole
     try:
         sys.exit(doctor.examine(options) if options.doctor else grading_run.grade(options))
     except KeyboardInterrupt:
         sys.exit("\nStopped. Run the same command again to go on from here.")
+    except Unprotected as error:
+        sys.exit(str(error))
     except OSError as error:
         trouble = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or error
         sys.exit(f"{trouble}. Once that is put right, run the same command again.")
@@ -87,33 +91,32 @@ def usable_processors():
         return own
 
 
-def check_options(options):
-    """End with a sentence where the options make no sense."""
-    if options.doctor:
-        return
+def problem_in_options(options):
+    """The sentence on options that make no sense, or None."""
     if (options.new_assignment or options.autograder) and not options.chapters:
-        sys.exit("Say which chapters count: --chapters 3.")
+        return "Say which chapters count: --chapters 3."
     holding = (source for source in repository.sources() if "exercise-" in source.read_text(encoding="utf-8"))
     there = [int(source.name[:2]) for source in holding]  # without the notes, which hold nothing to grade
     if options.chapters and not set(options.chapters) <= set(there):
-        sys.exit(f"--chapters: there are exercises in chapters {', '.join(map(str, there))}.")
+        return f"--chapters: there are exercises in chapters {', '.join(map(str, there))}."
     if options.autograder:
-        return
+        return None
     if not options.submissions:
-        sys.exit("Say what was handed in: grade downloads/ --out grades/ --chapters 3.")
+        return "Say what was handed in: grade downloads/ --out grades/ --chapters 3."
     if not options.submissions.exists():
-        sys.exit(f"{options.submissions} does not exist.")
+        return f"{options.submissions} does not exist."
     if not options.submissions.is_dir() and options.submissions.suffix.lower() != ".zip":
-        sys.exit(f"{options.submissions} is neither a folder nor a zip.")
+        return f"{options.submissions} is neither a folder nor a zip."
     if not 0 < options.seconds <= 86400:
-        sys.exit("--seconds needs a number above 0, and at most a day.")
+        return "--seconds needs a number above 0, and at most a day."
     if options.quiz and not 1 <= options.quiz <= MOST_QUESTIONS:
-        sys.exit(f"--quiz needs a number of questions from 1 to {MOST_QUESTIONS}.")
+        return f"--quiz needs a number of questions from 1 to {MOST_QUESTIONS}."
     if options.workers < 1:
-        sys.exit("--workers needs a number from 1 on.")
+        return "--workers needs a number from 1 on."
     if options.new_assignment:
-        return
+        return None
     if not options.out:
-        sys.exit("Say where the grades go: --out grades/.")
+        return "Say where the grades go: --out grades/."
     if options.out.resolve().is_relative_to(options.submissions.resolve()):
-        sys.exit("--out lies inside the submissions: choose a folder beside them.")
+        return "--out lies inside the submissions: choose a folder beside them."
+    return None

@@ -7,29 +7,23 @@ the share of the code's lines that the tests run. All else after `test` goes to 
 """
 
 import os
-from collections import Counter
 
 from course_tools import environment
-from course_tools.commands import choose_tests
 from course_tools.repository import ROOT
 
 MODULES = {"--matrix": "tests.support.matrix", "--coverage": "tests.support.covered"}  # in the place of pytest
-FEW_FILES = 2  # files that are tested before workers would have started
 
 
 def main(arguments):
     """Choose tests, install what they need, then become pytest."""
     workers = (os.cpu_count() or 1) + 1  # one more than cores: many tests wait for a limit, a server or a page
     if "--changed" in arguments:
+        from tests.support import choose_tests  # here: what asks for other tests needs none of it
+
         arguments.remove("--changed")
-        reasons, options = choose_tests.choose()
-        files = Counter((choose_tests.file_of(what), why) for what, why in reasons.items())
-        for (file, why), count in files.items():
-            some = "" if file in reasons else f", {count} of its tests"
-            print(f"{file}{some}: {why}", flush=True)
-        if choose_tests.EVERYTHING not in reasons:
-            arguments = [*options, *reasons, *arguments]
-            workers = 1 if len(files) <= FEW_FILES else workers
+        chosen, few = choose_tests.announce()
+        arguments = [*chosen, *arguments]
+        workers = 1 if few else workers
     python = environment.python_with("course_tools/requirements.txt", "tests/requirements.txt")
     parallel = ["-n", str(workers)] if workers > 1 else []
     if parallel:  # workers that share the cores would wait for one another's threads

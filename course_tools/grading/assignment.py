@@ -11,12 +11,12 @@ import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from course_tools.grading.platforms.gradebook import MOST_POINTS, parsed_number
 from course_tools.grading.reports import Grade, GradedExercise, printable
 
 ASSIGNMENT_FILE, ADJUSTMENTS_FILE = "assignment.toml", "adjustments.csv"
 SETTINGS = ("chapters", "points", "late_percent", "feedback", "quiz_percent", "quiz_questions", "seed")
 FULL, PLACE = "full", "place"  # what feedback may be
-MOST_POINTS = 1_000_000  # of an exercise, and in an adjustment; whatever is more was a slip
 ADJUSTMENTS_COLUMNS = ("student", "exercise", "points", "comment", "excused", "regrade", "quiz")
 YES_WORDS, NO_WORDS = {"yes", "y", "x", "true", "1"}, {"", "no", "n", "false", "0"}
 POINTS_GIVEN = "Your instructor gave {:g} points for this exercise."
@@ -74,7 +74,7 @@ class Assignment:
 
     def for_class(self, students):
         """The same for this class."""
-        called: dict[str, list[str]] = {}
+        called = {}
         for student in students:
             for name in names_of_student(student):
                 called.setdefault(name, []).append(student.key)
@@ -99,11 +99,8 @@ class Assignment:
         whole = [adjustment for adjustment in adjustments if not adjustment.exercise]
         late = self.late_percent if report.late else 0
         remarks = [LATE_PENALTY.format(late)] if late else []
-        said = (
-            adjustment_in_words(EXCUSED_FROM_ALL if adjustment.excused else POINTS_ADDED, adjustment)
-            for adjustment in whole
-        )
-        remarks += filter(None, said)
+        for adjustment in whole:
+            remarks += adjustment_in_words(EXCUSED_FROM_ALL if adjustment.excused else POINTS_ADDED, adjustment)
         right = [adjustment.quiz for adjustment in whole if adjustment.quiz is not None]
         if right and self.quiz_percent:
             remarks.append(QUIZ_RESULT.format(right[-1], self.quiz_questions, self.quiz_percent))
@@ -142,16 +139,14 @@ def adjusted(entry, adjustment):
     """A GradedExercise with one adjustment on it."""
     words = adjustment_in_words(EXCUSED if adjustment.excused else POINTS_GIVEN, adjustment)
     given = entry.given if adjustment.points is None else adjustment.points
-    remarks = [*entry.remarks, words] if words else entry.remarks
-    return GradedExercise(entry.result, remarks, given, entry.excused or adjustment.excused)
+    return GradedExercise(entry.result, [*entry.remarks, *words], given, entry.excused or adjustment.excused)
 
 
 def adjustment_in_words(opening, adjustment):
-    """An adjustment as a student reads it; "" where it says nothing."""
-    said = (
-        opening.format(adjustment.points) if adjustment.points is not None or adjustment.excused else "Your instructor:"
-    )
-    return f"{said} {adjustment.comment}".strip() if adjustment.comment or said != "Your instructor:" else ""
+    """[what a student reads of an adjustment], or [] where it says nothing."""
+    if adjustment.points is not None or adjustment.excused:
+        return [f"{opening.format(adjustment.points)} {adjustment.comment}".strip()]
+    return [f"Your instructor: {adjustment.comment}"] if adjustment.comment else []
 
 
 # --- reading and writing ----------------------------------------------------------------------------------------------
@@ -189,20 +184,19 @@ def text_of_file(path):
 
 def problem_in_rules(rules, points_of):
     """What makes no sense in the rules that an assignment.toml holds, of whatever types they are; or None."""
+    known = sorted({int(id.partition(".")[0]) for id in points_of})
+    chapters, points = rules.get("chapters", []), rules.get("points", {})
     if unknown := [name for name in rules if name not in SETTINGS]:
         return f"there is no setting {unknown[0]!r:.60}; there are {', '.join(SETTINGS)}"
-    known = {int(id.partition(".")[0]) for id in points_of}
-    chapters, points = rules.get("chapters", []), rules.get("points", {})
     if not isinstance(chapters, list) or not all(type(chapter) is int and chapter in known for chapter in chapters):
-        there = ", ".join(map(str, sorted(known)))
-        return f"chapters: write a list such as [3, 4]; there are exercises in chapters {there}"
+        return f"chapters: write a list such as [3, 4]; there are exercises in chapters {', '.join(map(str, known))}"
     if not isinstance(points, dict):
         return 'points: write a line [points] and below it a line an exercise, such as "3.1" = 2'
     for id, value in points.items():
-        if id not in points_of:
-            return f'points: {id!r:.60} is no exercise of the course, as "3.1" is (with its quotes)'
-        if not is_number(value, MOST_POINTS):
-            return f"points: {id} needs a number from 0 to {MOST_POINTS}"
+        if id not in points_of or not is_number(value, MOST_POINTS):
+            return (
+                f'points: {id!r:.60} needs to be an exercise such as "3.1" (with its quotes), with a number from 0 on'
+            )
     if not is_number(rules.get("late_percent", 0), 100):
         return "late_percent: write a number from 0 to 100"
     if not is_number(rules.get("quiz_percent", 0), 100):
@@ -218,59 +212,54 @@ def problem_in_rules(rules, points_of):
 
 def is_number(value, most):
     """Whether a value of a TOML file is a number from 0 to the highest; true and nan are none."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= most
+    return type(value) in (int, float) and 0 <= value <= most
 
 
 def read_adjustments(path, points_of):
     """{student: [Adjustment]} of adjustments.csv; empty where there is none."""
     text = text_of_file(path) if path.exists() else ""
     delimiter = ";" if ";" in text.partition("\n")[0] else ","
+    rows = csv.DictReader(io.StringIO(text), delimiter=delimiter, restval="", strict=True)
+    found = {}
     try:
-        header, *rows = list(csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)) or [[]]
+        rows.fieldnames = header = [name.strip().casefold() for name in rows.fieldnames or ()]
+        if unknown := [name for name in header if name not in ADJUSTMENTS_COLUMNS or header.count(name) > 1]:
+            known = ", ".join(ADJUSTMENTS_COLUMNS)
+            sys.exit(f"{path}: there is no column {unknown[0]!r:.60}, or it is there twice; there are {known}.")
+        for row in rows:
+            if any(row.pop(None, ())):
+                sys.exit(f"{path}, row {rows.line_num}: too many fields; what holds {delimiter!r} needs quotes.")
+            fields = dict.fromkeys(ADJUSTMENTS_COLUMNS, "")
+            fields |= {name: printable(said.strip()) for name, said in row.items()}
+            if any(fields.values()):
+                if problem := problem_in_row(fields, points_of):
+                    sys.exit(f"{path}, row {rows.line_num}: {problem}.")
+                found.setdefault(fields["student"], []).append(adjustment(fields))
     except csv.Error as error:
         sys.exit(f"{path} is no CSV file that can be read ({error}): look for a quote without its other half.")
-    header = [name.strip().casefold() for name in header]
-    if unknown := [name for name in header if name not in ADJUSTMENTS_COLUMNS or header.count(name) > 1]:
-        known = ", ".join(ADJUSTMENTS_COLUMNS)
-        sys.exit(f"{path}: there is no column {unknown[0]!r:.60}, or it is there twice; there are {known}, each once.")
-    found: dict[str, list[Adjustment]] = {}
-    for number, row in enumerate(rows, start=2):
-        if not any(row):
-            continue
-        if any(row[len(header) :]):
-            sys.exit(f"{path}, row {number}: it has more fields than columns; what holds {delimiter!r} needs quotes.")
-        fields = dict.fromkeys(ADJUSTMENTS_COLUMNS, "") | {
-            name: printable(said.strip()) for name, said in zip(header, row)
-        }
-        points = points_from_text(fields["points"])
-        if fields["points"] and points is None:
-            sys.exit(f"{path}, row {number}: {fields['points']!r:.60} is no number of points.")
-        if not fields["student"] or fields["exercise"] and fields["exercise"] not in points_of:
-            sys.exit(f"{path}, row {number}: it needs a student, and an exercise of the course or none.")
-        for name in ("excused", "regrade"):
-            if fields[name].casefold() not in YES_WORDS | NO_WORDS:
-                sys.exit(
-                    f"{path}, row {number}: {fields[name]!r:.60} under {name}: write yes or no, or leave it empty."
-                )
-        quiz = points_from_text(fields["quiz"])
-        if fields["quiz"] and (quiz is None or quiz < 0 or fields["exercise"]):
-            sys.exit(
-                f"{path}, row {number}: under quiz, write how many questions were right, in a row without exercise."
-            )
-        flags = (fields[name].casefold() in YES_WORDS for name in ("excused", "regrade"))
-        found.setdefault(fields["student"], []).append(
-            Adjustment(fields["exercise"], points, fields["comment"], *flags, quiz)
-        )
     return found
 
 
-def points_from_text(text):
-    """The number of points that a text says; None where it says none, such as nan or more than anybody gives."""
-    try:
-        points = float(text.replace(",", "."))
-    except ValueError:
-        return None
-    return points + 0.0 if abs(points) <= MOST_POINTS else None  # -0 becomes 0
+def problem_in_row(fields, points_of):
+    """What makes no sense in a row of adjustments.csv, {column: text}; or None."""
+    if not fields["student"] or fields["exercise"] and fields["exercise"] not in points_of:
+        return "it needs a student, and an exercise of the course or none"
+    if fields["points"] and parsed_number(fields["points"]) is None:
+        return f"{fields['points']!r:.60} is no number of points"
+    for name in ("excused", "regrade"):
+        if fields[name].casefold() not in YES_WORDS | NO_WORDS:
+            return f"{fields[name]!r:.60} under {name}: write yes or no, or leave it empty"
+    right = parsed_number(fields["quiz"])
+    if fields["quiz"] and (right is None or right < 0 or fields["exercise"]):
+        return "under quiz, write how many questions were right, in a row without exercise"
+    return None
+
+
+def adjustment(fields):
+    """The Adjustment in a row."""
+    flags = (fields[name].casefold() in YES_WORDS for name in ("excused", "regrade"))
+    points, quiz = parsed_number(fields["points"]), parsed_number(fields["quiz"])
+    return Adjustment(fields["exercise"], points, fields["comment"], *flags, quiz)
 
 
 def points_of_chapters(chapters, points_of):

@@ -5,7 +5,6 @@ Here the expected values are known and nothing of a student's is run: that happe
 
 import functools
 import hashlib
-import json
 import re
 import time
 from dataclasses import dataclass, replace
@@ -16,7 +15,8 @@ from course_tools.grading.sandbox import allowed_imports
 from course_tools.grading.submitted_files import NOTEBOOK
 from course_tools.grading.unpacking import unpack_submission
 from course_tools.repository import ROOT, sources
-from course_utils.exercises import EXERCISES
+from course_utils.exercises import EXERCISES, solutions
+from course_utils.exercises.exercise import Exercise
 from course_utils.explaining.explain import explain_result
 from course_utils.explaining.program import parse_program
 from course_utils.judging.judge import judge
@@ -43,10 +43,9 @@ RIGHT_WITH_ALL_CELLS = (
     "This answer is right when all your cells up to the check run, with any definitions that they need from later"
     " cells, and that counts."
 )
-MORE_LINES, NO_GPU = " Then these run, too: {}.", " What asks for a GPU ran on the CPU."
-MOST_LINES, LONGEST_LINE, MOST_NAMES = 3, 60, 5  # lines of a student's, characters of one, names: in a remark
+MOST_NAMES = 5  # in a remark
 WORD = re.compile(r"\w+")
-GPU = re.compile(r"cuda|mps|xpu")
+DEFINES_OTHER = "Your cell for this exercise defines no `{}`."
 NOT_FOUND = "This exercise was not found in what was handed in."
 NOT_REACHED = "Grading stopped before it came to this exercise."
 SOLUTION_MARKS = {"### BEGIN SOLUTION", "### END SOLUTION"}
@@ -70,13 +69,16 @@ class Attempt:
     """What a notebook, by its name, holds for an exercise. lines: of the answer's cell, the student's own; or None.
 
     texts: what runs so that the answer is as it was where the student checked it. needed: of these, what it needs.
+    unexplained: (what ran, its replies) of a wrong answer.
     """
 
     notebook: str
+    exercise: Exercise
     graded: GradedExercise
     lines: list[str] | None = None
     texts: tuple[str, ...] = ()
     needed: tuple[str, ...] = ()
+    unexplained: tuple | None = None
 
 
 class SubmissionSandbox:
@@ -88,23 +90,22 @@ class SubmissionSandbox:
     def __init__(self, sandbox, seconds, before_run):
         self.sandbox, self.end, self.before_run, self.modules = sandbox, time.monotonic() + seconds, before_run, {}
 
-    def run(self, texts, *what, **more):
-        """What the sandbox gives, with the student's own Python files that the texts name."""
+    def run(self, texts, *what, modules=None, **more):
+        """What the sandbox gives, with the student's own Python files that the texts name, beside other modules."""
         self.before_run()
         patience = (self.end - time.monotonic()) / SHARE_OF_TIME
-        return self.sandbox.run(
-            texts, *what, **more, patience=patience, modules=self.modules_named_in("\n".join(texts))
-        )
+        modules = self.modules_named_in("\n".join(texts)) | (modules or {})
+        return self.sandbox.run(texts, *what, **more, patience=patience, modules=modules)
 
     def modules_named_in(self, text):
         """The student's own Python files that a text names, and those that these name."""
-        words, waiting = set(), [text]
-        while waiting:
-            more = set(WORD.findall(waiting.pop())) - words
-            words |= more
-            waiting += [own for word in self.modules.keys() & more for own in set(self.modules[word].values())]
-        named = [found for word in self.modules.keys() & words for found in self.modules[word].items()]
-        return {name: own for name, own in named if words.issuperset(name.split("."))}
+        words, found = set(WORD.findall(text)), {}
+        while more := {
+            name: own for name, own in self.modules.items() if name not in found and words.issuperset(name.split("."))
+        }:
+            found |= more
+            words.update(*map(WORD.findall, more.values()))
+        return found
 
 
 class SubmissionGrader:
@@ -116,7 +117,7 @@ class SubmissionGrader:
         self.has_news = True  # whether more is known than was sent
         self.remarks = list(task.remarks)
         self.exercises = exercises_with(task.seed, task.own)
-        self.attempts, self.unexplained, self.chapters = {id: [] for id in self.exercises}, [], set()
+        self.attempts = {id: [] for id in self.exercises}
         self.quiz = []
 
     def grade_all(self):
@@ -130,9 +131,9 @@ class SubmissionGrader:
         for name, content in handed.notebooks:
             if name not in own and (notebook := self.read(name, content)):
                 self.grade(notebook)
-        for attempt, exercise, texts, replies in self.unexplained:
-            result = with_explanation(exercise, texts, self.sandbox, replies, attempt.graded.result)
-            attempt.graded = GradedExercise(result, attempt.graded.remarks)
+        for attempt in [attempt for attempts in self.attempts.values() for attempt in attempts if attempt.unexplained]:
+            result = with_explanation(attempt.exercise, *attempt.unexplained, attempt.graded.result, self.sandbox)
+            attempt.graded = replace(attempt.graded, result=result)
             self.has_news = True
         if self.task.questions:
             self.ask_about_answers()
@@ -158,40 +159,26 @@ class SubmissionGrader:
         """A Notebook, or None where it cannot be read."""
         self.send_news()
         try:
-            notebook = notebook_reading.read_notebook(name, content)
+            return notebook_reading.read_notebook(name, content)
         except notebook_reading.NotANotebook as error:
             self.remarks.append(f"{name} {error}.")
             return None
-        self.remarks += [f"{name} {remark}." for remark in notebook.remarks]
-        return notebook
 
     def grade(self, notebook):
         """Grade every exercise that a notebook holds."""
-        found, holds_some = {}, False
+        found, held = {}, []
         for exercise in self.exercises.values():
-            places = notebook.cells_defining(exercise)
-            if places or notebook.cells_marked(exercise):
-                holds_some = True
-                self.chapters.add(exercise.chapter)
-            graded, to_explain = result_without_definition(exercise, notebook), None
+            places, marked = notebook.cells_defining(exercise), notebook.cells_marked(exercise)
+            held += places or marked
             if places:
-                graded, to_explain = grade_answer(exercise, notebook, places, found, self.sandbox)
-            if graded:
-                found[exercise.id] = graded
-                attempt = Attempt(notebook.name, graded)
-                if places:
-                    attempt.lines = own_lines(notebook.cells[places[-1]].source)
-                    attempt.texts = tuple(
-                        notebook.texts_up_to_check(exercise, provided_texts(), provided_cells(exercise.chapter))
-                    )
-                if places and self.task.questions:
-                    needed, _ = notebook.texts_needed(places[-1], exercise.name, provided_cells(exercise.chapter))
-                    attempt.needed = tuple(needed)
+                attempt = graded_answer(exercise, notebook, places, found, self.sandbox)
+            else:
+                attempt = attempt_without_definition(exercise, notebook)
+            if attempt:
+                found[exercise.id] = attempt
                 self.attempts[exercise.id].append(attempt)
-                if to_explain:
-                    self.unexplained.append((attempt, exercise, *to_explain))
                 self.has_news = True
-        if not holds_some:
+        if not held:
             self.remarks.append(f"{notebook.name} holds no exercise of the course.")
 
     def report(self, missing):
@@ -209,7 +196,6 @@ class SubmissionGrader:
                 else GradedExercise(plain_result(exercise, NOT_ATTEMPTED, missing))
                 for id, exercise in self.exercises.items()
             ],
-            chapters=sorted(self.chapters),
             remarks=remarks,
             protection=self.protection,
             digest=self.task.digest,
@@ -238,79 +224,81 @@ def courses_own(handed):
     return [name for name, _ in handed.notebooks if f"/{name}".endswith(ends)]
 
 
-def grade_answer(exercise, notebook, places, earlier, sandbox):
-    """(GradedExercise, (texts, replies) to explain it from, or None) for an exercise that these cells define.
-
-    earlier: {id: GradedExercise} of the exercises before.
-    """
+def graded_answer(exercise, notebook, places, earlier, sandbox):
+    """The Attempt at an exercise that these cells define. earlier: {id: Attempt} at the exercises before."""
     times = sum(exercise.name in statement.binds for place in places for statement in notebook.cells[place].statements)
     remarks = [DEFINED_TWICE.format(exercise.name, times)] if times > 1 else []
     broken = [cell for cell in notebook.cells_marked(exercise) if cell.problem]
     remarks += [f"The cell marked as this exercise's {cell.problem}." for cell in broken]
 
-    handed_out = provided_cells(exercise.chapter)
-    texts, used = notebook.texts_needed(places[-1], exercise.name, handed_out)
+    provided = provided_cells(exercise.chapter)
+    whole = tuple(notebook.texts_up_to_check(exercise, provided_texts(), provided))
+    texts, used = notebook.texts_needed(places[-1], exercise.name, provided)
     result, replies = remembered_result(exercise, texts, sandbox)
-    if result.status != NOT_ATTEMPTED and (provided := notebook.names_from_chapter(places[-1], used, handed_out)):
-        remarks.append(DEFINED_BY_CHAPTER.format(", ".join(f"`{name}`" for name in provided[:MOST_NAMES])))
-    if result.status == NOT_YET and (whole := result_with_all_cells(exercise, notebook, texts, sandbox)):
-        return GradedExercise(whole[0], [*remarks, whole[1]]), None
-    wrong = [EXERCISES[id] for id in earlier.keys() & EXERCISES.keys() if earlier[id].result.status != RIGHT]
-    helpers = [helper for helper in wrong if helper.name in used and helper.name != exercise.name]
-    if result.status != RIGHT and helpers:
-        repaired = {helper.name: worked_answer(helper) for helper in helpers}
-        with_helpers, _ = remembered_result(exercise, texts, sandbox, helpers=repaired)
-        if with_helpers.status == RIGHT:
-            names = " and ".join(f"your `{helper.name}` (exercise {helper.id})" for helper in helpers)
-            return GradedExercise(with_helpers, [*remarks, RIGHT_WITH_HELPERS.format(names)]), None
-    return GradedExercise(result, remarks), (tuple(texts), replies) if result.status == NOT_YET and replies else None
+    if result.status != NOT_ATTEMPTED and (lent := notebook.names_from_chapter(places[-1], used, provided)):
+        remarks.append(DEFINED_BY_CHAPTER.format(", ".join(f"`{name}`" for name in lent[:MOST_NAMES])))
+    better = None
+    if result.status == NOT_YET:
+        better = result_with_all_cells(exercise, whole, texts, sandbox)
+    if result.status != RIGHT and not better:
+        published = (earlier[id] for id in earlier if id in EXERCISES)
+        wrong = [attempt.exercise for attempt in published if attempt.graded.result.status != RIGHT]
+        better = result_with_helpers(exercise, [helper for helper in wrong if helper.name in used], texts, sandbox)
+    if better:
+        result, replies = better[0], None
+        remarks.append(better[1])
+    unexplained = (texts, replies) if result.status == NOT_YET and replies else None
+    own = own_lines(notebook.cells[places[-1]].source)
+    return Attempt(notebook.name, exercise, GradedExercise(result, remarks), own, whole, tuple(texts), unexplained)
 
 
-def result_with_all_cells(exercise, notebook, texts, sandbox):
+def result_with_all_cells(exercise, whole, texts, sandbox):
     """(Result, remark) of an answer that is right when all the student's own cells ran before; None of another.
 
-    texts: those that ran before, by names alone.
+    whole: all that runs then. texts: what ran before, by names alone.
     """
-    whole = notebook.texts_up_to_check(exercise, provided_texts(), provided_cells(exercise.chapter))
-    asks_for_gpu = bool(GPU.search("\n".join(whole)))
-    if whole == texts and not asks_for_gpu:
+    if list(whole) == texts:
         return None
-    result, _ = remembered_result(exercise, whole, sandbox, cpu=True)
-    if result.status != RIGHT:
-        return None
-    seen = {"", *(line.strip() for text in texts for line in text.split("\n"))}
-    more = [line.strip()[:LONGEST_LINE] for text in whole for line in text.split("\n") if line.strip() not in seen]
-    remark = RIGHT_WITH_ALL_CELLS
-    if more:
-        remark += MORE_LINES.format(", ".join(f"`{line}`" for line in more[:MOST_LINES]))
-    if asks_for_gpu:
-        remark += NO_GPU
-    return result, remark
+    result, _ = remembered_result(exercise, whole, sandbox, again=True)
+    return (result, RIGHT_WITH_ALL_CELLS) if result.status == RIGHT else None
 
 
-def remembered_result(exercise, texts, sandbox, **how):
+def result_with_helpers(exercise, helpers, texts, sandbox):
+    """(Result, remark) of an answer that is right with right answers to other exercises; None of another."""
+    helpers = [helper for helper in helpers if helper.name != exercise.name]
+    worked = {f"worked_{helper.name}": worked_answer(helper) for helper in helpers}
+    if not worked:
+        return None
+    imports = "\n".join(f"from worked_{helper.name} import {helper.name}" for helper in helpers)
+    result, _ = remembered_result(exercise, [*texts[:-1], imports, texts[-1]], sandbox, True, worked)
+    names = " and ".join(f"your `{helper.name}` (exercise {helper.id})" for helper in helpers)
+    return (result, RIGHT_WITH_HELPERS.format(names)) if result.status == RIGHT else None
+
+
+def remembered_result(exercise, texts, sandbox, again=False, worked=None):
     """(Result, replies to explain it from) of what these texts answer; the replies only where that is not done yet.
 
     Many students hand in the same. Time that ran out and the like is nobody else's trouble, and is not kept. What is
     right runs once more: what is right by chance would be right for all who hand in the same.
+
+    again: this is a further try, which is never explained. worked: {name: text} of modules with worked answers.
     """
-    key = digest_of_answer(exercise, texts, sandbox, how)
+    key = digest_of_answer(exercise, texts, sandbox, again)
     if known := remembered_results.get(key):
         return result_from_json(known), None
     asked = texts, exercise.name, exercise.calls, exercise.chapter
-    outcome = sandbox.run(*asked, **how)
+    outcome = sandbox.run(*asked, modules=worked)
     result = result_of_outcome(exercise, outcome)
+    if result.status == NOT_YET and not again or outcome.trouble:
+        return result, outcome.replies
     if result.status == RIGHT:
-        again = sandbox.run(*asked, **how, seed=OTHER_SEED)
-        if again.out_of_time:
+        second = sandbox.run(*asked, modules=worked, seed=OTHER_SEED)
+        if second.out_of_time:
             return result, None
-        if again.message != outcome.message and result_of_outcome(exercise, again).status != RIGHT:
+        if second.message != outcome.message and result_of_outcome(exercise, second).status != RIGHT:
             result = plain_result(exercise, NOT_YET, DEPENDS_ON_CHANCE)
-            remember(key, result)
-            return result, None
-    if not outcome.trouble and (result.status != NOT_YET or how):
-        remember(key, result)
-    return result, outcome.replies
+    remember(key, result)
+    return result, None
 
 
 @functools.cache
@@ -329,19 +317,23 @@ def prepare():
 
 
 @functools.cache
-def provided_texts():
-    """The texts of all code cells that the course hands out."""
-    read = (json.loads(path.read_bytes())["cells"] for path in (ROOT / "notebooks").glob("*.ipynb"))
-    return {notebook_reading.text_of(cell).strip() for cells in read for cell in cells if cell["cell_type"] == "code"}
+def handed_out(chapter):
+    """The Notebook of a chapter as it is handed out."""
+    (path,) = (ROOT / "notebooks").glob(f"{chapter:02}_*.ipynb")
+    return notebook_reading.read_notebook(path.name, path.read_bytes())
 
 
 @functools.cache
+def provided_texts():
+    """The texts of all code cells that the course hands out."""
+    return {cell.source for source in sources() for cell in handed_out(int(source.name[:2])).cells}
+
+
 def provided_cells(chapter):
     """The code cells of a chapter as it is handed out, without those to be filled in."""
     if chapter == own_exercises.CHAPTER:
         return []
-    (path,) = (ROOT / "notebooks").glob(f"{chapter:02}_*.ipynb")
-    return [cell for cell in notebook_reading.read_notebook(path.name, path.read_bytes()).cells if not cell.exercise]
+    return [cell for cell in handed_out(chapter).cells if not cell.exercise]
 
 
 @functools.cache
@@ -358,8 +350,8 @@ def own_lines(text):
 @functools.cache
 def published_lines(exercise):
     """The lines of an exercise's published answer."""
-    notebook = solved_notebook(exercise.chapter)
-    return set(own_lines(notebook.cells[notebook.cells_defining(exercise)[-1]].source))
+    code, _ = solutions.worked_answer(exercise.id)
+    return set(own_lines(code))
 
 
 def is_published(exercise, lines):
@@ -367,13 +359,13 @@ def is_published(exercise, lines):
     return len(lines) >= FEWEST_PUBLISHED_LINES and set(lines) == published_lines(exercise)
 
 
-def with_explanation(exercise, texts, sandbox, data, result):
+def with_explanation(exercise, texts, replies, result, sandbox):
     """The result of a wrong answer with its explanation."""
     key = digest_of_answer(exercise, texts, sandbox)
     if known := remembered_results.get(key):  # the same answer in another notebook of this submission
         return result_from_json(known)
     program = parse_program(texts[-1], exercise.name, {}, "<your cell>")
-    found = explain_result(exercise, program, SandboxRunner(exercise, texts, sandbox), data, result)
+    found = explain_result(exercise, program, SandboxRunner(exercise, texts, sandbox), replies, result)
     remember(key, found)
     return found
 
@@ -384,10 +376,10 @@ def remember(key, result):
         remembered_results[key] = vars(result)
 
 
-def digest_of_answer(exercise, texts, sandbox, how=None):
-    """What identifies an answer with all that it runs with, and how."""
+def digest_of_answer(exercise, texts, sandbox, again=False):
+    """What identifies an answer with all that it runs with."""
     modules = sorted(sandbox.modules_named_in("\n".join(texts)).items())
-    return hashlib.sha256(repr((exercise.id, exercise.seed, *texts, modules, how or {})).encode()).hexdigest()
+    return hashlib.sha256(repr((exercise.id, exercise.seed, *texts, modules, again)).encode()).hexdigest()
 
 
 class SandboxRunner:
@@ -426,32 +418,29 @@ def result_of_outcome(exercise, outcome):
     return result
 
 
-def result_without_definition(exercise, notebook):
-    """A GradedExercise where a marked cell does not define what is asked for; None where there is no such cell."""
+def attempt_without_definition(exercise, notebook):
+    """The Attempt where a marked cell does not define what is asked for; None where there is no such cell."""
     for cell in notebook.cells_marked(exercise):
-        if cell.problem:
-            return GradedExercise(plain_result(exercise, NOT_YET, f"Your cell {cell.problem}."))
-        if cell.statements:
-            return GradedExercise(
-                plain_result(exercise, NOT_YET, f"Your cell for this exercise defines no `{exercise.name}`.")
-            )
+        if cell.problem or cell.statements:
+            why = f"Your cell {cell.problem}." if cell.problem else DEFINES_OTHER.format(exercise.name)
+            return Attempt(notebook.name, exercise, GradedExercise(plain_result(exercise, NOT_YET, why)))
     return None
 
 
 def best_attempt(attempts):
     """The best of the Attempts at an exercise in several notebooks, with a remark on why it is this one."""
-    different = {}  # {texts: the attempts that run them}, in the order of the notebooks' names
-    for attempt in sorted(attempts, key=lambda attempt: natural_order(attempt.notebook)):
+    latest = {}  # {texts: the attempt that runs them}, the last one by name first
+    for attempt in sorted(attempts, key=lambda attempt: natural_order(attempt.notebook), reverse=True):
         if attempt.graded.result.status != NOT_ATTEMPTED:
-            different[attempt.texts] = [*different.pop(attempt.texts, []), attempt]
-    compared = [attempt for equal in list(different.values())[-MOST_ANSWERS:] for attempt in equal] or attempts
+            latest.setdefault(attempt.texts, attempt)
+    compared = list(latest.values())[:MOST_ANSWERS] or attempts
     found = max(compared, key=lambda attempt: WORST_TO_BEST.index(attempt.graded.result.status))
-    remark = IN_SEVERAL_NOTEBOOKS.format(len(attempts), found.notebook)
-    if len(different) > MOST_ANSWERS:
-        remark = IN_TOO_MANY_NOTEBOOKS.format(len(attempts), len(different), MOST_ANSWERS, found.notebook)
     if len(attempts) == 1:
         return found
-    return replace(found, graded=GradedExercise(found.graded.result, [*found.graded.remarks, remark]))
+    remark = IN_SEVERAL_NOTEBOOKS.format(len(attempts), found.notebook)
+    if len(latest) > MOST_ANSWERS:
+        remark = IN_TOO_MANY_NOTEBOOKS.format(len(attempts), len(latest), MOST_ANSWERS, found.notebook)
+    return replace(found, graded=replace(found.graded, remarks=[*found.graded.remarks, remark]))
 
 
 def natural_order(name):
@@ -466,15 +455,9 @@ def plain_result(exercise, status, message):
 
 
 @functools.cache
-def solved_notebook(chapter):
-    """The Notebook of a solved chapter."""
-    (path,) = (ROOT / "solutions").glob(f"{chapter:02}_*.ipynb")
-    return notebook_reading.read_notebook(path.name, path.read_bytes())
-
-
-@functools.cache
 def worked_answer(exercise):
     """Python that defines an exercise's worked answer, with the imports and definitions that it uses."""
-    notebook = solved_notebook(exercise.chapter)
-    texts, _ = notebook.texts_needed(notebook.cells_defining(exercise)[-1], exercise.name)
+    code, _ = solutions.worked_answer(exercise.id)
+    cells = [*provided_cells(exercise.chapter), notebook_reading.Cell(code)]
+    texts, _ = notebook_reading.Notebook("", cells).texts_needed(len(cells) - 1, exercise.name)
     return "\n".join(texts)

@@ -34,66 +34,53 @@ SPREADSHEET_FORMULA = re.compile(r"(^|[;\t\r\n])(\s*[\"']*\s*[=+\-@＝＋－＠]
 
 
 class GradesAndPages:
-    """What is written of a class, as far as it is graded: pages at once, the tables when it is closed.
+    """What is written of a class, as far as it is graded, once it is closed.
 
-    A page with other points than in the last run, which `last_run` knows, waits until then: first they are announced.
-    preview: write nothing. entries: {key: (name, points, highest possible points, digest)} of all who are graded, with
-    None as points of who is excused. names: {key: what a platform's gradebook calls a student}, to head the page with.
+    store: of the reports, in the folder to write to. preview: write nothing. names: {key: what a platform's gradebook
+    calls a student}, to head the page with.
     """
 
-    def __init__(self, out, assignment, last_run, preview=False, names=None):
-        self.out, self.assignment, self.last_run, self.preview = out, assignment, last_run, preview
-        self.names = names or {}
-        self.waiting = {}  # {path of a page: its text}
-        self.rows, self.totals, self.entries, self.summary, self.pages = {}, {}, {}, ClassSummary(), out / "feedback"
-        if not preview:
-            self.pages.mkdir(exist_ok=True)
+    def __init__(self, store, assignment, preview=False, names=None):
+        self.out, self.assignment, self.preview, self.names = store.out, assignment, preview, names or {}
+        self.graded = {}  # {key of a student: (report, its Grade)}
 
     def add(self, report):
-        """Write a student's page, and keep what goes into the tables."""
-        grade = self.assignment.grade_of(report)
-        key = report.student.key
-        path = self.page(key)
-        if not self.preview:  # first, so that whoever is in the tables has a page, wherever a run ends
-            name = self.names.get(key, report.student.name)
-            self.waiting[path] = template("student_page.html").render(name=name, report=report, grade=grade)
-        self.rows[key] = list(exercise_rows(grade, report))
-        self.totals[key] = totals_row(grade, report)
-        got, most = grade.points
-        self.entries[key] = (report.student.name, None if grade.excused else got, most, report.digest)
-        self.summary.add(grade, report)
-        if not self.preview and not self.last_run.change(key, self.entries[key]):
-            write_if_changed(path, self.waiting[path])
-            del self.waiting[path]
+        """Take in a student's report."""
+        self.graded[report.student.key] = report, self.assignment.grade_of(report)
 
     def page(self, key):
         """Where a student's page lies."""
         return self.out / files.on_disk(STUDENT_PAGE.format(key))
 
-    def remove(self, key):
-        """Remove the page of a student who is no longer among the submissions."""
-        self.page(key).unlink(missing_ok=True)
+    @property
+    def entries(self):
+        """{key: (name, points, highest possible points, digest)}, with None as points of who is excused."""
+        return {
+            key: (report.student.name, None if grade.excused else grade.points[0], grade.points[1], report.digest)
+            for key, (report, grade) in self.graded.items()
+        }
 
     @property
     def scores(self):
         """[(student, points, highest possible points)] of all who are not excused."""
-        return [(student, got, most) for student, got, most, _ in self.summary.students]
+        return [(report.student, *grade.points) for report, grade in self.graded.values() if not grade.excused]
 
     def close(self):
-        """Write the pages that wait, grades.csv, totals.csv and summary.html."""
+        """Write each student's page, grades.csv, totals.csv and summary.html."""
         if self.preview:
             return
-        for path, page in self.waiting.items():
-            write_if_changed(path, page)
-        for listed in (self.summary.students, self.summary.excused):
-            listed.sort(key=lambda entry: entry[0].key)
-        self.write_table(csv_table(GRADES_COLUMNS, (row for key in sorted(self.rows) for row in self.rows[key])))
-        files.replace(
-            self.out / "totals.csv", csv_table(TOTALS_COLUMNS, (self.totals[key] for key in sorted(self.totals)))
-        )
-        files.replace(self.out / "summary.html", template("class_summary.html").render(summary=self.summary).encode())
+        graded = [self.graded[key] for key in sorted(self.graded)]
+        (self.out / "feedback").mkdir(exist_ok=True)
+        for report, grade in graded:  # first, so that whoever is in the tables has a page, wherever this ends
+            name = self.names.get(report.student.key, report.student.name)
+            page = template("student_page.html").render(name=name, report=report, grade=grade)
+            files.replace(self.page(report.student.key), page.encode())
+        self.write_grades(csv_table(GRADES_COLUMNS, (row for both in graded for row in exercise_rows(*both))))
+        files.replace(self.out / "totals.csv", csv_table(TOTALS_COLUMNS, (totals_row(*both) for both in graded)))
+        summary = template("class_summary.html").render(summary=ClassSummary(graded))
+        files.replace(self.out / "summary.html", summary.encode())
 
-    def write_table(self, content):
+    def write_grades(self, content):
         """Write grades.csv. One that somebody has changed by hand since is put aside first."""
         path, mark = self.out / "grades.csv", self.out / REPORTS_FOLDER / "grades.sha256"
         ours = mark.read_bytes() if mark.exists() else b""
@@ -107,13 +94,6 @@ class GradesAndPages:
         files.replace(mark, sha256(content).hexdigest().encode())
 
 
-def write_if_changed(path, text):
-    """Write a page unless it is already there."""
-    content = text.encode()
-    if not path.is_file() or path.read_bytes() != content:
-        files.replace(path, content)
-
-
 def csv_table(header, rows):
     """A CSV file, with the mark that Excel wants. No text in it is taken for a formula."""
     text = io.StringIO()
@@ -123,14 +103,14 @@ def csv_table(header, rows):
     return text.getvalue().encode("utf-8-sig")
 
 
-def totals_row(grade, report):
+def totals_row(report, grade):
     """One student's row in totals.csv."""
     student = report.student
     flags = ["yes" if flag else "" for flag in (report.late, grade.excused)]
     return [student.name, " ".join(student.ids), *grade.points, *flags, STUDENT_PAGE.format(student.key)]
 
 
-def exercise_rows(grade, report):
+def exercise_rows(report, grade):
     """A row for each exercise of a student. What is said of the whole submission stands in the first."""
     whole = [*report.remarks, *grade.remarks]
     for entry in grade.graded:
@@ -155,15 +135,10 @@ def without_formulas(text):
     return SPREADSHEET_FORMULA.sub(r"\1'\2", text)
 
 
+@functools.cache
 def template(name):
     """A page with places to fill in; what is filled in is escaped."""
-    return template_environment().get_template(name)
-
-
-@functools.cache
-def template_environment():
-    """Where the pages' templates lie."""
     loader = jinja2.PackageLoader("course_tools.grading")
     made = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     made.filters["rich"] = rich
-    return made
+    return made.get_template(name)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from course_tools.grading.reports import report_from_json
 from course_tools.grading.sandbox import fork_client
-from course_tools.grading.sandbox.protection import ProtectionUntested, Unprotected, minimal_environment
+from course_tools.grading.sandbox.protection import Unprotected, minimal_environment
 from course_tools.repository import ROOT
 
 TOO_LONG = "Grading took longer than the {:g} s that one submission has. What was finished until then counts."
@@ -133,7 +133,7 @@ class GradingProcess:
                 return
             self.end()
             if ready:
-                raise (ProtectionUntested if "untested" in ready else Unprotected)(*ready.values())
+                raise Unprotected(*ready.values())
         raise RuntimeError("the process that grades did not start; what it printed above says why")
 
     def end(self, for_good=False):

@@ -1,6 +1,7 @@
 """One run of the `grade` command: find the submissions, grade what changed, write what people and platforms read."""
 
 import contextlib
+import itertools
 import os
 import sys
 from dataclasses import replace
@@ -18,10 +19,10 @@ from course_tools.grading import (
 from course_tools.grading.grading_process import Limits
 from course_tools.grading.last_run import LastRun, table_of_changes
 from course_tools.grading.platforms import PLATFORMS
-from course_tools.grading.progress_bar import ProgressBar
+from course_tools.grading.progress import Progress
 from course_tools.grading.reports import ReportStore, printable
 from course_tools.grading.sandbox import leftover_processes
-from course_tools.grading.sandbox.protection import ProtectionUntested, Unprotected, protection
+from course_tools.grading.sandbox.protection import protection
 from course_tools.grading.submissions import submissions
 
 OWN_FOLDER, OWN_CHAPTER = "exercises", 100  # of an instructor's own exercises, as in own_exercises
@@ -47,10 +48,7 @@ def grade(options):
         assignment = replace(assignment, chapters=[*assignment.chapters, OWN_CHAPTER])
     exports = wanted_exports(options)
     if not options.dask:  # a cluster's workers each look for their own protection
-        try:
-            print(protection(options.unsandboxed), flush=True)
-        except ProtectionUntested as error:
-            sys.exit(str(error))
+        print(protection(options.unsandboxed), flush=True)
     found = submissions(options.submissions)
     if not found:
         sys.exit(f"{options.submissions} holds no submissions.")
@@ -73,60 +71,58 @@ def grade(options):
     if last_run.problem:
         print(last_run.problem)
     names = {key: name for export in exports for key, name in export.full_names(students).items()}
-    outputs = grades_and_pages.GradesAndPages(options.out, assignment, last_run, options.preview, names)
+    outputs = grades_and_pages.GradesAndPages(store, assignment, options.preview, names)
     try:
         failed = grade_into(outputs, store, found, options)
     except BaseException:  # however it ends: whole tables of all that is graded
         outputs.close()
         raise
+    planned = (export.planned_changes(outputs.scores, last_run.filled) for export in exports)
     for sentence in [
         *table_of_changes(last_run.changes(outputs.entries)),
-        *excused_students(outputs),
+        *excused_students(outputs.graded.values()),
         *adjustments_for_nobody(assignment, students),
+        *itertools.chain.from_iterable(planned),
     ]:
-        print(sentence)
-    for export in exports:
-        for sentence in export.planned_changes(outputs.scores, last_run.filled):
-            print(printable(sentence))  # it quotes the gradebook, where students choose what they are called
+        print(printable(sentence))  # it may quote a gradebook, where students choose what they are called
     if not options.preview:
         for key in gone:
             store.forget(key)
-            outputs.remove(key)
+            outputs.page(key).unlink(missing_ok=True)
         outputs.close()
-        write_exports(exports, options.out, found, store, assignment)
-        reports = filter(None, (store.get(submission.student) for submission in found))
+        write_exports(exports, options.out, outputs.graded.values())
+        reports = [outputs.graded[key][0] for key in sorted(outputs.graded)]
         for sentence in quiz_pages.write(options, reports, names):
             print(sentence)
         last_run.write(outputs.entries, {name: values for export in exports for name, values in export.values.items()})
-    print(closing_sentence(outputs, len(found)))
+    print(closing_sentence(outputs, len(found), last_run))
     for key, reason in failed.items():
         print(f"{key} could not be graded: {reason}.", file=sys.stderr)
     return 1 if failed else 0
 
 
-def write_exports(exports, out, found, store, assignment):
-    """Write what the platforms get."""
+def write_exports(exports, out, graded):
+    """Write what the platforms get of (report, its Grade) of all students."""
     for export in exports:
-        kept = filter(None, (store.get(submission.student) for submission in found))
-        reports = ((report.student.key, report, assignment.grade_of(report)) for report in kept)
-        for sentence in export.write(out, reports):
+        for sentence in export.write(out, graded):
             print(sentence)
 
 
-def closing_sentence(outputs, number):
+def closing_sentence(outputs, number, last_run):
     """The sentence on what a run did. number: of submissions."""
-    graded = f"{len(outputs.entries)} of {number} submissions are graded"
+    graded = f"{len(outputs.graded)} of {number} submissions are graded"
     if not outputs.preview:
         return f"{graded}: {outputs.out / 'summary.html'}"
-    first = "" if outputs.last_run.students else ", all for the first time"
+    first = "" if last_run.students else ", all for the first time"
     return f"{graded}{first}. A preview: no grades were written."
 
 
-def excused_students(outputs):
-    """Sentences on who is excused, and on who is from some exercises."""
-    if names := sorted(student.name for student, _ in outputs.summary.excused):
+def excused_students(graded):
+    """Sentences on who is excused, and on who is from some exercises. graded: (report, its Grade) of all."""
+    if names := sorted(report.student.name for report, grade in graded if grade.excused):
         yield f"{rules.ADJUSTMENTS_FILE}: excused, so that nothing is filled in: {first_names(names)}."
-    if names := sorted(f"{student.name} ({', '.join(ids)})" for student, ids in outputs.summary.excused_from):
+    others = ((report.student.name, grade.excused_from) for report, grade in graded if not grade.excused)
+    if names := sorted(f"{name} ({', '.join(ids)})" for name, ids in others if ids):
         yield f"{rules.ADJUSTMENTS_FILE}: excused from what does not count then: {first_names(names)}."
 
 
@@ -143,35 +139,31 @@ def adjustments_for_nobody(assignment, students):
 
 def grade_into(outputs, store, found, options):
     """Grade what changed, and put every report into the book. Gives {key of a student: why it could not be graded}."""
-    bar = ProgressBar(len(found))
+    progress = Progress(len(found))
 
     def done(submission, report):
         if report:
             outputs.add(report)
-        bar.step()
+        progress.step()
 
     executor = (
         partial(workers.dask_workers, options.dask) if options.dask else partial(workers.local_workers, options.workers)
     )
     limits = Limits(options.seconds, options.unsandboxed)
     quiz = quiz_pages.asked_for(options, outputs.assignment)
-    try:  # results are written when nothing runs any more that could write them again
-        with leftover_processes.killed_afterwards() if options.unsandboxed else contextlib.nullcontext():
-            return batch.grade_changed(
-                found,
-                store,
-                executor,
-                limits,
-                done,
-                outputs.assignment.asks_for_regrade,
-                outputs.assignment.seed,
-                quiz,
-                own_files(options),
-            )
-    except ProtectionUntested as error:
-        sys.exit(str(error))
-    except Unprotected as error:
-        sys.exit(f"{error} To run them all the same: --unsandboxed.")
+    # results are written when nothing runs any more that could write them again
+    with leftover_processes.killed_afterwards() if options.unsandboxed else contextlib.nullcontext():
+        return batch.grade_changed(
+            found,
+            store,
+            executor,
+            limits,
+            done,
+            outputs.assignment.asks_for_regrade,
+            outputs.assignment.seed,
+            quiz,
+            own_files(options),
+        )
 
 
 def points_of_course(options=None):

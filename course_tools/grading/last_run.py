@@ -30,19 +30,16 @@ class LastRun:
 
     def changes(self, entries):
         """[(student's name, before, after, why)]. entries: {key: (name, points, highest, digest)} of this run."""
-        found = filter(None, (self.change(key, entry) for key, entry in entries.items()))
-        gone = self.students.keys() - entries.keys()
-        return [
-            *found,
-            *((key, points_in_words(*self.students[key][:2]), "", "is gone") for key in sorted(gone)),
-        ]
-
-    def change(self, key, entry):
-        """The same for one student; None where nothing changes, and in a first run."""
-        (name, got, most, digest), before = entry, self.students.get(key)
-        if before and before[:2] != [got, most]:
-            return name, points_in_words(*before[:2]), points_in_words(got, most), reason_for_change(before[2], digest)
-        return (name, "", points_in_words(got, most), "is new") if not before and self.students else None
+        found = []
+        for key, (name, got, most, digest) in entries.items():
+            before = self.students.get(key)
+            if before and before[:2] != [got, most]:
+                why = reason_for_change(before[2], digest)
+                found.append((name, points_in_words(*before[:2]), points_in_words(got, most), why))
+            elif self.students and not before:
+                found.append((name, "", points_in_words(got, most), "is new"))
+        gone = sorted(self.students.keys() - entries.keys())
+        return [*found, *((key, points_in_words(*self.students[key][:2]), "", "is gone") for key in gone)]
 
     def write(self, entries, filled):
         """Keep this run for the next one."""

@@ -10,19 +10,12 @@ import json
 import re
 import symtable
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-LARGEST_STRUCTURE = 5_000_000  # bytes of a notebook outside its texts: more are lists in lists, made to fill memory
 LONGEST_CELL = 400_000  # characters; a longer cell is not read: Python would take 250 MB to parse it
 SHORT_CELL, MOST_CELLS_REMEMBERED = 10_000, 1000  # characters; cells: most of a notebook's are as they were handed out
-MOST_CELLS = 20_000
-MOST_STATEMENTS = 2000  # at the top of a cell; each costs a look at its lines
-MOST_MAGICS = 100  # lines of a cell that are IPython's; it reads the whole cell again for each
-MOST_CHARACTERS_WITH_MAGICS = 1_000_000  # characters that it then reads
-JSON_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # to its end, or to that of the file
 EXERCISE_MARK = re.compile(r"exercise-(\d+)-(\d+)")
 CELL_IN_SCRIPT = re.compile(r"^# ?(?:%%|In ?\[).*$", re.MULTILINE)  # as JupyterLab, jupytext, VS Code and Spyder write
-MAGIC = re.compile(r"^\s*[%!]|\?\s*$", re.MULTILINE)
 HARMLESS_CELL_MAGIC = re.compile(r"\A\s*%%(time|timeit|capture)\b.*\n")  # cell magics that run the cell as Python
 # what has no effect on a later cell, unless that uses a name
 WITHOUT_EFFECT = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.Pass)
@@ -35,7 +28,6 @@ CALLS_WITHOUT_EFFECT = {
     "print",
     "display",
 }  # calls of these have none either
-DEFINES_NOTHING = (ast.Expr, ast.Assert, ast.Delete, ast.Pass, ast.Raise)
 
 
 class NotANotebook(Exception):
@@ -52,40 +44,19 @@ class Statement:
     needs: frozenset
 
 
-@dataclass(frozen=True)
-class ParsedCell:
-    """What Python finds in a cell. text: with magics turned into Python.
-
-    statements: those that can define something. needs: names that must be there when all of it runs. effects: whether
-    it does more than set names. problem: why not all of it can run, or None.
-    """
-
-    text: str
-    statements: tuple[Statement, ...] = ()
-    needs: frozenset = frozenset()
-    effects: bool = False
-    problem: str | None = None
-
-
 @dataclass(eq=False)
 class Cell:
     """A code cell. exercise: the id of the exercise whose mark it carries ("3.2"), or None.
 
-    binds: names that it defines. source: the text as it was handed in. The rest is as in ParsedCell.
+    source: the text as it was handed in. The rest is as `parsed_cell` gives it. binds: names that it defines.
     """
 
     source: str
     exercise: str | None = None
-    text: str = field(init=False)
-    statements: tuple[Statement, ...] = field(init=False, repr=False)
-    needs: frozenset = field(init=False, repr=False)
-    effects: bool = field(init=False)
-    problem: str | None = field(init=False)
-    binds: frozenset = field(init=False, repr=False)
 
     def __post_init__(self):
         read = parsed_cell_cached if len(self.source) < SHORT_CELL else parsed_cell
-        vars(self).update(vars(read(self.source)))
+        self.text, self.statements, self.needs, self.effects, self.problem = read(self.source)
         self.source = self.source.strip()
         self.binds = frozenset().union(*(statement.binds for statement in self.statements))
 
@@ -94,22 +65,16 @@ def text_of_statements(statements):
     """The text of some statements of a cell, each in its own lines, so that line numbers stay."""
     lines = []
     for each in statements:
-        if len(lines) < each.first:
-            lines += [""] * (each.first - 1 - len(lines)) + each.text.split("\n")
-        else:  # it begins where the one before ends
-            first, *others = each.text.split("\n")
-            lines[-1] += f"; {first}"
-            lines += others
+        lines += [""] * (each.first - 1 - len(lines)) + each.text.split("\n")
     return "\n".join(lines)
 
 
 @dataclass
 class Notebook:
-    """The code cells of a notebook. remarks: on what of it was not read, to be read after its name."""
+    """The code cells of a notebook."""
 
     name: str
     cells: list[Cell]
-    remarks: list[str] = field(default_factory=list)
 
     def cells_defining(self, exercise):
         """The numbers of the cells that define what an exercise asks for; marked as another's only if no other does."""
@@ -193,19 +158,13 @@ def read_notebook(name, content):
         raise NotANotebook("is empty")
     if name.endswith(".py"):
         return Notebook(name, list(map(Cell, CELL_IN_SCRIPT.split(plain_lines(text_in(content))))))
-    if (
-        len(content) > LARGEST_STRUCTURE
-        and len(JSON_STRING.sub(b"", content).translate(None, b" \r\n\t")) > LARGEST_STRUCTURE
-    ):
-        raise NotANotebook("is built to fill the memory and was not read")
     try:
         notebook = json.loads(content)  # UTF-8, UTF-16 or UTF-32, with or without a mark of the byte order
         listed = notebook.get("cells") or [cell for sheet in notebook.get("worksheets", []) for cell in sheet["cells"]]
-        cells = [cell for cell in map(code_cell, listed[:MOST_CELLS]) if cell]
+        cells = [cell for cell in map(code_cell, listed) if cell]
     except (ValueError, RecursionError, MemoryError, AttributeError, TypeError, KeyError):
         raise NotANotebook("is damaged or no notebook") from None
-    cut = f"holds {len(listed)} cells. Only the first {MOST_CELLS:,} were read: delete what you do not need"
-    return Notebook(name, cells, [cut] if len(listed) > MOST_CELLS else [])
+    return Notebook(name, cells)
 
 
 def code_cell(cell):
@@ -239,22 +198,26 @@ def plain_lines(text):
 
 
 def parsed_cell(text):
-    """The ParsedCell of a cell's text. Whatever a stranger's text does to Python is the trouble of this cell alone."""
+    """(text with magics turned into Python, Statements that set something, needs, effects, problem) of a cell's text.
+
+    needs: names that must be there when all of it runs. effects: whether it does more than set names. problem: why not
+    all of it can run, or None. Whatever a stranger's text does to Python is the trouble of this cell alone.
+    """
     try:
         text, tree = read_as_python(text)
     except Exception as error:
-        return ParsedCell(text, problem=why_unreadable(error))
+        return text, (), frozenset(), False, why_unreadable(error)
     statements, needs, problem = [], set(), None
-    for node, first, own in nodes_with_text(tree.body, text):
+    for nodes, first, own in nodes_with_text(tree.body, text):
         try:
-            found = statement(node, first, own)
+            found = statement(nodes, first, own)
         except Exception as error:  # IPython runs what stands above it, the sandbox also what stands below
             problem = problem or why_unreadable(error, first - 1)
         else:
             needs |= found.needs
-            if not isinstance(node, DEFINES_NOTHING):
+            if found.binds and not isinstance(nodes[0], ast.Delete):
                 statements.append(found)
-    return ParsedCell(text, tuple(statements), frozenset(needs), not all(map(has_no_effect, tree.body)), problem)
+    return text, tuple(statements), frozenset(needs), not all(map(has_no_effect, tree.body)), problem
 
 
 parsed_cell_cached = functools.lru_cache(MOST_CELLS_REMEMBERED)(parsed_cell)
@@ -263,7 +226,7 @@ parsed_cell_cached = functools.lru_cache(MOST_CELLS_REMEMBERED)(parsed_cell)
 def read_as_python(text):
     """(text, its tree), magics turned into Python.
 
-    Raises what ast.parse raises, ValueError for a text that is too long or of too many statements.
+    Raises what ast.parse raises, and ValueError for a text that is too long.
     """
     if len(text) > LONGEST_CELL:
         raise ValueError("too long")
@@ -275,8 +238,6 @@ def read_as_python(text):
             tree = ast.parse(text)
         except SyntaxError:
             raise error from None
-    if len(tree.body) > MOST_STATEMENTS:
-        raise ValueError("too many statements")
     return text, tree
 
 
@@ -303,45 +264,45 @@ def has_no_effect(node):
 
 def without_magics(text):
     """A cell's text with IPython's magics turned into Python, on the same lines."""
-    magics = len(MAGIC.findall(text))
-    if magics > MOST_MAGICS or magics * len(text) > MOST_CHARACTERS_WITH_MAGICS:
-        raise ValueError("too many magics")
     from IPython.core.inputtransformer2 import TransformerManager  # here: most cells need none of it
 
     return TransformerManager().transform_cell(HARMLESS_CELL_MAGIC.sub("\n", text))
 
 
-def statement(node, first, text):
-    """The Statement of an ast node at the top of a cell. Raises SyntaxError for what Python parses and then refuses."""
+def statement(nodes, first, text):
+    """The Statement of ast nodes that share lines at the top of a cell.
+
+    Raises SyntaxError for what Python parses and then refuses.
+    """
     top = symtable.symtable(text, "cell", "exec")
     binds = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
     binds |= {
         base_name(target)
+        for node in nodes
         for target in ast.walk(node)
         if isinstance(target, (ast.Attribute, ast.Subscript)) and isinstance(target.ctx, ast.Store)
     }
-    if isinstance(node, ast.ImportFrom) and (node.names[0].name == "*" or node.module == "__future__"):
-        binds.add("*")  # whatever comes after may need it
+    if any(isinstance(each, ast.ImportFrom) and needed_below(each) for each in nodes):
+        binds.add("*")
     return Statement(first, text, frozenset(binds), frozenset(global_names(top)))
 
 
-def nodes_with_text(nodes, text):
-    """(a statement's ast node, the number of its first line, its text without other statements on its lines), of each.
+def needed_below(node):
+    """Whether whatever comes after an import may need it."""
+    return node.names[0].name == "*" or node.module == "__future__"
 
-    nodes: all at the top of a cell with this text.
-    """
-    lines = [line.encode() for line in text.split("\n")]  # Python counts columns in bytes
-    end = 0
+
+def nodes_with_text(nodes, text):
+    """(ast nodes that share lines, the number of the first line, the text of their lines) at the top of a cell."""
+    lines, groups, end = text.split("\n"), [], 0
     for node in nodes:
-        decorated = getattr(node, "decorator_list", None)
-        first = end + 1 if decorated else node.lineno  # `@(` may stand above the line of a decorator
-        end = node.end_lineno
-        own = lines[first - 1 : end]
-        if not own[-1][node.end_col_offset :].lstrip().startswith(b"#"):
-            own[-1] = own[-1][: node.end_col_offset]
-        if not decorated:
-            own[0] = own[0][node.col_offset :]
-        yield node, first, b"\n".join(own).decode()
+        if groups and (node.lineno <= groups[-1][-1].end_lineno or lines[node.lineno - 2].endswith("\\")):
+            groups[-1].append(node)
+        else:
+            groups.append([node])
+    for group in groups:
+        first, end = end + 1, group[-1].end_lineno  # with what stands above it, such as a decorator
+        yield group, first, "\n".join(lines[first - 1 : end])
 
 
 def base_name(target):

@@ -4,14 +4,14 @@ import functools
 import json
 import os
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
 from course_tools import repository
 from course_tools.grading.sandbox.protection import package_folders
 from course_utils import files
-from course_utils.judging.result import NOT_ATTEMPTED, Result
+from course_utils.judging.result import Result
 
 ALLOWED_UNPRINTABLE = "\n\u200c\u200d"  # line ends, and the joiners that names in Persian and Hindi need
 REPORTS_FOLDER = ".reports"  # the folder of the reports that a second run needs
@@ -93,21 +93,24 @@ class Grade:
         got = sum(entry.points for entry in counted) * self.factor + self.added
         return rounded(got), rounded(sum(entry.result.max_points for entry in counted))
 
+    @property
+    def excused_from(self):
+        """The ids of the exercises that do not count for this student."""
+        return [entry.result.id for entry in self.graded if entry.excused]
+
 
 @dataclass(frozen=True)
 class Report:
     """All that is known of a submission.
 
-    graded: one for each exercise of the course. chapters: the numbers of those that were handed in. remarks: sentences
-    on the whole submission. protection: what the answers ran under. digest: of the submission and of the grader.
-    late: whether the platform says so. lines: {id: the lines of an answer that are the student's own}. published: the
-    ids of the answers that are the course's published ones, line by line. quiz: questions about the answers' own code,
-    as `own_code.draw` gives them.
+    graded: one for each exercise of the course. remarks: sentences on the whole submission. protection: what the
+    answers ran under. digest: of the submission and of the grader. late: whether the platform says so. lines: {id: the
+    lines of an answer that are the student's own}. published: the ids of the answers that are the course's published
+    ones, line by line. quiz: questions about the answers' own code, as `own_code.draw` gives them.
     """
 
     student: Student
     graded: list[GradedExercise]
-    chapters: list[int]
     remarks: list[str]
     protection: str
     digest: str
@@ -118,12 +121,7 @@ class Report:
 
     def in_chapters(self, chapters):
         """The graded exercises of some chapters."""
-        return [graded for graded in self.graded if chapter_of(graded) in chapters]
-
-
-def chapter_of(graded):
-    """The number of the chapter of a graded exercise."""
-    return int(graded.result.id.split(".")[0])
+        return [graded for graded in self.graded if int(graded.result.id.partition(".")[0]) in chapters]
 
 
 def report_to_json(report):
@@ -134,45 +132,28 @@ def report_to_json(report):
 
 def report_from_json(data):
     """The Report that `report_to_json` took apart, with texts as `presentable` has them."""
+    data = presentable(data)
+    graded = [GradedExercise(**entry | {"result": result_from_json(entry["result"])}) for entry in data["graded"]]
     student = Student(**data["student"] | {"ids": tuple(data["student"]["ids"])})
-    lines = {id: list(map(presentable, own)) for id, own in data["lines"].items()}
-    words = {"remarks": list(map(presentable, data["remarks"])), "lines": lines}
-    words["quiz"] = [presentable_question(question) for question in data.get("quiz", [])]
-    return Report(**data | words | {"student": student, "graded": list(map(graded_exercise_from_json, data["graded"]))})
-
-
-def presentable_question(question):
-    """A question about an answer, whose words are the student's own in part."""
-    said = {name: presentable(part) for name, part in question.items() if isinstance(part, str)}
-    return question | said | {"options": list(map(presentable, question["options"]))}
-
-
-def graded_exercise_from_json(entry):
-    """One GradedExercise of it. The student's words may be anywhere in what is said."""
-    result = result_from_json(entry["result"])
-    if result.status == NOT_ATTEMPTED and not entry["remarks"]:
-        return not_attempted(result)
-    words = {"message": presentable(result.message), "hints": tuple(map(presentable, result.hints))}
-    result = replace(result, **words)
-    return GradedExercise(**entry | {"result": result, "remarks": list(map(presentable, entry["remarks"]))})
+    return Report(**data | {"student": student, "graded": graded})
 
 
 def result_from_json(data):
     """The Result with these fields, as JSON holds them."""
-    return Result(**data | {"hints": tuple(data.get("hints", ()))})  # without hints: of an older version
+    return Result(**data | {"hints": tuple(data["hints"])})
 
 
-@functools.lru_cache
-def not_attempted(result):
-    """The GradedExercise of everybody who did not attempt an exercise. Nobody hands in all chapters at once."""
-    return GradedExercise(result)
-
-
-def presentable(text):
-    """A text that steers no terminal and names no folder of this machine, as the messages of errors do."""
+def presentable(data):
+    """Plain data whose texts steer no terminal and name no folder of this machine, as the messages of errors do."""
+    if isinstance(data, dict):
+        return {name: presentable(value) for name, value in data.items()}
+    if isinstance(data, list):
+        return list(map(presentable, data))
+    if not isinstance(data, str):
+        return data
     for folder in private_folders():
-        text = text.replace(folder, "…")
-    return printable(text)
+        data = data.replace(folder, "…")
+    return printable(data)
 
 
 @functools.cache
@@ -221,7 +202,7 @@ class ReportStore:
     """The reports of this run and of runs before, a file a student in the output folder."""
 
     def __init__(self, out):
-        self.folder = out / REPORTS_FOLDER
+        self.out, self.folder = out, out / REPORTS_FOLDER
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def path(self, student):

@@ -25,18 +25,17 @@ def similar_pairs(answers):
 
     answers: {student: {id of an exercise: own lines}}.
     """
-    students = list(answers)
-    own = [dict.fromkeys((id, line) for id in lines for line in lines[id]) for lines in answers.values()]
-    owners = {}  # (id, line) -> numbers of students
-    for number, places in enumerate(own):
+    own = {who: dict.fromkeys((id, line) for id in lines for line in lines[id]) for who, lines in answers.items()}
+    owners = {}  # {(id, line): students}
+    for student, places in own.items():
         for place in places:
-            owners.setdefault(place, []).append(number)
-    telling = {place: numbers for place, numbers in owners.items() if len(numbers) <= max(3, RARE_SHARE * len(own))}
-    shared = Counter(two for numbers in telling.values() for two in itertools.combinations(numbers, 2))
+            owners.setdefault(place, []).append(student)
+    telling = {place: students for place, students in owners.items() if len(students) <= max(3, RARE_SHARE * len(own))}
+    shared = Counter(two for students in telling.values() for two in itertools.combinations(students, 2))
     found = []
     for (one, other), number in shared.items():
         if number >= FEWEST_SHARED_LINES and number >= SHARED_SHARE * min(len(own[one]), len(own[other])):
-            places = [place for place in own[one] if place in own[other] and place in telling]
+            places = [place for place, students in telling.items() if one in students and other in students]
             lines = [line for _, line in places[:LINES_SHOWN]]
-            found.append((students[one], students[other], sorted({id for id, _ in places}), number, lines))
+            found.append((one, other, sorted({id for id, _ in places}), number, lines))
     return sorted(found, key=lambda row: -row[3])

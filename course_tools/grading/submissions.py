@@ -11,7 +11,6 @@ import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
 
 from course_tools import repository
 from course_tools.grading import submitted_files
@@ -46,9 +45,8 @@ class Submission:
     def read(self):
         """([(parts of the name below the student's folder, bytes)], remarks on what could not be read)."""
         found, remarks, room = [], [], submitted_files.LARGEST_SUBMISSION
-        wanted = [file for file in self.files if submitted_files.worth_reading(file.parts[-1])]
+        wanted = [file for file in self.files if is_wanted(file)]
         wanted.sort(key=lambda file: file.parts[-1].endswith(submitted_files.PYTHON_ENDING))  # modules are often many
-        others = [file for file in self.files if not submitted_files.worth_reading(file.parts[-1])]
         for file in wanted[:MOST_FILES]:
             try:
                 content = file.read(room)
@@ -59,42 +57,36 @@ class Submission:
             found.append((path_below_student(file), content))
         if len(wanted) > MOST_FILES:
             remarks.append(f"Of {len(wanted)} files only the first {MOST_FILES} were looked at.")
-        remarks += [
-            f"{name_for_student(file)} {file.problem}." for file in others if file.problem and "." not in file.parts[-1]
-        ]
-        found += [
-            (path_below_student(file), b"") for file in others[:1] if not file.problem
-        ]  # tells what was handed in
+        others = [file for file in self.files if not is_wanted(file) and not file.problem]
+        found += [(path_below_student(file), b"") for file in others[:1]]  # tells what was handed in
         return found, remarks
 
 
-def submissions(start: Path):
+def is_wanted(file):
+    """Whether a file may hold an answer, or is a folder that cannot be looked into."""
+    return submitted_files.worth_reading(file.parts[-1]) or file.problem and "." not in file.parts[-1]
+
+
+def submissions(start):
     """The submissions in a folder or zip, sorted by student.
 
     Says on standard error which files are none, and which folder was taken for that of a class.
     """
-    start_name = submitted_files.printable_name(NOTEBOOK.sub("", from_disk(start.resolve().name)))
+    start_name = NOTEBOOK.sub("", from_disk(start.resolve().name))
     own_name, files = class_folder(*files_of_class(start_name, start))
-    owners = owners_in_lists(files)
-    grouped: dict[Owner, list[submitted_files.SubmittedFile]] = {}
-    others = []
-    for file in files:
-        if is_nobodys(file):
-            others.append(file.parts[0])
-        else:
-            owner = owner_of(file, own_name, owners)
-            owner = owner._replace(name=unicodedata.normalize("NFC", owner.name))
-            grouped.setdefault(owner, []).append(file)
-    if others := [name for name in others if name not in LISTS_OF_STUDENTS]:
+    owners, grouped = owners_in_lists(files), {}
+    others = [file.parts[0] for file in files if is_nobodys(file) and file.parts[0] not in LISTS_OF_STUDENTS]
+    if others:
         print(f"Passed over, since they are nobody's submission: {', '.join(others)}.", file=sys.stderr)
+    for file in files:
+        if not is_nobodys(file):
+            grouped.setdefault(owner_of(file, own_name, owners), []).append(file)
     if own_name != start_name and len(grouped) > 1 and not any(owner_in(file.parts[0]) for file in files):
         print(TAKEN_FOR_CLASS.format(own_name, len(grouped)), file=sys.stderr)
-    keys = keys_of(grouped)
-    found = []
+    keys, found = keys_of(grouped), []
     for owner, own_files in sorted(grouped.items()):
-        file = submitted_files.printable_name(own_files[0].parts[0])[:LONGEST_NAME]
-        name = display_name(owner.name).strip() or keys[owner]
-        student = Student(keys[owner], name, tuple(map(display_name, owner.ids)), owner.numbered_by, file)
+        name, ids = display_name(owner.name).strip() or keys[owner], tuple(map(display_name, owner.ids))
+        student = Student(keys[owner], name, ids, owner.numbered_by, own_files[0].parts[0][:LONGEST_NAME])
         found.append(Submission(student, own_files))
     return found
 
@@ -103,28 +95,21 @@ def files_of_class(name, start):
     """(name, files below the start), or those of the one zip there, beside tables and notes, if it holds the class."""
     files = list(submitted_files.list_files(start))
     handed_in = [file for file in files if not is_nobodys(file)]
-    if len(handed_in) == 1 and start.is_dir() and is_students_zip(handed_in[0]) and not owner_in(handed_in[0].parts[0]):
-        inside = list(submitted_files.list_files(handed_in[0].path))
-        wrapped = [submitted_files.SubmittedFile(("", *file.parts), file.path) for file in inside]
-        if class_folder("", wrapped)[1] is not wrapped:
-            return without_ending(handed_in[0].parts[0]), inside
+    if start.is_dir() and len(handed_in) == 1:
+        (file,) = handed_in
+        if ZIP.search(file.parts[-1]) and not file.problem and not owner_in(file.parts[0]):
+            inside = list(submitted_files.list_files(file.path))
+            wrapped = [submitted_files.SubmittedFile(("", *each.parts), each.path) for each in inside]
+            if class_folder("", wrapped)[1] is not wrapped:
+                return without_ending(file.parts[0]), inside
     return name, files
-
-
-def could_be_a_students(name):
-    """Whether a file beside the students' folders may be a submission; a link may have any name."""
-    return bool(NOTEBOOK.search(name) or ARCHIVE.search(name) or "." not in name)
-
-
-def is_students_zip(file):
-    """Whether a file is a zip that can be opened, and so stands for a folder."""
-    return bool(ZIP.search(file.parts[-1])) and not file.problem
 
 
 def is_nobodys(file):
     """Whether a file beside the students' is none of theirs: a table of grades, a note, a script to be graded with."""
-    alone = len(file.parts) == 1
-    return alone and not file.problem and not owner_in(file.parts[0]) and not could_be_a_students(file.parts[0])
+    name = file.parts[0]
+    of_somebody = NOTEBOOK.search(name) or ARCHIVE.search(name) or "." not in name or owner_in(name)
+    return len(file.parts) == 1 and not file.problem and not of_somebody
 
 
 def display_name(name):
@@ -173,9 +158,8 @@ def owner_of(file, own_name, listed):
     own_name: of the folder itself, for what is called just like a chapter. listed: as from `owners_in_lists`.
     """
     first = file.parts[0]
-    if owner := listed.get(without_ending(first)) or owner_in(first):
-        return owner
-    return Owner(without_chapter(first) or own_name)
+    owner = listed.get(without_ending(first)) or owner_in(first) or Owner(without_chapter(first) or own_name)
+    return owner._replace(name=unicodedata.normalize("NFC", owner.name))
 
 
 def owner_in(name):

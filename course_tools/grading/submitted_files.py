@@ -19,7 +19,6 @@ from course_utils.files import from_disk
 LARGEST_SUBMISSION = (
     64_000_000  # bytes of one submission, packed or not: 50 MB of stored output are read, a zip bomb is not
 )
-LARGEST_CONTENTS_TABLE = 5_000_000  # bytes of tables of contents in one submission's zips, about 50,000 names
 DEEPEST = 12  # folders and zips inside each other
 LONGEST_NAME = 120  # characters of a name in a remark
 NOTEBOOK = re.compile(r"\.ipynb(\.(txt|json))?$", re.IGNORECASE)  # browsers append the second ending
@@ -92,16 +91,13 @@ def files_in_folder(folder, parts):
         except OSError as error:
             yield SubmittedFile(here, path, problem=f"cannot be read: {error.strerror}")
             continue
-        if stat.S_ISLNK(mode):
-            yield SubmittedFile(here, path, problem="is a link, and links are not followed")
-        elif not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
-            yield SubmittedFile(here, path, problem="is no regular file")
-        elif len(here) > DEEPEST:
-            yield SubmittedFile(here, path, problem="lies too deep in folders")
-        elif stat.S_ISDIR(mode):
+        problem = "lies too deep in folders" if len(here) > DEEPEST else None
+        if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
+            problem = "is a link, and links are not followed" if stat.S_ISLNK(mode) else "is no regular file"
+        if stat.S_ISDIR(mode) and not problem:
             yield from files_in_folder(path, here)
         else:
-            yield SubmittedFile(here, path)
+            yield SubmittedFile(here, path, problem=problem)
 
 
 def zip_entries(archive):
@@ -189,9 +185,7 @@ def unreadable_says_why():
         yield
     except UnreadableFile:
         raise
-    except OSError as error:
-        raise UnreadableFile(f"cannot be read: {error.strerror or error}") from None
-    except RuntimeError as error:  # how zipfile speaks of passwords, and of packing that it does not know
-        raise UnreadableFile(f"cannot be read: {error}") from None
+    except (OSError, RuntimeError) as error:  # the second: how zipfile speaks of passwords, and of unknown packing
+        raise UnreadableFile(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
     except Exception as error:  # zlib, lzma and zipfile each have their own errors for damaged bytes
         raise UnreadableFile(f"is damaged and cannot be read ({type(error).__name__})") from None

@@ -17,20 +17,18 @@ MOST_NOTEBOOKS = 40  # in one submission
 
 @dataclass
 class UnpackedSubmission:
-    """What a submission holds. modules: {last part of a name: {name: text}} of the Python files, by every name that a
-    notebook in their own folder or in one above may import them by. scripts: their names and bytes.
+    """What a submission holds. modules: {name: text} of the Python files, by every name that a notebook in their own
+    folder or in one above may import them by. scripts: their names and bytes.
 
-    remarks: sentences on what is not read. room: bytes that may still be unpacked. lists: bytes of zips' tables of
-    contents that may still be loaded.
+    remarks: sentences on what is not read. room: bytes that may still be unpacked.
     """
 
     notebooks: list[tuple[str, bytes]] = field(default_factory=list)
-    modules: dict[str, dict[str, str]] = field(default_factory=dict)
+    modules: dict[str, str] = field(default_factory=dict)
     scripts: list[tuple[str, bytes]] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
     room: int = field(default_factory=lambda: submitted_files.LARGEST_SUBMISSION)
-    lists: int = field(default_factory=lambda: submitted_files.LARGEST_CONTENTS_TABLE)
 
     def take(self, parts, data):
         """Sort in one file, or all that is in it."""
@@ -52,10 +50,9 @@ class UnpackedSubmission:
         if path[-1] == "__init__":
             path.pop()
         for k in range(len(path)):
-            names = self.modules.setdefault(path[-1], {})
             dotted = ".".join(path[k:])
-            if path[k] not in HOUSES and (not k or dotted not in names):
-                names[dotted] = text
+            if path[k] not in HOUSES and (not k or dotted not in self.modules):
+                self.modules[dotted] = text
 
     def unpack(self, parts, data):
         """Sort in what a zip holds."""
@@ -63,9 +60,6 @@ class UnpackedSubmission:
             if len(parts) > submitted_files.DEEPEST:
                 raise UnreadableFile("lies too deep in folders")
             with submitted_files.unreadable_says_why():
-                self.lists -= size_of_contents_table(data)
-                if self.lists < 0:
-                    raise UnreadableFile("lists too many files")
                 zipped = zipfile.ZipFile(io.BytesIO(data))
         except UnreadableFile as error:
             self.refuse(parts, error)
@@ -116,11 +110,3 @@ def unpack_submission(files):
 def name_for_student(parts):
     """How a student knows a file: its place in their own folder."""
     return submitted_files.shortened("/".join(parts))
-
-
-def size_of_contents_table(data):
-    """Bytes of a zip's table of contents, which zipfile would load whole. Raises UnreadableFile where it tells none."""
-    place = data.rfind(b"PK\x05\x06", max(len(data) - 66_000, 0))
-    if b"PK\x06\x07" in data[-66_000:]:
-        raise UnreadableFile("lists too many files")
-    return int.from_bytes(data[place + 12 : place + 16], "little") if place >= 0 else 0

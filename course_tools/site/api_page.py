@@ -1,18 +1,25 @@
-"""The page on what other projects may import: each room's `__all__`, read from the files without importing them."""
+"""The page on what other projects may import: each room's `__all__`, with the docstrings of what it names."""
 
 import ast
+import importlib
+import inspect
+import pkgutil
+import pprint
 import re
 import textwrap
 
+import course_utils
 from course_tools import repository
-from course_tools.repository import ROOT
 from course_tools.site.chapter_page import cell_anchor
 
 
 def page(cells):
     """The page in MyST's Markdown. cells: {(number of a chapter, id): code} of the cells that the site shows."""
-    rooms = public_rooms().items()
-    return "\n\n".join([INTRODUCTION, *(part for room, file in rooms for part in entries(room, file, cells))])
+    rooms = [
+        importlib.import_module(f"course_utils.{found.name}") for found in pkgutil.iter_modules(course_utils.__path__)
+    ]
+    public = [room for room in rooms if hasattr(room, "__all__")]
+    return "\n\n".join([INTRODUCTION, *(part for room in public for part in entries(room, cells))])
 
 
 INTRODUCTION = """\
@@ -23,51 +30,12 @@ change. In shapes, B is the number of sequences, T and S are numbers of tokens, 
 """
 
 
-def public_rooms():
-    """{module: file} of the rooms of `course_utils` that list names in `__all__`."""
-    files = [*ROOT.glob("course_utils/*.py"), *ROOT.glob("course_utils/*/__init__.py")]
-    rooms = {".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file for file in files}
-    return {room: file for room, file in sorted(rooms.items()) if public_names(parsed(file))}
-
-
-def parsed(file):
-    """A file as a syntax tree."""
-    return ast.parse(file.read_text(encoding="utf-8"))
-
-
-def public_names(tree):
-    """What stands in a module's `__all__`."""
-    assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
-    return [name for node in assigned if target(node) == "__all__" for name in ast.literal_eval(node.value)]
-
-
-def target(node):
-    """What an assignment gives a value."""
-    return ast.unparse(node.targets[0])
-
-
-def definition(file, name):
-    """The class, function or assignment behind a public name, and the file in which it stands."""
-    for node in parsed(file).body:
-        if isinstance(node, ast.ImportFrom) and name in [alias.name for alias in node.names]:
-            return definition(ROOT.joinpath(*node.module.split(".")).with_suffix(".py"), name)
-        if getattr(node, "name", None) == name or isinstance(node, ast.Assign) and target(node) == name:
-            return node, file
-    raise LookupError(f"{file}: {name} stands in __all__ and is not defined")
-
-
-# --- what is written --------------------------------------------------------------------------------------------------
-
-
-def entries(room, file, cells):
+def entries(room, cells):
     """The parts of the page on a room: what it is for, and each of its names, with the first cell that uses it."""
-    tree = parsed(file)
-    words, _, _ = ast.get_docstring(tree).partition("What may come in: ")  # the rest is for those who change it
-    yield f"## {room}\n\n{words}"
-    for name in public_names(tree):
-        node, where = definition(file, name)
-        lines = where.read_text(encoding="utf-8").splitlines()
-        yield f"### {name}\n\n{described(node, lines)}\n\n{example(room, name, cells)}"
+    words, _, _ = inspect.getdoc(room).partition("What may come in: ")  # the rest is for those who change it
+    yield f"## {room.__name__}\n\n{words}"
+    for name in room.__all__:
+        yield f"### {name}\n\n{description(name, getattr(room, name))}\n\n{example(room.__name__, name, cells)}"
 
 
 def example(room, name, cells):
@@ -88,10 +56,16 @@ def example(room, name, cells):
     return f"{'Built' if built else 'Used'} in [{chapter}](#{cell_anchor(number, id)})."
 
 
+def description(name, value):
+    """A class or function, or the value of a constant, in words."""
+    if not callable(value):
+        return code([f"{name} = {pprint.pformat(value, sort_dicts=False)}"])
+    source = textwrap.dedent(inspect.getsource(value))
+    return described(ast.parse(source).body[0], source.splitlines())
+
+
 def described(node, lines):
     """A definition's first lines and its docstring; of a class, those of its methods, too."""
-    if isinstance(node, ast.Assign):
-        return code(lines[node.lineno - 1 : node.end_lineno])
     methods = [each for each in node.body if isinstance(each, ast.FunctionDef)]
     parts = [code(lines[node.lineno - 1 : node.body[0].lineno - 1]), docstring(node)]
     return "\n\n".join([*parts, *(described(method, lines) for method in methods)])

@@ -9,9 +9,15 @@ LONGEST = 60  # letters of a value; the cell shows all
 def page():
     """The page in MyST's Markdown."""
     ledger = repository.table("tests/ledger.toml")
-    parts = [source_table(name, source, ledger["value"]) for name, source in ledger["sources"].items()]
-    parts += [paper_table(name, each, ledger["published"]) for name, each in ledger["papers"].items()]
-    return "\n".join([INTRODUCTION, *parts])
+    parts = [INTRODUCTION]
+    for name, source in ledger["sources"].items():
+        rows = [value_row(value["line"], value) for value in ledger["value"] if value["source"] == name]
+        parts.append(table(f"{name}: {source['author']}", source["title"], "line | it prints", rows))
+    for name, paper in ledger["papers"].items():
+        rows = [value_row(value["place"], value) for value in ledger["published"] if value["paper"] == name]
+        read = f"Read: {paper['read']}." if paper["read"] else "Not read."
+        parts.append(table(paper["author"], f"{paper['title']}. {read}", "place | it says", rows))
+    return "\n".join(parts)
 
 
 INTRODUCTION = """\
@@ -23,19 +29,9 @@ follow at the end. A test compares the two whenever anything changes.
 """
 
 
-def source_table(name, source, values):
-    """A source with a table of its values."""
-    rows = [value_row(value["line"], value) for value in values if value["source"] == name]
-    head = f"## {name}: {source['author']}\n\n{source['title']}\n\n| line | it prints | here |\n| --- | --- | --- |"
-    return "\n".join([head, *rows, ""])
-
-
-def paper_table(name, source, published):
-    """A paper or a configuration with a table of its figures."""
-    rows = [value_row(value["place"], value) for value in published if value["paper"] == name]
-    read = f"Read: {source['read']}." if source["read"] else "Not read."
-    head = f"## {source['author']}\n\n{source['title']}. {read}\n\n| place | it says | here |\n| --- | --- | --- |"
-    return "\n".join([head, *rows, ""])
+def table(heading, title, columns, rows):
+    """A source, a paper or a configuration with a table of its values."""
+    return "\n".join([f"## {heading}\n\n{title}\n\n| {columns} | here |\n| --- | --- | --- |", *rows, ""])
 
 
 def value_row(place, value):

@@ -27,22 +27,24 @@ def fused_attention(
     window: int | None = None,
     sinks: Tensor | None = None,
     scale: float | None = None,
+    dropout: float = 0.0,
 ) -> Tensor:
     """The context (B, num_heads, n, head_dim) for the queries of the n newest tokens.
 
-    keys, values: of all T tokens, (B, num_kv_heads, T, head_dim). A single sequence has no B. mask, window, sinks,
-    scale: as in Attention. A mask (B, n, T) costs memory of its size, and one of padding, (B, 1, T), nearly none.
+    keys, values: of T tokens, (B, num_kv_heads, T, head_dim). A single sequence has no B. mask, window, sinks, scale:
+    as in Attention; dropout: at this call, and above 0 a CPU stores the weights after all. values may have another
+    width, which the context then has. A mask (B, n, T) costs memory of its size, padding, (B, 1, T), nearly none.
     Raises ValueError for a mask that does not fit, and RuntimeError where second derivatives are asked for.
     """
     if mask is not None:
         check_mask(mask, queries, keys)
     if queries.dim() == 3:  # the fast kernels want a batch
         mask = None if mask is None else mask[None]
-        return fused_attention(queries[None], keys[None], values[None], mask, window, sinks, scale)[0]
-    num_new, num_tokens, head_dim = queries.shape[-2], keys.shape[-2], queries.shape[-1]
+        return fused_attention(queries[None], keys[None], values[None], mask, window, sinks, scale, dropout)[0]
+    num_new, num_tokens, width = queries.shape[-2], keys.shape[-2], values.shape[-1]
     if num_new == 0:
-        return queries
-    scale = head_dim**-0.5 if scale is None else scale
+        return queries[..., :1].expand(*queries.shape[:-1], width)
+    scale = queries.shape[-1] ** -0.5 if scale is None else scale
     window = num_tokens if window is None else min(window, num_tokens)
     queries, keys = queries.to(values), keys.to(values)  # under autocast a norm leaves them in 32 bits
 
@@ -58,10 +60,10 @@ def fused_attention(
     queries, keys, values = same_width(queries, keys, values)
 
     if mask is None and num_new == num_tokens == window:
-        context = causal(queries, keys, values, scale)
+        context = causal(queries, keys, values, scale, dropout)
     else:
-        context = in_blocks(queries, keys, values, scale, num_tokens, window, mask)
-    context = context[..., :head_dim]
+        context = in_blocks(queries, keys, values, scale, dropout, num_tokens, window, mask)
+    context = context[..., :width]
     return context if empty is None else context.masked_fill(empty, 0.0)
 
 
@@ -79,20 +81,20 @@ def rows_without_keys(mask: Tensor, num_new: int, window: int) -> Tensor:
 
 
 def same_width(queries: Tensor, keys: Tensor, values: Tensor) -> list[Tensor]:
-    """The three with zeros at their ends: as long as the queries, and on a graphics card a multiple of 8."""
-    width = queries.shape[-1]
-    if width > values.shape[-1] and queries.device.type != "cpu":
+    """The three with zeros at their ends: as long as the longest, and on a graphics card a multiple of 8."""
+    width = max(queries.shape[-1], values.shape[-1])
+    if queries.shape[-1] != values.shape[-1] and queries.device.type != "cpu":
         width += -width % 8  # other widths get a slow kernel there
     missing = [(vectors, width - vectors.shape[-1]) for vectors in (queries, keys, values)]
     return [F.pad(vectors, (0, zeros)) if zeros else vectors for vectors, zeros in missing]
 
 
-def causal(queries: Tensor, keys: Tensor, values: Tensor, scale: float) -> Tensor:
+def causal(queries: Tensor, keys: Tensor, values: Tensor, scale: float, dropout: float) -> Tensor:
     """The context where each of T tokens sees itself and all before it, and the sink if that is one more key."""
     sinks = keys.shape[-2] - queries.shape[-2]  # 0 or 1
     if sinks:
         queries = F.pad(queries, (0, 0, 1, 0))  # one more query, too; nobody reads what it gets
-    return kernel(queries, keys, values, scale=scale, is_causal=True)[..., sinks:, :]
+    return kernel(queries, keys, values, scale=scale, dropout_p=dropout, is_causal=True)[..., sinks:, :]
 
 
 def in_blocks(
@@ -100,6 +102,7 @@ def in_blocks(
     keys: Tensor,
     values: Tensor,
     scale: float,
+    dropout: float,
     num_tokens: int,
     window: int,
     mask: Tensor | None,
@@ -126,7 +129,7 @@ def in_blocks(
             invisible = hidden[-rows:, first - last :] | more  # (B, 1, rows, last - first)
             empty = invisible.all(dim=-1, keepdim=True)  # a row without a key is nan in some kernels
             bias = additive(F.pad(invisible & ~empty, (0, sinks)), queries.dtype)
-        context = kernel(queries[..., stop - rows : stop, :], seen, theirs, bias, scale=scale)
+        context = kernel(queries[..., stop - rows : stop, :], seen, theirs, bias, scale=scale, dropout_p=dropout)
         contexts.append(context if mask is None else context.masked_fill(empty, 0.0))
     return torch.cat(contexts[::-1], dim=-2)
 

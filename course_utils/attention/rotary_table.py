@@ -1,11 +1,41 @@
-"""The cosines and sines of rotary positions, made once and not at every step."""
+"""The cosines and sines of rotary positions, made once and not at every step; and YaRN's frequencies."""
+
+import math
 
 import torch
 from torch import Tensor
 
+from course_utils.attention.steps import rotary_frequencies
 from course_utils.validation import check_frequencies
 
-__all__ = ["RotaryTable"]
+__all__ = ["RotaryTable", "yarn"]
+
+
+def yarn(
+    head_dim: int,
+    base: float,
+    factor: float,
+    length: int,
+    fast: float = 32.0,
+    slow: float = 1.0,
+    truncate: bool = True,
+    mscale: float = 1.0,
+) -> tuple[Tensor, float]:
+    """Frequencies (head_dim / 2,) for texts `factor` times as long as `length`, and what scores are multiplied by.
+
+    Of rotary_frequencies(head_dim, base), a pair with fewer than `slow` turns in `length` positions becomes `factor`
+    times slower, and one with more than `fast` stays; between the two the change goes evenly from pair to pair.
+    truncate: it begins and ends at whole pairs. mscale: how much scores grow, as DeepSeek's files name it.
+    """
+    borders = [
+        head_dim * math.log(length / (2 * math.pi * turns)) / (2 * math.log(base)) for turns in (fast, slow)
+    ]  # the pair that turns so often
+    first, last = (math.floor(borders[0]), math.ceil(borders[1])) if truncate else borders
+    first, last = max(first, 0), min(last, head_dim - 1)
+    pairs = torch.arange(head_dim // 2, dtype=torch.float64, device="cpu")
+    slower = ((pairs - first) / (last - first if last != first else 0.001)).clamp(0, 1)
+    frequencies = rotary_frequencies(head_dim, base) * (1 - slower + slower / factor)
+    return frequencies, (0.1 * mscale * math.log(factor) + 1) ** 2
 
 
 class RotaryTable:

@@ -41,13 +41,15 @@ def rescaled(
     return frequencies * (kept + (1 - kept) / factor)
 
 
-def turn_pairs(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def turn_pairs(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False) -> Tensor:
     """x (..., T, head_dim) with pair k of token t turned by the angle of cos and sin at [t, k].
 
-    Pair k is number k of each half. cos, sin: (T, head_dim / 2).
+    cos, sin: (T, rotary_dim / 2). Of the first rotary_dim numbers, pair k is number k of each half,
+    or, if interleaved, numbers 2k and 2k + 1; then it comes back as number k of each half.
     """
-    first, second = x.chunk(2, dim=-1)  # (..., T, head_dim / 2) each
-    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
+    x, rest = x.tensor_split([2 * cos.shape[-1]], dim=-1)  # rest: numbers that are not turned
+    first, second = (x[..., 0::2], x[..., 1::2]) if interleaved else x.chunk(2, dim=-1)
+    return torch.cat([first * cos - second * sin, second * cos + first * sin, rest], dim=-1)
 
 
 def rotate(x: Tensor, positions: Tensor, frequencies: Tensor) -> Tensor:

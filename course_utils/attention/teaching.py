@@ -78,7 +78,7 @@ class SelfAttention_v2(nn.Module):
 class CausalAttention(nn.Module):
     """Self-attention in which no token sees its future: (B, T, d_in) to (B, T, d_out).
 
-    T may be up to context_length. dropout: the share of weights dropped in training, below 1.
+    T may be up to context_length. dropout: the chance to drop a weight in training, below 1.
     """
 
     def __init__(

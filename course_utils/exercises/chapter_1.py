@@ -98,7 +98,7 @@ ATTENTION = Exercise(
 
 # --- 1.4 embeddings ---------------------------------------------------------------------------------------------------
 
-ANIMALS, FOODS, FILLERS = "animals", "foods", "the others"
+ANIMALS, FOODS, FILLERS = "animals", "foods", "the small words"
 GROUPS = {"cat": ANIMALS, "mouse": ANIMALS, "bread": FOODS, "cheese": FOODS, "the": FILLERS, "and": FILLERS}
 
 

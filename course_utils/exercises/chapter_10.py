@@ -92,13 +92,34 @@ NEXT_TILE = Exercise(
     gradient=False,
 )
 
-LOOKUP = Exercise(
+GATED = Exercise(
     **written("10.4"),
     make_calls=lambda: [
-        [normal(6, 4, 3, seed=51), torch.tensor([5, 0, 3]), torch.tensor([0, 9, 4, 3, 11])],
-        [normal(5, 2, 7, seed=52), torch.tensor([2, 4, 1, 0]), torch.tensor([7, 0, 2, 5, 1, 6])],
-        [normal(3, 8, 2, seed=53), torch.tensor([2]), torch.tensor([6])],
-        [normal(7, 3, 4, seed=54), torch.tensor([6, 1, 4, 2, 0]), torch.tensor([14, 13, 12])],
+        [normal(2, 3, 4, 5, seed=51), normal(2, 4, 7, seed=52), normal(15, 7, seed=53)],
+        [normal(3, 1, 2, 6, seed=54), normal(3, 2, 4, seed=55), normal(6, 4, seed=56)],
+        [normal(1, 4, 5, 2, seed=57), normal(1, 5, 3, seed=58), normal(8, 3, seed=59)],
+        [normal(2, 2, 1, 3, seed=60), 9 * normal(2, 1, 5, seed=61), normal(6, 5, seed=62)],  # gates shut or wide open
+    ],
+)
+
+# --- 10.5 keys that an indexer picks ----------------------------------------------------------------------------------
+
+
+def tied(T, seed):
+    """Scores (T, T) with many ties, as relu makes them; some are below 0."""
+    return normal(T, T, seed=seed).mul(2).round().clamp(min=-1)
+
+
+PICKED = Exercise(
+    **written("10.5"),
+    make_calls=lambda: [
+        [normal(5, 5, seed=71), 2],
+        [tied(6, seed=72), 3],
+        [tied(8, seed=73), 1],
+        [tied(4, seed=74), 7],  # more than there are
+        [torch.zeros(5, 5), 2],
     ],
     gradient=False,
+    maps=True,
+    mask=Mask(true="hidden"),
 )

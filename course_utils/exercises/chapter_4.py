@@ -39,7 +39,7 @@ DROPOUT_LAYER = Exercise(
 
 # --- 4.2 heads that survive dropout -----------------------------------------------------------------------------------
 
-DROPPED = 0.5  # the share of weights
+DROPPED = 0.5  # the chance of each weight
 DRAWS = 200  # of coins, for each sequence
 SURVIVES = 0.95  # the share of cases that must be right
 MOST_HEADS = 256
@@ -91,7 +91,7 @@ def output_of_all_heads(heads):
     """A sentence on the output of a stack of heads that all look where they should."""
     values = zip(chapter_3.TOKENS, heads[2].sum(axis=0)[:, 0])
     outputs = ", ".join(f'"{token}" {value:.2f}' for token, value in values)
-    return f" Each head looks where it should. What they hand on for each token, added up: {outputs}."
+    return f" Each head looks where it should. The values of all heads add up to {outputs}."
 
 
 def wrong_without_dropout(tried):
@@ -103,7 +103,7 @@ def wrong_without_dropout(tried):
             row = int(np.argmax(wrong))
             return (
                 f'Even without dropout: in "{" ".join(reading.words)}", "{reading.words[row + 1]}"'
-                f" at position {row + 1} is handed {output[row]:.2f} by all heads together. It has"
+                f" at position {row + 1} gets {output[row]:.2f} from all heads together. It has"
                 f" {'' if again[row] else 'not '}occurred before, so that should be"
                 f" {'above' if again[row] else 'below'} 0.50."
             )
@@ -121,23 +121,20 @@ def wrong_with_dropout(read):
     for again, found in right.items():
         if np.mean(found) < SURVIVES:
             what = "have" if again else "have not"
-            needed = f" {heads_needed_for_yes(read)}" if again else ""
+            finding = f" {heads_finding_a_copy(read)}" if again else ""
             return (
                 f"With half of the weights dropped, letters that {what} occurred before are judged correctly in"
-                f" {np.mean(found):.2f} of all cases. It should be at least {SURVIVES}.{needed}"
+                f" {np.mean(found):.2f} of all cases. It should be at least {SURVIVES}.{finding} What happens to the"
+                " sum of all heads when one weight is dropped?"
             )
 
 
-def heads_needed_for_yes(read):
-    """A sentence on how many heads find a copy, and how many of them must survive dropout for a yes."""
+def heads_finding_a_copy(read):
+    """A sentence on how many heads find a copy."""
     reading, weights, values = next(each for each in read if (each[0].context == 1).any())
-    row = int(np.argmax(reading.context[:, 0] == 1))
-    output = np.sort((weights @ values)[:, row, 0])[::-1]
+    output = (weights @ values)[:, int(np.argmax(reading.context[:, 0] == 1)), 0]
     finding = int((output > output.max() / 2).sum())
-    needed = int(np.argmax(output.cumsum() / (1 - DROPPED) > 0.5)) + 1
-    return (
-        f"{finding} of your {len(output)} heads find the copy; for a yes, dropout must leave at least {needed} of them."
-    )
+    return f"{finding} of your {len(output)} heads {'finds' if finding == 1 else 'find'} the copy."
 
 
 SURVIVING = Puzzle(

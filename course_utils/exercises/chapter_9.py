@@ -19,14 +19,9 @@ ROTATE = Exercise(
     ],
 )
 
-TO_HALVES = Exercise(
+PARTIAL = Exercise(
     **written("9.2"),
-    make_calls=lambda: [
-        [normal(12, 5, seed=911), 2],
-        [normal(8, 3, seed=912), 1],
-        [non_contiguous(normal(24, 7, seed=913)), 3],
-        [normal(10, 4, seed=914), 5],
-    ],
+    make_calls=lambda: [[8, 4, 100.0], [12, 4, 10_000.0], [10, 8, 10.0], [16, 2, 500.0], [6, 6, 1000.0]],
 )
 
 # --- 9.3 grouped attention --------------------------------------------------------------------------------------------

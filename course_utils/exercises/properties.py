@@ -64,8 +64,8 @@ def drops_correctly(dropping, shape=lambda case: tuple(case.arguments[0].shape))
         found = dropping(case)
         if found is None:
             return (
-                "With dropout, your context vectors are no sums of values, each times its weight. Drop weights, and"
-                " nothing before or after them."
+                "With dropout, your context vectors are not weighted sums of the values. Does dropout act on anything"
+                " but the weights?"
             )
         before, after, p = found
         wanted = before / (1 - p)
@@ -73,14 +73,14 @@ def drops_correctly(dropping, shape=lambda case: tuple(case.arguments[0].shape))
         if wrong.any():
             place = tuple(int(k) for k in np.argwhere(wrong)[0])
             return (
-                f"With p = {p}, place {list(place)} holds {after[place]:.4f}: expected 0 or {wanted[place]:.4f}, which"
-                " is what it was, divided by 1 - p."
+                f"With p = {p}, the number at {list(place)} becomes {after[place]:.4f}. It should become 0, or"
+                f" {wanted[place]:.4f}, which is the number divided by 1 - p."
             )
         share = 1 - kept_share(before, after)
         if abs(share - p) > margin(before, p):
             return f"You drop {share:.1%} of {(before != 0).sum()} numbers; expected about {p:.0%}."
         if dropped_together(before, after) is not None:
-            return "Numbers are dropped together that should each have a coin of their own."
+            return "Some numbers are always dropped together. Each should be dropped independently of the others."
 
     return sentence
 
@@ -111,8 +111,8 @@ def drops_independently(dropping):
         if len(drawn) > 2 and len({(after == 0).sum() - round(after.size * p) for after, p in drawn}) == 1:
             after, p = drawn[0]
             return (
-                f"In every call the same share is dropped, {(after == 0).sum()} of {after.size} numbers here. Each"
-                " number has a coin of its own, so how many fall varies by chance."
+                f"Every call drops the same share, {(after == 0).sum()} of {after.size} numbers here. Should it, when"
+                " each number is dropped independently?"
             )
 
     return sentence

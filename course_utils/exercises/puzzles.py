@@ -15,10 +15,10 @@ MISPLACED = 0.1  # the share of a row's weight that may lie elsewhere than wante
 FARTHER = (3, 10, 30)  # times: to see whether only the distances of the scores are wrong
 LARGEST = 1e9  # products of such numbers are still far from the largest of float32
 
-TOO_CLOSE = "The right words score highest, but not by enough: softmax still gives the others weight."
-TOO_FAR = "The scores are too far apart: softmax gives the largest too much weight."
-OTHER_WAY = "What should score highest scores lowest."
-SWAPPED = "With query and key exchanged, the weights would be right."
+TOO_CLOSE = "The right words score highest, but not by enough. How far apart must the scores be?"
+TOO_FAR = "The scores are too far apart. How close together must they be?"
+OTHER_WAY = "The words that should score highest score lowest. Which sign is wrong?"
+SWAPPED = "Which of the two words asks here, and which answers? Query and key are exchanged."
 
 
 @dataclass(frozen=True)
@@ -158,13 +158,14 @@ def wrong_attention(tried):
         return None
     wrong = [rows > MISPLACED for rows in off]
     worst = max(range(len(off)), key=lambda number: off[number].max())
+    row = int(off[worst].argmax())
     what = (
         habit(tried, wrong, habits)
         or change_of_scores(tried)
         or habit(tried, wrong, uniform_habit)
-        or by_kind(tried, wrong)
+        or question_on_scores(*tried[worst], row)
     )
-    return f"{example(*tried[worst], int(off[worst].argmax()))} {what}"
+    return f"{example(*tried[worst], row)} {what}"
 
 
 def example(reading, head, row):
@@ -229,7 +230,7 @@ def habit(tried, wrong, ways_of):
         stated = [(found[way.any(axis=-1)], way[way.any(axis=-1)]) for found, way in pairs]
         count = sum(len(found) for found, _ in stated)
         if count and all((misplaced(found, way) <= MISPLACED).all() for found, way in stated):
-            return f"In everything it gets wrong, it attends to {name}."
+            return f"Wherever your head is wrong, it attends to {name}. Why?"
     return None
 
 
@@ -251,30 +252,15 @@ def change_of_scores(tried):
     return None
 
 
-def by_kind(tried, wrong):
-    """A sentence on which kind of word gets most of what it should not get; on which word, where kinds are right."""
-    kinds, words = (excess(tried, wrong, names) for names in (lambda each: each.kinds, lambda each: each.words))
-    (asker, name), (found, wanted) = kinds if kinds[1][0] - kinds[1][1] > MISPLACED / 2 else words
-    return (
-        f"In all sentences that it gets wrong, {asker} gives {found:.2f} of its weight to {name} on average. It should"
-        f" give {wanted:.2f}."
-    )
-
-
-def excess(tried, wrong, names):
-    """((who asks, who is asked), (mean weight, the mean that was wanted)), where the first exceeds the second most.
-
-    names: Reading -> the name of each word under which its weight is counted.
-    """
-    pairs = {}
-    for (reading, head), rows in zip(tried, wrong):
-        for row in np.flatnonzero(rows):
-            asker = reading.askers[row] if reading.askers else f'"{reading.words[row]}"'
-            found, wanted = (by_name(names(reading), each.weights[row]) for each in (head, reading))
-            for name in found:
-                pairs.setdefault((asker, name), []).append((found[name], wanted[name]))
-    means = {pair: np.mean(each, axis=0) for pair, each in pairs.items()}
-    return max(means.items(), key=lambda entry: entry[1][0] - entry[1][1])
+def question_on_scores(reading, head, row):
+    """The question on the score that makes a row go wrong: that of a kind of word, or of one word."""
+    for names in (reading.kinds, reading.words):
+        found, wanted = (by_name(names, each.weights[row]) for each in (head, reading))
+        most = max(found, key=lambda name: found[name] - wanted[name])
+        if found[most] - wanted[most] > MISPLACED / 2:
+            break
+    score = f'"{most}"' if names is reading.words else most
+    return f"Which of your numbers make {quoted(reading, row)} score so high with {score}?"
 
 
 # --- the output of a head ---------------------------------------------------------------------------------------------
@@ -290,8 +276,8 @@ def wrong_output(tried):
     row = int(np.argmax(np.nan_to_num(np.abs(head.context - reading.context)).max(axis=-1)))
     shown, wanted = (" and ".join(f"{value:.2f}" for value in each[row]) for each in (head.context, reading.context))
     return (
-        f'It attends where it should, but in "{" ".join(reading.words)}" {quoted(reading, row)} receives {shown}. It'
-        f" should receive {wanted}.{describe_output(pairs)}"
+        f"Your weights are right, but not the values: for {quoted(reading, row)} in the sentence"
+        f' "{" ".join(reading.words)}", the output is {shown}. It should be {wanted}.{describe_output(pairs)}'
     )
 
 
@@ -303,17 +289,17 @@ def fits(found, wanted):
 
 
 def describe_output(pairs):
-    """A sentence on the output: another quantity of the words, or a multiple of the right one; "" for neither."""
+    """A sentence on the output: another quantity of the words, a multiple of the right one, or a question."""
     found, wanted = (np.concatenate([np.ravel(part) for part in parts]) for parts in zip(*map(counted_parts, pairs)))
     if not np.abs(found).max() > 1e-6:
-        return " It passes on nothing."
+        return " Your values are all 0."
     for name in pairs[0][0].quantities:
         if all(outputs_quantity(reading, head, name) for reading, head in pairs):
-            return f" What it passes on is {name}."
+            return f" The value passes on {name}. Should it?"
     factor = found @ wanted / max(wanted @ wanted, 1e-9)
     least = np.abs(wanted[wanted != 0]).min(initial=1)
     close = (np.abs(found - factor * wanted) <= MISPLACED * np.abs(factor) * np.maximum(np.abs(wanted), least)).all()
-    return f" What it passes on is {factor:.1f} times that." if close else ""
+    return f" Yours is always {factor:.1f} times the right one." if close else " Which value does each word pass on?"
 
 
 def outputs_quantity(reading, head, name):

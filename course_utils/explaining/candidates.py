@@ -1,14 +1,9 @@
-"""What is tried out on a wrong answer: changes of its code, and right values in the place of its own."""
+"""What is tried out on a wrong answer: changes of its code."""
 
 import ast
 
-import torch
-
 from course_utils.explaining import fixes
-from course_utils.explaining.known_values import Known, is_mask, is_start_value, is_uninformative
 from course_utils.explaining.program import Fix, name_of
-
-LARGEST_REPLACEMENT = 400  # numbers of a value that takes the place of another
 
 
 def candidate_fixes(program, flow, places, line):
@@ -48,12 +43,6 @@ def candidate_fixes(program, flow, places, line):
                     for fix in fixes.fixes_at(program, number, values, names, sizes)
                 ),
                 *(fix for number in near[:12] for fix in around(number)),
-                *(
-                    fix
-                    for number in whole
-                    if number in values
-                    for fix in fixes.fixes_for_unused_layers(program, number, values[number])
-                ),
                 *(fix for number in far for fix in fixes.fixes_at(program, number, values, names, sizes)),
                 *(fix for number in whole for fix in around(number)),
             )
@@ -88,41 +77,3 @@ def sizes_of(program, values):
         if getattr(value, "ndim", 0) and name_of(node):
             found += [f"{ast.unparse(node)}.shape[-1]", f"{ast.unparse(node)}.shape[-2]"][: value.ndim]
     return list(dict.fromkeys(found))[:8]
-
-
-def value_replacements(flow, known, wanted, only):
-    """(Fix, value) that put values of right answers in the place of each value on the way, first to last.
-
-    wanted: what the result should be, which proves nothing. only: one node, or None for all.
-    What the answer is given, and what a loop makes anew in each turn, is left out.
-    """
-    final, found = Known(wanted), []
-    values = [
-        value for value in known.values if value.numel() <= LARGEST_REPLACEMENT and not final.contains_unordered(value)
-    ]
-    for place in flow.path_to(flow.result()):
-        number, value, _ = flow.steps[place]
-        if not isinstance(value, torch.Tensor) or flow.repeats(number) or only not in (None, number):
-            continue
-        if is_right_value(value, known) or flow.is_given(place) or not names_in(flow.node(place)):
-            continue
-        for new in values:
-            fits = all(a == b or 1 in (a, b) for a, b in zip(value.shape, new.shape))
-            if fits and (value.ndim, value.dtype) == (new.ndim, new.dtype):
-                text = f"torch.tensor({new.tolist()})"
-                found.append((Fix(number, text.replace("inf", "torch.inf").replace("nan", "torch.nan"), ""), new))
-    return found
-
-
-def is_right_value(value, known):
-    """Whether nothing is learned from putting another value in the place of this one: right answers make it, too."""
-    if not isinstance(value, torch.Tensor) or value.numel() < 2:
-        return True
-    if is_mask(value) or not value.is_floating_point():
-        return is_uninformative(value) or known.contains_unordered(value)
-    return is_start_value(value) or known.contains_tensor(value)
-
-
-def names_in(node):
-    """The names in a piece of code, those of modules aside."""
-    return [part for part in ast.walk(node) if name_of(part)]

@@ -7,13 +7,14 @@ place to look at.
 
 import ast
 import contextlib
+import time
 from dataclasses import dataclass, replace
 
 import torch
 
-from course_utils.explaining import candidates, examples, fixes, locate, relations, sentences
-from course_utils.explaining.known_values import is_uninformative
-from course_utils.explaining.program import Fix, program_of, watched
+from course_utils.explaining import candidates, examples, locate, sentences
+from course_utils.explaining.known_values import is_not_finite, is_uninformative
+from course_utils.explaining.program import Fix, changed_name, changes_in_place, cuts_gradients, program_of, watched
 from course_utils.judging import contract, differences, errors, untrusted_replies
 from course_utils.judging.calls import FunctionCall, run_calls
 from course_utils.judging.judge import (
@@ -31,9 +32,9 @@ from course_utils.judging.result import NOT_YET, RIGHT
 
 MOST_TRIED, MOST_TRIED_LAYERS = 800, 300  # fixes; a layer takes longer, and its contract again as long
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
-MOST_REPLACEMENTS = 200  # values tried in the place of others
 MOST_LINES = 2  # lines named besides the first
 MOST_NAMES = 3  # names whose values are told
+MOST_SECONDS = 1.5  # of computing, after which no new search is begun, and the reply is what is known by then
 
 
 class LocalRunner:
@@ -155,9 +156,17 @@ def first_trouble(exercise, data):
         changed = breaks_contract and case.problem == changed_arguments(case)
         unplaced = tuple(name.partition(".")[0] for name in case.reply.unplaced_weights)
         random = not line and contract.draws_at_random(case.reply) and not contract.draws_at_random(case.reference)
-        part = relations.wrong_part(case)
+        part = wrong_part(case)
         return number, Trouble(line, error, breaks_contract, changed, gradients, random, unplaced, part)
     return None, None
+
+
+def wrong_part(case):
+    """The place of the first wrong value of several, or None."""
+    if isinstance(case.value, list) and isinstance(case.want, (list, tuple)) and len(case.value) == len(case.want):
+        pairs = enumerate(zip(case.want, case.value))
+        return next((k for k, (wanted, found) in pairs if differences.problem(wanted, found)), None)
+    return None
 
 
 # --- the place, the question and the hints ----------------------------------------------------------------------------
@@ -197,6 +206,7 @@ class Search:
     def __init__(self, exercise, program, runner, number, trouble, small):
         self.exercise, self.program, self.runner = exercise, program, runner
         self.number, self.trouble = number, trouble
+        self.end = time.process_time() + MOST_SECONDS
         self.call, self.small = exercise.calls[number], small
         self.known = exercise.known_values(number)
         self.asked = self.call if trouble.breaks_contract else replace(self.call, check_contract=False)
@@ -232,10 +242,17 @@ class Search:
         if self.no_change in working:  # right once it is made anew, as with a name that was not defined
             return None
         working.sort(key=self.preference)
-        found = self.runner.try_fixes(working[:MOST_RIGHT], self.exercise.calls)
-        right = [fix for fix, data in zip(working, found) if judge(self.exercise, data).status == RIGHT]
-        right = [fix for fix in right if fix.kind != "dropout in evaluation" or self.trouble.random]
-        return next(filter(self.is_proven, right), None)
+        for fix in working[:MOST_RIGHT]:
+            if time.process_time() < self.end and self.makes_all_right(fix) and self.is_proven(fix):
+                return fix
+        return None
+
+    def makes_all_right(self, fix):
+        """Whether the answer with a fix is right in all calls."""
+        switches = fix.kind == "dropout in evaluation" and not self.trouble.random
+        return (
+            not switches and judge(self.exercise, self.runner.try_fixes([fix], self.exercise.calls)[0]).status == RIGHT
+        )
 
     def preference(self, fix):
         """What is tried first: a fix of one place, and one that adds little; a long one may only make up for a mistake.
@@ -259,14 +276,9 @@ class Search:
         )
 
     def on_known_way(self, fix):
-        """Whether right answers make every value on the way to the result of the answer with a fix.
-
-        A mask that is there already is not missing: where it stands is the mistake.
-        """
+        """Whether right answers make every value on the way to the result of the answer with a fix."""
         flow = self.flow_of(self.call, self.program.text_with(fix))
         path = flow.path_to(flow.result())
-        if fix.kind == "missing mask" and self.flow.has_mask():
-            return False
         told = [
             place for place in path if not is_uninformative(flow.steps[place][1]) and not is_literal(flow.node(place))
         ]
@@ -285,8 +297,9 @@ class Search:
         node = self.program.nodes[fix.number]
         statement = self.program.statement_of(node)
         if isinstance(node, ast.FunctionDef):
-            return f"{sentences.cause_in(node.name, node.lineno)} {sentences.SLIPS[fix.kind].question}"
-        words = [sentences.cause(statement.lineno, first_line(statement)), sentences.SLIPS[fix.kind].question]
+            return f"{sentences.cause_in(node.name, node.lineno)} {sentences.question(fix.kind, '')}"
+        piece = self.program.before_and_after(fix)[0]
+        words = [sentences.cause(statement.lineno, first_line(statement)), sentences.question(fix.kind, piece)]
         if statement.lineno == self.trouble.line:
             words[1:1] = self.values_where_it_stopped()
         return " ".join(words)
@@ -295,31 +308,23 @@ class Search:
 
     def place_words(self):
         """The sentences on where an answer goes wrong, with a question; "" where nothing can be told."""
-        trouble, flow = self.trouble, self.flow
-        if unused := fixes.unused_layers(self.program):
-            return sentences.unused_layer(unused[0])
+        trouble = self.trouble
         if trouble.unplaced_parts:
             return look_at(self.program.assignments_to(trouble.unplaced_parts))
         if trouble.line:
             return self.stop_words()
         if trouble.changed:
-            return look_at(self.program.changes_in_place())
-        if line := self.random_line():
-            return sentences.random(*line)
+            changes = self.program.statements(changes_in_place)
+            made = self.program.assignments_to([*filter(None, map(changed_name, changes))])
+            return f"{look_at([*made, *changes])} {sentences.WRITTEN_QUESTION}"
+        drawn = [place for place in range(len(self.flow.steps)) if trouble.random and self.flow.is_random(place)]
+        if drawn:
+            return sentences.random(self.line_of(self.flow, drawn[0]), first_line(self.statement_at(drawn[0])))
         if trouble.gradients:
-            nodes = [flow.node(place) for place in self.places[:1]]
-            return " ".join(sentences.no_gradient(node.lineno, self.code_of(node)) for node in nodes)
+            return look_at(self.program.statements(cuts_gradients))
         if trouble.breaks_contract:
             return look_at(self.program.state_assignments())
-        return self.value_words() if self.places else self.returned_argument_words()
-
-    def random_line(self):
-        """(line, code) of where random numbers are drawn that should not be; None where there is no such place."""
-        if not self.trouble.random:
-            return None
-        drawn = [place for place in range(len(self.flow.steps)) if self.flow.is_random(place)]
-        statements = [self.program.statement_of(self.flow.node(place)) for place in drawn[:1]]
-        return next(((each.lineno, first_line(each)) for each in statements), None)
+        return self.value_words()
 
     def stop_words(self):
         """The sentences on what the line works with in which an answer stopped."""
@@ -330,8 +335,7 @@ class Search:
         lines = self.lines_of(nodes, self.trouble.line)
         words = self.values_where_it_stopped()
         question = sentences.QUESTIONS_ON_ERRORS.get(self.trouble.error, sentences.ERROR_QUESTION)
-        depends = [sentences.depends_on(self.trouble.line, lines)] if lines else []
-        return "\n".join([" ".join([*words, question]), *depends])
+        return "\n".join([" ".join([*words, question]), *([sentences.also(lines)] if lines else [])])
 
     def values_where_it_stopped(self):
         """[the sentence on the values that the line works with in which an answer stopped], or []."""
@@ -345,89 +349,94 @@ class Search:
 
     def value_words(self):
         """The sentences on where the first wrong value came about."""
-        flow, place = self.flow, self.places[0]
-        replaced = self.earliest_replacement(flow, self.known, self.exercise, self.number)
-        at = None if replaced is None else replaced[0]
-        bad = self.first_not_finite()
-        confirmed = at is not None and at <= place
-        if bad is not None and (not confirmed or self.line_of(self.shown, bad) < self.line_of(flow, at)):
-            return self.words_on(self.shown, bad, confirmed=False)
-        if confirmed:
-            return self.words_on(flow, at, confirmed=True)
-        if at is not None and self.line_of(flow, at) > self.line_of(flow, place):
-            return self.words_between(place, at)
-        turn = self.first_wrong_turn(place)
-        if turn is not None:
-            return self.words_on(self.shown, turn, confirmed=False)
-        return self.words_on(flow, place, confirmed=False)
+        bad = self.first_not_finite() if self.places else None
+        if bad is not None:
+            return self.words_on(self.shown.steps[bad][0], bad)
+        end = self.flow.result(self.trouble.part)
+        first = next((each for each in [*self.places, end] if each is not None), None)
+        return "" if first is None else self.words_on(self.flow.steps[first][0])
 
-    def first_wrong_turn(self, place):
-        """For the input that is shown, the step that made the first wrong entry of what a loop fills, or None."""
-        found = self.shown.places.get(self.flow.steps[place][0])
-        wanted = self.small[0].reference[0].values[0] if self.small else self.expected_value()
-        turn = self.shown.first_wrong_entry(found[-1], self.trouble.part, self.part_of(wanted)) if found else None
-        made = None if turn is None else self.shown.origin(turn)
-        return turn if made is not None and locate.is_start(self.shown.node(made)) else made
-
-    def words_between(self, place, last):
-        """The sentence on a mistake that is somewhere between two steps."""
-        ends = [(each.lineno, first_line(each)) for each in map(self.statement_at, (place, last))]
-        return f"{sentences.between(*ends)} {sentences.SPAN_QUESTION}"
-
-    def words_on(self, flow, place, confirmed):
-        """The sentences on one step. confirmed: a right value in its place would make the result right."""
-        node, value = flow.node(place), flow.steps[place][1]
+    def words_on(self, number, place=None):
+        """The sentences on a node. place: its step in the call that is shown; None for the first strange one."""
+        shown, known = self.shown, self.small[0].values_on_the_way(0) if self.small else self.known
+        entry = shown.wrong_entry(self.trouble.part, self.shown_result())
+        steps = shown.in_turn(number, entry)
+        strange = [each for each in steps if not shown.is_known(each, known)]
+        at = strange[0] if strange and place is None else steps[0] if len(steps) == 1 else place
+        is_result = at is not None and at == shown.result(self.trouble.part)
+        table = shown.table(self.trouble.part)
+        fills = (
+            isinstance(self.program.nodes[number], ast.stmt) or entry and (at is None or is_result or number in table)
+        )
+        if fills and entry:
+            at = entry[0]
+            number = shown.steps[entry[1] if at is None else at][0]
+        elif number in table and self.is_of_wrong_kind():
+            number, fills, steps = table[0], False, []
+            at = shown.places[number][0]
+        node = self.program.nodes[number]
         statement = self.program.statement_of(node)
-        is_result = flow is self.flow and place == flow.result(self.trouble.part)
-        shown = self.shown.counterpart(flow, place)
-        wanted = self.expected_value() if is_result else self.right_value(node) if confirmed else None
-        relation = relations.relation(value if is_result else shown, wanted)
-        if relation == "infinite" and flow.divisors(place):
-            relation = "by zero"
-        seen, question = sentences.value_and_question(relation, value if shown is None else shown)
-        if flow is not self.shown and len(flow.places[flow.steps[place][0]]) > 1:  # in which turn does it go wrong?
-            seen, question = "", sentences.LOOP_QUESTION
-        elif question == sentences.DEFAULT_QUESTION and not differences.shows_numbers(self.shown_arguments()):
-            question = sentences.SEEN_QUESTION if seen else sentences.LARGE_QUESTION
-        whole = node is statement or node is getattr(statement, "value", None)
-        part = "" if whole else sentences.shortened(ast.unparse(node))
-        words = [sentences.look_at_value(statement.lineno, first_line(statement), part, seen)]
-        counters = [(name, sentences.brief(each)) for name, each in flow.counters_at(place).items()]
-        if counters and flow is self.shown:
-            words.append(sentences.in_that_turn(counters[:MOST_NAMES]))
-        words.append(question.format(f"`{part}`" if part else f"line {statement.lineno}"))
-        sources = flow.divisors(place) if relation == "by zero" else self.sources(flow, place)
-        lines = self.lines_of(map(flow.node, sources), statement.lineno)
-        return "\n".join([" ".join(words), *([sentences.depends_on(statement.lineno, lines)] if lines else [])])
+        line, code, turn = statement.lineno, first_line(statement), named_counters(shown, at)
+        seen = "" if at is None else self.value_in_words(shown.steps[at][1])
+        in_loop = at is not None and self.program.around(statement, "iter")
+        if fills and entry:
+            where = f"the entry at {entry[2]}" if entry[2] else "the first wrong entry"
+            words = sentences.wrong_entry(line, code, where, turn)
+            words = sentences.unset_entry(line, code, where) if entry[0] is None else words
+        elif is_result and not in_loop and seen not in sentences.NOT_FINITE_QUESTIONS:
+            words = sentences.look_at_result(line, code)
+        elif steps[1:] and (fills or at is None) or in_loop and (is_result or not turn or shown.is_unfinished(at)):
+            words = sentences.look_at_loop(line, code)
+        else:
+            part = "" if node in (statement, getattr(statement, "value", None)) else ast.unparse(node)
+            words = sentences.look_at_value(line, code, sentences.shortened(part), turn, seen)
+        lines = self.lines_of(map(self.program.nodes.__getitem__, self.sources(number, at)), line)
+        if words.endswith("Is that what you need?") and not isinstance(statement, ast.Return):
+            return f"{words} {sentences.further(lines)}"
+        return "\n".join([words, *([sentences.also(lines)] if lines else [])])
+
+    def value_in_words(self, value):
+        """A value that fits beside the input that is shown; "" for others."""
+        if isinstance(value, torch.Tensor) and is_not_finite(value):
+            return "nan" if value.isnan().any() else "inf"
+        size = value.numel() if isinstance(value, torch.Tensor) else 1
+        if isinstance(value, list) or size > sentences.MOST_NUMBERS:
+            return ""
+        shows = size == 1 or differences.shows_numbers(self.shown_arguments())
+        return sentences.brief(value).removeprefix("is ") if shows else ""
 
     def shown_arguments(self):
         """The arguments that the message shows."""
         call = self.small[0].calls[0] if self.small else self.call
         return call.arguments if isinstance(call, FunctionCall) else call.inputs[0]
 
-    def sources(self, flow, place):
-        """The steps that a value came from and that may be wrong without being seen, sizes last."""
-        doubtful = flow.doubtful(flow.operands_and_layer(place), self.known)
-        sizes = [each for each in doubtful if type(flow.steps[each][1]) is int]
-        made = map(flow.origin, flow.operands_and_layer(place))
-        return [
-            *(each for each in doubtful if each not in sizes),
-            *(each for each in made if each not in sizes),
-            *sizes,
-        ]
+    def shown_result(self):
+        """What the result should be for the input that is shown."""
+        exercise, number = (self.small[0], 0) if self.small else (self.exercise, self.number)
+        values = exercise.reference[number].values
+        several = self.trouble.part is not None and values and isinstance(values[0], list)
+        return values[0][self.trouble.part] if several else values[0] if values else None
 
-    def right_value(self, node):
-        """The value with which, at this node, the result for the shown input is right; None where that is not known."""
-        if self.small is None or self.program.numbers[id(node)] not in self.shown.places:
-            return None
-        asked = self.small[0]
-        known = asked.values_on_the_way(0)
-        found = self.earliest_replacement(self.shown, known, asked, 0, only=self.program.numbers[id(node)])
-        return None if found is None else found[1]
+    def sources(self, number, place):
+        """The steps that a value came from and that may be wrong without being seen, sizes last."""
+        flow = self.flow if place is None else self.shown
+        place = flow.places[number][-1] if place is None else place
+        filled = [flow.last(flow.makers[name], place) for name in [changed_name(flow.node(place))] if name]
+        operands = [each for each in flow.operands_and_layer(place) if flow.origin(each) not in filled]
+        doubtful = flow.doubtful(operands, self.known)
+        sizes = [each for each in doubtful if type(flow.steps[each][1]) is int]
+        made = [*doubtful, *map(flow.origin, operands)]
+        steps = [*flow.decisions(place), *(each for each in made if each not in sizes), *sizes]
+        return [flow.steps[each][0] for each in steps]
+
+    def is_of_wrong_kind(self):
+        """Whether the result is a tensor of another shape, or another kind of numbers, than it should be."""
+        got = self.shown.steps[self.shown.result(self.trouble.part)][1]
+        return isinstance(got, torch.Tensor) and not locate.is_like(got, self.shown_result())
 
     def first_not_finite(self):
         """The first step with nan or infinity, for the input that is shown; None where right answers have them, too."""
-        told = self.shown is not self.flow or not any(map(relations.not_finite, self.known.values))
+        told = self.shown is not self.flow or not any(map(is_not_finite, self.known.values))
         return self.shown.first_not_finite(self.trouble.part) if told else None
 
     def line_of(self, flow, place):
@@ -437,47 +446,6 @@ class Search:
     def statement_at(self, place):
         """The statement that a step is part of."""
         return self.program.statement_of(self.flow.node(place))
-
-    def expected_value(self):
-        """What the result should be, as a tensor or number; None where that is not one value."""
-        values = self.exercise.reference[self.number].values
-        return self.part_of(values[0]) if values else None
-
-    def part_of(self, value):
-        """The part of a right value that is looked into, where several are returned together."""
-        several = self.trouble.part is not None and isinstance(value, list)
-        return value[self.trouble.part] if several else value
-
-    def earliest_replacement(self, flow, known, exercise, number, only=None):
-        """(a step, its right value): the first on the way that makes the result of a call right; or None.
-
-        known: what right answers make in this call, number `number` of the exercise. only: the node of the step.
-        """
-        wanted = exercise.reference[number].values
-        tried = candidates.value_replacements(flow, known, wanted, only)
-        tried = tried[: MOST_REPLACEMENTS // (1 if isinstance(self.call, FunctionCall) else 2)]
-        call = replace(exercise.calls[number], check_contract=self.asked.check_contract and exercise is self.exercise)
-        answers = self.runner.try_fixes([fix for fix, _ in tried], [call]) if tried else []
-        for (fix, value), data in zip(tried, answers):
-            if right_in(exercise, number, data, call.check_contract):
-                return flow.places[fix.number][0], value
-        return None
-
-    def returned_argument_words(self):
-        """The sentence on an argument that is returned as it came; "" where none is."""
-        flow = self.flow
-        place, end = flow.result(self.trouble.part), flow.ending()
-        if place is None or not isinstance(flow.node(place), ast.Name):
-            return ""
-        arguments = getattr(self.call, "arguments", [])
-        if not any(contract.same_values(flow.steps[place][1], each) for each in arguments):
-            return ""
-        tests = self.program.around(end, "test")
-        return sentences.returned_as_given(end.lineno, flow.node(place).id, ast.unparse(tests[0]) if tests else "")
-
-    def code_of(self, node):
-        """The first line of the statement that an expression is part of."""
-        return first_line(self.program.statement_of(node))
 
     def lines_of(self, nodes, line):
         """(line, code) of the statements of a few nodes, each once, and none in this line."""
@@ -489,7 +457,7 @@ class Search:
             empty = isinstance(node, ast.List) and not node.elts
             if statement.lineno != line and not empty:
                 found.setdefault(statement.lineno, first_line(statement))
-        return list(found.items())[:MOST_LINES]
+        return sorted(list(found.items())[:MOST_LINES])
 
 
 def right_in(exercise, number, data, check_contract):
@@ -498,6 +466,12 @@ def right_in(exercise, number, data, check_contract):
         return bool(data) and not wrong_cases(exercise, [number], data, check_contract)
     except untrusted_replies.Unreadable:
         return False
+
+
+def named_counters(flow, place):
+    """[(name, words)] of the whole numbers that tell a turn of a loop from others; [] without a place."""
+    counters = flow.counters_at(place) if place is not None else {}
+    return [(name, sentences.brief(value)) for name, value in counters.items()][:MOST_NAMES]
 
 
 def is_literal(node):
@@ -509,7 +483,7 @@ def is_literal(node):
 
 def look_at(statements):
     """The sentence on a few statements to look at; "" for none."""
-    lines = list({each.lineno: first_line(each) for each in statements}.items())[: MOST_LINES + 1]
+    lines = sorted({each.lineno: first_line(each) for each in statements}.items())[: MOST_LINES + 1]
     return sentences.look_at(lines) if lines else ""
 
 

@@ -115,6 +115,15 @@ def is_count(tensor):
     return not tensor.is_floating_point() and torch.equal(tensor, torch.arange(len(tensor), dtype=tensor.dtype))
 
 
+def is_not_finite(value):
+    """Whether a number or tensor holds nan or infinity; minus infinity hides a token and is no fault."""
+    if isinstance(value, list):
+        return any(map(is_not_finite, value))
+    if isinstance(value, torch.Tensor):
+        return value.is_floating_point() and bool((value.isnan() | (value == torch.inf)).any())
+    return isinstance(value, float) and (value != value or value == torch.inf)
+
+
 def is_mask(tensor):
     """Whether a tensor says yes or no to each place: order means something here."""
     return tensor.dtype == torch.bool or tensor.numel() > 1 and bool(((tensor == 0) | (tensor == 1)).all())

@@ -11,10 +11,8 @@ import itertools
 
 import torch
 
-from course_utils.explaining import relations
-from course_utils.explaining.known_values import is_distinctive, is_mask
+from course_utils.explaining.known_values import is_distinctive, is_mask, is_not_finite
 from course_utils.explaining.program import changed_name, name_of
-from course_utils.judging.calls import is_decimal
 
 RANDOM_FUNCTIONS = ("rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm")
 SIZE_FUNCTIONS = ("shape", "ndim", "size", "dim", "len", "numel")
@@ -46,25 +44,6 @@ class Flow:
         """The last step of each of these nodes before a step, or None."""
         return [self.last([self.program.numbers[id(node)]], place) for node in nodes]
 
-    def repeats(self, number):
-        """Whether a node is run more than once, or makes what another statement then writes on."""
-        makers = [self.program.nodes[each] for name in self.names_made_by(number) for each in self.makers[name]]
-        filled = any(isinstance(each, ast.stmt) for each in makers)
-        return filled or len(self.places.get(number, [])) > 1
-
-    def is_given(self, place):
-        """Whether a step only reads what the answer was given."""
-        return bool(name_of(self.node(place))) and self.origin(place) == place
-
-    def divisors(self, place):
-        """The steps that made what a step divides by, where that holds 0."""
-        divided = [
-            part for part in ast.walk(self.node(place)) if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div)
-        ]
-        steps = [self.last([self.program.numbers[id(each.right)]], place + 1) for each in divided]
-        zero = [each for each in steps if each is not None and is_number(self.steps[each][1])]
-        return [self.origin(each) for each in zero if bool((torch.as_tensor(self.steps[each][1]) == 0).any())]
-
     def values_of_names(self, line):
         """{name: the last value that it was read with in a line}."""
         found = {}
@@ -74,78 +53,87 @@ class Flow:
                 found[name_of(node)] = value
         return found
 
-    def counterpart(self, other, place):
-        """The value here of the node that a step of another Flow belongs to, in the same turn of its loop; or None."""
-        found = self.places.get(other.steps[place][0], [])
-        turn = other.places[other.steps[place][0]].index(place)
-        return self.steps[found[min(turn, len(found) - 1)]][1] if found else None
-
     def counters_at(self, place):
         """{name: whole number} of the names in a statement of a loop, in the turn of a step."""
         statement = self.program.statement_of(self.node(place))
-        if not self.program.around(statement, "iter"):
-            return {}
-        found, loops = {}, [each.target for each in self.program.enclosing(statement, ast.For)]
-        turn_before = max((each for each in self.places[self.steps[place][0]] if each < place), default=-1)
-        for part in [part for each in [*loops, statement] for part in ast.walk(each) if name_of(part)]:
+        loops = list(self.program.enclosing(statement, ast.For))[::-1]
+        names = [part for each in loops for part in ast.walk(each.target) if name_of(part)]
+        names += self.made_inside(loops, ast.walk(statement))
+        found = {}
+        for part in names:
             at = self.last([self.program.numbers[id(part)]], place + 1)
-            at = self.last(self.read_in(name_of(part), statement), place + 1) if at is None else at
-            if at is not None and at > turn_before and type(self.steps[at][1]) is int:
-                found[name_of(part)] = self.steps[at][1]
+            if at is not None and type(self.steps[at][1]) is int:
+                found.setdefault(name_of(part), self.steps[at][1])
         return found
 
-    def read_in(self, name, statement):
-        """The numbers of the nodes that read a name in the loops around a statement."""
-        loops = list(self.program.enclosing(statement, ast.For))
-        inside = (part for part in ast.walk(loops[-1]) if name_of(part) == name) if loops else ()
-        return [self.program.numbers[id(part)] for part in inside]
+    def made_inside(self, loops, parts):
+        """The names among these that stand for whole numbers made in these loops."""
+        names = [part for part in parts if loops and name_of(part)]
+        read = [(part, self.places.get(self.program.numbers[id(part)])) for part in names]
+        made = [(part, self.origin(places[0])) for part, places in read if places]
+        return [
+            part
+            for part, at in made
+            if type(self.steps[at][1]) is int and any(loop in self.program.enclosing(self.node(at)) for loop in loops)
+        ]
 
-    def has_mask(self):
-        """Whether a square mask plays a part on the way to the result."""
-        end = self.result()
-        values = [self.steps[place][1] for place in self.path_to(end)] if end is not None else []
-        tensors = [each for each in values if isinstance(each, torch.Tensor) and each.ndim > 1]
-        return any(is_mask(each) and 1 < each.shape[-1] == each.shape[-2] for each in tensors)
+    def decisions(self, place):
+        """The steps that decide with which index, and whether, a statement runs: in its loop, and its conditions."""
+        statement = self.program.statement_of(self.node(place))
+        loops = list(self.program.enclosing(statement, ast.For))
+        turn = [each.iter for each in loops[: isinstance(self.node(place), ast.stmt)]]
+        numbers = self.made_inside(loops, [*ast.walk(statement), *(part for each in turn for part in ast.walk(each))])
+        tests = [*self.program.around(statement, "test"), *(each for loop in loops for each in leaving(loop))]
+        made = [self.origin(each) for each in self.before(numbers, place + 1) if each is not None]
+        return made + [each for each in self.before([*tests, *turn], place) if each is not None]
+
+    def in_turn(self, number, window):
+        """The steps of a node between two steps; all of them where none is, or there is no window."""
+        found = self.places.get(number, [])
+        return [each for each in found if window and window[1] < each <= window[0]] or found
 
     def first_not_finite(self, part):
         """The first step on the way to a result with nan or infinity; None where there is none."""
         end = self.result(part)
-        path = [place for place in self.path_to(end) if relations.not_finite(self.steps[place][1])] if end else []
+        path = [place for place in self.path_to(end) if is_not_finite(self.steps[place][1])] if end else []
         made = [place for place in path if not isinstance(self.node(place), (ast.Name, ast.Attribute, ast.Constant))]
         first = (p for p in made if not any(q in made for q in self.operands(p)))
         return next(first, None)
 
-    def first_wrong_entry(self, place, part, wanted):
-        """The step that made the first wrong entry of what a loop has filled, where the result shows which it is.
+    def wrong_entry(self, part, wanted):
+        """(the step that wrote the first wrong entry of what a loop fills, the one before it, the entry's position).
 
-        place: of the step that fills, or that puts the entries together. wanted: the right result.
+        None where the result is filled by no loop. The first is None where no step wrote that entry.
+        part: as in `result`. wanted: the right result.
         """
         end = self.result(part)
         got = None if end is None else self.steps[end][1]
-        if not isinstance(got, torch.Tensor) or not isinstance(wanted, torch.Tensor) or got.shape != wanted.shape:
+        if not is_like(got, wanted):
             return None
-        node = self.node(place)
-        named = [each for each in self.operands(place) if name_of(self.node(each))]
-        filling = place if isinstance(node, ast.stmt) else next(iter(named), place)
-        number = self.steps[self.filled_at(filling)][0]
-        filled = getattr(self.program.nodes[number], "value", None)
-        filled = filled.args[0] if isinstance(filled, ast.Call) and len(filled.args) == 1 else filled
-        if not isinstance(self.program.nodes[number], ast.stmt) or id(filled) not in self.program.numbers:
+        wrong = (~torch.isclose(got.double(), wanted.double(), 1e-4, 1e-5, equal_nan=True)).nonzero().tolist()
+        table = self.table(part)
+        if not wrong or not got.ndim:
             return None
-        entries = [self.last([self.program.numbers[id(filled)]], each) for each in self.places[number]]
-        axes = [axis for axis, size in enumerate(got.shape) if size == len(entries)]
-        for axis in axes:
-            size = len(entries)
-            wrong = [k for k in range(size) if not relations.close(got.select(axis, k), wanted.select(axis, k))]
-            if 0 < len(wrong) <= size - (len(axes) > 1):
-                return entries[wrong[0]]
-        return None
+        if table:
+            made = sorted(each for number in table for each in self.places.get(number, []) if each <= end)
+            made = [each for each in made if is_like(self.steps[each][1], got)]
+            entries = [self.steps[each][1][tuple(wrong[0])] for each in made]
+            changes = [k for k in range(1, len(made)) if not entries[k].equal(entries[k - 1])]
+            last = changes[-1] if changes else 0
+            return (made[last], made[last - 1], wrong[0]) if last else (None, end, wrong[0])
+        named = [each for each in self.operands(end) if changed_name(self.node(self.origin(each)))]
+        made = self.places[self.steps[self.origin(named[0])][0]] if named else []
+        axes = [axis for axis, size in enumerate(got.shape) if size == len(made)]
+        if len(axes) > 1 and len(getattr(self.node(end), "args", ())) == 1 and not self.node(end).keywords:
+            axes = axes[:1]  # as `torch.stack` puts them
+        first = min((position[axes[0]] for position in wrong), default=0) if len(axes) == 1 else 0
+        return (made[first], made[first - 1] if first else -1, []) if len(axes) == 1 else None
 
-    def filled_at(self, place):
-        """The last step that filled what a name stands for."""
-        name = name_of(self.node(place))
-        made = self.last(self.makers.get(name, []), place) if name else None
-        return place if made is None else made
+    def table(self, part):
+        """The numbers of the nodes that make and fill a result, where statements fill it; [] for other results."""
+        end = self.result(part)
+        name = None if end is None else changed_name(self.node(end))
+        return self.makers[name] if name else []
 
     def operands(self, place):
         """The steps that the value of a step came from."""
@@ -308,9 +296,17 @@ class Flow:
         return [self.program.numbers[id(value)] for value in returns]
 
 
-def is_number(value):
-    """Whether this is a number or a tensor."""
-    return isinstance(value, (int, float, torch.Tensor))
+def is_like(value, other):
+    """Whether two values are tensors of one shape, and of one kind of numbers."""
+    if not isinstance(value, torch.Tensor) or not isinstance(other, torch.Tensor):
+        return False
+    return value.shape == other.shape and value.is_floating_point() == other.is_floating_point()
+
+
+def leaving(loop):
+    """The tests under which a loop is left, or a turn of it."""
+    tests = [each for each in ast.walk(loop) if isinstance(each, ast.If)]
+    return [each.test for each in tests if isinstance(each.body[-1], (ast.Break, ast.Continue))]
 
 
 def makers(node):
@@ -384,22 +380,6 @@ def first_failing(flow, starts, holds):
     return found
 
 
-def is_float(value):
-    """Whether this is a decimal number of Python, or a list of such."""
-    return isinstance(value, float) or isinstance(value, list) and bool(value) and all(map(is_float, value))
-
-
-def lost_gradients(flow):
-    """The steps, first to last, at which gradients are lost on the way to the result."""
-    found = []
-    for place in flow.path_to(flow.result()):
-        _, value, reached = flow.steps[place]
-        lost = (is_float(value) or is_decimal(value)) and not reached
-        if lost and any(flow.steps[each][2] for each in flow.operands(place)):
-            found.append(place)
-    return found
-
-
 def is_start(node):
     """Whether an expression makes nothing: a name, a number, an empty list."""
     return isinstance(node, (ast.Constant, ast.Name)) or isinstance(node, ast.List) and not node.elts
@@ -408,7 +388,7 @@ def is_start(node):
 def places_of(trouble, flow, known):
     """The steps to look at, the first of which is named."""
     if trouble.breaks_contract:
-        return lost_gradients(flow) if trouble.gradients else []
+        return []
     if trouble.line:
         starts = [each for each in flow.distinctive_among(flow.stopped(trouble.line)) if not flow.is_known(each, known)]
     else:

@@ -25,7 +25,7 @@ WATCHED_NODES = (
 NEEDS_PARENT = (ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Compare)  # around a piece that cannot be read without them
 # a number or a name is shown with what it is a part of
 CONTEXT = (ast.expr, ast.keyword, ast.Slice)
-MOST_SECONDS = 5  # only what computes without end comes near it: what is said must not depend on the machine
+MOST_SECONDS = 1  # for the changes of one search: a learner waits for the reply
 MOST_STEPS = 4000
 LARGEST = 20_000  # numbers of a value that is written down
 DEEPEST = 50  # entries of a list that is written down
@@ -93,7 +93,12 @@ class Program:
         nodes, above = numbered(tree), parents(tree)
         piece = victim = nodes[fix.number]
         small = isinstance(victim, (ast.Constant, ast.Name, ast.UnaryOp))  # says nothing without what is around it
-        while isinstance(above[id(piece)], NEEDS_PARENT) or small and isinstance(above[id(piece)], CONTEXT):
+        while (
+            isinstance(above[id(piece)], NEEDS_PARENT)
+            or small
+            and isinstance(above[id(piece)], CONTEXT)
+            or getattr(above[id(piece)], "func", None) is piece
+        ):
             piece = above[id(piece)]
             small = small and not isinstance(piece, (ast.Call, ast.Subscript, ast.BinOp, ast.Compare))
         old = ast.unparse(piece)
@@ -133,9 +138,9 @@ class Program:
             node for node in found if any(name_of(part) in wanted for each in node.targets for part in ast.walk(each))
         ]
 
-    def changes_in_place(self):
-        """The statements that write on a tensor that is there already."""
-        return [node for node in self.nodes if isinstance(node, ast.stmt) and changes_in_place(node)]
+    def statements(self, such):
+        """The statements for which `such` holds."""
+        return [node for node in self.nodes if isinstance(node, ast.stmt) and such(node)]
 
     def enclosing(self, node, kind=ast.stmt):
         """The statements of a kind around a node, the nearest first."""
@@ -346,6 +351,8 @@ class RecordValues(ast.NodeTransformer):
         if not self.inside:
             return node
         number, changed = self.numbers.get(id(node)), changed_name(node)
+        turn = [part for part in ast.walk(node.target) if name_of(part)] if isinstance(node, ast.For) else []
+        turn = [ast.Expr(record(self.numbers[id(part)], ast.parse(name_of(part), mode="eval").body)) for part in turn]
         if isinstance(node, (ast.Return, ast.Assign)) and isinstance(node.value, ast.Constant) and not changed:
             node.value = record(self.numbers[id(node.value)], node.value)
             return node
@@ -357,6 +364,8 @@ class RecordValues(ast.NodeTransformer):
             node.keywords = [self.visit(keyword) for keyword in node.keywords]
         else:
             self.generic_visit(node)
+        if turn:
+            node.body[:0] = turn
         if changed:
             return [node, ast.copy_location(ast.Expr(record(number, ast.parse(changed, mode="eval").body)), node)]
         loads = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
@@ -391,6 +400,16 @@ def changed_name(node):
     while isinstance(target, (ast.Subscript, ast.Call)):
         target = target.func if isinstance(target, ast.Call) else target.value
     return name_of(target)
+
+
+CUTS_GRADIENTS = {"detach", "no_grad", "inference_mode", "item", "tolist", "numpy", "data", "tensor", "from_numpy"}
+
+
+def cuts_gradients(statement):
+    """Whether a statement makes a value that PyTorch cannot follow back."""
+    heads = getattr(statement, "decorator_list", []) + getattr(statement, "items", [])
+    parts = heads if hasattr(statement, "body") else [statement]
+    return any(getattr(each, "attr", "") in CUTS_GRADIENTS for part in parts for each in ast.walk(part))
 
 
 def changes_in_place(statement):

@@ -4,7 +4,6 @@ The first reply tells the place and asks a question. `hint` tells the kind of sl
 """
 
 import re
-from dataclasses import dataclass
 
 import torch
 
@@ -14,77 +13,60 @@ MOST_WORDS = 60  # of prose in a reply, without code and numbers
 LONGEST = 120  # characters of a piece of code in a sentence
 
 
-@dataclass(frozen=True)
-class Slip:
-    """A kind of slip. question: asked in the first reply. sentence: what `hint` says about the piece of code."""
-
-    question: str
-    sentence: str
-
-
-# --- kinds of slips, by the names under which instructors see them counted -------------------------------------------
-
+# kinds of slips, by the names under which instructors see them counted: (the question in the first reply, what `hint`
+# says of the piece of code). "" for the general one, which always fits; {} in it: the piece of code.
+GENERAL_QUESTION = "What does {} give, and what do you need there?"
+GENERAL_SENTENCE = "this is what to change."
 SLIPS = {
-    "arguments swapped": Slip("Which argument comes first here?", "two of its arguments are in each other's place."),
-    "changed in place": Slip(
+    "arguments swapped": ("", "look at the order of its arguments."),
+    "changed in place": (
         "Is this a new tensor, or one that somebody else still holds?",
         "what it works on is no new tensor, and others still need it as it was.",
     ),
-    "dropout in evaluation": Slip("When should dropout be off?", "dropout is also on in evaluation mode."),
-    "extra parameter": Slip(
-        "Should training change this tensor?", "it makes a parameter, which training would change."
-    ),
-    "fixed size": Slip("Does this number hold for every input?", "a size is written as a number."),
-    "gradients off": Slip("Can a gradient get through here?", "gradients are switched off."),
-    "inverted": Slip("What should be True here?", "True and False are exchanged."),
-    "layer not used": Slip(
-        "Which of the layers in `__init__` does `forward` never call?", "a layer is made but not used."
-    ),
-    "missing dimension": Slip(
-        "Which shapes meet here, and which do you want?", "the result lacks a dimension of size 1."
-    ),
-    "missing largest": Slip("How large can these numbers get?", "the largest number is not subtracted first."),
-    "missing mask": Slip("Which tokens may a query not see yet?", "nothing hides the future from these scores."),
-    "missing normalization": Slip("What should each row sum to?", "the rows are not divided by their sums."),
-    "missing root": Slip("Is this the number itself, or its root?", "a square root is missing."),
-    "missing scale": Slip("What keeps these numbers from growing with the width?", "the numbers are not scaled."),
-    "missing step": Slip("Which step of the formula is missing here?", "a step of the formula is missing in it."),
-    "view for transpose": Slip(
+    "dropout in evaluation": ("When should dropout be off?", "dropout is also on in evaluation mode."),
+    "fixed size": ("Does this number hold for every input?", "a size is written as a number."),
+    "gradients off": ("Can a gradient get through here?", "gradients are switched off."),
+    "inverted": ("What should be True here?", "True and False are exchanged."),
+    "missing dimension": ("Which shapes meet here, and which do you want?", "the result lacks a dimension of size 1."),
+    "missing largest": ("How large can these numbers get?", "the largest number is not subtracted first."),
+    "missing root": ("Is this the number itself, or its root?", "a square root is missing."),
+    "missing scale": ("What keeps these numbers from growing with the width?", "the numbers are not scaled."),
+    "view for transpose": (
         "Does this exchange dimensions, or only cut the numbers anew?",
         "it cuts the numbers anew, in their old order; no dimensions are exchanged.",
     ),
-    "missing transpose": Slip("Which two dimensions should be exchanged?", "two of its dimensions are exchanged."),
-    "not a buffer": Slip("Does this tensor move when the layer moves to a GPU?", "it makes a plain tensor."),
-    "numbers for truth values": Slip("What is its dtype?", "it holds numbers instead of True and False."),
-    "off by one": Slip("Count by hand: which number do you need here?", "it is off by one."),
-    "one for all": Slip(
-        "Is there one for all rows here, or one for each row?", "it takes one number for all rows; each needs its own."
+    "missing transpose": ("Which two dimensions should be exchanged?", "two of its dimensions are exchanged."),
+    "numbers for truth values": ("What is its dtype?", "it holds numbers instead of True and False."),
+    "off by one": ("Count by hand: which number do you need here?", "it is off by one."),
+    "one for all": ("Should all rows share one number here?", "it takes one number for all rows; each needs its own."),
+    "option missing": ("", "it lacks an option."),
+    "parentheses": ("In which order does Python compute this line?", "parentheses are missing."),
+    "result thrown away": ("Where does the result of this line go?", "its result is thrown away."),
+    "something too much": ("What is each part of this line for?", "one step is too much."),
+    "wrong axis": ("Which dimension does it name, and which do you need?", "it names the wrong dimension."),
+    "wrong comparison": (
+        "For which places is this true, and for which should it be?",
+        "the comparison is not quite the right one.",
     ),
-    "option missing": Slip("Which shape does this step give, and which do you need?", "it lacks an option."),
-    "option set": Slip("What does each option of this call do?", "one of its options is wrong."),
-    "parentheses": Slip("In which order does Python compute this line?", "parentheses are missing."),
-    "result thrown away": Slip("Where does the result of this line go?", "its result is thrown away."),
-    "something too much": Slip("What is each part of this line for?", "one step is too much."),
-    "wrong axis": Slip("Which dimension does it name, and which do you need?", "it names the wrong dimension."),
-    "wrong comparison": Slip(
-        "For which places is this true, and for which should it be?", "the comparison is not quite the right one."
-    ),
-    "wrong condition": Slip("For which input is this condition true?", "the condition is wrong."),
-    "wrong function": Slip("Which function do you need here?", "another function is needed."),
-    "wrong index": Slip("Which entries does this index pick?", "it picks the wrong entries."),
-    "wrong name": Slip("What does each name in this line stand for?", "one name stands where another belongs."),
-    "wrong number": Slip("Which number in this line is not the one you need?", "a number in it is wrong."),
-    "wrong operation": Slip("Which operation do you need here?", "another operation is needed."),
-    "wrong order": Slip("In which order should the parts of this line stand?", "its parts are in the wrong order."),
-    "wrong sign": Slip("Should these numbers be positive or negative?", "the sign is wrong."),
-    "wrong size": Slip("Which size do you need here?", "it is the size of another dimension."),
-    "wrong transpose": Slip("Which dimensions does this exchange?", "it exchanges the wrong dimensions."),
+    "wrong condition": ("When is this condition true, and when should it be?", "the condition is wrong."),
+    "wrong function": ("", "another function is needed."),
+    "wrong index": ("", "it picks the wrong entries."),
+    "wrong name": ("What does each name in this line stand for?", "one name stands where another belongs."),
+    "wrong operation": ("", "another operation is needed."),
+    "wrong sign": ("Should these numbers be positive or negative?", "the sign is wrong."),
+    "wrong transpose": ("Which dimensions does this exchange?", "it exchanges the wrong dimensions."),
 }
+
+
+def question(kind, code):
+    """Which dimension does it name, and which do you need? code: the piece that is wrong."""
+    piece = f"`{code}`" if len(code) <= LONGEST and "\n" not in code else "this line"
+    return (SLIPS.get(kind, ("", ""))[0] or GENERAL_QUESTION).format(piece)
 
 
 def slip(line, code, kind):
     """In line 3, look at `scores.softmax(0)`: it names the wrong dimension."""
-    return f"In line {line}, look at `{shortened(code)}`: {SLIPS[kind].sentence}"
+    return f"In line {line}, look at `{shortened(code)}`: {SLIPS.get(kind, ('', GENERAL_SENTENCE))[1]}"
 
 
 def change(line, old, new):
@@ -106,7 +88,7 @@ def kept_body(line, old):
 
 def definition_hint(line, kind):
     """In line 3, dropout is also on in evaluation mode. Change only that, and your answer is right."""
-    return f"In line {line}, {SLIPS[kind].sentence} Change only that, and your answer is right."
+    return f"In line {line}, {SLIPS[kind][1]} Change only that, and your answer is right."
 
 
 # --- where an answer goes wrong ---------------------------------------------------------------------------------------
@@ -128,21 +110,46 @@ def random(line, code):
     return f"{opening}: {place(line, code)}, draws at random. Should it do that here?"
 
 
-def look_at_value(line, code, part, seen):
-    """Look at line 3, `e = torch.exp(scores)`, in `scores`: it gives inf. part: of the code, or ""."""
-    inside = f", in `{part}`" if part else ""
-    return f"Look at {place(line, code)}{inside}{f': {seen}' if seen else ''}."
+def look_at_value(line, code, part, turn, seen):
+    """Look at line 3, `e = torch.exp(scores)`. Here, it gives 3. Is that what you need?
+
+    part: of the code, or "". turn: of a loop, (name, words). seen: the value in words, or "".
+    """
+    where = f"`{part}` in line {line}" if part else place(line, code)
+    when = f"When {named_values(turn)}" if turn else "Here"
+    given = f"{when}, it gives {seen}." if seen else "Print what it gives for a small input."
+    return f"Look at {where}. {given} {NOT_FINITE_QUESTIONS.get(seen, 'Is that what you need?')}"
 
 
-def between(first, last):
-    """The mistake is somewhere from line 3, `a = …`, to line 5, `return …`. first, last: (line, code)."""
-    joint, link = ("in", "or") if last[0] == first[0] + 1 else ("somewhere from", "to")
-    return f"The mistake is {joint} {place(*first)}, {link} {place(*last)}."
+def look_at_result(line, code):
+    """Look at line 3, `return e / e.sum()`, which gives your result. Which part of it is not what you need?"""
+    return f"Look at {place(line, code)}, which gives your result. Which part of it is not what you need?"
 
 
-def depends_on(line, lines):
-    """Line 4 works with what comes from line 2, `mask = …`, and line 3, `…`. lines: (line, code)."""
-    return f"Line {line} works with what comes from {places(lines)}."
+def look_at_loop(line, code):
+    """Look at line 3, `rows.append(row)`. In which turn of the loop does it first do what you do not want?"""
+    return f"Look at {place(line, code)}. In which turn of the loop does it first do something that you do not want?"
+
+
+def wrong_entry(line, code, entry, turn):
+    """Line 3, `mask[i, j] = True`, writes the entry at [0, 2] when `i` is 0 and `j` is 2. Work …"""
+    when = f" when {named_values(turn)}" if turn else ""
+    return f"Line {line}, `{shortened(code)}`, writes {entry}{when}. Work through that turn: where does it go wrong?"
+
+
+def unset_entry(line, code, entry):
+    """Line 3, `mask[i, j] = True`, leaves the entry at [0, 2] as it was. Should it?"""
+    return f"Line {line}, `{shortened(code)}`, leaves {entry} as it was. Should it?"
+
+
+def also(lines):
+    """Also check line 2, `mask = …`, and line 3, `…`. lines: (line, code)."""
+    return f"Also check {places(lines)}."
+
+
+def further(lines):
+    """If so, look further down. If not, also check line 2, `mask = …`. lines: (line, code)."""
+    return f"If so, look further down.{f' If not, also check {places(lines)}.' if lines else ''}"
 
 
 def at_that_point(values):
@@ -150,29 +157,9 @@ def at_that_point(values):
     return f"There, {named_values(values)}."
 
 
-def in_that_turn(values):
-    """In that turn of the loop, `t` is 2. values: (name, words)."""
-    return f"In that turn of the loop, {named_values(values)}."
-
-
-def no_gradient(line, code):
-    """The gradient is lost in line 3, `weights = weights.detach()`."""
-    return f"The gradient is lost in {place(line, code)}."
-
-
-def unused_layer(name):
-    """`self.out_proj` is made in `__init__`, but nothing uses it. Where does it belong?"""
-    return f"`{name}` is made in `__init__`, but nothing uses it. Where does it belong?"
-
-
 def look_at(lines):
     """Look at line 3, `scores -= 1`. lines: (line, code)."""
     return f"Look at {places(lines)}."
-
-
-def returned_as_given(line, name, condition):
-    """Line 3 returns `x` as it was given, under the condition `T == 1`. condition: its code, or ""."""
-    return f"Line {line} returns `{name}` as it was given{f', under the condition `{condition}`' if condition else ''}."
 
 
 def place(line, code):
@@ -182,7 +169,8 @@ def place(line, code):
 
 def places(lines):
     """line 3, `scores -= 1`, and line 4, `…`. lines: (line, code)."""
-    return listed([place(*each) for each in lines])
+    words = [place(*each) for each in lines]
+    return ", and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def named_values(values):
@@ -198,46 +186,17 @@ def listed(words):
 # --- what a value looks like -----------------------------------------------------------------------------------------
 
 MOST_NUMBERS = 12  # of a tensor that is written out in a sentence
-DEFAULT_QUESTION = "What should {} give for the input above?"
-LARGE_QUESTION = "Print what {} gives for a small input: is it what you expect?"
-LOOP_QUESTION = "Print what {} gives in each turn: which is the first that you do not expect?"
-SEEN_QUESTION = "Is that what you expect there?"
-SPAN_QUESTION = "Which is the first value there that you do not expect?"
-MASK_QUESTION = "Which cells should be True there?"
-ERROR_QUESTION = "What does the error say about this line?"
+NOT_FINITE_QUESTIONS = {
+    "nan": "Which numbers go in, and why do they give nan?",
+    "inf": "Which numbers go in, and why do they give inf?",
+}
+WRITTEN_QUESTION = "Which tensor changes there?"
+ERROR_QUESTION = "What does this line need, and what does it get?"
 QUESTIONS_ON_ERRORS = {  # by type, for the line in which an answer stopped
     "AttributeError": "What type is the value in front of the dot?",
     "IndexError": "How many entries are there, and which one is asked for?",
-    "KeyError": "Which names are there?",
     "NameError": "Where does this name get its value?",
-    "RuntimeError": "Which shapes fit together here?",
-    "TypeError": "What does this call expect, and what does it get?",
-    "ValueError": "Which shape can the input have, and which does this line expect?",
 }
-RELATIONS = {
-    "negative": ("all its numbers have the wrong sign", "Where does the sign come from?"),
-    "inverted": ("it is True where it should be False, and the other way round", "What should True mean here?"),
-    "transposed": ("its rows and columns are exchanged", "What should one row of it stand for?"),
-    "factor": ("all its numbers are wrong by the same factor", "Which factor is missing, or too much?"),
-    "columns": ("each column sums to 1, not each row", "Which of its dimensions should sum to 1?"),
-    "rows": ("its rows do not sum to 1", "Which step makes each row sum to 1, and when should it come?"),
-    "places": ("its numbers are right, but some stand in the wrong place", "In which order should they stand?"),
-    "nan": ("it gives nan", "Which numbers go in, and why do they give nan?"),
-    "by zero": ("it divides by 0", "Where does the 0 come from?"),
-    "infinite": ("it gives inf", "Which numbers go in, and why do they give inf?"),
-}
-
-
-def value_and_question(relation, value):
-    """(words on a value, a question). relation: to the right value, or None."""
-    if relation:
-        return RELATIONS[relation]
-    is_large = isinstance(value, torch.Tensor) and value.numel() > MOST_NUMBERS
-    question = LARGE_QUESTION if is_large else DEFAULT_QUESTION
-    question = MASK_QUESTION if isinstance(value, torch.Tensor) and value.dtype == torch.bool else question
-    if isinstance(value, list) or is_large or not brief(value):
-        return "", question
-    return f"it gives {brief(value).removeprefix('is ')}", question
 
 
 def brief(value):

@@ -1,4 +1,4 @@
-"""What the library `transformers` computes in tiny models of seven families: numbers that chapters compare with.
+"""What the library `transformers` computes in tiny models of twelve families: numbers that chapters compare with.
 
 The models have random weights and come from a configuration alone; nobody has to install the library.
 
@@ -15,13 +15,15 @@ __all__ = ["AttentionModule", "FAMILIES", "load"]
 
 NUMBERS = Path(__file__).with_name("numbers.pt")  # written by python -m tests.support.families
 FAMILIES = ["GPT-2", "Llama", "Mistral", "Qwen3", "Gemma 3", "gpt-oss", "DeepSeek-V3"]
+FAMILIES += ["SmolLM3", "Phi", "Qwen3-Next", "Gemma 2", "DeepSeek-V3.2"]
 
 
 class AttentionModule(NamedTuple):
     """An attention module of the library and what it did with two sequences of 11 tokens, in 64 bits.
 
-    arguments: of our layer that does the same; Attention, and LatentAttention for DeepSeek-V3. parameters: by our
-    names. x: what entered, (2, 11, d_model). output: what left. weights: (2, num_heads, 11, 11).
+    arguments: of our layer that does the same; Attention, and LatentAttention for DeepSeek's. parameters: by our
+    names; those of DeepSeek-V3.2's indexer, by the library's, begin with indexer. x: what entered, (2, 11, d_model).
+    output: what left. weights: (2, num_heads, 11, 11).
     """
 
     arguments: dict[str, Any]

@@ -4,7 +4,9 @@ An exercise asks for a function or for a layer (a class). `run_calls` puts a lis
 records what it saw in one reply per call. It never raises for what a learner wrote. Everything in a call and in a reply
 is a dict, list, string, number, None or tensor, so that both can travel to another process and back (`serialize`).
 
-An argument that is no plain value is described: {"linear": weight}, an `nn.Linear` without bias, weight (d_out, d_in).
+An argument that is no plain value is described: {"linear": weight}, an `nn.Linear` without bias, weight (d_out, d_in);
+{"language_model": sizes, "seed": s, "most_read": n}, chapter 11's model with random weights, which refuses to read more
+than n tokens, as one that is handed its cache need not.
 """
 
 import contextlib
@@ -15,11 +17,13 @@ import torch
 from torch import nn
 
 from course_utils.judging import errors, serialize, side_effects, stubs
+from course_utils.language_model import LanguageModel
 
 LARGEST_TENSOR = 1_000_000  # numbers; no answer of the course comes near it
 LONGEST_TEXT = 500  # characters of a string in a reply
 LONGEST_LIST = 1000  # entries
 OTHER_SEED = 1000
+WIDE = 0.5  # of random weights: wide enough for a model to prefer one token clearly
 # reads all attributes of a layer, whatever its class says that it holds
 instance_dict = vars(nn.Module)["__dict__"].__get__
 
@@ -210,10 +214,28 @@ def build_argument(argument):
         return [build_argument(entry) for entry in argument]
     if not isinstance(argument, dict):
         return argument
+    if "language_model" in argument:
+        return language_model(**argument)
     value = argument["linear"]
     layer = nn.Linear(value.shape[1], value.shape[0], bias=False)
     layer.weight.data.copy_(value)
     return layer
+
+
+def language_model(language_model, seed, most_read):
+    """A LanguageModel of these sizes, whose weights are drawn from a seed. It reads so many tokens at most."""
+    model, generator = LanguageModel(*language_model), torch.Generator().manual_seed(seed)
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=WIDE, generator=generator)
+    read = []
+
+    def count(_, arguments):
+        read.append(arguments[0].numel())
+        if sum(read) > most_read:
+            raise ValueError(f"the model has read {sum(read)} tokens where {most_read} are enough: hand it its caches")
+
+    model.register_forward_pre_hook(count)
+    return model.eval().requires_grad_(False)
 
 
 def flipped_argument(argument):

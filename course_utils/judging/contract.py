@@ -11,12 +11,12 @@ import torch
 from course_utils.judging import calls, differences, errors
 
 NO_GRADIENT = (
-    "The numbers are right, but no gradient comes back to {}, so it cannot be learned from. Look for detach, no_grad,"
-    " item, tolist, numpy, data, or torch.tensor around a result."
+    "The numbers are right, but no gradient comes back to {}. Look for detach, no_grad, item, tolist, numpy, data, or"
+    " torch.tensor around a result."
 )
 WRONG_GRADIENT = (
-    "The numbers are right, but not the gradient that comes back to {}, so training would go another way. Is a part of"
-    " the way cut off by detach, no_grad, item, tolist or numpy, or a gradient written by hand?"
+    "The numbers are right, but the gradient that comes back to {} is wrong. Look for detach, no_grad, item, tolist or"
+    " numpy, or a gradient written by hand."
 )
 # of a gradient's largest number, and of the largest number in all gradients: right answers stay far below both
 GRADIENT_TOLERANCE, ROUNDING = 1e-2, 1e-4
@@ -49,10 +49,7 @@ def in_32_bits(numbers):
 def check_arguments(call, reply, reference):
     """Whether an argument was changed."""
     if not same_values(reply.arguments, reference.arguments):
-        return (
-            "Your code changed one of its arguments. Whoever calls it still needs them as they"
-            " were: work on a new tensor."
-        )
+        return "Your code changes one of its arguments. Whoever calls it still needs them as they were."
     return None
 
 
@@ -60,8 +57,8 @@ def check_second_call(call, reply, reference):
     """Whether something is kept from one call to the next."""
     if same_values(reference.second_call, reference.values) and not same_values(reply.second_call, reply.values):
         return (
-            "Called once more with the same input, yours gives something else: it keeps something from one call to the"
-            " next, or draws numbers where it should not."
+            "A second call with the same input gives something else. Your code keeps something from the first call, or"
+            " draws random numbers where it should not."
         )
     return None
 
@@ -72,19 +69,17 @@ def check_other_numbers(call, reply, reference):
         return None
     pairs = itertools.zip_longest(reference.values, reference.flipped)
     if any(differences.difference(one, other) for one, other in pairs if isinstance(one, (torch.Tensor, float, list))):
-        return (
-            "Called with other numbers of the same sizes, yours gives the same: it keeps something from the first call."
-        )
+        return "A second call with other numbers gives the same result. Your code keeps something from the first call."
 
 
 def check_randomness(call, reply, reference):
     """Whether random numbers are drawn where the worked answer draws them, and nowhere else."""
     wanted, found = map(draws_at_random, (reference, reply))
     if wanted and not found:
-        return "Two calls with different random numbers give the same: a seed is set inside, or coins are kept."
+        return "Every call drops the same numbers. Your code sets a seed, or keeps what it drew before."
     if found and not wanted:
         return (
-            "Two calls with the same input give different numbers: something is drawn at random that should not be, or"
+            "Two calls with the same input give different numbers. Something is drawn at random that should not be, or"
             " not with the generator that was given."
         )
     return None
@@ -146,7 +141,7 @@ def check_gradients(call, reply, reference):
 
 def leaf_name(name):
     """The name of a leaf in a message: the place of an argument, or the name of a parameter."""
-    return f"input {int(name) + 1}" if name.isdigit() else f"`{name}`"
+    return f"{differences.ORDINALS[min(int(name), 3)].lower()} argument" if name.isdigit() else f"`{name}`"
 
 
 def gradient_to(name, reply):

@@ -153,6 +153,8 @@ def shows_numbers(arguments):
 def describe_argument(argument, few):
     """One of them. few: whether there is room for all numbers."""
     if isinstance(argument, dict):
+        if "language_model" in argument:
+            return "a small random model"
         return (
             "a linear layer" if not few else f"a linear layer with the weight `{rounded(argument['linear'].tolist())}`"
         )

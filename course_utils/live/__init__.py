@@ -6,6 +6,7 @@ What may come in: a file for each figure, and what several of them draw with. No
 from course_utils.live.all_heads import show_all_heads
 from course_utils.live.attention import show_attention
 from course_utils.live.dropout import show_dropout
+from course_utils.live.language_model import try_language_model
 from course_utils.live.masking import show_masking
 from course_utils.live.padding import show_padding
 from course_utils.live.query_steps import show_query_steps
@@ -29,6 +30,7 @@ __all__ = [
     "show_shape_walk",
     "show_tiles",
     "try_head",
+    "try_language_model",
     "try_layer",
     "try_sentence",
 ]

@@ -391,7 +391,19 @@ function picture(svg, { change, point, controls }) {
 // Start every figure of this kind that stands in the page and was not started, so that it still holds its data.
 export function start({ render }, kind) {
   for (const el of document.querySelectorAll(`.course-figure[data-figure="${kind}"]:has(script)`)) {
-    const data = JSON.parse(el.querySelector("script").textContent);
-    render({ model: { get: () => data }, el });
+    const script = el.querySelector("script"), text = script.textContent;
+    const begin = (json) => {
+      const data = JSON.parse(json);
+      render({ model: { get: () => data }, el });
+    };
+    script.remove();
+    if (text[0] === "{") begin(text);
+    else inflated(text).then(begin);
   }
+}
+
+// The text that Python's `packed` has packed.
+function inflated(letters) {
+  const bytes = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt());
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
 }

@@ -20,6 +20,7 @@ from course_utils.pictures import Numbers
 
 HERE = Path(__file__).parent
 LARGEST_TABLE = 6  # rows and columns that the table without scripts shows
+LARGEST_PLAIN = 12_000  # letters of a figure's numbers; more are packed
 HOW_TO_START = "This figure moves when you run its cell, or trust the notebook."
 
 
@@ -45,6 +46,7 @@ class Figure:
     def html(self) -> str:
         """The figure as HTML that carries all that it needs: the same for the same numbers."""
         data = as_json(self.data).replace("<", "\\u003c")
+        data = packed(data) if len(data) > LARGEST_PLAIN else data
         return (
             f'<div class="course-figure" data-figure="{self.kind}"><p>{html.escape(self.about)}</p>'
             f"{as_table(*self.table)}<p><em>{HOW_TO_START}</em></p>"
@@ -62,12 +64,17 @@ class Figure:
 
 def script(kind: str) -> str:
     """A figure's code as a script that unpacks and starts it; packed, it takes a third of the room in every output."""
-    letters = base64.b64encode(zlib.compress(code(kind).encode(), 9)).decode()
+    letters = packed(code(kind))
     return (
         f'(async()=>{{const s=document.createElement("script"),b=Uint8Array.from(atob("{letters}"),c=>c.charCodeAt()),'
         'p=new Blob([b]).stream().pipeThrough(new DecompressionStream("deflate"));'
         "s.textContent=await new Response(p).text();document.head.append(s);s.remove()})()"
     )
+
+
+def packed(text: str) -> str:
+    """A text, compressed, in base64."""
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def code(kind: str) -> str:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from course_utils import pictures
 from course_utils.live.base import Figure
-from course_utils.randomness import keep_mask_a, keep_mask_b
+from course_utils.randomness import keep_mask, keep_mask_b
 
 RATES = [step / 20 for step in range(20)]  # 0 to 0.95
 FIRST_SEED, MOST_SEEDS, MOST_DRAWS = 123, 50, 4000  # the first as in the chapter
@@ -34,7 +34,7 @@ def show_dropout(weights: ArrayLike, tokens: Sequence[str], *, masked: ArrayLike
         weights=maps[0],
         masked=hidden,
         seeds=[seeds[0], seeds[-1]],
-        draws=[[draw(sampler, hidden.shape, seed) for seed in seeds] for sampler in (keep_mask_a, keep_mask_b)],
+        draws=[[draw(sampler, hidden.shape, seed) for seed in seeds] for sampler in (keep_mask, keep_mask_b)],
     ).show()
 
 

@@ -22,7 +22,6 @@ from pathlib import Path
 from course_tools.grading import batch, grading_process
 from course_tools.grading.assignment import Assignment
 from course_tools.grading.grades_and_pages import GradesAndPages
-from course_tools.grading.last_run import LastRun
 from course_tools.grading.reports import ReportStore
 from course_tools.grading.submissions import submissions
 from course_tools.repository import ROOT
@@ -56,7 +55,7 @@ class Watched:
 def grade(folder, out):
     """Grade a class in this process, and print {"students": {key: [points, processor time, seconds]}, "memory"}."""
     found, store, watched, students = submissions(folder), ReportStore(out), Watched(), {}
-    book = GradesAndPages(out, Assignment([3]), LastRun(store))
+    book = GradesAndPages(store, Assignment([3]))
     last = [0, time.monotonic()]
 
     @contextlib.contextmanager
@@ -68,7 +67,7 @@ def grade(folder, out):
     def done(submission, report):
         book.add(report)
         now = [watched.processor_time(), time.monotonic()]
-        students[report.student.key] = [book.entries[report.student.key][1], now[0] - last[0], now[1] - last[1]]
+        students[report.student.key] = [book.scores[-1][1], now[0] - last[0], now[1] - last[1]]
         last[:] = now
 
     failed = batch.grade_changed(found, store, one_after_another, grading_process.Limits(), done)

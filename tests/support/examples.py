@@ -9,7 +9,7 @@ from torch import nn
 from course_utils import live
 from course_utils.attention import SelfAttention_v2, rotary_frequencies, rotate
 from course_utils.live.base import Figure
-from course_utils.randomness import keep_mask_a
+from course_utils.randomness import keep_mask
 
 # A cell that puts a layer under controls, as chapters 3 to 5 do. {course}: where the course is.
 OWN_LAYER = """\
@@ -41,7 +41,7 @@ def of_figures():
     layer = SelfAttention_v2(4, 2).double()
     causal = torch.softmax((layer.W_query(x) @ layer.W_key(x).T / 2**0.5)[3, :4], dim=-1)  # the last sees all
     padded = torch.softmax(torch.cat([scores[1, :2], torch.zeros(2)]), dim=-1)  # two keys are padding at first
-    kept = keep_mask_a((4, 4), 0.5, 123)
+    kept = keep_mask((4, 4), 0.5, 123)
     row, column = kept.nonzero()[-1].tolist()
     frequencies = rotary_frequencies(4, base=100.0)  # 1 and 0.1
     one, other = (rotate(x[row], torch.tensor([place]), frequencies)[0] for row, place in [(0, 7), (1, 3)])

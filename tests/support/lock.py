@@ -4,10 +4,12 @@
 bring. It asks the package index, and needs uv: pip-compile and `pip lock` know only the machine that they run on.
 """
 
+import os
 import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 from course_tools import repository
 from course_tools.locked_packages import CUDA_LOCK, LOCKS
@@ -24,7 +26,8 @@ HEAD = "# Made by .venv/bin/python -m tests.support.lock from {source}\n"
 
 def main():
     """Resolve all files together, so that they agree, and write a locked file for each."""
-    uv = shutil.which("uv") or sys.exit(f"This needs uv: pip install uv=={UV}")
+    beside = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])  # pip puts it beside this Python
+    uv = shutil.which("uv", path=beside) or sys.exit(f"This needs uv: pip install uv=={UV}")
     course, *others = LOCKS
     everything = compiled(uv, *LOCKS)
     of_course = compiled(uv, course, agreed=everything)

@@ -1,7 +1,8 @@
 """The second tier, `python3 -m course_tools test --matrix`: other versions of torch, other Pythons, odd folders.
 
 This Python runs each version of torch, each other Python the pinned one, in an environment of its own; options go to
-pytest. It ends with a table. The status is 1 where something failed, and in CI also where something is not available.
+pytest. Chapters that take minutes run here alone. It ends with a table. The status is 1 where something failed, and in
+CI also where something is not available.
 """
 
 import os
@@ -49,10 +50,10 @@ def combinations():
 
 
 def about_torch():
-    """The notebooks, and the files of tests that need torch or judge answers."""
+    """All notebooks, and the files of tests that need torch or judge answers."""
     texts = {file: file.read_text(encoding="utf-8") for file in sorted((ROOT / "tests").glob("test_*.py"))}
     chosen = {repository.relative(file) for file, text in texts.items() if re.search("^import torch", text, re.M)}
-    return ["notebooks", "solutions", *sorted(chosen | {"tests/test_exercises.py"})]
+    return ["--long", "notebooks", "solutions", *sorted(chosen | {"tests/test_exercises.py"})]
 
 
 def with_torch(torch):

@@ -5,7 +5,7 @@ Each takes what the figure was given, and the state: {name of a control: its val
 
 import torch
 
-from course_utils.randomness import keep_mask_a, keep_mask_b
+from course_utils.randomness import keep_mask, keep_mask_b
 
 FUTURE = torch.ones(64, 64).triu(diagonal=1).bool()
 
@@ -74,7 +74,7 @@ def masking(layer, x, tokens, *, mask, when, renormalised):
 
 def dropout(weights, tokens, masked=None, *, mode, rate, seed, sampler):
     p = rate if mode == 0 else 0.0
-    kept = [keep_mask_a, keep_mask_b][sampler](weights.shape, p, seed) if mode == 0 else torch.ones_like(weights)
+    kept = [keep_mask, keep_mask_b][sampler](weights.shape, p, seed) if mode == 0 else torch.ones_like(weights)
     hidden = torch.zeros_like(weights).bool() if masked is None else masked
     return printed([p]) + with_sums(weights.double() * kept / (1 - p), hidden)
 

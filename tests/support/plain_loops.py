@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from course_utils.exercises.chapter_5 import PROJECTIONS
+from course_utils.judging.calls import build_argument
 
 
 def nested(tensor):
@@ -280,13 +281,9 @@ def rotated(x, positions, base):
     return rotated_vectors(x, positions.tolist(), [base ** (-2 * k / size) for k in range(size // 2)])
 
 
-def in_halves(weight, num_heads):
-    rows, size = nested(weight), len(weight) // num_heads
-    found = []
-    for h in range(num_heads):
-        head = rows[h * size : (h + 1) * size]
-        found += [head[2 * k] for k in range(size // 2)] + [head[2 * k + 1] for k in range(size // 2)]
-    return np.array(found)
+def partial(head_dim, rotary_dim, base):
+    turning = [1 / base ** (2 * k / rotary_dim) for k in range(rotary_dim // 2)]
+    return np.array(turning + [0.0] * ((head_dim - rotary_dim) // 2))
 
 
 def grouped(queries, keys, values, hidden):
@@ -359,10 +356,127 @@ def after_the_tile(largest, total, mixed, scores, values):
     return stacked(map(merged, old, new))
 
 
-def looked_up(pages, table, positions):
-    pages, table = pages.tolist(), table.tolist()
-    size = len(pages[0])
-    return np.array([pages[table[position // size]][position % size] for position in positions.tolist()])
+def gated(context, x, W_gate):
+    heads, tokens, rows = nested(context), nested(x), nested(W_gate)
+    return np.array(
+        [
+            [
+                [
+                    number / (1 + math.exp(-dot(row, token)))
+                    for number, row in zip(sum((head[t] for head in one), []), rows)
+                ]
+                for t, token in enumerate(sequence)
+            ]
+            for one, sequence in zip(heads, tokens)
+        ]
+    )
+
+
+def picked(scores, k):
+    hidden = np.ones(scores.shape, dtype=bool)
+    for t, row in enumerate(nested(scores)):
+        left = list(range(t + 1))
+        for _ in range(min(k, t + 1)):
+            best = max(left, key=lambda s: (row[s], -s))
+            left.remove(best)
+            hidden[t, best] = False
+    return hidden
+
+
+# --- chapter 11 -------------------------------------------------------------------------------------------------------
+
+BASE, EPS = 100_000.0, 1e-5
+
+
+def silu(number):
+    return number / (1 + math.exp(-number))
+
+
+def turned(head):
+    """The rows of a head (T, head_dim), row t turned by t times each frequency."""
+    frequencies = [BASE ** (-2 * k / len(head[0])) for k in range(len(head[0]) // 2)]
+    return [rotated_vector(row, t, frequencies) for t, row in enumerate(head)]
+
+
+def block(x, weights, num_heads, num_kv_heads, visible, silent=()):
+    """What a block makes of x (T, d_model), rows of numbers. weights: {name: rows, or one row}. silent: heads."""
+    h = [rms(row, weights["norm_1"]) for row in x]
+    queries, keys, values = (project(h, weights[f"attention.W_{part}"]) for part in ("query", "key", "value"))
+    head_dim = len(queries[0]) // num_heads
+    part = lambda rows, head: [row[head * head_dim : (head + 1) * head_dim] for row in rows]
+    said = []
+    for head in range(num_heads):
+        shared = head * num_kv_heads // num_heads
+        query, key = turned(part(queries, head)), turned(part(keys, shared))
+        context, _ = attend(query, key, part(values, shared), visible=visible)
+        said.append([[0.0] * head_dim for _ in x] if head in silent else context)
+    merged = [[number for head in said for number in head[t]] for t in range(len(x))]
+    x = [add(row, more) for row, more in zip(x, project(merged, weights["attention.out_proj"]))]
+    h = [rms(row, weights["norm_2"]) for row in x]
+    gates, ups = project(h, weights["gate"]), project(h, weights["up"])
+    inner = [[silu(g) * u for g, u in zip(*rows)] for rows in zip(gates, ups)]
+    return [add(row, more) for row, more in zip(x, project(inner, weights["down"]))]
+
+
+def add(row, more):
+    return [a + b for a, b in zip(row, more, strict=True)]
+
+
+def rms(row, scale):
+    length = math.sqrt(dot(row, row) / len(row) + EPS)
+    return [number / length * by for number, by in zip(row, scale, strict=True)]
+
+
+def block_outputs(call, x):
+    _, num_heads, num_kv_heads, _ = call.arguments
+    weights = {name: nested(weight) for name, weight in call.weights.items()}
+    causal = [[s <= t for s in range(x.shape[1])] for t in range(x.shape[1])]
+    return np.array([block(rows, weights, num_heads, num_kv_heads, causal) for rows in nested(x)])
+
+
+def scores_of(described, ids, hides=lambda t, s: False, off=None):
+    """Scores (T, vocab_size) of a small model for a list of tokens. hides(t, s): more keys. off: (layer, head)."""
+    (_, num_layers, _, num_heads, num_kv_heads, _), state = described["language_model"], {}
+    for name, tensor in build_argument(described).state_dict().items():
+        state[name.removesuffix(".weight")] = nested(tensor)
+    visible = [[s <= t and not hides(t, s) for s in range(len(ids))] for t in range(len(ids))]
+    x = [state["words"][number] for number in ids]
+    for layer in range(num_layers):
+        start = f"blocks.{layer}."
+        weights = {name.removeprefix(start): rows for name, rows in state.items() if name.startswith(start)}
+        silent = [off[1]] if off and off[0] == layer else []
+        x = block(x, weights, num_heads, num_kv_heads, visible, silent)
+    return project([rms(row, state["norm"]) for row in x], state["words"])
+
+
+def continued_greedily(model, ids, count):
+    found = ids.tolist()
+    for row in found:
+        for _ in range(count):
+            scores = scores_of(model, row)[-1]
+            row.append(scores.index(max(scores)))
+    return np.array(found)
+
+
+def windowed_loss(model, ids, window, sinks):
+    (row,) = ids.tolist()
+    scores = scores_of(model, row, lambda t, s: t - s >= window and s >= sinks)
+    losses = [-math.log(softmax(each)[wanted]) for each, wanted in zip(scores, row[1:])]
+    return math.fsum(losses) / len(losses)
+
+
+def effect_of_head(model, ids, token, layer, head):
+    (row,) = ids.tolist()
+    with_it, without = (math.log(softmax(scores_of(model, row, off=off)[-1])[token]) for off in (None, (layer, head)))
+    return with_it - without
+
+
+def accepted(scores, guesses):
+    new = []
+    for row, guess in zip(nested(scores), [*guesses.tolist(), None]):
+        new.append(row.index(max(row)))
+        if new[-1] != guess:
+            return np.array(new)
 
 
 WANTED = {  # exercise: what a right answer gives for a function's arguments, or for a layer's call and an input
@@ -393,12 +507,18 @@ WANTED = {  # exercise: what a right answer gives for a function's arguments, or
     "8.3": breadth,
     "8.4": only_head,
     "9.1": rotated,
-    "9.2": in_halves,
+    "9.2": partial,
     "9.3": grouped,
     "9.4": normed,
     "9.5": continued,
     "10.1": merged_halves,
     "10.2": window_mask,
     "10.3": after_the_tile,
-    "10.4": looked_up,
+    "10.4": gated,
+    "10.5": picked,
+    "11.1": block_outputs,
+    "11.2": continued_greedily,
+    "11.3": windowed_loss,
+    "11.4": effect_of_head,
+    "11.5": accepted,
 }

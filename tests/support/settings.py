@@ -1,6 +1,7 @@
 """A pytest plugin: every guarantee once, or with --all in every setting; with --chapters, those of some chapters.
 
-A test with the mark every_setting(SETTING) shows in another setting what an unmarked one shows, too.
+A test with the mark every_setting(SETTING) shows in another setting what an unmarked one shows, too. One with the mark
+in_matrix(WHAT) runs what takes minutes: with --long, which `test --matrix` adds, or where nothing else was asked for.
 """
 
 import random
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 LEFT_OUT = pytest.StashKey()
+LONG = {"11_a_model_that_speaks"}  # chapters whose notebooks take minutes to run
 EXERCISE = re.compile(r"\d+\.\d+")  # an id
 
 
@@ -18,6 +20,7 @@ def pytest_addoption(parser):
     """The options that choose among the tests."""
     parser.addoption("--all", action="store_true", help="prove every guarantee in every setting, not only once")
     parser.addoption("--seed", type=int, help="with --all: draw anew from this seed, as an earlier run did")
+    parser.addoption("--long", action="store_true", help="also run what takes minutes, as --matrix does")
     parser.addoption("--chapters", default="", help="leave out what is about other chapters than these: 03,05")
 
 
@@ -27,20 +30,43 @@ def pytest_configure(config):
         config.option.seed = random.randrange(10**6)
 
 
+def marks_of(path):
+    """The marks of a test that runs a chapter's notebook."""
+    return [pytest.mark.in_matrix(f"chapter {int(path.name[:2])}, run whole")] if path.stem in LONG else []
+
+
+def pytest_itemcollected(item):
+    """Mark the cells of notebooks that take minutes."""
+    if item.path.suffix == ".ipynb":
+        for mark in marks_of(item.path):
+            item.add_marker(mark)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Leave out other chapters, and the other settings, unless nothing else was asked for."""
+    """Leave out other chapters, what takes minutes, and other settings, unless nothing else was asked for."""
     if chapters := {int(number) for number in config.option.chapters.split(",") if number}:
         others = [item for item in items if chapters_of(item) - chapters]
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if not chapters_of(item) - chapters]
-    marks = [(item, item.get_closest_marker("every_setting")) for item in items]
-    once = [item for item, mark in marks if not mark]
-    if config.option.all or not once:
-        return
-    config.stash[LEFT_OUT] = dict(Counter(mark.args[0] for _, mark in marks if mark))
-    config.hook.pytest_deselected(items=[item for item, mark in marks if mark])
-    items[:] = once
+    for mark, option in [("in_matrix", "long"), ("every_setting", "all")]:
+        marks = [(item, item.get_closest_marker(mark)) for item in items]
+        kept = [item for item, found in marks if not found]
+        if getattr(config.option, option) or not kept:
+            skip_without_file([item for item, found in marks if found and mark == "in_matrix"])
+            continue
+        config.stash[LEFT_OUT][option] = dict(Counter(found.args[0] for _, found in marks if found))
+        config.hook.pytest_deselected(items=[item for item, found in marks if found])
+        items[:] = kept
+
+
+def skip_without_file(items):
+    """Skip what runs a chapter whole whose file cannot be had."""
+    from tests.support import language_model  # it loads IPython, which few runs need
+
+    if items and (reason := language_model.why_not()):
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def chapters_of(item):

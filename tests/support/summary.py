@@ -16,7 +16,8 @@ def pytest_terminal_summary(terminalreporter, config):
     """Write it above pytest's list of failures and its closing line, which counts and stays the last."""
     ended = {end: terminalreporter.stats.get(end, []) for end in ("passed", "skipped", "failed", "error")}
     terminalreporter.section("what this run proves")
-    terminalreporter.line(f"Proved ({len(ended['passed'])} passed): all that was chosen, except what follows.")
+    chosen = "all that was chosen, except what follows" if any(ended.values()) else "nothing was chosen"
+    terminalreporter.line(f"Proved ({len(ended['passed'])} passed): {chosen}.")
     if broken := len(ended["failed"] + ended["error"]):
         terminalreporter.line(f"Disproved ({broken} failed): listed below.")
     for reason, files in unproved(ended["skipped"]).items():
@@ -25,9 +26,10 @@ def pytest_terminal_summary(terminalreporter, config):
             terminalreporter.line(f"    {file} ({count}): {about(config.rootpath / file)}")
     if config.option.all:
         terminalreporter.line(f"Drawn anew from --seed={config.option.seed}.")
-    if left_out := config.stash[LEFT_OUT]:
-        what = ", ".join(f"{setting} ({count})" for setting, count in left_out.items())
-        terminalreporter.line(f"Left out, and proved with --all: {what}.")
+    for option, proves in {"all": "--all", "long": "--matrix"}.items():
+        if left_out := config.stash[LEFT_OUT].get(option):
+            what = ", ".join(f"{setting} ({count})" for setting, count in left_out.items())
+            terminalreporter.line(f"Left out, and proved with {proves}: {what}.")
 
 
 def unproved(reports):

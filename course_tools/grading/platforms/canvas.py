@@ -62,11 +62,14 @@ class Canvas(Gradebook):
         return sheet.header.index(chosen[0])
 
     def most_points(self, sheet, row, column):
-        own = [k for k in range(1, len(sheet.rows)) if normalized(self.name_in(sheet, k)) == POINTS_POSSIBLE]
+        own = [k for k in range(1, len(sheet.rows)) if normalized(sheet.field(k, self.name_column)) == POINTS_POSSIBLE]
         return sheet.value(own[0], column) if own else ""
 
     def is_student(self, sheet, row):
-        return normalized(self.name_in(sheet, row)) not in ("", POINTS_POSSIBLE)  # without a name: rows of settings
+        return normalized(sheet.field(row, self.name_column)) not in (
+            "",
+            POINTS_POSSIBLE,
+        )  # without a name: rows of settings
 
 
 def possible_numbers(name):

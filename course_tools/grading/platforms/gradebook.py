@@ -15,7 +15,7 @@ from course_tools.grading.platforms.platform import Platform
 from course_utils import files
 
 EMPTY_FIELDS = ("", "-")  # what stands in a field where there are no points yet
-MOST_POINTS = 10**6  # a number of points beyond it is none
+MOST_POINTS = 10**6  # whatever is more was a slip
 MOST_NAMED = 3  # students in a sentence about rows that stay
 
 
@@ -28,19 +28,21 @@ class CsvSheet:
 
     def __init__(self, content):
         self.text, self.encoding = decode(content)
-        first = self.text.split("\n", 1)[0]
-        self.delimiter = max(",;\t", key=first.count)
-        self.rows = list(self.field_spans())
-        self.header = [self.value(0, column) for column in range(len(self.rows[0]))] if self.rows else []
-        self.column_numbers = {
-            normalized(name): place for place, name in reversed(list(enumerate(self.header)))
-        }  # first wins
-        self.changes = {}
-        self.indexes = {}  # {number of a column: {what a field says, folded: rows}}
+        self.delimiter = max(",;\t", key=self.text.partition("\n")[0].count)
+        self.rows = list(self.field_spans()) or [[]]
+        self.header = [self.value(0, column) for column in range(len(self.rows[0]))]
+        self.columns = {}  # {name, in whatever case platforms write it: number of the first column that has it}
+        for column, name in enumerate(self.header):
+            self.columns.setdefault(normalized(name), column)
+        self.changes, self.indexes = {}, {}  # as `set` and `Gradebook.index` make them
 
-    def column_number(self, name):
-        """The number of the column of this name, in whatever case platforms write it; None where there is none."""
-        return self.column_numbers.get(normalized(name))
+    def column(self, name):
+        """The number of the column of this name; None where there is none."""
+        return self.columns.get(normalized(name))
+
+    def field(self, row, name):
+        """What a row says in the column of this name; "" where there is none."""
+        return "" if self.column(name) is None else self.value(row, self.column(name))
 
     def field_spans(self):
         """For each row the (start, end) of its fields."""
@@ -71,11 +73,10 @@ class CsvSheet:
 
     def content(self):
         """The file with its changes."""
-        parts, place = [], 0
-        for (start, end), value in sorted(self.changes.items()):
-            parts += [self.text[place:start], value]
-            place = end
-        return "".join([*parts, self.text[place:]]).encode(self.encoding)
+        text = self.text
+        for (start, end), value in sorted(self.changes.items(), reverse=True):  # from the end, so that places hold
+            text = text[:start] + value + text[end:]
+        return text.encode(self.encoding)
 
 
 class Gradebook(Platform):
@@ -127,8 +128,8 @@ class Gradebook(Platform):
     def sheet(self, content):
         """The CsvSheet in the bytes of a file. Raises UnusableGradebook where the platform writes no such file."""
         sheet = CsvSheet(content)
-        sheet.column_numbers |= self.columns_by_form(sheet)
-        if absent := [name for name in self.required_columns if sheet.column_number(name) is None]:
+        sheet.columns |= self.columns_by_form(sheet)
+        if absent := [name for name in self.required_columns if sheet.column(name) is None]:
             raise UnusableGradebook(
                 f"it has no column {absent[0]!r}, so it is no file that {self.name} exports for grading"
             )
@@ -173,8 +174,8 @@ class Gradebook(Platform):
 
     def without_points(self, sheet, found):
         """The names, or else the ids, in the rows of students beside those that were found."""
-        rows = [row for row in range(1, len(sheet.rows)) if row not in found and self.is_student(sheet, row)]
-        return list(filter(None, (self.name_in(sheet, row) or sheet.value(row, 0) for row in rows)))
+        rows = [row for row in self.students(sheet) if row not in found]
+        return list(filter(None, (sheet.field(row, self.name_column) or sheet.value(row, 0) for row in rows)))
 
     def sentence_on_field(self, student, there, points):
         """The sentence on a field that somebody has filled in."""
@@ -221,28 +222,24 @@ class Gradebook(Platform):
 
     def rows_with(self, sheet, name, wanted, key):
         """The rows in which the column of this name says one of these things, compared by their keys."""
-        index = self.index(sheet, sheet.column_number(name), key)
+        index = self.index(sheet, name, key)
         return sorted({row for each in wanted if key(each) for row in index.get(key(each), ())})
 
-    def index(self, sheet, place, key):
-        """{key of what a field of this column says: students' rows}; none for a column that is not there."""
-        if place is None:
-            return {}
-        if place not in sheet.indexes:
-            sheet.indexes[place] = {}
-            for row in range(1, len(sheet.rows)):
-                if self.is_student(sheet, row):
-                    sheet.indexes[place].setdefault(key(sheet.value(row, place)), []).append(row)
-        return sheet.indexes[place]
+    def index(self, sheet, name, key):
+        """{key of what a field of the column of this name says: students' rows}."""
+        if name not in sheet.indexes:
+            found = sheet.indexes[name] = {}
+            for row in self.students(sheet):
+                found.setdefault(key(sheet.field(row, name)), []).append(row)
+        return sheet.indexes[name]
+
+    def students(self, sheet):
+        """The rows of students."""
+        return [row for row in range(1, len(sheet.rows)) if self.is_student(sheet, row)]
 
     def own_id_key(self, value):
         """What tells a student in the platform's own column, folded, from what a field or a file's name says."""
         return normalized(value)
-
-    def name_in(self, sheet, row):
-        """The full name in a row; "" where there is none, as in all rows where students are anonymous."""
-        place = sheet.column_number(self.name_column)
-        return "" if place is None else sheet.value(row, place)
 
 
 @dataclass
@@ -278,7 +275,7 @@ class GradebookExport:
     def full_names(self, students):
         """{key of a student: the full name in the file}, of those who have a row with one."""
         sheet, rows = self.rows(students)
-        return {key: name for key, row in rows.items() if (name := self.platform.name_in(sheet, row))}
+        return {key: name for key, row in rows.items() if (name := sheet.field(row, self.platform.name_column))}
 
     def rows(self, students):
         """(the CsvSheet, {key of a student: the row that is this student's})."""
@@ -292,13 +289,14 @@ class GradebookExport:
         Where a file's name holds several numbers, the first gets the page only if the file finds the student by it.
         """
         sheet, rows = self.rows(students)
-        place = sheet.column_number(self.platform.id_columns[0])
         return {
             name: student.key
             for student in students
             if student.numbered_by == self.platform.name
             and (
-                len(student.ids) < 2 or student.key in rows and sheet.value(rows[student.key], place) == student.ids[0]
+                len(student.ids) < 2
+                or student.key in rows
+                and sheet.field(rows[student.key], self.platform.id_columns[0]) == student.ids[0]
             )
             and (name := self.platform.feedback_name(student))
         }
@@ -323,10 +321,10 @@ class GradebookExport:
                 names += f"; {len(rest) - MOST_NAMED} more"
             yield f"  Rows in {self.platform.name}'s file without points here stay as they are ({len(rest)}): {names}."
 
-    def write(self, out, reports):
+    def write(self, out, graded):
         """Write the filled copy into `out`. Gives the sentences to say."""
         files.replace(out / self.path.name, self.filled.content)
-        if pages := self.page_names([report.student for _, report, _ in reports]):
+        if pages := self.page_names([report.student for report, _ in graded]):
             place = out / self.pages
             paths = {name: out / "feedback" / files.on_disk(f"{key}.html") for name, key in pages.items()}
             files.replace(place, zip_of_files(paths))
@@ -377,7 +375,7 @@ def parsed_number(text):
         value = float(text.replace(",", "."))
     except ValueError:
         return None
-    return value if abs(value) <= MOST_POINTS else None  # nor nan
+    return value + 0.0 if abs(value) <= MOST_POINTS else None  # nor nan; -0 becomes 0
 
 
 def normalized_name(name):

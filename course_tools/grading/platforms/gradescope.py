@@ -66,10 +66,10 @@ class GradescopeResults:
             self.file_of = {student.key: f"gradescope/{student.key}/results.json" for student in students}
         return list(self.file_of.values())
 
-    def write(self, out, reports):
+    def write(self, out, graded):
         """Write results.json, one a submission. Gives the sentences to say."""
-        for key, report, grade in reports:
-            path = out / files.on_disk(self.file_of[key])
+        for report, grade in graded:
+            path = out / files.on_disk(self.file_of[report.student.key])
             path.parent.mkdir(parents=True, exist_ok=True)
             results = json.dumps(results_of(report, grade), ensure_ascii=False, indent=1)
             files.replace(path, results.encode())

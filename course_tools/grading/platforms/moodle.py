@@ -35,7 +35,7 @@ class Moodle(Gradebook):
         return Owner(name, (found["id"],), self.name)
 
     def columns_by_form(self, sheet):
-        if sheet.column_number(self.id_columns[0]) is not None:
+        if sheet.column(self.id_columns[0]) is not None:
             return {}
         columns = [[sheet.value(row, place) for row in range(1, len(sheet.rows))] for place in range(len(sheet.header))]
         pairs = [place for place in range(1, len(columns) - 1) if is_grade_column(columns[place], columns[place + 1])]
@@ -44,10 +44,10 @@ class Moodle(Gradebook):
         return {normalized(self.id_columns[0]): 0, normalized(GRADE): pairs[0], normalized(MAXIMUM_GRADE): pairs[0] + 1}
 
     def column(self, sheet, wanted):
-        return sheet.column_number(GRADE)
+        return sheet.column(GRADE)
 
     def most_points(self, sheet, row, column):
-        return sheet.value(row, sheet.column_number(MAXIMUM_GRADE))
+        return sheet.field(row, MAXIMUM_GRADE)
 
     def feedback_name(self, student):
         name = ANONYMOUS if student.name == self.id_in_column(student.ids[0]) else student.name

@@ -49,9 +49,9 @@ class Platform:
         * `full_names(students)`: {key of a student: full name} as far as the platform's file has them;
         * `file_names(students)`, the names of the files that `write` will make in `out`, with forward slashes;
         * `planned_changes(scores, last)`, the sentences on what would change there;
-        * `write(out, reports)`, which writes and gives the sentences to say;
+        * `write(out, graded)`, which writes and gives the sentences to say;
         * `values`, which a later run gets as `last`.
 
-        scores: [(student, points, highest possible points)]. reports: [(student's key, report, its Grade)].
+        scores: [(student, points, highest possible points)]. graded: [(report, its Grade)].
         """
         return None

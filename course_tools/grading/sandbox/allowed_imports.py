@@ -11,7 +11,7 @@ from course_tools import repository
 # take longer than all the rest.
 DRAWING_PACKAGES = ("IPython", "ipywidgets", "matplotlib")
 TAUGHT_ROOMS = ("attention",)  # rooms of several files that chapters build
-IMPORT = re.compile(r"^from course_utils(?:\.(\w+))?[\w.]* import (.*)$", re.MULTILINE)
+IMPORT = re.compile(r"^from course_utils(?:\.(\w+))?[\w.]* import (\([^)]*\)|.*)$", re.MULTILINE)
 
 
 @functools.cache
@@ -19,13 +19,20 @@ def imports_of_chapters():
     """What chapters import from the course: (files that they take names from, rooms that draw, fetch or check)."""
     files, rooms = set(), set()
     for source in repository.sources():
-        for room, names in IMPORT.findall(source.read_text(encoding="utf-8")):
+        for room, names in imports_of(source):
             file = repository.ROOT / f"course_utils/{room}.py"
             if room in TAUGHT_ROOMS or file.is_file() and "matplotlib" not in file.read_text(encoding="utf-8"):
                 files.add(room)
             else:
-                rooms |= {room} if room else set(names.split(", "))
+                rooms.update([room] if room else names)
     return files, rooms
+
+
+@functools.cache
+def imports_of(source):
+    """[(room or file of the course, or "", names)] of the imports in a chapter."""
+    found = IMPORT.findall(source.read_text(encoding="utf-8"))
+    return [(room, re.findall(r"\w+", names)) for room, names in found]
 
 
 def silenced_packages():
@@ -73,20 +80,14 @@ def chapter_that_builds():
     for path in repository.ROOT.glob("course_utils/*/*.py"):
         if path.parent.name in TAUGHT_ROOMS:
             names = set(names_defined(path))
-            used = [int(source.name[:2]) for source in repository.sources() if names & names_imported(source) - shown]
+            tools = names - shown
+            used = [
+                int(one.name[:2]) for one in repository.sources() if any(tools & {*own} for _, own in imports_of(one))
+            ]
             built |= dict.fromkeys(names, min(used) - 1 if used else math.inf)
     for source in reversed(repository.sources()):
         built |= dict.fromkeys(names_defined(source), int(source.name[:2]))
     return built
-
-
-@functools.cache
-def names_imported(source):
-    """The names that a chapter imports from the course."""
-    found = re.findall(
-        r"^from course_utils[\w.]* import (\([^)]*\)|.*)$", source.read_text(encoding="utf-8"), re.MULTILINE
-    )
-    return set(re.findall(r"\w+", " ".join(found)))
 
 
 def names_defined(path):

@@ -5,10 +5,9 @@ Only on Linux, where whoever asks for it becomes the parent of what was orphaned
 
 import contextlib
 import ctypes
-import os
-import signal
 import sys
-from pathlib import Path
+
+import psutil
 
 SET_CHILD_SUBREAPER = 36  # for prctl
 
@@ -19,26 +18,15 @@ def killed_afterwards():
     if sys.platform != "linux":
         yield
         return
-    before, libc = set(children()), ctypes.CDLL(None)
+    libc, children = ctypes.CDLL(None), psutil.Process().children
+    before = set(children())
     libc.prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         yield
     finally:
         while left := set(children()) - before:  # killing one makes its children ours
             for process in left:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGKILL)
-                with contextlib.suppress(ChildProcessError):
-                    os.waitpid(process, 0)
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
+                    process.wait()
         libc.prctl(SET_CHILD_SUBREAPER, 0, 0, 0, 0)
-
-
-def children():
-    """The numbers of this process's children."""
-    for place in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has just ended
-            if (
-                int((place / "stat").read_text(errors="replace", encoding="utf-8").rpartition(")")[2].split()[1])
-                == os.getpid()
-            ):
-                yield int(place.name)

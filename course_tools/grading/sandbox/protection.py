@@ -24,11 +24,7 @@ COULD_NOT_BE_TESTED = (
 
 
 class Unprotected(RuntimeError):
-    """This machine offers no protection and nobody said to go on without."""
-
-
-class ProtectionUntested(Unprotected):
-    """A trial ended without telling whether this machine offers protection."""
+    """This machine offers no protection and nobody said to go on without, or a trial did not tell whether it does."""
 
 
 class Protection(enum.Enum):
@@ -46,7 +42,7 @@ class Protection(enum.Enum):
 def protection(unsandboxed=False):
     """The best Protection that works here, found by trying; Protection.NONE if there is none.
 
-    Raises ProtectionUntested where no trial succeeds and one of them does not tell why, unless `unsandboxed`.
+    Raises Unprotected where no trial succeeds and one of them does not tell why, unless `unsandboxed`.
     """
     if sys.platform != "linux":
         return Protection.NONE
@@ -55,7 +51,7 @@ def protection(unsandboxed=False):
         try:
             if works(way):
                 return way
-        except ProtectionUntested as error:
+        except Unprotected as error:
             failure = error
     if failure and not unsandboxed:
         raise failure
@@ -63,14 +59,14 @@ def protection(unsandboxed=False):
 
 
 def works(way):
-    """Whether a process can isolate itself here in this way. Raises ProtectionUntested where it does not tell."""
+    """Whether a process can isolate itself here in this way. Raises Unprotected where it does not tell."""
     if platform.machine() not in system_calls.MACHINES:
         return False
     command = command_inside("server", "probe", course=str(ROOT), protection=way.name, **visible_and_hidden_paths())
     done = subprocess.run(command, env=minimal_environment(), capture_output=True, timeout=60)
     if done.returncode not in (server.PROTECTION_HOLDS, server.PROTECTION_REFUSED):
         last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        raise ProtectionUntested(COULD_NOT_BE_TESTED.format(*last or [f"{way.name}, status {done.returncode}"]))
+        raise Unprotected(COULD_NOT_BE_TESTED.format(*last or [f"{way.name}, status {done.returncode}"]))
     return done.returncode == server.PROTECTION_HOLDS
 
 

@@ -24,8 +24,8 @@ TOO_LONG = "took longer than"
 PATIENCE = 60  # seconds for the server to be ready, or to say how a child ended
 UNPROTECTED = (
     "This machine offers no protection against the code in submissions (it needs Linux, 5.12 or newer with user "
-    "namespaces or 5.13 with Landlock, on x86-64 or arm64). Grade on one that does, or say that these answers may run "
-    "without."
+    "namespaces or 5.13 with Landlock, on x86-64 or arm64). Grade on one that does. To run them all the same: "
+    "--unsandboxed."
 )
 CRASHES = {"SIGSEGV": "a segmentation fault", "SIGABRT": "an abort in compiled code"}
 
@@ -85,12 +85,10 @@ class Sandbox:
         name,
         calls,
         chapter,
-        helpers=None,
         watch=False,
         fixes=(),
         patience=math.inf,
         modules=None,
-        cpu=False,
         seed=0,
     ):
         """Run the cells, then ask what they call `name`. Returns an Outcome; never raises for what the code does.
@@ -98,11 +96,9 @@ class Sandbox:
         cells: Python texts, run in order, statement by statement; a statement that fails is passed over.
         calls: FunctionCalls or LayerCalls (see course_utils.judging.calls).
         chapter: the exercise's chapter; from `course_utils.attention` it may import what earlier chapters build.
-        helpers: {name: Python text that defines it}, put in place of the student's own before the last cell runs. Each
-            text is run in a namespace of its own, so it brings its imports.
         watch: instead of replies, the steps of the first call (see course_utils.explaining.program.watched).
         patience: seconds by the clock, where that is less than what code that only waits has anyway.
-        modules: {name: text} of the student's own Python files, to be imported. cpu: run what asks for a GPU without.
+        modules: {name: text} of Python files to be imported, such as the student's own.
         seed: from which all random numbers start.
         fixes: instead of replies to the answer as it is, for each of these Fixes a list of replies with it.
         """
@@ -111,10 +107,8 @@ class Sandbox:
                 "cells": list(cells),
                 "name": name,
                 "calls": [asking.call_to_plain(call) for call in calls],
-                "helpers": helpers or {},
                 "watch": watch,
                 "fixes": [[fix.number, fix.new] for fix in fixes],
-                "cpu": cpu,
                 "seed": seed,
                 "course": {**(modules or {}), **allowed_imports.modules_for_chapter(chapter)},
                 "silent": allowed_imports.silenced_packages(),

@@ -37,7 +37,7 @@ def answer(request):
     torch.set_num_threads = torch.set_num_interop_threads = lambda number: None  # no child can start a thread
     reserve = bytes(1 << 24)  # only address space, since nobody touches it: room to report that there is no more
     try:
-        found, stopped = run_cells(request["cells"], request["name"], request["helpers"], request["cpu"])
+        found, stopped = run_cells(request["cells"], request["name"])
         if not found:
             return serialize.pack({"trouble": stopped or f"defines no `{request['name']}`"})
         if str(getattr(found[0], "__module__", "")).startswith("course_utils."):
@@ -85,7 +85,7 @@ def warm_up():
     asking.run_calls(lambda x: x + 1, [asking.FunctionCall([torch.rand(2)])])
 
 
-def run_cells(cells, name, helpers, cpu):
+def run_cells(cells, name):
     """([what the cells call `name`], None), or ([], why there is no such thing: a sentence or None)."""
     module = types.ModuleType("__main__")  # classes look up the module that they were defined in
     module.display = module.get_ipython = Nothing()  # magics become calls of get_ipython()
@@ -95,24 +95,19 @@ def run_cells(cells, name, helpers, cpu):
     as_code = codeop.Compile()  # as in IPython, what one cell imports from __future__ holds in those below ...
     as_code.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT  # ... and cells may await
     for k, cell in enumerate(earlier):
-        run_cell(cell, f"<cell {k + 1}>", names, cpu, as_code)
-    for helper, text in helpers.items():
-        apart = {"__name__": "helper"}
-        run_cell(text, f"<helper {helper}>", apart)
-        names[helper] = apart[helper]
-    stopped = run_cell(own, "<your cell>", names, cpu, as_code)
+        run_cell(cell, f"<cell {k + 1}>", names, as_code)
+    stopped = run_cell(own, "<your cell>", names, as_code)
     return ([names[name]], None) if name in names else ([], stopped)
 
 
-def run_cell(text, file, names, cpu=False, as_code=compile):
+def run_cell(text, file, names, as_code=compile):
     """Run a cell statement by statement, passing over those that fail. What the first one failed with, or None.
 
-    cpu: as if whoever wrote it had asked for no GPU. as_code: compiles a statement.
+    as_code: compiles a statement.
     """
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)  # for error messages
     try:
-        tree = ast.parse(text, file)
-        statements = GpuToCpu().visit(tree).body if cpu else tree.body
+        statements = GpuToCpu().visit(ast.parse(text, file)).body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return f"cannot be read by Python: {error_in_words(error)}"
     failure = None

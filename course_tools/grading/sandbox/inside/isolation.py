@@ -31,15 +31,7 @@ CAPSET = {"x86_64": 126, "aarch64": 91}
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 MOUNT_SETATTR, LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 442, 444, 445, 446
 
-NEW_USER, NEW_MOUNTS, NEW_NETWORK, NEW_IPC, NEW_HOSTNAME, NEW_PIDS, NEW_CGROUP = (
-    0x10000000,
-    0x00020000,
-    0x40000000,
-    0x08000000,
-    0x04000000,
-    0x20000000,
-    0x02000000,
-)
+NEW_NAMESPACES = 0x7E020000  # of users, mounts, network, messages, host names, processes and control groups
 BIND, RECURSIVE, PRIVATE, DETACH = 0x1000, 0x4000, 0x40000, 2
 READ_ONLY, NO_SETUID, NO_DEVICES, AT_RECURSIVE, AT_FDCWD = 1, 2, 4, 0x8000, -100
 PR_SET_PDEATHSIG = 1
@@ -78,8 +70,7 @@ def processor():
 def new_namespaces():
     """Go on in namespaces of our own, as process 1: when it ends, all end. The old process waits for it, outside."""
     user, group = os.getuid(), os.getgid()
-    flags = NEW_USER | NEW_MOUNTS | NEW_NETWORK | NEW_IPC | NEW_HOSTNAME | NEW_PIDS | NEW_CGROUP
-    check_call(LIBC.unshare(flags), "new namespaces")
+    check_call(LIBC.unshare(NEW_NAMESPACES), "new namespaces")
     Path("/proc/self/setgroups").write_bytes(b"deny")
     Path("/proc/self/uid_map").write_bytes(b"0 %d 1" % user)
     Path("/proc/self/gid_map").write_bytes(b"0 %d 1" % group)

