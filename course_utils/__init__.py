@@ -11,6 +11,7 @@ The rooms, from the ground up; each may import those named before it and none na
     explaining: why an answer is wrong, found in the answer itself; no verdict depends on it
     quizzing: questions about an answer's own code, whose keys are found by running it
     exercises, checking: the exercises as data, and the commands that a learner calls
+    play: puzzles as figures, judged in the page
 
 Other projects may import the rooms that list names in `__all__`, and only these names. The rest may change. What
 instructors and maintainers run is in `course_tools`; nothing here imports it.

@@ -199,6 +199,11 @@ check("1.1", my_query)
 # **norm**, the length of its arrow, says how much it insists: `[1, -1, 0, 0]` points the same way, but scores 2, and
 # then eight other words get half of the weight.
 
+# %% name="play-1-1"
+from course_utils.play import show_puzzle
+
+show_puzzle("1.1")  # to play with; then copy your numbers into your answer
+
 # %% name="try-1-1"
 live.try_head(
     lambda words: torch.softmax(embedded(words) @ my_query(), dim=0),
@@ -545,6 +550,11 @@ check("1.4", my_embeddings)
 # **Why it works.** The same vector for all words of a group: they score the same with each other, so they share. A
 # right angle between the groups: they score 0. A norm of 3 makes the scores inside a group 9, far enough above 0. A
 # vector of zeros scores 0 with everyone. (One number per word is enough: 3, 3, −3, −3, 0, 0.)
+
+# %% name="play-1-4"
+from course_utils.play import show_puzzle
+
+show_puzzle("1.4")  # to play with; then copy your numbers into your answer
 
 # %% name="try-1-4"
 def my_weights(sentence):

@@ -174,6 +174,11 @@ check("2.1", my_matrices)
 # 20 against one of −20. Many other matrices behave the same. Turn both `W_query` and `W_key` by the same rotation, and
 # no score changes; double one and halve the other, and none does. `W_value` has no say in who is found.
 
+# %% name="play-2-1"
+from course_utils.play import show_puzzle
+
+show_puzzle("2.1")  # to play with; then copy your numbers into your answer
+
 # %% name="try-2-1"
 def my_weights(words):
     """Attention weights (T, T) that your three matrices make."""

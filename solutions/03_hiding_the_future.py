@@ -199,6 +199,11 @@ check("3.1", my_average)
 # others, so its average is a share. The second is 1 for `<s>` alone. There is always exactly one of those, so its
 # average is 1 divided by the number of tokens.
 
+# %% name="play-3-1"
+from course_utils.play import show_puzzle
+
+show_puzzle("3.1")  # to play with; then copy your numbers into your answer
+
 # %% [markdown]
 # ### Exercise 3.2 · Causal weights for a batch
 # 2 points · ★★☆ · 10 minutes
@@ -278,6 +283,11 @@ check("3.3", my_memory)
 # **Why it works.** Three levels of scores: an earlier copy, then `<s>`, then all others. Where there is a copy it wins;
 # where there is none, `<s>` wins over the others. The value only says which of the two it was. `<s>` must score below a
 # copy and above the rest, each time by enough for softmax.
+
+# %% name="play-3-3"
+from course_utils.play import show_puzzle
+
+show_puzzle("3.3")  # to play with; then copy your numbers into your answer
 
 # %% name="try-3-3"
 def my_strict_weights(words):

@@ -319,6 +319,11 @@ check("4.2", my_heads)
 # sees is enough, if its value alone lifts the sum above one half. With values of one eighth, three or more would have
 # to see.
 
+# %% name="play-4-2"
+from course_utils.play import show_puzzle
+
+show_puzzle("4.2")  # to play with; then copy your numbers into your answer
+
 # %% name="try-4-2"
 def my_dropped_weights(words):
     """Weights (H, T, T) of your heads after one draw of dropout."""

@@ -115,6 +115,11 @@ check("5.1", my_look_back)
 # **Why it works.** Key $t$ points along axis $t$, query $t$ along axis $t-1$: they meet one position apart. The rows of
 # the letters are zero in both, so letters have no say in where the head looks, and only they are handed over.
 
+# %% name="play-5-1"
+from course_utils.play import show_puzzle
+
+show_puzzle("5.1")  # to play with; then copy your numbers into your answer
+
 # %% name="try-5-1"
 def my_weights_back(words):
     """Causal weights (T, T) of the head that your three matrices make."""

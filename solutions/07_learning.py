@@ -367,15 +367,15 @@ pictures.show_weights(
 # answer, because layer 0 has written into each token what came before. Two heads, one after the other, make the
 # rule "A was followed by B, here is A again, so B".
 #
-# Follow one token through both. In the next figure head 0 is that of layer 0, and head 1 that of layer 1. Choose a
-# query in the repeat. Which key does head 1 give you, and which key did head 0 give to *that* token?
+# Follow one token through both. In the next figure layer 1's arc goes from the token that asks to the key that it reads,
+# and layer 0's goes on from there. Choose a query in the repeat. Where does the first arc end, and where the second?
 
 # %% name="two-heads-live"
-live.show_attention(weights[:, 0, 0], names, masked=future[:-1, :-1])
+live.show_attention(weights[:, 0, 0], names, masked=future[:-1, :-1], maps="layer")
 
 # %% [markdown]
-# The message: head 1 takes you from a token of the repeat to the token after its earlier copy. Choose that one as the
-# query, and head 0 takes you one step back, to the copy itself.
+# The message: layer 1 takes you from a token of the repeat to the token after its earlier copy. From there layer 0 goes
+# one step back, to the copy itself.
 
 # %% [markdown]
 # ### Is that so on all sequences?

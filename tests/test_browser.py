@@ -150,7 +150,7 @@ def see_alive(page, numbers, every_control=False):
         for kind, control in moved:
             by_mouse(page, kind, control)
         assert shown.locator(f"{LIVE} svg text").count() > 10
-        shown.get_by_role("button", name="put everything back").click()
+        shown.get_by_role("button", name="Reset").click()
 
 
 def heard(page, shown, kind, control):

@@ -1,5 +1,6 @@
 """A wrong answer hears the smallest input that shows it, the place and a question, then hints; all of it is true."""
 
+import ast
 import re
 import time
 from dataclasses import replace
@@ -11,7 +12,8 @@ from course_utils.checking import commands
 from course_utils.exercises import CHAPTERS, EXERCISES
 from course_utils.exercises.solutions import PACKAGE
 from course_utils.explaining import sentences
-from course_utils.explaining.program import LoopLimit
+from course_utils.explaining.fixes import fixes_at
+from course_utils.explaining.program import LoopLimit, parse_program
 from course_utils.judging.calls import FunctionCall, reply_to
 from course_utils.judging.judge import wrong_cases
 from tests.support import answers
@@ -278,6 +280,29 @@ def test_a_loop_without_end_that_a_change_makes_is_left():
     start = time.monotonic()
     heard("1.3", ENDLESS.replace("k += 1", "k = k + 1"))
     assert time.monotonic() - start < 60
+
+
+ROWS = """
+import numpy as np
+
+def my_padding_mask(lengths, num_tokens):
+    rows = []
+    for length in lengths.tolist():
+        row = [int(s >= length) for s in range(num_tokens)]
+        rows.append(row)
+    return torch.tensor(np.array(rows)).reshape(len(rows), 1, num_tokens)
+"""  # whole numbers in the place of True and False
+
+
+def test_no_change_puts_a_list_into_itself():
+    """NumPy would follow such a list until the memory is full."""
+    program = parse_program(ROWS, "my_padding_mask", {}, "here")
+    appended = next(
+        node for node in program.nodes if ast.unparse(node) == "rows.append(row)" and isinstance(node, ast.Call)
+    ).args[0]
+    place = program.numbers[id(appended)]
+    names = {name: [] for name in ("rows", "row", "length")}  # which hold the same, as far as anybody knows
+    assert {fix.new for fix in fixes_at(program, place, {}, names, []) if fix.kind == "wrong name"} == {"length"}
 
 
 def test_a_value_that_a_change_lets_grow_in_each_turn_ends_the_loop():

@@ -1,5 +1,6 @@
 """The site, built from the stored notebooks and opened from disk in Chromium, with no network."""
 
+import gzip
 import html
 import importlib
 import inspect
@@ -19,6 +20,7 @@ import course_utils
 from course_tools import repository
 from course_tools.site import dropdowns, glossary, ledger_page, teaching_page
 from course_tools.site.build import build
+from course_utils import play
 from course_utils.exercises import EXERCISES, QUESTIONS
 from tests.support import browser, stored
 from tests.support.ledger import PAPERS, PUBLISHED, VALUES
@@ -213,11 +215,10 @@ def test_the_page_on_what_can_be_imported_has_every_public_name_with_its_types_a
 def test_what_can_be_imported_leads_to_the_cell_that_builds_or_uses_it(site):
     text = (site / "api.html").read_text(encoding="utf-8")
     found = dict(re.findall(r"<h3>(\w+)<(?:(?!<h3>).)*? in <a [^>]*#(chapter-[\w-]+)\"", text, re.DOTALL))
-    assert {name: found[name] for name in ["Attention", "keep_mask_b", "show_dropout", "review"]} == {
+    assert {name: found[name] for name in ["Attention", "keep_mask_b", "show_dropout"]} == {
         "Attention": "chapter-9-attention-class",
         "keep_mask_b": "chapter-99-keep-mask-b",
         "show_dropout": "chapter-4-dropout-live",
-        "review": "chapter-2-review",
     }
     assert "LatentAttention" not in found, "no chapter uses it"
 
@@ -327,7 +328,10 @@ def violations(opened, **asked):
 def test_every_figure_moves(name, shown):
     opened = shown(name)
     figures = opened.locator(LIVE).all()
-    assert len(figures) == (len(list(stored.live_figures(LEARNERS[name]))) if name in LEARNERS else 1)
+    puzzles = [id for id in play.BOARDS if name.startswith(f"{int(id.split('.')[0]):02}_")]
+    tried = [cell for cell in LEARNERS[name].cells if cell.id.startswith("try-")] if name in LEARNERS else []
+    stored_ones = len(list(stored.live_figures(LEARNERS[name]))) if name in LEARNERS else 1
+    assert len(figures) == stored_ones + len(puzzles) + len(tried)
     for figure in figures:
         for change in (by_keyboard, by_mouse):
             for kind, control in controls(figure):
@@ -359,6 +363,43 @@ def test_every_question_answers_and_every_exercise_keeps_its_answer_until_asked(
 def letters(text):
     """A text without what Markdown, formulas and a typographer change."""
     return re.sub(r"[\W_]", "", text)
+
+
+@pytest.mark.any_chapter
+@browser.needs_chromium
+def test_search_finds_a_chapter_by_what_else_its_words_are_called(shown):
+    opened = shown("index")
+    for asked, topic in [("RoPE", "09_positions"), ("GQA", "06_in_practice"), ("KV cache", "06_in_practice")]:
+        opened.goto(f"{opened.url.rpartition('/')[0]}/search.html?q={asked}")
+        opened.get_by_text("Search finished").wait_for()
+        found = opened.locator("ul.search li a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
+        assert any(topic in link for link in found), (asked, found)
+
+
+def test_the_first_page_loads_little(site):
+    loads = [path.partition("?")[0] for path in Parts(first_page(site)).loads]
+    loaded = [site / "index.html", *(site / path for path in loads if path.endswith((".css", ".js")))]
+    packed = {path.name: len(gzip.compress(path.read_bytes())) for path in loaded}
+    assert sum(packed.values()) <= 250_000, packed
+    assert not list(site.rglob("*.woff2")) and "fontawesome" not in first_page(site)
+
+
+def first_page(site):
+    """The text of the first page."""
+    return (site / "index.html").read_text(encoding="utf-8")
+
+
+def test_no_output_on_a_page_waits_for_a_kernel(site):
+    for path in site.glob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        for dead in (
+            "not answered",
+            "Nothing is due",
+            "Nothing to show yet",
+            "Your layer stopped",
+            "fill in the exercise",
+        ):
+            assert dead not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL), (path.name, dead)
 
 
 @pytest.mark.any_chapter

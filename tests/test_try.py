@@ -81,6 +81,17 @@ def test_controls_have_names_and_the_output_follows_them(shown, controls):
 
 
 @pytest.mark.parametrize(
+    "make, left",
+    [
+        (lambda length, dropout: lambda x: x.cumsum(dim=1), ["length"]),
+    ],
+)
+def test_controls_that_would_do_nothing_are_not_there(make, left, shown, controls):
+    try_layer(make, inputs(), TOKENS)
+    assert list(controls) == left
+
+
+@pytest.mark.parametrize(
     "make, sentence",
     [
         (lambda length, dropout: lambda x: None, "^Your layer gives None: fill in the exercise"),

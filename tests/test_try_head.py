@@ -29,11 +29,11 @@ def test_a_single_query_and_several_heads_are_drawn():
 @pytest.mark.parametrize(
     "head, words, sentence",
     [
-        (weights_of, ["cat", "bird"], '"bird" is none of the words'),
+        (weights_of, ["cat", "bird"], '"bird" has no numbers here. Words that have: cat, dog.'),
         (lambda words: torch.eye(3) @ None, WORDS, "fill in the exercise"),
         (lambda words: -weights_of(words), WORDS, "look like scores"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_a_sentence(head, words, sentence):
     with pytest.raises(ValueError, match=sentence):
-        head_figure(head, words)
+        head_figure(head, words, WORDS)

@@ -37,7 +37,10 @@ def write_sources(folder):
     (folder / "downloads").mkdir(parents=True)
     pages = {topic: chapter_page.page(topic, address) for topic in topics}
     first = glossary.link_first_occurrences({int(topic[:2]): page for topic, page in pages.items()})
+    others = glossary.other_names(first)
     for topic, page in pages.items():
+        if names := others.get(int(topic[:2])):
+            page.metadata.myst = {"html_meta": {"keywords": names}}
         nbformat.write(page, folder / f"{topic}.ipynb")
         (folder / "downloads" / f"{topic}.ipynb").write_bytes(
             repository.learners_copy(chapter_page.notebook_path(topic))

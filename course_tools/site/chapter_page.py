@@ -9,7 +9,9 @@ import nbformat
 
 from course_tools import links, repository
 from course_tools.site import dropdowns
+from course_utils import play
 
+TYPED_CALL = re.compile(r'^answer\("([MS][\d.]+)"')
 QUESTION_CALL = re.compile(r'^answer\("(Q[\w.]+)"', re.MULTILINE)
 CHECK = re.compile(r"check-(\d+)-(\d+)")
 TO_KERNEL = re.compile(r"^Run the cells from top to bottom.*\n?", re.MULTILINE)  # a line that only a notebook needs
@@ -20,12 +22,13 @@ def page(topic, address):
     """The chapter `topic` ("01_some_topic") as a notebook for MyST-NB. address: OWNER/REPO, or empty."""
     notebook = nbformat.read(notebook_path(topic), as_version=4)
     cells = without_kernel_cells(notebook.cells)
+    worked = {cell.id: cell for cell in nbformat.read(solved_path(topic), as_version=4).cells}
     notebook.cells = []
     for cell, after in zip(cells, [*cells[1:], None]):
         if cell.cell_type == "markdown":
             notebook.cells.append(markdown_cell(cell, after))
         elif not question_asked(cell):
-            notebook.cells += code_cells(cell, int(topic[:2]))
+            notebook.cells += code_cells(cell, int(topic[:2]), worked.get(cell.id), address)
     first = notebook.cells[0]
     first.source = with_download_links(links.without_badge(first.source), topic, address)
     return notebook
@@ -36,10 +39,22 @@ def notebook_path(topic):
     return repository.ROOT / "notebooks" / f"{topic}.ipynb"
 
 
+def solved_path(topic):
+    """Where the chapter's notebook with worked answers lies."""
+    return repository.ROOT / "solutions" / f"{topic}.ipynb"
+
+
 def without_kernel_cells(cells):
-    """The cells without the setup and without `progress` and the words that lead to it."""
+    """The cells without the setup, without `review`, puzzles, and without `progress` and the words that lead to it."""
     names = [cell.id for cell in cells]
-    useless = {"setup", "progress", *(before for before, name in zip(names, names[1:]) if name == "progress")}
+    played = [name for name in names if name.startswith("play-")]  # each stands where its check was
+    useless = {
+        "setup",
+        "review",
+        "progress",
+        *played,
+        *(before for before, name in zip(names, names[1:]) if name == "progress"),
+    }
     return [cell for cell in cells if cell.id not in useless]
 
 
@@ -60,12 +75,31 @@ def question_asked(cell):
     return found and found[1]
 
 
-def code_cells(cell, number):
-    """A code cell of chapter `number` below a place to link to; help instead of a check."""
+def code_cells(cell, number, worked, address):
+    """A code cell of chapter `number` below a place to link to; instead of a check, the puzzle or where to do it.
+
+    worked: the same cell where exercises are solved, whose outputs stand for those of a learner's code.
+    """
     if found := CHECK.fullmatch(cell.id):
-        return [new_markdown_cell(dropdowns.hints_and_answer(f"{found[1]}.{found[2]}"), cell.id)]
+        id = f"{found[1]}.{found[2]}"
+        return [new_markdown_cell(f"{played(id, number, address)}\n\n{dropdowns.hints_and_answer(id)}", cell.id)]
+    if found := TYPED_CALL.match(cell.source):
+        return [new_markdown_cell(dropdowns.typed_answer(found[1]), cell.id)]
+    above = []
+    if cell.id.startswith("try-"):
+        cell.outputs = worked.outputs
+        above = [new_markdown_cell("*Shown with the worked answer:*", f"with-{cell.id}")]
     cell.metadata.mystnb = {"image": {"alt": cell.metadata.get("shows", "")}}
-    return [new_markdown_cell(f"({cell_anchor(number, cell.id)})=", f"at-{cell.id}"), cell]
+    return [new_markdown_cell(f"({cell_anchor(number, cell.id)})=", f"at-{cell.id}"), *above, cell]
+
+
+def played(id, number, address):
+    """How exercise `id` is done: as a figure of this page, or where its code runs."""
+    if id in play.BOARDS:
+        return f"````{{raw}} html\n{play.puzzle_figure(id).html()}\n````"
+    (topic,) = (path.stem for path in repository.learners() if int(path.stem[:2]) == number)
+    colab = f" [in Colab]({links.address('colab', f'notebooks/{topic}.ipynb', address)}) or" if address else ""
+    return f"*Write and check it{colab} [in the notebook](ways.md).*"
 
 
 def cell_anchor(number, id):

@@ -2,14 +2,15 @@
 
 import re
 
-from course_utils.exercises import EXERCISES, QUESTIONS, solutions
+from course_utils.exercises import EXERCISES, FILL_INS, QUESTIONS, solutions
 
 CHOICE = re.compile(r"^\* \*\*(\w)\*\* (.*(?:\n +\S.*)*)\n?", re.MULTILINE)  # "* **a** words", on several lines
 
 
-def dropdown(title, name, text):
-    """A text that is folded behind a title of one line. name: the place to link to."""
-    return f"::::{{dropdown}} {title}\n:name: {name}\n\n{text}\n::::\n"
+def dropdown(title, name, text, look=""):
+    """A text that is folded behind a title of one line. name: the place to link to. look: its classes."""
+    options = f":class-container: {look}\n" if look else ""
+    return f"::::{{dropdown}} {title}\n:name: {name}\n{options}\n{text}\n::::\n"
 
 
 def hints_and_answer(id):
@@ -27,8 +28,19 @@ def hints_and_answer(id):
 def question_with_replies(id, text):
     """The Markdown of question `id` with its choices as titles, each with the reply folded behind it."""
     return CHOICE.sub(
-        lambda found: dropdown(choice_title(*found.groups()), anchor(id, found[1]), reply(id, found[1])), text
+        lambda found: dropdown(
+            choice_title(*found.groups()),
+            anchor(id, found[1]),
+            reply(id, found[1]),
+            f"choice {'right' if found[1] == QUESTIONS[id].right else 'wrong'}",
+        ),
+        text,
     )
+
+
+def typed_answer(id):
+    """What answers question `id`, which a notebook lets you type, folded."""
+    return dropdown("Show the answer", anchor("typed", id), FILL_INS[id].explanation)
 
 
 def anchor(*names):

@@ -16,6 +16,14 @@ def entries():
     return glossary["symbols"], glossary["words"]
 
 
+def other_names(first):
+    """{number of a chapter: what else its words are called, word by word}. first: as in glossary_page."""
+    found = {}
+    for name, others in repository.table("course_tools/site/source/glossary.toml")["also"].items():
+        found.setdefault(int(first[name].split("-")[1]), []).extend(re.findall(r"[\w-]+", others))
+    return {number: ", ".join(others) for number, others in found.items()}
+
+
 def anchor(name):
     """The name by which pages link to a word or a symbol."""
     return "glossary-" + re.sub(r"[\W_]+", "-", name).strip("-").lower()

@@ -43,6 +43,7 @@ DROPPED = 0.5  # the chance of each weight
 DRAWS = 200  # of coins, for each sequence
 SURVIVES = 0.95  # the share of cases that must be right
 MOST_HEADS = 256
+SEED = 401  # of the coins
 
 
 def stack_of(value):
@@ -90,7 +91,7 @@ def wrong_attention_of_one_head(tried):
 def output_of_all_heads(heads):
     """A sentence on the output of a stack of heads that all look where they should."""
     values = zip(chapter_3.TOKENS, heads[2].sum(axis=0)[:, 0])
-    outputs = ", ".join(f'"{token}" {value:.2f}' for token, value in values)
+    outputs = ", ".join(f'"{token}" {puzzles.near(value):.2f}' for token, value in values)
     return f" Each head looks where it should. The values of all heads add up to {outputs}."
 
 
@@ -103,7 +104,7 @@ def wrong_without_dropout(tried):
             row = int(np.argmax(wrong))
             return (
                 f'Even without dropout: in "{" ".join(reading.words)}", "{reading.words[row + 1]}"'
-                f" at position {row + 1} gets {output[row]:.2f} from all heads together. It has"
+                f" at position {row + 1} gets {puzzles.near(output[row]):.2f} from all heads together. It has"
                 f" {'' if again[row] else 'not '}occurred before, so that should be"
                 f" {'above' if again[row] else 'below'} 0.50."
             )
@@ -111,7 +112,7 @@ def wrong_without_dropout(tried):
 
 def wrong_with_dropout(read):
     """A sentence on how often a sum is wrong when weights are dropped, or None."""
-    coins = np.random.default_rng(401)
+    coins = np.random.default_rng(SEED)
     right = {True: [], False: []}
     for reading, weights, values in read:
         kept = coins.random((DRAWS, *weights.shape)) < 1 - DROPPED

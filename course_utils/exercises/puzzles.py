@@ -109,6 +109,7 @@ def behaves(head, *readings):
             if wrong := wrong_attention(tried) or wrong_output(tried):
                 return wrong
 
+    sentence.head, sentence.readings = head, readings  # for who judges in the page
     return sentence
 
 
@@ -146,9 +147,14 @@ def three_matrices(value, d_in, d_out, *heads):
 # --- where a head looks -----------------------------------------------------------------------------------------------
 
 
+def near(values):
+    """Numbers without their last bits, which decide nothing: no verdict, no digit, and not which sentence is quoted."""
+    return np.round(values, 9) + 0.0  # no -0
+
+
 def misplaced(found, wanted):
     """For each row the share of its weight that lies elsewhere than wanted; 0 where anything goes."""
-    return np.where(np.isnan(wanted).any(axis=-1), 0, np.abs(found - wanted).sum(axis=-1) / 2)
+    return np.where(np.isnan(wanted).any(axis=-1), 0, near(np.abs(found - wanted).sum(axis=-1) / 2))
 
 
 def wrong_attention(tried):
@@ -171,11 +177,12 @@ def wrong_attention(tried):
 def example(reading, head, row):
     """What one row of a sentence does, and what was wanted, word by word."""
     found, wanted = (by_name(reading.words, each.weights[row]) for each in (head, reading))
-    most = max(found, key=lambda word: found[word] - wanted[word])
-    lack = max(found, key=lambda word: wanted[word] - found[word])
+    most = max(found, key=lambda word: near(found[word] - wanted[word]))
+    lack = max(found, key=lambda word: near(wanted[word] - found[word]))
     return (
-        f'In "{" ".join(reading.words)}", {quoted(reading, row)} gives {found[most]:.2f} of its weight to "{most}" and'
-        f' {found[lack]:.2f} to "{lack}". It should give {wanted[most]:.2f} and {wanted[lack]:.2f}.'
+        f'In "{" ".join(reading.words)}", {quoted(reading, row)} gives {near(found[most]):.2f} of its weight to'
+        f' "{most}" and {near(found[lack]):.2f} to "{lack}". It should give {near(wanted[most]):.2f} and'
+        f" {near(wanted[lack]):.2f}."
     )
 
 
@@ -256,7 +263,7 @@ def question_on_scores(reading, head, row):
     """The question on the score that makes a row go wrong: that of a kind of word, or of one word."""
     for names in (reading.kinds, reading.words):
         found, wanted = (by_name(names, each.weights[row]) for each in (head, reading))
-        most = max(found, key=lambda name: found[name] - wanted[name])
+        most = max(found, key=lambda name: near(found[name] - wanted[name]))
         if found[most] - wanted[most] > MISPLACED / 2:
             break
     score = f'"{most}"' if names is reading.words else most
@@ -273,8 +280,10 @@ def wrong_output(tried):
     if not wrong:
         return None
     reading, head = wrong[0]
-    row = int(np.argmax(np.nan_to_num(np.abs(head.context - reading.context)).max(axis=-1)))
-    shown, wanted = (" and ".join(f"{value:.2f}" for value in each[row]) for each in (head.context, reading.context))
+    row = int(np.argmax(near(np.nan_to_num(np.abs(head.context - reading.context)).max(axis=-1))))
+    shown, wanted = (
+        " and ".join(f"{near(value):.2f}" for value in each[row]) for each in (head.context, reading.context)
+    )
     return (
         f"Your weights are right, but not the values: for {quoted(reading, row)} in the sentence"
         f' "{" ".join(reading.words)}", the output is {shown}. It should be {wanted}.{describe_output(pairs)}'
@@ -296,7 +305,7 @@ def describe_output(pairs):
     for name in pairs[0][0].quantities:
         if all(outputs_quantity(reading, head, name) for reading, head in pairs):
             return f" The value passes on {name}. Should it?"
-    factor = found @ wanted / max(wanted @ wanted, 1e-9)
+    factor = near(found @ wanted / max(wanted @ wanted, 1e-9))
     least = np.abs(wanted[wanted != 0]).min(initial=1)
     close = (np.abs(found - factor * wanted) <= MISPLACED * np.abs(factor) * np.maximum(np.abs(wanted), least)).all()
     return f" Yours is always {factor:.1f} times the right one." if close else " Which value does each word pass on?"

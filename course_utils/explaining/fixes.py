@@ -51,7 +51,7 @@ def fixes_at(program, number, values, names, sizes):
         return
     if name := name_of(node):
         for other in similar_names(number, values, names):
-            if other != name:
+            if other != name and not stands_in_call(program, node, other):
                 yield Fix(number, other, "wrong name")
     if fixes_of := FIXES_BY_NODE.get(type(node)):
         for new, kind in fixes_of(node, program, sizes):
@@ -66,6 +66,16 @@ def similar_names(number, values, names):
 
     wanted = kind(values.get(number))
     return [name for name, reads in names.items() if not reads or any(kind(values.get(k)) == wanted for k in reads)]
+
+
+def stands_in_call(program, node, name):
+    """Whether a name stands in the call around a node already. A list appended to itself would fill the memory."""
+    call = program.parents.get(id(node))
+    if isinstance(call, ast.Attribute):
+        call = program.parents.get(id(call))
+    if not isinstance(call, ast.Call):
+        return False
+    return any(name_of(part) == name for part in [getattr(call.func, "value", call.func), *call.args])
 
 
 def number_fixes(node, program, sizes):

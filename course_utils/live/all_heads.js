@@ -1,3 +1,4 @@
+// Message: a model's heads look different ways.
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
 import { BOLD, END, figure, flow, limit, MIDDLE, range, say, sum, weightColour } from "./base.js";
 import { favourites, image, maps, unpacked } from "./maps.js";
@@ -9,7 +10,7 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead }) =
 
   function draw(page, { layer, head, query }, at) {
     const room = page.width < 700 ? page.width : page.width * 0.46;
-    const step = Math.floor(limit((room - LABELS) / heads, 4, 48));
+    const step = Math.floor(limit(Math.min((room - LABELS) / heads, 420 / layers.length), 4, 48));
     const low = TOP + layers.length * step + 10,
       [, { x, y }] = [LABELS + heads * step + 14, 330].map(flow(page.width, 0, low));
     page.words(LABELS - 6, 10, "head", END);
@@ -54,16 +55,20 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead }) =
       : `${title}: ${query < 0 ? habits(large) : favourites(large[query], names, names[query])}.`;
   }
 
-  // What an average token gives to its neighbours, itself, and the first and last token.
+  // What an average token gives to the first and last token, and between them to its neighbours, itself and the rest:
+  // every weight counts once, so that the shares sum to 1.
   function habits(weights) {
-    if (names.length === 1) return "the one token attends to itself";
-    const mean = (key) => {
-      const given = weights.flatMap((row, t) => row[key(t)] ?? []);
-      return sum(given) / given.length;
-    };
-    return say`an average token gives ${mean((t) => t - 1)} to the one before it, ${mean((t) => t)} to itself, ${
-      mean((t) => t + 1)
-    } to the one after it, ${mean(() => 0)} to ${names[0]} and ${mean(() => names.length - 1)} to ${names.at(-1)}`;
+    const size = names.length, mean = (shares) => sum(shares.flat()) / size;
+    if (size === 1) return "the one token attends to itself";
+    const between = (place) =>
+      mean(weights.map((row, t) => row.filter((_, key) => key > 0 && key < size - 1 && place(key - t))));
+    return say`an average token gives ${mean(weights.map((row) => row[0]))} to ${names[0]}, ${
+      mean(weights.map((row) => row[size - 1]))
+    } to ${names.at(-1)}, and of the others ${between((step) => step === -1)} to the one before it, ${
+      between((step) => step === 0)
+    } to itself, ${between((step) => step === 1)} to the one after it and ${
+      between((step) => Math.abs(step) > 1)
+    } to the rest`;
   }
 
   return {

@@ -18,14 +18,16 @@ def show_attention(
     scores: ArrayLike | None = None,
     masked: ArrayLike | None = None,
     key_tokens: Sequence[str] | None = None,
+    maps: str = "head",
 ) -> None:
     """Show attention weights with controls for the query and the head.
 
     weights: (T, T), or (num_heads, T, T). tokens: T names. scores: the same shape, to be read when you point at a cell;
     minus infinity is masked. masked: (T, T), True where a cell is hidden. key_tokens: the S names of the keys where
-    they are another sequence; all shapes then end in (T, S). Raises ValueError for what cannot be drawn.
+    they are another sequence; all shapes then end in (T, S). maps: what each is, "head" or "layer"; arcs then go from
+    layer to layer, the last first. Raises ValueError for what cannot be drawn.
     """
-    attention_figure(weights, tokens, scores, masked, key_tokens).show()
+    attention_figure(weights, tokens, scores, masked, key_tokens, maps).show()
 
 
 def attention_figure(
@@ -34,6 +36,7 @@ def attention_figure(
     scores: ArrayLike | None = None,
     masked: ArrayLike | None = None,
     key_tokens: Sequence[str] | None = None,
+    maps: str = "head",
 ) -> Figure:
     """The Figure that show_attention shows."""
     names, keys, heads, hidden = pictures.weight_maps(weights, tokens, masked, key_tokens)  # heads: (num_heads, T, S)
@@ -43,9 +46,9 @@ def attention_figure(
             raise ValueError(f"There are {len(heads)} maps of weights and {len(scores)} of scores: pass one for one.")
         hidden = hidden | infinite
 
-    count = f"{len(heads)} heads" if len(heads) > 1 else "one head"
+    count = f"{len(heads)} {maps}s" if len(heads) > 1 else f"one {maps}"
     size = f"{len(names)} tokens" if keys == names else f"{len(names)} tokens that ask {len(keys)}"
-    about = f"Maps of attention weights, {count}, {size}: a row per query{', head 0:' if len(heads) > 1 else ':'}"
+    about = f"Maps of attention weights, {count}, {size}: a row per query{f', {maps} 0:' if len(heads) > 1 else ':'}"
     return Figure(
         "attention",
         about,
@@ -56,4 +59,5 @@ def attention_figure(
         weights=heads if heads.size <= FEW else packed(heads),
         scores=scores,
         masked=hidden,
+        maps=maps,
     )

@@ -1,21 +1,26 @@
 // What all figures share: the frame with its controls and its sentence, and a picture whose parts keep their identity
 // from one state to the next. A figure's own module says what to draw for a state. Lengths are CSS pixels.
 
-const LETTER = 7.1, LONGEST = 12; // width of a letter; letters that a shown name has at most
+export const LETTER = 7.1; // its width
+const LONGEST = 12; // letters that a shown name has at most
 
 // Colours as [red, green, blue].
 export const colours = (names) => names.split(" ").map((name) => name.match(/../g).map((part) => parseInt(part, 16)));
 const VIRIDIS = colours("440154 482878 3e4989 31688e 26828e 1f9e89 35b779 6ece58 b5de2b fde725");
+const BEYOND = colours("f7931e d3311d"); // of weights from just above 1 to 3, which no softmax gives
+export const NAN = [204, 0, 102];
 export const MARK = "#c2410c"; // what is picked, inside a white line
 const LIT = "#111"; // what is pointed at
+export const HEADS = colours("0072b2 d55e00 009e73 cc79a7 56b4e9 e69f00 8c6bb1 999999"); // a colour for each head
 export const FAINT = "#8a8f98";
-export const MASKED = [226, 226, 226];
+// A fourth number is how much of the page's own colour is covered, so that grey is never the brightest in a dark theme.
+export const MASKED = [128, 128, 128, 0.3], EMPTY = [128, 128, 128, 0.1], LEAK = [197, 22, 34];
 
 // Looks of words, which may be added up; all looks are CSS.
 export const [BOLD, MIDDLE, END] = [";font-weight:bold", ";text-anchor:middle", ";text-anchor:end"];
 
 const FRAME = `<div class="course-live"><style>
-.course-live{box-sizing:border-box;max-width:860px;padding:8px;font:13px/1.4 var(--jp-ui-font-family,system-ui,sans-serif);
+.course-live{box-sizing:border-box;max-width:1000px;padding:8px;font:13px/1.4 var(--jp-ui-font-family,system-ui,sans-serif);
  color:var(--jp-content-font-color0,var(--vscode-editor-foreground,CanvasText));background:var(--jp-layout-color0,var(--vscode-editor-background,Canvas));color-scheme:light dark}
 [data-jp-theme-light=true] .course-live{color-scheme:light}
 [data-jp-theme-light=false] .course-live{color-scheme:dark}
@@ -27,11 +32,16 @@ const FRAME = `<div class="course-live"><style>
 .course-live input{margin:0;accent-color:#0072b2}
 .course-live input[type=range]{width:120px;height:24px}
 .course-live output{min-width:2.6em}
+.course-live .line{width:100%}
+.course-live [type=text],.course-live [type=number],.course-live textarea{font:inherit;color:inherit;background:inherit;border:1px solid;border-radius:4px;min-height:26px;padding:0 5px;flex:1;min-width:0;max-width:36em}
+.course-live [type=number]{width:6em}
+.course-live .copy{margin-top:6px}
+.course-live [hidden]{display:none}
 .course-live button:only-child{display:none}
 .course-live .said{overflow-wrap:anywhere;margin:6px 0 0;font:inherit;color:inherit}
 .course-live .said::first-letter{text-transform:uppercase}
 .course-live svg{direction:ltr;display:block;width:100%;overflow:visible;fill:currentColor;forced-color-adjust:none;user-select:none;font-size:12px}
-.course-live svg *{transition:translate .2s,width .2s,height .2s,fill .2s,d .2s;pointer-events:none}
+.course-live svg *{transition:translate var(--travel,.2s),width .2s,height .2s,fill .2s,d .2s;pointer-events:none}
 .course-live svg text{dominant-baseline:central}
 .course-live svg g:nth-child(3) *{fill:none;stroke:currentColor}
 .course-live svg g:last-child *{pointer-events:auto;cursor:pointer}
@@ -41,8 +51,8 @@ const FRAME = `<div class="course-live"><style>
 .course-live :focus-visible{outline:3px solid #c2410c;outline-offset:1px;box-shadow:0 0 0 1px #fff}
 @media(prefers-reduced-motion:reduce){.course-live svg *{transition:none}}
 @media(forced-colors:active){.course-live,.course-live svg{color:CanvasText}.course-live :focus-visible{outline-color:Highlight}}
-</style><form class="controls" method="dialog"><button type="button">put everything back</button></form>
-<svg><g></g><g></g><g></g><g></g></svg><p class="said" aria-live="polite"></p></div>`;
+</style><form class="controls" method="dialog"><button type="button">Reset</button></form>
+<svg><g></g><g></g><g></g><g></g></svg><p class="said" aria-live="polite"></p><label class="copy" hidden>to copy <textarea readonly rows="2" onfocus="this.select()"></textarea></label></div>`;
 
 // --- numbers, names and colours ---------------------------------------------------------------------------------------
 
@@ -91,8 +101,10 @@ export function between(stops, share) {
   const place = limit(share || 0, 0, 1) * (stops.length - 1), left = Math.floor(place), right = stops[Math.ceil(place)];
   return stops[left].map((part, k) => Math.round(part + (place - left) * (right[k] - part)));
 }
-export const weightColour = (value) => between(VIRIDIS, value);
+export const weightColour = (value) =>
+  isNaN(value) ? NAN : value > 1 + 1e-9 ? between(BEYOND, (value - 1) / 2) : between(VIRIDIS, value);
 export function ink(colour) {
+  if (colour.length > 3) return "currentColor";
   const linear = colour.map((part) => ((part / 255 + 0.055) / 1.055) ** 2.4);
   return dot(linear, [0.2126, 0.7152, 0.0722]) > 0.179 ? "#000" : "#fff";
 }
@@ -107,6 +119,9 @@ const KINDS = {
       options.map((option, value) => `<label><input type="radio" name="${name}" value="${value}">${option}</label>`)
         .join("")
     }</fieldset>`,
+  text: (name, text) => `<label class="line">${text} <input type="text" name="${name}"></label>`,
+  number: (name, _text, most) =>
+    `<label><span></span> <input type="number" name="${name}" step="any" min="${-most}" max="${most}"></label>`,
   check: (name, text) => `<label><input type="checkbox" name="${name}">${text}</label>`,
   slide: (name, text, max, min = 0, step = 1) =>
     `<label>${text} <input type="range" name="${name}" min="${min}" max="${max}" step="${step}"><output></output></label>`,
@@ -120,8 +135,12 @@ const field = ({ type }) => type === "checkbox" ? "checked" : "value";
    points at, or null. letters: of the longest sentence, so that the height stays the same. */
 export const figure = (describe) => ({ render: ({ model, el }) => show(el, describe(model.get("data"))) });
 
-function show(el, { controls = {}, more, draw, letters }) {
+// Names in the sentence that are written from right to left do not turn the words around them.
+const isolated = (sentence) => sentence.replace(/[\u0590-\u08ff]+(\s+[\u0590-\u08ff]+)*/g, "\u2068$&\u2069");
+
+function show(el, { controls = {}, more, draw, letters, copies }) {
   el.innerHTML = FRAME;
+  el.querySelector(".copy").hidden = !copies;
   const [bar, svg, said] = el.querySelectorAll("form, svg, p"), page = picture(svg, { change, point, controls: bar });
   const state = { ...more };
   let at = null, focused = null;
@@ -137,7 +156,10 @@ function show(el, { controls = {}, more, draw, letters }) {
   }
   const start = { ...state };
   bar.lastChild.onclick = () => change(start);
-  bar.oninput = ({ target }) => change({ [target.name]: +target[field(target)] });
+  bar.oninput = ({ target }) => {
+    const value = target[field(target)];
+    if (target.validity.valid) change({ [target.name]: target.type === "text" ? value : +value });
+  };
 
   function change(news) {
     Object.assign(state, news);
@@ -160,13 +182,16 @@ function show(el, { controls = {}, more, draw, letters }) {
       return redraw();
     }
     for (const name in controls) {
-      const control = bar[name];
+      const control = bar[name], idle = page.idle?.includes(name) ?? false;
+      for (const each of control.length && !control.options ? control : [control]) each.disabled = idle;
+      if (control.type === "number" && control === document.activeElement && +control.value === state[name]) continue;
       control[field(control)] = state[name]; // of a slider, or its highest
       if (control.type !== "range") continue;
       control.nextSibling.value = fixed(+control.value, control.step.slice(2).length); // as many decimals as a step has
       control.ariaValueText = control.parentNode.textContent;
     }
-    if (said.textContent !== sentence) said.textContent = sentence;
+    if (said.textContent !== isolated(sentence)) said.textContent = isolated(sentence);
+    if (copies) el.querySelector("textarea").value = page.copied;
     said.style.minHeight = `${Math.ceil(letters * LETTER / page.width) * 1.4}em`;
   }
   // Jupyter takes arrow keys unless the very element that has the focus forbids it; Control-S is for Jupyter
@@ -195,6 +220,8 @@ const WALK = {
   Enter: [],
   " ": [],
 };
+
+const NUDGE = { "+": [0, 0, 0.1], "-": [0, 0, -0.1], PageUp: [0, 0, 1], PageDown: [0, 0, -1] };
 
 // What figures draw on: `draw` of a module takes it as page, and sets its height. change(news): of the state. Its layers, the
 // <g> in FRAME: 0 cells, 1 words, 2 lines and frames, 3 what takes the pointer and the focus.
@@ -261,10 +288,11 @@ function picture(svg, { change, point, controls }) {
     words(x, y + 26, below);
   }
 
-  // A frame that stands out on every colour: dark in a white line.
+  // A frame that stands out on every colour, dark in a white line; around the cells, not on them.
   function mark(key, x, y, wide, high, colour = MARK) {
-    box(`${key} white`, x, y, wide, high, "stroke:#fff;stroke-width:5", 2);
-    box(key, x, y, wide, high, `stroke:${colour};stroke-width:2.5`, 2);
+    for (const [name, look] of [[`${key} white`, "#fff;stroke-width:4"], [key, `${colour};stroke-width:2`]]) {
+      box(name, x - 1.5, y - 1.5, wide + 3, high + 3, `stroke:${look}`, 2);
+    }
   }
 
   // Words below each other, each in a row of this height. bold: the rows that stand out. press(row): by its word.
@@ -274,8 +302,9 @@ function picture(svg, { change, point, controls }) {
     );
   }
 
-  /* Rows of cells; what is undefined is left out. colour(value), text(value): of a cell. hidden(row, column): hatched.
-     drawn: without the cells. label: what the board over them is called. */
+  /* Rows of cells; what is undefined is left out. colour(value, row, column), text(value): of a cell. hidden(row, column): hatched.
+     drawn: without the cells. label: what the board over them is called. id(value, row, column): by which a cell that moves is
+     known. */
   function grid(
     key,
     x,
@@ -283,7 +312,16 @@ function picture(svg, { change, point, controls }) {
     wide,
     high,
     values,
-    { colour = weightColour, text = fixed, hidden = () => false, drawn, label, press },
+    {
+      colour = weightColour,
+      text = fixed,
+      hidden = () => false,
+      drawn,
+      label,
+      press,
+      edit,
+      id = (_, row, column) => `${key} ${row} ${column}`,
+    },
   ) {
     let hatch = "M0 0";
     values.forEach((line, row) =>
@@ -292,7 +330,7 @@ function picture(svg, { change, point, controls }) {
         const left = x + column * wide, top = y + row * high, covered = hidden(row, column);
         if (covered) hatch += `M${left} ${top + high - 1}L${left + wide - 1} ${top}`;
         if (drawn) return;
-        const fill = covered ? MASKED : colour(value), cell = `${key} ${row} ${column}`;
+        const fill = covered ? MASKED : colour(value, row, column), cell = id(value, row, column);
         box(cell, left, top, wide - 1, high - 1, `fill:rgb(${fill})`);
         words(
           left + (wide - 1) / 2,
@@ -304,8 +342,8 @@ function picture(svg, { change, point, controls }) {
         );
       })
     );
-    line(hatch, "stroke:#6b6b6b", `${key} hatch`);
-    board(key, x, y, wide, high, values.length, values[0].length, label, press);
+    line(hatch, "stroke:#808080", `${key} hatch`);
+    board(key, x, y, wide, high, values.length, values[0].length, label, press, edit);
   }
 
   // A frame around a cell of a board, around a row, a column or all of it: of what is picked, and of what is pointed at.
@@ -330,8 +368,9 @@ function picture(svg, { change, point, controls }) {
   }
 
   // Cells that are pointed at, tapped, and walked through with arrow keys: one tab stop. Without a label they are only
-  // known by their places. press(row, column).
-  function board(key, x, y, wide, high, rows, columns, label, press) {
+  // known by their places. press(row, column). edit(row, column, by): a number there that is dragged, to the right or up,
+  // or changed with the keys + and −.
+  function board(key, x, y, wide, high, rows, columns, label, press, edit) {
     frames[key] = (name, colour, row, column) =>
       mark(
         `${key} ${name}`,
@@ -360,17 +399,35 @@ function picture(svg, { change, point, controls }) {
       press ? "" : "cursor:crosshair",
       {
         role: "application",
-        "aria-label": `${label}. Arrow keys walk through it.`,
+        "aria-label": `${label}. Arrow keys walk through it${edit ? ", + and − change a number" : ""}.`,
         "data-cells": `${rows} ${columns}`,
       },
-      WALK,
-      ([down = 0, right = 0]) => {
+      edit ? { ...WALK, ...NUDGE } : WALK,
+      ([down = 0, right = 0, by = 0]) => {
         go(cells.now.row + down, cells.now.column + right, true);
-        if (!down && !right) pressed();
+        if (by) edit(cells.now.row, cells.now.column, by);
+        else if (!down && !right) pressed();
       },
       {
-        onpointermove: here,
-        onpointerdown: here,
+        onpointermove: (event) => {
+          if (!cells.drag || !cells.hasPointerCapture(event.pointerId)) return here(event);
+          const { x, y, row, column } = cells.drag, by = event.clientX - x + y - event.clientY;
+          cells.drag = { ...cells.drag, x: event.clientX, y: event.clientY };
+          edit(row, column, by / 20);
+        },
+        onpointerdown: (event) => {
+          here(event);
+          const [x, y] = [event.clientX, event.clientY];
+          cells.drag = edit && !event.button && { ...cells.now, x, y, start: [x, y] };
+          if (!cells.drag) return;
+          pressed();
+          cells.setPointerCapture(event.pointerId);
+        },
+        onpointercancel: () => delete cells.drag,
+        ontouchmove: (event) => { // a finger that goes sideways changes the number, one that goes up scrolls the page
+          const [{ clientX: x, clientY: y }] = event.touches, { start } = cells.drag || {};
+          if (start && Math.abs(x - start[0]) >= Math.abs(y - start[1])) event.preventDefault();
+        },
         onclick: (event) => {
           here(event);
           pressed();

@@ -1,3 +1,4 @@
+// Message: in training some weights fall out and the others grow; in evaluation nothing happens.
 // Chapter 4: dropout on attention weights: its rate, its seed, two samplers, training and evaluation.
 import { figure, fixed, say, sum } from "./base.js";
 import { maps } from "./maps.js";
@@ -9,10 +10,16 @@ export default figure(({ names, weights, masked, draws, seeds }) => {
 
   function draw(page, { mode, rate, seed, sampler }, at) {
     const p = mode === TRAIN ? rate : 0, letters = draws[sampler][seed - seeds[0]];
+    page.idle = mode === TRAIN ? [] : ["rate", "seed", "sampler"];
     // a letter says at how many of the rates, from 0 upwards, an entry is kept; at 0 every one is
     const kept = (row, column) => letters.charCodeAt(row * names.length + column) - 97 > Math.round(p * STEPS);
     const dropped = weights.map((line, row) => line.map((weight, column) => kept(row, column) ? weight / (1 - p) : 0));
-    const said = maps(page, [{ key: "weights", values: dropped, told: weights, title: say`weights, p = ${p}` }], {
+    const said = maps(page, [{
+      key: "weights",
+      values: dropped,
+      told: weights,
+      title: mode === TRAIN ? say`weights, p = ${p}` : "weights in evaluation",
+    }], {
       names,
       hidden,
       at,

@@ -13,11 +13,12 @@ from course_utils.live.base import Figure
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 FULL_LABELS: dict[str, Any] = {"style": {"description_width": "initial"}, "layout": {"width": "auto"}}
+WHOLE_LINE = FULL_LABELS | {"layout": {"width": "100%", "max_width": "640px"}}  # a sentence is read whole
 
 
 def ask_for_sentence(sentence: str, figure_of: Callable[[str], Figure]) -> None:
     """Show what figure_of(sentence) makes, as `show` does, with a box to type another sentence."""
-    box = widgets.Text(sentence, description="your sentence", continuous_update=False, **FULL_LABELS)
+    box = widgets.Text(sentence, description="your sentence", continuous_update=False, **WHOLE_LINE)
 
     def figure() -> Figure:
         shown = figure_of(box.value)

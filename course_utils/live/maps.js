@@ -2,12 +2,17 @@
 import {
   BOLD,
   chunks,
+  EMPTY,
   END,
   fixed,
+  flow,
+  LEAK,
+  LETTER,
   limit,
   longest,
   MASKED,
   MIDDLE,
+  NAN,
   range,
   say,
   short,
@@ -23,14 +28,14 @@ const SCALE = [range(40).map((step) => step / 39)];
 export const DEPENDENCIES = {
   key: "dependency matrix",
   axes: ["output of", "input of"],
-  colour: (yes) => yes ? [8, 81, 156] : [247, 251, 255],
+  colour: (yes, output, input) => !yes ? EMPTY : input > output ? LEAK : [8, 81, 156], // to the right of the diagonal lies the future
 };
 
 export const SAID = 3; // keys that a sentence names
 export function favourites(row, keys, name) {
-  const best = range(row.length).filter((key) => row[key]).sort((a, b) => row[b] - row[a]).slice(0, SAID);
+  const best = range(row.length).filter((key) => fixed(row[key]) > 0).sort((a, b) => row[b] - row[a]).slice(0, SAID);
   return !best.length
-    ? `query "${name}" attends to nothing`
+    ? `query "${name}" attends to ${sum(row) ? "no key with more than 0.00" : "nothing"}`
     : `query "${name}" attends most to ${best.map((key) => say`"${keys[key]}" (${row[key]})`).join(", ")}`;
 }
 
@@ -47,7 +52,7 @@ export function unpacked({ shape, letters }) {
    query and a column per key. Gives what the cell of weights that is pointed at says. list: [{key, values: rows of numbers}],
    and what is for all or for one of them: title. axes: what rows, columns and sums beside rows are. row: where names pick one, the
    picked one or -1. at: the row and the column to light up. told: what is read of a cell, if not its value. colour, ...: of a
-   grid. spots: for how many maps the height is, that it stays the same when some are hidden. widest: keys with the longest
+   grid. dim(place): whether a key is no word. spots: for how many maps the height is, that it stays the same when some are hidden. widest: keys with the longest
    names that may come. */
 export function maps(
   page,
@@ -62,6 +67,7 @@ export function maps(
     row,
     at,
     digits = 4,
+    dim = () => false,
     ...all
   },
 ) {
@@ -79,7 +85,7 @@ export function maps(
     }
   }
 
-  const { tall } = fit(spots, page.width < 700 ? 4000 : 420); // a narrow screen scrolls anyway
+  const { tall } = fit(spots, page.width < 700 ? 4000 : Math.min(420, 545 - fromTop)); // a narrow screen scrolls anyway
   const { cell, across, ...room } = fit(list.length, tall);
 
   function map(
@@ -93,13 +99,13 @@ export function maps(
     },
     spot,
   ) {
-    const { colour = weightColour, hidden, text } = look;
+    const { colour = weightColour, hidden } = look, text = cell < NUMBERED ? () => "" : look.text;
     const x = fromLeft + spot % across * room.wide + room.left,
       y = fromTop + Math.floor(spot / across) * room.high + TITLE + room.top;
     const wide = cell * keys.length, high = cell * names.length, drawn = Math.max(names.length, keys.length) > MANY;
     page.words(x, y - room.top - TITLE / 2, title, BOLD);
     page.words(x + wide / 2, y - room.top + 6, columns, MIDDLE);
-    page.words(x - room.left + 6, y + high / 2, rows, MIDDLE + ";rotate:-90deg");
+    if (high > LETTER * rows.length) page.words(x - room.left + 6, y + high / 2, rows, MIDDLE + ";rotate:-90deg");
     if (cell >= NAMED) {
       page.column(
         x - 5,
@@ -114,7 +120,9 @@ export function maps(
           x + (place + 0.5) * cell + 2,
           y - 7,
           short(name),
-          `;rotate:${cell < STEEP ? -90 : -60}deg${place === at?.column ? BOLD : ""}`,
+          `;rotate:${cell < STEEP ? -90 : -60}deg${place === at?.column ? BOLD : ""}${
+            dim(place) ? ";opacity:.75;font-style:italic" : ""
+          }`,
         )
       );
       if (sums) {
@@ -131,9 +139,9 @@ export function maps(
       }
     }
     if (drawn) {
-      image(page, x, y, wide, high, values, (value, query, place) => hidden?.(query, place) ? MASKED : colour(value));
+      image(page, x, y, wide, high, values, (...cell) => hidden?.(...cell.slice(1)) ? MASKED : colour(...cell));
     }
-    page.grid(key, x, y, cell, cell, values, { ...look, drawn, label: title, text: cell < NUMBERED ? () => "" : text });
+    page.grid(key, x, y, cell, cell, values, { ...look, drawn, label: title, text });
     if (row >= 0) page.pick(key, row);
     if (!at) return "";
     page.light(key, at.row);
@@ -145,19 +153,45 @@ export function maps(
 
   const said = list.map((own, spot) => map({ ...all, ...own }, spot)).join("");
   page.height = fromTop + tall;
-  if (list.some(({ colour }) => !colour)) scale(page, fromLeft + 24, page.height + 4);
+  legend(page, fromLeft + 24, page.height + 4, list.map((own) => ({ ...all, ...own })));
   return said;
 }
 
-// What colours of weights mean.
-function scale(page, x, y) {
-  image(page, x, y, 120, 10, SCALE, weightColour);
-  page.words(x - 4, y + 5, "0", END);
-  page.words(x + 124, y + 5, "1  weight");
-  page.grid("masked", x + 186, y, 15, 11, [[0]], { hidden: () => true });
-  page.words(x + 204, y + 5, "masked");
-  page.height = y + 16;
+// What the colours in these maps mean, and only those that are in them.
+function legend(page, left, y, list) {
+  const seen = list.flatMap(({ values, hidden, colour }) =>
+    values.flatMap((line, row) =>
+      line.map((value, column) => hidden?.(row, column) ? MASKED : (colour || weightColour)(value, row, column))
+    )
+  ).join(" ");
+  const weights = list.some(({ colour }) => !colour), place = flow(page.width, left - 24, 18);
+  if (weights) {
+    image(page, left, y, 120, 10, SCALE, weightColour);
+    page.words(left - 4, y + 5, "0", END);
+    page.words(left + 124, y + 5, "1  weight");
+    place(210);
+  }
+  for (
+    const [name, colour, shown] of [
+      ["masked", MASKED, seen.includes(MASKED)],
+      ["above 1", weightColour(1.5), weights && list.some(({ values }) => Math.max(...values.flat()) > 1 + 1e-9)],
+      ["nan", NAN, weights && seen.includes(NAN)],
+      ["leak", LEAK, seen.includes(LEAK)],
+    ]
+  ) {
+    if (!shown) continue;
+    const spot = place(75);
+    page.grid(name, spot.x, y + spot.y, 15, 11, [[0]], {
+      colour: () => colour,
+      text: () => "",
+      hidden: () => colour === MASKED,
+    });
+    page.words(spot.x + 20, y + spot.y + 5, name);
+  }
+  page.height = y + (page.width < 460 ? 34 : 16);
 }
+
+const pixel = ([red, green, blue, cover = 1]) => [red, green, blue, 255 * cover];
 
 // Rows of values as one image, a pixel each. colour(value, row, column).
 export function image(page, x, y, wide, high, values, colour) {
@@ -171,7 +205,7 @@ export function image(page, x, y, wide, high, values, colour) {
   const columns = values[0].length,
     canvas = Object.assign(document.createElement("canvas"), { width: columns, height: values.length }),
     context = canvas.getContext("2d");
-  const pixels = values.flatMap((line, row) => line.flatMap((value, column) => [...colour(value, row, column), 255]));
+  const pixels = values.flatMap((line, row) => line.flatMap((value, column) => pixel(colour(value, row, column))));
   context.putImageData(new ImageData(Uint8ClampedArray.from(pixels), columns), 0, 0);
   part.setAttribute("href", canvas.toDataURL());
 }

@@ -1,3 +1,4 @@
+// Message: a mask before softmax hides the future; after it, the future leaks (red).
 // Chapter 3: a causal mask, on or off, before or after softmax, renormalised or not, and what it lets through.
 import { figure, say, softmax, sum } from "./base.js";
 import { DEPENDENCIES, maps } from "./maps.js";
@@ -7,6 +8,7 @@ const BEFORE = 0;
 export default figure(({ names, scores }) => {
   function draw(page, { mask, when, renormalised }, at) {
     const hidden = (row, column) => mask && column > row;
+    page.idle = mask ? [] : ["when", "renormalised"];
     const weights = scores.map((line, row) => {
       const all = softmax(line.map((score, column) => hidden(row, column) && when === BEFORE ? -Infinity : score));
       const left = all.map((weight, column) => hidden(row, column) ? 0 : weight), total = sum(left);
@@ -31,9 +33,7 @@ export default figure(({ names, scores }) => {
     const leaks = sum(depends.flatMap((line, row) => line.slice(row + 1)));
     return `${mask ? `Masked ${when === BEFORE ? "before" : "after"} softmax` : "No mask"}. ` +
       (whole ? "Every row sums to 1" : say`The rows sum to ${Math.min(...sums)} to ${Math.max(...sums)}`) +
-      (leaks
-        ? `; ${leaks} cells above the diagonal say yes: outputs depend on later tokens.`
-        : "; no output depends on a later token.");
+      (leaks ? `; ${leaks} red cells leak: outputs depend on later tokens.` : "; no output depends on a later token.");
   }
 
   return {

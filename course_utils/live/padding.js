@@ -1,3 +1,4 @@
+// Message: without a mask, padding takes weight from words.
 // Chapter 6: padding among the keys, hidden from every query in three ways or in none, until no key is left.
 import { figure, most, say, softmax, sum } from "./base.js";
 import { maps } from "./maps.js";
@@ -20,7 +21,14 @@ export default figure(({ names, keys: words, scores }) => {
     );
     const hidden = (row, column) => column >= length && mask !== NONE && weights[row][column] === 0,
       widest = [...words.slice(1), PADDING];
-    const said = maps(page, [{ key: "weights", values: weights }], { names, keys, hidden, widest, at });
+    const said = maps(page, [{ key: "weights", values: weights }], {
+      names,
+      keys,
+      hidden,
+      widest,
+      at,
+      dim: (key) => key >= length,
+    });
     if (at) return `${said}.`;
     if (length === words.length) return "No padding: whatever the mask, every row sums to 1.";
     if (mask === NONE) {

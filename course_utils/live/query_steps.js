@@ -1,3 +1,4 @@
+// Message: the word that asks reads most from the words whose arrows point its way, and what it reads adds up to one vector.
 // Chapter 1: one query, step by step: scores, weights, context vector; as numbers and as arrows.
 import {
   BOLD,
@@ -18,37 +19,58 @@ import {
   transposed,
   weightColour,
 } from "./base.js";
-import { arrow, bars, reachOf, signedColour } from "./vectors.js";
+import { arcs } from "./arcs.js";
+import { ample, arrow, bars, reachOf, signedColour } from "./vectors.js";
 
 const CELL = 40, ROW = 27, TOP = 40, BARS = 112, NARROW = 66, ARROWS = 240;
-const STEPS = { ArrowUp: 0.01, ArrowRight: 0.01, ArrowDown: -0.01, ArrowLeft: -0.01, PageUp: 0.1, PageDown: -0.1 };
 const list = (values) => values.map((value) => fixed(value)).join(", ");
 
 export default figure(({ names, inputs: original }) => {
   const size = names.length, width = original[0].length;
-  const reach = 2 * Math.max(1, reachOf(original)), left = longest(names) + 10, tall = TOP + ROW * (size + 1) + 8;
+  const largest = reachOf(original),
+    reach = 2 * Math.max(1, largest),
+    left = longest(names) + 10,
+    tall = TOP + ROW * (size + 1) + 8;
+  const scoresOf = (vectors, query) => vectors.map((key) => dot(vectors[query], key)),
+    farthest = Math.max(...original.map((vector) => Math.hypot(...vector))),
+    highest = reachOf(original.map((_, query) => scoresOf(original, query)));
 
   function draw(page, { query, step, inputs }, at) {
-    const scores = inputs.map((key) => dot(inputs[query], key)), weights = softmax(scores);
+    const scores = scoresOf(inputs, query), weights = softmax(scores);
+    // All scales stay while a number is dragged, and double when something leaves them.
+    const end = ample(highest, reachOf([scores])), colour = signedColour(ample(largest, reachOf(inputs)));
+    const circle = ample(farthest, Math.max(...inputs.map((vector) => Math.hypot(...vector))));
     const mixed = inputs.map((value, row) => value.map((number) => weights[row] * number)),
       context = transposed(mixed).map(sum);
+    const lift = arcs(page, {
+      words: names.map(short),
+      lines: [{ key: "head", weights }],
+      from: query,
+      press: (row) => page.change({ query: row }),
+    }) + 8;
     const bar = page.width < 600 ? NARROW : BARS, press = (row) => page.change({ query: row });
     const [numbers, score, mix, place] = [width * CELL + 14, 2 * bar, width * CELL + 14, ARROWS].map(
         flow(page.width, left, tall),
-      ),
+      ).map(({ x, y }) => ({ x, y: y + lift })),
       after = score.x + bar;
     const block = ({ x, y }, title, below) => {
       page.heading(x, y, title, below);
       if (x === left) page.column(left - 6, y + TOP, ROW, names.map(short), [query], press);
     };
     block(numbers, "embedding", "drag a number");
-    page.grid("input", left, TOP, CELL, ROW, inputs, { colour: signedColour(inputs) });
+    const edit = (row, column, by) =>
+      page.change({
+        inputs: inputs.with(
+          row,
+          inputs[row].with(column, +fixed(limit(inputs[row][column] + by / 5, -reach, reach))),
+        ),
+      });
+    page.grid("input", left, lift + TOP, CELL, ROW, inputs, { colour, label: "embeddings", edit });
     page.pick("input", query);
-    inputs.forEach((vector, row) => vector.forEach((value, column) => slider(value, row, column)));
     block(score, "score ω", bar === BARS ? `of “${short(names[query])}”` : "");
     bars(page, "score", score.x, score.y + TOP, bar, ROW, scores, {
-      low: Math.min(0, ...scores),
-      reach: Math.max(0, ...scores),
+      low: Math.min(...scores) < 0 ? -end : 0,
+      reach: end,
       label: "scores",
       press,
     });
@@ -61,70 +83,37 @@ export default figure(({ names, inputs: original }) => {
       const rows = [...mixed, context];
       block(mix, "weight · value", "added up: z");
       page.grid("mix", mix.x, mix.y + TOP, CELL, ROW, rows, {
-        colour: signedColour(rows),
+        colour,
         label: "weight times value, and below the context vector",
       });
       page.pick("mix", size);
     }
     const best = most(scores), shown = at?.row < size ? at.row : best;
-    (step < 2 ? angles : tips)(page, place, inputs, query, { scores, mixed, context }, shown, short(names[shown]));
+    (step < 2 ? angles : tips)(
+      page,
+      place,
+      inputs,
+      query,
+      { scores, mixed, context, circle },
+      shown,
+      short(names[shown]),
+    );
     page.height = Math.max(mix.y + tall, place.y + ARROWS);
     if (!at) {
       return [
         say`Query "${names[query]}" scores highest with "${names[best]}", ${scores[best]}.`,
         say`Softmax turns that into a weight of ${weights[best]}.`,
         `The context vector is ${list(context)}.`,
-      ].slice(0, step + 1).join(" ");
+      ].slice(0, step + 1).concat(end > highest ? say`The bars of the scores now end at ${end}.` : []).join(" ");
     }
     return tell(at);
-
-    // A number that is dragged up and down, or changed with keys.
-    function slider(value, row, column) {
-      const name = `number ${column + 1} of ${names[row]}`, place = { part: "input", row, column };
-      const edit = (next) =>
-        page.change({ inputs: inputs.with(row, inputs[row].with(column, +fixed(limit(next, -reach, reach)))) });
-      const element = page.hot(
-        name,
-        left + column * CELL,
-        TOP + row * ROW,
-        CELL - 1,
-        ROW - 1,
-        "cursor:ns-resize",
-        {
-          role: "slider",
-          "aria-label": name,
-          "aria-valuemin": -reach,
-          "aria-valuemax": reach,
-          "aria-valuenow": value,
-          "aria-valuetext": say`${name}: ${value}`,
-        },
-        STEPS,
-        (by) => edit(value + by),
-        {
-          onpointerdown: (event) => {
-            if (event.button) return;
-            element.start = event.clientY + value * 100;
-            element.setPointerCapture(event.pointerId);
-            page.point(place);
-          },
-          onpointermove: (event) =>
-            element.hasPointerCapture(event.pointerId)
-              ? edit((element.start - event.clientY) / 100)
-              : page.point(place),
-          ontouchmove: (event) => event.preventDefault(), // or a finger would scroll the page
-          onfocus: () => {
-            if (element.matches(":focus-visible")) page.point(place, true);
-          },
-        },
-      );
-    }
 
     // What the number that is pointed at was made from stands out with it.
     function tell({ part, row, column }) {
       const pair = `query "${names[query]}", key "${names[row]}": `, number = `number ${column + 1}`;
       if (part === "input") {
         page.light("mix", row, column);
-        return exactly`${number} of "${names[row]}": ${inputs[row][column]}. Drag it, or use the arrow keys.`;
+        return exactly`${number} of "${names[row]}": ${inputs[row][column]}. Drag it, or press + and −.`;
       }
       if (part === "score") {
         page.light("input", row);
@@ -156,12 +145,11 @@ export default figure(({ names, inputs: original }) => {
   };
 });
 
-// Where a point stands in a field that has room for these points and for [0, 0], with words above and below.
-function field({ x, y }, points) {
-  const [lows, highs] = [Math.min, Math.max].map((end) =>
-    [0, 1].map((k) => end(0, ...points.map((point) => point[k])))
-  );
-  const scale = Math.min((ARROWS - 34) / (highs[0] - lows[0] || 1), (ARROWS - 96) / (highs[1] - lows[1] || 1));
+// Where a point stands in a field with room for arrows as long as the circle's radius, with words above and below; to the
+// left and below [0, 0] only if one of these points lies there.
+function field({ x, y }, points, circle) {
+  const lows = [0, 1].map((k) => points.some((point) => point[k] < -1e-9) ? -circle : 0);
+  const scale = Math.min((ARROWS - 34) / (circle - lows[0]), (ARROWS - 96) / (circle - lows[1]));
   return ([a, b]) => [x + 6 + (a - lows[0]) * scale, y + ARROWS - 44 - (b - lows[1]) * scale];
 }
 
@@ -171,10 +159,10 @@ function captions(page, { x, y }, title, below, lines) {
 }
 
 // Every arrow with its true length and its true angle to the query, which points to the right; and one shadow on it.
-function angles(page, place, inputs, query, { scores }, shown, name) {
+function angles(page, place, inputs, query, { scores, circle }, shown, name) {
   const length = Math.hypot(...inputs[query]), along = scores.map((score) => length ? score / length : 0);
   const ends = inputs.map((vector, row) => [along[row], Math.sqrt(Math.max(0, dot(vector, vector) - along[row] ** 2))]);
-  const at = field(place, [[length, 0], ...ends]),
+  const at = field(place, ends, circle),
     [origin, tip, foot] = [[0, 0], ends[shown], [along[shown], 0]].map(at);
   ends.forEach((end, row) =>
     arrow(
@@ -194,10 +182,10 @@ function angles(page, place, inputs, query, { scores }, shown, name) {
 }
 
 // The weighted arrows laid tip to tail, in the first two numbers; they end where the context vector does.
-function tips(page, place, _inputs, _query, { mixed, context }, shown, name) {
+function tips(page, place, _inputs, _query, { mixed, context, circle }, shown, name) {
   const ends = [[0, 0]];
   for (const [a, b = 0] of mixed) ends.push([ends.at(-1)[0] + a, ends.at(-1)[1] + b]);
-  const spots = ends.map(field(place, ends));
+  const spots = ends.map(field(place, ends, circle));
   mixed.forEach((_, row) =>
     arrow(
       page,

@@ -1,13 +1,14 @@
+// Message: with transpose each head keeps numbers of every token; without, it mixes those of different tokens.
 // Chapter 5: a tensor on its way through view, transpose, scores and merge, beside the same way with a common mistake.
 import {
   BOLD,
   chunks,
-  colours,
   dot,
   exactly,
   figure,
   fixed,
   flow,
+  HEADS,
   ink,
   limit,
   longest,
@@ -25,7 +26,6 @@ const CALLS = [ // what each step does, on the right way and with the mistake
   ["x @ x.T / √head_dim: (heads, T, T)", "x @ x.T / √head_dim: (heads, T, T)"],
   ["weights @ x, transposed, merged: (T, d_out)", "weights @ x, transposed, merged: (T, d_out)"],
 ];
-const HEADS = colours("0072b2 d55e00 009e73 cc79a7 56b4e9 e69f00 8c6bb1 999999");
 const ROW = 21, TITLE = 17, TOP = 40, CHANGE = 1, ROUNDING = 1e-9;
 
 const twice = (value) => [0, 1].map(value); // as it is, and after the change
@@ -40,6 +40,7 @@ function walk(x, heads, right) {
     block.map((query, t) =>
       block.map((key, s) => ({
         ...query[0],
+        id: undefined, // a number of its own
         values: twice((k) => s > t ? -Infinity : dot(numbers(query, k), numbers(key, k)) / Math.sqrt(dim)),
       }))
     )
@@ -61,15 +62,17 @@ export default figure(({ names, x, heads }) => {
   const width = x[0].length, label = longest(names) + 26;
 
   function draw(page, { step, token, number, head }, at) {
+    page.controls.parentNode.style.setProperty("--travel", "0.8s"); // numbers travel to their next place
     const start = x.map((row, t) =>
       row.map((value, place) => ({
         values: twice((k) => t === token && place === number - 1 ? value + k * CHANGE : value),
         token: t,
+        id: t * width + place,
         head: Math.floor(place * heads / width),
       }))
     );
     const ways = [true, false].map((right) => walk(start, heads, right)), stages = ways.map((way) => way[step]);
-    const room = page.width < 700 ? page.width : (page.width - 20) / 2,
+    const room = page.width < 900 ? page.width : (page.width - 20) / 2,
       cell = limit(Math.floor((room - label) / width), 12, 36);
     const high = (stage) => TITLE + stage[0].length * ROW + 6;
     const spots = (stage) => stage.map(([row]) => label + row.length * cell + 8).map(flow(room + 8, 0, high(stage)));
@@ -110,8 +113,9 @@ export default figure(({ names, x, heads }) => {
       page.column(x0 - 5, y0, ROW, block.map(([{ token, head }]) => short(names[token]) + (split ? ` · ${head}` : "")));
       page.grid(part, x0, y0, cell, ROW, shown, {
         colour: (entry) => HEADS[entry.head],
+        id: (entry, r, c) => `cell ${way} ${entry?.id ?? `${part} ${r} ${c}`}`,
         hidden: (r, c) => block[r][c].values[0] === -Infinity,
-        text: ({ values }) => cell < 22 ? "" : fixed(values[0], step === SCORES || cell < 32 ? 1 : 2),
+        text: ({ values }) => cell < 22 ? "" : fixed(values[0], step === SCORES || cell < 36 ? 1 : 2),
         label: `${way ? "with view alone" : "with transpose"}, ${split ? `block ${b}` : "all numbers"}`,
         press: step === 0 && ((token, place) => page.change({ token, number: place + 1 })),
       });

@@ -1,9 +1,10 @@
+// Message: a tile slides over the scores, and only three numbers are kept, which shrink when a larger score comes.
 // Chapter 10: one query's scores read tile by tile: the largest, the total and the output so far, merged or not.
-import { BOLD, chunks, figure, fixed, longest, range, short, sum, weightColour } from "./base.js";
-import { bars } from "./vectors.js";
+import { BOLD, chunks, figure, fixed, longest, MIDDLE, range, short, sum, weightColour } from "./base.js";
+import { arrow, bars } from "./vectors.js";
 
-const ROW = 22, TOP = 30, SCORE = 58;
-const LINES = ["", "largest m", "factor", "total ℓ", "output o / ℓ", "whole row"];
+const ROW = 22, TOP = 30, SCORE = 58, ARROW = 42;
+const RIGHT = "#0072b2", KEY = "#8b5cd6";
 const NOTHING = (numbers) => ({ largest: -Infinity, total: 0, mixed: range(numbers).map(() => 0) });
 
 const list = (numbers) => numbers.map((number) => fixed(number)).join(" ");
@@ -31,7 +32,7 @@ function merged(before, tile, forgotten) {
 }
 
 export default figure(({ names, scores, values, size: atFirst }) => {
-  const size = names.length, left = longest([...names, ...LINES]) + 10, whole = list(output(piece(scores, values)));
+  const size = names.length, left = longest(names) + 10, whole = list(output(piece(scores, values)));
   const countOf = (length) => Math.ceil(size / length);
 
   function draw(page, { tile, length, forgotten }, at) {
@@ -48,7 +49,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
 
     const shares = scores.slice(0, read).map((score, key) => Math.exp(score - unit(key)));
     page.words(left, 9, "score ω", BOLD);
-    page.words(left + SCORE, 9, "share e^(ω − m)", BOLD);
+    page.words(left + SCORE, 9, "e^(ω − m)", BOLD);
     page.column(left - 6, TOP, ROW, names.map(short), [at?.row]);
     page.column(left + SCORE - 14, TOP, ROW, scores.map((score) => fixed(score)));
     bars(page, "share", left + SCORE, TOP, page.width - left - SCORE, ROW, shares, { colour: weightColour });
@@ -56,24 +57,34 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     page.mark("tile", 2, TOP + ROW * last * length, page.width - 5, ROW * (Math.min(size, read) - last * length) - 1);
     if (at) page.light("keys", at.row);
 
-    const top = TOP + ROW * size + 13, column = (page.width - left) / 3;
-    page.column(left - 6, top, ROW, LINES);
+    // Three numbers are kept, whatever the row's length: what was kept and what the tile gives run together into them.
+    const top = TOP + ROW * size + 10, wide = (page.width - 2 * ARROW) / 3;
     [
-      [
-        "before",
-        last ? fixed(before.largest) : "−∞",
-        fixed(after.factors[0]),
-        fixed(before.total),
-        last ? list(output(before)) : "none",
-      ],
-      ["this tile", fixed(now.largest), fixed(after.factors[1]), fixed(now.total), list(output(now))],
-      ["after", fixed(after.largest), "", fixed(after.total), list(output(after)), whole],
-    ].forEach((texts, place) => page.column(left + place * column, top, ROW, texts, [0], null, ""));
-    page.height = top + ROW * LINES.length;
+      ["before", last ? before : null, RIGHT],
+      ["after", after, "currentColor"],
+      ["this tile", now, KEY],
+    ].forEach(([title, part, colour], place) => {
+      const x = place * (wide + ARROW) + 1;
+      page.box(title, x, top, wide - 2, 5 * ROW + 4, `fill:none;stroke:${colour};stroke-width:2;rx:6px`, 2);
+      const told = part
+        ? [`m ${fixed(part.largest)}`, `ℓ ${fixed(part.total)}`, "o / ℓ", list(output(part))]
+        : ["nothing"];
+      page.column(x + 7, top + 2, ROW, [title, ...told], [0], null, "");
+    });
+    const y = top + 2.5 * ROW;
+    [[wide + 2, wide + ARROW - 4], [page.width - wide - 2, page.width - wide - ARROW + 4]].forEach(
+      ([from, to], side) => {
+        const factor = after.factors[side];
+        arrow(page, `flow ${side}`, [from, y], [to, y], `stroke:${side ? KEY : RIGHT};stroke-width:${1 + 7 * factor}`);
+        page.words((from + to) / 2, y - 18, `× ${fixed(factor)}`, MIDDLE, null, `factor ${side}`);
+      },
+    );
+    page.words(0, top + 5.7 * ROW, `whole row at once: ${whole}`);
+    page.height = top + 6.2 * ROW;
 
     if (at && at.row >= read) return `Key "${names[at.row]}": score ${fixed(scores[at.row], 4)}, not read yet.`;
     if (at) {
-      return `Key "${names[at.row]}": score ${fixed(scores[at.row], 4)}, share e^(${fixed(scores[at.row])} − ${
+      return `Key "${names[at.row]}": score ${fixed(scores[at.row], 4)}, e^(${fixed(scores[at.row])} − ${
         fixed(unit(at.row))
       }) = ${fixed(shares[at.row], 4)}.`;
     }

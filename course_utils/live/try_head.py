@@ -1,6 +1,6 @@
 """Chapters 1 and 2: a head whose numbers you wrote, on any sentence of its words."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,17 +17,23 @@ def try_head(weights_of: Callable[[list[str]], ArrayLike], sentence: str) -> Non
     weights_of: weights_of(words), for a list of T words, gives weights (T, T), or (T,) for a single query.
     sentence: the first one. Head and words for which it cannot be run are refused in a sentence.
     """
-    interactive.ask_for_sentence(sentence, lambda typed: head_figure(weights_of, typed.split()))
+    known = sentence.split()
+    interactive.ask_for_sentence(sentence, lambda typed: head_figure(weights_of, typed.split(), known))
 
 
-def head_figure(weights_of: Callable[[list[str]], ArrayLike], words: list[str]) -> Figure:
-    """The Figure of a head's weights on a list of words. ValueError, in words, where there are none."""
+def head_figure(weights_of: Callable[[list[str]], ArrayLike], words: list[str], known: Iterable[str] = ()) -> Figure:
+    """The Figure of a head's weights on a list of words. ValueError, in words, where there are none.
+
+    known: words that have numbers, to be named where another has none.
+    """
     try:
         weights = pictures.array(weights_of(words))
     except (KeyError, ValueError) as missing:
         word = next((word for word in words if word in str(missing)), None)
         raise ValueError(
-            f'"{word}" is none of the words that have numbers here.' if word else str(missing)
+            f'"{word}" has no numbers here. Words that have: {", ".join(dict.fromkeys(known))}.'
+            if word
+            else str(missing)
         ) from missing
     except Exception as error:  # whatever a learner's code does
         raise ValueError(f"Nothing to show yet: fill in the exercise. ({type(error).__name__}: {error})") from error

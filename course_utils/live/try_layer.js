@@ -1,3 +1,4 @@
+// Message: what lies right of the diagonal is the future; red cells leak it.
 // Chapters 3 to 5: how strongly each output of a layer depends on each input.
 import { figure, fixed, sum } from "./base.js";
 import { DEPENDENCIES, maps } from "./maps.js";
@@ -6,7 +7,7 @@ export default figure(({ names, moved }) => {
   const depends = (value) => value !== null;
 
   function draw(page, _state, at) {
-    const colour = (value) => DEPENDENCIES.colour(depends(value)),
+    const colour = (value, ...place) => DEPENDENCIES.colour(depends(value), ...place),
       text = (value) => depends(value) ? fixed(value) : "·";
     maps(page, [{ ...DEPENDENCIES, values: moved, colour, text }], { names, at });
     if (at) {
@@ -18,9 +19,7 @@ export default figure(({ names, moved }) => {
       } input "${names[at.column]}".`;
     }
     const leaks = sum(moved.map((row, output) => row.slice(output + 1).filter(depends).length));
-    return leaks
-      ? `${leaks} cells above the diagonal are not empty: outputs depend on later tokens.`
-      : "No output depends on a later token.";
+    return leaks ? `${leaks} red cells leak: outputs depend on later tokens.` : "No output depends on a later token.";
   }
 
   return { draw, letters: 120 };

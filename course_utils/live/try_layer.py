@@ -1,5 +1,6 @@
 """Chapters 3 to 5: your own layer under controls, and which of its outputs depends on which input."""
 
+import contextlib
 from collections.abc import Callable, Sequence
 
 import ipywidgets as widgets
@@ -13,6 +14,7 @@ from course_utils.live.vectors import check_vectors
 
 MOST_TOKENS = 24  # with names beside them
 Layer = Callable[[torch.Tensor], torch.Tensor]
+AT_FIRST = {"mask": True, "dropout": 0.0, "seed": 123}
 ROUNDING = 1e-9  # of the largest influence: what is less comes from rounding
 
 
@@ -33,9 +35,12 @@ def try_layer(make: Callable[[int, float], Layer], inputs: ArrayLike, tokens: Se
     }
 
     def figure() -> Figure:
-        values = {name: control.value for name, control in controls.items()}
+        values = AT_FIRST | {name: control.value for name, control in controls.items()}
         return layer_figure(make, torch.from_numpy(vectors), names, **values)
 
+    with contextlib.suppress(Exception):  # of a learner's code, which the figure tells
+        if not isinstance(make(len(names), 0.0), torch.nn.Module):  # a function: nothing else would change it
+            controls = {"length": controls["length"]}
     interactive.show(list(controls.values()), figure)
 
 

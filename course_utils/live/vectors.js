@@ -1,15 +1,18 @@
 // What figures of single numbers share: bars, arrows, and colours for numbers of both signs.
-import { between, colours, fixed, limit } from "./base.js";
+import { fixed, limit } from "./base.js";
 
 const NUMBER = 52; // room for the number beside a bar
 
-const PURPLE_ORANGE = colours("2d004b 542788 8073ac b2abd2 d8daeb f7f7f7 fee0b6 fdb863 e08214 b35806 7f3b08");
+const PURPLE = [139, 92, 214], ORANGE = [191, 86, 0]; // on which black and white can both be read
 
 export const reachOf = (rows) => Math.max(...rows.flat().map(Math.abs));
-export function signedColour(rows) {
-  const reach = reachOf(rows) || 1;
-  return (value) => between(PURPLE_ORANGE, (value / reach + 1) / 2);
-}
+// The end of a scale that stays while numbers change: twice the first, and again, only when one leaves it.
+export const ample = (first, now) => (first || 1) * 2 ** Math.max(0, Math.ceil(Math.log2(now / (first || 1))));
+// The farther from 0, the more of the page's own colour a cell covers.
+export const signedColour = (reach) => (value) => [
+  ...(value < 0 ? PURPLE : ORANGE),
+  limit(Math.abs(value) / (reach || 1), 0, 1).toFixed(3),
+];
 
 // Numbers below each other: a bar from 0, which ends at low and reach, empty if below 0, and the number. label, press: of the board over them.
 export function bars(

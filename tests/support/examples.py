@@ -100,7 +100,7 @@ def of_figures():
             "scores and shares",
             1,
             0,
-            f'Key "cat": score {scores[1, 1]:.4f}, share e^({scores[1, 1]:.2f} − {scores[1, :2].max():.2f}) = '
+            f'Key "cat": score {scores[1, 1]:.4f}, e^({scores[1, 1]:.2f} − {scores[1, :2].max():.2f}) = '
             f"{(scores[1, 1] - scores[1, :2].max()).exp():.4f}",
         ),
         "show_shape_walk": ((x, 2, TOKENS), "with transpose, block 1", 1, 0, f'"cat", head 1: {x[1, 2]:.4f}'),

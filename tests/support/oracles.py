@@ -30,7 +30,7 @@ def query_steps(x, tokens, *, query, step):
     scores = x @ x[query]
     weights = torch.softmax(scores, dim=0)
     context, length = weights @ x, x[query].norm()
-    told = printed(x) + printed(scores)
+    told = printed(x) + printed(scores) + printed(weights)  # these under the arcs
     if step == 2:
         return (
             told + printed(weights) + ["1.00"] + printed(weights[:, None] * x) + printed(context) + printed(context[:2])
@@ -40,15 +40,14 @@ def query_steps(x, tokens, *, query, step):
     return told + (printed(weights) + ["1.00"] if step else [])
 
 
-def scaling(q, keys, tokens, *, d_k, scaled, temperature, opened):
-    products = q[:d_k].double() * keys[:, :d_k].double()
-    scores = products.sum(dim=-1)
+def scaling(q, keys, tokens, *, d_k, scaled, temperature):
+    scores = keys[:, :d_k].double() @ q[:d_k].double()
     divided = scores / (d_k**0.5 if scaled else 1) / temperature
     told = printed(scores) + printed(divided) + printed(torch.softmax(divided, dim=0), 4) + ["1.00"]
-    return told + printed(products[opened]) + (printed([temperature], 1) if temperature != 1 else [])
+    return told + (printed([temperature], 1) if temperature != 1 else [])
 
 
-def rotary(query, key, frequencies, *, m, n):
+def rotary(query, key, frequencies, *, m, n, shift):
     def complex_pairs(vector):  # a turn is a product with a number of length 1
         first, second = vector.double().chunk(2)
         return torch.complex(first, second)
@@ -76,12 +75,14 @@ def dropout(weights, tokens, masked=None, *, mode, rate, seed, sampler):
     p = rate if mode == 0 else 0.0
     kept = [keep_mask, keep_mask_b][sampler](weights.shape, p, seed) if mode == 0 else torch.ones_like(weights)
     hidden = torch.zeros_like(weights).bool() if masked is None else masked
-    return printed([p]) + with_sums(weights.double() * kept / (1 - p), hidden)
+    return printed([p] if mode == 0 else []) + with_sums(weights.double() * kept / (1 - p), hidden)
 
 
 def attention(weights, tokens, *, query, head=-1):
-    chosen = weights.double() if head < 0 else weights[head : head + 1].double()
-    return with_sums(chosen, torch.zeros_like(chosen).bool())
+    weights = weights.double().view(-1, *weights.shape[-2:])
+    chosen = weights if head < 0 else weights[head : head + 1]
+    beside_arcs = printed(chosen[0, query]) if len(chosen) == 1 and len(weights) <= 4 else []  # -1: the last word asks
+    return with_sums(chosen, torch.zeros_like(chosen).bool()) + beside_arcs
 
 
 def padding(scores, tokens, key_tokens, *, length, mask):
@@ -125,7 +126,7 @@ def tiles(scores, values, tokens, size, *, tile, length, forgotten):
     told = printed(scores) + printed(torch.cat(shares)) + printed(new[0].max()) + told_of([now], [new])
     told += printed(m) + told_of(shares, pieces) + printed(torch.softmax(scores.double(), dim=0) @ values.double())
     if not old:
-        return told + ["0.00"] + printed([1.0 if forgotten else 0.0, 1.0])
+        return told + printed([1.0 if forgotten else 0.0, 1.0])
     before = torch.cat([some for some, _ in old]).max()
     factor = 1.0 if forgotten else torch.exp(before - m).item()
     told += printed([factor, 1.0 if forgotten else torch.exp(new[0].max() - m).item()])

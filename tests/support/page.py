@@ -86,6 +86,8 @@ def by_keyboard(shown, kind, control):
         "checkbox": "Space",
         "select-one": "ArrowDown",
         "range": "ArrowLeft" if last else "ArrowRight",
+        "text": "a",
+        "number": "7",
     }
     shown.keyboard.press(key[kind])
 

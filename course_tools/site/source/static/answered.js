@@ -1,0 +1,27 @@
+// What was answered and unfolded stays so when the page is opened again, in this browser alone, until it is forgotten.
+document.addEventListener("DOMContentLoaded", () => {
+  const key = `unfolded ${location.pathname}`, all = [...document.querySelectorAll("details.sd-dropdown[id]")];
+  const read = () => JSON.parse(localStorage.getItem(key) || "[]");
+  const article = document.querySelector("article");
+  if (!all.length || !article) return;
+  const forget = Object.assign(document.createElement("button"), {
+    className: "forget",
+    textContent: "Forget what I answered on this page",
+    onclick: () => {
+      all.forEach((each) => each.open = false);
+      localStorage.removeItem(key);
+      forget.hidden = true;
+    },
+  });
+  const unfolded = read();
+  all.forEach((each) => {
+    each.open ||= unfolded.includes(each.id);
+    each.addEventListener("toggle", () => {
+      const open = all.filter((each) => each.open).map((each) => each.id);
+      localStorage.setItem(key, JSON.stringify(open));
+      forget.hidden = !open.length;
+    });
+  });
+  forget.hidden = !unfolded.length;
+  article.append(forget);
+});

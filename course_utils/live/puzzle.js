@@ -1,0 +1,189 @@
+// Message: a head's numbers decide who finds whom. They are changed by hand until every sentence is read as the exercise
+// asks, and the page says of them what `check` says.
+import { EMPTY, figure, fixed, flow, limit, longest, range, say, short, sum, transposed } from "./base.js";
+import { headOf, judge, unfolded } from "./judge.js";
+import { arcs } from "./arcs.js";
+import { signedColour } from "./vectors.js";
+
+const CELL = 38, ROW = 24, TITLE = 20, MOST = 100, SLIDER = 6, HEADS = 16, PAUSE = 300;
+const NAMES = { query: ["query"], table: ["embeddings"] }, MATRICES = ["W_query", "W_key", "W_value"];
+const EMPTY_SAID =
+  "Change numbers until every sentence is read as the exercise asks. Drag one, type it, or press + and −.";
+const plain = (value) => `${+value.toFixed(2)}`;
+
+export default figure((data) => {
+  const puzzle = unfolded(data), { kind, axes, words, sentence, goal: outputs } = puzzle, count = words.length;
+  const simple = data.target; // the first page: one sentence, and one word to find
+  const titles = NAMES[kind] ?? MATRICES, stack = kind === "stack", one = kind === "query";
+  const places = puzzle.rows.length / count, judged = puzzle.groups.flat();
+  let known = null, wrong = null, timer, last = {};
+
+  const sizes = (columns) =>
+    one ? [[axes.length, 1]] : kind === "table" ? [[axes.length, columns]] : [
+      [axes.length, columns],
+      [axes.length, columns],
+      [axes.length, outputs[0].length],
+    ];
+  const resized = (design, columns) =>
+    sizes(columns).map(([high, wide], m) => range(high).map((r) => range(wide).map((c) => design[m]?.[r]?.[c] ?? 0)));
+
+  // A sentence as places in the table of words; the words that have no numbers are told apart.
+  function read(text) {
+    const all = text.trim().split(/\s+/).filter(Boolean).slice(0, places > 1 ? places : 12);
+    const unknown = all.filter((word) => !words.includes(word));
+    return {
+      unknown,
+      rows: all.filter((word) => words.includes(word)).map((word, at) => words.indexOf(word) + at % places * count),
+    };
+  }
+
+  // The verdict on numbers: at once, and for many heads after a pause.
+  function verdict(page, design) {
+    const key = JSON.stringify(design);
+    if (key === known) return wrong;
+    const now = () => [known, wrong] = [key, judge(puzzle, stack ? design : design[0])];
+    if (!stack) return now()[1];
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      now();
+      page.change({});
+    }, PAUSE);
+  }
+
+  function draw(page, state, at) {
+    const { heads = 1, head = 0, alike, failing } = state;
+    const shown = Math.min(head, heads - 1);
+    const columns = state.columns ?? data.columns, place = alike ? 0 : shown;
+    if (state.design === last.design && state.picked === last.picked && state.number !== last.number) {
+      put(state.picked, state.number); // it was typed
+    }
+    const { picked } = state;
+    const design = state.design.map((matrices) => resized(matrices, columns));
+    if (simple) design[0][0] = axes.map((_, k) => [state[`number${k}`]]);
+    const asked = (matrices) => one ? [transposed(matrices[0])] : matrices;
+    const mine = design[place] ?? design[0],
+      all = stack ? range(heads).map((h) => design[alike ? 0 : h] ?? mine) : design;
+    const started = design.flat(3).some(Boolean),
+      found = simple ? null : started ? verdict(page, all.map(asked)) : null;
+    const { unknown, rows } = failing && wrong?.reading
+      ? { unknown: [], rows: wrong.reading.rows }
+      : read(state.sentence);
+    const names = rows.map((row) => words[row % count]), text = names.join(" ");
+    page.height = 0;
+    let told = "";
+    if (rows.length) {
+      const it = names.lastIndexOf("it"), row = one ? 0 : Math.min(state.query, rows.length - 1);
+      const { weights, context } = headOf(puzzle, asked(mine), rows),
+        reading = judged.find((each) => each.words.join(" ") === text);
+      const goal = simple ? names.map((name) => name === simple) : reading?.wanted[row];
+      page.height = arcs(page, {
+        words: names,
+        lines: [{ key: "head", weights: weights[row] }],
+        from: one ? it : row,
+        asker: "your query",
+        wanted: goal,
+        room: page.width,
+        press: one ? null : (query) => page.change({ query }),
+      });
+      if (context) {
+        page.words(
+          0,
+          page.height + 8,
+          `“${names[row]}” receives ${context[row].map((value) => fixed(value)).join(", ")}`,
+        );
+        page.height += 20;
+      }
+      if (simple) told = hunt(names, weights[0]);
+    }
+    if (!simple) matrices(page, mine, at, nudge, picked);
+    page.copied = data.python.replace(/\{\}/g, () => "\0").split("\0")
+      .reduce((left, right, m) =>
+        left + literal(stack ? all.map((each) => each[m - 1]) : one ? asked(mine)[0][0] : mine[m - 1]) + right
+      );
+    if (!simple) {
+      const [m, r, c] = picked, field = page.controls.number;
+      field.previousElementSibling.textContent = `${titles[m]}, ${axes[r]}${
+        sizes(columns)[m][1] > 1 ? `, ${c + 1}` : ""
+      }`;
+      state.number = mine[m][r]?.[c] ?? 0;
+      last = { design: state.design, picked, number: state.number };
+    }
+    if (simple) return told;
+    if (unknown.length) return `There are no numbers for “${unknown[0]}”. Words that have: ${words.join(", ")}.`;
+    if (!started) return EMPTY_SAID;
+    if (found === undefined) return "…";
+    return found ? `✗ ${found.words}` : `✓ ${data.right}`;
+
+    function put([m, r, c], value) {
+      const next = state.design.map((matrices) => resized(matrices, columns));
+      while (next.length <= place) next.push(structuredClone(next[0]));
+      next[place][m][r][c] = +limit(value, -MOST, MOST).toFixed(2);
+      state.design = next;
+    }
+    function nudge(m, r, c, by) {
+      put([m, r, c], mine[m][r][c] + by);
+      page.change({ picked: [m, r, c] });
+    }
+  }
+
+  // The numbers, a board for each matrix.
+  function matrices(page, mine, at, nudge, picked) {
+    const left = longest(axes) + 10, high = TITLE + axes.length * ROW + 10;
+    const place = flow(page.width, 0, high), top = page.height + 6;
+    const cell = limit(Math.floor((page.width - left) / mine[0][0].length), 24, CELL);
+    mine.forEach((matrix, m) => {
+      const spot = place(left + matrix[0].length * cell + 10), x = spot.x + left, y = top + spot.y + TITLE;
+      page.words(x, y - 9, titles[m], ";font-weight:bold");
+      page.column(x - 6, y, ROW, axes.map(short));
+      page.grid(titles[m], x, y, cell, ROW, matrix, {
+        colour: (value) => value ? signedColour(10)(value) : EMPTY,
+        text: plain,
+        label: titles[m],
+        press: (r, c) => page.change({ picked: [m, r, c] }),
+        edit: (r, c, by) => nudge(m, r, c, by),
+      });
+      if (picked[0] === m) page.pick(titles[m], picked[1], picked[2]);
+      if (at?.part === titles[m]) page.light(titles[m], at.row, at.column);
+      page.height = y + matrix.length * ROW + 8;
+    });
+  }
+
+  function hunt(names, weights) {
+    const share = sum(weights.filter((_, key) => names[key] === simple)), best = weights.indexOf(Math.max(...weights));
+    return share >= 0.9
+      ? say`✓ Now “it” gives ${share} of its weight to “${simple}”. That is attention: a query scores every word, and the scores become shares.`
+      : say`Now “it” gives ${weights[best]} of its weight to “${
+        names[best]
+      }”, and ${share} to “${simple}”. Drag the sliders until it finds “${simple}”.`;
+  }
+
+  const first = data.design.length ? data.design : [], controls = {};
+  if (!simple) controls.sentence = ["text", "sentence", sentence.join(" ")];
+  if (simple) {
+    axes.forEach((axis, k) => controls[`number${k}`] = ["slide", axis, first[0]?.[k]?.[0] ?? 0, SLIDER, -SLIDER, 0.1]);
+  } else {
+    if (stack) {
+      controls.heads = ["slide", "heads", 1, HEADS, 1];
+      controls.alike = ["check", "all heads alike", true];
+      controls.head = ["slide", "head", 0, HEADS - 1];
+    }
+    if (!one) controls.columns = ["slide", kind === "table" ? "numbers a word" : "columns", data.columns, 8, 1];
+    controls.number = ["number", "", 0, MOST];
+  }
+  if (!simple) controls.failing = ["check", "show the sentence in the reply", false];
+  return {
+    controls,
+    more: {
+      design: [resized(first, data.columns)],
+      picked: [0, 0, 0],
+      query: Math.max(0, sentence.length - 1),
+      sentence: sentence.join(" "),
+    },
+    draw,
+    letters: simple ? 150 : 330,
+    copies: !simple,
+  };
+});
+
+const literal = (value) =>
+  Array.isArray(value) ? `[${value.map(literal).join(", ")}]` : Number.isInteger(value) ? `${value}.0` : `${value}`;

@@ -1,0 +1,194 @@
+"""Puzzles that are played in the page: a figure that takes a head's numbers, and says of them what `check` says.
+
+What may come in: how a puzzle travels into the page. Not: what it asks, which stands with the exercises, or how the
+page judges it, which stands in `live/judge.js`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from course_utils.exercises import EXERCISES, chapter_1, chapter_2, chapter_3, chapter_4, chapter_5, puzzles
+from course_utils.live.base import Figure
+
+__all__ = ["show_puzzle"]
+
+PIECES = 65536  # a number of 128 bits travels in 8 of them
+OF_MATRICES = "[\n    torch.tensor({}),\n    torch.tensor({}),\n    torch.tensor({}),\n]"
+
+
+@dataclass(frozen=True)
+class Board:
+    """How a puzzle is played.
+
+    kind: what its numbers are: a "query", a "table" of embeddings, "matrices", or a "stack" of matrices for each head.
+    words: the vocabulary. axes: the names of the rows that are filled in. sentence: the first one that is shown.
+    embed: words -> embeddings (T, d). python: the answer around the numbers. columns: of W_query at first. horizon: how
+    far after itself a token sees, None for all. places: positions that tell embeddings apart.
+    """
+
+    kind: str
+    words: Sequence[str]
+    axes: Sequence[str]
+    sentence: str
+    embed: Callable[[list[str]], Any]
+    python: str = OF_MATRICES
+    columns: int = 2
+    horizon: int | None = None
+    places: int = 1
+
+
+def meaning(words: list[str]) -> np.ndarray:
+    """Embeddings (T, 4) of exercise 1.1."""
+    return np.array([chapter_1.MEANING[word] for word in words], dtype=float)
+
+
+def place_of(words: list[str]) -> np.ndarray:
+    """A column for each word: the embeddings are what is looked for."""
+    return np.eye(len(chapter_1.GROUPS))[[list(chapter_1.GROUPS).index(word) for word in words]]
+
+
+HUNT = "the cat chased the mouse because it was afraid"
+MEANINGS, LETTERS = ("animal", "hunts", "action", "feeling"), "<s> a b a c b"
+BOARDS = {
+    "1.1": Board("query", list(chapter_1.MEANING), MEANINGS, HUNT, meaning, "torch.tensor({})"),
+    "1.4": Board(
+        "table",
+        list(chapter_1.GROUPS),
+        list(chapter_1.GROUPS),
+        "the cat and the mouse bread and cheese",
+        place_of,
+        "torch.tensor({})",
+    ),
+    "2.1": Board(
+        "matrices",
+        list(chapter_2.PEOPLE),
+        chapter_2.AXES,
+        "Tom gave Anna the bike because she liked it",
+        chapter_2.embedded,
+        columns=3,
+    ),
+    "3.1": Board("matrices", chapter_3.TOKENS, chapter_3.TOKENS, LETTERS, chapter_3.embedded, columns=1, horizon=0),
+    "3.3": Board("matrices", chapter_3.TOKENS, chapter_3.TOKENS, LETTERS, chapter_3.embedded, columns=5, horizon=-1),
+    "4.2": Board("stack", chapter_3.TOKENS, chapter_3.TOKENS, LETTERS, chapter_3.embedded, columns=5, horizon=-1),
+    "5.1": Board(
+        "matrices",
+        chapter_5.LETTERS,
+        [*chapter_5.LETTERS, *(f"position {place}" for place in range(chapter_5.POSITIONS))],
+        "c a d a b",
+        chapter_5.placed,
+        columns=8,
+        horizon=0,
+        places=chapter_5.POSITIONS,
+    ),
+}
+
+
+def show_puzzle(id: str, design: Sequence[Any] = ()) -> None:
+    """Show a puzzle, to be played in the page, with or without a kernel.
+
+    id: of the exercise, such as "1.1". design: the matrices at first, zeros if there are none. Raises KeyError for
+    an exercise that asks for no numbers.
+    """
+    puzzle_figure(id, design).show()
+
+
+def puzzle_figure(id: str, design: Sequence[Any] = (), **more: Any) -> Figure:
+    """The Figure that show_puzzle shows. more: what else its module takes."""
+    board, puzzle = BOARDS[id], EXERCISES[id]
+    groups = readings_of(id)
+    rows = np.concatenate([board.embed([word] * board.places)[None] for word in board.words])  # (words, places, d)
+    table = rows.transpose(1, 0, 2).reshape(len(board.words) * board.places, -1)
+    about = f"Exercise {id}, {puzzle.title}: its numbers are filled in here, and judged as `check` does."
+    return Figure(
+        "puzzle",
+        about,
+        board.axes,
+        np.zeros((len(board.axes), max(1, board.columns))),
+        words=board.words,
+        axes=board.axes,
+        kind=board.kind,
+        rows=[[int(value) for value in row] for row in table],
+        kinds=by_row(board, groups, lambda reading: reading.kinds),
+        askers=groups[0][0].askers,
+        horizon=board.horizon,
+        goal=goal_of(board, groups),
+        quantities={name: by_row(board, groups, quantity(name)) for name in groups[0][0].quantities},
+        groups=[[packed(board, reading) for reading in group] for group in groups],
+        survive=coins() if board.kind == "stack" else None,
+        columns=board.columns,
+        sentence=board.sentence.split(),
+        python=board.python,
+        right=puzzle.success_message,
+        design=[np.asarray(matrix).tolist() for matrix in design],
+        **more,
+    )
+
+
+def landing_figure() -> Figure:
+    """The first screen of the site: four sliders and a sentence in which "it" finds the cat and not yet the mouse."""
+    return puzzle_figure("1.1", [[[1.5], [1.5], [0.0], [0.0]]], target="mouse")
+
+
+def readings_of(id: str) -> list[list[puzzles.Reading]]:
+    """The readings on which a puzzle's heads are tried, group by group, and last the one that is shown first."""
+    (judged,) = EXERCISES[id].properties
+    readings = getattr(judged, "readings", (chapter_3.sequences_of_letters,))  # those of a stack are chapter 3's
+    return [list(each()) for each in readings]
+
+
+def places(board: Board, words: Sequence[str]) -> list[int]:
+    """Where the words of a sentence stand in the table: all words at the first position, all at the second, ..."""
+    return [board.words.index(word) + place % board.places * len(board.words) for place, word in enumerate(words)]
+
+
+def packed(board: Board, reading: puzzles.Reading) -> list[list[int]]:
+    """A reading in two lists: its words, and for each row a bit for each key to be found; -1 where anything goes."""
+    sets = [
+        -1 if np.isnan(row).any() else sum(1 << key for key in np.flatnonzero(row).tolist()) for row in reading.weights
+    ]
+    return [places(board, reading.words), sets]
+
+
+def by_row(board: Board, groups: list[list[puzzles.Reading]], of: Callable[[puzzles.Reading], Any]) -> list[Any]:
+    """What readings have for each row of the table, such as its kind; None for a row that is in no reading."""
+    found = {
+        place: value
+        for group in groups
+        for reading in group
+        for place, value in zip(places(board, reading.words), of(reading))
+    }
+    return [found.get(place) for place in range(len(board.words) * board.places)]
+
+
+def quantity(name: str) -> Callable[[puzzles.Reading], Any]:
+    """What takes this quantity of a reading."""
+    return lambda reading: reading.quantities[name]
+
+
+def goal_of(board: Board, groups: list[list[puzzles.Reading]]) -> list[list[float]] | None:
+    """What each row of the table should pass on, (rows, d_out): mixed by the weights wanted, the outputs wanted."""
+    if groups[0][0].context is None:
+        return None
+    mixes, outputs = [], []
+    for reading in (reading for group in groups for reading in group):
+        words = np.eye(len(board.words) * board.places)[places(board, reading.words)]  # (T, rows)
+        asked = ~np.isnan(reading.weights).any(axis=-1)
+        mixes.append((reading.weights @ words)[asked])
+        outputs.append(np.asarray(reading.context)[asked])
+    mix, output = np.concatenate(mixes), np.concatenate(outputs)
+    goal = np.round(np.linalg.lstsq(mix, output, rcond=None)[0], 6)
+    assert np.allclose(mix @ goal, output), "the outputs wanted are no mixtures of one vector a word"
+    return (goal + 0.0).tolist()  # no -0
+
+
+def coins() -> dict[str, Any]:
+    """The random numbers of exercise 4.2, before the first is drawn, and how they count."""
+    start = np.random.default_rng(chapter_4.SEED).bit_generator.state["state"]
+    pieces = {
+        name: [int(start[key]) >> 16 * place & PIECES - 1 for place in range(8)]
+        for name, key in (("state", "state"), ("step", "inc"))
+    }
+    return {**pieces, "draws": chapter_4.DRAWS, "need": chapter_4.SURVIVES}
