@@ -2,10 +2,12 @@
 
 import pytest
 
+from course_tools.grading.more_questions import KINDS, MoreEvidence
+from course_tools.grading.own_code import describe_kind
 from course_utils.exercises import CHAPTERS, EXERCISES
 from course_utils.explaining.explain import LocalRunner
 from course_utils.explaining.program import program_of
-from course_utils.quizzing.questions import KINDS, describe_kind, questions_on
+from course_utils.quizzing.questions import questions_on
 from tests.support import answers
 from tests.support.own_code import OwnCode
 
@@ -16,7 +18,7 @@ def questions(answer, seed=0):
     """The questions on an answer."""
     exercise, made = EXERCISES[answer.exercise], answer.object()
     program = program_of(made, exercise.name)
-    return list(questions_on(program, exercise.calls, LocalRunner(made, program), seed))
+    return list(questions_on(program, exercise.calls, LocalRunner(made, program), seed, KINDS, MoreEvidence))
 
 
 OTHERS = pytest.mark.every_setting("questions on the answers between every tenth")
@@ -45,7 +47,7 @@ def test_one_option_is_true_and_all_others_are_false(chapter, every_tenth):
 
 def test_each_kind_says_in_a_line_what_it_is_for_and_what_answers_sound_like():
     for kind in KINDS:
-        words = describe_kind(kind)
+        words = describe_kind(kind.__name__)
         assert words["purpose"].startswith("Tells whether") and "{key}" in words["good"]
         assert len(" ".join(words.values()).split()) < 80
     assert len(KINDS) >= 8

@@ -9,7 +9,7 @@ import re
 import time
 from dataclasses import dataclass, replace
 
-from course_tools.grading import notebook_reading, own_code, own_exercises, similar_answers
+from course_tools.grading import notebook_reading, own_code, own_exercises, private_seed, similar_answers
 from course_tools.grading.reports import GradedExercise, Report, result_from_json
 from course_tools.grading.sandbox import allowed_imports
 from course_tools.grading.submitted_files import NOTEBOOK
@@ -305,7 +305,7 @@ def remembered_result(exercise, texts, sandbox, again=False, worked=None):
 def exercises_with(seed, own):
     """{id: Exercise} of the course and of an instructor's own files, with the calls that a private seed gives."""
     there = EXERCISES | own_exercises.exercises_of(own)
-    return {id: exercise.with_seed(seed) for id, exercise in there.items()}
+    return {id: private_seed.with_seed(exercise, seed) for id, exercise in there.items()}
 
 
 def prepare():

@@ -1,10 +1,14 @@
 """Questions about a student's own code, drawn from all answers of a submission. The answers run in the sandbox."""
 
+import functools
 import itertools
 import random
+import tomllib
+from pathlib import Path
 
+from course_tools.grading.more_questions import KINDS, MoreEvidence
 from course_utils.explaining.program import parse_program
-from course_utils.quizzing.questions import describe_kind, questions_on
+from course_utils.quizzing.questions import questions_on
 
 LONGEST_CODE = 2500  # characters of an answer on a printed page; longer ones are not asked about
 
@@ -27,7 +31,7 @@ def about(exercise, text, runner, seed):
     """The questions on one answer as plain data, one by one."""
     program = parse_program(text, exercise.name, {}, "<your cell>")
     if program and len(text) <= LONGEST_CODE:
-        for question in questions_on(program, exercise.calls, runner, seed):
+        for question in questions_on(program, exercise.calls, runner, seed, KINDS, MoreEvidence):
             yield as_plain(question, exercise, text)
 
 
@@ -46,3 +50,9 @@ def as_plain(question, exercise, text):
         "good": words["good"].format(key=key),
         "memorised": words["memorised"],
     }
+
+
+@functools.cache
+def describe_kind(kind):
+    """{"purpose", "good", "memorised"}: what a kind of question is for, and what answers in a talk sound like."""
+    return tomllib.loads(Path(__file__).with_name("question_kinds.toml").read_text(encoding="utf-8"))[kind]

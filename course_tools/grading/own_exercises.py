@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from course_tools.grading import private_seed
 from course_utils.exercises.exercise import Exercise
 from course_utils.explaining import program
 from course_utils.explaining.known_values import Known
@@ -126,7 +127,7 @@ def problems(exercise):
     if len(exercise.calls) < 2:
         yield "write two calls or more: what is right for one may be wrong for another"
     for seed in SEEDS:
-        asked = exercise.with_seed(seed)
+        asked = private_seed.with_seed(exercise, seed)
         for call, reply in zip(asked.calls, asked.reference):
             if isinstance(call, calls.FunctionCall) and (wrong := differs(asked, call, reply)):
                 yield f"the worked answer and the oracle differ under the seed {seed!r}: {wrong}"

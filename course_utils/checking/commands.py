@@ -180,9 +180,8 @@ def review() -> Message:
         return Message("Nothing is due today. What you miss of the questions from memory comes up here.")
     lines = [f'answer("{fill_in.id}", "?")  # {fill_in.prompt}' for fill_in in due]
     lines += [f'quiz("{id}")  # once your answer is checked again' for id in quizzes]
-    return Message(
-        f"{len(lines)} from memory. Copy a line into a cell, with your answer for the question mark:", "\n".join(lines)
-    )
+    copy = "Copy a line into a cell, with your answer for the question mark:"
+    return Message(f"{len(lines)} from memory. {copy}", "\n".join(lines))
 
 
 def progress(chapter: int | None = None) -> progress_file.Overview | Message:

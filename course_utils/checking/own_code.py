@@ -8,7 +8,7 @@ from course_utils.exercises import EXERCISES
 from course_utils.explaining.explain import LocalRunner
 from course_utils.explaining.program import program_of
 from course_utils.judging.side_effects import on_cpu
-from course_utils.quizzing.questions import questions_on
+from course_utils.quizzing.questions import KINDS, questions_on
 
 MOST_ASKED = 3
 LETTERS = "abcd"
@@ -28,7 +28,7 @@ def questions(id):
     program = program_of(attempt, exercise.name)
     seed = f"{id} {entry(id).get('taken', 0)}"
     with on_cpu():
-        asked = questions_on(program, exercise.calls, LocalRunner(attempt, program), seed)
+        asked = questions_on(program, exercise.calls, LocalRunner(attempt, program), seed, KINDS)
         return program, list(itertools.islice(asked, MOST_ASKED))
 
 
@@ -38,10 +38,9 @@ def in_words(id, asked):
     for number, question in enumerate(asked, start=1):
         choices = (f"  {letter}) {option}" for letter, option in zip(LETTERS, question.options))
         lines += [f"{number}. {question.prompt}", *choices]
-    example = ", ".join(['"?"'] * len(asked))
-    return "\n".join(
-        [*lines, f'Answer all of them with letters in place of the question marks: `quiz("{id}", {example})`']
-    )
+    marks = ", ".join(['"?"'] * len(asked))
+    lines.append(f'Answer all of them with letters in place of the question marks: `quiz("{id}", {marks})`')
+    return "\n".join(lines)
 
 
 def numbered(text):
@@ -51,10 +50,9 @@ def numbered(text):
 
 def reply(id, asked, choices):
     """What is said of the choices, once it is recorded; how to answer where they are no choices."""
-    letters = [choice.strip().strip("()").lower() if isinstance(choice, str) else "" for choice in choices]
-    if len(letters) != len(asked) or any(
-        letter not in LETTERS[: len(question.options)] or not letter for letter, question in zip(letters, asked)
-    ):
+    letters = [choice.strip(" ()").lower() if isinstance(choice, str) else "" for choice in choices]
+    known = (letter in [*LETTERS[: len(question.options)]] for letter, question in zip(letters, asked))
+    if len(letters) != len(asked) or not all(known):
         return f"There are {len(asked)} questions. Answer each with one letter.\n{in_words(id, asked)}"
     right = [LETTERS[question.right] == letter for question, letter in zip(asked, letters)]
     record(id, all(right))

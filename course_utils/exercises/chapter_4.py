@@ -4,7 +4,7 @@ import numpy as np
 
 from course_utils.exercises import chapter_3, properties, puzzles
 from course_utils.exercises.exercise import Exercise, Puzzle
-from course_utils.exercises.inputs import normal, whole
+from course_utils.exercises.inputs import normal
 from course_utils.exercises.words import written
 from course_utils.judging.calls import LayerCall
 
@@ -146,7 +146,6 @@ SURVIVING = Puzzle(
 EMPTY = Exercise(
     **written("4.3"),
     make_calls=lambda: [[0.5, 6], [0.2, 3], [0.9, 1], [0.0, 4]],
-    private_calls=lambda: [[whole(1, 99, seed=k) / 100, whole(2, 9, seed=10 + k)] for k in range(3)],
 )
 
 # --- 4.4 one matrix instead of three ----------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import torch
 
 from course_utils.exercises.exercise import Exercise
-from course_utils.exercises.inputs import non_contiguous, normal, whole
+from course_utils.exercises.inputs import non_contiguous, normal
 from course_utils.exercises.words import written
 from course_utils.judging.masks import Mask
 
@@ -14,7 +14,6 @@ PADDING_MASK = Exercise(
         [torch.tensor([5, 3]), 6],
         [torch.tensor([0, 2, 1, 3]), 3],
     ],
-    private_calls=lambda: [[whole(0, 5, 4, seed=10 + k), whole(5, 9, seed=k)] for k in range(3)],
 )
 
 KEEP_MASK = Exercise(
@@ -24,7 +23,6 @@ KEEP_MASK = Exercise(
         [torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1]])],
         [torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]])],  # of the first one's size
     ],
-    private_calls=lambda: [[(torch.arange(7) < whole(1, 7, 3, 1, seed=k)).long()] for k in range(3)],
     maps=True,
     mask=Mask(true="visible", padding=lambda arguments: arguments[0] == 0),
 )

@@ -59,7 +59,6 @@ TURNING_HEADS = Exercise(
         [*(torch.tensor([row]) for row in LEVEL), 0.0],
         [*(torch.tensor([row]) for row in NARROW), 0.05],
     ],
-    private_calls=lambda: [[*uniform(4, 12, 9, seed=30 + k), k / 10] for k in (1, 2, 3)],
     gradient=False,
 )
 

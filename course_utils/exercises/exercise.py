@@ -7,15 +7,11 @@ from functools import cached_property
 
 import torch
 
-from course_utils.exercises import inputs, solutions
+from course_utils.exercises import solutions
 from course_utils.judging import differences, untrusted_replies
 from course_utils.judging.calls import FunctionCall, run_calls
-from course_utils.judging.judge import judge
 from course_utils.judging.masks import Mask
-from course_utils.judging.result import RIGHT
 
-MOST_TRIED = 4  # right answers that have to be right under a private seed
-MOST_DRAWS = 10  # of numbers from a private seed, until right answers are right
 MINUTES = {1: 5, 2: 10, 3: 20}  # that an exercise takes, by its difficulty
 
 
@@ -28,8 +24,8 @@ class Exercise:
     each time: LayerCalls, or a list of arguments for each call of a function. properties: each case -> None, or a
     sentence on what is wrong; each is checked only for an answer that has those before it. gradient: as in
     FunctionCall. maps: whether the results are maps of weights, or masks, to be drawn. mask: how to read them, if they
-    are masks. open_ended: whether any numbers that have the properties are right. private_calls: more calls under a
-    private seed, for an exercise that otherwise draws nothing. seed: that seed, or "".
+    are masks. open_ended: whether any numbers that have the properties are right. seed: the private one that the
+    calls' numbers are drawn from, or "".
     """
 
     id: str
@@ -44,7 +40,6 @@ class Exercise:
     gradient: bool = True
     maps: bool = False
     mask: Mask | None = None
-    private_calls: Callable = list
     seed: str = ""
 
     open_ended = False
@@ -87,30 +82,6 @@ class Exercise:
         found = replace(self, make_calls=lambda: [call])
         vars(found)["worked"] = self.worked  # read from the sources once, not for each call
         return found
-
-    def with_seed(self, seed):
-        """The same exercise with calls whose numbers are drawn from a private seed; "" for the course's own."""
-        if not seed or self.open_ended:
-            return self
-        draws = (self.drawn_from(f"{seed}, {number}") for number in range(MOST_DRAWS))
-        fair = filter(Exercise.takes_right_answers, draws)  # rounding alone can make a right answer wrong
-        return next(fair, self.drawn_from(seed))
-
-    def drawn_from(self, seed):
-        """The same exercise with the calls that a private seed gives."""
-
-        def make_calls():
-            with inputs.drawn_from(seed):
-                return [*self.make_calls(), *self.private_calls()]
-
-        found = replace(self, make_calls=make_calls, seed=seed)
-        vars(found)["worked"] = self.worked
-        return found
-
-    def takes_right_answers(self):
-        """Whether the first few right answers are right."""
-        replies = (run_calls(answer, self.calls) for answer in self.right_answers[:MOST_TRIED])
-        return all(judge(self, found).status == RIGHT for found in replies)
 
     @cached_property
     def worked(self):

@@ -1,29 +1,20 @@
 """Numbers for the calls put to answers, the same on every check. Let no two sizes be equal: square cases hide bugs."""
 
-import contextlib
 import hashlib
 
 import torch
 
-private_seed = ""  # of a class: "" for the course's own numbers
+private_seed = ""  # of a class, while a grader draws its calls; "" for the course's own numbers
 
 
-@contextlib.contextmanager
-def drawn_from(seed):
-    """Numbers that nobody can know beforehand who does not know this seed."""
-    global private_seed
-    before, private_seed = private_seed, seed
-    try:
-        yield
-    finally:
-        private_seed = before
+def private(seed):
+    """The seed that stands for this one in a class with a private seed."""
+    return int.from_bytes(hashlib.sha256(f"{private_seed} {seed}".encode()).digest()[:6]) if private_seed else seed
 
 
 def generator(seed):
     """What numbers are drawn from."""
-    if private_seed:
-        seed = int.from_bytes(hashlib.sha256(f"{private_seed} {seed}".encode()).digest()[:6])
-    return torch.Generator().manual_seed(seed)
+    return torch.Generator().manual_seed(private(seed))
 
 
 def whole(least, most, *shape, seed):

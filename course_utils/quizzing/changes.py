@@ -19,13 +19,11 @@ LONGEST = 70  # characters of a piece of code in a sentence
 
 @dataclass(frozen=True)
 class Change:
-    """A change, at a line, in words. axis: whether it names another axis. leaves_out: whether it takes a step away."""
+    """A change in words. axis: whether it names another axis."""
 
     fix: Fix
-    line: int
     words: str
     axis: bool = False
-    leaves_out: bool = False
 
 
 def changes_of(program):
@@ -34,8 +32,7 @@ def changes_of(program):
     for number, node in enumerate(program.nodes):
         if any(isinstance(each, ast.FunctionDef) for each in program.enclosing(node)):
             for new in replacements(program, node):
-                change = in_words(program, node, Fix(number, new, ""))
-                if change:
+                if change := in_words(program, node, Fix(number, new, "")):
                     found.setdefault(change.words, change)
     return list(found.values())
 
@@ -46,7 +43,7 @@ def in_words(program, node, fix):
     if fix.new == "pass":
         old = ast.unparse(node)
         words = f"line {node.lineno}, `{old}`, is left out"
-        return Change(fix, node.lineno, words, leaves_out=True) if len(old) <= LONGEST and "\n" not in old else None
+        return Change(fix, words) if len(old) <= LONGEST and "\n" not in old else None
     old, new = program.before_and_after(fix)
     tail = re.search(r"\.[a-z_]\w*$", old)
     if tail and new.endswith(tail[0]):  # a method's name without its call
@@ -57,8 +54,7 @@ def in_words(program, node, fix):
         return None
     keyword = program.parents[id(node)]
     axis = isinstance(keyword, ast.keyword) and keyword.arg in ("dim", "axis")
-    leaves_out = len(new) < len(old) and isinstance(node, (ast.Call, ast.Attribute))
-    return Change(fix, node.lineno, f"in line {node.lineno}, `{old}` becomes `{new}`", axis, leaves_out)
+    return Change(fix, f"in line {node.lineno}, `{old}` becomes `{new}`", axis)
 
 
 def is_read_as_meant(program, fix, text):
@@ -94,9 +90,7 @@ def replacements(program, node):
                 yield ast.unparse(ast.Call(renamed, node.args, node.keywords))
             if not of_module or node.args:
                 yield ast.unparse(node.args[0] if of_module else receiver)
-        case ast.AugAssign():
-            yield "pass"
-        case ast.Expr(value=ast.Call()) if "super" not in ast.unparse(node) and "register_" not in ast.unparse(node):
+        case ast.AugAssign() | ast.Expr(value=ast.Call()) if not re.search(r"\bsuper\b|register_", ast.unparse(node)):
             yield "pass"
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             if any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(value)):
