@@ -16,7 +16,7 @@ MOST_WRONG, FEWEST_WRONG = 3, 2
 
 @dataclass(frozen=True)
 class CodeQuestion:
-    """A question on an answer. call: what it is called with, in words. right: the place of the true one of its options."""
+    """A question on an answer. call: what it is called with, in words. right: the place of the true option."""
 
     kind: str
     call: str

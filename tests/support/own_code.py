@@ -4,6 +4,7 @@ Values come from tracing the answer with Python's own means, changes are made in
 """
 
 import ast
+import functools
 import inspect
 import re
 import sys
@@ -125,10 +126,11 @@ class OwnCode:
         """What a name was after each run of a line, or what a line returned."""
         return [
             returned if name == "the result" else local[name.strip("`")]
-            for at, local, returned in self.trace()
+            for at, local, returned in self.trace
             if at == int(line)
         ]
 
+    @functools.cached_property
     def trace(self):
         """(line at which a statement begins, names after it, what it returned) of each that ran to its end."""
         tree, found, last = ast.parse(self.code), [], {}
