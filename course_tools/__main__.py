@@ -9,6 +9,7 @@ COMMANDS = {  # each stands in a file of its name in commands/
     "lab": "open the chapters in JupyterLab (installs what is missing first)",
     "test": "prove every guarantee once (--all: in every setting; --changed: what your edits can touch)",
     "grade": "for instructors: grade a folder of submissions",
+    "exercise": "for instructors: write an exercise of your own, test it, and make a notebook of it",
     "build": "for maintainers: make the notebooks from solutions/*.py and run them",
     "site": "for maintainers: make a website of the stored notebooks",
     "publish": "for maintainers: make what a push publishes: a copy with its address, a wheel, the site",

@@ -9,6 +9,7 @@ The rooms, from the ground up; each may import those named before it and none na
     pictures, layer_drawing, live: figures: still ones, the drawing that grows, those that move in the page
     judging: the calls put to an answer, and the verdict on its replies
     explaining: why an answer is wrong, found in the answer itself; no verdict depends on it
+    quizzing: questions about an answer's own code, whose keys are found by running it
     exercises, checking: the exercises as data, and the commands that a learner calls
     play: puzzles as figures, judged in the page
 

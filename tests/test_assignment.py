@@ -224,3 +224,36 @@ def test_git_ignores_what_the_readme_has_instructors_put_into_a_clone(name):
     """One `git add .` would publish the names and grades of a class."""
     assert name in (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"/{name}" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+
+
+def test_the_quiz_weighs_what_the_assignment_says(read):
+    rows = "student,exercise,quiz\nJane Doe,,3\n"
+    found = read('chapters = [3]\nquiz_percent = 50\n[points]\n"3.1" = 10', rows)
+    grade = found.grade_of(report())
+    assert grade.points[0] == pytest.approx((10 + POINTS["3.2"]) * (0.5 + 0.5 * 3 / 5))
+    assert grade.remarks == [
+        "You answered 3 of 5 questions about your own code: 50 % of the points count as far as that."
+    ]
+    all_of_three = read('chapters = [3]\nquiz_percent = 50\nquiz_questions = 3\n[points]\n"3.1" = 10', rows)
+    assert all_of_three.grade_of(report()).points[0] == 10 + POINTS["3.2"]
+
+
+@pytest.mark.parametrize(
+    "toml, words",
+    [
+        ("quiz_percent = 101", "quiz_percent"),
+        ("quiz_percent = true", "quiz_percent"),
+        ("quiz_questions = 0", "quiz_questions"),
+        ("quiz_questions = 2.5", "quiz_questions"),
+        ("seed = 3", "seed"),
+    ],
+)
+def test_what_is_said_of_a_quiz_has_to_make_sense(read, toml, words):
+    with pytest.raises(SystemExit, match=words):
+        read(f"chapters = [3]\n{toml}")
+
+
+@pytest.mark.parametrize("row", ["Jane Doe,,many", "Jane Doe,3.1,3", "Jane Doe,,-1", "Jane Doe,,nan"])
+def test_a_result_of_a_quiz_is_a_number_for_the_whole_submission(read, row):
+    with pytest.raises(SystemExit, match="under quiz, write how many"):
+        read("chapters = [3]", f"student,exercise,quiz\n{row}\n")

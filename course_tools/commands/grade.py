@@ -13,6 +13,7 @@ from pathlib import Path
 from course_tools import environment, repository
 from course_tools.grading.platforms import PLATFORMS
 
+MOST_QUESTIONS = 20  # that fit on a page
 CONTAINER_QUOTA = Path("/sys/fs/cgroup/cpu.max")  # of a container: microseconds of computing, of how many
 
 
@@ -63,6 +64,10 @@ def parser():
     parser.add_argument(
         "--autograder", type=Path, metavar="ZIP", help="write an autograder for Gradescope, and grade nothing"
     )
+    parser.add_argument(
+        "--quiz", type=int, default=0, metavar="N", help="also print N questions about each student's own code"
+    )
+    parser.add_argument("--oral", action="store_true", help="also print three of them to talk about for two minutes")
     parser.add_argument("--preview", action="store_true", help="grade, show what would change, and write no grades")
     parser.add_argument(
         "--overwrite", action="store_true", help="also fill fields of a gradebook that hold other points"
@@ -104,6 +109,8 @@ def problem_in_options(options):
         return f"{options.submissions} is neither a folder nor a zip."
     if not 0 < options.seconds <= 86400:
         return "--seconds needs a number above 0, and at most a day."
+    if options.quiz and not 1 <= options.quiz <= MOST_QUESTIONS:
+        return f"--quiz needs a number of questions from 1 to {MOST_QUESTIONS}."
     if options.workers < 1:
         return "--workers needs a number from 1 on."
     if options.new_assignment:

@@ -5,6 +5,7 @@ Both lie beside the downloads. `assignment.toml` says what counts; `adjustments.
 
 import csv
 import io
+import secrets
 import sys
 import tomllib
 from dataclasses import dataclass, field, replace
@@ -14,19 +15,21 @@ from course_tools.grading.platforms.gradebook import MOST_POINTS, parsed_number
 from course_tools.grading.reports import Grade, GradedExercise, printable
 
 ASSIGNMENT_FILE, ADJUSTMENTS_FILE = "assignment.toml", "adjustments.csv"
-SETTINGS = ("chapters", "points", "late_percent", "feedback")
+SETTINGS = ("chapters", "points", "late_percent", "feedback", "quiz_percent", "quiz_questions", "seed")
 FULL, PLACE = "full", "place"  # what feedback may be
-ADJUSTMENTS_COLUMNS = ("student", "exercise", "points", "comment", "excused", "regrade")
+ADJUSTMENTS_COLUMNS = ("student", "exercise", "points", "comment", "excused", "regrade", "quiz")
 YES_WORDS, NO_WORDS = {"yes", "y", "x", "true", "1"}, {"", "no", "n", "false", "0"}
 POINTS_GIVEN = "Your instructor gave {:g} points for this exercise."
 POINTS_ADDED = "Your instructor added {:g} points."
 EXCUSED = "Your instructor excused you from this exercise: it does not count."
 EXCUSED_FROM_ALL = "Your instructor excused you from this assignment: it does not count."
+QUIZ_RESULT = "You answered {:g} of {} questions about your own code: {:g} % of the points count as far as that."
 LATE_PENALTY = "Handed in late: {:g} % of the points are taken off."
 NEW_ASSIGNMENT = """\
 # What counts in this assignment. grade reads this file where it lies beside the downloads.
 chapters = [{chapters}]
 late_percent = 0 # of the points, taken off where the platform marks a submission as late
+seed = "{seed}" # the numbers that answers are tried with are drawn from it: show it to nobody
 feedback = "full" # where an answer goes wrong, and the change that mends it; "place": only where
 
 [points] # {total} in all; without a line here, an exercise has the course's points
@@ -36,13 +39,17 @@ feedback = "full" # where an answer goes wrong, and the change that mends it; "p
 
 @dataclass(frozen=True)
 class Adjustment:
-    """A row of adjustments.csv. exercise: an id, or "" for the whole submission. points: None where nothing is said."""
+    """A row of adjustments.csv. exercise: an id, or "" for the whole submission. points: None where nothing is said.
+
+    quiz: how many questions about the student's own code were answered correctly; None where nothing is said.
+    """
 
     exercise: str
     points: float | None
     comment: str
     excused: bool
     regrade: bool
+    quiz: float | None = None
 
 
 @dataclass(frozen=True)
@@ -51,13 +58,17 @@ class Assignment:
 
     points: {id: points} where they are not the course's. feedback: "full", or "place", which leaves out the hints on
     wrong answers. adjustments: {student: [Adjustment]}. shared_names: {what several students may be called: [their
-    keys]}; an adjustment about one of these reaches nobody.
+    keys]}; an adjustment about one of these reaches nobody. quiz_percent: of the points, which count only as far as the
+    questions about the student's own code were answered, quiz_questions of them. seed: of all that is drawn.
     """
 
     chapters: list[int]
     points: dict[str, float] = field(default_factory=dict)
     late_percent: float = 0
     feedback: str = FULL
+    quiz_percent: float = 0
+    quiz_questions: int = 5
+    seed: str = ""
     adjustments: dict[str, list[Adjustment]] = field(default_factory=dict)
     shared_names: dict[str, list[str]] = field(default_factory=dict)
 
@@ -90,14 +101,21 @@ class Assignment:
         remarks = [LATE_PENALTY.format(late)] if late else []
         for adjustment in whole:
             remarks += adjustment_in_words(EXCUSED_FROM_ALL if adjustment.excused else POINTS_ADDED, adjustment)
+        right = [adjustment.quiz for adjustment in whole if adjustment.quiz is not None]
+        if right and self.quiz_percent:
+            remarks.append(QUIZ_RESULT.format(right[-1], self.quiz_questions, self.quiz_percent))
         return Grade(
             report.student,
             graded,
             remarks,
             added=sum(adjustment.points or 0 for adjustment in whole),
-            factor=1 - late / 100,
+            factor=(1 - late / 100) * (self.share_left_by_quiz(right[-1]) if right else 1),
             excused=any(adjustment.excused for adjustment in whole),
         )
+
+    def share_left_by_quiz(self, right):
+        """The share of the points that counts after so many right answers to questions about the student's own code."""
+        return 1 - self.quiz_percent / 100 * (1 - min(right / self.quiz_questions, 1))
 
     def with_adjustments(self, entry, adjustments):
         """One exercise as it counts."""
@@ -181,6 +199,12 @@ def problem_in_rules(rules, points_of):
             )
     if not is_number(rules.get("late_percent", 0), 100):
         return "late_percent: write a number from 0 to 100"
+    if not is_number(rules.get("quiz_percent", 0), 100):
+        return "quiz_percent: write a number from 0 to 100"
+    if type(asked := rules.get("quiz_questions", 5)) is not int or not 1 <= asked <= 20:
+        return "quiz_questions: write a whole number from 1 to 20"
+    if not isinstance(rules.get("seed", ""), str):
+        return "seed: write any text that nobody guesses, in quotes"
     if rules.get("feedback", FULL) not in (FULL, PLACE):
         return f'feedback: write "{FULL}" or "{PLACE}"'
     return None
@@ -225,13 +249,17 @@ def problem_in_row(fields, points_of):
     for name in ("excused", "regrade"):
         if fields[name].casefold() not in YES_WORDS | NO_WORDS:
             return f"{fields[name]!r:.60} under {name}: write yes or no, or leave it empty"
+    right = parsed_number(fields["quiz"])
+    if fields["quiz"] and (right is None or right < 0 or fields["exercise"]):
+        return "under quiz, write how many questions were right, in a row without exercise"
     return None
 
 
 def adjustment(fields):
     """The Adjustment in a row."""
     flags = (fields[name].casefold() in YES_WORDS for name in ("excused", "regrade"))
-    return Adjustment(fields["exercise"], parsed_number(fields["points"]), fields["comment"], *flags)
+    points, quiz = parsed_number(fields["points"]), parsed_number(fields["quiz"])
+    return Adjustment(fields["exercise"], points, fields["comment"], *flags, quiz)
 
 
 def points_of_chapters(chapters, points_of):
@@ -244,7 +272,9 @@ def write_new(downloads: Path, chapters, points_of):
     path = downloads.absolute().parent / ASSIGNMENT_FILE
     counted = points_of_chapters(chapters, points_of)
     lines = "\n".join(f'"{id}" = {points}' for id, points in counted.items())
-    text = NEW_ASSIGNMENT.format(chapters=", ".join(map(str, chapters)), total=sum(counted.values()), points=lines)
+    text = NEW_ASSIGNMENT.format(
+        chapters=", ".join(map(str, chapters)), total=sum(counted.values()), points=lines, seed=secrets.token_hex(8)
+    )
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -11,22 +11,25 @@ from course_tools.grading.reports import Task
 from course_tools.grading.sandbox.protection import Unprotected
 
 
-def grade_changed(submissions, store, executor, limits, done, asks_for_regrade=lambda student: False):
+def grade_changed(
+    submissions, store, executor, limits, done, asks_for_regrade=lambda student: False, seed="", quiz=None, own=()
+):
     """Grade what the store does not have yet. Gives {key of a student: why the submission could not be graded}.
 
     executor: gives, when it is called, a context of (executor of concurrent.futures, tasks to keep in it, what is
     called with new results, so that all of it knows them). limits: a grading_process.Limits. done: called with each
     submission that is dealt with and its report, or None. asks_for_regrade: whether a student's submission is graded
-    even though nothing changed.
+    even though nothing changed. seed: a private one, or "". quiz: the fields of a Task on questions; None for none.
+    own: the files of the instructor's own exercises.
     Raises Unprotected when a worker's machine has no protection, OSError when a report cannot be kept.
     """
     waiting, in_progress, failed = iter(submissions), {}, {}
     with executor() as (pool, width, share_results):
         while True:
             while len(in_progress) < width and (submission := next(waiting, None)):
-                task = task_for(submission, limits)
+                task = task_for(submission, limits, seed, quiz, own)
                 kept = store.get(submission.student)
-                if kept and kept.digest == task.digest and not asks_for_regrade(task.student):
+                if kept and kept.digest.startswith(task.digest) and not asks_for_regrade(task.student):
                     done(submission, kept)
                 else:
                     in_progress[pool.submit(grade_in_own_process, task, limits)] = submission
@@ -53,16 +56,20 @@ def result_of(future, submission, failed):
         return None, {}
 
 
-def task_for(submission, limits):
-    """A submission, read, on its way to whoever grades it."""
+def task_for(submission, limits, seed="", quiz=None, own=()):
+    """A submission, read, on its way to whoever grades it. Without a quiz its digest begins that of one with a quiz."""
     files, remarks = submission.read()
     digest = hashlib.sha256()
     for text in [repr(submission.student), *remarks]:
         digest.update(text.encode(errors="replace") + b"\0")
     for parts, content in files:
         digest.update(f"{'/'.join(parts)} {len(content)}\0".encode(errors="replace") + content)
-    known = f"{digest.hexdigest()} {course_digest()} {limits.seconds},{limits.unsandboxed}"
-    return Task(submission.student, files, remarks, known, limits.seconds, submission.late)
+    private = hashlib.sha256(repr((seed, own)).encode()).hexdigest() if seed or own else "-"
+    known = f"{digest.hexdigest()} {course_digest()} {limits.seconds},{limits.unsandboxed} {private} "
+    known += hashlib.sha256(repr(quiz).encode()).hexdigest() if quiz else ""
+    return Task(
+        submission.student, files, remarks, known, limits.seconds, submission.late, **(quiz or {}), seed=seed, own=own
+    )
 
 
 @functools.cache

@@ -9,7 +9,7 @@ import re
 import time
 from dataclasses import dataclass, replace
 
-from course_tools.grading import notebook_reading, similar_answers
+from course_tools.grading import notebook_reading, own_code, own_exercises, private_seed, similar_answers
 from course_tools.grading.reports import GradedExercise, Report, result_from_json
 from course_tools.grading.sandbox import allowed_imports
 from course_tools.grading.submitted_files import NOTEBOOK
@@ -68,8 +68,8 @@ remembered_results: dict[
 class Attempt:
     """What a notebook, by its name, holds for an exercise. lines: of the answer's cell, the student's own; or None.
 
-    texts: what runs so that the answer is as it was where the student checked it. unexplained: (what ran, its replies)
-    of a wrong answer.
+    texts: what runs so that the answer is as it was where the student checked it. needed: of these, what it needs.
+    unexplained: (what ran, its replies) of a wrong answer.
     """
 
     notebook: str
@@ -77,6 +77,7 @@ class Attempt:
     graded: GradedExercise
     lines: list[str] | None = None
     texts: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
     unexplained: tuple | None = None
 
 
@@ -115,7 +116,9 @@ class SubmissionGrader:
         self.sandbox = SubmissionSandbox(sandbox, task.seconds, self.send_news)
         self.has_news = True  # whether more is known than was sent
         self.remarks = list(task.remarks)
-        self.attempts = {id: [] for id in EXERCISES}
+        self.exercises = exercises_with(task.seed, task.own)
+        self.attempts = {id: [] for id in self.exercises}
+        self.quiz = []
 
     def grade_all(self):
         """Grade everything. Points come first, then words."""
@@ -132,6 +135,19 @@ class SubmissionGrader:
             result = with_explanation(attempt.exercise, *attempt.unexplained, attempt.graded.result, self.sandbox)
             attempt.graded = replace(attempt.graded, result=result)
             self.has_news = True
+        if self.task.questions:
+            self.ask_about_answers()
+
+    def ask_about_answers(self):
+        """Draw the questions about the student's own code, from what counts."""
+        best = {id: best_attempt(tried) for id, tried in self.attempts.items() if tried}
+        asked = [
+            (self.exercises[id], attempt.needed[-1], SandboxRunner(self.exercises[id], attempt.needed, self.sandbox))
+            for id, attempt in best.items()
+            if self.exercises[id].chapter in self.task.chapters
+            if attempt.needed and attempt.graded.result.status != NOT_ATTEMPTED
+        ]
+        self.quiz = own_code.draw(asked, self.task.questions, f"{self.task.seed} {self.task.student.key}")
 
     def send_news(self):
         """Send what was not sent yet."""
@@ -151,7 +167,7 @@ class SubmissionGrader:
     def grade(self, notebook):
         """Grade every exercise that a notebook holds."""
         found, held = {}, []
-        for exercise in EXERCISES.values():
+        for exercise in self.exercises.values():
             places, marked = notebook.cells_defining(exercise), notebook.cells_marked(exercise)
             held += places or marked
             if places:
@@ -178,14 +194,15 @@ class SubmissionGrader:
                 attempts[id].graded
                 if id in attempts
                 else GradedExercise(plain_result(exercise, NOT_ATTEMPTED, missing))
-                for id, exercise in EXERCISES.items()
+                for id, exercise in self.exercises.items()
             ],
             remarks=remarks,
             protection=self.protection,
             digest=self.task.digest,
             late=self.task.late,
             lines=lines,
-            published=[id for id in lines if is_published(EXERCISES[id], lines[id])],
+            published=[id for id in lines if id in EXERCISES and is_published(EXERCISES[id], lines[id])],
+            quiz=self.quiz,
         )
 
 
@@ -224,14 +241,15 @@ def graded_answer(exercise, notebook, places, earlier, sandbox):
     if result.status == NOT_YET:
         better = result_with_all_cells(exercise, whole, texts, sandbox)
     if result.status != RIGHT and not better:
-        wrong = [attempt.exercise for attempt in earlier.values() if attempt.graded.result.status != RIGHT]
+        published = (earlier[id] for id in earlier if id in EXERCISES)
+        wrong = [attempt.exercise for attempt in published if attempt.graded.result.status != RIGHT]
         better = result_with_helpers(exercise, [helper for helper in wrong if helper.name in used], texts, sandbox)
     if better:
         result, replies = better[0], None
         remarks.append(better[1])
     unexplained = (texts, replies) if result.status == NOT_YET and replies else None
     own = own_lines(notebook.cells[places[-1]].source)
-    return Attempt(notebook.name, exercise, GradedExercise(result, remarks), own, whole, unexplained)
+    return Attempt(notebook.name, exercise, GradedExercise(result, remarks), own, whole, tuple(texts), unexplained)
 
 
 def result_with_all_cells(exercise, whole, texts, sandbox):
@@ -283,6 +301,13 @@ def remembered_result(exercise, texts, sandbox, again=False, worked=None):
     return result, None
 
 
+@functools.cache
+def exercises_with(seed, own):
+    """{id: Exercise} of the course and of an instructor's own files, with the calls that a private seed gives."""
+    there = EXERCISES | own_exercises.exercises_of(own)
+    return {id: private_seed.with_seed(exercise, seed) for id, exercise in there.items()}
+
+
 def prepare():
     """Work out once what depends on no submission. Processes that are forked from this one share it."""
     for exercise in EXERCISES.values():
@@ -306,6 +331,8 @@ def provided_texts():
 
 def provided_cells(chapter):
     """The code cells of a chapter as it is handed out, without those to be filled in."""
+    if chapter == own_exercises.CHAPTER:
+        return []
     return [cell for cell in handed_out(chapter).cells if not cell.exercise]
 
 
@@ -352,7 +379,7 @@ def remember(key, result):
 def digest_of_answer(exercise, texts, sandbox, again=False):
     """What identifies an answer with all that it runs with."""
     modules = sorted(sandbox.modules_named_in("\n".join(texts)).items())
-    return hashlib.sha256(repr((exercise.id, *texts, modules, again)).encode()).hexdigest()
+    return hashlib.sha256(repr((exercise.id, exercise.seed, *texts, modules, again)).encode()).hexdigest()
 
 
 class SandboxRunner:

@@ -4,10 +4,18 @@ import contextlib
 import itertools
 import os
 import sys
+from dataclasses import replace
 from functools import partial
 
 from course_tools.grading import assignment as rules
-from course_tools.grading import batch, grades_and_pages, gradescope_autograder, output_folder, workers
+from course_tools.grading import (
+    batch,
+    grades_and_pages,
+    gradescope_autograder,
+    output_folder,
+    quiz_pages,
+    workers,
+)
 from course_tools.grading.grading_process import Limits
 from course_tools.grading.last_run import LastRun, table_of_changes
 from course_tools.grading.platforms import PLATFORMS
@@ -17,6 +25,7 @@ from course_tools.grading.sandbox import leftover_processes
 from course_tools.grading.sandbox.protection import protection
 from course_tools.grading.submissions import submissions
 
+OWN_FOLDER, OWN_CHAPTER = "exercises", 100  # of an instructor's own exercises, as in own_exercises
 MOST_NAMED = 5  # students in a sentence about many
 STUDENTS_MISSING = (
     "{} holds grades of students who have no submission here: {}. Put late submissions beside the others, a new "
@@ -32,9 +41,11 @@ def grade(options):
         print(gradescope_autograder.write_autograder(options.autograder, options.chapters, most))
         return 0
     if options.new_assignment:
-        print(rules.write_new(options.submissions, options.chapters, points_of_course()))
+        print(rules.write_new(options.submissions, options.chapters, points_of_course(options)))
         return 0
-    assignment = rules.read_assignment(options.submissions, options.chapters, points_of_course)
+    assignment = rules.read_assignment(options.submissions, options.chapters, partial(points_of_course, options))
+    if own_files(options):
+        assignment = replace(assignment, chapters=[*assignment.chapters, OWN_CHAPTER])
     exports = wanted_exports(options)
     if not options.dask:  # a cluster's workers each look for their own protection
         print(protection(options.unsandboxed), flush=True)
@@ -53,6 +64,7 @@ def grade(options):
             *(grades_and_pages.STUDENT_PAGE.format(student.key) for student in students),
         ]
         own += [name for export in exports for name in export.file_names(students)]
+        own += quiz_pages.file_names(options)
         if others := output_folder.claim_files(options.out, own):
             sys.exit(FILES_OF_OTHERS.format(options.out, first_names(others)))
     last_run = LastRun(store)
@@ -79,6 +91,9 @@ def grade(options):
             outputs.page(key).unlink(missing_ok=True)
         outputs.close()
         write_exports(exports, options.out, outputs.graded.values())
+        reports = [outputs.graded[key][0] for key in sorted(outputs.graded)]
+        for sentence in quiz_pages.write(options, reports, names):
+            print(sentence)
         last_run.write(outputs.entries, {name: values for export in exports for name, values in export.values.items()})
     print(closing_sentence(outputs, len(found), last_run))
     for key, reason in failed.items():
@@ -135,16 +150,48 @@ def grade_into(outputs, store, found, options):
         partial(workers.dask_workers, options.dask) if options.dask else partial(workers.local_workers, options.workers)
     )
     limits = Limits(options.seconds, options.unsandboxed)
+    quiz = quiz_pages.asked_for(options, outputs.assignment)
     # results are written when nothing runs any more that could write them again
     with leftover_processes.killed_afterwards() if options.unsandboxed else contextlib.nullcontext():
-        return batch.grade_changed(found, store, executor, limits, done, outputs.assignment.asks_for_regrade)
+        return batch.grade_changed(
+            found,
+            store,
+            executor,
+            limits,
+            done,
+            outputs.assignment.asks_for_regrade,
+            outputs.assignment.seed,
+            quiz,
+            own_files(options),
+        )
 
 
-def points_of_course():
-    """{id of each exercise: its points}."""
+def points_of_course(options=None):
+    """{id of each exercise: its points}. options: of a run, beside whose submissions an instructor's own may lie."""
     from course_utils.exercises import EXERCISES  # here: it loads torch, which the main process mostly does without
 
-    return {id: exercise.points for id, exercise in EXERCISES.items()}
+    own = own_exercises_of(options) if options else {}
+    return {id: exercise.points for id, exercise in (EXERCISES | own).items()}
+
+
+def own_files(options):
+    """The files of the instructor's own exercises, () where there are none."""
+    folder = options.submissions.absolute().parent / OWN_FOLDER
+    if not any(folder.glob("*.py")):
+        return ()
+    from course_tools.grading import own_exercises  # here: it loads torch
+
+    return own_exercises.files_in(folder)
+
+
+def own_exercises_of(options):
+    """{id: the instructor's own exercise}."""
+    files = own_files(options)
+    if not files:
+        return {}
+    from course_tools.grading import own_exercises  # here: it loads torch
+
+    return own_exercises.exercises_of(files)
 
 
 def first_names(names):

@@ -4,7 +4,12 @@ from course_tools.grading.reports import load_with_checksum, save_with_checksum
 
 LAST_RUN_FILE = "last_run"  # beside the reports that are kept
 MOST_SHOWN = 20  # rows on the terminal
-REASONS = ("was handed in again", "the course or torch was updated", "--seconds or --unsandboxed was changed")
+REASONS = (
+    "was handed in again",
+    "the course or torch was updated",
+    "--seconds or --unsandboxed was changed",
+    "the seed or an exercise of your own was changed",
+)
 DAMAGED = (
     "{} is damaged, or of an older version of the course: this run cannot say whose points change, the next one can."
 )

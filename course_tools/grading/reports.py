@@ -37,7 +37,9 @@ class Task:
     """A submission on its way to whoever grades it.
 
     files: [(parts of the name below the student's folder, bytes)]. digest: what identifies all of it. seconds: by the
-    clock, for all of it. late: whether the platform says so.
+    clock, for all of it. late: whether the platform says so. questions: how many to ask about the answers to the
+    exercises of these chapters. seed: what these and the numbers of all calls are drawn from; "" for the course's own.
+    own: (name, text) of the files of the instructor's own exercises.
     """
 
     student: Student
@@ -46,6 +48,10 @@ class Task:
     digest: str
     seconds: float
     late: bool = False
+    questions: int = 0
+    chapters: tuple[int, ...] = ()
+    seed: str = ""
+    own: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,7 @@ class Report:
     graded: one for each exercise of the course. remarks: sentences on the whole submission. protection: what the
     answers ran under. digest: of the submission and of the grader. late: whether the platform says so. lines: {id: the
     lines of an answer that are the student's own}. published: the ids of the answers that are the course's published
-    ones, line by line.
+    ones, line by line. quiz: questions about the answers' own code, as `own_code.draw` gives them.
     """
 
     student: Student
@@ -111,6 +117,7 @@ class Report:
     late: bool = False
     lines: dict[str, list[str]] = field(default_factory=dict)
     published: list[str] = field(default_factory=list)
+    quiz: list[dict] = field(default_factory=list)
 
     def in_chapters(self, chapters):
         """The graded exercises of some chapters."""

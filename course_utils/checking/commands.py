@@ -3,7 +3,7 @@
 import html
 from dataclasses import replace
 
-from course_utils.checking import progress_file, review_schedule
+from course_utils.checking import own_code, progress_file, review_schedule
 from course_utils.exercises import EXERCISES, FILL_INS, QUESTIONS, solutions
 from course_utils.explaining.explain import explain_locally
 from course_utils.judging import errors
@@ -11,6 +11,8 @@ from course_utils.judging.calls import run_calls
 from course_utils.judging.judge import judge
 from course_utils.judging.result import NOT_YET, RIGHT, Result, rich
 from course_utils.judging.side_effects import on_cpu
+
+QUIZ = '`quiz("{}")` asks three questions about your code.'
 
 
 class Message:
@@ -41,6 +43,9 @@ def check(id: str, attempt: object) -> Result:
     exercise = EXERCISES[id]
     result = not_an_attempt(exercise, attempt) or judge_attempt(exercise, attempt)
     progress_file.record(id, result.status, result.points)
+    if result.status == RIGHT:
+        own_code.right_attempts[id] = attempt
+        return result if exercise.open_ended else replace(result, message=f"{result.message}\n{QUIZ.format(id)}")
     if result.status != NOT_YET:
         return result
     progress_file.record_attempt(id, text_of(attempt) or result.message)
@@ -155,13 +160,28 @@ def reply_to_fill_in(fill_in, text):
     )
 
 
+def quiz(id: str, *choices: str) -> Message:
+    """Three questions about your own right answer to exercise `id`; the replies to `choices`, a letter for each."""
+    if problem := unknown_id(id, EXERCISES):
+        return Message(problem)
+    if id not in own_code.right_attempts:
+        return Message(f'First check your right answer once more: `check("{id}", {EXERCISES[id].name})`.')
+    program, asked = own_code.questions(id)
+    if not asked:
+        return Message("There is nothing to ask about this answer.")
+    words = own_code.reply(id, asked, choices) if choices else own_code.in_words(id, asked)
+    return Message(words, own_code.numbered(program.text))
+
+
 def review() -> Message:
-    """The questions from memory that are due today, of those that you missed."""
-    due = review_schedule.due()
-    if not due:
+    """The questions from memory that are due today, of those that you missed, and the quizzes with a miss."""
+    due, quizzes = review_schedule.due(), own_code.due()
+    if not due and not quizzes:
         return Message("Nothing is due today. What you miss of the questions from memory comes up here.")
-    lines = "\n".join(f'answer("{fill_in.id}", "?")  # {fill_in.prompt}' for fill_in in due)
-    return Message(f"{len(due)} from memory. Copy a line into a cell, with your answer for the question mark:", lines)
+    lines = [f'answer("{fill_in.id}", "?")  # {fill_in.prompt}' for fill_in in due]
+    lines += [f'quiz("{id}")  # once your answer is checked again' for id in quizzes]
+    copy = "Copy a line into a cell, with your answer for the question mark:"
+    return Message(f"{len(lines)} from memory. {copy}", "\n".join(lines))
 
 
 def progress(chapter: int | None = None) -> progress_file.Overview | Message:

@@ -1,9 +1,7 @@
 """The exercises of chapter 11, a model that speaks: on small models of its classes, with random weights."""
 
-import torch
-
 from course_utils.exercises.exercise import Exercise
-from course_utils.exercises.inputs import normal, uniform
+from course_utils.exercises.inputs import normal, private, uniform, whole
 from course_utils.exercises.words import written
 from course_utils.judging.calls import LayerCall
 
@@ -22,8 +20,8 @@ def block_call(d_model, num_heads, num_kv_heads, d_inner, *shapes, seed):
 
 def text_for(sizes, B, T, *more, seed, most_read=10_000):
     """A call with a small model of these sizes, as LanguageModel takes them, random tokens (B, T), and more."""
-    tokens = torch.randint(sizes[0], (B, T), generator=torch.Generator().manual_seed(seed + 1))
-    return [{"language_model": list(sizes), "seed": seed, "most_read": most_read}, tokens, *more]
+    tokens = whole(0, sizes[0] - 1, B, T, seed=seed + 1)
+    return [{"language_model": list(sizes), "seed": private(seed), "most_read": most_read}, tokens, *more]
 
 
 def guessed(n, vocab_size, wrong, seed):

@@ -1,0 +1,65 @@
+"""The notebook to hand out for an instructor's own exercises: words, a stub, and a check as far as it is allowed."""
+
+import ast
+import base64
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from course_utils.judging import calls, serialize
+
+SETUP = """import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_utils.checking import check_packed"""
+COMPARED = {"all": None, "first": 1}  # how many calls the students' own check compares
+
+
+def notebook(exercises):
+    """The notebook of these OwnExercises, as bytes. It holds no worked answer."""
+    cells = [new_code_cell(SETUP, id="imports")]
+    for exercise in exercises:
+        mark = exercise.id.replace(".", "-")
+        points = f"{exercise.points} point{'s' if exercise.points != 1 else ''}"
+        words = f"### Exercise {exercise.id} · {exercise.title}\n{points}\n\n{exercise.words}"
+        cells += [
+            new_markdown_cell(words, id=f"words-{mark}"),
+            new_code_cell(stub(exercise), id=f"exercise-{mark}"),
+        ]
+        if exercise.check != "none":
+            code = f'check_packed("{packed(exercise)}", {exercise.name})'
+            cells.append(new_code_cell(code, id=f"check-{mark}"))
+    return nbformat.writes(new_notebook(cells=cells)).encode() + b"\n"
+
+
+def stub(exercise):
+    """The worked answer with `...` in place of what each function does."""
+    tree = ast.parse(exercise.answers[0])
+    (definition,) = [node for node in tree.body if getattr(node, "name", "") == exercise.name]
+    for node in ast.walk(definition):
+        if isinstance(node, ast.FunctionDef):
+            has_words = ast.get_docstring(node) is not None
+            node.body = [*node.body[:has_words], ast.Expr(ast.Constant(...))]
+    return ast.unparse(definition)
+
+
+def packed(exercise):
+    """The calls that the students' own check compares, with what is right, as a text."""
+    asked = exercise.calls[: COMPARED[exercise.check]]
+    return base64.b64encode(
+        serialize.pack(
+            {
+                "title": exercise.title,
+                "name": exercise.name,
+                "id": exercise.id,
+                "points": exercise.points,
+                "names": exercise.parameter_names,
+                "calls": [calls.call_to_plain(call) for call in asked],
+                "replies": calls.run_calls(exercise.worked, asked),
+                "rest": len(exercise.calls) - len(asked),
+            }
+        )
+    ).decode()

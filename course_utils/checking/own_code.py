@@ -1,0 +1,79 @@
+"""The questions of `quiz`: three about a right answer of one's own, and what is kept of them for `review`."""
+
+import itertools
+from datetime import date
+
+from course_utils.checking import progress_file, review_schedule
+from course_utils.exercises import EXERCISES
+from course_utils.explaining.explain import LocalRunner
+from course_utils.explaining.program import program_of
+from course_utils.judging.side_effects import on_cpu
+from course_utils.quizzing.questions import KINDS, questions_on
+
+MOST_ASKED = 3
+LETTERS = "abcd"
+ENTRY = "quiz {}"  # what an exercise's quiz is called in the progress file
+
+right_attempts: dict[str, object] = {}  # {exercise: the answer that was right last, in this kernel}
+
+
+def entry(id):
+    """What is known of the quiz of an exercise."""
+    return progress_file.entry(ENTRY.format(id))
+
+
+def questions(id):
+    """The CodeQuestions on the answer that was right last: the same ones until they are answered."""
+    exercise, attempt = EXERCISES[id], right_attempts[id]
+    program = program_of(attempt, exercise.name)
+    seed = f"{id} {entry(id).get('taken', 0)}"
+    with on_cpu():
+        asked = questions_on(program, exercise.calls, LocalRunner(attempt, program), seed, KINDS)
+        return program, list(itertools.islice(asked, MOST_ASKED))
+
+
+def in_words(id, asked):
+    """The questions with their choices, and how to answer them."""
+    lines = [asked[0].call]
+    for number, question in enumerate(asked, start=1):
+        choices = (f"  {letter}) {option}" for letter, option in zip(LETTERS, question.options))
+        lines += [f"{number}. {question.prompt}", *choices]
+    marks = ", ".join(['"?"'] * len(asked))
+    lines.append(f'Answer all of them with letters in place of the question marks: `quiz("{id}", {marks})`')
+    return "\n".join(lines)
+
+
+def numbered(text):
+    """The lines of a cell with their numbers."""
+    return "\n".join(f"{number:3}  {line}" for number, line in enumerate(text.rstrip().split("\n"), start=1))
+
+
+def reply(id, asked, choices):
+    """What is said of the choices, once it is recorded; how to answer where they are no choices."""
+    letters = [choice.strip(" ()").lower() if isinstance(choice, str) else "" for choice in choices]
+    known = (letter in [*LETTERS[: len(question.options)]] for letter, question in zip(letters, asked))
+    if len(letters) != len(asked) or not all(known):
+        return f"There are {len(asked)} questions. Answer each with one letter.\n{in_words(id, asked)}"
+    right = [LETTERS[question.right] == letter for question, letter in zip(asked, letters)]
+    record(id, all(right))
+    lines = [
+        f"{'✓' if is_right else '✗'} {number}. {question.prompt} {question.options[question.right]}"
+        for number, (question, is_right) in enumerate(zip(asked, right), start=1)
+    ]
+    return "\n".join([f"{sum(right)} of {len(asked)}. Each key was found by running your code.", *lines])
+
+
+def record(id, all_right):
+    """Record how a quiz went today. Only one with a miss comes up again."""
+    known = entry(id)
+    taken = known.get("taken", 0)
+    changes: dict[str, object] = {"taken": taken + 1 if isinstance(taken, int) else 1}
+    if not all_right or known.get("missed"):
+        times = review_schedule.times_right(known) + 1 if all_right else 0
+        changes |= {"missed": True, "times": times, "on": date.today().isoformat()}
+    progress_file.update(ENTRY.format(id), **changes)
+
+
+def due():
+    """The ids of the exercises whose quiz comes up again today."""
+    return [id for id in EXERCISES if entry(id).get("missed") and review_schedule.days_until_due(entry(id)) <= 0]

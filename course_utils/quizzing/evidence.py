@@ -1,0 +1,144 @@
+"""What changes of an answer do to its result, for one small call.
+
+All of it is looked at for two sets of numbers. What does not hold for both hangs on the numbers, and is not asked.
+"""
+
+import ast
+import random
+import re
+from dataclasses import replace
+from functools import cached_property
+
+import torch
+
+from course_utils.explaining.program import Fix
+from course_utils.judging import untrusted_replies
+from course_utils.judging.calls import LayerCall
+from course_utils.quizzing.changes import changes_of
+
+STOPS, SAME, OTHER_VALUES = "It stops with an error.", "The result stays the same.", "Same shape, other values."
+DRAWS = re.compile("rand|multinomial|bernoulli|dropout|empty")
+LAYER_DRAWS = re.compile("empty")  # what happens to lie in memory; a layer's other draws show under another seed
+FUSED = "scaled_dot_product_attention"  # stops here where sizes do not fit, and elsewhere may read past its memory
+ENDLESS = "loops without end"  # what a LimitLoops says of a change that made one
+EQUAL, DIFFERENT = 1e-5, 1e-3  # relative: values that are closer are the same; between the two, nothing is said
+MOST_CHANGES = 24
+
+
+class Evidence:
+    """What is known of an answer. calls: those of its exercise. runner: runs it, as `explain.LocalRunner` does."""
+
+    def __init__(self, program, calls, runner, seed):
+        self.program, self.runner, self.random = program, runner, random.Random(seed)
+        if any(isinstance(node, ast.Assign) for node in ast.parse(program.text).body):
+            raise ValueError("what a cell keeps beside its functions may change from call to call")
+        self.call = plainest(calls)
+        self.calls = [self.call, with_other_numbers(self.call)]
+        self.no_change = Fix(0, ast.unparse(program.nodes[0]), "")
+        found = changes_of(program)
+        self.changes = self.random.sample(found, min(len(found), MOST_CHANGES))
+
+    @cached_property
+    def results(self):
+        """What the answer gives in both runs: STOPS, or a value; None where random numbers or the cell decide it."""
+        again = replace(self.call, seed=self.call.seed + 1) if isinstance(self.call, LayerCall) else self.call
+        asked = [*self.calls, again]
+        found = [*map(result, untrusted_replies.read(self.runner.reply(asked), asked))]
+        apart = self.results_with([self.no_change], self.calls)[0]  # without the other cells, as changes are tried
+        drawn = LAYER_DRAWS if isinstance(self.call, LayerCall) else DRAWS
+        pairs = zip(found, [*apart, found[0]])
+        same = all(before is after is STOPS or effect(before, after) == SAME for before, after in pairs)
+        return found[:2] if same and not drawn.search(self.program.text) else [None, None]
+
+    @cached_property
+    def effects(self):
+        """[(Change, its effect in words)]: STOPS, SAME, OTHER_VALUES, or the shape that results."""
+        if None in self.results:
+            return []
+        found = self.results_with([change.fix for change in self.changes], self.calls)
+        pairs = []
+        for change, results in zip(self.changes, found):
+            effects = {effect(before, after) for before, after in zip(self.results, results)}
+            told = effects - ({None, STOPS} if FUSED in self.program.text else {None})
+            pairs += [(change, effect) for effect in told if len(effects) == 1]
+        return pairs
+
+    def results_with(self, fixes, calls):
+        """For each Fix, what the answer with it gives for the calls: STOPS, a value, or None for nothing clear."""
+        replies = self.runner.try_fixes(fixes, calls) if fixes else []
+        nothing = [None] * len(calls)  # from a change that defines no answer
+        return [[*map(result, untrusted_replies.read(found, calls))] if found else nothing for found in replies]
+
+
+def plainest(calls):
+    """The first of some calls that is in evaluation, or else the first, with one input."""
+    found = next((call for call in calls if not getattr(call, "training", False)), calls[0])
+    found = replace(found, check_contract=False)
+    return replace(found, inputs=found.inputs[:1]) if isinstance(found, LayerCall) else found
+
+
+def inputs_of(call):
+    """What a function, or a layer's `forward`, is called with."""
+    return call.inputs[0] if isinstance(call, LayerCall) else call.arguments
+
+
+def with_inputs(call, values):
+    """The call with other inputs."""
+    return replace(call, inputs=[values]) if isinstance(call, LayerCall) else replace(call, arguments=values)
+
+
+def is_decimal(value):
+    """Whether this is a tensor of decimal numbers."""
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def with_other_numbers(call):
+    """The call with other decimal numbers: zeros, infinities and signs stay where they are."""
+    draw = torch.Generator().manual_seed(7)
+
+    def other(value):
+        if isinstance(value, (list, dict)):
+            return list(map(other, value)) if isinstance(value, list) else {key: other(value[key]) for key in value}
+        return value * (1 + torch.rand(value.shape, generator=draw)).to(value.dtype) if is_decimal(value) else value
+
+    return with_inputs(call, other(inputs_of(call)))
+
+
+def result(reply):
+    """What a Reply gives: STOPS, its one value, or None where nothing clear came back, as from a loop without end."""
+    if reply.error:
+        return None if ENDLESS in reply.error.message else STOPS
+    return reply.values[0] if not reply.cut_short and len(reply.values) == 1 else None
+
+
+def effect(before, after):
+    """What a change does to a result, in words; None where that is not clear."""
+    if before is None or after is None or before is STOPS or after is STOPS:
+        return STOPS if after is STOPS and before is not STOPS else None
+    if shape_words(before) != shape_words(after):
+        return f"The result is {shape_words(after)}."
+    distance = largest_difference(before, after)
+    return SAME if distance <= EQUAL else OTHER_VALUES if distance >= DIFFERENT else None
+
+
+def shape_words(value):
+    """What kind of thing a value is: with its shape, where it has one."""
+    if isinstance(value, torch.Tensor):
+        return f"of shape {tuple(value.shape)}" + (", all True or False" if value.dtype == torch.bool else "")
+    if isinstance(value, list):
+        return f"a list or tuple of {len(value)}: {', '.join(map(shape_words, value))}"
+    return {bool: "True or False", int: "one number", float: "one number"}.get(type(value), "of another kind")
+
+
+def largest_difference(before, after):
+    """The largest relative difference of two values of the same shape; 1 where one has an inf or nan alone."""
+    if isinstance(before, list):
+        return max(map(largest_difference, before, after), default=0)
+    if not isinstance(before, (torch.Tensor, int, float)):
+        return float(before != after)
+    one, two = (torch.as_tensor(each).double() for each in (before, after))
+    finite = one.isfinite() & two.isfinite()
+    if not torch.allclose(one[~finite], two[~finite], equal_nan=True):
+        return 1
+    distance, size = (one - two)[finite].abs(), one[finite].abs()
+    return float(distance.max() / size.max().clamp(min=1e-9)) if finite.any() else 0

@@ -1,0 +1,154 @@
+"""An instructor's own exercise: made from an example, tested, handed out, graded with the rest, outside the clone."""
+
+import json
+import subprocess
+
+import pytest
+
+from course_tools.commands import exercise as command
+from course_tools.commands import grade
+from course_tools.grading import own_exercises
+from course_tools.grading.reports import ReportStore, Student
+from course_tools.repository import ROOT
+from course_utils.checking import packed
+from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
+from tests.support.handed_in import NAME, lay, notebook
+from tests.support.handed_in import RIGHT as RIGHT_3_2
+
+EXAMPLE = own_exercises.EXAMPLE.read_text(encoding="utf-8")
+OTHER_RIGHT = """def my_local_weights(scores, width):
+    T = scores.shape[-1]
+    far = [[abs(s - t) > width for s in range(T)] for t in range(T)]
+    return scores.masked_fill(torch.tensor(far), -torch.inf).softmax(dim=-1)
+"""
+WRONG = "def my_local_weights(scores, width):\n    return scores.softmax(-1)\n"
+
+
+@pytest.fixture
+def do(monkeypatch, capsys):
+    """Run the command in this process: what it said."""
+    monkeypatch.setattr(command.environment, "run_with_environment", lambda *arguments: None)
+
+    def run(main, *arguments):
+        end = ""
+        try:
+            main(list(map(str, arguments)))
+        except SystemExit as error:
+            end = str(error)
+        return "".join([*capsys.readouterr(), end])
+
+    return run
+
+
+def handed_out(folder):
+    """The cells of the notebook that was built, {id: source}."""
+    made = json.loads((folder / command.NOTEBOOK).read_text(encoding="utf-8"))
+    return made, {cell["id"]: "".join(cell["source"]) for cell in made["cells"]}
+
+
+def answered(made, code):
+    """A student's copy of it, as bytes."""
+    copy = json.loads(json.dumps(made))
+    for cell in copy["cells"]:
+        if cell["id"] == "exercise-100-1" and code:
+            cell["source"] = code
+    return json.dumps(copy).encode()
+
+
+def test_from_the_example_to_grades_without_a_change_of_the_clone(do, tmp_path):
+    before = changes_of_clone()
+    folder = tmp_path / "exercises"
+    assert "an exercise that works" in do(command.main, "new", folder)
+    assert do(command.main, "test", folder) == "1 exercise holds: 100.1.\n"
+    assert "ready to hand out" in do(command.main, "build", folder)
+    made, cells = handed_out(folder)
+    assert "masked_fill" not in str(cells) and cells["exercise-100-1"].endswith("...")
+    students = {"right": OTHER_RIGHT, "wrong": WRONG, "stub": None}
+    lay(tmp_path / "downloads", {f"{who}/own.ipynb": answered(made, code) for who, code in students.items()})
+    chapter = notebook({"3.2": RIGHT_3_2})
+    lay(tmp_path / "downloads", {f"right/{NAME}": json.dumps(chapter).encode()})
+    (tmp_path / "assignment.toml").write_text(
+        'chapters = [3]\nseed = "autumn"\n[points]\n"100.1" = 7', encoding="utf-8"
+    )
+    out = tmp_path / "grades"
+    said = do(grade.main, tmp_path / "downloads", "--out", out, "--quiz", 2, "--workers", 1)
+    assert "3 of 3 submissions are graded" in said
+    found = {who: graded_of(out, who) for who in students}
+    assert [found[who]["100.1"].status for who in students] == [RIGHT, NOT_YET, NOT_ATTEMPTED]
+    assert "line 2" in found["wrong"]["100.1"].message and found["right"]["3.2"].status == RIGHT
+    table = (out / "grades.csv").read_text(encoding="utf-8-sig")
+    assert "100.1,Weights of the nearest tokens,right,7" in table
+    assert "100.1" in {each["exercise"] for each in ReportStore(out).get(Student("right", "right")).quiz}
+    assert changes_of_clone() == before
+
+
+def graded_of(out, who):
+    """{id: Result} of a student."""
+    return {entry.result.id: entry.result for entry in ReportStore(out).get(Student(who, who)).graded}
+
+
+def changes_of_clone():
+    """What git says of changed files."""
+    command = ["git", "status", "--porcelain"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8").stdout
+
+
+@pytest.mark.parametrize("check, compared", [("all", 3), ("first", 1), ("none", None)])
+def test_the_students_own_check_compares_as_much_as_the_instructor_allows(do, tmp_path, check, compared):
+    lay(tmp_path, {"local.py": EXAMPLE.replace('CHECK = "first"', f'CHECK = "{check}"').encode()})
+    do(command.main, "build", tmp_path)
+    _, cells = handed_out(tmp_path)
+    if compared is None:
+        assert "check-100-1" not in cells and "packed" not in str(cells).replace("check_packed", "")
+        return
+    text = cells["check-100-1"].split('"')[1]
+    right, wrong = (own_exercises.made(code, "my_local_weights") for code in (OTHER_RIGHT, WRONG))
+    result = packed.check_packed(text, right)
+    assert result.status == RIGHT and ("2 more inputs" in result.message) == (compared == 1)
+    assert packed.check_packed(text, wrong).status == NOT_YET
+    first_only = own_exercises.made(
+        "def my_local_weights(scores, width):\n    known = {5: 1}\n    T = scores.shape[-1]\n"
+        "    far = torch.ones(T, T).triu(known.get(T, 9) + 1) + torch.ones(T, T).tril(-known.get(T, 9) - 1)\n"
+        "    return scores.masked_fill(far > 0, -torch.inf).softmax(-1)",
+        "my_local_weights",
+    )
+    assert packed.check_packed(text, first_only).status == (RIGHT if compared == 1 else NOT_YET)
+
+
+@pytest.mark.parametrize(
+    "old, new, words",
+    [
+        ("> width", ">= width", "the worked answer and the oracle differ"),
+        ("tril(width - 1).triu(1 - width)", "tril(width).triu(-width)", "one place too narrow) is judged right"),
+        (".tril(width).triu(-width)", ".tril(width)", "this right answer is judged wrong"),
+    ],
+)
+def test_what_does_not_hold_is_named(do, tmp_path, old, new, words):
+    assert old in EXAMPLE
+    lay(tmp_path, {"local.py": EXAMPLE.replace(old, new, 1).encode()})
+    assert words in do(command.main, "test", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("1 +", "does not run: SyntaxError"),
+        ("raise RuntimeError('no')", "does not run: RuntimeError: no"),
+        ("", "needs NAME"),
+        (EXAMPLE.replace("def oracle", "def other"), "needs oracle"),
+        (EXAMPLE.replace('CHECK = "first"', 'CHECK = "some"'), "CHECK is one of all, first, none"),
+        (EXAMPLE.replace('NAME = "my_local_weights"', 'NAME = "mine"'), "a definition of mine"),
+    ],
+)
+def test_a_file_that_makes_no_exercise_is_refused_in_a_sentence(do, tmp_path, text, words):
+    lay(tmp_path, {"local.py": text.encode()})
+    assert words in do(command.main, "test", tmp_path)
+
+
+def test_two_files_cannot_ask_for_one_name_and_nothing_is_overwritten(do, tmp_path):
+    lay(tmp_path, {"a.py": EXAMPLE.encode(), "b.py": EXAMPLE.encode(), command.EXAMPLE: b"mine"})
+    assert "is there already" in do(command.main, "new", tmp_path)
+    (tmp_path / command.EXAMPLE).unlink()
+    assert "two files ask for my_local_weights" in do(command.main, "test", tmp_path)
+    assert "holds no exercise" in do(command.main, "test", tmp_path / "nothing")
+    assert "usage:" in do(command.main, "build")

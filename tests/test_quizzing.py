@@ -1,0 +1,89 @@
+"""Questions about an answer's own code: every key is true, every other option is false, for answers of all chapters."""
+
+import pytest
+
+from course_tools.grading.more_questions import KINDS, MoreEvidence
+from course_tools.grading.own_code import describe_kind
+from course_utils.exercises import CHAPTERS, EXERCISES
+from course_utils.explaining.explain import LocalRunner
+from course_utils.explaining.program import program_of
+from course_utils.quizzing.questions import questions_on
+from tests.support import answers
+from tests.support.own_code import OwnCode
+
+MOST_CHECKED = 12  # questions on one answer
+
+
+def questions(answer, seed=0):
+    """The questions on an answer."""
+    exercise, made = EXERCISES[answer.exercise], answer.object()
+    program = program_of(made, exercise.name)
+    return list(questions_on(program, exercise.calls, LocalRunner(made, program), seed, KINDS, MoreEvidence))
+
+
+OTHERS = pytest.mark.every_setting("questions on the answers between every tenth")
+
+
+@pytest.mark.parametrize("every_tenth", [True, pytest.param(False, marks=OTHERS)], ids=["every tenth", "the others"])
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_one_option_is_true_and_all_others_are_false(chapter, every_tenth):
+    given = [
+        answer
+        for id, exercise in EXERCISES.items()
+        if exercise.chapter == chapter
+        for answer in [*answers.right(id), *answers.wrong(id)]
+    ]
+    chosen = [answer for number, answer in enumerate(given) if (number % 10 == 0) == every_tenth]
+    asked = 0
+    for number, answer in enumerate(chosen):
+        own = OwnCode(EXERCISES[answer.exercise], answer.code)
+        for question in questions(answer, seed=number)[:MOST_CHECKED]:
+            found = [own.is_true(question, option) for option in question.options]
+            wanted = [place == question.right for place in range(len(question.options))]
+            assert found == wanted, (answer.code, question, found)
+            asked += 1
+    assert asked >= 2 * len(chosen)
+
+
+def test_each_kind_says_in_a_line_what_it_is_for_and_what_answers_sound_like():
+    for kind in KINDS:
+        words = describe_kind(kind.__name__)
+        assert words["purpose"].startswith("Tells whether") and "{key}" in words["good"]
+        assert len(" ".join(words.values()).split()) < 80
+    assert len(KINDS) >= 8
+
+
+def test_nothing_is_asked_that_the_cell_says():
+    code = """
+def my_attention(queries, keys, values):
+    scores = queries @ keys.T  # (3, 5)
+    weights = scores.softmax(-1)
+    return weights @ values
+"""
+    asked = [question for seed in range(5) for question in questions(answers.Answer("1.3", code), seed)]
+    assert {"shape"} == {question.kind for question in asked if "(3, 6)" in question.options[question.right]}
+    assert not any("`scores`" in question.prompt for question in asked if question.kind == "shape")
+    assert not any("(3, 5)" in question.options[question.right] for question in asked)
+
+
+def test_what_draws_random_numbers_is_asked_nothing_that_hangs_on_them():
+    code = """
+def my_attention(queries, keys, values):
+    noise = torch.rand(2, 3)
+    return (queries @ keys.T).softmax(-1) @ values + noise.sum()
+"""
+    assert {question.kind for question in questions(answers.Answer("1.3", code))} <= {"shape"}
+
+
+def test_a_change_that_makes_a_loop_without_end_is_not_asked():
+    code = """
+def my_attention(queries, keys, values):
+    t, rows = 0, []
+    while t < len(queries):
+        row = (queries[t] @ keys.T).softmax(-1)
+        rows.append(row @ values)
+        t = t + 1
+    return torch.stack(rows)
+"""
+    words = str(questions(answers.Answer("1.3", code)))
+    assert "becomes" in words and "`t + 1` becomes `t + 0`" not in words and "`t = t + 1`, is left out" not in words
