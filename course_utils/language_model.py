@@ -1,10 +1,9 @@
 """The language model that chapter 11 builds around `Attention`.
 
-d_model, num_heads, num_kv_heads, d_inner: how wide a token is, how many heads there are of queries and of keys, and how
-wide a token is inside the gated network. vocab_size, num_layers: how many tokens and blocks there are. base: of rotary
-positions. eps: what RMSNorm adds under its root. x: the tokens, (B, T, d_model). ids: their numbers, (B, T).
-cache, mask: as in Attention; caches: None at first, then what the last call returned. record: a list to which each
-block appends its weights, (B, num_heads, T, S). edit: a function that changes what heads say.
+d_model, d_inner: how wide a token is, and how wide inside the gated network. num_heads, num_kv_heads: heads of queries
+and of keys. base: of rotary positions. eps: what RMSNorm adds under its root. x: the tokens, (B, T, d_model). ids: of
+tokens, (B, T). cache, mask: as in Attention; caches: None at first, then what the last call returned. record: a list to
+which each block appends its weights, (B, num_heads, T, S). edit: a function that changes what heads say.
 
 Source: Llama, Touvron et al., 2023, in the form of SmolLM2-135M, Ben Allal et al., 2025.
 """
