@@ -42,8 +42,8 @@ from course_utils.validation import check_input
 # ## From memory
 #
 # Three questions about chapter 1. Do not look back: trying to remember is what makes it stay. Write a word or a number
-# in place of each question mark. What you miss comes up again in `review()`, on later days. (Your misses are kept beside
-# your notebooks; on Colab, mount your Drive first, and they are kept there.)
+# in place of each question mark. What you miss comes up again in `review()`, on later days. (Your misses are kept
+# beside your notebooks; on Colab, mount your Drive first, and they are kept there.)
 #
 # **From memory 2.1.** The vector that says what is looked for is called the ...
 
@@ -142,9 +142,10 @@ print(new_query, f"Anna {shares[2]:.2f}, she {shares[6]:.2f}")
 #
 # Write three matrices. In every sentence of up to twelve words, all from these thirteen and with repeats allowed,
 #
-# * "she" should give at least nine tenths of its weight to the girls, evenly if there are several, "he" to the boys, and
-#   "it" to the things. Pronouns do not count as girls, boys or things;
-# * each of the three should receive their age (of several, the mean), as closely as the weights allow, and nothing else.
+# * "she" should give at least nine tenths of its weight to the girls, evenly if there are several, "he" to the boys,
+#   and "it" to the things. Pronouns do not count as girls, boys or things;
+# * each of the three should receive their age (of several, the mean), as closely as the weights allow, and nothing
+#   else.
 #
 # What the other words do does not matter, nor what "she" does where there is no girl. Choose any width $d_k$. The check
 # divides scores by $\sqrt{d_k}$; why, this chapter shows below. For now: ask a little louder.
@@ -233,7 +234,7 @@ print("keys.shape:", keys.shape)
 print("values.shape:", values.shape)
 
 # %% [markdown]
-# **Step 2: score.** As in chapter 1, by the dot product. Now the query $q^{(2)}$ meets the key $k^{(j)}$, no longer an
+# **Step 2: score.** The dot product of chapter 1, but now the query meets the key, no longer an
 # embedding: $\omega_{2j} = q^{(2)} \cdot k^{(j)}$.
 
 # %% name="one-score"
@@ -330,10 +331,10 @@ for spread in [1, 4, 16]:
           f" weight times (1 - weight) {shares[2] * (1 - shares[2]):.1e}")
 
 # %% [markdown]
-# Four apart, the largest weight is 0.9817; 16 apart it rounds to 1, and one token takes all. The **derivative** says how
-# strongly that weight reacts when we nudge its own score. For softmax it is $\alpha(1-\alpha)$, which is never above a
-# quarter, and here it falls from 2.2e-01 to 1.1e-07. Training, at the end of this chapter, moves each number by a small
-# multiple of its derivative: here by nothing. Softmax is then called **saturated**.
+# Four apart, the largest weight is 0.9817; 16 apart it rounds to 1, and one token takes all. The **derivative** says
+# how strongly that weight reacts when we nudge its own score. For softmax it is $\alpha(1-\alpha)$, which is never
+# above a quarter, and here it falls from 2.2e-01 to 1.1e-07. Training, at the end of this chapter, moves each number by
+# a small multiple of its derivative: here by nothing. Softmax is then called **saturated**.
 #
 # Second, how far apart do scores lie? A score adds up $d_k$ products. Suppose that every number in queries and keys is
 # random, independent of the others, with mean 0 and **variance** 1 (the mean squared distance from the mean). Then each
@@ -418,7 +419,7 @@ live.show_scaling(random_query, random_keys, tokens)
 # %% [markdown]
 # The message: scores of many products lie far apart, and the division draws them together again before softmax sees
 # them. Without it the favourite gets 0.23 of the weight at first and 0.99 in the end, with it never more than 0.47.
-# (One query may jump on the way; the median above is smoother.)
+#
 # To try: take the division away and let $d_k$ grow from 1. And move the **temperature**, a number by which all
 # scores are divided once more: below 1 it sharpens the weights, above 1 it evens them out.
 #
@@ -426,7 +427,7 @@ live.show_scaling(random_query, random_keys, tokens)
 #
 # In PyTorch a part of a network is an `nn.Module`. Its matrices are made once, in `__init__`; the steps stand in
 # `forward`, which runs when you call the module. `check_input` only refuses impossible input with a readable message.
-# `keys.transpose(-2, -1)` swaps the last two dimensions, for one sequence the same as `keys.T`.
+# `keys.transpose(-2, -1)` swaps the last two dimensions.
 
 # %% name="self-attention-v1"
 class SelfAttention_v1(nn.Module):
@@ -460,10 +461,10 @@ print(sa_v1(inputs))
 # %% [markdown]
 # Row 2 is our context vector of "journey", 0.3061 and 0.8210. New at the end is `grad_fn`: PyTorch has noted how this
 # result was made, so that it can compute derivatives later. `nn.Parameter` switches that on, and puts the matrix on the
-# module's list of parameters, which training changes. A plain tensor would stay as it is.
+# module's list of parameters, which training changes.
 #
-# PyTorch also has a layer for "times a matrix": `nn.Linear(d_in, d_out)`. In its `weight` it keeps one row of numbers for
-# each number that it puts out. (It can add a vector to the result, the **bias**; we switch that off.)
+# PyTorch also has a layer for "times a matrix": `nn.Linear(d_in, d_out)`. In its `weight` it keeps one row of numbers
+# for each number that it puts out. (It can add a vector to the result, the **bias**; we switch that off.)
 
 # %% [markdown]
 # **Question 2.3.** What shape is the `weight` of a layer that takes three numbers to two?
@@ -514,8 +515,8 @@ sa_v2 = SelfAttention_v2(d_in, d_out)
 print(sa_v2(inputs))
 
 # %% [markdown]
-# "journey" gets -0.0748 and 0.0703, where the first class gave 0.3061 and 0.8210. Is it only that the matrices start from
-# other numbers? To find out we must move the weights from one class into the other. One part of that is yours.
+# "journey" gets -0.0748 and 0.0703, where the first class gave 0.3061 and 0.8210. Is it only that the matrices start
+# from other numbers? To find out we must move the weights from one class into the other.
 
 # %% [markdown]
 # ### Exercise 2.2 · From a linear layer to a matrix
@@ -620,8 +621,8 @@ answer("S2.2", "keys.shape[-1] ** 0.5")
 # 2 points · ★★☆ · 10 minutes
 #
 # Write the four steps as one function of `x` and three matrices. The check tries it with T, d_in and d_out all
-# different, so that a mixed-up shape shows. From here on, checks also take derivatives of your result, since the
-# matrices are going to be trained: so do not use `.detach()` or `.tolist()`.
+# different, so that a mixed-up shape shows. From here on, checks also take derivatives of your result: do not use
+# `.detach()` or `.tolist()`.
 
 # %% name="exercise-2-3"
 def my_self_attention(x, W_query, W_key, W_value):

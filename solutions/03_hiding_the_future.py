@@ -86,7 +86,7 @@ for t in range(8):
     print(f"{text[:t + 1]!r:10} -> {text[t + 1]!r}")
 
 # %% [markdown]
-# 35 characters, 19 different ones. Large models use words and pieces of words.
+# 35 characters, 19 different ones.
 #
 # One row of eight tokens holds eight exercises, and all can be done at once. The trouble: the answer to the first, "u",
 # stands in the same row, one position to the right. A model that may look there learns to copy, as we shall see.
@@ -140,7 +140,7 @@ weights = torch.softmax(scores, dim=-1)  # (T, T), every row sums to 1
 print(weights)
 
 # %% [markdown]
-# Every row still sums to 1. Row 3 shares among three tokens, 0.3333 each, and the future gets 0.0000. What becomes of
+# Row 3 shares among three tokens, 0.3333 each, and the future gets 0.0000. What becomes of
 # the vowels of "But they" with these weights?
 
 # %% name="causal-uniform-mix"
@@ -648,7 +648,7 @@ live.try_layer(  # dropout plays no part before chapter 4
 # %% [markdown]
 # ## What you can do now
 #
-# Three last questions, without looking back.
+# Two last questions, without looking back.
 
 # %% [markdown]
 # **Question 3.4.** Queries and keys of 64 random numbers, all of variance 1, give in most rows nearly all weight to one
@@ -662,8 +662,8 @@ live.try_layer(  # dropout plays no part before chapter 4
 answer("Q3.4", "b")
 
 # %% [markdown]
-# **Question 3.5.** Find the bug. Nothing fails and every row of weights sums to 1, but each output depends on all inputs.
-# Which line is wrong?
+# **Question 3.5.** Find the bug. Nothing fails and every row of weights sums to 1, but each output depends on all
+# inputs. Which line is wrong?
 #
 # * **a** `hidden = torch.triu(torch.ones(T, T), diagonal=1).bool()`
 # * **b** `scores.masked_fill(hidden, -torch.inf)`
@@ -672,16 +672,6 @@ answer("Q3.4", "b")
 
 # %% name="question-3-5"
 answer("Q3.5", "b")
-
-# %% [markdown]
-# **Question 3.6.** In somebody's layer all weights above the diagonal are 0. Is it causal?
-#
-# * **a** Yes: what has no weight has no influence.
-# * **b** No: only rows that sum to 1 make it causal.
-# * **c** One cannot tell from the weights. Ask which output depends on which input.
-
-# %% name="question-3-6"
-answer("Q3.6", "c")
 
 # %% [markdown]
 # Your exercises so far:

@@ -139,8 +139,8 @@ live.try_head(my_weights_back, "c a d a b")
 # before. Where to look, we do not say.
 #
 # Of the second cell you need only the line of the loss: the result at position t is compared with the letter at t − 1.
-# (Adam takes steps like chapter 2's: `lr` sets their scale, Adam fits it to each number.) Guess first: will it find your
-# matrices?
+# (Adam takes steps like chapter 2's: `lr` sets their scale, Adam fits it to each number.) Guess first: will it find
+# your matrices?
 
 # %% name="learned-head"
 torch.manual_seed(123)
@@ -226,10 +226,10 @@ print("two heads, a position each, same result:",
 # At half and half, the mixture is the same: "it" hears of a cat and a mouse, but not who chased whom. With 0.9 and 0.1
 # the two can be told apart, but the second animal comes through at a tenth of its strength: what one gains, the other
 # loses. Two heads that look at a position each, with their results side by side, can tell: the halves have changed
-# places. (Without positions two heads would not help.)
+# places.
 #
-# That is **multi-head attention**. Two heads of half the size have as many parameters as one. The price: each compares in
-# half as many numbers.
+# That is **multi-head attention**. Two heads of half the size have as many parameters as one. The price: each compares
+# in half as many numbers.
 #
 # The simplest way is to **concatenate** the context vectors of several heads along the last dimension, here for the six
 # words of chapter 4, twice.
@@ -266,7 +266,7 @@ print(context_vecs)
 print("context_vecs.shape:", context_vecs.shape)
 
 # %% [markdown]
-# In the row of "Your", head 0 contributes -0.4519 and 0.2216 (with the same seed it is the class of chapter 4), head 1
+# In the row of "Your", head 0 contributes -0.4519 and 0.2216, head 1
 # the other two numbers. The heads stand in an `nn.ModuleList`. A plain list is easier to type. Does PyTorch find the
 # layers in it?
 
@@ -286,8 +286,8 @@ print([name for name, _ in TwoLists().named_parameters()])
 # Only what the `nn.ModuleList` holds. And only parameters are trained.
 
 # %% [markdown]
-# **Question 5.1.** Two heads with 18 numbers each stand in a plain Python list. How many parameters does PyTorch find in
-# that module?
+# **Question 5.1.** Two heads with 18 numbers each stand in a plain Python list. How many parameters does PyTorch find
+# in that module?
 #
 # * **a** 36
 # * **b** 18
@@ -297,7 +297,7 @@ print([name for name, _ in TwoLists().named_parameters()])
 answer("Q5.1", "c")
 
 # %% [markdown]
-# An optimizer without parameters raises an error. But if the model has any other layer, nothing fails, and the heads
+# If the model has any other layer, nothing fails, and the heads
 # stay as they are.
 #
 # ## Two heads, two jobs
@@ -333,8 +333,8 @@ for name, model in [("one head", one), ("two heads", two)]:
     print(f"{name:9}: who chases {right[0].sum():2} of 12, who is chased {right[1].sum():2} of 12")
 
 # %% [markdown]
-# One head names who chases in all twelve sentences, and who is chased in seven of them, although it has trained on just
-# these sentences. Two heads of half the size name both in all twelve. Where does the one head look?
+# One head names who chases in all twelve sentences, and who is chased in seven of them. Two heads of half the size name
+# both in all twelve. Where does the one head look?
 
 # %% name="two-jobs-weights"
 def weights_of(head, x):
@@ -354,7 +354,7 @@ for s, (a, b) in enumerate(pairs):
 # Whoever chases gets the largest weight. Where the mouse chases, next to nothing is left for the other animal, and "it"
 # names the cat each time: a guess, right once. Where the cat or the fox chases, up to 0.3 is left, but the hen is never
 # named. One set of weights does not manage both jobs. (Nor with seeds 0 to 7, nor after 1000 steps.) And the two heads?
-# Before you choose head 1, counted from 0: which column will be bright, and from which word on?
+# Before you choose head 1: which column will be bright, and from which word on?
 
 # %% name="trained-heads-live"
 two_weights = torch.cat([weights_of(head, cat_mouse[None]) for head in two.heads])  # (2, 9, 9)
@@ -369,8 +369,8 @@ live.show_attention(two_weights.round(decimals=1), words, masked=two.heads[0].ma
 # ## One matrix for all heads
 #
 # One large matrix product keeps a processor busier than several small ones (chapter 6 measures that). So let one matrix
-# do the work of all heads, and share out its result: a **weight split**. We take 3 heads with 4 numbers each. `nn.Linear`
-# stores one *row* per output, so we stack the heads' matrices and apply the tall one to the whole batch.
+# do the work of all heads, and share out its result: a **weight split**. We take 3 heads with 4 numbers each.
+# `nn.Linear` stores one *row* per output, so we stack the heads' matrices and apply the tall one to the whole batch.
 
 # %% name="three-heads"
 torch.manual_seed(123)
@@ -391,12 +391,11 @@ print(queries.shape)
 print(queries[0, 1])
 
 # %% [markdown]
-# The same twelve numbers, in one row, head after head. The width of one head, here 4, is called **head_dim**. Now we
-# take them apart again.
+# The same twelve numbers, in one row, head after head. The width of one head, here 4, is called **head_dim**.
 #
-# **Step 1: view.** It reads the same numbers, in the same order, with other sizes: 12 is cut into 3 heads of 4. **Step 2:
-# transpose.** Heads and tokens change places. Then every head has a matrix (T, head_dim) of its own, and `@` repeats over
-# heads as over the batch.
+# **Step 1: view.** It reads the same numbers, in the same order, with other sizes: 12 is cut into 3 heads of 4. **Step
+# 2: transpose.** Heads and tokens change places. Then every head has a matrix (T, head_dim) of its own, and `@` repeats
+# over heads as over the batch.
 
 # %% name="view"
 apart = queries.view(2, 6, 3, 4)  # (2, 6, 12) -> (2, 6, 3, 4)
@@ -481,7 +480,8 @@ weights = torch.softmax(scores / 4**0.5, dim=-1)  # (2, 3, 6, 6), every row sums
 print(weights.shape)
 
 # %% [markdown]
-# `@` keeps the heads apart: head 1 alone has the same scores. One (6, 6) mask fits all heads, because PyTorch repeats it.
+# `@` keeps the heads apart: head 1 alone has the same scores. One (6, 6) mask fits all heads, because PyTorch repeats
+# it.
 #
 # **Step 4: merge.** Mix the values head by head, then run backwards: transpose, and join the last two dimensions.
 
@@ -506,8 +506,9 @@ print(context.shape)
 print("as the wrapper:", torch.allclose(context, three_heads(batch), atol=1e-6))
 
 # %% [markdown]
-# This matches three separate heads. The whole walk for one sentence, a colour for each head: on the left the split as it
-# should be, on the right the shortcut, one `view` straight to the final shape. What will the colours look like there?
+# This matches three separate heads. The whole walk for one sentence, a colour for each head: on the left the split as
+# it should be, on the right the shortcut, one `view` straight to the final shape. What will the colours look like
+# there?
 
 # %% name="shape-walk-live"
 torch.manual_seed(123)
@@ -516,8 +517,8 @@ live.show_shape_walk(numbers, num_heads=3, tokens=tokens)
 
 # %% [markdown]
 # The message: with the transpose every head has one colour and all six words. Without it each head gets all three
-# colours and two of the six words, in the same shape. To try: choose "starts" and go on to the last step. On the right
-# it reaches the row of "Your", which must not see it.
+# colours and two of the six words, in the same shape. To try: go on to the last step with "starts". On the right it
+# reaches "Your", which must not see it.
 
 # %% [markdown]
 # ### Exercise 5.3 · Merge the heads
@@ -693,8 +694,8 @@ check("5.4", MyMultiHeadAttention)
 # %% [markdown]
 # ## What you can do now
 #
-# GPT-2, a language model of 2019, stacks this layer and others: in its smallest version 12 heads of 64 numbers share a
-# width of 768. The [notes](99_notes.ipynb) collect the messages of common errors.
+# GPT-2 stacks this layer and others: in its smallest version 12 heads of 64 numbers share a
+# width of 768.
 #
 # Three last questions, without looking back. The second shows code with a bug, the third goes back to chapter 4.
 
