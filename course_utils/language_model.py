@@ -1,10 +1,9 @@
 """The language model that chapter 11 builds around `Attention`.
 
-d_model, num_heads, num_kv_heads, d_inner: how wide a token is, how many heads there are of queries and of keys, and how
-wide a token is inside the gated network. vocab_size, num_layers: how many tokens and blocks there are. base: of rotary
-positions. eps: what RMSNorm adds under its root. x: the tokens, (B, T, d_model). ids: their numbers, (B, T).
-cache, mask: as in Attention; caches: None at first, then what the last call returned. record: a list to which each
-block appends its weights, (B, num_heads, T, S). edit: a function that changes what heads say.
+d_model, d_inner: how wide a token is, and how wide inside the gated network. num_heads, num_kv_heads: heads of queries
+and of keys. base: of rotary positions. eps: what RMSNorm adds under its root. x: the tokens, (B, T, d_model). ids: of
+tokens, (B, T). cache, mask: as in Attention; caches: None at first, then what the last call returned. record: a list to
+which each block appends its weights, (B, num_heads, T, S). edit: a function that changes what heads say.
 
 Source: Llama, Touvron et al., 2023, in the form of SmolLM2-135M, Ben Allal et al., 2025.
 """
@@ -15,7 +14,7 @@ from collections.abc import Callable
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_utils.attention import Attention, repeat_groups, rotary_frequencies
+from course_utils.attention import Attention, Cache, repeat_groups, rotary_frequencies
 
 __all__ = ["Block", "LanguageModel"]
 
@@ -36,20 +35,20 @@ class Block(nn.Module):
         self.down = nn.Linear(d_inner, d_model, bias=False)
 
     def forward(
-        self, x: Tensor, cache: tuple[Tensor, Tensor] | None = None, mask: Tensor | None = None,
+        self, x: Tensor, cache: Cache | None = None, mask: Tensor | None = None,
         edit: Callable[[Tensor], Tensor] | None = None, record: list[Tensor] | None = None,
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    ) -> tuple[Tensor, Cache]:
         """The new x, and the cache. edit: takes and returns contexts, one a head."""
         attention = self.attention
-        queries, keys, values = attention.project(self.norm_1(x), cache)
-        weights = attention.weights(queries, keys, mask)  # (B, num_heads, T, S)
-        context = weights @ repeat_groups(values, attention.num_heads)
+        queries, cache = attention.project(self.norm_1(x), cache)
+        weights = attention.weights(queries, cache.keys, mask)  # (B, num_heads, T, S)
+        context = weights @ repeat_groups(cache.values, attention.num_heads)
         context = context if edit is None else edit(context)  # (B, num_heads, T, head_dim)
         if record is not None:
             record.append(weights)
         x = x + attention.out_proj(attention.merge(context))  # (B, T, d_model)
         h = self.norm_2(x)
-        return x + self.down(F.silu(self.gate(h)) * self.up(h)), (keys, values)
+        return x + self.down(F.silu(self.gate(h)) * self.up(h)), cache
 
 
 class LanguageModel(nn.Module):
@@ -66,10 +65,10 @@ class LanguageModel(nn.Module):
         self.norm = nn.RMSNorm(d_model, eps=eps)
 
     def forward(
-        self, ids: Tensor, caches: list[tuple[Tensor, Tensor]] | None = None,
+        self, ids: Tensor, caches: list[Cache] | None = None,
         mask: Tensor | None = None, edit: Callable[[int, Tensor], Tensor] | None = None,
         record: list[Tensor] | None = None,
-    ) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
+    ) -> tuple[Tensor, list[Cache]]:
         """The scores, and the caches. edit: takes a layer and its contexts, returns contexts."""
         x, new = self.words(ids), []  # (B, T, d_model)
         for layer, block in enumerate(self.blocks):

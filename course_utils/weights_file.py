@@ -14,13 +14,11 @@ __all__ = ["load_language_model", "load_tokenizer", "place_of", "put_in_halves"]
 
 def load_tokenizer(reader: GGUFReader) -> Tokenizer:
     """What cuts text into the file's tokens."""
-    parts = ["tokens", "merges"]
-    tokens, merges = (reader.fields[f"tokenizer.ggml.{part}"].contents() for part in parts)
+    tokens, merges = (reader.fields[f"tokenizer.ggml.{part}"].contents() for part in ("tokens", "merges"))
     numbers = {token: number for number, token in enumerate(tokens)}
     tokenizer = Tokenizer(models.BPE(numbers, [tuple(pair.split(" ")) for pair in merges]))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
-        pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(add_prefix_space=False),
-    ])
+    steps = [pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(steps)
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
 

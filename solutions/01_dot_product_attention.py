@@ -14,8 +14,8 @@
 # * write attention in three lines of PyTorch, and make up embeddings so that chosen words attend to each other.
 #
 # **Time.** About 85 minutes, exercises included; in each chapter that is an estimate, so take longer where you like.
-# **You need** Python, and of PyTorch: making a tensor, reading its shape, picking rows, `@` and `.T`. Of mathematics:
-# vectors, sums, the exponential function.
+# **You need** Python, and of PyTorch: making a tensor, reading its shape, picking rows, `@` and `.T`; other calls you
+# need not know. Of mathematics: vectors, sums, the exponential function.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or, in a published
 # copy, installs it.
@@ -75,8 +75,7 @@ print(embedded(story).shape)
 # ## Looking something up
 #
 # What does "it" have to find? We do this reasoning for the model: who is hungry goes hunting, so "it" must find an
-# animal that hunts. (Models learn by themselves where to look; in chapter 5 you watch one learn it.) In Python you would
-# look that up in a `dict`.
+# animal that hunts. (Models learn it by themselves, as chapter 2 shows.) In Python you would look that up in a `dict`.
 
 # %% name="dictionary"
 animals = {"hunts": "cat", "is hunted": "mouse"}
@@ -97,8 +96,8 @@ print(animals.get("hunts a little"))
 #
 # How well does a query fit a key? Multiply the two vectors number by number and add up: that is the **dot product**.
 # Where both have a large number of the same sign, the product is large. Where the signs differ, it counts against, and
-# where one is zero, it does not count. So the sum is large when the two vectors point the same way. The result is
-# called a **score**, and `@` gives all nine at once.
+# where one is zero, it does not count. So the sum is large when the two vectors point the same way, and the longer they
+# are, the larger. The result is called a **score**, and `@` gives all nine at once.
 
 # %% name="story-scores"
 query = torch.tensor([2.0, 2.0, 0.0, 0.0])  # an animal, and one that hunts
@@ -121,10 +120,12 @@ for axis, number in zip(axes, it_in_context.tolist()):
     print(f"{axis:8} {number:.4f}")
 
 # %% [markdown]
-# "cat" gets a weight of 0.8722, every other word 0.0160. Now read the mixture. "it" came in as four zeros. It goes out
-# as animal 0.8882, hunts 0.8562, and next to nothing else: *an animal that hunts*. It took that from "cat".
+# "cat" gets a weight of 0.8722, every other word 0.0160: a score of 0 still gets a share. Now read the mixture. "it"
+# came in as four zeros. It goes out as animal 0.8882, hunts 0.8562, and next to nothing else: *an animal that hunts*.
+# It took that from "cat".
 #
-# This new vector is called the **context vector** of "it": what the word means, in this sentence.
+# This new vector is called the **context vector** of "it": what the word has taken from the sentence. (We wrote the
+# query, so "hungry" played no part: with "afraid" in its place "it" would find the cat, too.)
 #
 # ### Between two limits
 #
@@ -149,9 +150,9 @@ for loudness in [0, 0.5, 1, 5]:
 
 # %% [markdown]
 # At 0 all scores are equal, so all weights are, one ninth each: the context vector is the plain **average** of the
-# sentence. (Hunts 0.0000: cat and mouse cancel.) At 5 all the weight is on "cat": a **lookup**, as in a dict. Attention
-# lies between these limits. Where, depends on how far apart the scores lie: "cat" is 0 above its rivals at first, 4 at
-# times 1, 20 in the end.
+# sentence. (Hunts 0.0000: cat and mouse cancel.) At 5 "cat" has all the weight, to four digits: a **lookup**, as in a
+# dict. Attention lies between these limits. Where, depends on how far apart the scores lie: "cat" is 0 above its rivals
+# at first, 4 at times 1, 20 in the end.
 #
 # And what if several words fit? Ask for "an animal" only.
 
@@ -234,9 +235,8 @@ print(inputs.shape)
 #
 # And who asks? So far we wrote the query ourselves: we knew what was missing. With nobody there to write it, the query
 # has to come from the word. In **self-attention** the sentence asks itself, in the simplest way: the query of "journey"
-# is the embedding of "journey". So each word looks for words like itself. That is seldom what it needs, and the zeros of
-# "it" would ask for nothing. Chapter 2 mends both: it gives pronouns numbers of their own, and turns each word into its
-# query with a matrix. The steps stay the same, so we learn them on this simple case.
+# is the embedding of "journey". So each word looks for words like itself. That is seldom what it needs; chapter 2
+# mends it, with a matrix that turns each word into its query. The steps stay the same, so we practise them here.
 #
 # The score of query $i$ against key $j$ is written $\omega_{ij}$ (omega). First with a loop, then at once.
 #
@@ -274,7 +274,8 @@ print(signed / signed.sum())
 
 # %% [markdown]
 # A share of 400 %, and two negative ones. So we first make every number positive, with the exponential function, which
-# keeps the order. Exponentiate, then divide by the sum: that is **softmax**.
+# keeps the order and turns equal distances into equal ratios. Exponentiate, then divide by the sum: that is
+# **softmax**.
 #
 # $$\alpha_{2j} = \frac{\exp(\omega_{2j})}{\sum_{k} \exp(\omega_{2k})}$$
 
@@ -397,7 +398,7 @@ check("1.2", my_softmax)
 # the scores of query $i$.
 
 # %% name="all-scores"
-scores = inputs @ inputs.T  # (6, 3) @ (3, 6) -> (6, 6)
+scores = inputs @ inputs.T  # queries @ keys.T: (6, 3) @ (3, 6) -> (6, 6)
 print(scores)
 
 # %% [markdown]
@@ -412,16 +413,14 @@ weights = torch.softmax(scores, dim=-1)  # (6, 6), every row sums to 1
 print(weights)
 
 # %% [markdown]
-# Row 2 is 0.1385, 0.2379, 0.2333 and so on. Do the rows really sum to 1? Check it twice: with the printed digits of row
-# 2, and with the tensor itself.
+# Check that the rows sum to 1: with the printed digits of row 2, and with the tensor itself.
 
 # %% name="row-sums"
 print("Row 2 sum:", sum(round(weight, 4) for weight in weights[1].tolist()))
 print("All row sums:", weights.sum(dim=-1))
 
 # %% [markdown]
-# Every row sums to 1. Here is the same matrix as a picture. Its colours run from 0 to 1 in the whole course, so that
-# you can compare one map with the next.
+# Every row sums to 1. Here is the same matrix as a picture; its colours run from 0 to 1 in the whole course.
 
 # %% name="weights-picture" shows="Heat map of the six by six attention weights. All cells lie between 0.09 and 0.24, so the map is nearly one dark colour; in most rows the columns journey and starts are the brightest. Every row sums to 1.00."
 pictures.show_weights(
@@ -429,10 +428,10 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The message: these weights are nearly even. An even share would be one sixth, and no weight is above 0.24, since the
-# scores differ by little. Nobody has made or trained these embeddings to look for anything. Still, two columns are
-# brighter. Who gets the most attention in each row? Each word looks for words like itself, so you may expect that it
-# finds itself. A look at the vectors' **norms**, their lengths, will help.
+# The message: these weights are nearly even. An even share would be one sixth; they run from 0.0988 to 0.2379, since
+# the scores differ by little. Nobody has made or trained these embeddings to look for anything. Still, two columns are
+# a little brighter. Who gets the most attention in each row? Each word looks for words like itself, so you may expect
+# that it finds itself. A look at the vectors' **norms**, their lengths, will help.
 
 # %% name="favourites"
 for token, favourite in zip(tokens, weights.argmax(dim=-1)):
@@ -451,32 +450,32 @@ print("with norm 1:", torch.softmax(same_norm @ same_norm.T, dim=-1).argmax(dim=
 # Last step: every row of weights mixes the same six vectors.
 
 # %% name="all-context"
-context = weights @ inputs  # (6, 6) @ (6, 3) -> (6, 3)
+context = weights @ inputs  # weights @ values: (6, 6) @ (6, 3) -> (6, 3)
 print(context)
 print("Previous 2nd context vector:", context_2)
 
 # %% [markdown]
-# Row 2 is the context vector that the loop made. All six rows look alike, since all six rows of weights did.
+# Row 2 is the context vector that the loop made. In each column the rows differ by less than a tenth, since the rows of
+# weights are so alike.
 
 # %% name="layer-drawing" shows="Drawing of the data flow, from top to bottom. The inputs, T tokens of d_in numbers, serve as queries, keys and values. Queries times keys are scores, T by T; softmax makes weights of them, T by T; a weighted sum of the values gives the context, T by d_in."
 show_layer("scores")
 
 # %% [markdown]
 # The message: scores say who fits whom, softmax makes shares of them, and the shares mix the values. This drawing
-# grows: each chapter up to the fifth adds the part that it makes.
+# grows with each chapter up to the fifth.
 
 # %% [markdown]
-# Now put the three steps into one function. If you like, come to it in two steps; if you do not need them, go on to
-# 1.3.
+# Now put the three steps into one function. If you like, come to it in two steps, or go on to 1.3.
 #
-# **Step 1.1.** Three of these five lines do it. Write their letters in the right order, as in `"a b c"`.
+# **Step 1.1.** Three of these five do it. Write their letters in the right order, as in `"a b c"`.
 #
 # ```
-# a   weights = torch.softmax(scores, dim=-1)
-# b   return values @ weights
-# c   scores = queries @ ...
-# d   return weights @ values
-# e   weights = torch.softmax(scores, dim=0)
+# a   softmax along each row
+# b   values times weights
+# c   queries times ...
+# d   weights times values
+# e   softmax down each column
 # ```
 
 # %% name="step-1-1"
@@ -627,10 +626,10 @@ for copies in [1, 2, 4]:
 
 # %% [markdown]
 # In the recurrent network six tokens more leave less than a hundredth, so less than half per token, and after 24 tokens
-# the first word has vanished, 3.8e-11. (This is a plain network with random matrices. Trained networks with *gates* keep
-# more, and they still pass everything through one state.) In attention every word is one step away: its influence falls
-# only because more words share, from 0.0025 to 0.0006. The price: 6 tokens need 36 scores and 24 tokens need 576, the
-# square of the length.
+# the first word has vanished, 3.8e-11. (Its matrices are random; trained networks with *gates* keep more.) In attention
+# every word is one step away: with these nearly even weights its influence falls only because more words share, from
+# 0.0025 to 0.0006. (A query may also give it no weight, wherever it stands. Compare down a column: the two measure
+# different results.) The price: 6 tokens need 36 scores and 24 tokens need 576, the square of the length.
 
 # %% [markdown]
 # ## What you can do now
@@ -638,7 +637,8 @@ for copies in [1, 2, 4]:
 # Three last questions, without looking back.
 
 # %% [markdown]
-# **Question 1.4.** "it" has a context vector with animal 0.1, hunts 0.0, feeling 0.9. What did it do?
+# **Question 1.4.** In *The cat chased the mouse because it was hungry*, "it" has the context vector animal 0.1, hunts
+# 0.0, feeling 0.9. What did it do?
 #
 # * **a** It asked for an animal, and found two.
 # * **b** It gave most of its weight to "hungry".
@@ -684,7 +684,8 @@ progress(1)
 # | context vectors | $z^{(i)} = \sum_j \alpha_{ij}\, x^{(j)}$ | `context = weights @ inputs` | (T, d_in) |
 #
 # The **query** says what is looked for, a **key** how a token can be found, a **value** what it hands over. Equal
-# scores give an average, distant ones a lookup. Any two tokens are one step apart, and their order plays no part.
+# scores give an average; one far above the rest gives a lookup. Any two tokens are one step apart, and their order
+# plays no part.
 #
 # **Next.** Here one vector had to be query, key and value, and there was nothing to train. [Chapter
 # 2](02_trainable_weights.ipynb) gives each job a matrix of its own. All chapters: [the course's

@@ -51,7 +51,7 @@ from course_utils.validation import check_input
 answer("M2.1", "query")
 
 # %% [markdown]
-# **From memory 2.2.** All six scores of a query are 0. What is the largest of its weights?
+# **From memory 2.2.** All six scores of a query are 0. What is the largest of its weights? (A fraction will do.)
 
 # %% name="memory-2-2"
 answer("M2.2", "1/6")
@@ -69,7 +69,6 @@ review()
 # ## One vector, three jobs
 #
 # *Tom gave Anna the bike because she liked it.* How old is she? To answer, "she" must find Anna and take over her age.
-# Here are embeddings with names again.
 
 # %% name="people"
 axes = ["female", "male", "thing", "pronoun", "age"]
@@ -97,13 +96,13 @@ for word, weight in zip(story, raw[story.index("she")].tolist()):
 # part in finding her.
 #
 # The answer is one matrix per job. A vector times a matrix is a new vector, and the numbers in the matrix decide what
-# comes out. This is called a **projection**. (The numbers in these matrices are called weights, too, as in this
-# chapter's title. Softmax makes *attention* weights.)
+# comes out. This is called a **projection**. (The numbers in such matrices are called weights, too; softmax makes
+# *attention* weights.)
 #
 # $$q^{(i)} = x^{(i)}\,W_q, \qquad k^{(i)} = x^{(i)}\,W_k, \qquad v^{(i)} = x^{(i)}\,W_v$$
 #
-# Can one vector really become three different ones? Try it with an example that you can check in your head: the word
-# "cat" with the embedding [1, 0.5].
+# Can one vector really become three different ones? Try it with numbers that mean nothing and fit in your head: "cat"
+# with the embedding [1, 0.5].
 
 # %% name="cat"
 cat = torch.tensor([1.0, 0.5])
@@ -121,8 +120,8 @@ for name, matrix in [("Query:", for_query), ("Key:", for_key), ("Value:", for_va
 # ### One matrix for "she"
 #
 # Now choose the numbers, for one job first. What should "she" ask for? For someone female, and no longer for a pronoun.
-# So row 1 (female) hands its number on, row 4 (pronoun) hands on nothing, and the query of "she" becomes "female". Leave
-# the keys as they are. How will "she" share out its weight now?
+# So row 1 (female) hands its number on, rows 4 (pronoun) and 5 (age) hand on nothing, and the query of "she" becomes
+# "female". Leave the keys as they are. How will "she" share out its weight now?
 
 # %% name="ask-for-female"
 ask = torch.zeros(5, 5)
@@ -191,15 +190,14 @@ live.try_head(my_weights, "Tom gave Anna the bike because she liked it")
 
 # %% [markdown]
 # Once it is right, read the rows "she" and "it", then their columns: each finds its own, and is not looked for in
-# return.
+# return. (The ninths come from words that ask for nothing.)
 #
-# In a model of many thousand words, nobody writes such matrices by hand. Training finds them, as the end of this chapter
-# shows.
+# For thousands of words nobody writes such matrices by hand. Training finds them, as the end of this chapter shows.
 #
 # ## The four steps for "journey"
 #
 # Chapter 1 had three steps: score, softmax, mix. Now there are four, because we **project** first. We follow "journey",
-# $x^{(2)}$, with random matrices, drawn with a fixed seed so that yours are the same as ours.
+# $x^{(2)}$, with random matrices, drawn with a fixed seed.
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -248,8 +246,8 @@ print(scores_2)
 # %% [markdown]
 # 1.8524 with itself is the largest, "starts" comes close with 1.8111, and "one" scores lowest, 0.5577.
 #
-# **Step 3: weights.** Softmax, with one novelty: with $d_k$ the number of entries of a key, here 2, each score is first
-# divided by $\sqrt{d_k}$.
+# **Step 3: weights.** Softmax, with one novelty: with $d_k$ the number of entries of a key, here `d_out`, 2, each score
+# is first divided by $\sqrt{d_k}$.
 #
 # $$\alpha_{2j} = \frac{\exp(\omega_{2j} / \sqrt{d_k})}{\sum_{m} \exp(\omega_{2m} / \sqrt{d_k})}$$
 
@@ -270,10 +268,10 @@ print(context_2)
 
 # %% [markdown]
 # The context vector of "journey" is 0.3061 and 0.8210. It is an average of the rows above it, so its first number must
-# lie between 0.1492 and 0.3951. Checks like this one catch many mistakes.
+# lie between 0.1492 and 0.3951.
 #
-# Steps 2 to 4, with the division, are **scaled dot-product attention**; step 1, projecting, comes before it. When
-# queries, keys and values all come from the same sequence, it is called **self-attention**.
+# Steps 2 to 4, with the division, are **scaled dot-product attention**; step 1, projecting, comes before it. With
+# queries, keys and values from the same sequence, it is **self-attention**, as in chapter 1.
 
 # %% name="layer-drawing" shows="The drawing of chapter 1 with four new boxes. Three matrices, W_query, W_key and W_value, make queries and keys of d_k numbers and values of d_out numbers from the inputs. Between scores and softmax a box divides by the square root of d_k. The context is T by d_out."
 show_layer("projections")
@@ -297,7 +295,7 @@ print(scores)
 # is broken.
 
 # %% [markdown]
-# **Question 2.1.** What broke it? Choose before you run on.
+# **Question 2.1.** What broke it?
 #
 # * **a** The embeddings are multiplied by a matrix at all.
 # * **b** There are *two* matrices, one for the queries and another for the keys.
@@ -315,8 +313,8 @@ print("one matrix for both is a mirror image:", torch.allclose(same_matrix, same
 print("two matrices are a mirror image:      ", torch.allclose(scores, scores.T))
 
 # %% [markdown]
-# With one matrix for both, the table is a mirror image again. With two, a word can look for another without being
-# looked for in return, as "she" does.
+# With one matrix for both, random too, the table is a mirror image again. With two, a word can look for another without
+# being looked for in return, as "she" does.
 #
 # ## Why divide by the square root of $d_k$?
 #
@@ -334,12 +332,13 @@ for spread in [1, 4, 16]:
 # %% [markdown]
 # Four apart, the largest weight is 0.9817; 16 apart it rounds to 1, and one token takes all. The **derivative** says how
 # strongly that weight reacts when we nudge its own score. For softmax it is $\alpha(1-\alpha)$, which is never above a
-# quarter, and here it falls from 2.2e-01 to 1.1e-07. Training would change the score and see nothing happen. Softmax is
-# then called **saturated**.
+# quarter, and here it falls from 2.2e-01 to 1.1e-07. Training, at the end of this chapter, moves each number by a small
+# multiple of its derivative: here by nothing. Softmax is then called **saturated**.
 #
 # Second, how far apart do scores lie? A score adds up $d_k$ products. Suppose that every number in queries and keys is
 # random, independent of the others, with mean 0 and **variance** 1 (the mean squared distance from the mean). Then each
-# product has variance 1, too. And when independent numbers are added, their variances add up.
+# product has mean 0 and variance 1, too (the mean of $q^2 k^2$ is that of $q^2$ times that of $k^2$). And when
+# independent numbers are added, their variances add up.
 
 # %% [markdown]
 # **Question 2.2.** What is the variance of a score that adds up 64 such products?
@@ -382,7 +381,7 @@ print(f"variance, divided by 64: {(scores_64 / 64).var():.4f}")
 # chance alone. An even share is one sixth. How much does the favourite get at $d_k = 64$? Guess. We draw 4000 such
 # queries and take the median: half of them give more. (You need not read the code.)
 
-# %% name="favourite-picture" shows="Two curves over d_k from 1 to 256. Without the division the weight of the favourite rises from about 0.3 to 1. With the division it stays flat, just below 0.4."
+# %% name="favourite-picture" shows="Two curves over d_k from 1 to 256. Without the division the weight of the favourite rises from about 0.3 to 1. With the division it rises to just below 0.4 at 16 and stays flat."
 torch.manual_seed(123)
 many_queries = torch.randn(4000, 1, 256, dtype=torch.float64)
 many_keys = torch.randn(4000, 6, 256, dtype=torch.float64)
@@ -392,7 +391,8 @@ curves = {}
 for name, divisor in [("scores", 1), ("scores / √d_k", up_to_256.sqrt())]:
     largest = torch.softmax(many_scores / divisor, dim=1).amax(dim=1)  # (4000, 256)
     curves[name] = largest.median(dim=0).values  # (256,)
-    print(f"{name:13} favourite at d_k = 64: {curves[name][63]:.2f}")
+    print(f"{name:13} favourite at d_k = 64: {curves[name][63]:.2f},"
+          f" at 256: {curves[name][255]:.4f}")
 pictures.show_curves(
     curves, x=up_to_256,
     x_label="d_k, numbers in a query and in a key", y_label="weight of the favourite",
@@ -400,8 +400,8 @@ pictures.show_curves(
 
 # %% [markdown]
 # The message: without the division softmax saturates as $d_k$ grows. At 64 the typical favourite gets 0.97 of the
-# weight, though only chance chose it, and training could hardly change that. With the division it gets 0.39, and the
-# curve is flat.
+# weight, though only chance chose it; at 256 it gets 0.9995, and training could hardly change that. With the division
+# it gets 0.39, and from 16 on the curve is flat.
 #
 # Now move it yourself, for one query.
 
@@ -417,10 +417,10 @@ live.show_scaling(random_query, random_keys, tokens)
 
 # %% [markdown]
 # The message: scores of many products lie far apart, and the division draws them together again before softmax sees
-# them. Without it the favourite gets 0.23 of the weight at first and 0.99 in the end, with it 0.42. (One query may jump
-# on the way; the median above is smoother.) At the bottom one score is opened: each cell is one product.
-# To try: take the division away and let $d_k$ grow from 1. And move the **temperature**, a number by which all scores
-# are divided once more: below 1 it sharpens the weights, above 1 it evens them out.
+# them. Without it the favourite gets 0.23 of the weight at first and 0.99 in the end, with it never more than 0.47.
+# (One query may jump on the way; the median above is smoother.)
+# To try: take the division away and let $d_k$ grow from 1. And move the **temperature**, a number by which all
+# scores are divided once more: below 1 it sharpens the weights, above 1 it evens them out.
 #
 # ## Self-attention as a module
 #
@@ -482,8 +482,7 @@ print(linear(x_2).detach())
 print(linear.weight.shape)
 
 # %% [markdown]
-# Three numbers went in and two came out. The stored matrix has the shape (2, 3), where ours have (3, 2): for a product
-# $x\,W$, `nn.Linear` stores the **transposed** matrix, and computes `x @ layer.weight.T`. Our class becomes:
+# The stored matrix has the shape (2, 3), where ours have (3, 2). Our class becomes:
 
 # %% name="self-attention-v2"
 class SelfAttention_v2(nn.Module):
@@ -620,9 +619,9 @@ answer("S2.2", "keys.shape[-1] ** 0.5")
 # ### Exercise 2.3 · Self-attention in one function
 # 2 points · ★★☆ · 10 minutes
 #
-# Write the four steps as one function of `x` and three matrices. The check tries it on sizes of which no two are equal,
-# so that a mixed-up shape shows. From here on, checks also take derivatives of your result, since the matrices are going
-# to be trained: so do not use `.detach()` or `.tolist()`.
+# Write the four steps as one function of `x` and three matrices. The check tries it with T, d_in and d_out all
+# different, so that a mixed-up shape shows. From here on, checks also take derivatives of your result, since the
+# matrices are going to be trained: so do not use `.detach()` or `.tolist()`.
 
 # %% name="exercise-2-3"
 def my_self_attention(x, W_query, W_key, W_value):
@@ -694,11 +693,10 @@ check("2.4", MySelfAttention)
 # %% [markdown]
 # ## "she" learns to find Anna
 #
-# What makes the matrices *trainable*? Back to the question of the beginning. We do not write matrices now, we only ask
-# for the result, in sixteen sentences: "she" should receive the girl's age, "he" the boy's. The **loss** says how far
-# off they are: the mean of the squared differences. `backward` computes the **gradient**: the derivative of the loss by
-# every number in every matrix. To lower the loss, we go a small step against it. After 1000 such steps, will "she" look
-# at the girl and "he" at the boy?
+# What makes the matrices *trainable*? Now we write none of them and only ask for the result, in sixteen sentences:
+# "she" should receive the girl's age, "he" the boy's. The **loss** says how far off they are: the mean of the squared
+# differences. `backward` computes the **gradient**: the derivative of the loss by every number in every matrix. To
+# lower the loss, we go a small step against it. After 1000 such steps, will "she" look at the girl and "he" at the boy?
 
 # %% name="she-learns"
 sentences = [f"{boy} gave {girl} the {thing} because {who} liked it".split()
@@ -717,7 +715,7 @@ for step in range(1001):
     loss.backward()
     with torch.no_grad():
         for parameter in trainable.parameters():
-            parameter -= 0.02 * parameter.grad
+            parameter -= 0.02 * parameter.grad  # a small step
 
 # %% name="she-learned"
 scores = trainable.W_query(x) @ trainable.W_key(x).transpose(-2, -1)  # (16, 9, 9)
@@ -726,13 +724,14 @@ print(f"she -> Anna {row[0, 2]:.2f}, she -> Eva {row[2, 2]:.2f}")
 print(f"he -> Tom {row[8, 0]:.2f}, he -> Paul {row[12, 0]:.2f}")
 
 # %% [markdown]
-# At first both pronouns receive 1.5, where Anna is 9 and Tom is 7. After 1000 steps they receive 9.0 and 7.0. Nobody
-# said where to look, and yet "she" gives Anna 0.94 of its weight, and "he" gives 0.94 to Tom: training has found the job
-# of exercise 2.1. But Eva gets only 0.63, less than your nine tenths. The loss asks for ages, not for weights.
+# At first both pronouns receive 1.5. After 1000 steps "she" receives 9.0 for Anna and "he" 7.0 for Tom. Nobody said
+# where to look, and yet both give these two 0.94 of their weight: training has found most of the job of exercise 2.1.
+# But Paul gets 0.86 and Eva only 0.63; the rest goes to other words, which hand something over, too. The loss asks for
+# ages, not for weights. (With another seed, steps of this size may fail.)
 #
 # ## What you can do now
 #
-# Three last questions, without looking back. The first returns to chapter 1, the second shows code with a bug.
+# Three last questions, without looking back.
 
 # %% [markdown]
 # **Question 2.4.** In chapter 1, four of the six words attend most to "journey". Which explanation is true?
@@ -783,7 +782,8 @@ progress(2)
 # | context vectors | $z^{(i)} = \sum_j \alpha_{ij}\, v^{(j)}$ | `context = weights @ values` | (T, d_out) |
 #
 # `W_query` says what a token asks for, `W_key` what it is found by, `W_value` what it hands over. Dividing by
-# $\sqrt{d_k}$ keeps softmax from saturating when keys have many entries. `nn.Linear` stores its matrix **transposed**.
+# $\sqrt{d_k}$ keeps softmax from saturating when keys have many entries, of variance about 1. `nn.Linear` stores its
+# matrix **transposed**.
 #
 # **Next.** Every token still sees the whole sentence, also the words that come after it. [Chapter
 # 3](03_hiding_the_future.ipynb) hides them. All chapters: [the course's contents](../README.md#chapters).

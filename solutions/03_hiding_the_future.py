@@ -68,8 +68,12 @@ review()
 # %% [markdown]
 # ## Why hide anything?
 #
-# Think of a model that *writes*: it reads tokens and predicts the next one. What is a token? The simplest answer: one
-# character. The list of all different ones is the **vocabulary**, and a token's number is its place in that list.
+# The way: first the mask, on letters; then heads that work behind it, on an alphabet of five tokens; then, on chapter
+# 2's six words, a wrong way to mask and a test that finds it; last, padding.
+#
+# Think of a model that *writes*: it reads tokens and predicts the next one. In the simplest case a token is one
+# character. The list of all different ones is the **vocabulary**, and a token's number is its place in that list. What
+# does a model learn from "But they"? After each token it has to say what comes next.
 
 # %% name="characters"
 text = "But they were all of them deceived."
@@ -78,32 +82,26 @@ print("".join(characters), len(characters))
 number_of = {character: number for number, character in enumerate(characters)}
 numbers = [number_of[character] for character in text]
 print(numbers)
-print("".join(characters[number] for number in numbers))  # and back
-
-# %% [markdown]
-# 35 characters, 19 different ones, the space first. Large models use words and pieces of words.
-#
-# What does a model learn from "But they"? After each token it has to say what comes next.
-
-# %% name="next-tokens"
 for t in range(8):
     print(f"{text[:t + 1]!r:10} -> {text[t + 1]!r}")
 
 # %% [markdown]
+# 35 characters, 19 different ones. Large models use words and pieces of words.
+#
 # One row of eight tokens holds eight exercises, and all can be done at once. The trouble: the answer to the first, "u",
-# stands in the same row, one position to the right. A model that may look there learns to copy, not to predict.
+# stands in the same row, one position to the right. A model that may look there learns to copy, as we shall see.
 #
 # ## The plainest mix: an average
 #
-# Training takes several sequences at once, a batch $(B, T, C)$: $B$ sequences of $T$ tokens, each an embedding of $C$
-# numbers. Ours are the first four pieces of the sentence, of eight characters each. Two numbers per character say what
-# we can read ourselves: is it a vowel, and is it a space?
+# Training takes several sequences at once, a batch $(B, T, d_\mathrm{in})$: $B$ sequences of $T$ tokens, each an
+# embedding of $d_\mathrm{in}$ numbers. Ours are the first four pieces of the sentence, of eight characters each. Two
+# numbers per character say what we can read ourselves: is it a vowel, and is it a space?
 
 # %% name="batch"
-B, T, C = 4, 8, 2
+B, T, d_in = 4, 8, 2
 pieces = [text[T * b:T * (b + 1)] for b in range(B)]
 batch = torch.tensor([[[letter in "aeiou", letter == " "] for letter in piece] for piece in pieces])
-batch = batch.float()  # (B, T, C): 1 for yes, 0 for no
+batch = batch.float()  # (B, T, d_in): 1 for yes, 0 for no
 print(pieces)
 print(batch[0])  # of "But they"
 
@@ -113,7 +111,7 @@ print(batch[0])  # of "But they"
 # %% name="uniform-weights"
 weights = torch.softmax(torch.zeros(T, T), dim=-1)  # (T, T), every row sums to 1
 print(weights[0])
-mixed = weights @ batch  # (T, T) @ (B, T, C) -> (B, T, C)
+mixed = weights @ batch  # (T, T) @ (B, T, d_in) -> (B, T, d_in)
 print(mixed[0, :, 0])  # "But they", vowels
 
 # %% [markdown]
@@ -132,8 +130,8 @@ print(visible)
 
 # %% [markdown]
 # How do we give a score the message "no weight at all"? A score of 0 will not do: $\exp(0) = 1$, a share like any
-# other. But $\exp(-\infty)$ is exactly 0. So we write $-\infty$ wherever the mask has a 0: `masked_fill` puts its
-# second argument where the first is `True`.
+# other. But $\exp(-\infty)$ is exactly 0. So we write $-\infty$ wherever the mask has a 0: `masked_fill` returns
+# a new tensor, with its second argument where the first is `True`.
 
 # %% name="minus-infinity"
 scores = torch.zeros(T, T).masked_fill(visible == 0, -torch.inf)
@@ -146,7 +144,7 @@ print(weights)
 # the vowels of "But they" with these weights?
 
 # %% name="causal-uniform-mix"
-running = weights @ batch  # (T, T) @ (B, T, C) -> (B, T, C)
+running = weights @ batch  # (T, T) @ (B, T, d_in) -> (B, T, d_in)
 print(batch[0, :, 0])
 print(running[0, :, 0])
 
@@ -155,16 +153,38 @@ print(running[0, :, 0])
 # to 0.2857 at "e", two of seven, and ends at 0.2500, the average of all eight as before. So equal scores and a mask
 # compute the **average so far**.
 #
-# One set of attention weights, with the values that it mixes, is called a **head**. This was our simplest one; chapter 5
-# puts several side by side.
+# One attention, with its own scores and values, is called a **head**. This was our simplest one; chapter 5 puts several
+# side by side.
+#
+# Does the mask matter? We train scores, from equal ones on, so that each character's mix comes near the *next* one,
+# first with nothing hidden. (Each character is a row of a unit matrix: ones on the diagonal, else zeros.)
+
+# %% name="peeking"
+places = torch.tensor([[number_of[letter] for letter in piece] for piece in pieces])
+letters = torch.eye(19)[places]  # (4, 8, 19)
+for hidden in [torch.zeros(T, T).bool(), visible == 0]:
+    learned = torch.zeros(T, T, requires_grad=True)  # scores
+    for step in range(300):
+        weights = torch.softmax(learned.masked_fill(hidden, -torch.inf), dim=-1)  # (T, T)
+        errors = (weights @ letters)[:, :-1] - letters[:, 1:]  # (4, 7, 19)
+        loss = errors.pow(2).sum(dim=-1).mean()
+        loss.backward()
+        with torch.no_grad():
+            learned -= 10 * learned.grad
+        learned.grad = None
+    print(f"loss {loss.item():.4f}, weights of token 1:\n{weights[0].detach()}")
+
+# %% [markdown]
+# With nothing hidden the loss is nearly 0: token 1 gives 0.9773 of its weight to token 2, the answer. It copies, and
+# when the model writes there is nothing to copy. With the mask it cannot.
 
 # %% [markdown]
 # ## What is an average good for?
 #
-# An average of what? That is for the values to say: above they were vowels and spaces. To design heads we take an
-# alphabet small enough to hold in mind. Its tokens are `<s>`, a, b, c, d, and their embeddings are the rows of a unit
-# matrix (ones on the diagonal, else zeros): each has an axis of its own. Every sequence begins with the start token
-# `<s>`, which appears nowhere else.
+# Where a value marks something, as the vowels above, the average is its share so far; exercise 3.1 even counts. To
+# design heads we take an alphabet small enough to hold in mind. Its tokens are `<s>`, a, b, c, d, and their embeddings
+# are the rows of a unit matrix: each has an axis of its own. Every sequence begins with the start token `<s>`, which
+# appears nowhere else.
 
 # %% [markdown]
 # ### Exercise 3.1 · A share and a count
@@ -208,8 +228,8 @@ show_puzzle("3.1")  # to play with; then copy your numbers into your answer
 # ### Exercise 3.2 · Causal weights for a batch
 # 2 points · ★★☆ · 10 minutes
 #
-# Write the mask as a function of the scores (already divided by $\sqrt{d_k}$; some are very large). The check tries
-# batches of several sizes, so take every size from `scores`.
+# Write a function from scores (already divided by $\sqrt{d_k}$; some are very large) to causal weights. The check tries
+# batches of several sizes, so take every size from `scores`. `masked_fill` repeats a (T, T) mask for every sequence.
 
 # %% name="exercise-3-2"
 def my_causal_weights(scores):
@@ -246,10 +266,9 @@ print(strict)
 
 # %% [markdown]
 # Second, weights sum to 1: where does a letter look that has *not* occurred? It needs something else to look at, and
-# the start token serves. (In trained models, too, many heads that find nothing look at the first token.) Two questions
-# before you write matrices. How high must `<s>` score, beside a letter that fits and one that differs? And by how much
-# must a score win? (One that lies 5 above eight others, after the division, gets $e^5 / (e^5 + 8)$ of the weight: about
-# 95 %.)
+# the start token serves, as the first token does in chapter 11's trained model. Two questions before you write
+# matrices. How high must `<s>` score, beside a letter that fits and one that differs? And by how much must a score win?
+# (One that lies 5 above eight others, after the division, gets $e^5 / (e^5 + 8)$ of the weight: about 95 %.)
 
 # %% [markdown]
 # ### Exercise 3.3 · Has it occurred before?
@@ -305,9 +324,8 @@ live.try_head(my_strict_weights, "<s> a b a c b a")
 # %% [markdown]
 # ## Back to six words
 #
-# So far we hid the future before softmax. Would it do to set weights to 0 after softmax? We return from letters to
-# *Your journey starts with one step*, with the layers of chapter 2: the same class, the same seed. First with nothing
-# hidden.
+# So far we hid the future before softmax. Would it do to set weights to 0 after it, as some code does? We return from
+# letters to *Your journey starts with one step*, with chapter 2's layer and seed. First with nothing hidden.
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -360,7 +378,7 @@ print(renormalised)
 # %% [markdown]
 # "journey" now shares between the two words it may see: 0.5517 for "Your" and 0.4483 for itself.
 #
-# The other way you know: hide the *scores*. This time the mask is `True` where a cell is hidden: `torch.triu` with
+# The other way you know: hide the *scores*. From now on our masks are `True` where a cell is hidden: `torch.triu` with
 # `diagonal=1` keeps what lies above the diagonal.
 
 # %% name="masked-before"
@@ -387,7 +405,8 @@ show_layer("mask")
 
 # %% [markdown]
 # The message: it stands between the scores and softmax, and changes no shape. (Dividing before or after it is the same:
-# $-\infty$ divided by 4 is $-\infty$.) The $B$ in front says that each sequence of a batch goes through the same steps.
+# $-\infty$ divided by $\sqrt{d_k}$ is $-\infty$.) The $B$ in front says that each sequence of a batch goes through the
+# same steps.
 #
 # The two ways agree, and they are one formula. With $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax divides every
 # $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and renormalising cancels it:
@@ -414,7 +433,7 @@ for hidden_score in [10.0, 80.0, 103.0, 200.0]:
 # ## When True means keep
 #
 # PyTorch has all of this in one function, `F.scaled_dot_product_attention`. With a unit matrix for the values its
-# result is the weights themselves.
+# result is the weights themselves. Which of the three calls shows the future?
 
 # %% name="polarity"
 unit = torch.eye(6)  # weights @ unit = weights
@@ -423,15 +442,15 @@ print(F.scaled_dot_product_attention(queries, keys, unit, attn_mask=~future)[1])
 print(F.scaled_dot_product_attention(queries, keys, unit, is_causal=True)[1])
 
 # %% [markdown]
-# In the first line "journey" sees nothing but its future: here a boolean mask says which cells *take part*, `True`
-# means keep. `masked_fill` asks which to overwrite. `~` turns a mask round, and gives our 0.5517 and 0.4483. The first
-# call raised no error, though. How can we test a mask without knowing the right numbers?
+# The first, where "journey" sees nothing but its future: here a boolean mask says which cells *take part*, `True` means
+# keep. `masked_fill` asks which to overwrite. `~` turns a mask round, and gives our 0.5517 and 0.4483. The first call
+# raised no error, though. How can we test a mask without knowing the right numbers?
 #
 # ## A test for leaks
 #
 # A mask is a promise about *outputs*: output $t$ must not depend on input $s$ if $s$ comes later. So test the promise:
-# change one word a little, and see which outputs move. Here is our layer as a function. We nudge "with", the fourth word.
-# Which rows should move?
+# change one word a little, and see which outputs move. Here is our layer as a function. We nudge "with", the fourth
+# word. Which rows should move?
 
 # %% name="causal-context"
 def causal_context(sequence, diagonal=1):
@@ -442,18 +461,20 @@ def causal_context(sequence, diagonal=1):
     weights = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)  # (T, T)
     return weights @ attention.W_value(sequence)  # (T, T) @ (T, d_out) -> (T, d_out)
 
-# %% name="nudge"
+
 nudged = inputs.clone()
 nudged[3] += 0.01  # "with"
 with torch.no_grad():
     moved = (causal_context(nudged) - causal_context(inputs)).abs().amax(dim=1)  # (6,)
 print(moved)
+print("not at all:", moved == 0)
 
 # %% [markdown]
-# Rows 1 to 3 stay exactly as they were. "with" itself and the words after it move. That is one column of a table; the
-# function below makes all of it, with derivatives in place of nudges. In row $t$ and column $s$ stands the largest
-# derivative of any number of output $t$ by any number of input $s$. (`jacobian` is the name for the table of all
-# derivatives. Two of its four dimensions say which number of a word, and `amax` takes the largest of those.)
+# Rows 1 to 3 stay as they were, to the last bit. "with" itself and the words after it move. That is one column of a
+# table; the function below makes all of it, with derivatives in place of nudges. In row $t$ and column $s$ stands the
+# largest derivative of any number of output $t$ by any number of input $s$. (`jacobian` is the table of all
+# derivatives: `derivatives[t, a, s, b]` is that of number a of output t by number b of input s. `amax` takes the
+# largest over a, b.)
 
 # %% name="influences"
 def influences(function, sequence):
@@ -490,23 +511,29 @@ for diagonal in [1, 2]:
     print(f"diagonal={diagonal}: leaks in {leaks} of 20")
 
 # %% [markdown]
-# With `diagonal=2` every row sums to 1 and nothing fails, and yet each word sees the very word it has to predict, in
-# all 20 sentences. That the right mask leaks in *no* sentence has a reason: a hidden score is overwritten before
-# softmax reads it.
+# With `diagonal=2` every row sums to 1 and nothing fails, and yet each word but the last sees the very one it has to
+# predict, in all 20 sentences. That the right mask leaks in *no* sentence has a reason: a hidden score is overwritten
+# before softmax reads it.
 #
 # Now a layer that you did not write. Its author says: "I set the weights on the future to 0, after softmax. So nothing
 # can leak."
 
 # %% name="not-ours"
-def masked_after_context(sequence):
-    """Context vectors (T, d_out): softmax, then mask, and no division."""
+def masked_after_context(sequence, divide=False):
+    """Context vectors (T, d_out): softmax, then mask, and no division unless you ask for it."""
     queries, keys = attention.W_query(sequence), attention.W_key(sequence)  # (T, d_out) each
     weights = torch.softmax(queries @ keys.T / keys.shape[-1]**0.5, dim=-1).tril()  # (T, T)
+    if divide:
+        weights = weights / weights.sum(dim=-1, keepdim=True)
     return weights @ attention.W_value(sequence)  # (T, T) @ (T, d_out) -> (T, d_out)
 
 # %% [markdown]
-# Test it: which call do you make, and which of its 36 numbers decide? Then choose.
-#
+# Test it: which call do you make, and which of its 36 numbers decide?
+
+# %% name="your-test"
+# your call:
+
+# %% [markdown]
 # **Question 3.3.** Does this layer leak?
 #
 # * **a** No: what has no weight has no influence.
@@ -517,13 +544,15 @@ def masked_after_context(sequence):
 answer("Q3.3", "b")
 
 # %% name="leak-without-division" tags=["answers-Q3.3"]
-print(influences(masked_after_context, inputs)[0])
+print(influences(masked_after_context, inputs))
+divided = influences(lambda x: masked_after_context(x, divide=True), inputs)
+print("with divide=True, below 1e-8 above the diagonal:", bool((divided.triu(1) < 1e-8).all()))
 
 # %% [markdown]
-# It leaks: the numbers above the diagonal decide, and already row 1 has five that are not 0. "Your" moves with all six
-# words. The future's weights are 0, but its scores are still in the sum $Z_i$ that softmax divided by. The next figure
-# has all ways: mask before softmax, after it, after it with renormalising, or not at all. Which of them do you expect to
-# leak?
+# It leaks: the numbers above the diagonal decide, and none of the 15 is 0. In row 1 they are about 0.0005, beside
+# 0.1008 on the diagonal. The future's weights are 0, but its scores are still in the sum $Z_i$ that softmax divided by.
+# With `divide=True` the sum cancels, and only rounding is left, about 1e-10: `> 0` would report it, so compare with the
+# diagonal, not with 0. The next figure has all four ways. Which of them do you expect to leak?
 
 # %% name="masking-live"
 live.show_masking(attention, inputs, tokens)
@@ -531,7 +560,8 @@ live.show_masking(attention, inputs, tokens)
 # %% [markdown]
 # The message: the triangle on the right is what counts. A hatched cell on the left has no weight, but the word can have
 # an influence all the same: mask after softmax, and every output depends on everything. Renormalise, and the triangle
-# is back, up to rounding. Turn the mask off: every row sums to 1, and all 36 cells say yes. Row sums alone prove nothing.
+# is back, up to rounding. Turn the mask off: every row sums to 1, and all 36 cells say yes. Row sums alone prove
+# nothing.
 #
 # ## A row with nothing left
 #
@@ -545,12 +575,13 @@ for filling in [-torch.inf, -1e9]:
     print(torch.softmax(scores.masked_fill(hidden, filling) / d_k**0.5, dim=-1)[:2])  # (2, 6)
 
 # %% [markdown]
-# Row 1 is hidden altogether: 0 divided by 0, `nan`. One bad row would spread, since 0 times `nan` is `nan`: in the next
-# layer every row has it. With $-10^9$ all six scores are equal, so softmax makes them even, 0.1667, and the row attends
-# to everything that was forbidden. `nan` fails loudly, $-10^9$ silently. Better than either is a mask that leaves
+# Row 1 is hidden altogether: 0 divided by 0, `nan`. (Not everywhere: in such a row, like the last of our first call
+# above, `F.scaled_dot_product_attention` may return zeros.) One bad row would spread, since 0 times `nan` is `nan`: in
+# the next layer every row has it. With $-10^9$ all six scores are equal, so softmax makes them even, 0.1667, and the
+# row attends to everything that was forbidden. `nan` shows itself, $-10^9$ does not. Better is a mask that leaves
 # something to see in every row.
 #
-# The last exercise makes one. It needs three tools. `None` in an index inserts a dimension of size 1. Where one size is 1
+# The last exercise makes one, with three tools. `None` in an index inserts a dimension of size 1. Where one size is 1
 # and the other is not, PyTorch repeats along it (**broadcasting**). And masks combine: `|` is or, `&` is and, `~` is
 # not.
 
@@ -561,8 +592,8 @@ diagonal = torch.eye(3).bool()  # (3, 3)
 print((diagonal | is_vowel[:, :, None])[0].int())  # (3, 3) | (2, 3, 1) -> (2, 3, 3)
 
 # %% [markdown]
-# In the first sequence the second token is a vowel. Its `True` stands in *row* 2, and was repeated along that row. The
-# diagonal is 1, too. If you like, come to the exercise in two steps.
+# In the first sequence the second token is a vowel. Its `True` stands in *row* 2, repeated along that row. If you like,
+# come to the exercise in two steps.
 #
 # **Step 3.1.** `is_padding` has the shape (B, T). Padding hides *keys*, the columns of a table (B, T, T). Which index
 # gives it the shape that fits? Fill in: `is_padding[...]`
@@ -571,8 +602,8 @@ print((diagonal | is_vowel[:, :, None])[0].int())  # (3, 3) | (2, 3, 1) -> (2, 3
 answer("S3.1", ":, None, :")
 
 # %% [markdown]
-# **Step 3.2.** `hidden` is the union of future and padding. Fill in, with `torch.eye(T)`, what keeps every token visible
-# to itself: `hidden & ...`
+# **Step 3.2.** However you made `hidden`, every token must stay visible to itself. Fill in, with `torch.eye(T)`:
+# `hidden & ...`
 
 # %% name="step-3-2"
 answer("S3.2", "~torch.eye(T).bool()")
@@ -606,18 +637,18 @@ check("3.4", my_mask)
 # meaningless, but finite, and no other token sees it.
 
 # %% [markdown]
-# Your function of exercise 3.2 in a small layer, asked what we asked of ours: change the number of words and see which
-# output depends on which input. (`dropout` plays no part before chapter 4.)
+# Your function of exercise 3.2 in a small layer: change the number of words and see which output depends on which
+# input.
 
 # %% name="try-layer"
-live.try_layer(
+live.try_layer(  # dropout plays no part before chapter 4
     lambda length, dropout: lambda x: my_causal_weights(x @ x.transpose(-2, -1)) @ x, inputs, tokens
 )
 
 # %% [markdown]
 # ## What you can do now
 #
-# Three last questions, without looking back. The first returns to chapter 2, the second shows code with a bug.
+# Three last questions, without looking back.
 
 # %% [markdown]
 # **Question 3.4.** Queries and keys of 64 random numbers, all of variance 1, give in most rows nearly all weight to one

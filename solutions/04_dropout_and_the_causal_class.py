@@ -72,12 +72,12 @@ review()
 # Imagine a team in which one person knows everything. On the day she is ill, nothing works. Now suppose that each
 # morning a coin decides who stays at home. Soon no task depends on one person: what matters, several people can do.
 #
-# **Dropout** does this to a model. At every training step it sets randomly chosen numbers inside the model to zero, so
-# that nothing can rely on one of them always being there. The hope is that the model then learns less of its training
-# text by heart and does better on new text. Whether it helps depends on model and data. In chapter 7 it lowers the loss
-# on fresh sequences from 10.6 to 6.7. (Plain guessing costs 4.6 there, so two thirds of the damage are gone. The model
-# had learned a few sequences by heart, and answered wrongly, and confidently, on all others.) Here we see what dropout
-# does to attention, where the numbers to drop are the weights: for one step, a word cannot hear another.
+# **Dropout** does this to a model. At every training step it sets randomly chosen numbers that pass through the model to
+# zero (never its matrices), so that nothing can rely on one of them always being there. The hope is that the model then
+# learns less of its training text by heart and does better on new text. Whether it helps depends on model and data. In
+# chapter 7 it lowers the loss on fresh sequences from 10.6 to 6.7. (That loss has no unit; blind guessing costs 4.6. The
+# model had learned a few sequences by heart and did worse on all others. Two thirds of that damage are gone.) Here we
+# drop *attention* weights: for one step, a word cannot hear another.
 #
 # We start from the causal weights of chapter 3: the same six words, the layers of chapter 2 with seed 789.
 
@@ -108,7 +108,7 @@ print(weights)
 # %% [markdown]
 # The **rate** $p$ is the chance that a number is dropped. For each entry we draw a number between 0 and 1, and keep the
 # entry if its number lies below $1-p$. (`torch.nn.Dropout` does the same in one line, but even with the same seed, what
-# it draws depends on the PyTorch version and the processor. Our own draw is the same on every machine.)
+# it draws depends on the PyTorch version and the processor. Our own draw was the same wherever we tried it.)
 
 # %% name="keep-mask"
 def keep_mask(shape, p, seed):
@@ -117,7 +117,7 @@ def keep_mask(shape, p, seed):
     return torch.rand(shape, dtype=torch.float64, generator=generator) < 1 - p
 
 # %% [markdown]
-# Mind the meaning: here True says *keep*, while in `future` True says *hide*. Try it on 36 ones, with a coin for each.
+# Here True says *keep*, while in `future` True says *hide*. Try it on 36 ones, with a coin for each.
 # Dropout also divides what is left by $1-p$; the reason comes below.
 
 # %% name="dropout-ones"
@@ -169,12 +169,12 @@ pictures.show_weights(
 
 # %% [markdown]
 # The message: a dropped cell is a dark 0.00 and not hatched: it was open, and at the next step it may be open again.
-# The rows no longer sum to 1. (The colours end at 1, so 2.00 is as yellow as a weight of 1 would be.)
+# The rows no longer sum to 1.
 #
 # ## Why divide by 1 − p?
 #
 # At $p = 0.5$ we doubled what was kept. But 2 is $1/p$ as well as $1/(1-p)$. Which of the two is it? A rate of 0.2 tells
-# them apart. On average over many draws, the weight should be what it was. So which factor, after a fifth was lost?
+# them apart. On average over many draws, the weight should be what it was.
 
 # %% name="factors"
 stays = keep_mask((100_000,), p=0.2, seed=123)  # one weight of 1, drawn 100,000 times
@@ -187,8 +187,8 @@ for name, factor in [("1", 1), ("1 / p", 1 / 0.2), ("1 / (1 - p)", 1 / (1 - 0.2)
 # Only $1/(1-p)$ leads back to 1: a weight is kept with probability $1-p$, so times $1/(1-p)$ it is the same on average.
 #
 # Back to $p = 0.5$. Row sums of 0 and 2 are right, then, as long as their average is 1. One could repair each row by
-# dividing by its sum. (A row that has lost all its weights has no sum to divide by; we leave it out.) What does that do
-# to an uneven row, on average?
+# dividing by its sum. What does that do to an uneven row, on average? (One draw in eight is empty and has no sum to
+# divide by. Leaving it out raises every average by a seventh, and no more.)
 
 # %% name="renormalised"
 uneven = torch.tensor([0.9, 0.05, 0.05])
@@ -205,8 +205,8 @@ print("forced to sum to 1:", [round(number, 2) for number in forced.mean(dim=0).
 # %% [markdown]
 # ## In training, and afterwards
 #
-# A finished model should answer the same question in the same way. Every module of PyTorch carries a switch called
-# `training`: on at first, `.eval()` turns it off, `.train()` on again.
+# A finished model should not miss words by chance. Every module of PyTorch carries a switch called `training` (inside the
+# module, `self.training`): on at first, `.eval()` turns it off, `.train()` on again.
 
 # %% name="train-and-eval"
 torch.manual_seed(123)
@@ -228,7 +228,7 @@ print("training:", dropout.training, "| changes nothing:",
 #
 # Write this layer yourself, for a tensor of any shape. In training each number has a coin of its own, and each call
 # tosses new ones. After `.eval()` the layer returns `x` unchanged. Draw with `torch.rand` and set no seed; p is below 1.
-# (`check` looks at results only, so it would let `nn.Dropout` pass. But then you would not know what it does.)
+# (`check` would let `nn.Dropout` pass, but then you would not know what it does.)
 
 # %% name="exercise-4-1"
 class MyDropout(nn.Module):
@@ -275,24 +275,35 @@ coins = keep_mask((1000, 6, 6), p=0.5, seed=123)
 received = (head_weights * coins / (1 - 0.5)) @ head_values  # (1000, T)
 for letter, yes in zip("<s> a b a c b".split(), (received > 0.5).double().mean(dim=0)):
     print(f"{letter:4} says yes in {yes:.2f} of the draws")
-coins = keep_mask((1000, 20), p=0.5, seed=123)
-averages = (torch.full((20,), 1 / 20) * coins / (1 - 0.5)).sum(dim=-1)  # (1000,), of 20 values of 1
-print(f"spread: one weight {received[:, 3].std():.2f}, an average over 20 {averages.std():.2f}")
 
 # %% [markdown]
 # The second "a" and the second "b" should always say yes, and they do so half of the time: all their weight lies on one
-# token, and one coin decides. So what they receive strays from its average by 1.00 (the standard deviation). A head
-# that averages over 20 tokens loses about half of them and doubles the rest: its result strays by 0.21 only. A head
-# that looks one thing up is the person who knows everything: on a bad day, nothing works. What helps?
+# token, and one coin decides. How far does what they receive stray from its average? And the result of a head that
+# averages over 20 tokens?
+
+# %% name="spread"
+coins = keep_mask((1000, 20), p=0.5, seed=123)
+averages = (torch.full((20,), 1 / 20) * coins / (1 - 0.5)).sum(dim=-1)  # (1000,), of 20 values of 1
+second_a = received[:, 3]  # (1000,)
+print(f"spread: one weight {second_a.std():.2f}, an average over 20 {averages.std():.2f}")
+
+# %% [markdown]
+# What the second "a" receives strays by 1.00 (the standard deviation). A head that averages over 20 tokens loses about
+# half of them and doubles the rest: its result strays by 0.21 only. A head that looks one thing up is the person who
+# knows everything: on a bad day, nothing works.
+#
+# After `.eval()` it would always be right. But in training it misses half of the copies, and that costs loss: a reason to
+# learn the job in several heads. Now do so by hand.
 
 # %% [markdown]
 # ### Exercise 4.2 · Heads that survive
 # 3 points · ★★☆ · 10 minutes
 #
-# Let several heads do the same job, each with coins of its own, and add up their results. (Chapter 5 is about several
-# heads.) Write a stack of heads, as many as you need, whose *sum* says whether a letter has occurred: above one half if
-# it has, below if not. Your matrices of exercise 3.3 are one such head. (`W.repeat(3, 1, 1)` stacks three copies of a
-# matrix `W`.)
+# Let several heads do the same job, each with coins of its own, and add up their results. Write a stack of heads, as
+# many as you need, whose *sum* says whether a letter has occurred: above one half if it has, below if not. Your matrices
+# of exercise 3.3 are one such head. (`W.repeat(3, 1, 1)` stacks three copies of a matrix `W`.) Ask first: how often are
+# all H heads blind at once? If only one sees, is its value enough for a yes? In exercise 3.3 a tenth of the weight could
+# go astray: what do H such tenths add up to?
 #
 # * Without dropout, the sum must always be right.
 # * With half of all weights dropped (and the others doubled), it must be right in 95 of 100 cases, both for letters that
@@ -317,7 +328,8 @@ check("4.2", my_heads)
 # %% [markdown] tags=["solution"]
 # **Why it works.** Each head goes blind with probability one half, and all eight with probability 1 in 256. So one that
 # sees is enough, if its value alone lifts the sum above one half. With values of one eighth, three or more would have
-# to see.
+# to see. The queries are loud (30) for the letters that are new: eight heads that each let a tenth of the weight stray
+# to other letters would say yes together.
 
 # %% name="play-4-2"
 from course_utils.play import show_puzzle
@@ -341,8 +353,7 @@ live.try_head(my_dropped_weights, "<s> a b a c b")
 # %% [markdown]
 # ## What if we drop scores instead?
 #
-# Suppose we dropped one step earlier, before softmax. Then every row would still sum to 1, which looks tidier. The same
-# coins drop both scores of "journey" now.
+# Suppose we dropped one step earlier, before softmax. Then every row would still sum to 1, which looks tidier.
 
 # %% [markdown]
 # **Question 4.3.** Both scores of "journey" are dropped, so they are 0. Which weights does softmax make of them?
@@ -360,7 +371,8 @@ dropped_scores = dropped_scores.masked_fill(future, -torch.inf)
 print(torch.softmax(dropped_scores / keys.shape[-1]**0.5, dim=-1)[1])
 
 # %% [markdown]
-# "journey" still attends to both. A score of 0 is not a weight of 0: its exponential is 1.
+# "journey" still attends to both. A score of 0 is not a weight of 0: its exponential is 1. A score
+# of $-\infty$ would drop the weight, but also repair the row: 0.54 again, and `nan` for an empty row.
 
 # %% name="layer-drawing" shows="The drawing of chapter 3 with one new box: dropout in training, between softmax and the weighted sum of the values. No shape changes."
 show_layer("dropout")
@@ -371,16 +383,16 @@ show_layer("dropout")
 # %% [markdown]
 # ### Every draw is another
 #
-# A seed fixes where a generator starts, and so the mask. Here you can change the seed, the rate, and the switch between
+# A seed fixes where a generator starts, and so the coins. Here you can change the seed, the rate, and the switch between
 # training and evaluation. At a rate of 0.5, which row can only sum to 0 or 2?
 
 # %% name="dropout-live"
 live.show_dropout(weights, tokens, masked=future)
 
 # %% [markdown]
-# The message: the row sums change from draw to draw, and only their average over many draws is 1. (The caption's
-# average is over the six rows of one draw.) The first row holds a single weight, so it sums to 0 or to 2. To try: step
-# through the seeds and watch "Your"; then choose eval.
+# The message: the row sums change from draw to draw. So does the caption's average over the six rows; only over many
+# draws do the sums average to 1. The first row holds a single weight, so it sums to 0 or to 2. To try: step through the
+# seeds and watch "Your"; then choose eval.
 
 # %% [markdown]
 # ### Exercise 4.3 · How often is a row empty?
@@ -444,7 +456,7 @@ print(".to(float64):", module.plain.dtype, module.buffer.dtype, module.parameter
 # Only the parameter is trained. Parameter and buffer are saved, and both became `float64`. The plain attribute is in
 # neither list, and `.to()` does not know about it: on the way to a GPU it would stay behind on the CPU, and a mask there
 # cannot be used on scores on the GPU. So the mask becomes a buffer. (It holds True and False, and these stay so: only
-# numbers change their type.)
+# floating-point numbers change their type.)
 #
 # ## The causal class
 #
@@ -484,8 +496,8 @@ class CausalAttention(nn.Module):
 
 # %% [markdown]
 # The mask is made once, for `context_length` tokens, and cut to the sentence at hand. Run the class on a batch that
-# holds the same sentence twice, without dropout for now. Two results you can predict. If sentences keep to themselves,
-# how do the two matrices compare? And "Your" sees only itself: whose value must its context vector be?
+# holds the same sentence twice, without dropout for now. "Your" sees only itself: whose value must its context vector
+# be?
 
 # %% name="causal-batch"
 batch = torch.stack((inputs, inputs), dim=0)  # (B, T, d_in)
@@ -497,8 +509,9 @@ print(context)
 print(context.shape)
 
 # %% [markdown]
-# The two matrices are equal, and row 1, $-0.4519$ and 0.2216, should be the value of "Your" itself. Is it? Do two
-# *different* sentences keep to themselves? Does the order of words matter now? And a shorter sentence?
+# The two matrices are equal. (They would be even if the sentences mixed.) Row 1, $-0.4519$ and 0.2216, should be the
+# value of "Your" itself. Is it? Do two *different* sentences keep to themselves? Does the order of words matter now? And
+# a shorter sentence?
 
 # %% name="neighbours"
 print("row 1 is the value of Your:", torch.allclose(causal.W_value(inputs[0]), context[0, 0]))
@@ -522,9 +535,7 @@ print("causal:        ", int(depends.sum()), "of 36")
 print("exactly the lower triangle:", torch.equal(depends, ~future))
 
 # %% [markdown]
-# 36 without a mask, 21 with it, and these 21 are exactly the lower triangle.
-#
-# At last, turn dropout on.
+# No leak. At last, turn dropout on.
 
 # %% name="class-train-eval"
 torch.manual_seed(123)
@@ -540,12 +551,12 @@ with torch.no_grad():
     print("no_grad, two calls agree:     ", torch.equal(noisy(batch), noisy(batch)))
 
 # %% [markdown]
-# In training every call drops other weights, and every sentence of a batch has a mask of its own. After `.eval()` the
+# In training every call drops other weights, and every sentence of a batch tosses coins of its own. After `.eval()` the
 # class repeats itself and agrees with `causal`, since both drew their matrices with seed 123. `no_grad` stops the
 # bookkeeping for derivatives, not the dropping.
 #
-# The last exercise puts a class together. One layer, `W_qkv`, makes queries, keys and values at once; `chunk` cuts them
-# apart. If you like, take two steps towards it.
+# The last exercise puts a class together from one layer, `W_qkv`. (`wide.chunk(3, dim=-1)` cuts a result `wide` into
+# three.) If you like, take two steps towards it.
 #
 # **Step 4.1.** Bring these lines of a `forward` into their right order. Write the letters, as in `"a b c d e"`.
 #
@@ -613,7 +624,7 @@ check("4.4", MyCausalAttention)
 
 # %% [markdown]
 # Your own class at work: which output depends on which input? Let dropout draw with other seeds. Sometimes a whole row
-# becomes empty, but never a single cell of a row. Why?
+# becomes empty, but never a single cell of a row. Why? (Think of the layer of Question 3.3.)
 
 # %% name="try-layer"
 live.try_layer(lambda length, dropout: MyCausalAttention(3, 2, length, dropout), inputs, tokens)
@@ -628,7 +639,7 @@ live.try_layer(lambda length, dropout: MyCausalAttention(3, 2, length, dropout),
 # Three last questions, without looking back. The second shows code with a bug, the third goes back to chapter 3.
 
 # %% [markdown]
-# **Question 4.5.** A head puts all its weight on one token. With $p = 0.5$ in training, what is it handed?
+# **Question 4.5.** A head puts all its weight on one token. With $p = 0.5$ in training, what does it receive?
 #
 # * **a** Half of the value, always.
 # * **b** Nothing in half of the steps, twice the value in the others.
@@ -672,11 +683,12 @@ progress(4)
 # | where | in training | after `.eval()` |
 # | --- | --- | --- |
 # | a weight $\alpha_{ij}$ | 0 with probability $p$, else $\alpha_{ij}/(1-p)$ | $\alpha_{ij}$ |
-# | the sum of a row | anything from 0 to $1/(1-p)$, on average 1 | 1 |
+# | the sum of a row | between 0 and $1/(1-p)$, on average 1 | 1 |
 # | two calls | each tosses its own coins | agree |
 #
-# Dropout comes **after** softmax, and rows are not repaired. A head that looks one thing up needs others beside it that
-# do the same job. The causal mask is a **buffer**: it is saved and moved with the module, and never trained.
+# Dropout comes **after** softmax, and rows are not repaired. In training at $p = 0.5$, a head that looks one thing up is
+# heard half of the time; others with the same job make up for it. The causal mask is a **buffer**: it is saved and moved
+# with the module, and never trained.
 #
 # **Next.** This class has one view of the sentence: one set of weights per query. [Chapter
 # 5](05_multi_head_attention.ipynb) runs several side by side. All chapters: [the course's

@@ -11,7 +11,7 @@
 #
 # * build a head that looks one token back, and train one that finds the same job by itself;
 # * say what several heads can do together that one cannot;
-# * write the layer of GPT-2: one matrix for all heads, split and merged.
+# * write a layer like GPT-2's: one matrix for all heads, split and merged.
 #
 # **Time.** About 90 minutes, exercises included. **You need** chapters 2 to 4: queries, keys, values, the causal mask,
 # the causal class.
@@ -67,9 +67,9 @@ review()
 # %% [markdown]
 # ## A head that knows where it is
 #
-# All heads so far asked *what* a token is. None could ask *where* it stands: each saw a bag of words, cut off by the
-# mask. So we give each token its position. Here a token's vector is two blocks side by side: four numbers for the
-# letter, eight for the position, each with a single 1.
+# All heads so far asked *what* a token is. None could ask for a *place*: each saw a bag of words, cut off by the mask.
+# So we give each token its position. Here a token's vector is two blocks side by side: four numbers for the letter,
+# eight for the position, each with a single 1.
 
 # %% name="positions"
 def placed(words):
@@ -139,7 +139,8 @@ live.try_head(my_weights_back, "c a d a b")
 # before. Where to look, we do not say.
 #
 # Of the second cell you need only the line of the loss: the result at position t is compared with the letter at t − 1.
-# (Adam takes steps like chapter 2's, and chooses their sizes itself.) Guess first: will it find your matrices?
+# (Adam takes steps like chapter 2's: `lr` sets their scale, Adam fits it to each number.) Guess first: will it find your
+# matrices?
 
 # %% name="learned-head"
 torch.manual_seed(123)
@@ -182,16 +183,15 @@ best = [int(row[:t + 1].argmax()) for t, row in enumerate(together)]  # of the v
 print("best key for positions 1 to 7:", best[1:])
 
 # %% [markdown]
-# The row looks like nothing. Training found other axes than ours, turned and mixed. What both heads have in common is
-# what *acts*. A score is $x^{(i)} W_q W_k^\top x^{(j)\top}$, so only the product $W_q W_k^\top$ counts, in which the
-# best key of each position is the one before it. So read what a head does, not its matrices.
+# The row looks like nothing: training found other numbers than ours. What both heads have in common is what *acts*. A
+# score is $x^{(i)} W_q W_k^\top x^{(j)\top}$, so only the product $W_q W_k^\top$ counts, in which the best visible key
+# of each position is the one before it. So read what a head does, not its matrices.
 
 # %% [markdown]
 # ## One head, one set of weights
 #
 # Chapter 1 began with *The cat chased the mouse because it was hungry*. Let "it" find out more: who chases, and who is
-# chased? We write the sentence for every pair of four animals, twelve in all. As above, a vector is two blocks: which
-# word, then which position.
+# chased? We write the sentence for every pair of four animals, twelve in all.
 
 # %% name="sentences"
 animals = ["cat", "fox", "mouse", "hen"]
@@ -223,16 +223,16 @@ print("two heads, a position each, same result:",
       torch.equal(torch.cat([cat_mouse[1], cat_mouse[4]]), torch.cat([mouse_cat[1], mouse_cat[4]])))
 
 # %% [markdown]
-# With one head at half and half, the mixture is the same: "it" hears of a cat and a mouse, but not who chased whom.
-# Uneven weights could tell, but what one animal gains the other loses. Two heads that look at a position each, with
-# their results side by side, can tell: the halves have changed places. (Without positions two heads would not help: both
-# sentences have the same words.)
+# At half and half, the mixture is the same: "it" hears of a cat and a mouse, but not who chased whom. With 0.9 and 0.1
+# the two can be told apart, but the second animal comes through at a tenth of its strength: what one gains, the other
+# loses. Two heads that look at a position each, with their results side by side, can tell: the halves have changed
+# places. (Without positions two heads would not help.)
 #
-# That is **multi-head attention**. Two heads need not be larger than one: if each makes half as many numbers, both
-# together have as many parameters.
+# That is **multi-head attention**. Two heads of half the size have as many parameters as one. The price: each compares in
+# half as many numbers.
 #
-# The simplest way is to make several heads and to **concatenate** their context vectors along the last dimension, here
-# for a batch that holds the six words of chapter 4 twice.
+# The simplest way is to **concatenate** the context vectors of several heads along the last dimension, here for the six
+# words of chapter 4, twice.
 
 # %% name="wrapper-class"
 class MultiHeadAttentionWrapper(nn.Module):
@@ -267,8 +267,8 @@ print("context_vecs.shape:", context_vecs.shape)
 
 # %% [markdown]
 # In the row of "Your", head 0 contributes -0.4519 and 0.2216 (with the same seed it is the class of chapter 4), head 1
-# 0.4772 and 0.1063: 2 heads of 2 numbers make 4.
-# The heads stand in an `nn.ModuleList`. A plain list is easier to type. Does PyTorch find the layers in it?
+# the other two numbers. The heads stand in an `nn.ModuleList`. A plain list is easier to type. Does PyTorch find the
+# layers in it?
 
 # %% name="module-list"
 class TwoLists(nn.Module):
@@ -286,8 +286,8 @@ print([name for name, _ in TwoLists().named_parameters()])
 # Only what the `nn.ModuleList` holds. And only parameters are trained.
 
 # %% [markdown]
-# **Question 5.1.** Two heads with 18 numbers each stand in a plain Python list. How many numbers to learn does PyTorch
-# find in that module?
+# **Question 5.1.** Two heads with 18 numbers each stand in a plain Python list. How many parameters does PyTorch find in
+# that module?
 #
 # * **a** 36
 # * **b** 18
@@ -303,9 +303,9 @@ answer("Q5.1", "c")
 # ## Two heads, two jobs
 #
 # Back to the chase. Every word from the second animal on is to name both animals: who chases, in the first half of its
-# result, and who is chased, in the second. A half has ten numbers, one for each word of the vocabulary. Where to look,
-# we do not say. We train one head of 20 numbers, then two heads of 10, on all the sentences. In how many will "it" name
-# both animals rightly, in each case? (You need only the line of the loss.)
+# result, and who is chased, in the second. A half has ten numbers, one for each word of the vocabulary. We train one
+# head of 20 numbers, then two heads of 10, on all the sentences, and read off the row of "it". In how many will it name
+# both animals rightly?
 
 # %% name="two-jobs"
 chasing, chased = x[:, 1:2, :10], x[:, 4:5, :10]  # (12, 1, 10) each: who chases, who is chased
@@ -346,15 +346,15 @@ def weights_of(head, x):
 
 it = weights_of(one.heads[0], x)[:, 6]  # (12, 9): the row of "it" in each sentence
 named = one(x)[:, 6, 10:].argmax(dim=-1)  # (12,): who is chased, as the one head says
-for b in ["cat", "fox", "hen"]:
-    s = pairs.index(("mouse", b))
-    print(f"mouse chased {b}: it -> mouse {it[s, 1]:.1f}, it -> {b} {it[s, 4]:.1f},"
-          f" named: {vocabulary[named[s]]}")
+for s, (a, b) in enumerate(pairs):
+    print(f"{a:5} chased {b:5}: weights {it[s, 1]:.1f} and {it[s, 4]:.1f},"
+          f" named as chased: {vocabulary[named[s]]}")
 
 # %% [markdown]
-# Where the mouse chases, "it" gives nearly all its weight to the mouse, and next to nothing to the other animal. So it
-# names the cat each time: a guess, right once. One set of weights does not manage both jobs. And the two heads? Before
-# you choose head 1: which column will be bright, and from which word on?
+# Whoever chases gets the largest weight. Where the mouse chases, next to nothing is left for the other animal, and "it"
+# names the cat each time: a guess, right once. Where the cat or the fox chases, up to 0.3 is left, but the hen is never
+# named. One set of weights does not manage both jobs. (Nor with seeds 0 to 7, nor after 1000 steps.) And the two heads?
+# Before you choose head 1, counted from 0: which column will be bright, and from which word on?
 
 # %% name="trained-heads-live"
 two_weights = torch.cat([weights_of(head, cat_mouse[None]) for head in two.heads])  # (2, 9, 9)
@@ -363,17 +363,14 @@ live.show_attention(two_weights.round(decimals=1), words, masked=two.heads[0].ma
 
 # %% [markdown]
 # The message: two heads, two jobs. From "mouse" on, every word looks at the cat in head 0, and at the mouse in head 1.
-# (The words before it were asked nothing. Weights are rounded to one decimal, so a row may sum to 0.9 or 1.1.) That
-# head 0 took the first job is our doing, since it makes the first ten numbers. But where to look, each head found by
-# itself. In chapter 1 we wrote the query of "it" by hand. (That one asked for a meaning. These found the places where
-# our sentences always have an animal.)
+# (Weights are rounded to one decimal, so a row may sum to 0.9 or 1.1.) That head 0 took the first job is our doing,
+# since it makes the first ten numbers. But where to look, each head found by itself, from words and positions.
 #
 # ## One matrix for all heads
 #
-# One large matrix product keeps a processor busier than several small ones. (Chapter 6 measures what that gains.) So
-# let one large matrix do the work of all heads, and share out its result among them: a **weight split**. To tell the
-# dimensions apart we take 3 heads with 4 numbers each. `nn.Linear` stores one *row* per output, so we stack the heads'
-# matrices on top of each other and apply the tall one to the whole batch.
+# One large matrix product keeps a processor busier than several small ones (chapter 6 measures that). So let one matrix
+# do the work of all heads, and share out its result: a **weight split**. We take 3 heads with 4 numbers each. `nn.Linear`
+# stores one *row* per output, so we stack the heads' matrices and apply the tall one to the whole batch.
 
 # %% name="three-heads"
 torch.manual_seed(123)
@@ -394,12 +391,12 @@ print(queries.shape)
 print(queries[0, 1])
 
 # %% [markdown]
-# The same twelve numbers, in one row: head 0's four, then head 1's, then head 2's. The number of columns that belong to
-# one head, here 4, is called **head_dim**. Now we take them apart again.
+# The same twelve numbers, in one row, head after head. The width of one head, here 4, is called **head_dim**. Now we
+# take them apart again.
 #
-# **Step 1: view.** It reads the same numbers, in the same order, with other sizes: 12 is cut into 3 heads of 4. **Step
-# 2: transpose.** Heads and tokens change places. Then every head has a matrix (T, head_dim) of its own, and the heads
-# stand where the batch stands, among the dimensions over which `@` repeats.
+# **Step 1: view.** It reads the same numbers, in the same order, with other sizes: 12 is cut into 3 heads of 4. **Step 2:
+# transpose.** Heads and tokens change places. Then every head has a matrix (T, head_dim) of its own, and `@` repeats over
+# heads as over the batch.
 
 # %% name="view"
 apart = queries.view(2, 6, 3, 4)  # (2, 6, 12) -> (2, 6, 3, 4)
@@ -418,7 +415,7 @@ print(queries[0, :, 1])  # "journey" in each head
 answer("Q5.2", "b")
 
 # %% [markdown]
-# To see who goes where, we replace every number by the position of its token, 0 to 5, and split both ways.
+# We replace every number by the position of its token, 0 to 5, and split both ways.
 
 # %% name="whose-number" tags=["answers-Q5.2"]
 positions = torch.arange(6).view(1, 6, 1).expand(1, 6, 12)  # (1, 6, 12), row t holds t
@@ -429,14 +426,15 @@ print(wrong[0, :, :, 0])
 
 # %% [markdown]
 # Viewed straight to the final shape, head 0 has three pieces of "Your" and three of "journey", and no other word. The
-# shape is right and the contents are wrong, so no error will tell you.
+# shape is right, so no error will tell you.
 
 # %% [markdown]
 # ### Exercise 5.2 · Split into heads
 # 2 points · ★★☆ · 10 minutes
 #
-# Write the split so that it works with any sizes, and for a single sequence (T, d_out) as well as for a batch. Counting
-# dimensions from the end helps: `transpose(-3, -2)`.
+# Write the split so that it works with any sizes, and for a single sequence (T, d_out) as well as for a batch. Count
+# dimensions from the end: `transpose(-3, -2)`. `*before, width = x.shape` collects all leading sizes, and
+# `x.view(*before, 3, 4)` puts them back; `x.view(*before, 3, -1)` lets PyTorch work out the 4.
 
 # %% name="exercise-5-2"
 def my_split(projected, num_heads):
@@ -483,8 +481,7 @@ weights = torch.softmax(scores / 4**0.5, dim=-1)  # (2, 3, 6, 6), every row sums
 print(weights.shape)
 
 # %% [markdown]
-# `@` keeps the heads apart: head 1 alone has the same scores. Two sentences, three heads, and a (6, 6) matrix of weights
-# for each. One (6, 6) mask fits all, because PyTorch repeats it.
+# `@` keeps the heads apart: head 1 alone has the same scores. One (6, 6) mask fits all heads, because PyTorch repeats it.
 #
 # **Step 4: merge.** Mix the values head by head, then run backwards: transpose, and join the last two dimensions.
 
@@ -499,8 +496,8 @@ except RuntimeError as error:
 # %% [markdown]
 # Why does `view` refuse? In memory a tensor is one long line of numbers. `transpose` moves none of them, it only
 # changes how far apart neighbours lie. A token's 12 numbers now lie in three pieces, and a `view` cannot join them.
-# `contiguous()` copies them into the new order. (So does `reshape`, which the message offers. But it never complains, not
-# even where you forgot the transpose.)
+# `contiguous()` copies them into the new order. (`reshape`, which the message offers, does both. Neither way notices a
+# forgotten transpose: the sizes still fit, and the result is silently wrong.)
 
 # %% name="merge"
 together = together.contiguous()  # (2, 6, 3, 4), copied
@@ -551,9 +548,10 @@ check("5.3", my_merge)
 # %% [markdown]
 # ## The class
 #
-# Two methods for the two reshapes, and one layer more: `out_proj`. So far the first numbers of a result belong to head
-# 0, the next to head 1. `out_proj` mixes them into one vector, in which no place is reserved for a head. `d_out` now is
-# the width of *all* heads together.
+# Two methods for the two reshapes, and one layer more. So far each number of a result belongs to a single head, but in
+# exercise 4.2 several heads worked on one answer: we *added* them. `out_proj` lets the heads do that. Cut its matrix
+# into a block of rows per head: the concatenated results times the matrix are the *sum* of each head's result times its
+# block. `d_out` now is the width of *all* heads together.
 
 # %% name="split-class"
 class MultiHeadAttention(nn.Module):
@@ -610,7 +608,7 @@ show_layer("heads")
 # $\sqrt{\mathrm{head\_dim}}$ now.
 #
 # Does the class compute what separate heads compute? Copy the two trained heads into one layer, and let `out_proj` pass
-# on what it gets.
+# on what it gets. Then give it random numbers: is its result the sum over the heads?
 
 # %% name="copy-the-weights"
 same = MultiHeadAttention(d_in=19, d_out=20, context_length=9, dropout=0.0, num_heads=2).double()
@@ -620,9 +618,14 @@ with torch.no_grad():
     same.out_proj.weight.copy_(torch.eye(20))
     same.out_proj.bias.zero_()
 print("same output:", torch.allclose(same(x), two(x)))
+W_out = torch.randn(20, 20, dtype=torch.float64)
+same.out_proj.weight.data = W_out.T  # nn.Linear stores one row per output
+added = two.heads[0](x) @ W_out[:10] + two.heads[1](x) @ W_out[10:]  # (12, 9, 20)
+print("out_proj adds up the heads:", torch.allclose(same(x), added))
 
 # %% [markdown]
-# The same output, from one set of matrices. The last exercise is the whole layer. If you like, take one step towards it.
+# The same output, from one set of matrices; and each head writes into all 20 numbers. The last exercise is the whole
+# layer. If you like, take one step towards it.
 #
 # **Step 5.1.** Bring the lines of a `forward` into their right order. Write the letters, as in `"a b c d e"`.
 #
@@ -696,7 +699,7 @@ check("5.4", MyMultiHeadAttention)
 # Three last questions, without looking back. The second shows code with a bug, the third goes back to chapter 4.
 
 # %% [markdown]
-# **Question 5.4.** A head reads embeddings that hold no positions. Can it look one token back?
+# **Question 5.4.** A single head reads embeddings that hold no positions. Can it look one token back?
 #
 # * **a** Yes, with the right matrices.
 # * **b** No: its scores depend on what two tokens are, and not on where they stand.
@@ -738,7 +741,7 @@ progress(5)
 # ## What to take with you
 #
 # There are $n$ = num_heads heads, counted from 0. Head $h$ has queries $Q_h$, keys $K_h$ and values $V_h$ of its own,
-# with $d_k$ = head_dim columns each.
+# with $d_k$ = head_dim columns each. (The mask is left out.)
 #
 # $$Z_h = \mathrm{softmax}\left(\frac{Q_h K_h^\top}{\sqrt{d_k}}\right) V_h, \qquad
 # \mathrm{output} = \mathrm{concat}(Z_0, \dots, Z_{n-1})\, W_\mathrm{out} + b_\mathrm{out}$$

@@ -326,6 +326,7 @@ print(f"halves, after the permutation {score(7, 3):.4f}")
 # %% [markdown]
 # The interleaved score, now by halves. Numbers of a query come from rows of `W_query`, so a file can be converted once
 # and for all, row by row, head by head. Or the layer takes pairs as they are: `turn_pairs` has an argument for that.
+# [Chapter 11](11_a_model_that_speaks.ipynb) meets interleaved pairs in a real file.
 
 # %% [markdown]
 # ## Turn a part, or nothing

@@ -844,6 +844,6 @@ progress(10)
 # * A maximum that is forgotten in a merge changes no shape and raises no error. Compare with the whole, once.
 # * A row that has seen nothing yet has $m = -\infty$: subtract something finite.
 #
-# **Next.** This was the last chapter to learn from. The [notes](99_notes.ipynb) count the parts of GPT-2 and collect
-# the messages of errors. How to keep little and forget little is an open question, and you can now read those who work
-# on it. All chapters: [the course's contents](../README.md#chapters).
+# **Next.** [Chapter 11](11_a_model_that_speaks.ipynb) lets a language model speak through your layer, and measures
+# sinks and windows in it. The [notes](99_notes.ipynb) count the parts of GPT-2 and collect the messages of errors. All
+# chapters: [the course's contents](../README.md#chapters).

@@ -46,7 +46,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_utils import live, pictures, pretrained
-from course_utils.attention import Attention, repeat_groups, rotary_frequencies
+from course_utils.attention import Attention, Cache, repeat_groups, rotary_frequencies
 from course_utils.checking import answer, check, hint, progress, review, solution
 from course_utils.training_bar import with_bar
 
@@ -224,15 +224,15 @@ class Block(nn.Module):
     def forward(self, x, cache=None, mask=None, edit=None, record=None):
         """The new x, and the cache. edit: takes and returns contexts, one a head."""
         attention = self.attention
-        queries, keys, values = attention.project(self.norm_1(x), cache)
-        weights = attention.weights(queries, keys, mask)  # (B, num_heads, T, S)
-        context = weights @ repeat_groups(values, attention.num_heads)
+        queries, cache = attention.project(self.norm_1(x), cache)
+        weights = attention.weights(queries, cache.keys, mask)  # (B, num_heads, T, S)
+        context = weights @ repeat_groups(cache.values, attention.num_heads)
         context = context if edit is None else edit(context)  # (B, num_heads, T, head_dim)
         if record is not None:
             record.append(weights)
         x = x + attention.out_proj(attention.merge(context))  # (B, T, d_model)
         h = self.norm_2(x)
-        return x + self.down(F.silu(self.gate(h)) * self.up(h)), (keys, values)
+        return x + self.down(F.silu(self.gate(h)) * self.up(h)), cache
 
 # %% [markdown]
 # The model looks up its tokens, applies the blocks, and compares what comes out with the vector of *every* token of the
@@ -830,7 +830,7 @@ def passes(text, count, guess):
         own = scores[0, -len(guesses) - 1 :].argmax(dim=-1).tolist()
         right = next((k for k, g in enumerate(guesses) if own[k] != g), len(guesses))
         known = len(ids) + right
-        caches = [(keys[:, :, :known], values[:, :, :known]) for keys, values in caches]
+        caches = [Cache(keys[:, :, :known], values[:, :, :known], known) for keys, values, _ in caches]
         ids += own[: right + 1]
     return number, ids[:end]
 
