@@ -101,18 +101,12 @@ def test_it_needs_a_number_that_fits_on_a_page(handed, here):
     assert "from 1 to 20" in here("--quiz", "400") and "from 1 to 20" in here("--quiz", "-1")
 
 
-def test_questions_hang_on_the_class_seed(handed, tmp_path, here):
-    found = []
-    for seed in ("one", "another"):
-        (tmp_path / "assignment.toml").write_text(f'seed = "{seed}"', encoding="utf-8")
-        here("--quiz", "2", "--workers", "1")
-        found.append([each["prompt"] for who in ("right", "wrong", "markup") for each in kept(tmp_path, who)])
-    assert found[0] != found[1]
-
-
-def test_a_new_seed_is_named_as_the_reason_for_other_points(tmp_path, here):
-    lay(tmp_path / "class", {f"table/{NAME}": packed(notebook({"3.2": that_knows_the_first_call()}))})
-    here("--workers", "1")
+def test_a_new_seed_asks_other_questions_and_is_named_as_the_reason_for_other_points(tmp_path, here):
+    answers = {"table": {"3.2": that_knows_the_first_call()}, "right": {"3.2": RIGHT, "3.4": MASK}}
+    lay(tmp_path / "class", {f"{who}/{NAME}": packed(notebook(own)) for who, own in answers.items()})
+    here("--quiz", "4", "--workers", "1")
+    before = kept(tmp_path, "right")
     (tmp_path / "assignment.toml").write_text('seed = "autumn"', encoding="utf-8")
-    said = here("--workers", "1")
+    said = here("--quiz", "4", "--workers", "1")
     assert "table: 2 of 9 -> 0 of 9, the seed or an exercise of your own was changed" in said
+    assert kept(tmp_path, "right") != before

@@ -21,19 +21,20 @@ def questions(answer, seed=0):
     return list(questions_on(program, exercise.calls, LocalRunner(made, program), seed, KINDS, MoreEvidence))
 
 
-OTHERS = pytest.mark.every_setting("questions on the answers between every tenth")
+MORE = pytest.mark.every_setting("more answers asked about")
+ALL = pytest.mark.in_matrix("questions on all answers")
 
 
-@pytest.mark.parametrize("every_tenth", [True, pytest.param(False, marks=OTHERS)], ids=["every tenth", "the others"])
+@pytest.mark.parametrize("step", [100, pytest.param(40, marks=MORE), pytest.param(1, marks=ALL)], ids="every {}".format)
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_one_option_is_true_and_all_others_are_false(chapter, every_tenth):
+def test_one_option_is_true_and_all_others_are_false(chapter, step):
     given = [
         answer
         for id, exercise in EXERCISES.items()
         if exercise.chapter == chapter
         for answer in [*answers.right(id), *answers.wrong(id)]
     ]
-    chosen = [answer for number, answer in enumerate(given) if (number % 10 == 0) == every_tenth]
+    chosen = given[step // 2 :: step]
     asked = 0
     for number, answer in enumerate(chosen):
         own = OwnCode(EXERCISES[answer.exercise], answer.code)

@@ -25,8 +25,7 @@ def entry(id):
 def questions(id):
     """The CodeQuestions on the answer that was right last: the same ones until they are answered."""
     exercise, attempt = EXERCISES[id], right_attempts[id]
-    program = program_of(attempt, exercise.name)
-    seed = f"{id} {entry(id).get('taken', 0)}"
+    program, seed = program_of(attempt, exercise.name), f"{id} {entry(id).get('taken', 0)}"
     with on_cpu():
         asked = questions_on(program, exercise.calls, LocalRunner(attempt, program), seed, KINDS)
         return program, list(itertools.islice(asked, MOST_ASKED))
@@ -56,11 +55,10 @@ def reply(id, asked, choices):
         return f"There are {len(asked)} questions. Answer each with one letter.\n{in_words(id, asked)}"
     right = [LETTERS[question.right] == letter for question, letter in zip(asked, letters)]
     record(id, all(right))
-    lines = [
-        f"{'✓' if is_right else '✗'} {number}. {question.prompt} {question.options[question.right]}"
-        for number, (question, is_right) in enumerate(zip(asked, right), start=1)
-    ]
-    return "\n".join([f"{sum(right)} of {len(asked)}. Each key was found by running your code.", *lines])
+    lines = [f"{sum(right)} of {len(asked)}. Each key was found by running your code."]
+    for number, (question, is_right) in enumerate(zip(asked, right), start=1):
+        lines.append(f"{'✓' if is_right else '✗'} {number}. {question.prompt} {question.options[question.right]}")
+    return "\n".join(lines)
 
 
 def record(id, all_right):

@@ -8,14 +8,13 @@ from course_utils.judging.judge import judge
 from course_utils.judging.result import Result
 from course_utils.judging.side_effects import on_cpu
 
-MORE_CALLS = " It will be tried with {} more inputs."
-
 
 def check_packed(packed: str, attempt: object) -> Result:
     """The result of your `attempt` for the calls that an instructor has `packed` into a notebook."""
     data = serialize.unpack(base64.b64decode(packed))
     asked = [calls.call_from_plain(call) for call in data["calls"]]
-    words = "Right, as far as this check looks." + (MORE_CALLS.format(data["rest"]) if data["rest"] else "")
+    more = f" It will be tried with {data['rest']} more inputs." if data["rest"] else ""
+    words = f"Right, as far as this check looks.{more}"
     exercise = Exercise(data["id"], data["title"], data["name"], data["points"], 1, words, (), lambda: asked)
     vars(exercise)["reference"] = untrusted_replies.read(data["replies"], asked)
     vars(exercise)["parameter_names"] = data["names"]

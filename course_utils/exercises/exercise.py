@@ -24,8 +24,7 @@ class Exercise:
     each time: LayerCalls, or a list of arguments for each call of a function. properties: each case -> None, or a
     sentence on what is wrong; each is checked only for an answer that has those before it. gradient: as in
     FunctionCall. maps: whether the results are maps of weights, or masks, to be drawn. mask: how to read them, if they
-    are masks. open_ended: whether any numbers that have the properties are right. seed: the private one that the
-    calls' numbers are drawn from, or "".
+    are masks. open_ended: whether any numbers that have the properties are right. seed: the calls' private one, or "".
     """
 
     id: str

@@ -39,7 +39,6 @@ def changes_of(program):
 
 def in_words(program, node, fix):
     """The Change of a Fix, or None."""
-    statement = program.statement_of(node)
     if fix.new == "pass":
         old = ast.unparse(node)
         words = f"line {node.lineno}, `{old}`, is left out"
@@ -48,9 +47,10 @@ def in_words(program, node, fix):
     tail = re.search(r"\.[a-z_]\w*$", old)
     if tail and new.endswith(tail[0]):  # a method's name without its call
         old, new = old.removesuffix(tail[0]), new.removesuffix(tail[0])
-    if old == new or max(len(old), len(new)) > LONGEST or "\n" in old + new or ast.unparse(statement).count(old) != 1:
+    text = ast.unparse(program.statement_of(node))
+    if old == new or max(len(old), len(new)) > LONGEST or "\n" in old + new or text.count(old) != 1:
         return None
-    if not is_read_as_meant(program, fix, ast.unparse(statement).replace(old, new)):
+    if not is_read_as_meant(program, fix, text.replace(old, new)):
         return None
     keyword = program.parents[id(node)]
     axis = isinstance(keyword, ast.keyword) and keyword.arg in ("dim", "axis")

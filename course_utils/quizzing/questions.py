@@ -64,11 +64,11 @@ def gives_away(text, right, wrong):
 def call_words(program, call):
     """What is called, in a sentence."""
     given = [f"`{name}` {described(each)}" for name, each in zip(names_of_inputs(program), inputs_of(call))]
-    words = f" with {', '.join(given)}" if given else ""
+    called = f"`{program.name}` is called"
     if isinstance(call, LayerCall):
         mode = "training" if call.training else "evaluation"
-        return f"`{program.name}({', '.join(map(str, call.arguments))})` is called in {mode} mode{words}."
-    return f"`{program.name}` is called{words}."
+        called = f"`{program.name}({', '.join(map(str, call.arguments))})` is called in {mode} mode"
+    return f"{called}{' with ' if given else ''}{', '.join(given)}."
 
 
 def names_of_inputs(program):
