@@ -45,7 +45,7 @@ def meaning(words: list[str]) -> np.ndarray:
     return np.array([chapter_1.MEANING[word] for word in words], dtype=float)
 
 
-def place_of(words: list[str]) -> np.ndarray:
+def occurrence(words: list[str]) -> np.ndarray:
     """A column for each word: the embeddings are what is looked for."""
     return np.eye(len(chapter_1.GROUPS))[[list(chapter_1.GROUPS).index(word) for word in words]]
 
@@ -59,7 +59,7 @@ BOARDS = {
         list(chapter_1.GROUPS),
         list(chapter_1.GROUPS),
         "the cat and the mouse bread and cheese",
-        place_of,
+        occurrence,
         "torch.tensor({})",
     ),
     "2.1": Board(

@@ -267,7 +267,8 @@ def fixes_around(program, number, value, sizes):
     else:
         new = []
     for text, kind in new:
-        yield Fix(number, text, kind)
+        if kind != "missing mask" or "tri" not in program.text:  # a mask that stands elsewhere is not missing
+            yield Fix(number, text, kind)
 
 
 def names_size(program, node):
@@ -292,6 +293,8 @@ def fixes_around_tensor(old, value, sizes):
         yield f"torch.softmax({old}, dim={axis})", "missing step"
         yield f"({old}).sum(dim={axis})", "missing step"
         yield f"({old}) - ({old}).max(dim={axis}, keepdim=True).values", "missing largest"
+    if value.ndim > 1 and value.shape[-1] == value.shape[-2]:
+        yield f"({old}).masked_fill(torch.ones(({old}).shape[-2:]).triu(1).bool(), -torch.inf)", "missing mask"
     for size in sizes:
         yield f"({old}) / ({size}) ** 0.5", "missing scale"
         yield f"({old}) / ({size})", "missing step"

@@ -29,6 +29,7 @@ SLIPS = {
     "inverted": ("What should be True here?", "True and False are exchanged."),
     "missing dimension": ("Which shapes meet here, and which do you want?", "the result lacks a dimension of size 1."),
     "missing largest": ("How large can these numbers get?", "the largest number is not subtracted first."),
+    "missing mask": ("Which tokens may a query not see yet?", "nothing hides the future from these scores."),
     "missing root": ("Is this the number itself, or its root?", "a square root is missing."),
     "missing scale": ("What keeps these numbers from growing with the width?", "the numbers are not scaled."),
     "view for transpose": (
