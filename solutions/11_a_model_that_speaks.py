@@ -62,8 +62,8 @@ from course_utils.training_bar import with_bar
 answer("M11.1", "sink")
 
 # %% [markdown]
-# **From memory 11.2.** A text comes twice. A head finds the earlier copy of the current token and looks at the token
-# after it. What is such a head called?
+# **From memory 11.2.** A head finds the earlier copy of the current token and looks at the token after it. What is it
+# called?
 
 # %% name="memory-11-2"
 answer("M11.2", "an induction head")
