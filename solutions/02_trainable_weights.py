@@ -234,7 +234,7 @@ print("keys.shape:", keys.shape)
 print("values.shape:", values.shape)
 
 # %% [markdown]
-# **Step 2: score.** The dot product of chapter 1, but now the query meets the key, no longer an
+# **Step 2: score.** The dot product of chapter 1, but now the query $q^{(2)}$ meets the key $k^{(j)}$, no longer an
 # embedding: $\omega_{2j} = q^{(2)} \cdot k^{(j)}$.
 
 # %% name="one-score"

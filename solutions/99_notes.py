@@ -7,8 +7,8 @@
 # %% [markdown]
 # # Notes
 #
-# To look things up, rather than learn in order: a clinic of 26 errors, everybody's masks side by side, what moved
-# since, GPT-2 counted part by part, and slips of the sources.
+# To look things up: a clinic of 26 errors, everybody's masks side by side, what moved since, GPT-2 counted part by
+# part, and slips of the sources.
 #
 # **Time.** About 45 minutes, if you read all of it. **You need** chapters 5 and 6; for what moved since, 9 and 10.
 

@@ -226,7 +226,7 @@ def test_a_requirement_that_is_no_pin_is_one_sentence_before_anything_is_install
     assert answer.stderr.count("\n") == 1 and "is not of the form name==version" in answer.stderr
 
 
-@pytest.mark.parametrize("megabytes, step", [(12, "Making"), (60, "Installing torch")])
+@pytest.mark.parametrize("megabytes, step", [(16, "Making"), (60, "Installing torch")])
 def test_a_full_disk_is_one_sentence(megabytes, step, clone):
     full = clone.parent / "full"
     full.mkdir()

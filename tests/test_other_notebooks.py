@@ -99,7 +99,7 @@ def test_figures_are_alive_and_hear_keys_that_the_notebook_wants_too(name, opene
             before = page.state(shown)
             change(shown, kind, control)
             assert change is by_mouse or page.state(shown) != before, f"{kind} does not hear the keyboard"
-    figure.get_by_role("button", name="Reset").click()
+            figure.get_by_role("button", name="Reset").click()  # what one control takes away, the next may need
     board = figure.get_by_role("application", name="weights")
     board.focus()
     for key in ("Tab", "Shift+Tab", "Home", "ArrowDown", "ArrowRight"):

@@ -7,6 +7,7 @@ import base64
 import io
 import re
 import string
+import zlib
 from decimal import Decimal
 
 import numpy as np
@@ -14,6 +15,7 @@ from PIL import Image
 
 from course_tools.build.still_pictures import STILL_PICTURE
 
+PACKED = re.compile(r'(?<=<script type="application/json">)[\w+/=]+(?=</script>)')  # a figure's data
 LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"  # of packed numbers, five bits each
 NUMBER = re.compile(r"[-+]?\d+\.\d*(?:e[-+]\d+)?")  # decimal numbers only: integers, nan and inf are text
 ROUNDED = 3  # decimals from which on a number counts as rounded; 0.5 and 0.6 are different numbers
@@ -39,6 +41,7 @@ def same_page(fresh, stored):
 def readable(page):
     """HTML without a live figure's still and code, and its packed numbers as decimal ones."""
     page = re.sub(r'atob\("[^"]*"\)', "", STILL_PICTURE.sub("", page))
+    page = PACKED.sub(lambda data: zlib.decompress(base64.b64decode(data[0])).decode(), page)
     return re.sub(r'(?<="letters":")[^"]*', lambda letters: unpacked(letters[0]), page)
 
 
