@@ -123,7 +123,7 @@ def files(tmp_path, monkeypatch):
         ("course_utils/exercises/chapter_3.py", True),
         ("course_utils/exercises/chapter_3.toml", True),
         ("course_utils/exercises/exercise.py", True),
-        ("course_utils/exercises/chapter_4.py", False),
+        ("course_utils/exercises/chapter_7.py", False),
         ("course_tools/grading/batch.py", False),
         ("requirements.txt", True),
         ("tests/requirements.txt", False),
@@ -160,7 +160,7 @@ CHECK = '# %% name="check-9-1"\ncheck("9.1", my_sum)\n'
     [
         ("#     summary: nothing\n", "", "must begin with a header that sets summary"),
         ('name="first"', 'name="the first"', "may hold only small letters"),
-        ('name="first"', 'name="exercise-9-1"', "Give one of them another name"),
+        ('name="first"', 'name="exercise-9-1"', "change one"),
         ("    ### END SOLUTION\n", "", "a mark without its partner"),
         ("\n\nprint(my_sum())\n", f"\n\n{CHECK}", "needs words that begin `### Exercise 9.1 ·"),
     ],

@@ -144,6 +144,7 @@ def drawn(family, seed):
     rope = {"rope_parameters": chance.choice([plain, longer])}
     if family == "DeepSeek-V2":
         sizes |= {"q_lora_rank": chance.choice([None, ranks["q_lora_rank"]])}
+        sizes["hidden_size"] = sizes["num_attention_heads"] * 4  # this family wants a multiple
         return lib.DeepseekV2Config(**sizes, rope_parameters=plain)
     if family == "DeepSeek-V3.2":
         indexer = {"index_topk": chance.randint(1, 12), "index_head_dim": rotary + chance.randint(0, 4)}
