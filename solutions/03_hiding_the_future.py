@@ -77,6 +77,7 @@ review()
 
 # %% name="characters"
 text = "But they were all of them deceived."
+print(text)
 characters = sorted(set(text))
 print("".join(characters), len(characters))
 number_of = {character: number for number, character in enumerate(characters)}

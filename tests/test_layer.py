@@ -324,7 +324,7 @@ def test_it_can_be_made_on_the_meta_device_and_filled_later(kind):
     arguments = dict(KINDS[kind])
     with torch.device("meta"):
         if "frequencies" in arguments:
-            arguments["frequencies"] = rotary_frequencies(4)
+            arguments["frequencies"] = rotary_frequencies(arguments.get("rotary_dim", 4))
         empty = Attention(WIDTH, HEADS, **arguments).double()
         assert empty(torch.empty(B, T, WIDTH, dtype=torch.float64))[0].shape == (B, T, WIDTH)
     assert empty(x.to("meta"))[0].device.type == empty.attend(x.to("meta"))[0].device.type == "meta"

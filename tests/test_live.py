@@ -18,6 +18,7 @@ from tests.support import comparing, examples, stored
 from tests.support.examples import TOKENS
 
 MOST = 30_000  # letters of a stored figure beside its still
+MOST_OF_HEADS = 80_000  # where it holds what every head of a model does
 
 
 @pytest.fixture
@@ -70,7 +71,8 @@ def test_every_stored_figure_has_its_still_and_is_small_enough(path):
     for page, still in figures:
         assert still, "build again: the still picture is missing"
         assert len(re.search('alt="([^"]*)"', still)[1].split()) >= 6
-        assert len(page.replace(still, "").encode()) <= MOST
+        most = MOST_OF_HEADS if 'data-figure="all_heads"' in page else MOST
+        assert len(page.replace(still, "").encode()) <= most
 
 
 def test_numbers_are_handed_over_rounded_and_what_is_none_as_nothing():
