@@ -151,8 +151,8 @@ def see_alive(page, numbers, every_control=False):
             shown.get_by_role("button", name="Reset").click()  # what one control takes away, the next may need
         for kind, control in moved:
             by_mouse(page, kind, control)
+            shown.get_by_role("button", name="Reset").click()
         assert shown.locator(f"{LIVE} svg text").count() > 10
-        shown.get_by_role("button", name="Reset").click()
 
 
 def heard(page, shown, kind, control):
