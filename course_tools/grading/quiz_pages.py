@@ -1,5 +1,6 @@
 """What `--quiz` and `--oral` write: questions about each student's own code, on paper, for Moodle and as text."""
 
+import html
 import itertools
 from xml.etree import ElementTree
 
@@ -101,9 +102,4 @@ def with_text(element, text):
 def question_as_html(question):
     """A question with the code that it is about, as HTML; whatever a student wrote is escaped."""
     code = "".join(f"{number:3}  {line}\n" for number, line in enumerate(question["code"].split("\n"), start=1))
-    return f"<pre>{escaped(code)}</pre><p>{rich(question['call'])}</p><p>{rich(question['prompt'])}</p>"
-
-
-def escaped(text):
-    """A text as HTML."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return f"<pre>{html.escape(code, quote=False)}</pre><p>{rich(question['call'])}</p><p>{rich(question['prompt'])}</p>"
