@@ -14,7 +14,8 @@ __all__ = ["load_language_model", "load_tokenizer", "place_of", "put_in_halves"]
 
 def load_tokenizer(reader: GGUFReader) -> Tokenizer:
     """What cuts text into the file's tokens."""
-    tokens, merges = (reader.fields[f"tokenizer.ggml.{part}"].contents() for part in ("tokens", "merges"))
+    tokens = reader.fields["tokenizer.ggml.tokens"].contents()
+    merges = reader.fields["tokenizer.ggml.merges"].contents()
     numbers = {token: number for number, token in enumerate(tokens)}
     tokenizer = Tokenizer(models.BPE(numbers, [tuple(pair.split(" ")) for pair in merges]))
     steps = [pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
@@ -51,7 +52,6 @@ def load_language_model(reader: GGUFReader) -> LanguageModel:
 def put_in_halves(model: LanguageModel) -> None:
     """Move pairs of neighbours to the same place of both halves, in all queries and keys."""
     for block in model.blocks:
-        attention = block.attention
-        for layer in [attention.W_query, attention.W_key]:
-            pairs = layer.weight.unflatten(0, (-1, attention.head_dim // 2, 2))
+        for layer in [block.attention.W_query, block.attention.W_key]:
+            pairs = layer.weight.unflatten(0, (-1, block.attention.head_dim // 2, 2))
             layer.weight.copy_(pairs.transpose(1, 2).flatten(0, 2))  # (heads * head_dim, d_model)

@@ -115,13 +115,12 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 def load_tokenizer(reader):
     """What cuts text into the file's tokens."""
-    parts = ["tokens", "merges"]
-    tokens, merges = (reader.fields[f"tokenizer.ggml.{part}"].contents() for part in parts)
+    tokens = reader.fields["tokenizer.ggml.tokens"].contents()
+    merges = reader.fields["tokenizer.ggml.merges"].contents()
     numbers = {token: number for number, token in enumerate(tokens)}
     tokenizer = Tokenizer(models.BPE(numbers, [tuple(pair.split(" ")) for pair in merges]))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
-        pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(add_prefix_space=False),
-    ])
+    steps = [pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(steps)
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
 
@@ -373,9 +372,8 @@ answer("Q11.1", "b")
 def put_in_halves(model):
     """Move pairs of neighbours to the same place of both halves, in all queries and keys."""
     for block in model.blocks:
-        attention = block.attention
-        for layer in [attention.W_query, attention.W_key]:
-            pairs = layer.weight.unflatten(0, (-1, attention.head_dim // 2, 2))
+        for layer in [block.attention.W_query, block.attention.W_key]:
+            pairs = layer.weight.unflatten(0, (-1, block.attention.head_dim // 2, 2))
             layer.weight.copy_(pairs.transpose(1, 2).flatten(0, 2))  # (heads * head_dim, d_model)
 
 
@@ -830,7 +828,7 @@ def passes(text, count, guess):
         own = scores[0, -len(guesses) - 1 :].argmax(dim=-1).tolist()
         right = next((k for k, g in enumerate(guesses) if own[k] != g), len(guesses))
         known = len(ids) + right
-        caches = [Cache(keys[:, :, :known], values[:, :, :known], known) for keys, values, _ in caches]
+        caches = [Cache(k[:, :, :known], v[:, :, :known], known) for k, v, _ in caches]
         ids += own[: right + 1]
     return number, ids[:end]
 

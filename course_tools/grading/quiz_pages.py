@@ -102,4 +102,6 @@ def with_text(element, text):
 def question_as_html(question):
     """A question with the code that it is about, as HTML; whatever a student wrote is escaped."""
     code = "".join(f"{number:3}  {line}\n" for number, line in enumerate(question["code"].split("\n"), start=1))
-    return f"<pre>{html.escape(code, quote=False)}</pre><p>{rich(question['call'])}</p><p>{rich(question['prompt'])}</p>"
+    return (
+        f"<pre>{html.escape(code, quote=False)}</pre><p>{rich(question['call'])}</p><p>{rich(question['prompt'])}</p>"
+    )

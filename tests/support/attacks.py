@@ -165,7 +165,7 @@ class MyCausalAttention(nn.Module):
         return self.dropout(scores.masked_fill(self.mask[:T, :T], -torch.inf).softmax(-1)) @ values
 """
 BUFFERED = BUFFERLESS.replace(f"self.mask = {MASK}", f"self.register_buffer('mask', {MASK})")
-MADE_UP, LOOSE = "not the gradient that comes back", "is, or holds, a plain tensor"
+MADE_UP, LOOSE = "is wrong. Look for detach", "is, or holds, a plain tensor"
 WITHOUT = "[each for each in listed(self, *a, **b) if not each[0].startswith('spare')]"
 UNSEEN = "{name: each for name, each in shown(self).items() if name != 'mask'}"
 CLAIMED_GRADIENTS = {  # name: (exercise, code, words of what is said to it)
