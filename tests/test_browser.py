@@ -124,13 +124,13 @@ def test_a_layer_of_ones_own_answers_and_stays_readable_without_a_kernel(clone, 
     length.press("Enter")
     wait_until(lambda: board.get_attribute("data-cells") == "2 2", "the figure does not follow its control")
     shown.get_by_label("mask as you made it").uncheck()
-    wait_until(lambda: "1 red cells leak" in shown.locator(f"{LIVE} .said").inner_text(), "the mask is not emptied")
+    wait_until(lambda: "1 red cell leaks" in shown.locator(f"{LIVE} .said").inner_text(), "the mask is not emptied")
     save(page, saved)
     assert "Run this cell for its controls" in saved.read_text(encoding="utf-8")
     end_kernels(address)
     browser.load(page, address, saved.name)
     board.wait_for(timeout=3 * SECONDS * 1000)
-    assert "1 red cells leak" in shown.locator(f"{LIVE} .said").inner_text(), "what was saved last is there, and alive"
+    assert "1 red cell leaks" in shown.locator(f"{LIVE} .said").inner_text(), "what was saved last is there, and alive"
 
 
 def run_all(page):

@@ -208,7 +208,8 @@ def test_the_dependency_matrix_is_that_of_torchs_derivatives(mask, when, renorma
     leaks = int(depends.triu(diagonal=1).sum())
     red = shown.locator(f"{LIVE} svg g:first-child rect[style*='rgb(197, 22, 34)']").count()
     assert red == leaks + bool(leaks), "each leak, and one in the legend"
-    assert (f"{leaks} red cells leak" if leaks else "no output depends on a later") in page.said(shown)
+    count = f"{leaks} red {'cell leaks' if leaks == 1 else 'cells leak'}"
+    assert (count if leaks else "no output depends on a later") in page.said(shown)
 
 
 def test_the_slider_over_tiles_has_a_step_for_each_tile_and_no_more(chromium, tmp_path):

@@ -119,7 +119,7 @@ def test_a_layer_of_ones_own_answers_and_stays_readable_without_a_kernel(name, o
     length.press("Enter")
     shown.locator('[role=application][data-cells="2 2"]').wait_for(timeout=SECONDS * 1000)
     shown.get_by_label("mask as you made it").uncheck()
-    unmasked = shown.locator(f"{LIVE} .said", has_text="1 red cells leak")
+    unmasked = shown.locator(f"{LIVE} .said", has_text="1 red cell leaks")
     unmasked.wait_for(timeout=SECONDS * 1000)
     with shown.expect_response(lambda response: response.request.method == "PUT"):
         press(shown, "Control+s")

@@ -511,7 +511,6 @@ def seen():
 ASKING = {
     *(f"course_utils.judging.{name}" for name in ("calls", "errors", "serialize", "side_effects", "stubs")),
     "course_utils.explaining.program",
-    "course_utils.attention.rotary_table",
 }
 
 

@@ -326,11 +326,13 @@ def violations(opened, **asked):
 @pytest.mark.parametrize("name", PAGES[: len(LEARNERS) + 1])
 def test_every_figure_moves(name, shown):
     opened = shown(name)
-    figures = opened.locator(LIVE).all()
     tried = [cell for cell in LEARNERS[name].cells if re.match(r"try-(\d|layer)", cell.id)] if name in LEARNERS else []
     stored_ones = len(list(stored.live_figures(LEARNERS[name]))) if name in LEARNERS else 1
-    assert len(figures) == stored_ones + len(tried)
-    for figure in figures:
+    opened.wait_for_function(  # a large figure unpacks itself for a while
+        "([figures, count]) => document.querySelectorAll(figures).length === count",
+        arg=[LIVE, stored_ones + len(tried)],
+    )
+    for figure in opened.locator(LIVE).all():
         for change in (by_keyboard, by_mouse):
             for kind, control in controls(figure):
                 before = figure.evaluate(CHOSEN)

@@ -86,6 +86,7 @@ def execute(notebook, path: Path):
         sys.exit(f"{error}\n{repository.relative(path)} does not run. Its chapter stays stored as it was.")
     still_pictures.remove_widgets(notebook)
     still_pictures.add_still_pictures(notebook)
+    still_pictures.shrink_drawings(notebook)
     notebook.metadata.language_info = {"name": "python"}  # without the version of whoever built it
 
 

@@ -1,4 +1,4 @@
-"""A still picture in every live figure of a stored notebook, for viewers that run no script; drawn by Chromium."""
+"""The pictures of a stored notebook: one in every live figure, for viewers that run no script, drawn by Chromium."""
 
 import base64
 import html
@@ -54,10 +54,24 @@ def cropped_png(png):
     """(A picture without the white on its right and with 256 colours, as PNG in base64; its width in CSS pixels)."""
     image = Image.open(io.BytesIO(png)).convert("RGB")
     width = ImageChops.invert(image).getbbox()[2]
-    image = image.crop((0, 0, width, image.height)).quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    return small_png(image.crop((0, 0, width, image.height))), round(width / PIXEL_RATIO)
+
+
+def small_png(image):
+    """A picture with 256 colours as PNG in base64."""
     buffer = io.BytesIO()
-    image.save(buffer, format="png", optimize=True)
-    return base64.b64encode(buffer.getvalue()).decode(), round(width / PIXEL_RATIO)
+    fewer = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    fewer.save(buffer, format="png", optimize=True)
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def shrink_drawings(notebook):
+    """Store the drawings of a notebook that was run with 256 colours, in place: a third of the bytes."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if "image/png" in data:
+                data["image/png"] = small_png(Image.open(io.BytesIO(base64.b64decode(data["image/png"]))))
 
 
 def remove_widgets(notebook):

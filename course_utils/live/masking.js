@@ -33,7 +33,9 @@ export default figure(({ names, scores }) => {
     const leaks = sum(depends.flatMap((line, row) => line.slice(row + 1)));
     return `${mask ? `Masked ${when === BEFORE ? "before" : "after"} softmax` : "No mask"}. ` +
       (whole ? "Every row sums to 1" : say`The rows sum to ${Math.min(...sums)} to ${Math.max(...sums)}`) +
-      (leaks ? `; ${leaks} red cells leak: outputs depend on later tokens.` : "; no output depends on a later token.");
+      (leaks
+        ? `; ${leaks} red ${leaks === 1 ? "cell leaks" : "cells leak"}: outputs depend on later tokens.`
+        : "; no output depends on a later token.");
   }
 
   return {

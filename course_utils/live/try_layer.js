@@ -19,7 +19,9 @@ export default figure(({ names, moved }) => {
       } input "${names[at.column]}".`;
     }
     const leaks = sum(moved.map((row, output) => row.slice(output + 1).filter(depends).length));
-    return leaks ? `${leaks} red cells leak: outputs depend on later tokens.` : "No output depends on a later token.";
+    return leaks
+      ? `${leaks} red ${leaks === 1 ? "cell leaks" : "cells leak"}: outputs depend on later tokens.`
+      : "No output depends on a later token.";
   }
 
   return { draw, letters: 120 };

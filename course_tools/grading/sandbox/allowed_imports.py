@@ -54,6 +54,13 @@ def modules_for_chapter(chapter):
     return texts
 
 
+def modules_of_the_model():
+    """{name: text} of what chapter 11's model is made of, for an answer that is handed such a model."""
+    return {
+        "course_utils.language_model": (repository.ROOT / "course_utils/language_model.py").read_text(encoding="utf-8")
+    }
+
+
 def without_later_definitions(chapter, text):
     """A module without the definitions that this chapter or a later one builds, and so without a list of all."""
     tree = ast.parse(text)

@@ -102,6 +102,9 @@ class Sandbox:
         seed: from which all random numbers start.
         fixes: instead of replies to the answer as it is, for each of these Fixes a list of replies with it.
         """
+        importable = allowed_imports.modules_for_chapter(chapter)
+        if asking.hand_over_a_model(calls):
+            importable |= allowed_imports.modules_of_the_model()
         request = serialize.pack(
             {
                 "cells": list(cells),
@@ -110,7 +113,7 @@ class Sandbox:
                 "watch": watch,
                 "fixes": [[fix.number, fix.new] for fix in fixes],
                 "seed": seed,
-                "course": {**(modules or {}), **allowed_imports.modules_for_chapter(chapter)},
+                "course": {**(modules or {}), **importable},
                 "silent": allowed_imports.silenced_packages(),
             }
         )
