@@ -69,6 +69,7 @@ def test_a_chapters_figures_are_alive_before_it_runs(path, lab):
     take_pictures(page, path, numbers)
 
 
+@pytest.mark.every_setting("a chapter run, saved and opened again in JupyterLab")
 def test_figures_are_alive_when_their_chapter_ran_and_when_it_is_opened_again(clone, lab):
     (path,) = [path for path in stored.LEARNERS if path.stem == ONCE]
     numbers, saved = figures(path), clone / "work" / path.name

@@ -98,7 +98,7 @@ def opened_alone(path, folder, name, wheel=None):
 
 
 CASES = [
-    pytest.param(OURS, stored.LEARNERS[0], True, id=f"{stored.name(stored.LEARNERS[0])}-{OURS}"),
+    pytest.param(OURS, stored.LEARNERS[0], True, id=OURS, marks=pytest.mark.every_setting("a chapter alone")),
     pytest.param(OURS, stored.LEARNERS[0], False, id=BY_HAND, marks=pytest.mark.every_setting(BY_HAND)),
     *[
         pytest.param(

@@ -234,6 +234,7 @@ def test_highest_points_that_nobody_can_scale_to_are_refused(most, run, tmp_path
 # --- an earlier run ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.every_setting("files of an earlier run, damaged")
 def test_whatever_an_earlier_run_left_may_be_damaged(run, tmp_path):
     out, options = tmp_path / "out", ["--chapters", 3]
     assert run(*options)[0]

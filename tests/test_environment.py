@@ -87,7 +87,8 @@ def test_a_fresh_clone_gets_an_environment_once_and_an_interrupted_one_is_taken_
     assert ask(clone, **wheels).returncode == 0 and package.exists()
 
 
-@pytest.mark.parametrize("version", ["3.15", pytest.param("3.10", marks=pytest.mark.every_setting("an older Python"))])
+@pytest.mark.every_setting("an environment of another Python")
+@pytest.mark.parametrize("version", ["3.15", "3.10"])
 def test_an_environment_of_another_python_is_made_anew(version, clone_with_pip):
     (packages,) = clone_with_pip.glob(".venv/[Ll]ib/**/site-packages")
     other = f"import sys; sys.version_info = ({version.replace('.', ', ')}, 0, 'final', 0)\n"
@@ -101,6 +102,7 @@ def test_an_environment_of_another_python_is_made_anew(version, clone_with_pip):
     assert (packages / "tiny.py").exists() and not (packages / "another_python.pth").exists()
 
 
+@pytest.mark.every_setting("two starts at once")
 def test_two_starts_at_once_do_not_disturb_each_other(clone):
     environment = offline(PIP_FIND_LINKS=str(clone.parent))
     starts = [subprocess.Popen([sys.executable, "-c", ASK], cwd=clone, env=environment) for _ in range(2)]
@@ -226,7 +228,10 @@ def test_a_requirement_that_is_no_pin_is_one_sentence_before_anything_is_install
     assert answer.stderr.count("\n") == 1 and "is not of the form name==version" in answer.stderr
 
 
-@pytest.mark.parametrize("megabytes, step", [(16, "Making"), (60, "Installing torch")])
+@pytest.mark.parametrize(
+    "megabytes, step",
+    [pytest.param(16, "Making", marks=pytest.mark.every_setting("a full disk, earlier")), (60, "Installing torch")],
+)
 def test_a_full_disk_is_one_sentence(megabytes, step, clone):
     full = clone.parent / "full"
     full.mkdir()

@@ -12,7 +12,6 @@ from tests.support.page import LIVE, by_keyboard, by_mouse, controls
 
 pytestmark = browser.needs_chromium
 each_figure = pytest.mark.parametrize("name", examples.FIGURES)
-WIDTHS = [360, 600, 820, 1280, 1440]
 
 
 # pairs of words in a picture of which more than a pixel or two lies on the other
@@ -230,9 +229,12 @@ def test_the_slider_over_tiles_has_a_step_for_each_tile_and_no_more(chromium, tm
 
 
 @each_figure
-def test_it_fits_every_width_with_text_that_can_be_read_and_one_height_in_every_state(name, chromium, tmp_path):
+@pytest.mark.parametrize(
+    "widths", [[360, 1280], pytest.param([600, 820, 1440], marks=pytest.mark.every_setting("figures at other widths"))]
+)
+def test_it_fits_every_width_with_text_that_can_be_read_and_one_height_in_every_state(name, widths, chromium, tmp_path):
     shown = page.opened(chromium, tmp_path, html(name))
-    for width in WIDTHS:
+    for width in widths:
         shown.set_viewport_size({"width": width, "height": 720})
         shown.wait_for_timeout(100)
         assert shown.evaluate("document.documentElement.scrollWidth") <= width
@@ -311,7 +313,12 @@ def screen(chromium):
     return chromium.new_page(**still_pictures.SCREEN)
 
 
-@each_figure
+OTHER_STILLS = pytest.mark.every_setting("stills of other figures")
+
+
+@pytest.mark.parametrize(
+    "name", [*examples.FIGURES[:2], *(pytest.param(name, marks=OTHER_STILLS) for name in examples.FIGURES[2:])]
+)
 def test_without_scripts_there_is_a_still_with_its_words_and_a_table(name, screen, chromium, tmp_path):
     figure = examples.figure(name)
     stored = still_pictures.with_still(figure.html(), screen)

@@ -279,7 +279,8 @@ def seen():
 """
 REWRITES = """
 import os, time
-open({mark!r}, "w").write(str(os.getpid()))
+open({mark!r} + "-", "w").write(str(os.getpid()))
+os.rename({mark!r} + "-", {mark!r})
 time.sleep(1)
 open({result!r}, "w").write("forged")
 """

@@ -28,6 +28,9 @@ def contents(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+PUBLISHED = pytest.mark.every_setting("what a push publishes")
+
+
 @pytest.fixture(scope="module")
 def fork(tmp_path_factory):
     """A new fork: a clone with a commit, without an address."""
@@ -45,6 +48,7 @@ def made(fork):
 
 
 @pytest.mark.any_chapter
+@PUBLISHED
 def test_every_link_knows_the_fork_and_its_branch_and_the_fork_itself_is_untouched(fork, made):
     for path in map(repository.relative, stored.PATHS):
         address = f"https://colab.research.google.com/github/{NAME}/blob/published/{path}"
@@ -58,6 +62,7 @@ def test_every_link_knows_the_fork_and_its_branch_and_the_fork_itself_is_untouch
 
 
 @pytest.mark.any_chapter
+@PUBLISHED
 def test_learners_notebooks_leave_out_what_answers_a_question_and_solved_ones_keep_it(fork, made):
     for path in stored.PATHS:
         original = stored.read(fork / repository.relative(path))
@@ -68,11 +73,13 @@ def test_learners_notebooks_leave_out_what_answers_a_question_and_solved_ones_ke
             assert stored.changed_outputs(stored.read(download), original) == left_out
 
 
+@PUBLISHED
 def test_an_assistant_is_told_beside_the_notebooks_how_to_help(made):
     assert (made / "course/notebooks/AGENTS.md").read_bytes() == (ROOT / "notebooks/AGENTS.md").read_bytes()
 
 
 @pytest.mark.any_chapter
+@PUBLISHED
 def test_every_notebook_installs_the_wheel_that_was_made_with_it(made):
     (wheel,) = made.glob("*.whl")
     version = tomllib.loads((made / "course/pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
@@ -89,6 +96,7 @@ def what_is_read_of_chapters():
 
 
 @pytest.mark.any_chapter
+@PUBLISHED
 def test_the_wheel_holds_what_solution_shows_and_no_other_cell(made, tmp_path, monkeypatch):
     (wheel,) = made.glob("*.whl")
     zipfile.ZipFile(wheel).extractall(tmp_path)
@@ -101,6 +109,7 @@ def test_the_wheel_holds_what_solution_shows_and_no_other_cell(made, tmp_path, m
 
 
 @pytest.mark.any_chapter
+@PUBLISHED
 def test_the_wheel_is_small(made):
     (wheel,) = made.glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
@@ -109,6 +118,7 @@ def test_the_wheel_is_small(made):
 
 
 @pytest.mark.any_chapter
+@PUBLISHED
 def test_the_wheel_holds_the_package_and_no_notebook(made):
     (wheel,) = made.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
@@ -170,6 +180,7 @@ test "$2" != view
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the workflow publishes from Linux")
+@PUBLISHED
 def test_the_job_that_may_write_publishes_what_the_other_made_without_python(made, tmp_path):
     *_, pack = steps("make")
     there = tmp_path / "there/made"

@@ -191,6 +191,7 @@ def test_without_protection_nothing_runs_unless_it_is_asked_for(monkeypatch):
         assert sandbox.protection is Protection.NONE
 
 
+@pytest.mark.every_setting("without protection")
 def test_asked_to_run_without_protection_it_grades_the_same(monkeypatch):
     with Sandbox(Protection.NONE, seconds=2) as sandbox:
         assert result(sandbox, RIGHT)[1].status == "right"

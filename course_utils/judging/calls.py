@@ -221,16 +221,9 @@ def build_argument(argument):
     return layer
 
 
-def hand_over_a_model(calls):
-    """Whether an argument of these calls is chapter 11's model."""
-    arguments = [argument for call in calls for argument in call.arguments]
-    return any(isinstance(argument, dict) and "language_model" in argument for argument in arguments)
-
-
 def language_model(language_model, seed, most_read):
     """A LanguageModel of these sizes, whose weights are drawn from a seed. It reads so many tokens at most."""
-    # here: an answer that is handed no model may not find the course's layers in memory
-    from course_utils.language_model import LanguageModel
+    from course_utils.language_model import LanguageModel  # here: other answers may not find the course's layers
 
     model, generator = LanguageModel(*language_model), torch.Generator().manual_seed(seed)
     for parameter in model.parameters():

@@ -13,6 +13,7 @@ import pytest
 
 LEFT_OUT = pytest.StashKey()
 LONG = {"11_a_model_that_speaks"}  # chapters whose notebooks take minutes to run
+TWICE = "notebooks/, which differ from solutions/ in the stubs"
 EXERCISE = re.compile(r"\d+\.\d+")  # an id
 
 
@@ -36,9 +37,10 @@ def marks_of(path):
 
 
 def pytest_itemcollected(item):
-    """Mark the cells of notebooks that take minutes."""
+    """Mark the cells of notebooks that take minutes, and those that stand in two notebooks."""
     if item.path.suffix == ".ipynb":
-        for mark in marks_of(item.path):
+        twice = [pytest.mark.every_setting(TWICE)] if item.path.parent.name == "notebooks" else []
+        for mark in [*marks_of(item.path), *twice]:
             item.add_marker(mark)
 
 
