@@ -57,8 +57,15 @@ def wait_until(condition, message):
     assert found, message
 
 
-@pytest.mark.every_setting("every chapter in the browser")
-@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+@pytest.mark.every_setting("chapters in JupyterLab")
+@pytest.mark.parametrize(
+    "path",
+    [
+        CHAPTERS[0],
+        *(pytest.param(path, marks=pytest.mark.in_matrix("every chapter in JupyterLab")) for path in CHAPTERS[1:]),
+    ],
+    ids=lambda path: path.stem,
+)
 def test_a_chapters_figures_are_alive_before_it_runs(path, lab):
     numbers = figures(path)
     shown = [page for page, _ in stored.live_figures(stored.read(path)) if 'data-figure="puzzle"' not in page]
@@ -87,6 +94,7 @@ def test_figures_are_alive_when_their_chapter_ran_and_when_it_is_opened_again(cl
     see_alive(page, numbers, every_control=True)
 
 
+@pytest.mark.every_setting("a notebook that is not trusted")
 @pytest.mark.any_chapter
 def test_a_notebook_that_is_not_trusted_shows_stills_with_their_words(clone, lab):
     path = next(path for path in stored.PATHS if path.stem == ONCE)

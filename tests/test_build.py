@@ -10,7 +10,7 @@ from course_tools import repository
 from course_tools.build import chapter, code_digest, needed_files, notebooks, still_pictures
 from tests.support import bare_clone, browser, examples, stored
 
-PATHS = ["solutions/09_tiny.ipynb", "notebooks/09_tiny.ipynb"]
+PATHS = ["solutions/97_tiny.ipynb", "notebooks/97_tiny.ipynb"]
 CHAPTER = """# ---
 # jupyter:
 #   course:
@@ -18,13 +18,13 @@ CHAPTER = """# ---
 # ---
 
 # %% [markdown]
-# # Chapter 9 · A tiny one
+# # Chapter 97 · A tiny one
 
 # %% name="first"
 with open("../runs", "a") as runs:
     print(runs.write("run "))
 
-# %% name="exercise-9-1"
+# %% name="exercise-97-1"
 def my_sum():
     \"\"\"Two and two.\"\"\"
     ### BEGIN SOLUTION
@@ -38,17 +38,17 @@ print(my_sum())
 
 def write(clone, text):
     """Write the tiny chapter's source."""
-    (clone / "solutions/09_tiny.py").write_text(text, encoding="utf-8")
+    (clone / "solutions/97_tiny.py").write_text(text, encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """A clone with a tiny chapter 9, built once, and a learner's file."""
+    """A clone with a tiny chapter 97, built once, and a learner's file."""
     clone = bare_clone.copy(tmp_path_factory.mktemp("clone"))
     write(clone, CHAPTER)
     (clone / "work").mkdir(exist_ok=True)
-    (clone / "work/09_tiny.ipynb").write_text("mine", encoding="utf-8")
-    answer = bare_clone.command(clone, "build", "9")
+    (clone / "work/97_tiny.ipynb").write_text("mine", encoding="utf-8")
+    answer = bare_clone.command(clone, "build", "97")
     assert answer.returncode == 0, answer
     return clone
 
@@ -60,19 +60,19 @@ def clone(built, tmp_path):
 
 
 def made(clone):
-    """The bytes of both notebooks of chapter 9."""
+    """The bytes of both notebooks of chapter 97."""
     return [(clone / path).read_bytes() for path in PATHS]
 
 
 def runs(clone):
-    """How often a notebook of chapter 9 was run."""
+    """How often a notebook of chapter 97 was run."""
     return (clone / "runs").read_text(encoding="utf-8").count("run")
 
 
 def test_a_build_makes_both_notebooks_and_leaves_work_alone(clone):
     solved, learners = made(clone)
     assert b"return 4" in solved and b"return 4" not in learners and b'"None\\n"' in learners
-    assert (clone / "work/09_tiny.ipynb").read_text(encoding="utf-8") == "mine"
+    assert (clone / "work/97_tiny.ipynb").read_text(encoding="utf-8") == "mine"
     assert "A tiny one" in (clone / "README.md").read_text(encoding="utf-8")
     assert runs(clone) == 2
 
@@ -80,22 +80,22 @@ def test_a_build_makes_both_notebooks_and_leaves_work_alone(clone):
 def test_a_changed_sentence_runs_nothing_and_changed_code_its_notebook_only(clone):
     before = made(clone)
     write(clone, CHAPTER.replace("A tiny one", "A small one"))
-    bare_clone.command(clone, "build", "9")
+    bare_clone.command(clone, "build", "97")
     assert runs(clone) == 2 and all(b"A small one" in new for new in made(clone))
     write(clone, CHAPTER.replace("return 4", "return 2 + 2"))
-    bare_clone.command(clone, "build", "9")
+    bare_clone.command(clone, "build", "97")
     assert runs(clone) == 3 and b"return 2 + 2" in made(clone)[0]
     write(clone, CHAPTER)
     (clone / PATHS[1]).write_bytes(before[1].replace(b'"None\\n"', b'"4\\n"'))
-    bare_clone.command(clone, "build", "9")
+    bare_clone.command(clone, "build", "97")
     assert runs(clone) == 5 and made(clone) == before, "outputs changed by hand are not kept"
 
 
 def test_a_chapter_that_does_not_run_leaves_both_notebooks_as_they_were(clone):
     before = made(clone)
     write(clone, CHAPTER.replace("print(my_sum())", "print(my_sum() + 1)"))  # only the learner's stub breaks: None + 1
-    answer = bare_clone.command(clone, "build", "9")
-    assert answer.returncode == 1 and "notebooks/09_tiny.ipynb does not run" in answer.stderr
+    answer = bare_clone.command(clone, "build", "97")
+    assert answer.returncode == 1 and "notebooks/97_tiny.ipynb does not run" in answer.stderr
     assert made(clone) == before
 
 
@@ -160,13 +160,13 @@ CHECK = '# %% name="check-9-1"\ncheck("9.1", my_sum)\n'
     [
         ("#     summary: nothing\n", "", "must begin with a header that sets summary"),
         ('name="first"', 'name="the first"', "may hold only small letters"),
-        ('name="first"', 'name="exercise-9-1"', "change one"),
+        ('name="first"', 'name="exercise-97-1"', "change one"),
         ("    ### END SOLUTION\n", "", "a mark without its partner"),
         ("\n\nprint(my_sum())\n", f"\n\n{CHECK}", "needs words that begin `### Exercise 9.1 ·"),
     ],
 )
 def test_a_mistake_in_the_source_is_one_sentence(tmp_path, old, new, sentence):
-    source = tmp_path / "09_tiny.py"
+    source = tmp_path / "97_tiny.py"
     assert old in CHAPTER
     source.write_text(CHAPTER.replace(old, new), encoding="utf-8")
     with pytest.raises(SystemExit, match=re.escape(sentence)) as end:
@@ -180,7 +180,7 @@ def test_an_unknown_chapter_is_one_sentence(clone):
 
 
 def test_what_is_no_notebook_is_refused(tmp_path):
-    source = tmp_path / "09_tiny.py"
+    source = tmp_path / "97_tiny.py"
     source.write_text(CHAPTER.replace('name="first"', 'name="first" tags="no list"'), encoding="utf-8")
     with pytest.raises(nbformat.ValidationError):
         chapter.notebooks(source, "")

@@ -103,7 +103,7 @@ def agreements():
     same for both: most of the time would go into changes. With another protection, a row a chapter.
     """
     seen = Counter()
-    for chapter, row in rounds(every=10):
+    for chapter, row in rounds(every=20):
         place = seen[chapter]
         tried = explain.MOST_TRIED if place == 2 else FEW_TRIED
         marks = more_answers if place != 1 else ()

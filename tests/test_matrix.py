@@ -20,7 +20,9 @@ def test_each_torch_and_each_python_is_in_it_once():
     this = [name for name in names if name.startswith(f"Python {platform.python_version()},")]
     assert sorted(name.partition("torch ")[2] for name in this) == sorted({matrix.COLABS, PINNED, matrix.NEWEST})
     others = [f"Python 3.{minor}, torch {PINNED}" for minor in supported_pythons.pythons() if minor != HERE]
-    assert len(others) == 3 and sorted(names) == sorted([*this, *others, "families drawn anew", "odd folders"])
+    assert len(others) == 3 and sorted(names) == sorted(
+        [*this, *others, "families drawn anew", "odd folders, Colab, JupyterLab"]
+    )
 
 
 def test_it_runs_notebooks_layers_exercises_and_the_ledger():

@@ -77,10 +77,12 @@ def place():
     shutil.rmtree(folder)
 
 
+LONG = pytest.mark.in_matrix("odd places")
+
+
 def settings(*once):
-    """Parametrise with all settings; those that are not named here only with --all."""
-    apart = pytest.mark.every_setting("odd places")
-    each = [pytest.param(name, marks=() if name in once else apart) for name in SETTINGS]
+    """Parametrise with all settings; those that are not named here only with --matrix."""
+    each = [pytest.param(name, marks=() if name in once else LONG) for name in SETTINGS]
     return pytest.mark.parametrize("setting", each)
 
 
@@ -115,7 +117,7 @@ def test_grade_grades_a_class_with_names_of_all_kinds(place, setting):
         assert open_to_all == []
 
 
-@settings(AT_ONCE)
+@settings()
 def test_links_are_set(place, setting):
     worked(place.run(setting, "links", "owner/repo"))
     assert "owner/repo" in (place.clone / "colab_links.md").read_text(encoding="utf-8")
@@ -141,7 +143,7 @@ def test_in_a_clone_of_somebody_else_a_command_is_one_sentence(place, arguments)
     assert done.returncode == 1 and done.stderr.count(b"\n") == 1 and b"Permission denied" in done.stderr, done.stderr
 
 
-@settings(AT_ONCE)
+@settings()
 def test_tests_run(place, setting):
     said = worked(place.run(setting, "test", "-n", "0", "tests/test_minutes.py", "-k", "stars or minutes"))
     assert re.search(r"\d passed", said)
@@ -165,8 +167,9 @@ def test_a_chapter_is_built(place, setting):
     assert "Zoë ✓" in (place.clone / "notebooks/97_zoo.ipynb").read_text(encoding="utf-8")
 
 
-@pytest.mark.every_setting("odd places")
-@pytest.mark.parametrize("arguments", [["links", "a/b"], ["build", "97"], ["site"]])
+@pytest.mark.parametrize(
+    "arguments", [["links", "a/b"], *(pytest.param(each, marks=LONG) for each in (["build", "97"], ["site"]))]
+)
 def test_a_machine_that_knows_no_utf_8_makes_the_same(arguments, tmp_path):
     """Its files, streams and names are in ASCII, so that whatever forgets to name an encoding fails."""
     clone = bare_clone.copy(tmp_path)

@@ -304,7 +304,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(name, shown):
             put_on(opened, theme)
             opened.evaluate(KEEP_ONE_OF_EACH_LOOK)
     opened.evaluate(DROP_ALL_OTHERS)
-    for width in WIDTHS:
+    for width in WIDTHS[::2]:
         opened.set_viewport_size({"width": width, "height": 900})
         for theme in THEMES:
             put_on(opened, theme)
