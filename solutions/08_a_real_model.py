@@ -443,10 +443,10 @@ for layer, head in (before & ~after).nonzero().tolist():
 
 # %% [markdown]
 # 66 of 72 heads give the same answer to both sentences. Two turn the wrong way (the pairs are layer and head), four as
-# they should, but by a hair: 0.005 at most. For head 0 of layer 1 it is a tie in the printed digits. Head 3 of layer 4
-# comes closest: it clearly preferred the cat, 0.2124 against 0.1442, but now the mouse leads by only 0.1609 to 0.1562.
-# (None is in layer 0, and none could be: there "it" and "cat" are looked-up vectors that have not heard of any other
-# word.)
+# they should, but by a hair, less than a hundredth. For head 0 of layer 1 it is a tie in the printed digits. Head 3 of
+# layer 4 comes closest: it clearly preferred the cat, 0.2124 against 0.1442, but now the mouse leads by only 0.1609 to
+# 0.1562. (None is in layer 0, and none could be: there "it" and "cat" are looked-up vectors that have not heard of any
+# other word.)
 
 # %% [markdown]
 # ### Exercise 8.2 · Heads that turn
