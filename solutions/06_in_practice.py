@@ -253,8 +253,9 @@ before, after = (layer(asks, tokens, tokens, mask) for tokens in [answers, chang
 print("same output:", torch.equal(before, after))
 
 # %% [markdown]
-# Not the last bit has changed. And if the middle dimension is forgotten? The layer refuses: for a batch a mask has three
-# dimensions. Otherwise $(B, S)$ would pass for $(T, S)$ whenever $B = T$.
+# Not the last bit has changed. (Padding must be finite: 0 times `nan` is `nan`.) And if the middle dimension is
+# forgotten? The layer refuses: for a batch a mask has three dimensions. Otherwise $(B, S)$ would pass for $(T, S)$
+# whenever $B = T$.
 
 # %% [markdown]
 # ### Exercise 6.1 · A padding mask from lengths
@@ -340,8 +341,8 @@ context = F.scaled_dot_product_attention(queries, keys, values, attn_mask=keep) 
 by_function = layer.out_proj(context.transpose(1, 2).flatten(2))  # (2, 3, 12)
 
 # %% [markdown]
-# **The class** `nn.MultiheadAttention` keeps the three matrices stacked in one, `in_proj_weight`. Its padding mask says
-# which keys to *hide*, in the shape $(B, S)$.
+# **The class** `nn.MultiheadAttention` stacks its three matrices, if of one shape, in `in_proj_weight`. Its padding
+# mask says which keys to *hide*, in the shape $(B, S)$.
 
 # %% name="third-way"
 built_in = nn.MultiheadAttention(12, 3, batch_first=True)
@@ -356,10 +357,10 @@ for name, output in [("function", by_function), ("class", by_class)]:
     print(f"{name:8} at most 1e-6 away:", bool((output - ours).abs().max() < 1e-6))
 
 # %% [markdown]
-# Attention is one function with several spellings. (PyTorch's class also returns the weights, the `_` above, unless you
-# say `need_weights=False`. That costs memory, as you will see.) What differs is what you have to hand over, and above
-# all what `True` means: `~padding` for the function, `padding` for the class, in one library. What if we hand one
-# camp's mask to the other?
+# Attention is one function with several spellings. (PyTorch's class also returns the weights, averaged over heads, the
+# `_` above, unless you say `need_weights=False`. That costs memory, as you will see.) What differs is what you have to
+# hand over, and above all what `True` means: `~padding` for the function, `padding` for the class, in one library. What
+# if we hand one camp's mask to the other?
 
 # %% name="wrong-camp"
 wrong = F.scaled_dot_product_attention(queries, keys, values, attn_mask=~keep)
@@ -367,10 +368,10 @@ print(wrong.shape, "same:", torch.allclose(wrong, context))
 print("first sequence, largest number:", wrong[0].abs().max().item())
 
 # %% [markdown]
-# No error. The first sentence has no padding, so everything is hidden, and this function gave zeros: its largest number
-# is 0.0. (Before PyTorch 2.5, and on some devices since, it is `nan`. The [notes](99_notes.ipynb) have all masks side
-# by side, and what is safe everywhere.) The second sentence attends to its padding only. So when you change libraries,
-# test the mask: change a token that should be hidden, and see whether the output moves.
+# No error. The first sentence has no padding, so everything is hidden, and this function gave zeros, 0.0. (Before
+# PyTorch 2.5, and on some devices since, it is `nan`. The [notes](99_notes.ipynb) have all masks side by side, and what
+# is safe everywhere.) The second sentence attends to its padding only. So when you change libraries, test the mask:
+# change a token that should be hidden, and see whether the output moves.
 
 # %% [markdown]
 # ### Exercise 6.2 · One mask for the other camp
@@ -552,7 +553,7 @@ def milliseconds(layer, x):
 # %% [markdown]
 # The next cell measures on *your* machine, on the CPU and on a GPU if there is one.
 
-# %% name="time-picture" shows="Four measured curves over the number of tokens, 128 to 2048, both axes logarithmic. Wrapper and split class rise to the line of T squared at the right end; the fused class stays below." tags=["nbval-ignore-output"]
+# %% name="time-picture" shows="Four measured curves over the number of tokens, 128 to 2048, both axes logarithmic. At the right end wrapper and split class rise as steeply as the line of T squared, or more steeply; the fused class stays below." tags=["nbval-ignore-output"]
 # the tag tells the course's tests to run this cell, but not to compare its picture: times differ
 lengths = [128, 256, 512, 1024, 2048]
 for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
@@ -571,15 +572,16 @@ for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
 
 # %% [markdown]
 # The message: with few tokens the three are alike, because the projections cost most, and they grow with $T$ only. With
-# many the tables cost most, and time follows the $T^2$ line. The fused class leaves out blocks that lie wholly in the
-# future and moves far less memory about. Yet its time, too, grows towards $T^2$. (At GPT-2 small's size it was about 3
-# times as fast as chapter 5's class on two cores, and 6 to 8 times without the linear layers that both share.)
+# many the tables cost most, and time grows as the $T^2$ line does, or faster. The fused class leaves out blocks that
+# lie wholly in the future and moves far less memory about. Yet its time, too, grows towards $T^2$. (At GPT-2 small's
+# size it was about 3 times as fast as chapter 5's class on two cores, and 6 to 8 times without the linear layers.)
 
 # %% [markdown]
 # ### Half the bits
 #
-# Large models compute with 16 bits per number instead of 32. All in 16 bits, the split class keeps half, 37.0 MiB. There
-# are two kinds: **float16** has more digits, **bfloat16** the wider range. What do they make of four scores, and of a product?
+# Large models compute with 16 bits per number, or fewer. All in 16 bits, the split class keeps half, 37.0 MiB. There
+# are two kinds: **float16** has more digits, **bfloat16** the wider range. What do they make of four scores, and of a
+# product?
 
 # %% name="half-scores"
 scores = torch.tensor([10.00, 10.02, 10.04, 12.00])
@@ -592,8 +594,8 @@ for dtype in dtypes:
 
 # %% [markdown]
 # bfloat16 cannot tell 10.02 from 10.00: both get the weight 0.0957, and the third gets 0.1018 in place of 0.0996.
-# float16 keeps them apart, but its largest number is 65504: 300 times 300 is infinite. Queries and keys soon reach that.
-# Below, the last of four keys is hidden. Does it matter whether we divide by $\sqrt{64}$ before or after the product?
+# float16 keeps them apart, but its largest number is 65504: 300 times 300 is infinite. Scores can reach that. Below,
+# the last of four keys is hidden. Does it matter whether we divide by $\sqrt{64}$ before or after the product?
 
 # %% name="half-overflow"
 query = torch.full((1, 64), 100.0)
@@ -605,9 +607,10 @@ for dtype in [torch.float32, torch.float16]:
     print(f"{str(dtype):14} before:", masked_softmax(q / 8 @ k.T, hidden).float())
 
 # %% [markdown]
-# Divided after, float16 reads **nothing**, and nothing complains. The visible scores are $-\infty$, so softmax gives
-# everything to the hidden key, which then gets 0. (The weights of Qwen2-7B overflow like this.) Divided before, the
-# scores fit. So our layers divide the queries, and `masked_softmax` works in 32 bits.
+# Divided after, float16 here reads **nothing**, and nothing complains. The visible scores are $-\infty$, so softmax
+# gives everything to the hidden key, which then gets 0. ($+\infty$ would give `nan`; Qwen2-7B's scores overflow in
+# float16, too.) Divided before, the scores fit. So `CrossAttention` and our layers from here on divide the queries
+# (chapter 5's would give `nan`), and `masked_softmax` works in 32 bits.
 #
 # Training mixes both: under `torch.autocast`, matrix products are done in 16 bits, while the parameters stay at 32. That
 # saves less: on a CPU the split class keeps 39.1 MiB. Where softmax goes back to 32 bits, its table is kept twice, in
@@ -667,8 +670,8 @@ class CachedMultiHeadAttention(MultiHeadAttention):
 # %% [markdown]
 # Two things are new. `torch.cat` puts the old keys and values before the new ones, and the causal mask is cut to the
 # rows of the new tokens. (PyTorch's `is_causal=True` is no substitute: with one query and T keys it shows key 0 only,
-# without an error.) (The `mask` we need in a moment.) For a test we need a model that writes. This one has two such
-# layers and is not trained, so it will write nonsense.
+# without an error.) For a test we need a model that writes. This one has two such layers and is not trained, so it
+# will write nonsense.
 
 # %% name="tiny-model"
 class TinyModel(nn.Module):
@@ -810,12 +813,12 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# The message: it is much faster, but not 1024 times; the title says how much it was. With a cache the time hardly
-# depends on $T$: a step this small is mostly the fixed cost of calling each function.
+# The message: it is much faster, but not 1024 times; the title says how much. With a cache the time hardly depends on
+# $T$: a step this small is mostly the fixed cost of calling each function.
 #
-# In a large model the time goes elsewhere. Reading the prompt at once, **prefill**, uses each parameter for all its
-# tokens. Writing, **decoding**, fetches every parameter from memory for a single one. So prefill waits for arithmetic,
-# and decoding for memory: its limit is **memory bandwidth**.
+# In a large model the time goes elsewhere. Reading the prompt at once, **prefill**, uses the parameters for many
+# tokens. Writing one text, **decoding**, fetches them from memory for each. So prefill waits for arithmetic, and
+# decoding for memory: its limit is **memory bandwidth**.
 #
 # The cache is not free. How much memory in GPT-2 small, with 12 layers, 1024 tokens, width 768, and 4 bytes per number?
 
@@ -827,7 +830,7 @@ print(f"copied by torch.cat up to then: {copied / 2**30:.0f} GiB")
 
 # %% [markdown]
 # 72 MiB for each sequence that is being written. And `torch.cat` makes a new tensor, so each step copies the whole
-# cache to add one token: 36 GiB until the text has 1024. Model servers reserve memory in advance (chapter 10).
+# cache to add one token: 36 GiB until the text has 1024. Model servers add pages instead (chapter 10).
 
 # %% [markdown]
 # ### Exercise 6.3 · One step with a cache
@@ -972,7 +975,7 @@ progress(6)
 # * A row that sees nothing should read nothing: hide with a finite number before softmax, and with 0 after.
 # * Weights cost memory as $T^2$. A **fast** kernel never stores them. Whether one is picked is not said: ask with
 #   `sdpa_kernel`.
-# * In 16 bits scores lose digits, and in float16 they overflow.
+# * In 16 bits scores lose digits, and in float16 they can overflow.
 # * A **key/value cache** makes one more token cost work that grows with $T$ instead of $T^2$, and costs memory itself;
 #   **grouped-query** heads make it smaller. Prompts of unequal length are padded on the left.
 # * Most errors are silent: sums of rows, the weight on the future, the divisor tell.

@@ -237,7 +237,7 @@ print(f"{sum(parameter.numel() for parameter in encoder.parameters()):,}")
 # %% [markdown]
 # ## Does it work?
 #
-# The model was trained for one task: sentences that mean the same should get vectors that point the same way. The
+# The model was last trained for one task: sentences that mean the same should get vectors that point the same way. The
 # vector of a sentence is the mean over its tokens. How alike two vectors are is measured by the **cosine** of the angle
 # between them, the dot product of both brought to length 1: 1 for the same direction, 0 for no relation.
 
@@ -264,7 +264,7 @@ swapped = sentence_vector("The mouse chased the cat")
 print(f"{F.cosine_similarity(cat, swapped, dim=0):.3f}")
 
 # %% [markdown]
-# 0.983, nearly the same vector. For this model, cat and mouse may be exchanged. Keep that in mind, too.
+# 0.983, nearly the same vector. For this model, cat and mouse may be exchanged.
 
 # %% [markdown]
 # ### A mistake that no one reports
@@ -443,9 +443,10 @@ for layer, head in (before & ~after).nonzero().tolist():
 
 # %% [markdown]
 # 66 of 72 heads give the same answer to both sentences. Two turn the wrong way (the pairs are layer and head), four as
-# they should, but by a hair. For head 0 of layer 1 it is a tie in the printed digits. Head 3 of layer 4 comes closest:
-# it clearly preferred the cat, 0.2124 against 0.1442, but now the mouse leads by only 0.1609 to 0.1562. (None is in
-# layer 0, and none could be: there "it" and "cat" are looked-up vectors that have not heard of any other word.)
+# they should, but by a hair, less than a hundredth. For head 0 of layer 1 it is a tie in the printed digits. Head 3 of
+# layer 4 comes closest: it clearly preferred the cat, 0.2124 against 0.1442, but now the mouse leads by only 0.1609 to
+# 0.1562. (None is in layer 0, and none could be: there "it" and "cat" are looked-up vectors that have not heard of any
+# other word.)
 
 # %% [markdown]
 # ### Exercise 8.2 · Heads that turn
@@ -650,8 +651,9 @@ for number, layer in enumerate(encoder.layers):
 # %% [markdown]
 # Short: in layer 1, 0.689 against 13.288. That fits the bright columns. Softmax forces a head to give away all its
 # attention, even when it has nothing to say. Then it can give it to `[CLS]`, where a large weight on nearly nothing
-# adds nearly nothing. In layer 0 the value of `[CLS]` is not yet so short, and there the column is rare. So a weight
-# alone does not say how much a token contributes: weight *times value* enters the sum (Kobayashi et al., 2020).
+# adds nearly nothing. In layer 0, where that value is longer, no head has the column (but in layer 5, where it is
+# short, only one has). So a weight alone does not say how much a token contributes: weight *times value* enters the sum
+# (Kobayashi et al., 2020).
 
 # %% [markdown]
 # ### Exercise 8.3 · How many tokens does a head look at?
@@ -796,7 +798,7 @@ progress(8)
 #   several sentences, and say what you put in its place.
 # * They do not say **why**. A head that collects nouns looks, from the row of "it", like a head that resolves pronouns.
 # * They do not say **what the model understood**. This one gives nearly the same vector to a chase and its reverse.
-#   Nothing in its training asked who was hungry.
+#   Nothing in its last training asked who was hungry.
 #
 # A picture of attention is a measurement. Its caption is a claim, and needs a control: a word changed so that the
 # answer should change, all heads and not the one that agrees, other queries, a coin. (Other models may well have heads

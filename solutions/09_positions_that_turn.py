@@ -154,8 +154,8 @@ for m, n in [(7, 3), (14, 10), (1004, 1000), (7, 4)]:
 # %% [markdown]
 # ## Many pairs, many speeds
 #
-# An arrow that turns by 0.3 points the same way again after 21 positions. One hand does not make a clock. A head has
-# head_dim numbers, so head_dim / 2 pairs, and each pair $k$ turns at a **frequency** of its own, from fast to slow:
+# An arrow that turns by 0.3 points almost the same way again after 21 positions. One hand does not make a clock. A head
+# has head_dim numbers, so head_dim / 2 pairs, and each pair $k$ turns at a **frequency** of its own, from fast to slow:
 #
 # $$\theta_k = \mathrm{base}^{-2k / \mathrm{head\_dim}}$$
 
@@ -178,7 +178,7 @@ for base in [10_000.0, 500_000.0]:
     print(f"base {base:>9,.0f}: from {wavelengths[0]:.2f} to {wavelengths[-1]:>9,.0f} positions")
 
 # %% [markdown]
-# With 128 numbers a head the slowest pair needs 54,410 positions for a turn at the usual base, and 2,559,196 at the
+# With 128 numbers a head the slowest pair needs 54,410 positions for a turn at the paper's base, and 2,559,196 at the
 # base of Llama 3 and 3.1. A larger base leaves the fast hands nearly alone and slows the slow ones down: more room for
 # long texts.
 
@@ -332,8 +332,10 @@ print(f"halves, after the permutation {score(7, 3):.4f}")
 # ## Turn a part, or nothing
 #
 # A slow pair hardly knows where a token stands. Then why turn it at all? Phi-1 turns half of the numbers of a head,
-# GPT-NeoX and Qwen3-Next turn a quarter: **partial rotary**. A pair with a frequency of 0 never turns, so partial
-# rotary needs no new function, only other frequencies.
+# GPT-NeoX and Qwen3-Next turn a quarter: **partial rotary**. A pair with a frequency of 0 never turns, so a head of our
+# own needs no new function for that, only other frequencies. (A file of those models needs more: its pairs are halves
+# of the *turned part*, and zeros at the end of the frequencies would pair other numbers, layouts mixed again. For such
+# files `turn_pairs` leaves the rest alone.)
 
 # %% [markdown]
 # ### Exercise 9.2 · Turn a part
@@ -637,9 +639,9 @@ def hidden_from(queries, keys, mask=None, window=None):
 # how many tokens there were; it refuses what does not fit, and drops what a window has left behind. `fused_attention`
 # calls the kernel. That knows one mask without a table, the causal one, so a window goes through it in blocks of
 # queries that share a small mask, and padding and sinks become one more number in each query and key. With any one of
-# them a layer keeps at most half as much again for its derivatives as without (PyTorch 2.11 to 2.15); a wide window
-# with sinks keeps more. Three things cost a table: a mask of its own for each pair of tokens, $(B, T, T)$, bounds for
-# scores, and on a CPU dropout.
+# them a layer of width 256 or more keeps at most about half as much again for its derivatives as without
+# (PyTorch 2.11 to 2.15); a wide window in a narrower layer, or with sinks, can keep more. Three things cost a table: a
+# mask of its own for each pair of tokens, $(B, T, T)$, bounds for scores, and on a CPU dropout.
 
 # %% name="attention-class"
 class Attention(nn.Module):
@@ -784,9 +786,9 @@ for family in [name for name in families.FAMILIES if "DeepSeek" not in name]:
 # Ten families, one class, on texts of 11 tokens; of SmolLM3 a layer without positions. (Far out the numbers part, since
 # ours has angles in 64 bits and the library in 32: around position 100,000 scores differ by up to several thousandths.)
 # Their files differ in more than arguments: GPT-2 stores its matrices transposed, and queries, keys and values in one;
-# Gemma stores the norm's scale minus 1. Each is a line where weights are loaded, and a silent error if forgotten.
-# DeepSeek waits in chapter 10. Others are refused by name when their weights are loaded: OLMo-2 norms before the heads
-# are split, and Cohere, where it norms, has a LayerNorm.
+# Gemma and Qwen3-Next store the norm's scale minus 1. Each is a line where weights are loaded, and a silent error if
+# forgotten. DeepSeek waits in chapter 10. Others are refused by name when their weights are loaded: OLMo-2 norms before
+# the heads are split, and Cohere, where it norms, has a LayerNorm.
 #
 # And slips show. We reorder the pairs of Llama's queries and keys, as in a file that was converted once too often; then
 # its query heads, as `repeat` would.
@@ -832,7 +834,7 @@ for slip in [no_slip, layouts_mixed, groups_in_the_wrong_order]:
 
 # %% name="count-model"
 def count_model(layers, width, heads, kv_heads, head_dim, inner, vocabulary, qk_norm=False):
-    """How many numbers a Llama or a Qwen3 of these sizes learns."""
+    """How many numbers a Llama or a Qwen3 of these sizes learns, its token table used twice."""
     attention = 2 * width * head_dim * (heads + kv_heads)  # query and out, key and value
     attention += 2 * head_dim * qk_norm
     network, norms = 3 * width * inner, 2 * width
@@ -945,14 +947,14 @@ progress(9)
 # | family | its attention |
 # | --- | --- |
 # | GPT-2 | positions are learned and added outside; biases |
-# | all others | rotary positions by halves, grouped keys in most sizes |
+# | all others | rotary positions by halves; but for Phi, grouped keys in most sizes |
 # | Llama 3.1 | ... and rescaled frequencies |
 # | Mistral | ... and a window, in its first version |
 # | Qwen3 | ... and QK-norm |
-# | Gemma 3 | ... and QK-norm, a scale of its own, windows in most layers |
+# | Gemma 3 | ... and QK-norm, windows in most layers; its largest size has a scale of its own |
 # | gpt-oss | ... and biases, YaRN's frequencies and scale, windows in every other layer, sinks |
-# | Gemma 2 | ... and a scale of its own, bounds for scores, windows in every other layer |
-# | Phi | ... and biases; of each head a part is turned |
+# | Gemma 2 | ... and bounds for scores, windows in every other layer; its largest size has a scale of its own |
+# | Phi-1 and 2 | ... and biases; of each head a part is turned |
 # | SmolLM3 | ... and nothing is turned in every fourth layer |
 # | Qwen3-Next | ... and QK-norm, a quarter turned, a gate; only in every fourth layer |
 #

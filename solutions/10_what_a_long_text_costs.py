@@ -286,8 +286,9 @@ for T in [512, 1024]:
 # forward done again 8.
 #
 # That is what **FlashAttention** does (Dao et al., 2022), for queries in tiles as well, inside the fast memory of a
-# graphics card. It keeps $m + \ln \ell$ of each query (Dao, 2023), so that on the way back only the scores are made
-# again: 7 products. More arithmetic, less traffic; and it is faster, since the traffic is what takes the time.
+# graphics card. It also keeps the output, and $m + \ln \ell$ of each query (Dao, 2023), so that on the way back only
+# the scores are made again: 7 products. More arithmetic, less traffic; and it is faster, since the traffic is what
+# takes the time.
 
 # %% [markdown]
 # ## Windows
@@ -676,7 +677,7 @@ def picked(scores, k):
     return torch.ones(scores.shape).bool().scatter(-1, best, False) | future
 
 
-sizes, curves = [1, 2, 4, 8, 16, 19], {}
+sizes, curves = [1, 2, 4, 8, 12, 19], {}
 print("keys    ", *(f"{k:5}" for k in sizes))
 with torch.no_grad():
     x = plain.before_layer_1(fresh[:, :-1])  # (512, 19, 64)
@@ -687,7 +688,7 @@ with torch.no_grad():
         curves[name] = [each.mean().item() for each in losses]
         print(f"{name:8}", *(f"{loss:5.2f}" for loss in curves[name]))
 
-# %% name="few-keys-picture" shows="Two curves over the number of keys that a token sees, 1 to 19. That of the indexer starts at 0.83 with one key and lies at 0.33 or 0.32 from two on. That of the newest keys starts at 8.63, is still 6.29 at eight keys, and lies at 0.32 from 16 on."
+# %% name="few-keys-picture" shows="Two curves over the number of keys that a token sees, 1 to 19. That of the indexer starts at 0.83 with one key and lies at 0.33 or 0.32 from two on. That of the newest keys starts at 8.63, is still 6.29 at eight keys, and lies at 0.32 from twelve on."
 pictures.show_curves(
     curves, x=sizes, x_label="keys a token sees", y_label="loss on the repeat", doublings=True,
     title="Few keys, if they are the right ones",
@@ -695,8 +696,8 @@ pictures.show_curves(
 
 # %% [markdown]
 # The message: two keys of up to 19 are enough if they are the right ones, 0.33 where all give 0.32. The newest keys are
-# not: with 8 of them the loss is 6.29, and only 16 hold all that can be needed. All keys are still scored, in $T^2$
-# products of 8 numbers; what is saved are the products of attention, $T \cdot k$ of them.
+# not: what is needed lies 7 to 11 back, so with 8 of them the loss is 6.29, and 12 hold all. All keys are still scored,
+# in $T^2$ products of 8 numbers; of the products of attention, $T \cdot k$ remain.
 
 # %% [markdown]
 # Is that V3.2's? Here is the library's own layer, with random weights as in chapter 9, beside our `LatentAttention`,

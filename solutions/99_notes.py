@@ -241,8 +241,9 @@ print("broken:", empty[0, 0, 0])
 print("fixed: ", empty.masked_fill(hidden, 0.0)[0, 0, 0])
 
 # %% [markdown]
-# 0 divided by 0. **Fix:** hide once more after softmax. Chapter 6's `masked_softmax` also fills with a finite number
-# before it, so that `set_detect_anomaly`, PyTorch's search for the origin of a `nan`, does not stop here.
+# Softmax begins with $-\infty - (-\infty)$. **Fix:** hide once more after softmax. Chapter 6's `masked_softmax` also
+# fills with a finite number before it, so that `set_detect_anomaly`, PyTorch's search for the origin of a `nan`, does
+# not stop here.
 #
 # In `F.scaled_dot_product_attention` such a row is 0 on some devices and versions, `nan` on others (before 2.5 on all).
 # Safe everywhere: let an empty row see all keys, then put the zeros there yourself.
@@ -559,8 +560,9 @@ print("tables:", tables, "lengths:", lengths, "free:", free)
 print(50 * torch.tanh(torch.tensor([-500.0, -50.0, -5.0, 5.0, 50.0, 500.0]) / 50))
 
 # %% [markdown]
-# 5 hardly changes, 50 becomes 38, and 500 becomes 50. `Attention(softcap=50)` has it. Most fused kernels do not, but
-# **FlexAttention** makes a kernel from a function of a score and its place (with `torch.compile`; here it runs slowly):
+# 5 hardly changes, 50 becomes 38, and 500 becomes 50. `Attention(softcap=50)` has it. PyTorch's fused function does not
+# (FlashAttention's library does), but **FlexAttention** makes a kernel from a function of a score and its place (with
+# `torch.compile`; here it runs slowly):
 
 # %% name="flex-attention"
 layer, tokens = Attention(8, 2, softcap=0.5), torch.randn(1, 5, 8)
@@ -577,8 +579,8 @@ with torch.no_grad(), warnings.catch_warnings(action="ignore"):  # it recommends
 print("the same:", torch.allclose(flexible, exact, atol=1e-6))
 
 # %% [markdown]
-# **Keys shared across layers** (Gemma 3n, 2025). Its last 15 of 35 layers make queries only, and read what a lower
-# layer keeps:
+# **Keys shared across layers** (Gemma 3n, 2025). The larger size's last 15 of 35 layers make queries only, and read
+# what a lower layer keeps:
 
 # %% name="shared-across-layers"
 lower, upper = Attention(8, 2), Attention(8, 2)
@@ -590,11 +592,11 @@ for layers in [35, 20]:
     print(layers, "layers keep", f"{2 * layers * 2 * 256 * 2:,} bytes a token")  # 2 heads of 256
 
 # %% [markdown]
-# From 71,680 to 40,960 bytes.
+# From 71,680 to 40,960 bytes, up to 512 tokens: four layers of five have that window.
 #
-# **Gated DeltaNet** (Yang et al., 2024; three of four layers of Qwen3-Next). To the delta rule it adds two numbers a
-# token: how much of the state stays, and how strongly to write. We write 512 old pairs, then 64 new ones, which are
-# asked for:
+# **Gated DeltaNet** (Yang et al., 2024; three of four layers of Qwen3-Next). To the delta rule's rate, how strongly to
+# write, each head adds a number a token: how much of the state stays. We write 512 old pairs, then 64 new ones, which
+# are asked for:
 
 # %% name="gated-delta"
 def gated_delta(keys, values, stays, writes):
@@ -635,9 +637,8 @@ print(output.shape)
 print("head_dim:", layer.head_dim, "and for a width of 512 with 8 heads:", 512 // 8)
 
 # %% [markdown]
-# The shape is (B, T, d_out). Each of the 12 heads has 64 numbers. An article on BERT takes a width of 512 and 8 heads
-# as its example, and gets 64 as well. How many numbers does this layer learn? The guide counts four matrices, 2,359,296
-# in total.
+# Each of the 12 heads has 64 numbers. An article on BERT takes a width of 512 and 8 heads as its example, and gets 64
+# as well. How many numbers does this layer learn? The guide counts four matrices, 2,359,296 in total.
 
 # %% name="parameters"
 def count(module):
@@ -710,7 +711,7 @@ for width, num_heads in [(1024, 24), (1280, 36)]:
 # ## Slips of the sources
 #
 # Every number that the five sources print is reproduced by the course, or it says why not. Some slips stand here, and
-# at the end long tables, since they teach nothing that the chapters need.
+# at the end long tables.
 
 # %% name="inputs"
 inputs = torch.tensor([

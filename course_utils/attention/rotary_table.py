@@ -41,8 +41,8 @@ def yarn(
 class RotaryTable:
     """Cosines and sines of position times frequency, kept from call to call.
 
-    frequencies: (rotary_dim / 2,), kept in 64 bits on the CPU: at position 100,000 an angle of 32 bits is off by 0.004.
-    It is no module and no buffer, since layer.to(torch.bfloat16) would round it. Raises ValueError.
+    frequencies: (rotary_dim / 2,), kept in 64 bits on the CPU: at position 100,000 an angle of 32 bits is off by up to
+    0.008. It is no module and no buffer, since layer.to(torch.bfloat16) would round it. Raises ValueError.
     """
 
     def __init__(self, frequencies: Tensor, rotary_dim: int) -> None:
