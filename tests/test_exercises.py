@@ -51,7 +51,7 @@ def test_what_is_expected_is_what_plain_loops_compute(id):
                 assert value is None
             else:
                 found = differences.difference(plain_loops.WANTED[id](*given), as_reply(value))
-                assert found is None, f"{id}: tests/support/plain_loops.py gives something else than the worked answer. {found}"
+                assert found is None, f"{id}: its plain loops do not give what its worked answer gives. {found}"
 
 
 def as_reply(value):
