@@ -13,6 +13,7 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from course_tools import repository
 from course_tools.repository import ROOT
 from course_utils.attention import hidden_keys
 from course_utils.exercises import EXERCISES, QUESTIONS, solutions
@@ -50,7 +51,8 @@ def test_what_is_expected_is_what_plain_loops_compute(id):
             if id in WITH_DROPOUT and call.training:
                 assert value is None
             else:
-                assert differences.difference(plain_loops.WANTED[id](*given), as_reply(value)) is None
+                found = differences.difference(plain_loops.WANTED[id](*given), as_reply(value))
+                assert found is None, f"{id}: its plain loops do not give what its worked answer gives. {found}"
 
 
 def as_reply(value):
@@ -186,12 +188,17 @@ def test_hints_are_several_and_short(exercise):
 # --- the chapters -----------------------------------------------------------------------------------------------------
 
 
+# the notes are no chapter
+CHAPTERS = [int(path.name[:2]) for path in repository.sources() if "\n# # Chapter " in path.read_text(encoding="utf-8")]
+each_chapter = pytest.mark.parametrize("chapter", CHAPTERS)
+
+
 def learners_cells(chapter):
     """The cells of a chapter's notebook for learners."""
     return stored.read(stored.of_chapter(chapter, stored.LEARNERS)).cells
 
 
-@pytest.mark.parametrize("chapter", sorted({exercise.chapter for exercise in EXERCISES.values()}))
+@each_chapter
 def test_a_chapter_shows_the_exercises_that_its_file_holds(chapter):
     mine = [exercise for exercise in EXERCISES.values() if exercise.chapter == chapter]
     words = "\n".join(cell.source for cell in learners_cells(chapter) if cell.cell_type == "markdown")
@@ -206,7 +213,7 @@ def label(exercise):
     return f"{exercise.points} point{'s' if exercise.points > 1 else ''} · {stars} · {exercise.minutes} minutes"
 
 
-@pytest.mark.parametrize("chapter", sorted({exercise.chapter for exercise in EXERCISES.values()}))
+@each_chapter
 def test_a_chapter_asks_the_questions_that_its_file_answers(chapter):
     cells = learners_cells(chapter)
     mine = {id: question for id, question in QUESTIONS.items() if id.startswith(f"Q{chapter}.")}

@@ -272,7 +272,7 @@ def test_a_wrapped_line_that_becomes_a_list_is_noticed():
 def test_cells_are_short(source):
     cells = [cell for cell in stored.code_cells(stored.read(source.with_suffix(".ipynb"))) if cell.id != "setup"]
     lengths = [len(cell.source.splitlines()) for cell in cells]
-    assert 3 <= statistics.median(lengths) <= 6
+    assert 3 <= statistics.median(lengths) <= 6, f"{source.name}: code cells should have a median of 3 to 6 lines"
     for cell, length in zip(cells, lengths):
         assert length <= 20 or "class " in cell.source, f"{cell.id} has {length} lines"
         assert max(map(len, cell.source.splitlines())) <= 100, f"{cell.id} has lines that do not fit on a page"
@@ -364,7 +364,8 @@ def unsupported_numbers(words, cells):
 @each_source
 def test_every_number_in_the_words_stands_in_an_output(source):
     solved = stored.read(source.with_suffix(".ipynb"))
-    assert list(unsupported_numbers(stored.prose(solved), stored.code_cells(solved))) == []
+    unsupported = list(unsupported_numbers(stored.prose(solved), stored.code_cells(solved)))
+    assert not unsupported, f"{source.name}: no output shows these numbers: {unsupported}. Correct them, or print them."
 
 
 def test_a_number_that_no_output_shows_would_be_noticed():

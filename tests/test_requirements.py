@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from course_tools import environment, supported_pythons
 from course_tools.__main__ import COMMANDS
 from course_tools.repository import ROOT
-from tests.support import bare_clone
+from tests.support import bare_clone, matrix
 
 
 def conda_pins():
@@ -76,7 +76,7 @@ def test_where_a_package_of_the_tests_is_missing_pytest_says_so_and_goes_on(tmp_
 def test_installing_the_package_replaces_nothing_on_colab():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     lines = (ROOT / "tests/colab_versions.txt").read_text(encoding="utf-8").splitlines()
-    there = dict(line.split("==") for line in lines if not line.startswith("#")) | {"torch": "2.11.0"}
+    there = dict(line.split("==") for line in lines if not line.startswith("#")) | {"torch": matrix.COLABS}
     for needed in map(Requirement, project["dependencies"]):
         assert needed.specifier.contains(there[needed.name]), f"Colab has {needed.name} {there[needed.name]}"
 

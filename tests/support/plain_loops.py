@@ -479,7 +479,9 @@ def accepted(scores, guesses):
             return np.array(new)
 
 
-WANTED = {  # exercise: what a right answer gives for a function's arguments, or for a layer's call and an input
+# exercise: what a right answer gives for a function's arguments, or for a layer's call and an input: an array, or a
+# Python number where the answer is a single number
+WANTED = {
     "1.2": softmax_of_one_row,
     "1.3": attention,
     "2.2": matrix_of,
