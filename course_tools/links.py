@@ -153,25 +153,25 @@ WAYS_TABLE = """\
 | --- | --- | --- |
 | **your machine**: `python3 -m course_tools lab` in a clone | Python 3.11 to 3.14, 2 GB | everything, in `work/` |
 | **Colab** | a Google account | what you save with File > Save a copy in Drive |
-| **Kaggle** | a Kaggle account; switch its internet on, under settings | what you save there |
-| **Binder** | nothing; some minutes until it starts | nothing: download your notebook before you leave |
-| **Codespaces** | a GitHub account; its free hours | everything, until you delete the codespace |
+| **Kaggle** | a Kaggle account; switch on its internet access, under settings | what you save there |
+| **Binder** | nothing; a few minutes to start | nothing: download your notebook before you leave |
+| **Codespaces** | a GitHub account; some of its free hours | everything, until you delete the codespace |
 | **your JupyterHub** | an account there; it needs nbgitpuller | everything, in your home folder |
-| **the site** | nothing; to read, not to run | nothing |
+| **the site** | nothing; read only | nothing |
 """
 
 WAYS_WITHOUT_ADDRESS = """
-This copy of the course does not know its address on GitHub, so it has no links that open it elsewhere. Without them:
+This copy of the course does not know its address on GitHub, so it has no links to other places. Without them:
 
-* **The whole course.** `git clone` it, or on its page on GitHub choose Code > Download ZIP and unpack that. In its
-  folder, run `python3 -m course_tools lab`.
+* **The whole course.** `git clone` it, or choose Code > Download ZIP on its GitHub page and unpack that. In its folder,
+  run `python3 -m course_tools lab`.
 * **One chapter in Colab.** Open its notebook on GitHub; the table below has its path. In the browser's address bar,
-  replace `github.com` with `colab.research.google.com/github`. Or in Colab choose File > Open notebook > GitHub, give
-  the address of the repository, and choose the same path. Then write OWNER/REPO from that address between the quotes of
+  replace `github.com` with `colab.research.google.com/github`. Or in Colab, choose File > Open notebook > GitHub, enter
+  the repository's address, and choose the same path. Then write OWNER/REPO from that address between the quotes of
   `REPOSITORY = ""` in the first cell, which installs the helpers from there.
 
-Once the repository publishes itself, its branch `published` has this page with all links; the README leads there. Who
-wants them here, too, runs `python3 -m course_tools links OWNER/REPO`.
+Once the repository has published itself, its branch `published` has this page with all links, and the README links to
+it. To have them here, too, run `python3 -m course_tools links OWNER/REPO`.
 """
 
 
@@ -182,8 +182,8 @@ def link_page(name):
     codespaces = f"https://codespaces.new/{name}?ref={repository.branch()}"
     lines = [
         "",
-        f"Read it on [the site]({site_address(name)}). All of it at once: [Codespaces]({codespaces}). For your own",
-        "JupyterHub, put its address in the place of `HUB` in the link.",
+        f"Read it on [the site]({site_address(name)}). Open all of it in [Codespaces]({codespaces}). For your own",
+        "JupyterHub, replace `HUB` in the link with its address.",
         "",
         f"| notebook | {' | '.join(LINK_TARGETS)} |",
         f"| --- |{' --- |' * len(LINK_TARGETS)}",
@@ -196,7 +196,7 @@ def link_page(name):
 
 def paths_table():
     """A table of all chapters with their paths, not as links: the site shows this page, too, and has no such files."""
-    lines = ["| chapter | path; the solved notebook has the same name in `solutions/` |", "| --- | --- |"]
+    lines = ["| chapter | path; its solved notebook has the same name in `solutions/` |", "| --- | --- |"]
     lines += [f"| {chapter_heading(path)[0]} | `{repository.relative(path)}` |" for path in repository.learners()]
     return "\n".join(lines) + "\n"
 

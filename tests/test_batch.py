@@ -686,7 +686,7 @@ ANY_FILE = pytest.mark.every_setting("submissions of every kind on Gradescope")
     "kind", [pytest.param(each, marks=() if each == "two" else ANY_FILE) for each in TO_GRADESCOPE]
 )
 def test_gradescopes_autograder_always_leaves_results(kind, tmp_path, here):
-    assert "Programming Assignment of 9." in here("--autograder", tmp_path / "autograder.zip", *CHAPTER)[1]
+    assert "Programming Assignment worth 9 points." in here("--autograder", tmp_path / "autograder.zip", *CHAPTER)[1]
     source = tmp_path / "source"
     with zipfile.ZipFile(tmp_path / "autograder.zip") as made:
         assert {"setup.sh", "run_autograder", "requirements.txt"} <= set(made.namelist())
@@ -697,7 +697,7 @@ def test_gradescopes_autograder_always_leaves_results(kind, tmp_path, here):
     assert results["score"] == score and words in results["output"]
     said = "".join(each["output"] for each in results["tests"])
     assert ("The mistake is in line" in said) == (kind == "two") and "With this change" not in said
-    assert "did not come to its end" in autograded(source, "false")["output"]
+    assert "did not finish" in autograded(source, "false")["output"]
 
 
 def autograded(source, python):

@@ -150,22 +150,22 @@ def test_every_setting_takes_every_kind_of_value_or_a_sentence_names_the_file(se
 def test_what_is_no_number_of_points_is_refused(value, run, tmp_path):
     (tmp_path / ASSIGNMENT_FILE).write_text(f'chapters = [3]\n[points]\n"3.1" = {value}\n', encoding="utf-8")
     done, last = run()
-    assert not done and "points: '3.1' needs to be an exercise" in last and "a number from 0" in last
+    assert not done and "points: '3.1' must be an exercise" in last and "a number from 0" in last
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "1e999", "-1e999", "1e7", LONG, "1_0_", "½"])
 def test_what_is_no_number_in_a_decision_is_refused(value, run, tmp_path):
     (tmp_path / ADJUSTMENTS_FILE).write_text(f"student,exercise,points\njane,3.1,{value}\n", encoding="utf-8")
     done, last = run("--chapters", 3)
-    assert not done and "row 2: " in last and "is no number of points" in last and len(last) < 500
+    assert not done and "row 2: " in last and "is not a number of points" in last and len(last) < 500
 
 
 @pytest.mark.parametrize(
     "text, words",
     [
-        ("student,points,points\njane,1,2\n", "'points', or it is there twice"),
+        ("student,points,points\njane,1,2\n", "'points' is unknown or there twice"),
         ("student,points\njane,1,5\n", "row 2: too many fields"),
-        ('student,comment\njane,"open\njohn,never read\n', "look for a quote"),
+        ('student,comment\njane,"open\njohn,never read\n', "look for an unmatched quote"),
         ("student,points\n\n,\njane,x\n", "row 4: 'x'"),
         ("student,excused\njane,ja\n", "row 2: 'ja' under excused"),
         ("student,regrade\njane,no\njim,soon\n", "row 3: 'soon' under regrade"),
@@ -278,5 +278,5 @@ def test_a_report_of_another_version_is_graded_anew(data, run, tmp_path):
 def test_a_damaged_memory_of_the_last_run_is_told_once(run, tmp_path):
     run("--chapters", 3)
     (tmp_path / "out" / REPORTS_FOLDER / LAST_RUN_FILE).write_bytes(b"{")
-    assert run("--chapters", 3)[0] and f"{LAST_RUN_FILE} is damaged, or of an older version" in run.said
+    assert run("--chapters", 3)[0] and f"{LAST_RUN_FILE} is damaged or from an older version" in run.said
     assert run("--chapters", 3)[0] and LAST_RUN_FILE not in run.said

@@ -226,7 +226,7 @@ def test_a_cell_that_is_no_python_is_said_to_be_none(graded):
 def test_another_name_is_said_to_be_another(graded):
     found, _ = graded(packed(notebook({"3.2": handed_in.RIGHT.replace("my_causal", "causal")})))
     assert answers(found) == only("3.2", NOT_YET)
-    assert "defines no `my_causal_weights`" in found["3.2"].result.message
+    assert "does not define `my_causal_weights`" in found["3.2"].result.message
 
 
 def test_an_answer_that_hangs_or_dies_costs_its_own_points_only(graded):
@@ -357,7 +357,7 @@ def test_a_clone_of_the_course_handed_in_whole_earns_nothing_with_its_solutions(
     clone = [stored.of_chapter(3, stored.LEARNERS), solved, solved.with_suffix(".py")]
     found, made = graded(*((("course", path.parent.name, path.name), path.read_bytes()) for path in clone))
     assert answers(found) == only(None, None)
-    assert f"passed over: 1 in all, among them course/solutions/{handed_in.NAME}. If" in made.remarks[0]
+    assert f"skipped: 1 in all, including course/solutions/{handed_in.NAME}. If" in made.remarks[0]
     assert answers(graded((("solutions", solved.name), solved.read_bytes()))[0])["3.2"] == RIGHT  # in no clone
 
 
@@ -365,7 +365,7 @@ def test_a_clone_of_the_course_handed_in_whole_earns_nothing_with_its_solutions(
     "content, words",
     [
         (b"", "0.ipynb is empty."),
-        (b"{", "0.ipynb is damaged or no notebook"),
+        (b"{", "0.ipynb is damaged or not a notebook"),
         (b'{"cells": []}', "0.ipynb holds no exercise"),
     ],
 )

@@ -322,7 +322,7 @@ def documents():
     """(file, its Markdown) of all pages and notebooks whose links people follow."""
     for path in stored.PATHS:
         yield path, stored.prose(stored.read(path))
-    for page in ["README.md", "colab_links.md"]:
+    for page in ["README.md", "course_tools/grading/README.md", "colab_links.md"]:
         yield ROOT / page, (ROOT / page).read_text(encoding="utf-8")
 
 

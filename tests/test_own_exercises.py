@@ -136,7 +136,7 @@ def test_what_does_not_hold_is_named(do, tmp_path, old, new, words):
         ("raise RuntimeError('no')", "does not run: RuntimeError: no"),
         ("", "needs NAME"),
         (EXAMPLE.replace("def oracle", "def other"), "needs oracle"),
-        (EXAMPLE.replace('CHECK = "first"', 'CHECK = "some"'), "CHECK is one of all, first, none"),
+        (EXAMPLE.replace('CHECK = "first"', 'CHECK = "some"'), "CHECK must be one of all, first, none"),
         (EXAMPLE.replace('NAME = "my_local_weights"', 'NAME = "mine"'), "a definition of mine"),
     ],
 )

@@ -420,7 +420,7 @@ def test_rows_of_settings_are_nobodys():
 def test_highest_points_are_read_as_people_write_them(most, points):
     text = MOODLE.replace('"100.00"', f'"{most}"')
     assert f'late",{points},'.encode() in fill(Moodle(), text.encode(), [(JANE, 9, 9)])[0]
-    with pytest.raises(UnusableGradebook, match="no number"):
+    with pytest.raises(UnusableGradebook, match="not a number"):
         Moodle().fill(MOODLE.replace("100.00", "Scale").encode(), [(JANE, 9, 9)])
 
 

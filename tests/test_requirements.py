@@ -49,7 +49,7 @@ def test_every_place_names_the_same_pythons():
 
 
 def test_the_commands_that_people_and_ci_are_told_to_run_exist():
-    for page in ["README.md", ".ci/run", *(ROOT / ".github/workflows").glob("*.yml")]:
+    for page in ["README.md", "course_tools/grading/README.md", ".ci/run", *(ROOT / ".github/workflows").glob("*.yml")]:
         commands = re.findall(r"python3 -m course_tools (\w+)", (ROOT / page).read_text(encoding="utf-8"))
         assert commands and set(commands) <= set(COMMANDS)
     assert (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()[-1] == "python3 -m course_tools test --all"

@@ -297,7 +297,7 @@ def test_a_trial_that_fails_by_itself_is_no_lack_of_protection(monkeypatch):
             Unprotected, match="FileNotFoundError.*'/not/there'.*fault is the course's.*nothing was run"
         ):
             works(sandboxes.BEST)
-        with pytest.raises(Unprotected, match="could not be tried out"):
+        with pytest.raises(Unprotected, match="could not be tested"):
             protection()
     assert protection(unsandboxed=True) is Protection.NONE
     protection.cache_clear()

@@ -155,9 +155,9 @@ def test_what_is_taken_for_the_folder_of_a_class_is_named_unless_platforms_name_
     in_folder = lay(tmp_path / "class", {f"jane/{name}": content for name, content in files.items()})
     for start in (in_folder, lay(tmp_path / "downloads", {"jane.zip": zipped(files), "exported.csv": b""})):
         assert len(seen(start)) == 2
-        assert "jane was taken for the folder of a class, and what lies in it for 2 students" in capsys.readouterr().err
+        assert "jane was read as the folder of a class, with 2 students in it" in capsys.readouterr().err
     assert list(seen(lay(in_folder, {"note.txt": b""}))) == [("jane", ())]
-    assert "taken for" not in capsys.readouterr().err
+    assert "folder of a class" not in capsys.readouterr().err
     flat = {f"doe_{number}_4567_{NAME}": BOOK for number in (1, 2)}
     assert len(seen(lay(tmp_path / "canvas", {"submissions.zip": zipped(flat)}))) == 2
     assert len(seen(lay(tmp_path / "plain", files))) == 2
@@ -174,7 +174,7 @@ def test_a_file_beside_the_students_is_nobodys_and_is_named(tmp_path, capsys):
 @pytest.mark.parametrize("content", [b"{", b"3", b"submission_11: {}", b"submission_11: {':submitters': [3]}"])
 def test_a_list_of_students_that_is_none_is_refused(content, tmp_path):
     lay(tmp_path / "class", {f"submission_11/{NAME}": BOOK, "submission_metadata.yml": content})
-    with pytest.raises(SystemExit, match="(?s)not as Gradescope writes it .* Export again"):
+    with pytest.raises(SystemExit, match="(?s)not in Gradescope's format .* Export it again"):
         submissions(tmp_path / "class")
 
 
@@ -251,7 +251,7 @@ def test_links_are_not_followed_and_are_named(tmp_path):
     found = remarks(tmp_path / "class")
     assert found["alice"][0] == [] and found["alice"][1].count("links are not followed") == 2
     assert found["carol"][0] == [] and "link" in found["carol"][1]
-    assert found["bob"][0] == [BOOK] and "pipe.ipynb is no regular file" in found["bob"][1]
+    assert found["bob"][0] == [BOOK] and "pipe.ipynb is not a regular file" in found["bob"][1]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows asks for a privilege to make links")
@@ -312,10 +312,10 @@ def test_a_submission_of_very_many_or_very_large_notebooks_is_read_in_part(tmp_p
     start = lay(tmp_path / "class", {f"{who}/{k}.ipynb": BOOK for who in ("alice", "bob") for k in range(5)})
     lay(start, {f"bob/0{k}.py": b"" for k in range(5)})
     monkeypatch.setattr("course_tools.grading.unpacking.MOST_NOTEBOOKS", 3)
-    assert remarks(start)["bob"] == ([BOOK] * 3, "Of 5 notebooks only the first 3 were looked at.")
+    assert remarks(start)["bob"] == ([BOOK] * 3, "Only the first 3 of 5 notebooks were read.")
     with monkeypatch.context() as patch:
         patch.setattr("course_tools.grading.submissions.MOST_FILES", 2)
-        assert remarks(start)["bob"] == ([BOOK] * 2, "Of 10 files only the first 2 were looked at.")
+        assert remarks(start)["bob"] == ([BOOK] * 2, "Only the first 2 of 10 files were read.")
     monkeypatch.setattr(submitted_files, "LARGEST_SUBMISSION", 2 * len(BOOK))
     assert remarks(start)["bob"][0] == [BOOK] * 2 and "2.ipynb was not read: one submission" in remarks(start)["bob"][1]
 
@@ -331,7 +331,7 @@ def test_a_colon_in_a_name_leads_nowhere(tmp_path):
 def test_names_in_a_zip_that_lead_out_of_it_are_refused_and_nothing_else(name, tmp_path):
     lay(tmp_path / "class", {"alice.zip": zipped({name: b"bad", f"good/{NAME}": BOOK}), f"bob/{NAME}": BOOK})
     found = remarks(tmp_path / "class")
-    assert found["alice"][0] == [BOOK] and "leads out of it" in found["alice"][1]
+    assert found["alice"][0] == [BOOK] and "points outside it" in found["alice"][1]
     assert found["bob"] == ([BOOK], "")
     assert sorted(path.name for path in tmp_path.rglob("*")) == sorted(["class", "alice.zip", "bob", NAME])
 
@@ -376,7 +376,7 @@ def test_a_zip_in_a_zip_without_end_comes_to_an_end(tmp_path):
 def test_folders_in_folders_without_end_come_to_an_end(tmp_path):
     lay(tmp_path / "class", {f"alice/{'x/' * submitted_files.DEEPEST}{NAME}": BOOK, f"bob/{NAME}": BOOK})
     found = remarks(tmp_path / "class")
-    assert found["alice"][0] == [] and "too deep" in found["alice"][1]
+    assert found["alice"][0] == [] and "too many nested folders" in found["alice"][1]
 
 
 def test_zips_in_a_zip_share_one_limit_of_bytes(monkeypatch):
@@ -419,5 +419,5 @@ def test_an_empty_folder_and_an_archive_of_another_kind_are_students_too(tmp_pat
     lay(tmp_path / "class", {f"bob/{'long ' * 40}work.rar": b"Rar!", f"carol/{NAME}": BOOK})
     found = remarks(tmp_path / "class")
     assert "No notebook was found" in found["alice"][1]
-    assert "long work.rar is packed in a way that is not read here: only zip is" in found["bob"][1]
+    assert "long work.rar is an archive that is not read here: only zip is" in found["bob"][1]
     assert len(found["bob"][1]) < 300, "of a name that is too long the end is shown"

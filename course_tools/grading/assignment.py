@@ -23,13 +23,13 @@ POINTS_GIVEN = "Your instructor gave {:g} points for this exercise."
 POINTS_ADDED = "Your instructor added {:g} points."
 EXCUSED = "Your instructor excused you from this exercise: it does not count."
 EXCUSED_FROM_ALL = "Your instructor excused you from this assignment: it does not count."
-QUIZ_RESULT = "You answered {:g} of {} questions about your own code: {:g} % of the points count as far as that."
+QUIZ_RESULT = "You answered {:g} of {} questions about your own code; {:g} % of the points count in that proportion."
 LATE_PENALTY = "Handed in late: {:g} % of the points are taken off."
 NEW_ASSIGNMENT = """\
-# What counts in this assignment. grade reads this file where it lies beside the downloads.
+# What counts in this assignment. grade reads this file if it lies beside the downloads.
 chapters = [{chapters}]
 late_percent = 0 # of the points, taken off where the platform marks a submission as late
-seed = "{seed}" # the numbers that answers are tried with are drawn from it: show it to nobody
+seed = "{seed}" # the numbers that answers are tried with are drawn from it; keep it secret
 feedback = "full" # where an answer goes wrong, and the change that mends it; "place": only where
 
 [points] # {total} in all; without a line here, an exercise has the course's points
@@ -170,7 +170,7 @@ def read_assignment(downloads: Path, chapters, course):
     if not found.chapters:
         sys.exit(f"Say which chapters count: --chapters 3, or `chapters = [3]` in {path} (--new-assignment writes it).")
     if chapters and set(chapters) != set(found.chapters):
-        sys.exit(f"{path} says that other chapters count than --chapters does: change one, or leave out --chapters.")
+        sys.exit(f"{path} and --chapters name different chapters: change one, or leave out --chapters.")
     return replace(found, adjustments=read_adjustments(path.with_name(ADJUSTMENTS_FILE), points_of))
 
 
@@ -187,16 +187,14 @@ def problem_in_rules(rules, points_of):
     known = sorted({int(id.partition(".")[0]) for id in points_of})
     chapters, points = rules.get("chapters", []), rules.get("points", {})
     if unknown := [name for name in rules if name not in SETTINGS]:
-        return f"there is no setting {unknown[0]!r:.60}; there are {', '.join(SETTINGS)}"
+        return f"there is no setting {unknown[0]!r:.60}; the settings are {', '.join(SETTINGS)}"
     if not isinstance(chapters, list) or not all(type(chapter) is int and chapter in known for chapter in chapters):
         return f"chapters: write a list such as [3, 4]; there are exercises in chapters {', '.join(map(str, known))}"
     if not isinstance(points, dict):
-        return 'points: write a line [points] and below it a line an exercise, such as "3.1" = 2'
+        return 'points: write a line [points] and below it a line per exercise, such as "3.1" = 2'
     for id, value in points.items():
         if id not in points_of or not is_number(value, MOST_POINTS):
-            return (
-                f'points: {id!r:.60} needs to be an exercise such as "3.1" (with its quotes), with a number from 0 on'
-            )
+            return f'points: {id!r:.60} must be an exercise such as "3.1" (in quotes), with a number from 0 up'
     if not is_number(rules.get("late_percent", 0), 100):
         return "late_percent: write a number from 0 to 100"
     if not is_number(rules.get("quiz_percent", 0), 100):
@@ -204,7 +202,7 @@ def problem_in_rules(rules, points_of):
     if type(asked := rules.get("quiz_questions", 5)) is not int or not 1 <= asked <= 20:
         return "quiz_questions: write a whole number from 1 to 20"
     if not isinstance(rules.get("seed", ""), str):
-        return "seed: write any text that nobody guesses, in quotes"
+        return "seed: write any text that nobody can guess, in quotes"
     if rules.get("feedback", FULL) not in (FULL, PLACE):
         return f'feedback: write "{FULL}" or "{PLACE}"'
     return None
@@ -225,10 +223,10 @@ def read_adjustments(path, points_of):
         rows.fieldnames = header = [name.strip().casefold() for name in rows.fieldnames or ()]
         if unknown := [name for name in header if name not in ADJUSTMENTS_COLUMNS or header.count(name) > 1]:
             known = ", ".join(ADJUSTMENTS_COLUMNS)
-            sys.exit(f"{path}: there is no column {unknown[0]!r:.60}, or it is there twice; there are {known}.")
+            sys.exit(f"{path}: column {unknown[0]!r:.60} is unknown or there twice; the columns are {known}.")
         for row in rows:
             if any(row.pop(None, ())):
-                sys.exit(f"{path}, row {rows.line_num}: too many fields; what holds {delimiter!r} needs quotes.")
+                sys.exit(f"{path}, row {rows.line_num}: too many fields; put text with {delimiter!r} in quotes.")
             fields = dict.fromkeys(ADJUSTMENTS_COLUMNS, "")
             fields |= {name: printable(said.strip()) for name, said in row.items()}
             if any(fields.values()):
@@ -236,7 +234,7 @@ def read_adjustments(path, points_of):
                     sys.exit(f"{path}, row {rows.line_num}: {problem}.")
                 found.setdefault(fields["student"], []).append(adjustment(fields))
     except csv.Error as error:
-        sys.exit(f"{path} is no CSV file that can be read ({error}): look for a quote without its other half.")
+        sys.exit(f"{path} cannot be read as CSV ({error}): look for an unmatched quote.")
     return found
 
 
@@ -245,7 +243,7 @@ def problem_in_row(fields, points_of):
     if not fields["student"] or fields["exercise"] and fields["exercise"] not in points_of:
         return "it needs a student, and an exercise of the course or none"
     if fields["points"] and parsed_number(fields["points"]) is None:
-        return f"{fields['points']!r:.60} is no number of points"
+        return f"{fields['points']!r:.60} is not a number of points"
     for name in ("excused", "regrade"):
         if fields[name].casefold() not in YES_WORDS | NO_WORDS:
             return f"{fields[name]!r:.60} under {name}: write yes or no, or leave it empty"

@@ -30,28 +30,28 @@ IN_TOO_MANY_NOTEBOOKS = (
 )
 MOST_ANSWERS = 3  # different ones to an exercise: copies and old versions cost nobody points, and forty are no lottery
 DEPENDS_ON_CHANCE = (
-    "Your answer is right in one run and wrong in another, so it depends on chance: on random numbers, on the clock, or"
-    " on memory that nothing was written to (`torch.empty`)."
+    "Your answer is right in one run and wrong in another, so it depends on chance: on random numbers, the clock, or"
+    " uninitialised memory (`torch.empty`)."
 )
 OTHER_SEED = 1
 DEFINED_TWICE = "`{}` is defined {} times in the notebook; the last definition counts, or the last that was checked."
 RIGHT_WITH_HELPERS = (
     "This answer uses {}, which is not right yet. With a right one in its place this answer is right, and that counts."
 )
-DEFINED_BY_CHAPTER = "Your notebook does not define {} above this answer, which ran with what the chapter defines."
+DEFINED_BY_CHAPTER = "Your notebook does not define {} above this answer, so it ran with the chapter's."
 RIGHT_WITH_ALL_CELLS = (
     "This answer is right when all your cells up to the check run, with any definitions that they need from later"
     " cells, and that counts."
 )
 MOST_NAMES = 5  # in a remark
 WORD = re.compile(r"\w+")
-DEFINES_OTHER = "Your cell for this exercise defines no `{}`."
+DEFINES_OTHER = "Your cell for this exercise does not define `{}`."
 NOT_FOUND = "This exercise was not found in what was handed in."
-NOT_REACHED = "Grading stopped before it came to this exercise."
+NOT_REACHED = "Grading stopped before it reached this exercise."
 SOLUTION_MARKS = {"### BEGIN SOLUTION", "### END SOLUTION"}
 COURSE_CHAPTERS_IGNORED = (
-    "The course's own solved chapters were passed over: {} in all, among them {}. If that is your work, hand it in from"
-    " a folder of another name."
+    "The course's own solved chapters were skipped: {} in all, including {}. If that is your work, hand it in from a"
+    " folder with another name."
 )
 MOST_REMARKS = 10  # on one submission
 FEWEST_PUBLISHED_LINES = 3  # a shorter answer is often the same without a copy

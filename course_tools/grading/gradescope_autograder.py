@@ -45,12 +45,12 @@ cat "$work/said.txt"
 """
 FAILED_RESULTS = {
     "score": 0,
-    "output": "The grader did not come to its end. Your instructor can see why. Hand in again later.",
+    "output": "The grader did not finish. Your instructor can see why. Hand in again later.",
 }
 HOW_TO_UPLOAD = (
-    "{} is ready: Gradescope takes it under Configure Autograder, for a Programming Assignment of {}. The log of its "
-    "build says whether Gradescope offers protection. Without protection an answer may do all that the grader may, so "
-    "while it runs it can change its own result. What it leaves running is ended before the result is written."
+    "{} is ready: upload it under Configure Autograder, for a Programming Assignment worth {} points. The build log "
+    "says whether Gradescope offers protection. Without protection an answer can do whatever the grader can, so while "
+    "it runs it can change its own result. Whatever it leaves running is ended before the result is written."
 )
 
 

@@ -20,9 +20,9 @@ from course_tools.grading.sandbox import fork_client
 from course_tools.grading.sandbox.protection import Unprotected, minimal_environment
 from course_tools.repository import ROOT
 
-TOO_LONG = "Grading took longer than the {:g} s that one submission has. What was finished until then counts."
-PROCESS_LOST = "Grading this submission ended the process that grades it, twice. What was finished until then counts."
-TOO_LARGE = "Grading this submission took more memory than one submission has. What was finished until then counts."
+TOO_LONG = "Grading took longer than the {:g} s that one submission has. What was finished by then counts."
+PROCESS_LOST = "Grading this submission ended the process that grades it, twice. What was finished by then counts."
+TOO_LARGE = "Grading this submission took more memory than one submission has. What was finished by then counts."
 START_CODE = (
     "import sys; sys.path.insert(0, sys.argv[1]); from course_tools.grading import inside_grading_process; "
     "inside_grading_process.serve(sys.argv[2])"

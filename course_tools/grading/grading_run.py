@@ -28,8 +28,8 @@ from course_tools.grading.submissions import submissions
 OWN_FOLDER, OWN_CHAPTER = "exercises", 100  # of an instructor's own exercises, as in own_exercises
 MOST_NAMED = 5  # students in a sentence about many
 STUDENTS_MISSING = (
-    "{} holds grades of students who have no submission here: {}. Put late submissions beside the others, a new "
-    "download in the place of the old zip, or choose another --out; with --fewer, who is missing is removed."
+    "{} has grades for students with no submission here: {}. Put late submissions beside the others, replace the old "
+    "zip with the new one, or choose another --out; --fewer removes the missing students."
 )
 FILES_OF_OTHERS = "{} holds files that no earlier run has written: {}. Move them away, or choose another --out."
 
@@ -120,10 +120,10 @@ def closing_sentence(outputs, number, last_run):
 def excused_students(graded):
     """Sentences on who is excused, and on who is from some exercises. graded: (report, its Grade) of all."""
     if names := sorted(report.student.name for report, grade in graded if grade.excused):
-        yield f"{rules.ADJUSTMENTS_FILE}: excused, so that nothing is filled in: {first_names(names)}."
+        yield f"{rules.ADJUSTMENTS_FILE}: excused, so nothing is filled in for them: {first_names(names)}."
     others = ((report.student.name, grade.excused_from) for report, grade in graded if not grade.excused)
     if names := sorted(f"{name} ({', '.join(ids)})" for name, ids in others if ids):
-        yield f"{rules.ADJUSTMENTS_FILE}: excused from what does not count then: {first_names(names)}."
+        yield f"{rules.ADJUSTMENTS_FILE}: excused from some exercises: {first_names(names)}."
 
 
 def adjustments_for_nobody(assignment, students):
@@ -208,7 +208,7 @@ def wanted_exports(options):
         if export.path is None:
             continue
         if export.path.name.casefold() in taken:
-            sys.exit(f"{export.path}: {options.out} gets another file of this name, so rename it.")
+            sys.exit(f"{export.path}: another file of this name is written to {options.out}, so rename yours.")
         if os.path.dirname(os.path.realpath(export.path)) == os.path.realpath(options.out):
             sys.exit(f"{export.path} lies where its filled copy will be written, so move it out of {options.out}.")
         taken.add(export.path.name.casefold())

@@ -10,9 +10,7 @@ REASONS = (
     "--seconds or --unsandboxed was changed",
     "the seed or an exercise of your own was changed",
 )
-DAMAGED = (
-    "{} is damaged, or of an older version of the course: this run cannot say whose points change, the next one can."
-)
+DAMAGED = "{} is damaged or from an older version of the course, so only the next run can say whose points change."
 
 
 class LastRun:

@@ -163,7 +163,7 @@ def read_notebook(name, content):
         listed = notebook.get("cells") or [cell for sheet in notebook.get("worksheets", []) for cell in sheet["cells"]]
         cells = [cell for cell in map(code_cell, listed) if cell]
     except (ValueError, RecursionError, MemoryError, AttributeError, TypeError, KeyError):
-        raise NotANotebook("is damaged or no notebook") from None
+        raise NotANotebook("is damaged or not a notebook") from None
     return Notebook(name, cells)
 
 

@@ -89,7 +89,7 @@ def exercises_of(files):
     found = [exercise_of(f"{CHAPTER}.{number}", *file) for number, file in enumerate(files, start=1)]
     names = [exercise.name for exercise in found]
     if repeated := [name for name in names if names.count(name) > 1]:
-        raise Unusable(f"two files ask for {repeated[0]}; each NAME can stand in one.")
+        raise Unusable(f"two files ask for {repeated[0]}; use each NAME only once.")
     return {exercise.id: exercise for exercise in found}
 
 
@@ -109,7 +109,7 @@ def exercise_of(id, file, text):
     if not title or not callable(names.get(names["NAME"])):
         raise Unusable(f"{file} needs a title in its first line, in a docstring, and a definition of {names['NAME']}.")
     if names["CHECK"] not in CHECKS:
-        raise Unusable(f"{file}: CHECK is one of {', '.join(CHECKS)}.")
+        raise Unusable(f"{file}: CHECK must be one of {', '.join(CHECKS)}.")
     imports = [ast.unparse(node) for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
     (worked,) = [ast.unparse(node) for node in tree.body if getattr(node, "name", "") == names["NAME"]]
     own = "\n".join([*(line for line in imports if "course_utils" not in line), worked])

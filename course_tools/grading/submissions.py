@@ -22,8 +22,8 @@ from course_utils.files import from_disk
 
 COPY = r"([-_ ]*(\(\d+\)|copy\d*)|-\d{1,2})?"  # what browsers, JupyterLab and Canvas add to a name that is taken
 TAKEN_FOR_CLASS = (
-    "{} was taken for the folder of a class, and what lies in it for {} students. If it is one student's, put it, "
-    "unpacked, beside a file such as note.txt."
+    "{} was read as the folder of a class, with {} students in it. If it belongs to one student, put it, unpacked, "
+    "beside a file such as note.txt."
 )
 MOST_FILES = 2000  # of one student, beside each other on the disk
 LISTS_OF_STUDENTS = {platform.list_file for platform in PLATFORMS}
@@ -56,7 +56,7 @@ class Submission:
             room -= len(content)
             found.append((path_below_student(file), content))
         if len(wanted) > MOST_FILES:
-            remarks.append(f"Of {len(wanted)} files only the first {MOST_FILES} were looked at.")
+            remarks.append(f"Only the first {MOST_FILES} of {len(wanted)} files were read.")
         others = [file for file in self.files if not is_wanted(file) and not file.problem]
         found += [(path_below_student(file), b"") for file in others[:1]]  # tells what was handed in
         return found, remarks
@@ -77,7 +77,7 @@ def submissions(start):
     owners, grouped = owners_in_lists(files), {}
     others = [file.parts[0] for file in files if is_nobodys(file) and file.parts[0] not in LISTS_OF_STUDENTS]
     if others:
-        print(f"Passed over, since they are nobody's submission: {', '.join(others)}.", file=sys.stderr)
+        print(f"Skipped, since they are nobody's submission: {', '.join(others)}.", file=sys.stderr)
     for file in files:
         if not is_nobodys(file):
             grouped.setdefault(owner_of(file, own_name, owners), []).append(file)
@@ -195,7 +195,7 @@ def owners_in_lists(files):
                     owners |= platform.owners(file.read())
                 except (submitted_files.UnreadableFile, ValueError) as error:
                     name = platform.name
-                    sys.exit(f"{platform.list_file} is not as {name} writes it ({error}). Export again.")
+                    sys.exit(f"{platform.list_file} is not in {name}'s format ({error}). Export it again.")
     return owners
 
 

@@ -91,9 +91,9 @@ def files_in_folder(folder, parts):
         except OSError as error:
             yield SubmittedFile(here, path, problem=f"cannot be read: {error.strerror}")
             continue
-        problem = "lies too deep in folders" if len(here) > DEEPEST else None
+        problem = "is in too many nested folders" if len(here) > DEEPEST else None
         if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
-            problem = "is a link, and links are not followed" if stat.S_ISLNK(mode) else "is no regular file"
+            problem = "is a link, and links are not followed" if stat.S_ISLNK(mode) else "is not a regular file"
         if stat.S_ISDIR(mode) and not problem:
             yield from files_in_folder(path, here)
         else:
@@ -112,7 +112,7 @@ def zip_entries(archive):
         problem = None
         if leads_out:
             problem = (
-                f"was not read: its name in the zip, {shortened(printable_name(name_of(entry)))!r}, leads out of it"
+                f"was not read: its name in the zip, {shortened(printable_name(name_of(entry)))!r}, points outside it"
             )
             names = names[-1:]
         elif stat.S_ISLNK(entry.external_attr >> 16):
@@ -120,7 +120,7 @@ def zip_entries(archive):
         elif entry.flag_bits & 1:
             problem = "is locked with a password"
         elif len(names) > DEEPEST:
-            problem = "lies too deep in folders"
+            problem = "is in too many nested folders"
         found.append((tuple(map(printable_name, names)), entry, problem))
     return found
 

@@ -38,7 +38,7 @@ class UnpackedSubmission:
         elif ZIP.search(name):
             self.unpack(parts, data)
         elif ARCHIVE.search(name):
-            self.refuse(parts, "is packed in a way that is not read here: only zip is")
+            self.refuse(parts, "is an archive that is not read here: only zip is")
         elif name.endswith(PYTHON_ENDING):
             self.take_module([*parts[:-1], name.removesuffix(PYTHON_ENDING)], text_in(data))
             self.scripts.append((name_for_student(parts), data))
@@ -102,7 +102,7 @@ def unpack_submission(files):
             f"No notebook was found in this submission.{beside} Hand in the file that ends in .ipynb."
         )
     if len(handed.notebooks) > MOST_NOTEBOOKS:
-        handed.remarks.append(f"Of {len(handed.notebooks)} notebooks only the first {MOST_NOTEBOOKS} were looked at.")
+        handed.remarks.append(f"Only the first {MOST_NOTEBOOKS} of {len(handed.notebooks)} notebooks were read.")
         del handed.notebooks[MOST_NOTEBOOKS:]
     return handed
 

@@ -52,7 +52,7 @@ class CsvSheet:
         while place < len(self.text) or row:  # a row that has begun ends with one more field
             found = part.match(self.text, place)
             if not found:
-                raise UnusableGradebook(f"its line {self.text.count(chr(10), 0, place) + 1} is no CSV")
+                raise UnusableGradebook(f"its line {self.text.count(chr(10), 0, place) + 1} is not valid CSV")
             row.append(found.span(1))
             place = found.end()
             if found[2] != self.delimiter:
@@ -130,9 +130,7 @@ class Gradebook(Platform):
         sheet = CsvSheet(content)
         sheet.columns |= self.columns_by_form(sheet)
         if absent := [name for name in self.required_columns if sheet.column(name) is None]:
-            raise UnusableGradebook(
-                f"it has no column {absent[0]!r}, so it is no file that {self.name} exports for grading"
-            )
+            raise UnusableGradebook(f"it has no column {absent[0]!r}, so {self.name} did not export it for grading")
         return sheet
 
     def columns_by_form(self, sheet):
@@ -179,7 +177,7 @@ class Gradebook(Platform):
 
     def sentence_on_field(self, student, there, points):
         """The sentence on a field that somebody has filled in."""
-        way = "" if parsed_number(there) is None else " To put it there: --overwrite."
+        way = "" if parsed_number(there) is None else " To replace it: --overwrite."
         return f"{student.name}: {self.name} has {there} where grading gives {points}, so it was left.{way}"
 
     def scaled(self, sheet, row, column, got, most):
@@ -187,7 +185,7 @@ class Gradebook(Platform):
         says = self.most_points(sheet, row, column)
         highest = parsed_number(says)
         if says and (highest is None or highest < 0):
-            raise UnusableGradebook(f"its highest points, {says!r:.60}, are no number")
+            raise UnusableGradebook(f"its highest points, {says!r:.60}, are not a number")
         return points_as_text(got * highest / most if highest and most else got)
 
     def match_rows(self, sheet, scores):

@@ -18,8 +18,8 @@ from course_tools.grading.sandbox.inside import server, system_calls
 from course_tools.repository import ROOT
 
 COULD_NOT_BE_TESTED = (
-    "This machine's protection could not be tried out ({}). The fault is the course's and not the machine's: nothing "
-    "was run. Report it with this message."
+    "This machine's protection could not be tested ({}). The fault is the course's, not the machine's; nothing was "
+    "run. Please report it with this message."
 )
 
 
