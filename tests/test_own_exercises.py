@@ -152,3 +152,20 @@ def test_two_files_cannot_ask_for_one_name_and_nothing_is_overwritten(do, tmp_pa
     assert "two files ask for my_local_weights" in do(command.main, "test", tmp_path)
     assert "holds no exercise" in do(command.main, "test", tmp_path / "nothing")
     assert "usage:" in do(command.main, "build")
+
+
+def test_a_seed_writes_six_exercises_that_hold_and_says_that_they_are_no_secret(do, tmp_path):
+    said = do(command.main, "new", tmp_path / "exercises", "--seed", "autumn")
+    assert "6 exercises more" in said and "everybody who has this course" in said.casefold()
+    assert do(command.main, "test", tmp_path / "exercises").startswith("6 exercises hold: 100.1, ")
+    assert "ready to hand out" in do(command.main, "build", tmp_path / "exercises")
+    before = (tmp_path / "exercises/mask.py").read_bytes()
+    assert "is there already" in do(command.main, "new", tmp_path / "exercises", "--seed", "spring")
+    assert (tmp_path / "exercises/mask.py").read_bytes() == before
+    for wrong in (["new", "x", "--seed"], ["test", "x", "--seed", "autumn"], ["new", "x", "autumn"]):
+        assert "usage:" in do(command.main, *wrong)
+
+
+def test_a_name_that_the_course_asks_for_is_refused(do, tmp_path):
+    lay(tmp_path, {"local.py": EXAMPLE.replace("my_local_weights", "my_causal_weights").encode()})
+    assert "exercise 3.2 of the course asks for" in do(command.main, "test", tmp_path)
