@@ -287,6 +287,14 @@ def test_names_in_a_roster_steer_nothing(go, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"class", "out", "roster.csv"}
 
 
+def test_a_name_in_a_gradebook_steers_no_terminal_and_no_page(go, tmp_path):
+    book = b'Student,ID,A (5)\n"<b>J\x1b[31m\x0c",77,\n=absent,5,\n'
+    said = go(CLASS | {"exported.csv": book}, "--canvas", tmp_path / "exported.csv", "--oral")
+    pages = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "out").rglob("*.html"))
+    assert "<h1>&lt;b&gt;J" in pages and not set("\x1b\x0c") & set(said + pages)
+    assert "'=absent" in (tmp_path / "out/no_points.csv").read_text(encoding="utf-8-sig")
+
+
 def test_what_people_are_called_is_found_as_they_write_it():
     assignment = rules.Assignment([3], adjustments={"Doe, Jane": ["row"], "nobody": ["other"]})
     jane, twin = Student("k1", "Jane Doe"), Student("k2", "doejane")

@@ -63,7 +63,7 @@ def grade(options):
     students = [submission.student for submission in found]
     late = {key for export in exports for key in export.late(students)}
     found = [replace(submission, said_late=submission.student.key in late) for submission in found]
-    names = {key: name for export in exports for key, name in export.full_names(students).items()}
+    names = {key: printable(name) for export in exports for key, name in export.full_names(students).items()}
     names |= {student.key: student.name for student in students if student.called}  # the roster's
     assignment = assignment.for_class(students, names)
     gone = store.keys_of_others(students)

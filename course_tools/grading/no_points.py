@@ -1,6 +1,7 @@
 """no_points.csv: who has no points, and why."""
 
 from course_tools.grading.platforms.gradebook import normalized_name
+from course_tools.grading.reports import printable
 from course_utils.judging.result import NOT_ATTEMPTED
 
 FILE = "no_points.csv"
@@ -23,7 +24,7 @@ def rows_of(students, graded, failed, roster, exports):
         if (person.name, person.accounts) not in here:
             yield [person.name, " ".join(id for _, id in person.accounts), NOTHING]
     listed = {normalized_name(person.name) for person in roster.people}
-    others = dict.fromkeys(name for export in exports for name in export.without_points)
+    others = dict.fromkeys(printable(name) for export in exports for name in export.without_points)
     yield from ([name, "", NOTHING] for name in others if normalized_name(name) not in listed)
 
 

@@ -41,14 +41,16 @@ class Evidence:
     @cached_property
     def results(self):
         """What the answer gives in both runs: STOPS, or a value; None where random numbers or the cell decide it."""
+        drawn = LAYER_DRAWS if isinstance(self.call, LayerCall) else DRAWS
+        if drawn.search(self.program.text):
+            return [None, None]
         again = replace(self.call, seed=self.call.seed + 1) if isinstance(self.call, LayerCall) else self.call
         asked = [*self.calls, again]
         found = [*map(result, untrusted_replies.read(self.runner.reply(asked), asked))]
         apart = self.results_with([self.no_change], self.calls)[0]  # without the other cells, as changes are tried
-        drawn = LAYER_DRAWS if isinstance(self.call, LayerCall) else DRAWS
         pairs = zip(found, [*apart, found[0]])
         same = all(before is after is STOPS or effect(before, after) == SAME for before, after in pairs)
-        return found[:2] if same and not drawn.search(self.program.text) else [None, None]
+        return found[:2] if same else [None, None]
 
     @cached_property
     def effects(self):
