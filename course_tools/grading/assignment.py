@@ -91,10 +91,12 @@ class Assignment:
         shared = {name: sorted(keys) for name, keys in called.items() if len(keys) > 1}
         adjustments = {}
         for who, rows in self.adjustments.items():
-            keys = [] if who in called else said.get(normalized_name(who), [])
+            keys = {*called.get(who, ()), *said.get(normalized_name(who), ())}
             if len(keys) > 1:
                 shared[who] = sorted(keys)
-            adjustments.setdefault(keys[0] if len(keys) == 1 else who, []).extend(rows)
+            elif who not in called:
+                who = min(keys, default=who)
+            adjustments.setdefault(who, []).extend(rows)
         return replace(self, adjustments=adjustments, shared_names=shared)
 
     def adjustments_of(self, student):
