@@ -82,6 +82,14 @@ def test_nobody_becomes_somebody_else_by_what_they_chose(people, foreign, tmp_pa
     assert "The roster does not tell who these are" in capsys.readouterr().err
 
 
+def test_a_name_alone_makes_nobody_a_person_whose_number_is_known(tmp_path):
+    lay(tmp_path, {roster.ROSTER_FILE: PEOPLE.encode()})
+    folders = ["Jane Doe_666_assignsubmission_file", "Mia Poe_5_assignsubmission_file"]
+    lay(tmp_path / "class", {f"{folder}/{NAME}": BOOK for folder in folders})
+    found = submissions(tmp_path / "class", roster.read_roster(tmp_path / "class"))
+    assert {each.student.name: bool(each.student.called) for each in found} == {"Jane Doe": False, "Mia Poe": True}
+
+
 @pytest.mark.parametrize(
     "text, words",
     [
