@@ -5,11 +5,13 @@ import csv
 import pytest
 
 from course_tools.grading import assignment as rules
-from course_tools.grading import grades_and_pages, grading_run
+from course_tools.grading import grades_and_pages, gradescope_autograder, grading_run
 from course_tools.grading.class_summary import ClassSummary
+from course_tools.grading.grading_run import OWN_FOLDER
 from course_tools.grading.last_run import LastRun, table_of_changes
 from course_tools.grading.platforms.gradescope import results_of
 from course_tools.grading.reports import REPORTS_FOLDER, GradedExercise, Report, ReportStore, Student
+from course_tools.grading.roster import ROSTER_FILE
 from course_tools.repository import ROOT
 from course_utils.exercises import EXERCISES
 from course_utils.judging.result import NOT_YET, RIGHT, Result
@@ -22,6 +24,8 @@ IN_A_CLONE = [
     "autograder.zip",
     rules.ASSIGNMENT_FILE,
     rules.ADJUSTMENTS_FILE,
+    ROSTER_FILE,
+    f"{OWN_FOLDER}/",
 ]
 POINTS = {id: exercise.points for id, exercise in EXERCISES.items()}
 JANE = Student("doejane", "Jane Doe", ("77",))
@@ -259,3 +263,12 @@ def test_what_is_said_of_a_quiz_has_to_make_sense(read, toml, words):
 def test_a_result_of_a_quiz_is_a_number_for_the_whole_submission(read, row):
     with pytest.raises(SystemExit, match="under quiz, write how many"):
         read("chapters = [3]", f"student,exercise,quiz\n{row}\n")
+
+
+def test_gradescope_grades_by_the_instructors_own_points_and_rules_and_hears_of_no_seed(read, tmp_path):
+    own = read('chapters = [3, 4]\nlate_percent = 12.5\nseed = "autumn"\nfeedback = "full"\n[points]\n"3.1" = 7\n')
+    there = read(gradescope_autograder.assignment_there(own))
+    assert (there.chapters, there.late_percent, there.points) == (own.chapters, own.late_percent, own.points)
+    assert there.feedback == rules.PLACE and there.seed and "autumn" not in there.seed
+    without = read(gradescope_autograder.assignment_there(rules.Assignment([3])))
+    assert without == rules.Assignment([3], feedback=rules.PLACE)

@@ -118,6 +118,7 @@ def test_from_a_folder_to_grades_and_a_second_run_grades_only_what_changed(hande
         "summary.html",
         "feedback",
         "gradescope",
+        "no_points.csv",
         "gradebook.csv",
         reports.REPORTS_FOLDER,
     }

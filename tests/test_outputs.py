@@ -13,6 +13,7 @@ import pytest
 
 from course_tools.commands import grade
 from course_tools.grading import batch, doctor, gradescope_autograder, grading_run, output_folder, reports
+from course_tools.grading.assignment import Assignment
 from course_tools.grading.sandbox import leftover_processes
 from course_tools.grading.sandbox.protection import Protection
 from course_tools.grading.sandbox.sandbox import Sandbox
@@ -99,12 +100,12 @@ def test_a_single_submissions_result_is_not_somebody_elses_either(go, tmp_path):
 
 def test_an_autograder_replaces_no_file(tmp_path):
     path = tmp_path / "autograder.zip"
-    gradescope_autograder.write_autograder(path, [4], 9)
+    gradescope_autograder.write_autograder(path, Assignment([4]), 9)
     with zipfile.ZipFile(path) as made:
-        assert b"--chapters 4" in made.read("run_autograder")
+        assert b"chapters = [4]" in made.read("assignment.toml")
     before = path.read_bytes()
     with pytest.raises(SystemExit, match="is there already"):
-        gradescope_autograder.write_autograder(path, [3], 9)
+        gradescope_autograder.write_autograder(path, Assignment([3]), 9)
     assert path.read_bytes() == before
 
 
@@ -117,7 +118,7 @@ def test_who_may_read_grades_is_for_the_umask_to_say(umask, rights, go, everythi
     before = os.umask(umask)
     try:
         assert go(CANVAS, *everything)[0]
-        gradescope_autograder.write_autograder(tmp_path / "out" / "autograder.zip", [3], 9)
+        gradescope_autograder.write_autograder(tmp_path / "out" / "autograder.zip", Assignment([3]), 9)
     finally:
         os.umask(before)
     found = [tmp_path / "out", *(tmp_path / "out").rglob("*")]
@@ -328,7 +329,7 @@ def test_results_are_written_when_nothing_runs_any_more_that_an_answer_has_start
 
 
 def test_that_results_can_be_forged_without_protection_is_said_where_no_answer_runs(tmp_path, capsys, monkeypatch):
-    said = gradescope_autograder.write_autograder(tmp_path / "autograder.zip", [3], 9)
+    said = gradescope_autograder.write_autograder(tmp_path / "autograder.zip", Assignment([3]), 9)
     assert "Without protection" in said and "can change its own result" in said
     page = (ROOT / "course_tools/grading/README.md").read_text(encoding="utf-8")
     assert "can change its own result" in page

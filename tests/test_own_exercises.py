@@ -4,6 +4,7 @@ import json
 import subprocess
 
 import pytest
+import torch
 
 from course_tools.commands import exercise as command
 from course_tools.commands import grade
@@ -14,6 +15,7 @@ from course_utils.checking import packed
 from course_utils.judging.result import NOT_ATTEMPTED, NOT_YET, RIGHT
 from tests.support.handed_in import NAME, lay, notebook
 from tests.support.handed_in import RIGHT as RIGHT_3_2
+from tests.support.sandboxes import BEST, skip_without
 
 EXAMPLE = own_exercises.EXAMPLE.read_text(encoding="utf-8")
 OTHER_RIGHT = """def my_local_weights(scores, width):
@@ -152,3 +154,52 @@ def test_two_files_cannot_ask_for_one_name_and_nothing_is_overwritten(do, tmp_pa
     assert "two files ask for my_local_weights" in do(command.main, "test", tmp_path)
     assert "holds no exercise" in do(command.main, "test", tmp_path / "nothing")
     assert "usage:" in do(command.main, "build")
+
+
+def test_a_seed_writes_six_exercises_that_hold_and_says_that_they_are_no_secret(do, tmp_path):
+    said = do(command.main, "new", tmp_path / "exercises", "--seed", "autumn")
+    assert "6 exercises more" in said and "everybody who has this course" in said.casefold()
+    assert do(command.main, "test", tmp_path / "exercises").startswith("6 exercises hold: 100.1, ")
+    assert "ready to hand out" in do(command.main, "build", tmp_path / "exercises")
+    before = (tmp_path / "exercises/mask.py").read_bytes()
+    assert "is there already" in do(command.main, "new", tmp_path / "exercises", "--seed", "spring")
+    assert (tmp_path / "exercises/mask.py").read_bytes() == before
+    for wrong in (["new", "x", "--seed"], ["test", "x", "--seed", "autumn"], ["new", "x", "autumn"]):
+        assert "usage:" in do(command.main, *wrong)
+
+
+def test_a_name_that_the_course_asks_for_is_refused(do, tmp_path):
+    lay(tmp_path, {"local.py": EXAMPLE.replace("my_local_weights", "my_causal_weights").encode()})
+    assert "exercise 3.2 of the course asks for" in do(command.main, "test", tmp_path)
+
+
+SPIES = """def my_local_weights(scores, width):
+    import gc, glob, types
+    for each in gc.get_objects():
+        if isinstance(each, types.FunctionType) and each.__name__ in ("oracle", "my_local_weights"):
+            if each.__code__ is not my_local_weights.__code__:
+                return each(scores, width)
+    for path in glob.glob("FOLDER/*.py"):
+        names = {"__name__": "spied"}
+        exec(open(path).read(), names)
+        return names["oracle"](scores, width)
+    from course_tools.grading import own_exercises
+    return own_exercises.exercises_of((("a.py", own_exercises.EXAMPLE.read_text()),))["100.1"].worked(scores, width)
+"""
+
+
+def test_an_answer_finds_neither_the_file_of_the_exercise_nor_its_oracle(do, tmp_path):
+    skip_without(BEST)
+    folder = lay(tmp_path / "exercises", {"local.py": EXAMPLE.encode()})
+    do(command.main, "build", folder)
+    made, _ = handed_out(folder)
+    spying = answered(made, SPIES.replace("FOLDER", str(folder)))
+    lay(tmp_path / "downloads", {"spy/own.ipynb": spying, "right/own.ipynb": answered(made, OTHER_RIGHT)})
+    do(grade.main, tmp_path / "downloads", "--out", tmp_path / "grades", "--chapters", 3, "--workers", 1)
+    found = {who: graded_of(tmp_path / "grades", who)["100.1"] for who in ("spy", "right")}
+    assert [found[who].status for who in found] == [NOT_YET, RIGHT], found["spy"].message
+    exec(SPIES.replace("FOLDER", str(folder)), names := {})  # outside, it finds them
+    scores = torch.rand(1, 3, 3)
+    assert torch.allclose(
+        names["my_local_weights"](scores, 1), own_exercises.made(OTHER_RIGHT, "my_local_weights")(scores, 1)
+    )

@@ -182,7 +182,7 @@ NUMBERS = {
     ),
 }
 ON_CANVAS, ON_MOODLE = Canvas().owner("max_1002_9001_x"), Moodle().owner("Max_1002_assignsubmission_file_")
-ON_GRADESCOPE = Gradescope().owners(b"a: {':submitters': [{':name': max, ':sid': '1002', ':email': m@x}]}")["a"]
+(ON_GRADESCOPE,) = Gradescope().owners(b"a: {':submitters': [{':name': max, ':sid': '1002', ':email': m@x}]}")["a"]
 
 
 @pytest.mark.parametrize("case", NUMBERS)
@@ -444,3 +444,44 @@ def test_a_file_as_excel_saves_unicode_keeps_its_encoding():
 def test_another_file_is_refused(content, platform):
     with pytest.raises(UnusableGradebook):
         platform.fill(content, SCORES)
+
+
+SPLIT = (
+    "LastName,FirstName,ID,SIS User ID,SIS Login ID,Section,Attention (501)\r\n"
+    "    Points Possible,,,,,,18\r\n"
+    "Doe,Jane,77,x1,jane,A,\r\n"
+    "Roe,John,78,x2,john,A,\r\n"
+    "Roe,Ada,79,x3,ada,A,\r\n"
+)
+
+
+def test_a_gradebook_of_canvas_with_split_names_is_filled_and_gives_full_names():
+    filled, remarks = fill(Canvas(), SPLIT.encode(), SCORES)  # Canvas knows these two by their names alone
+    assert remarks == [] and filled.decode() == SPLIT.replace("jane,A,", "jane,A,18").replace("john,A,", "john,A,8")
+    sheet = Canvas().sheet(SPLIT.encode())
+    assert [Canvas().full_name(sheet, row) for row in Canvas().students(sheet)] == [
+        "Doe, Jane",
+        "Roe, John",
+        "Roe, Ada",
+    ]
+
+
+@pytest.mark.parametrize(
+    "file, owner, late",
+    [
+        ("doejane_77_link.html", ("doejane", ("77",), "Canvas"), False),
+        ("doejane_LATE_77_text.html", ("doejane", ("77",), "Canvas"), True),
+        ("LATE_anon_aB3dE_link.html", ("anon_aB3dE", (), "Canvas"), True),
+        ("x_1_9001_link.html", ("x", ("1", "9001"), "Canvas"), False),  # or a file of theirs that is called link.html
+    ],
+)
+def test_an_address_or_a_text_typed_into_canvas_is_somebodys(file, owner, late):
+    assert (Canvas().owner(file), Canvas().is_late(file)) == (owner, late)
+    assert Canvas().feedback_name(Student("k", owner[0], owner[1], "Canvas", file)) in (None, "x_1_9001_feedback.html")
+
+
+def test_a_term_of_assignments_goes_into_one_gradebook_one_after_the_other():
+    book = CANVAS.replace("Final Score", "Masks (502)").replace("(read only)", "10").replace("50", "")
+    first = fill(Canvas(), book.encode(), SCORES, wanted="Attention")[0]
+    both, remarks = fill(Canvas(), first, [(JANE, 1, 2)], wanted="Masks")
+    assert b'C",18,5\r\n' in both and remarks == []

@@ -1,12 +1,15 @@
 """`grade --quiz` and `--oral`: questions with true keys on each student's own code, on paper and for Moodle."""
 
+import argparse
+import json
 import re
 from xml.etree import ElementTree
 
 import pytest
 
 from course_tools.commands import grade
-from course_tools.grading.reports import ReportStore, Student
+from course_tools.grading import quiz_pages
+from course_tools.grading.reports import Report, ReportStore, Student, printable, report_from_json, report_to_json
 from course_utils.exercises import EXERCISES
 from course_utils.quizzing.questions import CodeQuestion
 from tests.support.handed_in import NAME, RIGHT, WRONG, lay, notebook, packed
@@ -110,3 +113,36 @@ def test_a_new_seed_asks_other_questions_and_is_named_as_the_reason_for_other_po
     said = here("--quiz", "4", "--workers", "1")
     assert "table: 2 of 9 -> 0 of 9, the seed or an exercise of your own was changed" in said
     assert kept(tmp_path, "right") != before
+
+
+HOSTILE = "</pre></section><script>alert(1)</script> ]]></text> `<i>` =HYPERLINK(1) {x} $course$ \x1b[31m \x00 \ud800"
+
+
+def test_what_a_student_writes_into_a_question_or_is_called_stays_text_on_every_page(tmp_path):
+    question = dict.fromkeys(("title", "code", "call", "prompt", "kind", "good", "memorised"), HOSTILE)
+    question |= {"exercise": "3.2", "options": [HOSTILE, f"{HOSTILE} other", "`a`"], "right": 1}
+    sent = report_to_json(Report(Student("k", "k"), [], [], "", "", quiz=[question]))
+    report = report_from_json(json.loads(json.dumps(sent)))
+    options = argparse.Namespace(quiz=1, oral=True, out=tmp_path)
+    names = {"k": printable(f"a/b {HOSTILE}")}
+    assert len(list(quiz_pages.write(options, [report], names))) == 2
+    for name in quiz_pages.file_names(options):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert "\x1b" not in text and "\x00" not in text, name
+        if name.endswith(".html"):
+            assert "<script" not in text and "<i>" not in text and text.count("</section>") == text.count("<section>")
+    root = ElementTree.fromstring((tmp_path / "quiz_moodle.xml").read_bytes())
+    assert [each.get("type") for each in root] == ["category", "multichoice"]
+    assert root.find("question/category/text").text.startswith("$course$/Own code/a//b <//pre>")
+    shown = [root[1].find("questiontext/text").text, *(each.find("text").text for each in root[1].findall("answer"))]
+    assert len(shown) == 4 and not any("<script" in each or "<i>" in each for each in shown)
+
+
+def test_a_text_in_a_students_code_that_comes_into_an_option_is_shown_as_it_is(tmp_path, here):
+    hostile = RIGHT.replace("triu(1)", "triu(len('<img src=x>') - 10)")
+    lay(tmp_path / "class", {f"hostile/{NAME}": packed(notebook({"3.2": hostile}))})
+    here("--quiz", "9", "--workers", "1")
+    asked = [[each["prompt"], *each["options"]] for each in kept(tmp_path, "hostile")]
+    assert any("<img src=x>" in text for texts in asked for text in texts), asked
+    for name in ("quiz.html", "quiz_key.html"):
+        assert "<img" not in (tmp_path / "grades" / name).read_text(encoding="utf-8")

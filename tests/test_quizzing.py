@@ -7,7 +7,7 @@ from course_tools.grading.own_code import describe_kind
 from course_utils.exercises import CHAPTERS, EXERCISES
 from course_utils.explaining.explain import LocalRunner
 from course_utils.explaining.program import program_of
-from course_utils.quizzing.questions import questions_on
+from course_utils.quizzing.questions import in_turn, questions_on
 from tests.support import answers
 from tests.support.own_code import OwnCode
 
@@ -88,3 +88,16 @@ def my_attention(queries, keys, values):
 """
     words = str(questions(answers.Answer("1.3", code)))
     assert "becomes" in words and "`t + 1` becomes `t + 0`" not in words and "`t = t + 1`, is left out" not in words
+
+
+def test_no_question_is_made_before_it_is_asked_for():
+    made = []
+
+    def questions_of(kind):
+        for number in range(2):
+            made.append((kind, number))
+            yield kind, number
+
+    found = in_turn([questions_of("a"), questions_of("b")])
+    assert next(found) == ("a", 0) and made == [("a", 0)]
+    assert list(found) == [("b", 0), ("a", 1), ("b", 1)]

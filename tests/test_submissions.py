@@ -421,3 +421,13 @@ def test_an_empty_folder_and_an_archive_of_another_kind_are_students_too(tmp_pat
     assert "No notebook was found" in found["alice"][1]
     assert "long work.rar is an archive that is not read here: only zip is" in found["bob"][1]
     assert len(found["bob"][1]) < 300, "of a name that is too long the end is shown"
+
+
+def test_who_hands_in_a_link_to_colab_is_told_how_to_hand_in_the_notebook(tmp_path, capsys):
+    lay(tmp_path, {"doejane_77_link.html": b"<a href='https://colab.research.google.com/x'>", f"roe_78_1_{NAME}": BOOK})
+    jane, _ = submissions(tmp_path)
+    notebooks, remarks = opened(jane)
+    assert (
+        notebooks == [] and "choose File, Download, Download .ipynb" in remarks[0] and "doejane_77_link" in remarks[0]
+    )
+    assert "nobody's" not in capsys.readouterr().err

@@ -1,8 +1,9 @@
 """python3 -m course_tools exercise new | test | build FOLDER: exercises of your own, in a folder beside your downloads.
 
-new FOLDER      writes an example into the folder, to be changed
-test FOLDER     says of each exercise what does not hold: oracle, right and wrong answers, under several seeds
-build FOLDER    makes FOLDER/own_exercises.ipynb, to hand out
+new FOLDER                writes an example into the folder, to be changed
+new FOLDER --seed TEXT    writes six exercises, one from each family of problems, drawn from the text
+test FOLDER               says of each exercise what does not hold: oracle, right and wrong answers, under several seeds
+build FOLDER              makes FOLDER/own_exercises.ipynb, to hand out
 """
 
 import sys
@@ -11,26 +12,36 @@ from pathlib import Path
 from course_tools import environment
 from course_utils import files
 
-USAGE = "usage: python3 -m course_tools exercise new | test | build FOLDER"
+USAGE = "usage: python3 -m course_tools exercise new | test | build FOLDER, or exercise new FOLDER --seed TEXT"
+NO_SECRET = (
+    "Everybody who has this course and finds the seed can draw the same problems, with their answers; there are few "
+    "enough to try them all. What you change or write yourself nobody has."
+)
 EXAMPLE = "nearest_tokens.py"
 NOTEBOOK = "own_exercises.ipynb"
 
 
 def main(arguments):
     """Do what is asked, or end with a sentence that says why not."""
-    if len(arguments) != 2 or arguments[0] not in ("new", "test", "build"):
-        sys.exit(USAGE)
+    match arguments:
+        case ["new" | "test" | "build" as what, folder]:
+            seed = None
+        case ["new" as what, folder, "--seed", seed]:
+            pass
+        case _:
+            sys.exit(USAGE)
     environment.run_with_environment("exercise", arguments)
-    from course_tools.grading import own_exercises, own_notebook  # here: they load torch
+    from course_tools.grading import exercise_families, own_exercises, own_notebook  # here: they load torch
 
-    what, folder = arguments[0], Path(arguments[1])
+    folder = Path(folder)
+    if what == "new" and seed is None:
+        write_new(folder, {EXAMPLE: own_exercises.EXAMPLE.read_text(encoding="utf-8")})
+        print(f"{folder / EXAMPLE} is an exercise that works. Rename and change it, then: exercise test {folder}")
+        return
     if what == "new":
-        path = folder / EXAMPLE
-        if path.exists():
-            sys.exit(f"{path} is there already: rename it first.")
-        folder.mkdir(parents=True, exist_ok=True)
-        files.replace(path, own_exercises.EXAMPLE.read_bytes())
-        print(f"{path} is an exercise that works. Rename and change it, then: exercise test {folder}")
+        made = exercise_families.drawn(seed)
+        write_new(folder, made)
+        print(f"{folder} has {len(made)} exercises more: {', '.join(made)}. {NO_SECRET}")
         return
     found = own_exercises.exercises_of(own_exercises.files_in(folder))
     if not found:
@@ -45,3 +56,13 @@ def main(arguments):
     if wrong:
         sys.exit(1)
     print(f"{len(found)} {'exercise holds' if len(found) == 1 else 'exercises hold'}: {', '.join(found)}.")
+
+
+def write_new(folder, texts):
+    """Write files {name: text} into a folder. Ends the program where one of them is there already."""
+    for name in texts:
+        if (folder / name).exists():
+            sys.exit(f"{folder / name} is there already: rename it first.")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        files.replace(folder / name, text.encode())

@@ -62,7 +62,10 @@ def parser():
     )
     parser.add_argument("--doctor", action="store_true", help="say what protection and speed this machine has")
     parser.add_argument(
-        "--autograder", type=Path, metavar="ZIP", help="write an autograder for Gradescope, and grade nothing"
+        "--autograder",
+        type=Path,
+        metavar="ZIP",
+        help="write an autograder for Gradescope, for the assignment.toml beside it",
     )
     parser.add_argument(
         "--quiz", type=int, default=0, metavar="N", help="also print N questions about each student's own code"
@@ -93,7 +96,7 @@ def usable_processors():
 
 def problem_in_options(options):
     """The sentence on options that make no sense, or None."""
-    if (options.new_assignment or options.autograder) and not options.chapters:
+    if options.new_assignment and not options.chapters:
         return "Say which chapters count: --chapters 3."
     holding = (source for source in repository.sources() if "exercise-" in source.read_text(encoding="utf-8"))
     there = [int(source.name[:2]) for source in holding]  # without the notes, which hold nothing to grade

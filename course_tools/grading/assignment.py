@@ -11,7 +11,7 @@ import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from course_tools.grading.platforms.gradebook import MOST_POINTS, parsed_number
+from course_tools.grading.platforms.gradebook import MOST_POINTS, normalized_name, parsed_number
 from course_tools.grading.reports import Grade, GradedExercise, printable
 
 ASSIGNMENT_FILE, ADJUSTMENTS_FILE = "assignment.toml", "adjustments.csv"
@@ -24,6 +24,7 @@ POINTS_ADDED = "Your instructor added {:g} points."
 EXCUSED = "Your instructor excused you from this exercise: it does not count."
 EXCUSED_FROM_ALL = "Your instructor excused you from this assignment: it does not count."
 QUIZ_RESULT = "You answered {:g} of {} questions about your own code; {:g} % of the points count in that proportion."
+NO_PRIVATE_SEED = "No private seed: answers are tried with the course's own numbers, which everybody can look up."
 LATE_PENALTY = "Handed in late: {:g} % of the points are taken off."
 NEW_ASSIGNMENT = """\
 # What counts in this assignment. grade reads this file if it lies beside the downloads.
@@ -60,6 +61,7 @@ class Assignment:
     wrong answers. adjustments: {student: [Adjustment]}. shared_names: {what several students may be called: [their
     keys]}; an adjustment about one of these reaches nobody. quiz_percent: of the points, which count only as far as the
     questions about the student's own code were answered, quiz_questions of them. seed: of all that is drawn.
+    seed_is_public: whether there can be no private one, since an answer could read it.
     """
 
     chapters: list[int]
@@ -69,24 +71,38 @@ class Assignment:
     quiz_percent: float = 0
     quiz_questions: int = 5
     seed: str = ""
+    seed_is_public: bool = False
     adjustments: dict[str, list[Adjustment]] = field(default_factory=dict)
     shared_names: dict[str, list[str]] = field(default_factory=dict)
 
-    def for_class(self, students):
-        """The same for this class."""
-        called = {}
+    def for_class(self, students, names=None):
+        """The same for this class. names: {key of a student: name in a platform's gradebook}.
+
+        A name may be written as people or gradebooks write it, such as "Doe, Jane"; then the rows about it become rows
+        about the key of the student who is called so.
+        """
+        called, said = {}, {}
         for student in students:
             for name in names_of_student(student):
                 called.setdefault(name, []).append(student.key)
-        return replace(self, shared_names={name: sorted(keys) for name, keys in called.items() if len(keys) > 1})
+            full_names = filter(None, (student.name, (names or {}).get(student.key)))
+            for name in set(map(normalized_name, full_names)):
+                said.setdefault(name, []).append(student.key)
+        shared = {name: sorted(keys) for name, keys in called.items() if len(keys) > 1}
+        adjustments = {}
+        for who, rows in self.adjustments.items():
+            keys = {*called.get(who, ()), *said.get(normalized_name(who), ())}
+            if len(keys) > 1:
+                shared[who] = sorted(keys)
+            elif who not in called:
+                who = min(keys, default=who)
+            adjustments.setdefault(who, []).extend(rows)
+        return replace(self, adjustments=adjustments, shared_names=shared)
 
     def adjustments_of(self, student):
         """What was decided about a student, who is written by name, by the name of their files, or by an id."""
-        return [
-            each
-            for who in names_of_student(student) - self.shared_names.keys()
-            for each in self.adjustments.get(who, [])
-        ]
+        names = names_of_student(student) - self.shared_names.keys()
+        return [each for who, rows in self.adjustments.items() if who in names for each in rows]
 
     def asks_for_regrade(self, student):
         """Whether a student's submission is to be graded even though nothing changed."""
@@ -99,6 +115,7 @@ class Assignment:
         whole = [adjustment for adjustment in adjustments if not adjustment.exercise]
         late = self.late_percent if report.late else 0
         remarks = [LATE_PENALTY.format(late)] if late else []
+        remarks += [NO_PRIVATE_SEED] if self.seed_is_public else []
         for adjustment in whole:
             remarks += adjustment_in_words(EXCUSED_FROM_ALL if adjustment.excused else POINTS_ADDED, adjustment)
         right = [adjustment.quiz for adjustment in whole if adjustment.quiz is not None]
@@ -132,7 +149,7 @@ class Assignment:
 
 def names_of_student(student):
     """What an instructor may call a student: the name, that of the student's files, or an id."""
-    return {student.name, student.key, *student.ids}
+    return {student.name, student.key, *student.ids, *(id for _, id in student.accounts)}
 
 
 def adjusted(entry, adjustment):
@@ -215,27 +232,35 @@ def is_number(value, most):
 
 def read_adjustments(path, points_of):
     """{student: [Adjustment]} of adjustments.csv; empty where there is none."""
+    found = {}
+    for line, fields in table_rows(path, ADJUSTMENTS_COLUMNS):
+        if problem := problem_in_row(fields, points_of):
+            sys.exit(f"{path}, row {line}: {problem}.")
+        found.setdefault(fields["student"], []).append(adjustment(fields))
+    return found
+
+
+def table_rows(path, columns):
+    """(number of the line, {column: text}) of each row in a CSV file of the instructor's; none where there is no file.
+
+    Ends the program with a sentence where it has other columns, or cannot be read.
+    """
     text = text_of_file(path) if path.exists() else ""
     delimiter = ";" if ";" in text.partition("\n")[0] else ","
     rows = csv.DictReader(io.StringIO(text), delimiter=delimiter, restval="", strict=True)
-    found = {}
     try:
         rows.fieldnames = header = [name.strip().casefold() for name in rows.fieldnames or ()]
-        if unknown := [name for name in header if name not in ADJUSTMENTS_COLUMNS or header.count(name) > 1]:
-            known = ", ".join(ADJUSTMENTS_COLUMNS)
+        if unknown := [name for name in header if name not in columns or header.count(name) > 1]:
+            known = ", ".join(columns)
             sys.exit(f"{path}: column {unknown[0]!r:.60} is unknown or there twice; the columns are {known}.")
         for row in rows:
             if any(row.pop(None, ())):
                 sys.exit(f"{path}, row {rows.line_num}: too many fields; put text with {delimiter!r} in quotes.")
-            fields = dict.fromkeys(ADJUSTMENTS_COLUMNS, "")
-            fields |= {name: printable(said.strip()) for name, said in row.items()}
+            fields = dict.fromkeys(columns, "") | {name: printable(said.strip()) for name, said in row.items()}
             if any(fields.values()):
-                if problem := problem_in_row(fields, points_of):
-                    sys.exit(f"{path}, row {rows.line_num}: {problem}.")
-                found.setdefault(fields["student"], []).append(adjustment(fields))
+                yield rows.line_num, fields
     except csv.Error as error:
         sys.exit(f"{path} cannot be read as CSV ({error}): look for an unmatched quote.")
-    return found
 
 
 def problem_in_row(fields, points_of):

@@ -41,9 +41,10 @@ class ClassSummary:
         self.mistakes = Counter((f"{one.id} {one.title}", one.mistake) for one in results if one.mistake)
 
         ids = {entry.result.id for _, grade in graded for entry in grade.graded}
-        self.similar_pairs = similar_pairs(
+        pairs = similar_pairs(
             {report.student: {id: lines for id, lines in report.lines.items() if id in ids} for report, _ in graded}
         )
+        self.similar_pairs = [pair for pair in pairs if not handed_in_together(*pair[:2])]
         published = ((report.student, [id for id in report.published if id in ids]) for report, _ in graded)
         self.published = [(student, own) for student, own in published if own]
 
@@ -56,6 +57,11 @@ class ClassSummary:
             numbers = [statuses[status] for status in (RIGHT, NOT_YET, NOT_ATTEMPTED)]
             rows.append((id, entries[0][0].result.title, *numbers, told, told is not None and told < LOW_CORRELATION))
         return sorted(rows, key=lambda row: row[2])
+
+
+def handed_in_together(one, other):
+    """Whether two students handed in one submission, as a group."""
+    return bool(one.file) and one.file == other.file
 
 
 def discrimination(entries):

@@ -1,5 +1,6 @@
 """autograder.zip for Gradescope: the course as it is here, how it is installed there, how a submission is graded."""
 
+import hashlib
 import io
 import json
 import sys
@@ -30,15 +31,15 @@ course-python -m course_tools grade --doctor --unsandboxed
 RUN = """\
 #!/usr/bin/env bash
 # Gradescope runs this for each submission. Whatever was handed in, results.json is there at the end.
-here="${{AUTOGRADER:-/autograder}}"
+here="${AUTOGRADER:-/autograder}"
 work="$(mktemp -d)"
 mkdir -p "$here/results" "$work/class"
 cp -r "$here/submission" "$work/class/student"
 echo "The folder beside this file is one submission." > "$work/class/note.txt"
-# Students read this before the deadline, so it tells them where an answer goes wrong, but not the change.
-echo 'feedback = "place"' > "$work/assignment.toml"
 cd "$here/source"
-"${{COURSE_PYTHON:-course-python}}" -m course_tools grade "$work/class" --out "$work/out" --chapters {chapters} \\
+cp assignment.toml "$work/assignment.toml"
+cp "$here/submission_metadata.json" "$work/" 2> /dev/null || true # it says when this was handed in
+"${COURSE_PYTHON:-course-python}" -m course_tools grade "$work/class" --out "$work/out" \\
     --workers 1 --gradescope --unsandboxed > "$work/said.txt" 2>&1
 cp "$work/out/results.json" "$here/results/results.json" || cp failed.json "$here/results/results.json"
 cat "$work/said.txt"
@@ -54,8 +55,8 @@ HOW_TO_UPLOAD = (
 )
 
 
-def write_autograder(path, chapters, most):
-    """Write the zip. Gives the sentences to say. most: the points of these chapters.
+def write_autograder(path, assignment, most):
+    """Write the zip. Gives the sentences to say. assignment: an Assignment. most: the points that count.
 
     Ends the program with a sentence where a file would be replaced.
     """
@@ -69,6 +70,25 @@ def write_autograder(path, chapters, most):
                     archive.write(file, file.relative_to(ROOT))
         archive.writestr("failed.json", json.dumps(FAILED_RESULTS))
         archive.writestr("setup.sh", SETUP)
-        archive.writestr("run_autograder", RUN.format(chapters=" ".join(map(str, chapters))))
+        archive.writestr("run_autograder", RUN)
+        archive.writestr("assignment.toml", assignment_there(assignment))
     files.replace(path, made.getvalue())
     return HOW_TO_UPLOAD.format(path, most)
+
+
+def assignment_there(assignment):
+    """The assignment.toml for Gradescope.
+
+    Students read its results before the deadline, so these tell where an answer goes wrong, but not the change. The
+    seed is another one: where Gradescope offers no protection, an answer can read it there.
+    """
+    seed = hashlib.sha256(f"Gradescope {assignment.seed}".encode()).hexdigest() if assignment.seed else ""
+    lines = [
+        f"chapters = {json.dumps(assignment.chapters)}",
+        f"late_percent = {assignment.late_percent}",
+        f"seed = {json.dumps(seed)}",
+        'feedback = "place"',
+        "[points]",
+        *(f"{json.dumps(id)} = {points}" for id, points in assignment.points.items()),
+    ]
+    return "\n".join([*lines, ""])

@@ -12,6 +12,7 @@ from course_tools.grading import (
     batch,
     grades_and_pages,
     gradescope_autograder,
+    no_points,
     output_folder,
     quiz_pages,
     workers,
@@ -21,9 +22,11 @@ from course_tools.grading.last_run import LastRun, table_of_changes
 from course_tools.grading.platforms import PLATFORMS
 from course_tools.grading.progress import Progress
 from course_tools.grading.reports import ReportStore, printable
+from course_tools.grading.roster import read_roster
 from course_tools.grading.sandbox import leftover_processes
-from course_tools.grading.sandbox.protection import protection
+from course_tools.grading.sandbox.protection import Protection, protection
 from course_tools.grading.submissions import submissions
+from course_utils import files
 
 OWN_FOLDER, OWN_CHAPTER = "exercises", 100  # of an instructor's own exercises, as in own_exercises
 MOST_NAMED = 5  # students in a sentence about many
@@ -37,8 +40,10 @@ FILES_OF_OTHERS = "{} holds files that no earlier run has written: {}. Move them
 def grade(options):
     """Grade, write everything, and give the exit status: 1 when a submission could not be graded."""
     if options.autograder:
-        most = sum(rules.points_of_chapters(options.chapters, points_of_course()).values())
-        print(gradescope_autograder.write_autograder(options.autograder, options.chapters, most))
+        assignment = rules.read_assignment(options.autograder, options.chapters, points_of_course)
+        points = rules.points_of_chapters(assignment.chapters, points_of_course()) | assignment.points
+        counted = rules.points_of_chapters(assignment.chapters, points)
+        print(gradescope_autograder.write_autograder(options.autograder, assignment, sum(counted.values())))
         return 0
     if options.new_assignment:
         print(rules.write_new(options.submissions, options.chapters, points_of_course(options)))
@@ -46,21 +51,28 @@ def grade(options):
     assignment = rules.read_assignment(options.submissions, options.chapters, partial(points_of_course, options))
     if own_files(options):
         assignment = replace(assignment, chapters=[*assignment.chapters, OWN_CHAPTER])
-    exports = wanted_exports(options)
+    exports, roster = wanted_exports(options), read_roster(options.submissions)
     if not options.dask:  # a cluster's workers each look for their own protection
-        print(protection(options.unsandboxed), flush=True)
-    found = submissions(options.submissions)
+        print(held := protection(options.unsandboxed), flush=True)
+        if options.gradescope and held is Protection.NONE:  # an answer could read the seed, and tell it
+            assignment = replace(assignment, seed="", seed_is_public=True)
+    found = submissions(options.submissions, roster)
     if not found:
         sys.exit(f"{options.submissions} holds no submissions.")
     store = ReportStore(options.out)
     students = [submission.student for submission in found]
-    assignment = assignment.for_class(students)
+    late = {key for export in exports for key in export.late(students)}
+    found = [replace(submission, said_late=submission.student.key in late) for submission in found]
+    names = {key: printable(name) for export in exports for key, name in export.full_names(students).items()}
+    names |= {student.key: student.name for student in students if student.called}  # the roster's
+    assignment = assignment.for_class(students, names)
     gone = store.keys_of_others(students)
     if gone and not options.fewer:
         sys.exit(STUDENTS_MISSING.format(options.out, first_names(gone)))
     if not options.preview:
         own = [
             *grades_and_pages.TABLES_AND_SUMMARY,
+            no_points.FILE,
             *(grades_and_pages.STUDENT_PAGE.format(student.key) for student in students),
         ]
         own += [name for export in exports for name in export.file_names(students)]
@@ -70,7 +82,6 @@ def grade(options):
     last_run = LastRun(store)
     if last_run.problem:
         print(last_run.problem)
-    names = {key: name for export in exports for key, name in export.full_names(students).items()}
     outputs = grades_and_pages.GradesAndPages(store, assignment, options.preview, names)
     try:
         failed = grade_into(outputs, store, found, options)
@@ -90,6 +101,8 @@ def grade(options):
             store.forget(key)
             outputs.page(key).unlink(missing_ok=True)
         outputs.close()
+        rows = no_points.rows_of(students, outputs.graded, failed, roster, exports)
+        files.replace(options.out / no_points.FILE, grades_and_pages.csv_table(no_points.COLUMNS, rows))
         write_exports(exports, options.out, outputs.graded.values())
         reports = [outputs.graded[key][0] for key in sorted(outputs.graded)]
         for sentence in quiz_pages.write(options, reports, names):
@@ -202,7 +215,7 @@ def first_names(names):
 
 def wanted_exports(options):
     """What the platforms are to get. Ends with a sentence where a filled copy would take the place of another file."""
-    exports, taken = [], set(grades_and_pages.TABLES_AND_SUMMARY)
+    exports, taken = [], {*grades_and_pages.TABLES_AND_SUMMARY, no_points.FILE}
     for export in filter(None, (platform.export(options) for platform in PLATFORMS)):
         exports.append(export)
         if export.path is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from course_tools.grading.more_questions import KINDS, MoreEvidence
 from course_utils.explaining.program import parse_program
-from course_utils.quizzing.questions import questions_on
+from course_utils.quizzing.questions import in_turn, questions_on
 
 LONGEST_CODE = 2500  # characters of an answer on a printed page; longer ones are not asked about
 
@@ -21,10 +21,8 @@ def draw(answers, count, seed):
     """
     waiting = [about(*answer, f"{seed} {answer[0].id}") for answer in answers]
     random.Random(seed).shuffle(waiting)
-    in_turn = filter(None, itertools.chain.from_iterable(itertools.zip_longest(*waiting)))
-    return sorted(
-        itertools.islice(in_turn, count), key=lambda question: tuple(map(int, question["exercise"].split(".")))
-    )
+    found = itertools.islice(in_turn(waiting), count)
+    return sorted(found, key=lambda question: tuple(map(int, question["exercise"].split("."))))
 
 
 def about(exercise, text, runner, seed):

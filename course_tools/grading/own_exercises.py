@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from course_tools.grading import private_seed
+from course_utils.exercises import EXERCISES
 from course_utils.exercises.exercise import Exercise
 from course_utils.explaining import program
 from course_utils.explaining.known_values import Known
@@ -90,6 +91,8 @@ def exercises_of(files):
     names = [exercise.name for exercise in found]
     if repeated := [name for name in names if names.count(name) > 1]:
         raise Unusable(f"two files ask for {repeated[0]}; use each NAME only once.")
+    if taken := [each for each in EXERCISES.values() if each.name in names]:
+        raise Unusable(f"{taken[0].name} is what exercise {taken[0].id} of the course asks for; choose another NAME.")
     return {exercise.id: exercise for exercise in found}
 
 

@@ -22,7 +22,8 @@ class Student:
     """key: the name of the student's files, unlike every other. ids: what the download calls them, beside the name.
 
     numbered_by: the platform whose own numbers the ids are; "" where they are the institution's. file: the beginning of
-    what the download calls one of the files, or the folder of all.
+    what the download calls one of the files, or the folder of all. called: what the download calls a student whom the
+    roster knows. accounts: (platform, id) in the roster, with "" as the platform of the institution's ids.
     """
 
     key: str
@@ -30,6 +31,13 @@ class Student:
     ids: tuple[str, ...] = ()
     numbered_by: str = ""
     file: str = ""
+    called: str = ""
+    accounts: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def name_there(self):
+        """What the download calls the student."""
+        return self.called or self.name
 
 
 @dataclass(frozen=True)
@@ -134,7 +142,8 @@ def report_from_json(data):
     """The Report that `report_to_json` took apart, with texts as `presentable` has them."""
     data = presentable(data)
     graded = [GradedExercise(**entry | {"result": result_from_json(entry["result"])}) for entry in data["graded"]]
-    student = Student(**data["student"] | {"ids": tuple(data["student"]["ids"])})
+    tuples = {"ids": tuple(data["student"]["ids"]), "accounts": tuple(map(tuple, data["student"]["accounts"]))}
+    student = Student(**data["student"] | tuples)
     return Report(**data | {"student": student, "graded": graded})
 
 

@@ -9,7 +9,7 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from course_tools import repository
@@ -25,6 +25,7 @@ TAKEN_FOR_CLASS = (
     "{} was read as the folder of a class, with {} students in it. If it belongs to one student, put it, unpacked, "
     "beside a file such as note.txt."
 )
+NOT_IN_ROSTER = "The roster does not tell who these are, so they go by the names of their files: {}."
 MOST_FILES = 2000  # of one student, beside each other on the disk
 LISTS_OF_STUDENTS = {platform.list_file for platform in PLATFORMS}
 LONGEST_NAME = 80  # characters of a file's name made from a student's, and of one that is kept
@@ -36,11 +37,14 @@ class Submission:
 
     student: Student
     files: list[submitted_files.SubmittedFile]
+    said_late: bool = False  # in a table of the platform's
 
     @property
     def late(self):
         """Whether the platform says that something of it was handed in late."""
-        return any(platform.is_late(without_ending(file.parts[0])) for file in self.files for platform in PLATFORMS)
+        return self.said_late or any(
+            platform.is_late(without_ending(file.parts[0])) for file in self.files for platform in PLATFORMS
+        )
 
     def read(self):
         """([(parts of the name below the student's folder, bytes)], remarks on what could not be read)."""
@@ -67,10 +71,10 @@ def is_wanted(file):
     return submitted_files.worth_reading(file.parts[-1]) or file.problem and "." not in file.parts[-1]
 
 
-def submissions(start):
-    """The submissions in a folder or zip, sorted by student.
+def submissions(start, roster=None):
+    """The submissions in a folder or zip, sorted by student. roster: a Roster, which knows whose several may be.
 
-    Says on standard error which files are none, and which folder was taken for that of a class.
+    Says on standard error which files are none, which folder was taken for that of a class, and whom the roster lacks.
     """
     start_name = NOTEBOOK.sub("", from_disk(start.resolve().name))
     own_name, files = class_folder(*files_of_class(start_name, start))
@@ -80,15 +84,24 @@ def submissions(start):
         print(f"Skipped, since they are nobody's submission: {', '.join(others)}.", file=sys.stderr)
     for file in files:
         if not is_nobodys(file):
-            grouped.setdefault(owner_of(file, own_name, owners), []).append(file)
+            for owner in owners_of(file, own_name, owners):
+                grouped.setdefault(owner, []).append(file)
     if own_name != start_name and len(grouped) > 1 and not any(owner_in(file.parts[0]) for file in files):
         print(TAKEN_FOR_CLASS.format(own_name, len(grouped)), file=sys.stderr)
-    keys, found = keys_of(grouped), []
+    keys, people, found = keys_of(grouped), roster.people_of(grouped) if roster else {}, {}
+    if roster and roster.people and (unknown := sorted(keys[owner] for owner in grouped.keys() - people.keys())):
+        print(NOT_IN_ROSTER.format(", ".join(unknown)), file=sys.stderr)
     for owner, own_files in sorted(grouped.items()):
+        person = people.get(owner)
+        if person in found:  # handed in on two platforms, say
+            found[person].files.extend(own_files)
+            continue
         name, ids = display_name(owner.name).strip() or keys[owner], tuple(map(display_name, owner.ids))
         student = Student(keys[owner], name, ids, owner.numbered_by, own_files[0].parts[0][:LONGEST_NAME])
-        found.append(Submission(student, own_files))
-    return found
+        if person:
+            student = replace(student, name=person.name, called=name, accounts=person.accounts)
+        found[person or owner] = Submission(student, list(own_files))
+    return list(found.values())
 
 
 def files_of_class(name, start):
@@ -152,14 +165,14 @@ def class_folder(name, files):
     return without_ending(files[0].parts[depth - 1]), stripped
 
 
-def owner_of(file, own_name, listed):
-    """The Owner of a file.
+def owners_of(file, own_name, listed):
+    """The Owners of a file: of what a group handed in, all of them.
 
     own_name: of the folder itself, for what is called just like a chapter. listed: as from `owners_in_lists`.
     """
     first = file.parts[0]
-    owner = listed.get(without_ending(first)) or owner_in(first) or Owner(without_chapter(first) or own_name)
-    return owner._replace(name=unicodedata.normalize("NFC", owner.name))
+    owners = listed.get(without_ending(first)) or [owner_in(first) or Owner(without_chapter(first) or own_name)]
+    return [owner._replace(name=unicodedata.normalize("NFC", owner.name)) for owner in owners]
 
 
 def owner_in(name):
@@ -186,7 +199,7 @@ def chapters():
 
 
 def owners_in_lists(files):
-    """{name of a file or folder: its Owner} from the lists of students that platforms put into a download."""
+    """{name of a file or folder: its Owners} from the lists of students that platforms put into a download."""
     owners = {}
     for platform in PLATFORMS:
         for file in files:

@@ -4,6 +4,7 @@ Where there is none, the Python files are read in its place.
 """
 
 import io
+import re
 import zipfile
 from dataclasses import dataclass, field
 
@@ -13,6 +14,8 @@ from course_tools.grading.submitted_files import ARCHIVE, NOTEBOOK, PYTHON_ENDIN
 from course_tools.repository import HOUSES
 
 MOST_NOTEBOOKS = 40  # in one submission
+WEB_PAGE = re.compile(r"\.(html?|url|webloc)$", re.IGNORECASE)
+WEB_PAGE_ALONE = " A link or a saved page does not hold it: in Colab, choose File, Download, Download .ipynb."
 
 
 @dataclass
@@ -98,8 +101,9 @@ def unpack_submission(files):
         handed.remarks.append("No notebook was found in this submission, so its Python files were graded.")
     elif not handed.notebooks:
         beside = f" What was handed in is {handed.others[0]}." if handed.others else ""
+        colab = WEB_PAGE_ALONE if handed.others and WEB_PAGE.search(handed.others[0]) else ""
         handed.remarks.append(
-            f"No notebook was found in this submission.{beside} Hand in the file that ends in .ipynb."
+            f"No notebook was found in this submission.{beside} Hand in the file that ends in .ipynb.{colab}"
         )
     if len(handed.notebooks) > MOST_NOTEBOOKS:
         handed.remarks.append(f"Only the first {MOST_NOTEBOOKS} of {len(handed.notebooks)} notebooks were read.")

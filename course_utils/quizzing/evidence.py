@@ -41,23 +41,33 @@ class Evidence:
     @cached_property
     def results(self):
         """What the answer gives in both runs: STOPS, or a value; None where random numbers or the cell decide it."""
+        drawn = LAYER_DRAWS if isinstance(self.call, LayerCall) else DRAWS
+        if drawn.search(self.program.text):
+            return [None, None]
         again = replace(self.call, seed=self.call.seed + 1) if isinstance(self.call, LayerCall) else self.call
         asked = [*self.calls, again]
         found = [*map(result, untrusted_replies.read(self.runner.reply(asked), asked))]
-        apart = self.results_with([self.no_change], self.calls)[0]  # without the other cells, as changes are tried
-        drawn = LAYER_DRAWS if isinstance(self.call, LayerCall) else DRAWS
+        apart, *_ = self.tried  # without the other cells, as changes are tried
         pairs = zip(found, [*apart, found[0]])
         same = all(before is after is STOPS or effect(before, after) == SAME for before, after in pairs)
-        return found[:2] if same and not drawn.search(self.program.text) else [None, None]
+        return found[:2] if same else [None, None]
+
+    @cached_property
+    def tried(self):
+        """What the answer gives for both calls as it is, and with each of the changes: all in one run, which is dear.
+
+        Where a change ends the run, as it is alone.
+        """
+        fixes = [self.no_change, *(change.fix for change in self.changes)]
+        return self.results_with(fixes, self.calls) or self.results_with(fixes[:1], self.calls)
 
     @cached_property
     def effects(self):
         """[(Change, its effect in words)]: STOPS, SAME, OTHER_VALUES, or the shape that results."""
         if None in self.results:
             return []
-        found = self.results_with([change.fix for change in self.changes], self.calls)
         pairs = []
-        for change, results in zip(self.changes, found):
+        for change, results in zip(self.changes, self.tried[1:]):
             effects = {effect(before, after) for before, after in zip(self.results, results)}
             told = effects - ({None, STOPS} if FUSED in self.program.text else {None})
             pairs += [(change, effect) for effect in told if len(effects) == 1]

@@ -1,7 +1,6 @@
 """The questions on an answer, kind by kind. Each has one true option, and the cell does not give it away."""
 
 import ast
-import itertools
 import re
 from dataclasses import dataclass
 
@@ -35,9 +34,19 @@ def questions_on(program, calls, runner, seed, kinds, evidence=Evidence):
         found = evidence(program, calls, runner, seed)
         words = call_words(program, found.call)
         waiting = [built(found, kind, words) for kind in found.random.sample(kinds, len(kinds))]
-        yield from filter(None, itertools.chain.from_iterable(itertools.zip_longest(*waiting)))
+        yield from in_turn(waiting)
     except Exception:  # what a stranger's code can do has no end; then there is nothing more to ask
         return
+
+
+def in_turn(waiting):
+    """The first of each iterator, then the second of each, and so on. Each is made only once it is asked for."""
+    while waiting:
+        for each in list(waiting):
+            try:
+                yield next(each)
+            except StopIteration:
+                waiting.remove(each)
 
 
 def built(found, kind, words):

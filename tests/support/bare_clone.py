@@ -21,8 +21,14 @@ for path in repository.stored():
 
 def copy(target: Path):
     """Copy all that git would track, changed or new files included, to `target`."""
-    ignored = [line.strip("/") for line in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()]
-    shutil.copytree(ROOT, target, ignore=shutil.ignore_patterns(".git", *ignored), dirs_exist_ok=True)
+    lines = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    anywhere = shutil.ignore_patterns(".git", *(line.strip("/") for line in lines if not line.startswith("/")))
+    on_top = shutil.ignore_patterns(*(line.strip("/") for line in lines if line.startswith("/")))
+
+    def ignored(folder, names):
+        return anywhere(folder, names) | (on_top(folder, names) if Path(folder) == ROOT else set())
+
+    shutil.copytree(ROOT, target, ignore=ignored, dirs_exist_ok=True)
     return target
 
 

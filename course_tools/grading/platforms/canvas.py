@@ -13,9 +13,12 @@ from course_tools.grading.platforms.gradebook import Gradebook, UnusableGradeboo
 from course_tools.grading.platforms.platform import Owner
 
 # what follows a student's name; older versions wrote it in lower case
-NUMBERS = re.compile(r"(?=(?P<late>_LATE|_late)?_(?P<id>[1-9][0-9]*)_(?P<attachment>[1-9][0-9]*)_)")
+ENTERED = r"(text|link)\.html$"  # what Canvas makes of a text or an address that was typed in, in place of a file
+NUMBERS = re.compile(rf"(?=(?P<late>_LATE|_late)?_(?P<id>[1-9][0-9]*)_((?P<attachment>[1-9][0-9]*)_|{ENTERED}))")
 NAME = re.compile(r"[0-9A-Za-z_\x80-\U0010ffff]*")  # not \w, which has no vowel signs, as Hindi writes them
-ANONYMOUS = re.compile(r"(?P<late>LATE_|late_)?(?P<name>anon_[0-9A-Za-z]{5})_(?P<attachment>[1-9][0-9]*)_")
+ANONYMOUS = re.compile(
+    rf"(?P<late>LATE_|late_)?(?P<name>anon_[0-9A-Za-z]{{5}})_((?P<attachment>[1-9][0-9]*)_|{ENTERED})"
+)
 ASSIGNMENT = re.compile(r".+ \(\d+\)")  # how Canvas heads the column of an assignment
 POINTS_POSSIBLE = "points possible"  # what Canvas's own row, with the highest points, says in its first column
 
@@ -27,6 +30,7 @@ class Canvas(Gradebook):
     id_columns = ("ID", "SIS User ID", "SIS Login ID", "Integration ID")
     name_column = "Student"
     required_columns = ("Student",)
+    split_names = ("LastName", "FirstName")  # in place of it, in a gradebook that shows them apart
     upload_pages_at = 'in the assignment, "Re-Upload Submissions"; students find them beside the comments'
 
     def owner(self, name):
@@ -39,9 +43,10 @@ class Canvas(Gradebook):
     def feedback_name(self, student):
         name = student.file  # Canvas attaches a page to the submission that has this file
         if anonymous := ANONYMOUS.match(name):
-            return f"{anonymous['name']}_{anonymous['attachment']}_feedback.html"
-        numbers = next(iter(possible_numbers(name)), None)
-        return f"{student.name}_{numbers['id']}_{numbers['attachment']}_feedback.html" if numbers else None
+            attachment = anonymous["attachment"]
+            return f"{anonymous['name']}_{attachment}_feedback.html" if attachment else None
+        numbers = next((numbers for numbers in possible_numbers(name) if numbers["attachment"]), None)
+        return f"{student.name_there}_{numbers['id']}_{numbers['attachment']}_feedback.html" if numbers else None
 
     def is_late(self, name):
         matches = possible_numbers(name)
@@ -52,6 +57,14 @@ class Canvas(Gradebook):
     def add_options(self, parser):
         super().add_options(parser)
         parser.add_argument("--column", metavar="NAME", help="the assignment in Canvas's file, where there are several")
+
+    def columns_by_form(self, sheet):
+        last = sheet.column(self.split_names[0])
+        return {} if last is None else {normalized(self.name_column): last}
+
+    def full_name(self, sheet, row):
+        first = sheet.field(row, self.split_names[1])
+        return f"{super().full_name(sheet, row)}, {first}" if first else super().full_name(sheet, row)
 
     def column(self, sheet, wanted):
         columns = [name for name in sheet.header if ASSIGNMENT.fullmatch(name)]

@@ -105,6 +105,14 @@ class Gradebook(Platform):
         """What the platform says is the highest number of points in this row's field, as a text; "" where nothing."""
         raise NotImplementedError
 
+    def full_name(self, sheet, row):
+        """The full name in a row; "" where there is none."""
+        return sheet.field(row, self.name_column)
+
+    def says_late(self, sheet, row):
+        """Whether a row says that the student handed in late."""
+        return False
+
     def is_student(self, sheet, row):
         """Whether a row is a student's."""
         return True
@@ -173,7 +181,7 @@ class Gradebook(Platform):
     def without_points(self, sheet, found):
         """The names, or else the ids, in the rows of students beside those that were found."""
         rows = [row for row in self.students(sheet) if row not in found]
-        return list(filter(None, (sheet.field(row, self.name_column) or sheet.value(row, 0) for row in rows)))
+        return list(filter(None, (self.full_name(sheet, row) or sheet.value(row, 0) for row in rows)))
 
     def sentence_on_field(self, student, there, points):
         """The sentence on a field that somebody has filled in."""
@@ -210,11 +218,14 @@ class Gradebook(Platform):
         A platform's own number stands in its own column, and anywhere else it would be another student's. What the
         institution gives (a student number, an e-mail address, and a folder's name, which may be one or a login) stands
         in the institution's columns, never in the platform's own. Where none of these knows it, the full name tells.
+        What the roster says counts before what a download says.
         """
         own, *institutions = self.id_columns
-        if student.numbered_by == self.name:
-            return self.rows_with(sheet, own, student.ids, self.own_id_key)
-        ids = () if student.numbered_by else student.ids or (student.name,)
+        numbers = [id for platform, id in student.accounts if platform == self.name]
+        if numbers or student.numbered_by == self.name:
+            return self.rows_with(sheet, own, numbers or student.ids, self.own_id_key)
+        ids = () if student.numbered_by else student.ids or (student.name_there,)
+        ids = [*ids, *(id for platform, id in student.accounts if not platform)]
         rows = {row for name in institutions for row in self.rows_with(sheet, name, ids, normalized)}
         return sorted(rows) or self.rows_with(sheet, self.name_column, (student.name,), normalized_name)
 
@@ -228,7 +239,8 @@ class Gradebook(Platform):
         if name not in sheet.indexes:
             found = sheet.indexes[name] = {}
             for row in self.students(sheet):
-                found.setdefault(key(sheet.field(row, name)), []).append(row)
+                said = self.full_name(sheet, row) if name == self.name_column else sheet.field(row, name)
+                found.setdefault(key(said), []).append(row)
         return sheet.indexes[name]
 
     def students(self, sheet):
@@ -273,7 +285,17 @@ class GradebookExport:
     def full_names(self, students):
         """{key of a student: the full name in the file}, of those who have a row with one."""
         sheet, rows = self.rows(students)
-        return {key: name for key, row in rows.items() if (name := sheet.field(row, self.platform.name_column))}
+        return {key: name for key, row in rows.items() if (name := self.platform.full_name(sheet, row))}
+
+    def late(self, students):
+        """The keys of those whose row says that they handed in late."""
+        sheet, rows = self.rows(students)
+        return {key for key, row in rows.items() if self.platform.says_late(sheet, row)}
+
+    @property
+    def without_points(self):
+        """Who has a row in the file, and no submission here that is known to be theirs."""
+        return self.filled.without_points
 
     def rows(self, students):
         """(the CsvSheet, {key of a student: the row that is this student's})."""

@@ -2,11 +2,14 @@
 
 import json
 import re
+import sys
+from datetime import datetime
 
 from course_tools.grading.platforms.platform import Owner, Platform
 from course_utils import files
 
 FOLDER = re.compile(r"submission_\d+")
+METADATA = "submission_metadata.json"  # which Gradescope's autograder is given, beside the submission
 LONGEST_REASON = 200  # characters of what is wrong with the list
 
 
@@ -21,7 +24,7 @@ class Gradescope(Platform):
         import yaml  # here: the command's options are read before anything is installed
 
         try:
-            return {folder: owner_of_group(entry[":submitters"]) for folder, entry in yaml.safe_load(content).items()}
+            return {folder: owners_in_group(entry[":submitters"]) for folder, entry in yaml.safe_load(content).items()}
         except (yaml.YAMLError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(
                 " ".join(str(error).split())[:LONGEST_REASON]
@@ -31,21 +34,28 @@ class Gradescope(Platform):
         parser.add_argument("--gradescope", action="store_true", help="also write results.json, one a submission")
 
     def export(self, options):
-        return GradescopeResults() if options.gradescope else None
+        return GradescopeResults(options.submissions.absolute().with_name(METADATA)) if options.gradescope else None
 
 
-def owner_of_group(submitters):
-    """The Owner that those are together who handed in one submission."""
-    names = [str(person[":name"]) for person in submitters]
-    ids = [str(person[kind]) for person in submitters for kind in (":sid", ":email") if person.get(kind)]
-    return Owner(" and ".join(names), tuple(ids))
+def owners_in_group(submitters):
+    """The Owners who handed in one submission: each gets its points."""
+    kinds = (":sid", ":email")
+    owners = (
+        Owner(str(person[":name"]), tuple(str(person[kind]) for kind in kinds if person.get(kind)))
+        for person in submitters
+    )
+    return list(dict.fromkeys(owners))
 
 
 class GradescopeResults:
-    """The files that an autograder leaves for Gradescope."""
+    """The files that an autograder leaves for Gradescope. metadata: where Gradescope says when it was handed in."""
 
     path = None
     values: dict = {}
+    without_points: list = []
+
+    def __init__(self, metadata):
+        self.metadata = metadata
 
     def prepare(self):
         """There is nothing to read."""
@@ -53,6 +63,10 @@ class GradescopeResults:
     def full_names(self, students):
         """There is nothing to find them in."""
         return {}
+
+    def late(self, students):
+        """The keys of all, where what was handed in is late."""
+        return {student.key for student in students} if self.metadata.exists() and is_late(self.metadata) else set()
 
     def planned_changes(self, scores, last):
         """There is nothing to compare with."""
@@ -74,6 +88,16 @@ class GradescopeResults:
             results = json.dumps(results_of(report, grade), ensure_ascii=False, indent=1)
             files.replace(path, results.encode())
         return []
+
+
+def is_late(metadata):
+    """Whether Gradescope's file on a submission says that it came after the due date. Without one, nothing is late."""
+    try:
+        said = json.loads(metadata.read_text(encoding="utf-8"))
+        due = said["assignment"]["due_date"]
+        return bool(due) and datetime.fromisoformat(said["created_at"]) > datetime.fromisoformat(due)
+    except (ValueError, KeyError, TypeError) as error:
+        sys.exit(f"{metadata} is not as Gradescope writes it ({type(error).__name__}: {error}).")
 
 
 def results_of(report, grade):

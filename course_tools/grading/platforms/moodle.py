@@ -13,6 +13,7 @@ from course_tools.grading.platforms.platform import Owner
 # Moodle writes a space for each _ in a name, so nobody's name can end with a number of its own
 FILE_NAME = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(file|onlinetext)(_(?P<rest>.*))?")
 GRADE, MAXIMUM_GRADE = "Grade", "Maximum grade"
+STATUS, LATE = "Status", re.compile(r"\blate\b", re.IGNORECASE)  # "Submitted for grading - 2 hours late", in English
 ANONYMOUS = "Participant"  # the name of all where students are anonymous; only the numbers tell them apart
 PARTICIPANT_NUMBER = re.compile(r"\D*?(\d+)")  # a student: "Participant 77", "Teilnehmer/in77"
 WITH_DECIMALS = re.compile(r"[\d.,]*\d[.,]\d+")  # a highest grade; an ID number, which all might share, is none
@@ -43,6 +44,9 @@ class Moodle(Gradebook):
             return {}
         return {normalized(self.id_columns[0]): 0, normalized(GRADE): pairs[0], normalized(MAXIMUM_GRADE): pairs[0] + 1}
 
+    def says_late(self, sheet, row):
+        return bool(LATE.search(sheet.field(row, STATUS)))
+
     def column(self, sheet, wanted):
         return sheet.column(GRADE)
 
@@ -50,7 +54,8 @@ class Moodle(Gradebook):
         return sheet.field(row, MAXIMUM_GRADE)
 
     def feedback_name(self, student):
-        name = ANONYMOUS if student.name == self.id_in_column(student.ids[0]) else student.name
+        there = student.name_there
+        name = ANONYMOUS if there == self.id_in_column(student.ids[0]) else there
         return f"{name}_{student.ids[0]}_assignsubmission_file_/feedback.html"
 
     def id_in_column(self, id):

@@ -26,7 +26,7 @@ class Platform:
         return None
 
     def owners(self, content):
-        """{name of a file or folder, without its ending: its Owner} from the bytes of `list_file`.
+        """{name of a file or folder, without its ending: [Owner of each in the group]} from the bytes of `list_file`.
 
         ValueError, with a reason, where it is not as the platform writes it.
         """
@@ -47,6 +47,7 @@ class Platform:
         * `path`, a file of which `out` gets a filled copy (or None);
         * `prepare()`, which ends the program with a sentence where that cannot be done;
         * `full_names(students)`: {key of a student: full name} as far as the platform's file has them;
+        * `late(students)`: the keys of those of whom a table of the platform's says that they were late;
         * `file_names(students)`, the names of the files that `write` will make in `out`, with forward slashes;
         * `planned_changes(scores, last)`, the sentences on what would change there;
         * `write(out, graded)`, which writes and gives the sentences to say;

@@ -1,0 +1,29 @@
+"""Six families of problems, from each of which a seed draws one, written out as an exercise of an instructor's own.
+
+A family is a file in `families`: the text of an exercise with gaps, and the ways to fill each gap. Another filling is
+another problem, not other numbers of the same one.
+"""
+
+import random
+import string
+import tomllib
+from pathlib import Path
+
+FAMILIES = {
+    path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
+    for path in sorted(Path(__file__).with_name("families").glob("*.toml"))
+}
+
+
+def drawn(seed):
+    """{name of a file: its text}: an exercise of each family."""
+    return {f"{name}.py": filled(family, random.Random(f"{seed} {name}")) for name, family in FAMILIES.items()}
+
+
+def filled(family, draw):
+    """The text of one of a family's exercises. Its wrong answers take another filling of each gap."""
+    texts = {}
+    for gap, ways in family["gaps"].items():
+        for which, way in zip(("", "other_"), draw.sample(ways, 2)):
+            texts |= {f"{which}{gap}_{part}": text for part, text in way.items()}
+    return string.Template(family["exercise"]).substitute(texts).lstrip()
