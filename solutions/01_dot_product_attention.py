@@ -113,8 +113,9 @@ for word, score in zip(story, story_scores.tolist()):
 # %% name="arrows-picture" shows="Three arrows from the origin of a plane with the axes animal and hunts. The query goes to (2, 2). The arrow of cat, to (1, 1), points the same way. The arrow of mouse, to (1, -1), is at a right angle to both."
 figure = Figure(figsize=(3.6, 3.4), layout="constrained")
 plane = figure.subplots()
-plane.set(xlim=(0, 2.6), ylim=(-1.3, 2.3), xlabel="animal", ylabel="hunts", aspect="equal")
-for name, colour, tip in [("query", "#0072b2", (2, 2)), ("cat", "#d55e00", (1, 1)), ("mouse", "#009e73", (1, -1))]:
+plane.set(xlim=(0, 2.9), ylim=(-1.3, 2.3), xlabel="animal", ylabel="hunts", aspect="equal")
+arrows = {"query": ("#0072b2", (2, 2)), "cat": ("#d55e00", (1, 1)), "mouse": ("#009e73", (1, -1))}
+for name, (colour, tip) in arrows.items():
     plane.annotate("", tip, (0, 0), arrowprops={"color": colour, "width": 2, "headwidth": 9})
     plane.annotate(name, tip, (8, -4), textcoords="offset points")
 pictures.show(figure)

@@ -700,7 +700,7 @@ sentences = [f"{boy} gave {girl} the {thing} because {who} liked it".split()
 x = torch.stack([embedded(words) for words in sentences]).double()  # (16, 9, 5)
 ages = torch.cat([x[:8, 2, 4], x[8:, 0, 4]])  # (16,): for "she" the girl's, for "he" the boy's
 torch.manual_seed(123)
-trainable = SelfAttention_v2(5, 3).double()  # d_k is 3; of the numbers that come out, we use the first
+trainable = SelfAttention_v2(5, 3).double()  # d_k is 3; of what comes out, we use the first number
 for step in range(1001):
     received = trainable(x)[:, 6, 0]  # (16,): "she" or "he" stands at 6
     loss = (received - ages).pow(2).mean()
