@@ -31,6 +31,8 @@ if "COLAB_RELEASE_TAG" in os.environ:
 
 # %% name="imports"
 import torch
+import torch.nn.functional as F
+from torch import nn
 from torch.autograd.functional import jacobian
 
 from course_utils import live, pictures
