@@ -176,7 +176,7 @@ for hidden in [torch.zeros(T, T).bool(), visible == 0]:
 # %% [markdown]
 # With nothing hidden the loss is nearly 0: token 2 gives 0.9756 of its weight to token 3, the answer. It copies, and
 # when the model writes there is nothing to copy. With the mask it cannot: token 2 has only itself and token 1 to mix,
-# and the loss stays at 1.2696.
+# and the loss ends at 1.2696.
 
 # %% [markdown]
 # ## What is an average good for?
