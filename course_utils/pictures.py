@@ -14,7 +14,7 @@ from IPython.display import display
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["show_curves", "show_dependencies", "show_scores", "show_weights"]
+__all__ = ["show", "show_curves", "show_dependencies", "show_scores", "show_weights"]
 
 DOTS_PER_INCH = 100
 LARGEST_WITH_NUMBERS = 8  # tokens; larger maps have no room for numbers

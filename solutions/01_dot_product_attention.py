@@ -33,6 +33,7 @@ if "COLAB_RELEASE_TAG" in os.environ:
 
 # %% name="imports"
 import torch
+from matplotlib.figure import Figure
 
 from course_utils import live, pictures
 from course_utils.checking import answer, check, hint, progress, solution
@@ -46,7 +47,7 @@ from course_utils.layer_drawing import show_layer
 # The cat, and you knew at once. But the word "it" did not tell you; the words around it did. A model has the same
 # problem. It sees one vector per **token** (here: per word), its **embedding**, and "it" has the same embedding in
 # every sentence. To understand "it", the model must use the other words. **Attention** is the step in which each word
-# gets a new vector, mixed from the vectors of all words.
+# gets a new vector, mixed from the vectors of all words. (A model adds it to the old one, in layer after layer.)
 #
 # Below are embeddings whose numbers have names. We made them up; a real model learns hundreds of numbers per token, and
 # nobody names them.
@@ -107,7 +108,20 @@ for word, score in zip(story, story_scores.tolist()):
 
 # %% [markdown]
 # "cat" scores 2 · 1 + 2 · 1 = 4. "mouse" scores 2 · 1 + 2 · (−1) = 0: it is an animal, but it does not hunt. The other
-# words have nothing in common with the query, and score 0 as well.
+# words have nothing in common with the query, and score 0 as well. Seen as arrows (you need not read the code):
+
+# %% name="arrows-picture" shows="Three arrows from the origin of a plane with the axes animal and hunts. The query goes to (2, 2). The arrow of cat, to (1, 1), points the same way. The arrow of mouse, to (1, -1), is at a right angle to both."
+figure = Figure(figsize=(3.6, 3.4), layout="constrained")
+plane = figure.subplots()
+plane.set(xlim=(0, 2.9), ylim=(-1.3, 2.3), xlabel="animal", ylabel="hunts", aspect="equal")
+arrows = {"query": ("#0072b2", (2, 2)), "cat": ("#d55e00", (1, 1)), "mouse": ("#009e73", (1, -1))}
+for name, (colour, tip) in arrows.items():
+    plane.annotate("", tip, (0, 0), arrowprops={"color": colour, "width": 2, "headwidth": 9})
+    plane.annotate(name, tip, (8, -4), textcoords="offset points")
+pictures.show(figure)
+
+# %% [markdown]
+# The message: at a right angle the score is 0. The cat's arrow points the query's way, so it scores high.
 #
 # Next, shares. **Softmax** turns scores into **weights** that are positive and sum to 1; the larger a score, the larger
 # its weight. (The formula comes below. You do not need it yet.) With these weights we mix the values.
@@ -151,8 +165,8 @@ for loudness in [0, 0.5, 1, 5]:
 # %% [markdown]
 # At 0 all scores are equal, so all weights are, one ninth each: the context vector is the plain **average** of the
 # sentence. (Hunts 0.0000: cat and mouse cancel.) At 5 "cat" has all the weight, to four digits: a **lookup**, as in a
-# dict. Attention lies between these limits. Where, depends on how far apart the scores lie: "cat" is 0 above its rivals
-# at first, 4 at times 1, 20 in the end.
+# dict. Attention lies between these limits. Where, depends on how far apart the scores lie: "cat" is 0, 2, 4 and 20
+# above its rivals.
 #
 # And what if several words fit? Ask for "an animal" only.
 
@@ -214,8 +228,9 @@ live.try_head(
 # %% [markdown]
 # ## The same steps, number by number
 #
-# Now we leave the names behind, as real models do, and follow every number. The sentence is *Your journey starts with
-# one step*, with three numbers per word.
+# Where does the query come from when nobody writes it? And what if all words ask at once? We take six words that stay
+# with us up to chapter 5, *Your journey starts with one step*, with three numbers each: few enough to check every step by
+# hand. As in real models, the numbers have no names.
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -265,8 +280,7 @@ print("Attention weights:", weights_by_sum)
 print("Sum:", weights_by_sum.sum())
 
 # %% [markdown]
-# That gives shares, because all six scores happen to be positive. (`1.0000` and not `1.`: the computer rounds at every
-# step, and the sum misses 1 by a hair.) What if some are not?
+# That gives shares, because all six scores happen to be positive. What if some are not?
 
 # %% name="negative-scores"
 signed = torch.tensor([2.0, -1.0, -0.5])
@@ -323,9 +337,8 @@ live.show_query_steps(inputs, tokens)
 
 # %% [markdown]
 # The message: one row per word, read from left to right. The score becomes a weight, and the weight says how much of
-# the word goes into the context vector below the line. The arrows say the same: laid tip to tail, the weighted words
-# end where the context vector does. (Click a word, and it asks. Drag a number, or choose it and press the arrow keys.)
-# For "one" the smallest weight goes to "step": 0.77 of "one" meets only 0.05 there.
+# the word goes into the context vector below the line. (Click a word, and it asks. Drag a number, or choose it and press
+# the arrow keys.) For "one" the smallest weight goes to "step": 0.77 of "one" meets only 0.05 there.
 #
 # To try: let "journey" ask, and push its number 2 up. Which score grows fastest? (Its own: the number is multiplied by
 # itself.) Then push it below 0. Is a weight ever negative? (Never: an exponential is positive.)
@@ -444,8 +457,7 @@ print("with norm 1:", torch.softmax(same_norm @ same_norm.T, dim=-1).argmax(dim=
 # %% [markdown]
 # Four of six rows choose "journey", three of them over the word itself. What lifts it that high is its norm, 1.2227, the
 # largest: a vector of large norm scores high with every query that points roughly its way. Scale all six to norm 1, as
-# in the last line, and every row chooses itself, 0 to 5: at equal norms nothing fits a vector better than itself. ("one"
-# chose "starts", whose norm is nearly as large and which points a little more its way.)
+# in the last line, and every row chooses itself, 0 to 5: at equal norms nothing fits a vector better than itself.
 #
 # Last step: every row of weights mixes the same six vectors.
 
@@ -625,11 +637,10 @@ for copies in [1, 2, 4]:
           f" attention {context_vector:.4f}")
 
 # %% [markdown]
-# In the recurrent network six tokens more leave less than a hundredth, so less than half per token, and after 24 tokens
-# the first word has vanished, 3.8e-11. (Its matrices are random; trained networks with *gates* keep more.) In attention
-# every word is one step away: with these nearly even weights its influence falls only because more words share, from
-# 0.0025 to 0.0006. (A query may also give it no weight, wherever it stands. Compare down a column: the two measure
-# different results.) The price: 6 tokens need 36 scores and 24 tokens need 576, the square of the length.
+# In the recurrent network six tokens more leave less than a hundredth, and after 24 tokens the first word has vanished,
+# 3.8e-11. (Its matrices are random; trained networks with *gates* keep more.) In attention every word is one step away:
+# with these nearly even weights its influence falls only because more words share, from 0.0025 to 0.0006. The price: 6
+# tokens need 36 scores and 24 tokens need 576, the square of the length.
 
 # %% [markdown]
 # ## What you can do now

@@ -101,8 +101,7 @@ for word, weight in zip(story, raw[story.index("she")].tolist()):
 #
 # $$q^{(i)} = x^{(i)}\,W_q, \qquad k^{(i)} = x^{(i)}\,W_k, \qquad v^{(i)} = x^{(i)}\,W_v$$
 #
-# Can one vector really become three different ones? Try it with numbers that mean nothing and fit in your head: "cat"
-# with the embedding [1, 0.5].
+# First with numbers that fit in your head: "cat" with the embedding [1, 0.5].
 
 # %% name="cat"
 cat = torch.tensor([1.0, 0.5])
@@ -113,9 +112,9 @@ for name, matrix in [("Query:", for_query), ("Key:", for_key), ("Value:", for_va
     print(name, [round(number, 2) for number in (cat @ matrix).tolist()])
 
 # %% [markdown]
-# It can: one embedding went in, three vectors came out. The first number of the query is the embedding times the first
-# *column*: 1 · 1.0 + 0.5 · 0.3 = 1.15. Read by **rows**, row $i$ says what becomes of number $i$ of the embedding. The
-# 0.5 of "cat" adds half of row 2 to the query.
+# One embedding went in, three vectors came out. The first number of the query is the embedding times the first *column*:
+# 1 · 1.0 + 0.5 · 0.3 = 1.15. Read by **rows**, row $i$ says what becomes of number $i$ of the embedding. The 0.5 of "cat"
+# adds half of row 2 to the query.
 #
 # ### One matrix for "she"
 #
@@ -191,7 +190,7 @@ live.try_head(my_weights, "Tom gave Anna the bike because she liked it")
 
 # %% [markdown]
 # Once it is right, read the rows "she" and "it", then their columns: each finds its own, and is not looked for in
-# return. (The ninths come from words that ask for nothing.)
+# return.
 #
 # For thousands of words nobody writes such matrices by hand. Training finds them, as the end of this chapter shows.
 #
@@ -245,8 +244,6 @@ scores_2 = query_2 @ keys.T  # (2,) @ (2, 6) -> (6,)
 print(scores_2)
 
 # %% [markdown]
-# 1.8524 with itself is the largest, "starts" comes close with 1.8111, and "one" scores lowest, 0.5577.
-#
 # **Step 3: weights.** Softmax, with one novelty: with $d_k$ the number of entries of a key, here `d_out`, 2, each score
 # is first divided by $\sqrt{d_k}$.
 #
@@ -259,8 +256,9 @@ print("scaled:    ", weights_2)
 print("not scaled:", torch.softmax(scores_2, dim=-1))
 
 # %% [markdown]
-# Scaled, "journey" gives itself a weight of 0.2264; without the division it would be 0.2507. **Step 4: mix.** The
-# weights mix the six *values*.
+# Scaled, "journey" gives itself a weight of 0.2264; without the division it would be 0.2507.
+#
+# **Step 4: mix.** The weights mix the six *values*.
 
 # %% name="context"
 print(values)
@@ -268,8 +266,7 @@ context_2 = weights_2 @ values  # (6,) @ (6, 2) -> (2,)
 print(context_2)
 
 # %% [markdown]
-# The context vector of "journey" is 0.3061 and 0.8210. It is an average of the rows above it, so its first number must
-# lie between 0.1492 and 0.3951.
+# The context vector of "journey" is 0.3061 and 0.8210, an average of the rows above it.
 #
 # Steps 2 to 4, with the division, are **scaled dot-product attention**; step 1, projecting, comes before it. With
 # queries, keys and values from the same sequence, it is **self-attention**, as in chapter 1.
@@ -333,13 +330,14 @@ for spread in [1, 4, 16]:
 # %% [markdown]
 # Four apart, the largest weight is 0.9817; 16 apart it rounds to 1, and one token takes all. The **derivative** says
 # how strongly that weight reacts when we nudge its own score. For softmax it is $\alpha(1-\alpha)$, which is never
-# above a quarter, and here it falls from 2.2e-01 to 1.1e-07. Training, at the end of this chapter, moves each number by
-# a small multiple of its derivative: here by nothing. Softmax is then called **saturated**.
-#
+# above a quarter, and here it falls from 2.2e-01 to 1.1e-07. Training, at the end of this chapter, works through such
+# derivatives: here nothing gets through. Softmax is then called **saturated**.
+
+# %% [markdown]
 # Second, how far apart do scores lie? A score adds up $d_k$ products. Suppose that every number in queries and keys is
-# random, independent of the others, with mean 0 and **variance** 1 (the mean squared distance from the mean). Then each
-# product has mean 0 and variance 1, too (the mean of $q^2 k^2$ is that of $q^2$ times that of $k^2$). And when
-# independent numbers are added, their variances add up.
+# random, independent of the others, with mean 0 and **variance** 1. (The variance is the mean squared distance from the
+# mean.) Then each product has mean 0 and variance 1, too: the mean of $q^2 k^2$ is that of $q^2$ times that of $k^2$,
+# 1 · 1. And when independent numbers are added, their variances add up.
 
 # %% [markdown]
 # **Question 2.2.** What is the variance of a score that adds up 64 such products?
@@ -410,15 +408,11 @@ pictures.show_curves(
 torch.manual_seed(18)
 random_query = torch.randn(64, dtype=torch.float64)
 random_keys = torch.randn(6, 64, dtype=torch.float64)
-for size in [1, 4, 16, 64]:
-    some_scores = random_keys[:, :size] @ random_query[:size]  # (6,)
-    favourites = [torch.softmax(some_scores / c, dim=0).max().item() for c in (1, size**0.5)]
-    print(f"d_k = {size:2}: the favourite gets {favourites[0]:.2f}, divided {favourites[1]:.2f}")
 live.show_scaling(random_query, random_keys, tokens)
 
 # %% [markdown]
 # The message: scores of many products lie far apart, and the division draws them together again before softmax sees
-# them. Without it the favourite gets 0.23 of the weight at first and 0.99 in the end, with it never more than 0.47.
+# them. A single query may still find a key that fits it well: the curves above are medians.
 #
 # To try: take the division away and let $d_k$ grow from 1. And move the **temperature**, a number by which all
 # scores are divided once more: below 1 it sharpens the weights, above 1 it evens them out.
@@ -579,8 +573,8 @@ for name, matrices in [("torch.rand", from_rand), ("nn.Linear", from_linear)]:
 
 # %% [markdown]
 # It does. From `torch.rand`, a token gives on average 0.9831 of its attention to one token out of 100: saturated from
-# the start, in spite of the division. From `nn.Linear` it gives 0.0222 to its favourite, and an even share would be a
-# hundredth.
+# the start, in spite of the division, since the numbers in queries and keys have a variance near 256 here and not 1. From
+# `nn.Linear` it gives 0.0222 to its favourite, and an even share would be a hundredth.
 #
 # Models read several sequences at once, a **batch** of shape $(B, T, d_\mathrm{in})$, with $B$ the number of sequences.
 # Does our class take one?
@@ -706,7 +700,7 @@ sentences = [f"{boy} gave {girl} the {thing} because {who} liked it".split()
 x = torch.stack([embedded(words) for words in sentences]).double()  # (16, 9, 5)
 ages = torch.cat([x[:8, 2, 4], x[8:, 0, 4]])  # (16,): for "she" the girl's, for "he" the boy's
 torch.manual_seed(123)
-trainable = SelfAttention_v2(5, 3).double()  # of three numbers that come out, we ask for the first
+trainable = SelfAttention_v2(5, 3).double()  # d_k is 3; of what comes out, we use the first number
 for step in range(1001):
     received = trainable(x)[:, 6, 0]  # (16,): "she" or "he" stands at 6
     loss = (received - ages).pow(2).mean()
@@ -726,9 +720,9 @@ print(f"he -> Tom {row[8, 0]:.2f}, he -> Paul {row[12, 0]:.2f}")
 
 # %% [markdown]
 # At first both pronouns receive 1.5. After 1000 steps "she" receives 9.0 for Anna and "he" 7.0 for Tom. Nobody said
-# where to look, and yet both give these two 0.94 of their weight: training has found most of the job of exercise 2.1.
-# But Paul gets 0.86 and Eva only 0.63; the rest goes to other words, which hand something over, too. The loss asks for
-# ages, not for weights. (With another seed, steps of this size may fail.)
+# where to look, and yet both give these two 0.94 of their weight, enough for exercise 2.1. But Paul gets 0.86 and Eva
+# only 0.63: the rest goes to other words, which hand something over, too. The loss asks for ages, not for weights. (With
+# another seed, steps of this size may fail.)
 #
 # ## What you can do now
 #

@@ -68,9 +68,6 @@ review()
 # %% [markdown]
 # ## Why hide anything?
 #
-# The way: first the mask, on letters; then heads that work behind it, on an alphabet of five tokens; then, on chapter
-# 2's six words, a wrong way to mask and a test that finds it; last, padding.
-#
 # Think of a model that *writes*: it reads tokens and predicts the next one. In the simplest case a token is one
 # character. The list of all different ones is the **vocabulary**, and a token's number is its place in that list. What
 # does a model learn from "But they"? After each token it has to say what comes next.
@@ -89,8 +86,8 @@ for t in range(8):
 # %% [markdown]
 # 35 characters, 19 different ones.
 #
-# One row of eight tokens holds eight exercises, and all can be done at once. The trouble: the answer to the first, "u",
-# stands in the same row, one position to the right. A model that may look there learns to copy, as we shall see.
+# Eight tokens make eight exercises, and all can be done at once. The trouble: all answers but the last stand among these
+# tokens, each one position to the right of its question. A model that may look there learns to copy, as we shall see.
 #
 # ## The plainest mix: an average
 #
@@ -158,7 +155,8 @@ print(running[0, :, 0])
 # side by side.
 #
 # Does the mask matter? We train scores, from equal ones on, so that each character's mix comes near the *next* one,
-# first with nothing hidden. (Each character is a row of a unit matrix: ones on the diagonal, else zeros.)
+# first with nothing hidden. (You need not read the code. Each character is a row of a unit matrix: ones on the diagonal,
+# else zeros.)
 
 # %% name="peeking"
 places = torch.tensor([[number_of[letter] for letter in piece] for piece in pieces])
@@ -173,19 +171,21 @@ for hidden in [torch.zeros(T, T).bool(), visible == 0]:
         with torch.no_grad():
             learned -= 10 * learned.grad
         learned.grad = None
-    print(f"loss {loss.item():.4f}, weights of token 1:\n{weights[0].detach()}")
+    print(f"loss {loss.item():.4f}, weights of token 2:\n{weights[1].detach()}")
 
 # %% [markdown]
-# With nothing hidden the loss is nearly 0: token 1 gives 0.9773 of its weight to token 2, the answer. It copies, and
-# when the model writes there is nothing to copy. With the mask it cannot.
+# With nothing hidden the loss is nearly 0: token 2 gives 0.9756 of its weight to token 3, the answer. It copies, and
+# when the model writes there is nothing to copy. With the mask it cannot: token 2 has only itself and token 1 to mix,
+# and the loss ends at 1.2696.
 
 # %% [markdown]
 # ## What is an average good for?
 #
-# Where a value marks something, as the vowels above, the average is its share so far; exercise 3.1 even counts. To
-# design heads we take an alphabet small enough to hold in mind. Its tokens are `<s>`, a, b, c, d, and their embeddings
-# are the rows of a unit matrix: each has an axis of its own. Every sequence begins with the start token `<s>`, which
-# appears nowhere else.
+# Is a bracket still open? Let "(" hand over 1, ")" −1, and all else 0: while one is open, the average so far is above 0.
+#
+# To design heads we take an alphabet small enough to hold in mind. Its tokens are `<s>`, a, b, c, d, and their
+# embeddings are the rows of a unit matrix: each has an axis of its own. Every sequence begins with the start token
+# `<s>`, which appears nowhere else.
 
 # %% [markdown]
 # ### Exercise 3.1 · A share and a count
@@ -267,9 +267,9 @@ print(strict)
 
 # %% [markdown]
 # Second, weights sum to 1: where does a letter look that has *not* occurred? It needs something else to look at, and
-# the start token serves, as the first token does in chapter 11's trained model. Two questions before you write
-# matrices. How high must `<s>` score, beside a letter that fits and one that differs? And by how much must a score win?
-# (One that lies 5 above eight others, after the division, gets $e^5 / (e^5 + 8)$ of the weight: about 95 %.)
+# the start token serves. Two questions before you write matrices. How high must `<s>` score, beside a letter that fits
+# and one that differs? And by how much must a score win? (One that lies 5 above eight others, after the division, gets
+# $e^5 / (e^5 + 8)$ of the weight: about 95 %.)
 
 # %% [markdown]
 # ### Exercise 3.3 · Has it occurred before?
@@ -419,7 +419,7 @@ show_layer("mask")
 
 # %% name="large-hidden-score"
 last = torch.tensor([False, False, True])
-for hidden_score in [10.0, 80.0, 103.0, 200.0]:
+for hidden_score in [10.0, 103.0, 200.0]:
     row = torch.tensor([0.0, 1.0, hidden_score])
     kept = torch.softmax(row, dim=-1).masked_fill(last, 0)
     before = torch.softmax(row.masked_fill(last, -torch.inf), dim=-1)
@@ -429,29 +429,13 @@ for hidden_score in [10.0, 80.0, 103.0, 200.0]:
 # %% [markdown]
 # At 103 the visible weights sum to 7e-45, so little that a 32-bit float rounds them: 0.2000 is wrong, and nothing says
 # so. At 200 they become 0, and 0 divided by 0 is `nan`. Masking before softmax never looks at the hidden score: 0.2689,
-# four times.
-#
-# ## When True means keep
-#
-# PyTorch has all of this in one function, `F.scaled_dot_product_attention`. With a unit matrix for the values its
-# result is the weights themselves. Which of the three calls shows the future?
-
-# %% name="polarity"
-unit = torch.eye(6)  # weights @ unit = weights
-print(F.scaled_dot_product_attention(queries, keys, unit, attn_mask=future)[1])
-print(F.scaled_dot_product_attention(queries, keys, unit, attn_mask=~future)[1])
-print(F.scaled_dot_product_attention(queries, keys, unit, is_causal=True)[1])
-
-# %% [markdown]
-# The first, where "journey" sees nothing but its future: here a boolean mask says which cells *take part*, `True` means
-# keep. `masked_fill` asks which to overwrite. `~` turns a mask round, and gives our 0.5517 and 0.4483. The first call
-# raised no error, though. How can we test a mask without knowing the right numbers?
+# three times.
 #
 # ## A test for leaks
 #
-# A mask is a promise about *outputs*: output $t$ must not depend on input $s$ if $s$ comes later. So test the promise:
-# change one word a little, and see which outputs move. Here is our layer as a function. We nudge "with", the fourth
-# word. Which rows should move?
+# How can we test a mask without knowing the right numbers? A mask is a promise about *outputs*: output $t$ must not
+# depend on input $s$ if $s$ comes later. So test the promise: change one word a little, and see which outputs move.
+# Here is our layer as a function. We nudge "with", the fourth word. Which rows should move?
 
 # %% name="causal-context"
 def causal_context(sequence, diagonal=1):
@@ -471,11 +455,9 @@ print(moved)
 print("not at all:", moved == 0)
 
 # %% [markdown]
-# Rows 1 to 3 stay as they were, to the last bit. "with" itself and the words after it move. That is one column of a
-# table; the function below makes all of it, with derivatives in place of nudges. In row $t$ and column $s$ stands the
-# largest derivative of any number of output $t$ by any number of input $s$. (`jacobian` is the table of all
-# derivatives: `derivatives[t, a, s, b]` is that of number a of output t by number b of input s. `amax` takes the
-# largest over a, b.)
+# Rows 1 to 3 stay as they were, to the last bit. "with" itself and the words after it move: that is what became of
+# *one* nudge. The function below does this for every word, with derivatives in place of nudges. In the table that it
+# returns, row $t$, column $s$ says how strongly input $s$ moves output $t$; 0 means not at all. (You need not read it.)
 
 # %% name="influences"
 def influences(function, sequence):
@@ -500,8 +482,8 @@ pictures.show_dependencies(
 )
 
 # %% [markdown]
-# The message: 21, exactly the lower triangle. The zeros above the diagonal are exact. This table is the **dependency
-# matrix**. A derivative speaks of one sentence only, so we try more of them, and a mask with a slip of one.
+# The message: 21, exactly the lower triangle, and the zeros above it are exact. This table is the **dependency matrix**.
+# It speaks of one sentence only, so we try more of them, and a mask with a slip of one.
 
 # %% name="many-sentences"
 torch.manual_seed(123)
@@ -552,8 +534,8 @@ print("with divide=True, below 1e-8 above the diagonal:", bool((divided.triu(1) 
 # %% [markdown]
 # It leaks: the numbers above the diagonal decide, and none of the 15 is 0. In row 1 they are about 0.0005, beside
 # 0.1008 on the diagonal. The future's weights are 0, but its scores are still in the sum $Z_i$ that softmax divided by.
-# With `divide=True` the sum cancels, and only rounding is left, about 1e-10: `> 0` would report it, so compare with the
-# diagonal, not with 0. The next figure has all four ways. Which of them do you expect to leak?
+# With `divide=True` the sum cancels, and what is left, below 1e-8, is rounding: `> 0` would report it, so compare with
+# the diagonal, not with 0. The next figure has all four ways. Which of them do you expect to leak?
 
 # %% name="masking-live"
 live.show_masking(attention, inputs, tokens)
@@ -576,11 +558,9 @@ for filling in [-torch.inf, -1e9]:
     print(torch.softmax(scores.masked_fill(hidden, filling) / d_k**0.5, dim=-1)[:2])  # (2, 6)
 
 # %% [markdown]
-# Row 1 is hidden altogether: 0 divided by 0, `nan`. (Not everywhere: in such a row, like the last of our first call
-# above, `F.scaled_dot_product_attention` may return zeros.) One bad row would spread, since 0 times `nan` is `nan`: in
-# the next layer every row has it. With $-10^9$ all six scores are equal, so softmax makes them even, 0.1667, and the
-# row attends to everything that was forbidden. `nan` shows itself, $-10^9$ does not. Better is a mask that leaves
-# something to see in every row.
+# Row 1 is hidden altogether: 0 divided by 0, `nan`. It spreads, since 0 times `nan` is `nan`: in the next layer every row
+# has it. With $-10^9$ all six scores are equal, so softmax makes them even, 0.1667, and the row attends to everything
+# that was forbidden. `nan` shows itself, $-10^9$ does not. Better is a mask that leaves something to see in every row.
 #
 # The last exercise makes one, with three tools. `None` in an index inserts a dimension of size 1. Where one size is 1
 # and the other is not, PyTorch repeats along it (**broadcasting**). And masks combine: `|` is or, `&` is and, `~` is
@@ -638,13 +618,20 @@ check("3.4", my_mask)
 # meaningless, but finite, and no other token sees it.
 
 # %% [markdown]
-# Your function of exercise 3.2 in a small layer: change the number of words and see which output depends on which
-# input.
+# Your mask at work, with "Your" as padding: which outputs depend on it?
 
 # %% name="try-layer"
-live.try_layer(  # dropout plays no part before chapter 4
-    lambda length, dropout: lambda x: my_causal_weights(x @ x.transpose(-2, -1)) @ x, inputs, tokens
-)
+def my_padded_layer(x):
+    """Context vectors (1, T, 3) of x (1, T, 3), whose first token is padding."""
+    is_padding = torch.arange(x.shape[1])[None] == 0  # (1, T)
+    scores = (x @ x.transpose(-2, -1)).masked_fill(my_mask(is_padding), -torch.inf)
+    return torch.softmax(scores, dim=-1) @ x
+
+
+live.try_layer(lambda length, dropout: my_padded_layer, inputs, tokens)
+
+# %% [markdown]
+# Its own, and no other: without the first column, this is the triangle of a causal mask.
 
 # %% [markdown]
 # ## What you can do now

@@ -74,10 +74,14 @@ review()
 #
 # **Dropout** does this to a model. At every training step it sets randomly chosen numbers that pass through the model to
 # zero (never its matrices), so that nothing can rely on one of them always being there. The hope is that the model then
-# learns less of its training text by heart and does better on new text. Whether it helps depends on model and data. In
-# chapter 7 it lowers the loss on fresh sequences from 10.6 to 6.7. (That loss has no unit; blind guessing costs 4.6. The
-# model had learned a few sequences by heart and did worse on all others. Two thirds of that damage are gone.) Here we
-# drop *attention* weights: for one step, a word cannot hear another.
+# learns less of its training text by heart. Does that help? It depends on model and data; chapter 7 measures it. GPT-2
+# drops one attention weight in ten, Llama none.
+#
+# What do *you* gain? You will find it in most attention classes that you read, and its errors are silent: a wrong factor,
+# the wrong place, a switch forgotten after training. It also asks a good question of every head: does all that it knows
+# hang on one weight? And at the end you write the class, mask and dropout included, on which chapter 5 builds.
+#
+# Here we drop *attention* weights: for one step, a word's value does not reach another word.
 #
 # We start from the causal weights of chapter 3: the same six words, the layers of chapter 2 with seed 789.
 
@@ -107,8 +111,8 @@ print(weights)
 
 # %% [markdown]
 # The **rate** $p$ is the chance that a number is dropped. For each entry we draw a number between 0 and 1, and keep the
-# entry if its number lies below $1-p$. (`torch.nn.Dropout` does the same in one line, but even with the same seed, what
-# it draws depends on the PyTorch version and the processor. Our own draw was the same wherever we tried it.)
+# entry if its number lies below $1-p$. PyTorch's `nn.Dropout` comes below; we draw by hand first, because its coins
+# depend on the version and the processor.
 
 # %% name="keep-mask"
 def keep_mask(shape, p, seed):
@@ -117,8 +121,8 @@ def keep_mask(shape, p, seed):
     return torch.rand(shape, dtype=torch.float64, generator=generator) < 1 - p
 
 # %% [markdown]
-# Here True says *keep*, while in `future` True says *hide*. Try it on 36 ones, with a coin for each.
-# Dropout also divides what is left by $1-p$; the reason comes below.
+# Try it on 36 ones, with a coin for each. (Here True says *keep*; in `future`, True says *hide*.) Dropout also divides
+# what is left by $1-p$; we ask why in a moment.
 
 # %% name="dropout-ones"
 p = 0.5  # the chance to drop
@@ -169,7 +173,7 @@ pictures.show_weights(
 
 # %% [markdown]
 # The message: a dropped cell is a dark 0.00 and not hatched: it was open, and at the next step it may be open again.
-# The rows no longer sum to 1.
+# The rows no longer sum to 1. (The colours end at 1, so 2.00 looks like 1.00: read the number.)
 #
 # ## Why divide by 1 − p?
 #
@@ -187,8 +191,7 @@ for name, factor in [("1", 1), ("1 / p", 1 / 0.2), ("1 / (1 - p)", 1 / (1 - 0.2)
 # Only $1/(1-p)$ leads back to 1: a weight is kept with probability $1-p$, so times $1/(1-p)$ it is the same on average.
 #
 # Back to $p = 0.5$. Row sums of 0 and 2 are right, then, as long as their average is 1. One could repair each row by
-# dividing by its sum. What does that do to an uneven row, on average? (One draw in eight is empty and has no sum to
-# divide by. Leaving it out raises every average by a seventh, and no more.)
+# dividing by its sum. What does that do to an uneven row, on average? (Empty rows are left out.)
 
 # %% name="renormalised"
 uneven = torch.tensor([0.9, 0.05, 0.05])
@@ -219,8 +222,8 @@ print("training:", dropout.training, "| changes nothing:",
 
 # %% [markdown]
 # In training each call draws anew. After `.eval()` the weights pass through untouched, without any factor: the average
-# was right in training already. (`F.dropout` is the same as a function. It sees no switch, so it drops numbers unless it
-# is told `training=False`.)
+# was right in training already. The function `F.dropout` sees no switch: it drops numbers unless it is told
+# `training=False`.
 
 # %% [markdown]
 # ### Exercise 4.1 · Dropout as a layer
@@ -228,7 +231,7 @@ print("training:", dropout.training, "| changes nothing:",
 #
 # Write this layer yourself, for a tensor of any shape. In training each number has a coin of its own, and each call
 # tosses new ones. After `.eval()` the layer returns `x` unchanged. Draw with `torch.rand` and set no seed; p is below 1.
-# (`check` would let `nn.Dropout` pass, but then you would not know what it does.)
+# Do without `nn.Dropout`, though `check` would let it pass.
 
 # %% name="exercise-4-1"
 class MyDropout(nn.Module):
@@ -262,10 +265,10 @@ check("4.1", MyDropout)
 # %% [markdown]
 # ## What dropout does to a head with a job
 #
-# The head of exercise 3.3 tells whether a letter has occurred before. Without dropout it gives all its weight to an
-# earlier copy, and receives a 1, or to `<s>`, and receives a 0. We write these weights down. Now drop each with a chance
-# of one half, and count more than one half as a "yes". How often is the head still right? Guess for the second "a" before
-# you run the cell.
+# The head of exercise 3.3 tells whether a letter has occurred before (`solution("3.3")` shows one). Without dropout it
+# gives all its weight to an earlier copy, and receives a 1, or to `<s>`, and receives a 0. We write these weights down.
+# Now drop each with a chance of one half, and count more than one half as a "yes". How often is the head still right?
+# Guess for the second "a" before you run the cell.
 
 # %% name="one-head"
 looks_at = [0, 0, 0, 1, 0, 2]  # <s> a b a c b: the second "a" looks at 1, the second "b" at 2
@@ -292,22 +295,22 @@ print(f"spread: one weight {second_a.std():.2f}, an average over 20 {averages.st
 # half of them and doubles the rest: its result strays by 0.21 only. A head that looks one thing up is the person who
 # knows everything: on a bad day, nothing works.
 #
-# After `.eval()` it would always be right. But in training it misses half of the copies, and that costs loss: a reason to
-# learn the job in several heads. Now do so by hand.
+# After `.eval()` it would always be right. But in training it misses half of the copies. Training should punish that, and
+# favour a job that several heads share. Build such heads by hand.
 
 # %% [markdown]
 # ### Exercise 4.2 · Heads that survive
 # 3 points · ★★☆ · 10 minutes
 #
 # Let several heads do the same job, each with coins of its own, and add up their results. Write a stack of heads, as
-# many as you need, whose *sum* says whether a letter has occurred: above one half if it has, below if not. Your matrices
-# of exercise 3.3 are one such head. (`W.repeat(3, 1, 1)` stacks three copies of a matrix `W`.) Ask first: how often are
-# all H heads blind at once? If only one sees, is its value enough for a yes? In exercise 3.3 a tenth of the weight could
-# go astray: what do H such tenths add up to?
+# many as you need, whose *sum* says whether a letter has occurred: above one half if it has, below if not.
 #
 # * Without dropout, the sum must always be right.
 # * With half of all weights dropped (and the others doubled), it must be right in 95 of 100 cases, both for letters that
 #   have occurred and for letters that have not.
+#
+# Your matrices of exercise 3.3 are one such head, and `W.repeat(3, 1, 1)` stacks three copies of a matrix `W`. What
+# happens if only one of your heads sees?
 
 # %% name="exercise-4-2"
 def my_heads():
@@ -371,8 +374,8 @@ dropped_scores = dropped_scores.masked_fill(future, -torch.inf)
 print(torch.softmax(dropped_scores / keys.shape[-1]**0.5, dim=-1)[1])
 
 # %% [markdown]
-# "journey" still attends to both. A score of 0 is not a weight of 0: its exponential is 1. A score
-# of $-\infty$ would drop the weight, but also repair the row: 0.54 again, and `nan` for an empty row.
+# "journey" still attends to both. A score of 0 is not a weight of 0: its exponential is 1. A score of $-\infty$ would
+# drop the weight, but also repair the row, as above, with `nan` where it is empty.
 
 # %% name="layer-drawing" shows="The drawing of chapter 3 with one new box: dropout in training, between softmax and the weighted sum of the values. No shape changes."
 show_layer("dropout")
@@ -383,8 +386,9 @@ show_layer("dropout")
 # %% [markdown]
 # ### Every draw is another
 #
-# A seed fixes where a generator starts, and so the coins. Here you can change the seed, the rate, and the switch between
-# training and evaluation. At a rate of 0.5, which row can only sum to 0 or 2?
+# A seed fixes where a generator starts, and so the coins. Here you can change the seed, the rate, the sampler (which
+# makes other coins of the same seed), and the switch between training and evaluation. At a rate of 0.5, which row can
+# only sum to 0 or 2?
 
 # %% name="dropout-live"
 live.show_dropout(weights, tokens, masked=future)
@@ -455,13 +459,12 @@ print(".to(float64):", module.plain.dtype, module.buffer.dtype, module.parameter
 # %% [markdown]
 # Only the parameter is trained. Parameter and buffer are saved, and both became `float64`. The plain attribute is in
 # neither list, and `.to()` does not know about it: on the way to a GPU it would stay behind on the CPU, and a mask there
-# cannot be used on scores on the GPU. So the mask becomes a buffer. (It holds True and False, and these stay so: only
-# floating-point numbers change their type.)
+# cannot be used on scores on the GPU. So the mask becomes a buffer.
 #
 # ## The causal class
 #
-# Three linear layers, the mask as a buffer, the scale, softmax, and dropout after it. Before you read on, look for the
-# line that cuts the mask. What for?
+# Most lines you know from chapters 2 and 3. New are the buffer, dropout after softmax, and the line that cuts the mask:
+# what for?
 
 # %% name="causal-attention"
 class CausalAttention(nn.Module):
@@ -509,22 +512,21 @@ print(context)
 print(context.shape)
 
 # %% [markdown]
-# The two matrices are equal. (They would be even if the sentences mixed.) Row 1, $-0.4519$ and 0.2216, should be the
-# value of "Your" itself. Is it? Do two *different* sentences keep to themselves? Does the order of words matter now? And
-# a shorter sentence?
+# The two matrices are equal, as they would be even if the sentences mixed. So put it to four tests. Row 1, $-0.4519$ and
+# 0.2216, should be the value of "Your". Beside a *different* sentence, ours should stay as it is. With a mask, the order
+# of words should matter. And four words alone should give the first four rows.
 
 # %% name="neighbours"
 print("row 1 is the value of Your:", torch.allclose(causal.W_value(inputs[0]), context[0, 0]))
 mixed = torch.stack((inputs, inputs.flip(0)))  # (B, T, d_in): the second is backwards
 print("our sentence is unchanged:", torch.allclose(causal(mixed)[0], context[0], atol=1e-6))
 turned_back = causal(mixed)[1].flip(0)  # "Your" first again
-print("order makes no difference:", torch.allclose(turned_back, context[0], atol=1e-6))
+print("order matters:", not torch.allclose(turned_back, context[0], atol=1e-6))
 print("four words, first four rows:", torch.allclose(causal(inputs[:4]), context[0, :4], atol=1e-6))
 
 # %% [markdown]
-# "Your" receives its own value. Sentences keep to themselves. The order matters now, because the mask decides by
-# position which words a word sees; among the visible words it still plays no part. And later words change nothing for
-# those before them.
+# All four hold. The order matters because the mask decides by position which words a word sees; among the visible words
+# it still plays no part. And later words change nothing for those before them.
 #
 # Does the class leak? We ask as in chapter 3, and the layer of chapter 2 beside it.
 

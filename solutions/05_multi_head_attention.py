@@ -81,7 +81,7 @@ def placed(words):
 print(placed("ba"))
 
 # %% [markdown]
-# From here on all counting begins at 0, as in Python: position 0, row 0, head 0. With positions a head can look **one
+# **From here on all counting begins at 0**, as in Python: position 0, row 0, head 0. With positions a head can look **one
 # token back**, and fetch the letter that stands there.
 
 # %% [markdown]
@@ -91,7 +91,7 @@ print(placed("ba"))
 # Write three matrices for a causal head that reads up to eight letters. Every token but the first should give at least
 # nine tenths of its weight to the token before it, whatever the letters are, and receive that token's letter: four
 # numbers, with a 1 for the letter. What the first token receives does not matter. Choose any width $d_k$; scores are
-# divided by $\sqrt{d_k}$.
+# divided by $\sqrt{d_k}$. (Slices are quicker than typing.)
 
 # %% name="exercise-5-1"
 def my_look_back():
@@ -136,11 +136,10 @@ live.try_head(my_weights_back, "c a d a b")
 # ## A head that learned it
 #
 # Can a head *find* this job? We show it random letters, and ask only for the result: hand on the letter of the token
-# before. Where to look, we do not say.
+# before.
 #
 # Of the second cell you need only the line of the loss: the result at position t is compared with the letter at t − 1.
-# (Adam takes steps like chapter 2's: `lr` sets their scale, Adam fits it to each number.) Guess first: will it find
-# your matrices?
+# (Adam takes steps like chapter 2's, fitted to each number.) Guess first: will it find your matrices?
 
 # %% name="learned-head"
 torch.manual_seed(123)
@@ -228,8 +227,7 @@ print("two heads, a position each, same result:",
 # loses. Two heads that look at a position each, with their results side by side, can tell: the halves have changed
 # places.
 #
-# That is **multi-head attention**. Two heads of half the size have as many parameters as one. The price: each compares
-# in half as many numbers.
+# That is **multi-head attention**. Two heads of half the size have as many parameters as one.
 #
 # The simplest way is to **concatenate** the context vectors of several heads along the last dimension, here for the six
 # words of chapter 4, twice.
@@ -297,15 +295,14 @@ print([name for name, _ in TwoLists().named_parameters()])
 answer("Q5.1", "c")
 
 # %% [markdown]
-# If the model has any other layer, nothing fails, and the heads
-# stay as they are.
+# None. As long as the model has another layer that can be trained, nothing fails: the heads just never change.
 #
 # ## Two heads, two jobs
 #
 # Back to the chase. Every word from the second animal on is to name both animals: who chases, in the first half of its
 # result, and who is chased, in the second. A half has ten numbers, one for each word of the vocabulary. We train one
 # head of 20 numbers, then two heads of 10, on all the sentences, and read off the row of "it". In how many will it name
-# both animals rightly?
+# both animals correctly?
 
 # %% name="two-jobs"
 chasing, chased = x[:, 1:2, :10], x[:, 4:5, :10]  # (12, 1, 10) each: who chases, who is chased
@@ -334,7 +331,7 @@ for name, model in [("one head", one), ("two heads", two)]:
 
 # %% [markdown]
 # One head names who chases in all twelve sentences, and who is chased in seven of them. Two heads of half the size name
-# both in all twelve. Where does the one head look?
+# both in all twelve. Where does the one head look? Four of the sentences:
 
 # %% name="two-jobs-weights"
 def weights_of(head, x):
@@ -346,25 +343,29 @@ def weights_of(head, x):
 
 it = weights_of(one.heads[0], x)[:, 6]  # (12, 9): the row of "it" in each sentence
 named = one(x)[:, 6, 10:].argmax(dim=-1)  # (12,): who is chased, as the one head says
-for s, (a, b) in enumerate(pairs):
+for a, b in [("cat", "mouse"), ("cat", "hen"), ("mouse", "cat"), ("mouse", "fox")]:
+    s = pairs.index((a, b))
     print(f"{a:5} chased {b:5}: weights {it[s, 1]:.1f} and {it[s, 4]:.1f},"
           f" named as chased: {vocabulary[named[s]]}")
 
 # %% [markdown]
-# Whoever chases gets the largest weight. Where the mouse chases, next to nothing is left for the other animal, and "it"
-# names the cat each time: a guess, right once. Where the cat or the fox chases, up to 0.3 is left, but the hen is never
-# named. One set of weights does not manage both jobs. (Nor with seeds 0 to 7, nor after 1000 steps.) And the two heads?
-# Before you choose head 1: which column will be bright, and from which word on?
+# Whoever chases gets the larger weight. Where the mouse chases, next to nothing is left for the other animal, and "it"
+# names the cat both times: a guess, right once. Why? What a word adds to its value is the same wherever it stands, so
+# only the weights tell which animal has which role. And both halves of the result share one set of weights: in the first
+# half the larger weight should win, in the second the smaller one. (Nor does one head manage both with seeds 1 to 7, or
+# after 1000 steps.)
+#
+# And the two heads? Before you run the next cell: in each head, which column will be bright, and from which word on?
 
 # %% name="trained-heads-live"
 two_weights = torch.cat([weights_of(head, cat_mouse[None]) for head in two.heads])  # (2, 9, 9)
 words = sentences[pairs.index(("cat", "mouse"))]
-live.show_attention(two_weights.round(decimals=1), words, masked=two.heads[0].mask)
+live.show_attention(two_weights.round(decimals=3), words, masked=two.heads[0].mask)
 
 # %% [markdown]
 # The message: two heads, two jobs. From "mouse" on, every word looks at the cat in head 0, and at the mouse in head 1.
-# (Weights are rounded to one decimal, so a row may sum to 0.9 or 1.1.) That head 0 took the first job is our doing,
-# since it makes the first ten numbers. But where to look, each head found by itself, from words and positions.
+# That head 0 took the first job is our doing, since it makes the first ten numbers. But where to look, each head found
+# by itself, from words and positions.
 #
 # ## One matrix for all heads
 #
@@ -391,7 +392,7 @@ print(queries.shape)
 print(queries[0, 1])
 
 # %% [markdown]
-# The same twelve numbers, in one row, head after head. The width of one head, here 4, is called **head_dim**.
+# The same twelve numbers, head after head. The width of one head, here 4, is called **head_dim**.
 #
 # **Step 1: view.** It reads the same numbers, in the same order, with other sizes: 12 is cut into 3 heads of 4. **Step
 # 2: transpose.** Heads and tokens change places. Then every head has a matrix (T, head_dim) of its own, and `@` repeats
@@ -506,9 +507,8 @@ print(context.shape)
 print("as the wrapper:", torch.allclose(context, three_heads(batch), atol=1e-6))
 
 # %% [markdown]
-# This matches three separate heads. The whole walk for one sentence, a colour for each head: on the left the split as
-# it should be, on the right the shortcut, one `view` straight to the final shape. What will the colours look like
-# there?
+# This matches three separate heads. The whole walk for one sentence, a colour for each head: first the split as it should
+# be, then the shortcut, one `view` straight to the final shape. What will the colours look like there?
 
 # %% name="shape-walk-live"
 torch.manual_seed(123)
@@ -517,8 +517,8 @@ live.show_shape_walk(numbers, num_heads=3, tokens=tokens)
 
 # %% [markdown]
 # The message: with the transpose every head has one colour and all six words. Without it each head gets all three
-# colours and two of the six words, in the same shape. To try: go on to the last step with "starts". On the right it
-# reaches "Your", which must not see it.
+# colours and two of the six words, in the same shape. To try: go on to the last step with "starts". Without the transpose
+# it reaches "Your", which must not see it.
 
 # %% [markdown]
 # ### Exercise 5.3 · Merge the heads
@@ -550,9 +550,12 @@ check("5.3", my_merge)
 # ## The class
 #
 # Two methods for the two reshapes, and one layer more. So far each number of a result belongs to a single head, but in
-# exercise 4.2 several heads worked on one answer: we *added* them. `out_proj` lets the heads do that. Cut its matrix
-# into a block of rows per head: the concatenated results times the matrix are the *sum* of each head's result times its
-# block. `d_out` now is the width of *all* heads together.
+# exercise 4.2 several heads worked on one answer: we *added* them. `out_proj` lets the heads do that. For two heads with
+# the results $Z_0$ and $Z_1$, let $W^{(0)}$ be the upper half of its matrix and $W^{(1)}$ the lower:
+#
+# $$[Z_0, Z_1]\,W_\mathrm{out} = Z_0 W^{(0)} + Z_1 W^{(1)}$$
+#
+# `d_out` now is the width of *all* heads together: in the smallest GPT-2, 12 heads of 64 numbers make 768.
 
 # %% name="split-class"
 class MultiHeadAttention(nn.Module):
@@ -625,7 +628,7 @@ added = two.heads[0](x) @ W_out[:10] + two.heads[1](x) @ W_out[10:]  # (12, 9, 2
 print("out_proj adds up the heads:", torch.allclose(same(x), added))
 
 # %% [markdown]
-# The same output, from one set of matrices; and each head writes into all 20 numbers. The last exercise is the whole
+# The same output, from one set of matrices; and each head now adds to all 20 numbers. The last exercise is the whole
 # layer. If you like, take one step towards it.
 #
 # **Step 5.1.** Bring the lines of a `forward` into their right order. Write the letters, as in `"a b c d e"`.
@@ -645,7 +648,7 @@ answer("S5.1", "b e d a c")
 # ### Exercise 5.4 · Multi-head attention from a blank page
 # 5 points · ★★★ · 20 minutes
 #
-# Write the class yourself, and look back wherever you like. Call the layers `W_query`, `W_key`, `W_value` and
+# Write the class yourself. Call the layers `W_query`, `W_key`, `W_value` and
 # `out_proj`, since the check copies weights into them. `qkv_bias` says whether the first three have a bias; `out_proj`
 # always has one. A batch is all the class has to take, and T may be smaller than `context_length`.
 
@@ -693,9 +696,6 @@ check("5.4", MyMultiHeadAttention)
 
 # %% [markdown]
 # ## What you can do now
-#
-# GPT-2 stacks this layer and others: in its smallest version 12 heads of 64 numbers share a
-# width of 768.
 #
 # Three last questions, without looking back. The second shows code with a bug, the third goes back to chapter 4.
 

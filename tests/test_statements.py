@@ -1,4 +1,4 @@
-"""Statements of chapters 4, 6 to 10 and the notes on which a number decides, and that no cell of theirs shows."""
+"""Statements of chapters 6 to 10 and the notes on which a number decides, and that no cell of theirs shows."""
 
 import importlib
 import inspect
@@ -26,15 +26,6 @@ PARTS = {"PhiConfig": 0.5, "GPTNeoXConfig": 0.25, "Qwen3NextConfig": 0.25}
 def words(chapter):
     """The words of a stored chapter, in one line."""
     return " ".join(stored.prose(stored.read(stored.of_chapter(chapter))).split())
-
-
-# --- chapter 4 --------------------------------------------------------------------------------------------------------
-
-
-def test_chapter_4_quotes_what_chapter_7_prints_of_dropout():
-    printed = stored.printed(stored.cell(stored.of_chapter(7), "dropout-losses"))
-    without, dropped = re.findall(r"fresh (\S+)", printed)
-    assert f"In chapter 7 it lowers the loss on fresh sequences from {without} to {dropped}." in words(4)
 
 
 # --- chapter 6 --------------------------------------------------------------------------------------------------------

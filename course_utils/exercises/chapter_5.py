@@ -5,7 +5,7 @@ import torch
 
 from course_utils.exercises import chapter_3, properties, puzzles
 from course_utils.exercises.exercise import Exercise, Puzzle
-from course_utils.exercises.inputs import non_contiguous, normal
+from course_utils.exercises.inputs import normal
 from course_utils.exercises.words import written
 from course_utils.judging.calls import LayerCall
 
@@ -38,7 +38,7 @@ SPLIT = Exercise(
     make_calls=lambda: [
         [normal(2, 4, 15, seed=1), 3],
         [normal(5, 8, seed=2), 4],
-        [non_contiguous(normal(3, 2, 10, seed=3)), 5],
+        [normal(3, 2, 10, seed=3), 5],
         [normal(2, 3, 4, seed=4), 1],
         [normal(1, 4, 6, seed=5), 2],  # a batch of one
         [normal(2, 3, 8, seed=6).double() / 3, 4],  # more digits than 32 bits hold

@@ -182,7 +182,7 @@ def example(reading, head, row):
     return (
         f'In "{" ".join(reading.words)}", {quoted(reading, row)} gives {near(found[most]):.2f} of its weight to'
         f' "{most}" and {near(found[lack]):.2f} to "{lack}". It should give {near(wanted[most]):.2f} and'
-        f" {near(wanted[lack]):.2f}."
+        f" {near(wanted[lack]):.2f}, to within {MISPLACED:.2f}."
     )
 
 

@@ -83,7 +83,7 @@ function example({ reading, head }, row) {
   return `In "${reading.words.join(" ")}", ${quoted(reading, row)} gives ${told(found.get(more))} of its weight to ` +
     `"${more}" and ${told(found.get(less))} to "${less}". It should give ${told(wanted.get(more))} and ${
       told(wanted.get(less))
-    }.`;
+    }, to within ${told(MISPLACED)}.`;
 }
 
 function quoted({ puzzle, words }, row) {
