@@ -359,12 +359,12 @@ for s, (a, b) in enumerate(pairs):
 # %% name="trained-heads-live"
 two_weights = torch.cat([weights_of(head, cat_mouse[None]) for head in two.heads])  # (2, 9, 9)
 words = sentences[pairs.index(("cat", "mouse"))]
-live.show_attention(two_weights.round(decimals=1), words, masked=two.heads[0].mask)
+live.show_attention(two_weights, words, masked=two.heads[0].mask)
 
 # %% [markdown]
 # The message: two heads, two jobs. From "mouse" on, every word looks at the cat in head 0, and at the mouse in head 1.
-# (Weights are rounded to one decimal, so a row may sum to 0.9 or 1.1.) That head 0 took the first job is our doing,
-# since it makes the first ten numbers. But where to look, each head found by itself, from words and positions.
+# That head 0 took the first job is our doing, since it makes the first ten numbers. But where to look, each head found
+# by itself, from words and positions.
 #
 # ## One matrix for all heads
 #
