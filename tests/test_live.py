@@ -18,7 +18,7 @@ from tests.support import comparing, examples, stored
 from tests.support.examples import TOKENS
 
 MOST = 30_000  # letters of a stored figure beside its still
-MOST_OF_HEADS = 80_000  # where it holds what every head of a model does
+MOST_SNAPSHOTS = 80_000  # where it holds what every head of a model does, or a head at many steps of training
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_every_stored_figure_has_its_still_and_is_small_enough(path):
     for page, still in figures:
         assert still, "build again: the still picture is missing"
         assert len(re.search('alt="([^"]*)"', still)[1].split()) >= 6
-        most = MOST_OF_HEADS if 'data-figure="all_heads"' in page else MOST
+        most = MOST_SNAPSHOTS if 'data-figure="all_heads"' in page or "steps of training" in page else MOST
         assert len(page.replace(still, "").encode()) <= most
 
 
@@ -120,6 +120,7 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         (lambda x, w: live.show_attention(INFINITE, TOKENS), "softmax gives no weight of that size"),
         (lambda x, w: live.show_attention(w, TOKENS, scores=x), "3 maps of weights and 1 of scores"),
         (lambda x, w: live.show_attention(w, TOKENS, scores=NAN), "scores are numbers, or -inf where"),
+        (lambda x, w: live.show_attention(w, TOKENS, losses={0: 1.0}), "a map for each step and head"),
         (lambda x, w: live.show_query_steps(x[None], TOKENS), "Of several, such as a batch, pick one first: inputs[0]"),
         (lambda x, w: live.show_query_steps(x, "word"), "tokens must be a list"),
         (lambda x, w: live.show_query_steps(x[:0], []), "tokens must be a list of one or more"),
