@@ -44,7 +44,7 @@ def attention_figure(
     """The Figure that show_attention shows."""
     training: dict[str, list[float]] = {}
     if losses:
-        weights = pictures.shaped("weights", weights, "be a map for each step and head", len(losses), "num_heads", "T", "S")
+        weights = pictures.shaped("weights", weights, "be maps of each step", len(losses), "num_heads", "T", "S")
         weights = weights.reshape(-1, *weights.shape[2:])
         training = {"steps": list(losses), "losses": list(losses.values())}
     names, keys, heads, hidden = pictures.weight_maps(weights, tokens, masked, key_tokens)  # heads: (num_heads, T, S)
