@@ -7,7 +7,7 @@ import { favourites, maps, SAID, unpacked } from "./maps.js";
 const MOST_WORDS = 14, MOST_ARCS = 4; // beyond them arcs cannot be told apart
 const CURVE = 46; // the height of the losses
 
-export default figure(({ names, keys, weights, scores, masked, maps: kind = "head", steps = [0], losses }) => {
+export default figure(({ names, keys, weights, scores, masked, maps: kind = "head", steps, losses }) => {
   const exact = Array.isArray(weights), every = exact ? weights : unpacked(weights);
   const moments = chunks(every, every.length / steps.length), heads = moments[0];
   const several = heads.length > 1, alone = names.length === 1 && keys.length > 1;

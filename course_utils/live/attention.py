@@ -42,11 +42,10 @@ def attention_figure(
     losses: Mapping[int, float] | None = None,
 ) -> Figure:
     """The Figure that show_attention shows."""
-    training: dict[str, list[float]] = {}
+    steps = list(losses or [0])
     if losses:
         weights = pictures.shaped("weights", weights, "be maps of each step", len(losses), "num_heads", "T", "S")
         weights = weights.reshape(-1, *weights.shape[2:])
-        training = {"steps": list(losses), "losses": list(losses.values())}
     names, keys, heads, hidden = pictures.weight_maps(weights, tokens, masked, key_tokens)  # heads: (num_heads, T, S)
     if scores is not None:
         scores, infinite = pictures.score_panels(scores, names, keys)
@@ -54,9 +53,9 @@ def attention_figure(
             raise ValueError(f"There are {len(heads)} maps of weights and {len(scores)} of scores: pass one for one.")
         hidden = hidden | infinite
 
-    several = len(heads) // len(losses or [0])
+    several = len(heads) // len(steps)
     count = f"{several} {maps}s" if several > 1 else f"one {maps}"
-    count += f" at {len(losses)} steps of training" if losses else ""
+    count += f" at {len(steps)} steps of training" if losses else ""
     size = f"{len(names)} tokens" if keys == names else f"{len(names)} tokens that ask {len(keys)}"
     about = f"Maps of attention weights, {count}, {size}: a row per query{f', {maps} 0:' if several > 1 else ':'}"
     return Figure(
@@ -70,5 +69,6 @@ def attention_figure(
         scores=scores,
         masked=hidden,
         maps=maps,
-        **training,
+        steps=steps,
+        losses=losses and list(losses.values()),
     )
