@@ -116,7 +116,8 @@ def puzzle_figure(id: str, design: Sequence[Any] = (), **more: Any) -> Figure:
         horizon=board.horizon,
         goal=goal_of(board, groups),
         quantities={
-            name: by_row(board, groups, lambda reading: reading.quantities[name]) for name in groups[0][0].quantities
+            name: by_row(board, groups, lambda reading: reading.quantities[name])  # noqa: B023 (it is called at once)
+            for name in groups[0][0].quantities
         },
         groups=[[packed(board, reading) for reading in group] for group in groups],
         survive=coins() if board.kind == "stack" else None,
