@@ -23,7 +23,7 @@ EVEN_CONTRAST = 0.179  # relative luminance (WCAG) on which black and white text
 WEIGHTS_MAP, SCORES_MAP, DEPENDS_MAP = "viridis", "PuOr_r", "Blues"  # matplotlib's names
 HIDDEN, HATCH = "#e2e2e2", "#6b6b6b"  # masked cells are hatched: masked is not zero, and grey is the middle of scores
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"]  # Okabe and Ito's, told apart by colour-blind readers
-STYLES = ["-", "--", ":", "-."]  # and without any colour
+STYLES, MARKS = ["-", "--", ":", "-."], "os^D"  # and without any colour
 Numbers: TypeAlias = NDArray[np.float64]
 Truths: TypeAlias = NDArray[np.bool_]
 
@@ -91,20 +91,21 @@ def show_curves(
     title: str = "",
     logarithmic: bool = False,
     doublings: bool = False,
+    joined: bool = True,
 ) -> None:
     """Show named curves over `x`, or over 0, 1, 2, ... without it.
 
     curves: {name: numbers}, up to four. x_label, y_label, title: the words at the axes and above. logarithmic: draw the
-    vertical axis in powers of ten. doublings: draw the horizontal one in powers of two. Raises ValueError for more
-    curves.
+    vertical axis in powers of ten. doublings: draw the horizontal one in powers of two. joined: draw lines, not
+    only points, which is false of counts. Raises ValueError for more curves.
     """
     figure = Figure(figsize=(6.4, 3.6), dpi=DOTS_PER_INCH, facecolor="white", layout="constrained")
     axes = figure.add_subplot()
     check_room(len(curves), len(COLOURS), "curves", "draw two figures")
-    for (name, values), colour, style in zip(curves.items(), COLOURS, STYLES):
+    for (name, values), colour, style in zip(curves.items(), COLOURS, STYLES if joined else MARKS):
         values = array(values)
         places = range(len(values)) if x is None else array(x)
-        axes.plot(places, values, label=name, color=colour, linestyle=style, linewidth=2)
+        axes.plot(places, values, style, label=name, color=colour, linewidth=2)
     if logarithmic:
         axes.set_yscale("log")
     if doublings:

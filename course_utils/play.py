@@ -115,7 +115,10 @@ def puzzle_figure(id: str, design: Sequence[Any] = (), **more: Any) -> Figure:
         askers=groups[0][0].askers,
         horizon=board.horizon,
         goal=goal_of(board, groups),
-        quantities={name: by_row(board, groups, quantity(name)) for name in groups[0][0].quantities},
+        quantities={
+            name: by_row(board, groups, lambda reading: reading.quantities[name])  # noqa: B023 (it is called at once)
+            for name in groups[0][0].quantities
+        },
         groups=[[packed(board, reading) for reading in group] for group in groups],
         survive=coins() if board.kind == "stack" else None,
         columns=board.columns,
@@ -161,11 +164,6 @@ def by_row(board: Board, groups: list[list[puzzles.Reading]], of: Callable[[puzz
         for place, value in zip(places(board, reading.words), of(reading))
     }
     return [found.get(place) for place in range(len(board.words) * board.places)]
-
-
-def quantity(name: str) -> Callable[[puzzles.Reading], Any]:
-    """What takes this quantity of a reading."""
-    return lambda reading: reading.quantities[name]
 
 
 def goal_of(board: Board, groups: list[list[puzzles.Reading]]) -> list[list[float]] | None:

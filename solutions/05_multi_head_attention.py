@@ -360,7 +360,7 @@ for a, b in [("cat", "mouse"), ("cat", "hen"), ("mouse", "cat"), ("mouse", "fox"
 # %% name="trained-heads-live"
 two_weights = torch.cat([weights_of(head, cat_mouse[None]) for head in two.heads])  # (2, 9, 9)
 words = sentences[pairs.index(("cat", "mouse"))]
-live.show_attention(two_weights.round(decimals=3), words, masked=two.heads[0].mask)
+live.show_attention(two_weights, words, masked=two.heads[0].mask)
 
 # %% [markdown]
 # The message: two heads, two jobs. From "mouse" on, every word looks at the cat in head 0, and at the mouse in head 1.

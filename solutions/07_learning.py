@@ -237,12 +237,17 @@ with torch.no_grad():
 # Our function takes all batches at once and returns the losses of every step. A progress bar shows while it works.
 
 # %% name="train"
-def train(model, batches):
-    """Train on batches (steps, B, T), one after the other; returns the losses (steps, B, T - 1)."""
+def train(model, batches, copies=None):
+    """Train on batches (steps, B, T), one after the other; returns the losses (steps, B, T - 1).
+
+    copies: a list that gets a copy of the model before each tenth step.
+    """
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
     shrink = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=len(batches))
     history = []
-    for batch in with_bar(batches):
+    for step, batch in enumerate(with_bar(batches)):
+        if copies is not None and step % 10 == 0:
+            copies.append(copy.deepcopy(model))
         losses = next_token_losses(model, batch)
         optimizer.zero_grad()
         losses.mean().backward()
@@ -258,7 +263,8 @@ def train(model, batches):
 # %% name="training"
 torch.manual_seed(2)
 batches = repeats(250 * 64)[0].view(250, 64, T)
-history = train(model, batches)
+copies = []
+history = train(model, batches, copies)
 
 # %% name="training-curves" shows="Losses over 250 steps. Both parts start just above ln 100. The repeat sinks slowly for 80 steps, falls steeply to about 1 at step 120, and ends near 0.3. The random part rises a little above the line at ln 100, most of all around step 120, and comes back to it."
 def curves(history):
@@ -369,13 +375,17 @@ pictures.show_weights(
 #
 # Follow one token through both. In the next figure layer 1's arc goes from the token that asks to the key that it reads,
 # and layer 0's goes on from there. Choose a query in the repeat. Where does the first arc end, and where the second?
+# Training kept a copy of the model before each tenth step: slide back to its beginning. Which map finds its job first?
 
 # %% name="two-heads-live"
-live.show_attention(weights[:, 0, 0], names, masked=future[:-1, :-1], maps="layer")
+copies.append(model)  # after the last step
+moments = torch.stack([watch(each, fresh[:1, :-1])[:, 0, 0] for each in copies])  # (26, 2, 19, 19)
+loss_at = {10 * k: round(test(each)[1], 2) for k, each in enumerate(copies)}  # of the repeat
+live.show_attention(moments, names, masked=future[:-1, :-1], maps="layer", losses=loss_at)
 
 # %% [markdown]
 # The message: layer 1 takes you from a token of the repeat to the token after its earlier copy. From there layer 0 goes
-# one step back, to the copy itself.
+# one step back, to the copy itself. The loss falls when both have found their jobs.
 
 # %% [markdown]
 # ### Is that so on all sequences?

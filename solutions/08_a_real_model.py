@@ -530,11 +530,12 @@ print(counts.tolist(), "heads;", int(answers.sum()), "of", answers.numel(), "ans
 # None is. Three heads get five right, 35 get three. In total 223 of 432 answers are right. What would 72 coins do,
 # tossed six times each?
 
-# %% name="coins-picture" shows="Two curves over the number of right answers, from zero to six. Both are hills with the top at three. The heads' hill is higher and narrower: 35 heads have three right, where 22.5 coins would, and no head has none or all six." tags=["answers-Q8.2"]
+# %% name="coins-picture" shows="Two rows of points over the number of right answers, from zero to six. Both are hills with the top at three. The heads' hill is higher and narrower: 35 heads have three right, where 22.5 coins would, and no head has none or all six." tags=["answers-Q8.2"]
 coins = [72 * math.comb(6, k) / 2**6 for k in range(7)]
 pictures.show_curves(
     {"72 heads": counts, "72 coins": coins},
-    x_label="right answers of six", y_label="how many", title="Heads against coins",
+    x_label="right answers of six", y_label="how many", joined=False,
+    title="Heads against coins",
 )
 
 # %% [markdown]

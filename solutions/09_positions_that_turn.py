@@ -183,10 +183,11 @@ for base in [10_000.0, 500_000.0]:
 # long texts.
 
 # %% name="hands-picture" shows="Four curves over 40 positions. That of pair 0 swings up and down every six positions. That of pair 1 swings once in 63. Those of pairs 2 and 3 fall slowly or stay near 1."
-positions = torch.arange(41)
-hands = (positions[:, None] * rotary_frequencies(8)).cos()  # (41, 4)
+distances = torch.linspace(0, 40, 401)
+hands = (distances[:, None] * rotary_frequencies(8)).cos()  # (401, 4)
 pictures.show_curves(
-    {f"pair {k}": hands[:, k] for k in range(4)}, x_label="distance", y_label="cosine of the turn",
+    {f"pair {k}": hands[:, k] for k in range(4)},
+    x=distances, x_label="distance", y_label="cosine of the turn",
     title="Four pairs, base 10,000",
 )
 

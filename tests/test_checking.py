@@ -16,7 +16,7 @@ from course_tools.repository import ROOT
 from course_utils import files
 from course_utils.checking import answer, check, commands, hint, progress, progress_file, solution
 from course_utils.exercises import EXERCISES
-from course_utils.judging import serialize
+from course_utils.judging import result, serialize
 from course_utils.judging.calls import call_from_plain, call_to_plain, run_calls
 from tests.support.answers import Answer
 
@@ -328,6 +328,12 @@ def test_each_choice_has_its_own_explanation():
     assert len(set(said.values())) == 5  # "z" and 7 hear the same
     assert said["z"] == said[7] and "a, b, c" in said["z"]
     assert repr(answer("Q3.1", " B ")) == said["b"] and repr(answer("Q3.1", ["a"])) == said["z"]
+
+
+def test_a_reply_to_a_choice_has_the_bar_that_a_check_has():
+    right, wrong, none = (result.COLOUR[status] for status in (result.RIGHT, result.NOT_YET, result.NOT_ATTEMPTED))
+    for choice, colour in [("b", right), ("a", wrong), ("?", none), ("z", "transparent")]:
+        assert f"border-left:4px solid {colour};" in answer("Q3.1", choice)._repr_html_()
 
 
 # --- progress ---------------------------------------------------------------------------------------------------------

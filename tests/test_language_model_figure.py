@@ -59,6 +59,13 @@ def test_a_stored_figure_shows_each_head_and_the_next_word_without_it(chromium, 
 
 
 @browser.needs_chromium
+def test_the_head_that_the_next_word_needs_has_a_colour_of_its_own(chromium, tmp_path):
+    shown = page.opened(chromium, tmp_path, shown_figure().html())
+    purple = shown.locator(".course-live svg g:first-child rect[style*='rgb(139, 92, 214)']")
+    assert purple.count() == 1, "head 1.2, and no head that changes nothing"
+
+
+@browser.needs_chromium
 def test_a_click_on_a_head_puts_it_into_the_box_and_a_second_one_takes_it_out(chromium, tmp_path):
     live_run = language_model.live_run(run, word_of, "one", [(0, 1)])
     own = '<div class="own-sentence"><input></div>'

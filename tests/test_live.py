@@ -13,12 +13,12 @@ import torch
 from course_utils import live
 from course_utils.attention import SelfAttention_v2
 from course_utils.live import base, dropout, maps
-from course_utils.randomness import keep_mask, keep_mask_b
+from course_utils.randomness import keep_mask
 from tests.support import comparing, examples, stored
 from tests.support.examples import TOKENS
 
 MOST = 30_000  # letters of a stored figure beside its still
-MOST_OF_HEADS = 80_000  # where it holds what every head of a model does
+MOST_SNAPSHOTS = 80_000  # where it holds what every head of a model does, or a head at many steps of training
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_every_stored_figure_has_its_still_and_is_small_enough(path):
     for page, still in figures:
         assert still, "build again: the still picture is missing"
         assert len(re.search('alt="([^"]*)"', still)[1].split()) >= 6
-        most = MOST_OF_HEADS if 'data-figure="all_heads"' in page else MOST
+        most = MOST_SNAPSHOTS if 'data-figure="all_heads"' in page or "steps of training" in page else MOST
         assert len(page.replace(still, "").encode()) <= most
 
 
@@ -87,13 +87,12 @@ def test_packed_weights_come_back_and_round_as_they_would_have():
         assert text == f"{value:.3f}"
 
 
-def test_the_draws_that_a_figure_carries_are_those_of_the_samplers(weights):
+def test_the_draws_that_a_figure_carries_are_those_of_the_chapter(weights):
     data = examples.made(live.show_dropout, weights[0], TOKENS).data
-    for draws, keep in zip(data["draws"], (keep_mask, keep_mask_b)):
-        for place, seed in enumerate(range(data["seeds"][0], data["seeds"][1] + 1)):
-            for step, rate in enumerate(dropout.RATES):
-                kept = [ord(letter) - ord("a") > step for letter in draws[place]]
-                assert kept == keep((4, 4), rate, seed).flatten().tolist()
+    for place, seed in enumerate(range(data["seeds"][0], data["seeds"][1] + 1)):
+        for step, rate in enumerate(dropout.RATES):
+            kept = [ord(letter) - ord("a") > step for letter in data["draws"][place]]
+            assert kept == keep_mask((4, 4), rate, seed).flatten().tolist()
 
 
 # --- what cannot be drawn ---------------------------------------------------------------------------------------------
@@ -121,6 +120,7 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         (lambda x, w: live.show_attention(INFINITE, TOKENS), "softmax gives no weight of that size"),
         (lambda x, w: live.show_attention(w, TOKENS, scores=x), "3 maps of weights and 1 of scores"),
         (lambda x, w: live.show_attention(w, TOKENS, scores=NAN), "scores are numbers, or -inf where"),
+        (lambda x, w: live.show_attention(w, TOKENS, losses={0: 1.0}), "weights must be maps of each step"),
         (lambda x, w: live.show_query_steps(x[None], TOKENS), "Of several, such as a batch, pick one first: inputs[0]"),
         (lambda x, w: live.show_query_steps(x, "word"), "tokens must be a list"),
         (lambda x, w: live.show_query_steps(x[:0], []), "tokens must be a list of one or more"),

@@ -149,6 +149,18 @@ def test_what_a_number_was_made_from_lights_up(chromium, tmp_path):
     assert marks.count() == 2, "the key's numbers and the query's"
 
 
+def test_each_moment_of_training_shows_its_own_weights_and_its_loss(chromium, tmp_path):
+    weights = torch.softmax(torch.stack([k * examples.inputs() for k in range(3)]), dim=-1)  # (3 moments, T, T)
+    losses = {0: 4.61, 10: 2.5, 200: 0.31}
+    figure = examples.made(live.show_attention, weights[:, None], examples.TOKENS, losses=losses)
+    shown = page.opened(chromium, tmp_path, figure.html())
+    for moment, (step, loss) in reversed(list(enumerate(losses.items()))):
+        assert page.state(shown)["moment"] == moment and page.said(shown).startswith(f"Step {step}: loss {loss:.2f}. ")
+        told = oracles.attention(weights[moment], examples.TOKENS, query=-1) + oracles.printed([loss])
+        assert page.numbers(shown) == sorted(told)
+        shown.locator("[name=moment]").press("ArrowLeft")
+
+
 def test_a_map_that_was_hidden_and_comes_back_is_pointed_at_as_before(chromium, tmp_path):
     shown = page.opened(chromium, tmp_path, html("show_attention"))
     for head in ("0", "all"):

@@ -12,11 +12,13 @@ from urllib.parse import urlsplit
 
 import nbformat
 import pytest
+from PIL import Image, ImageSequence
 
 from course_tools import links, repository
-from course_tools.build import chapter
+from course_tools.build import chapter, moving_picture
 from course_tools.build import notebooks as build
 from course_tools.repository import ROOT
+from course_utils import play
 from tests.support import stored
 
 SOURCES = repository.sources()
@@ -153,8 +155,14 @@ def test_every_chapter_has_the_same_setup_cell():
     assert len({cell.source for path in stored.PATHS for cell in stored.read(path).cells if cell.id == "setup"}) == 1
 
 
-def test_the_picture_in_the_readme_is_the_one_in_the_course():
-    assert (ROOT / build.README_PICTURE).read_bytes() == build.picture_of_cell(*build.SHOWN_IN_README)
+def test_the_readmes_picture_plays_the_first_figure_of_the_site_once_within_five_seconds():
+    stored_bytes = moving_picture.PICTURE.read_bytes()
+    assert moving_picture.digest_of(play.landing_figure().html()) in stored_bytes, "build any chapter: it is drawn anew"
+    assert len(stored_bytes) <= 300_000
+    picture = Image.open(moving_picture.PICTURE)
+    durations = [frame.info["duration"] for frame in ImageSequence.Iterator(picture)]
+    assert len(durations) > 15 and sum(durations) <= 5000 and "loop" not in picture.info
+    assert f"]({repository.relative(moving_picture.PICTURE)})" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def definitions(code):

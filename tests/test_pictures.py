@@ -116,6 +116,12 @@ def test_a_power_law_is_a_straight_line_on_doublings_and_powers_of_ten(figures):
     assert (middle - left, centre - low) == pytest.approx((right - middle, high - centre))
 
 
+def test_counts_are_points_and_no_line_joins_them(figures):
+    pictures.show_curves({"heads": [1, 3], "coins": [2, 2]}, x_label="", y_label="", joined=False)
+    lines = figures[0].axes[0].lines
+    assert [(line.get_linestyle(), line.get_marker()) for line in lines] == [("None", "o"), ("None", "s")]
+
+
 def test_every_head_gets_a_panel_on_one_scale(figures):
     pictures.show_weights([[[1.0, 0.0], [1.0, 0.0]], [[0.2, 0.8], [0.5, 0.5]]], ["a", "b"])
     maps = [axes for axes in figures[0].axes if axes.images]

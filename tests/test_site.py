@@ -406,6 +406,48 @@ def test_no_output_on_a_page_waits_for_a_kernel(site):
 
 @pytest.mark.any_chapter
 @browser.needs_chromium
+def test_search_names_the_sections_that_hold_what_was_asked_or_what_it_is_also_called(shown, parts):
+    opened = shown("index")
+    for asked, section in [("previous-token head", "Exercise 7.2"), ("GQA", "Fewer keys than queries")]:
+        opened.goto(f"{opened.url.rpartition('/')[0]}/search.html?q={asked}")
+        links = opened.locator("ul.sections a")
+        links.first.wait_for()
+        assert any(section in text for text in links.all_inner_texts()), asked
+        for place in links.evaluate_all("all => all.map(one => one.getAttribute('href'))"):
+            page, anchor = urldefrag(place)
+            assert anchor in parts[page].ids
+
+
+@pytest.mark.any_chapter
+@browser.needs_chromium
+def test_a_figures_state_stands_in_the_address_and_a_link_leads_to_it(shown):
+    opened = shown("10_what_a_long_text_costs")
+    figure = opened.locator("[data-figure=tiles]")
+    figure.locator("[name=forgotten]").check()
+    for name in ("length", "tile"):  # the second may be large only where the first is small
+        figure.locator(f"[name={name}]").fill("1" if name == "length" else "6")
+    address, said = opened.url, figure.locator(".said").inner_text()
+    assert "Tile 6 of 6" in said and "tiles-1.tile=6" in address and "tiles-1.forgotten=1" in address
+    opened.goto("about:blank")
+    opened.goto(address)
+    figure.locator(".said:not(:empty)").wait_for()
+    assert figure.locator(".said").inner_text() == said
+    figure.get_by_role("button", name="Reset").click()
+    assert "?" not in opened.url
+
+
+def test_a_chapters_copy_for_reading_needs_nothing_beside_it_and_has_all_its_words(site):
+    for topic in LEARNERS:
+        page, copy = ((site / path).read_text(encoding="utf-8") for path in (f"{topic}.html", f"reading/{topic}.html"))
+        found, article = Parts(copy), page.partition("<article")[2].partition("</article>")[0]
+        assert all(re.match(r"#|https?:", link) for link in found.links) and not found.silent
+        assert all(load.startswith("data:") for load in found.loads)
+        for part in ("<h2>", "<pre>", "data-figure=", "<img", "<details", "<math"):
+            assert copy.count(part) == article.count(part) >= (part == "<h2>"), (topic, part)
+
+
+@pytest.mark.any_chapter
+@browser.needs_chromium
 def test_search_finds_softmax_from_disk(shown):
     opened = shown("index")
     opened.goto(opened.url.replace("index.html", "search.html?q=softmax"))

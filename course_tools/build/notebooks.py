@@ -5,7 +5,6 @@ Nothing outside notebooks/, solutions/ and the generated links is written; a cha
 notebooks as they were.
 """
 
-import base64
 import hashlib
 import json
 import os
@@ -17,12 +16,9 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 from course_tools import links, repository
-from course_tools.build import chapter, still_pictures
-from course_tools.repository import ROOT
+from course_tools.build import chapter, moving_picture, still_pictures
 from course_utils import files
 
-README_PICTURE = ".github/attention_map.png"
-SHOWN_IN_README = ("01_dot_product_attention", "weights-picture")
 CELL_TIMEOUT = 300  # seconds; no cell of the course comes near it
 
 
@@ -42,15 +38,7 @@ def build(chosen):
             notebook.metadata.source["outputs"] = outputs_digest(notebook)
             files.replace(path, nbformat.writes(notebook).encode() + b"\n")
     links.write_pages()
-    files.replace(ROOT / README_PICTURE, picture_of_cell(*SHOWN_IN_README))
-
-
-def picture_of_cell(topic, cell_id):
-    """The PNG that a cell of a stored solved notebook shows."""
-    cells = repository.cells(ROOT / "solutions" / f"{topic}.ipynb")
-    (cell,) = [cell for cell in cells if cell["id"] == cell_id]
-    (shown,) = [output["data"]["image/png"] for output in cell["outputs"]]
-    return base64.b64decode(shown)
+    moving_picture.update()
 
 
 def reuse_outputs(notebook, path):

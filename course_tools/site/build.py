@@ -8,7 +8,7 @@ import nbformat
 from sphinx.cmd.build import build_main
 
 from course_tools import links, repository
-from course_tools.site import api_page, chapter_page, glossary, ledger_page, start_page, teaching_page
+from course_tools.site import api_page, chapter_page, glossary, ledger_page, reading_copy, start_page, teaching_page
 
 SPHINX_SETTINGS = Path(__file__).parent / "source"  # Sphinx's, and what a site has beside chapters
 SITE_MARK = ".buildinfo"  # Sphinx's own, in every site that it built
@@ -25,6 +25,7 @@ def build(target):
         options = ["-q", "-W", "--keep-going", "-c", str(SPHINX_SETTINGS), "-d", str(Path(work, "doctrees"))]
         if build_main([*options, str(sources), str(made)]):
             sys.exit("The site was not built, and what was there stays: the lines above say what is in the way.")
+        reading_copy.write_all(made, [path.stem for path in repository.learners()])
         if target.exists():
             target.rename(Path(work, "before"))  # Windows refuses while a file in it is open: nothing is lost
         made.rename(target)

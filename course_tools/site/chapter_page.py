@@ -14,7 +14,9 @@ from course_utils import play
 TYPED_CALL = re.compile(r'^answer\("([MS][\d.]+)"')
 QUESTION_CALL = re.compile(r'^answer\("(Q[\w.]+)"', re.MULTILINE)
 CHECK = re.compile(r"check-(\d+)-(\d+)")
-TO_KERNEL = re.compile(r"^Run the cells from top to bottom.*\n?", re.MULTILINE)  # a line that only a notebook needs
+TO_KERNEL = re.compile(
+    r"^Run the cells from top to bottom.*(?:\n.+)*\n?", re.MULTILINE
+)  # words that only a notebook needs
 TO_CONTENTS = re.compile(r"\]\(\.\./README\.md(#\S*?)?\)")
 
 
@@ -117,4 +119,7 @@ def with_download_links(text, topic, address):
     title, _, rest = text.partition("\n")
     colab = f"[Open in Colab]({links.address('colab', f'notebooks/{topic}.ipynb', address)}) · " if address else ""
     rest = TO_KERNEL.sub("", rest)
-    return f"{title}\n\n{colab}{{download}}`Download <downloads/{topic}.ipynb>` · [other ways](ways.md)\n{rest}"
+    copy = f'<a href="reading/{topic}.html" download>one file to read or print</a>'
+    return (
+        f"{title}\n\n{colab}{{download}}`Download <downloads/{topic}.ipynb>` · {copy} · [other ways](ways.md)\n{rest}"
+    )

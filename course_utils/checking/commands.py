@@ -9,7 +9,7 @@ from course_utils.explaining.explain import explain_locally
 from course_utils.judging import errors
 from course_utils.judging.calls import run_calls
 from course_utils.judging.judge import judge
-from course_utils.judging.result import NOT_YET, RIGHT, Result, rich
+from course_utils.judging.result import COLOUR, MARK, NOT_YET, RIGHT, Result, rich
 from course_utils.judging.side_effects import on_cpu
 
 QUIZ = '`quiz("{}")` asks three questions about your code.'
@@ -25,12 +25,10 @@ class Message:
         return f"{self.text}\n\n{self.code}".strip()
 
     def _repr_html_(self):
-        code = (
-            f'<pre style="overflow-x:auto;white-space:pre;word-break:normal">{html.escape(self.code)}</pre>'
-            if self.code
-            else ""
-        )
-        return f'<div style="max-width:44em">{rich(self.text)}{code}</div>'
+        code = f'<pre style="overflow-x:auto;white-space:pre;word-break:normal">{html.escape(self.code)}</pre>'
+        colour = next((COLOUR[status] for status in MARK if self.text.startswith(MARK[status])), "transparent")
+        bar = f"border-left:4px solid {colour};padding:0.3em 0.8em;max-width:44em"
+        return f'<div style="{bar}">{rich(self.text)}{code if self.code else ""}</div>'
 
 
 def check(id: str, attempt: object) -> Result:

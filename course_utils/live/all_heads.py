@@ -28,13 +28,8 @@ def all_heads_figure(weights: ArrayLike, tokens: Sequence[str], layer: int = 0, 
     pictures.check_weights(weights)
     num_layers, num_heads = weights.shape[:2]
     if layer not in range(num_layers) or head not in range(num_heads):
-        raise ValueError(
-            f"There is no layer {layer}, head {head}: layers go from 0 to {num_layers - 1}, "
-            f"heads from 0 to {num_heads - 1}."
-        )
-    about = (
-        f"Small maps of {num_layers} layers with {num_heads} heads each, one of them large, {len(names)} tokens. "
-        f"Layer {layer}, head {head}:"
-    )
+        known = f"layers go from 0 to {num_layers - 1}, heads from 0 to {num_heads - 1}"
+        raise ValueError(f"There is no layer {layer}, head {head}: {known}.")
+    about = f"{num_layers} layers of {num_heads} heads on {len(names)} tokens as maps. Layer {layer}, head {head}:"
     large = weights[layer, head]
     return Figure("all_heads", about, names, large, names, weights=packed(weights), layer=layer, head=head)

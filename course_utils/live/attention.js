@@ -1,25 +1,27 @@
 // Message: each head has its own job, so one word reads different words in different heads.
 // Attention weights that you can walk through: arcs from one word, a colour per head, and a map per head, any number of them.
-import { exactly, figure, HEADS, most, short } from "./base.js";
+import { BOLD, chunks, exactly, figure, fixed, HEADS, MARK, most, short } from "./base.js";
 import { arcs } from "./arcs.js";
 import { favourites, maps, SAID, unpacked } from "./maps.js";
 
 const MOST_WORDS = 14, MOST_ARCS = 4; // beyond them arcs cannot be told apart
+const CURVE = 46; // the height of the losses
 
-export default figure(({ names, keys, weights, scores, masked, maps: kind = "head" }) => {
-  const exact = Array.isArray(weights), heads = exact ? weights : unpacked(weights);
+export default figure(({ names, keys, weights, scores, masked, maps: kind = "head", steps, losses }) => {
+  const exact = Array.isArray(weights), every = exact ? weights : unpacked(weights);
+  const moments = chunks(every, every.length / steps.length), heads = moments[0];
   const several = heads.length > 1, alone = names.length === 1 && keys.length > 1;
-  const all = heads.map((values, head) => ({
-    key: several ? `${kind} ${head}` : "weights",
-    values,
-    colour: several ? `rgb(${HEADS[head]})` : undefined,
-  }));
   const plain = keys.map((name) => name.replace(/ \(\d+\)$/, "")), it = plain.lastIndexOf("it");
   const chain = kind === "layer"; // an arc begins where that of the layer above ends
   const withArcs = keys.length <= (chain ? 2 : 1) * MOST_WORDS && heads.length <= MOST_ARCS &&
     (alone || String(keys) === String(names));
 
-  function draw(page, { query, head = -1 }, at) {
+  function draw(page, { query, head = -1, moment = 0 }, at) {
+    const all = moments[moment].map((values, head) => ({
+      key: several ? `${kind} ${head}` : "weights",
+      values,
+      colour: several ? `rgb(${HEADS[head]})` : undefined,
+    }));
     const chosen = head < 0 ? all : [all[head]];
     const first = alone ? 0 : it < 0 ? names.length - 1 : it, asking = query < 0 ? first : query;
     let y = 0;
@@ -33,6 +35,7 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
         press: alone ? null : (query) => page.change({ query }),
       });
     }
+    if (losses) y = curve(page, y, moment);
     const said = maps(page, chosen.map(({ key, values }) => ({ key, values })), {
       names,
       keys,
@@ -56,9 +59,20 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
       read = (chain ? lines.toReversed() : lines).slice(0, SAID).map((
         { key, weights, from = 0 },
       ) => (several ? `${key}: ` : "") + favourites(weights, keys, names[from]));
-    return `${read.join("; ")}.${chosen.length > SAID ? ` Pick a ${kind} to read the others.` : ""}${
-      query < 0 && !alone ? " Pick another word to see what it reads." : ""
-    }`;
+    return `${losses ? `Step ${steps[moment]}: loss ${fixed(losses[moment])}. ` : ""}${read.join("; ")}.${
+      chosen.length > SAID ? ` Pick a ${kind} to read the others.` : ""
+    }${query < 0 && !alone ? " Pick another word to see what it reads." : ""}`;
+  }
+
+  // The loss over the steps of training, and where we are.
+  function curve(page, top, now) {
+    const last = steps.length - 1, wide = page.width - 20;
+    const place = (moment) => [10 + moment / last * wide, top + CURVE * (1 - losses[moment] / Math.max(...losses))];
+    const [x, y] = place(now);
+    page.line(`M${steps.map((_, moment) => place(moment).join(" ")).join("L")}`, "", "losses");
+    page.box("now", x - 5, y - 5, 10, 10, `fill:${MARK};rx:5px`);
+    page.words(page.width / 2, top + 8, `step ${steps[now]}: loss ${fixed(losses[now])}`, BOLD, null, "loss");
+    return top + CURVE + 12;
   }
 
   function linesFrom(chosen, row) {
@@ -70,7 +84,8 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
     }).reverse();
   }
 
-  const controls = { query: ["select", "query", -1, names] };
+  const controls = losses ? { moment: ["slide", "moment of training", steps.length - 1, steps.length - 1] } : {};
+  controls.query = ["select", "query", -1, names];
   if (several) controls.head = ["select", kind, -1, [...heads.keys()]];
   return { controls, draw, letters: several ? 330 : 180 };
 });

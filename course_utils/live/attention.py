@@ -1,6 +1,6 @@
 """Attention weights that you can walk through: one map per head, any number of heads, your own sentence."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
@@ -19,15 +19,17 @@ def show_attention(
     masked: ArrayLike | None = None,
     key_tokens: Sequence[str] | None = None,
     maps: str = "head",
+    losses: Mapping[int, float] | None = None,
 ) -> None:
     """Show attention weights with controls for the query and the head.
 
     weights: (T, T), or (num_heads, T, T). tokens: T names. scores: the same shape, to be read when you point at a cell;
     minus infinity is masked. masked: (T, T), True where a cell is hidden. key_tokens: the S names of the keys where
     they are another sequence; all shapes then end in (T, S). maps: what each is, "head" or "layer"; arcs then go from
-    layer to layer, the last first. Raises ValueError for what cannot be drawn.
+    layer to layer, the last first. losses: {step: loss} of some steps of training; weights are then (len(losses),
+    num_heads, T, T), and a control goes through the steps. Raises ValueError for what cannot be drawn.
     """
-    attention_figure(weights, tokens, scores, masked, key_tokens, maps).show()
+    attention_figure(weights, tokens, scores, masked, key_tokens, maps, losses).show()
 
 
 def attention_figure(
@@ -37,8 +39,13 @@ def attention_figure(
     masked: ArrayLike | None = None,
     key_tokens: Sequence[str] | None = None,
     maps: str = "head",
+    losses: Mapping[int, float] | None = None,
 ) -> Figure:
     """The Figure that show_attention shows."""
+    steps = list(losses or [0])
+    if losses:
+        weights = pictures.shaped("weights", weights, "be maps of each step", len(losses), "num_heads", "T", "S")
+        weights = weights.reshape(-1, *weights.shape[2:])
     names, keys, heads, hidden = pictures.weight_maps(weights, tokens, masked, key_tokens)  # heads: (num_heads, T, S)
     if scores is not None:
         scores, infinite = pictures.score_panels(scores, names, keys)
@@ -46,18 +53,22 @@ def attention_figure(
             raise ValueError(f"There are {len(heads)} maps of weights and {len(scores)} of scores: pass one for one.")
         hidden = hidden | infinite
 
-    count = f"{len(heads)} {maps}s" if len(heads) > 1 else f"one {maps}"
+    several = len(heads) // len(steps)
+    count = f"{several} {maps}s" if several > 1 else f"one {maps}"
+    count += f" at {len(steps)} steps of training" if losses else ""
     size = f"{len(names)} tokens" if keys == names else f"{len(names)} tokens that ask {len(keys)}"
-    about = f"Maps of attention weights, {count}, {size}: a row per query{f', {maps} 0:' if len(heads) > 1 else ':'}"
+    about = f"Maps of attention weights, {count}, {size}: a row per query{f', {maps} 0:' if several > 1 else ':'}"
     return Figure(
         "attention",
         about,
         names,
-        heads[0],
+        heads[-several],
         keys,
         keys=keys,
         weights=heads if heads.size <= FEW else packed(heads),
         scores=scores,
         masked=hidden,
         maps=maps,
+        steps=steps,
+        losses=losses and list(losses.values()),
     )

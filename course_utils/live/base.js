@@ -41,7 +41,7 @@ const FRAME = `<div class="course-live"><style>
 .course-live .said{overflow-wrap:anywhere;margin:6px 0 0;font:inherit;color:inherit}
 .course-live .said::first-letter{text-transform:uppercase}
 .course-live svg{direction:ltr;display:block;width:100%;overflow:visible;fill:currentColor;forced-color-adjust:none;user-select:none;font-size:12px}
-.course-live svg *{transition:translate var(--travel,.2s),width .2s,height .2s,fill .2s,d .2s;pointer-events:none}
+.course-live svg *{transition:translate var(--travel,.2s),width .2s,height .2s,fill .2s,d .2s,stroke-width .2s;pointer-events:none}
 .course-live svg text{dominant-baseline:central}
 .course-live svg g:nth-child(3) *{fill:none;stroke:currentColor}
 .course-live svg g:last-child *{pointer-events:auto;cursor:pointer}

@@ -1,5 +1,5 @@
 // Message: in training some weights fall out and the others grow; in evaluation nothing happens.
-// Chapter 4: dropout on attention weights: its rate, its seed, two samplers, training and evaluation.
+// Chapter 4: dropout on attention weights: its rate, its seed, training and evaluation.
 import { figure, fixed, say, sum } from "./base.js";
 import { maps } from "./maps.js";
 
@@ -8,9 +8,9 @@ const TRAIN = 0, STEPS = 20; // rates are twentieths
 export default figure(({ names, weights, masked, draws, seeds }) => {
   const hidden = (row, column) => masked[row][column];
 
-  function draw(page, { mode, rate, seed, sampler }, at) {
-    const p = mode === TRAIN ? rate : 0, letters = draws[sampler][seed - seeds[0]];
-    page.idle = mode === TRAIN ? [] : ["rate", "seed", "sampler"];
+  function draw(page, { mode, rate, seed }, at) {
+    const p = mode === TRAIN ? rate : 0, letters = draws[seed - seeds[0]];
+    page.idle = mode === TRAIN ? [] : ["rate", "seed"];
     // a letter says at how many of the rates, from 0 upwards, an entry is kept; at 0 every one is
     const kept = (row, column) => letters.charCodeAt(row * names.length + column) - 97 > Math.round(p * STEPS);
     const dropped = weights.map((line, row) => line.map((weight, column) => kept(row, column) ? weight / (1 - p) : 0));
@@ -48,7 +48,6 @@ export default figure(({ names, weights, masked, draws, seeds }) => {
       mode: ["radio", "mode", TRAIN, ["train", "eval"]],
       rate: ["slide", "rate p", 0.5, 0.95, 0, 0.05],
       seed: ["slide", "seed", seeds[0], seeds[1], seeds[0]],
-      sampler: ["radio", "sampler", 0, ["mask A", "mask B"]],
     },
     draw,
     letters: 190,

@@ -1,13 +1,12 @@
-"""Chapter 4: dropout on attention weights: its rate, its seed, two samplers, training and evaluation."""
+"""Chapter 4: dropout on attention weights: its rate, its seed, training and evaluation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
-from torch import Tensor
 
 from course_utils import pictures
 from course_utils.live.base import Figure
-from course_utils.randomness import keep_mask, keep_mask_b
+from course_utils.randomness import keep_mask
 
 RATES = [step / 20 for step in range(20)]  # 0 to 0.95
 FIRST_SEED, MOST_SEEDS, MOST_DRAWS = 123, 50, 4000  # the first as in the chapter
@@ -15,7 +14,7 @@ MOST_TOKENS = 48
 
 
 def show_dropout(weights: ArrayLike, tokens: Sequence[str], *, masked: ArrayLike | None = None) -> None:
-    """Show weights after dropout with their row sums, with controls for rate, seed, sampler and mode.
+    """Show weights after dropout with their row sums, with controls for rate, seed and mode.
 
     weights: (T, T), T up to 48. tokens: T names. masked: (T, T), True where a cell is hidden. Raises ValueError for
     other input.
@@ -34,14 +33,14 @@ def show_dropout(weights: ArrayLike, tokens: Sequence[str], *, masked: ArrayLike
         weights=maps[0],
         masked=hidden,
         seeds=[seeds[0], seeds[-1]],
-        draws=[[draw(sampler, hidden.shape, seed) for seed in seeds] for sampler in (keep_mask, keep_mask_b)],
+        draws=[draw(hidden.shape, seed) for seed in seeds],
     ).show()
 
 
-def draw(sampler: Callable[[Sequence[int], float, int], Tensor], shape: Sequence[int], seed: int) -> str:
-    """A letter for each entry of a map: at how many of the rates, from 0 upwards, this sampler keeps it, "b" for one.
+def draw(shape: Sequence[int], seed: int) -> str:
+    """A letter for each entry of a map: at how many of the rates, from 0 upwards, it is kept, "b" for one.
 
-    At a higher rate a sampler keeps some of those that it keeps at a lower one.
+    At a higher rate some of those are kept that are kept at a lower one.
     """
-    kept = sum(sampler(shape, rate, seed).flatten().int() for rate in RATES)
+    kept = sum(keep_mask(shape, rate, seed).flatten().int() for rate in RATES)
     return "".join(chr(ord("a") + count) for count in kept.tolist())

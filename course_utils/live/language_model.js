@@ -1,7 +1,7 @@
 // Chapter 11: all heads of a language model as one map, one of them large, and what comes next without some of them.
 import { BOLD, END, figure, fixed, limit, MIDDLE, most, range, short, weightColour } from "./base.js";
 import { favourites, maps } from "./maps.js";
-import { bars, signedColour } from "./vectors.js";
+import { bars, reachOf, signedColour } from "./vectors.js";
 
 const LABELS = 48, TOP = 22, ROW = 22;
 const BOXES = [".own-sentence input", ".heads-off input"]; // where a kernel runs: for a sentence, and for heads that are off
@@ -14,7 +14,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     const { text, names, layers, words, before, after, off, each } = models[sentence], T = names.length;
     const narrow = page.width < 700,
       step = narrow ? 26 : Math.floor(limit(page.width * 0.34 - LABELS, 90, 270) / heads);
-    const high = 13, low = TOP + layers.length * high + 8;
+    const high = 13, low = TOP + layers.length * high + 40;
     const effects = each?.map((line) => line.map((chances) => Math.log(Math.max(chances[0], 0.0005) / before[0])));
     const shown = colour === 2 ? effects : layers.map((line) => line.map((rows) => rows[T - 1][colour ? T - 2 : 0]));
     const label = `All heads: a row for each layer, a column for each head`;
@@ -23,7 +23,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     range(heads).forEach((h) => page.words(LABELS + (h + 0.5) * step, 10, h, MIDDLE + (h === head ? BOLD : "")));
     page.column(LABELS - 6, TOP, high, layers.map((_, l) => l ? l % 5 ? "" : l : "layer 0"), [layer]);
     page.grid("all", LABELS, TOP, step, high, shown, {
-      colour: colour === 2 ? signedColour(shown) : weightColour,
+      colour: colour === 2 ? signedColour(reachOf(effects)) : weightColour,
       text: () => "",
       label,
       press: (l, h) => {
@@ -32,6 +32,8 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
       },
     });
     page.pick("all", layer, head);
+    const meaning = colour === 2 ? [`without it "${short(words[0])}" is`, "less (purple) or more likely"] : [];
+    meaning.forEach((text, line) => page.words(0, low - 26 + 16 * line, text));
 
     const x = narrow ? 0 : LABELS + heads * step + 18, y = narrow ? low + 8 : 0;
     const without = each ? [`${layer}.${head}`] : off, changed = each ? each[layer][head] : after;
@@ -65,6 +67,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
       y: list + rows.length * ROW + 16,
       row: limit(query, -1, T - 1),
       at: at?.part === "large" ? at : null,
+      hidden: (query, key) => key > query,
       axes: ["query (attends)", "key (attended to)"], // no sums: of rounded weights they would be off
     });
     page.height = Math.max(low, page.height);

@@ -22,9 +22,7 @@ def show_masking(layer: nn.Module, inputs: ArrayLike, tokens: Sequence[str]) -> 
     """
     vectors, names = check_vectors("inputs", inputs, tokens, most_tokens=MOST_TOKENS)
     if not all(isinstance(getattr(layer, name, None), nn.Linear) for name in ("W_query", "W_key", "W_value")):
-        raise ValueError(
-            "layer must have linear layers W_query, W_key and W_value: pass a SelfAttention_v2, for example."
-        )
+        raise ValueError("layer must have linear layers W_query, W_key and W_value: pass a SelfAttention_v2.")
     layer = copy.deepcopy(layer).cpu().double()  # in 64 bits, whatever the layer is in
     inputs = torch.from_numpy(vectors)
     check_input(inputs, layer.W_query.in_features, layer.W_query.weight)
@@ -32,7 +30,5 @@ def show_masking(layer: nn.Module, inputs: ArrayLike, tokens: Sequence[str]) -> 
     queries, keys = layer.W_query(inputs), layer.W_key(inputs)  # (T, d_out) each
     scores = (queries @ keys.T / keys.shape[1] ** 0.5).detach().numpy()
     scores = check_numbers("scores", scores, "be finite", *scores.shape)  # a layer's numbers may be nan
-    about = (
-        f"Attention weights of {len(names)} tokens under a mask, and which output depends on which input. The scores:"
-    )
+    about = f"Weights of {len(names)} tokens under a mask, and which output depends on which input. The scores:"
     Figure("masking", about, names, scores, names, scores=scores).show()

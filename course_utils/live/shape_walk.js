@@ -73,10 +73,16 @@ export default figure(({ names, x, heads }) => {
     );
     const ways = [true, false].map((right) => walk(start, heads, right)), stages = ways.map((way) => way[step]);
     const room = page.width < 900 ? page.width : (page.width - 20) / 2,
-      cell = limit(Math.floor((room - label) / width), 12, 36);
+      widest = limit(Math.floor((room - label) / width), 12, 36);
+    const cellIn = (step) =>
+      // scores are short: those of all heads fit side by side
+      step === SCORES ? limit(Math.floor((room / heads - label - 8) / x.length), 24, widest) : widest;
     const high = (stage) => TITLE + stage[0].length * ROW + 6;
-    const spots = (stage) => stage.map(([row]) => label + row.length * cell + 8).map(flow(room + 8, 0, high(stage)));
-    const tall = TOP + Math.max(...ways.flat().map((stage) => spots(stage).at(-1).y + high(stage)));
+    const spots = (stage, step) =>
+      stage.map(([row]) => label + row.length * cellIn(step) + 8).map(flow(room + 8, 0, high(stage)));
+    const tall = TOP +
+      Math.max(...ways.flatMap((way) => way.map((stage, s) => spots(stage, s).at(-1).y + high(stage))));
+    const cell = cellIn(step);
     const [litWay, litBlock] = at?.part.split(" ") ?? [],
       pointed = stages[litWay]?.[litBlock],
       lit = pointed?.[at.row]?.[at.column];
@@ -84,7 +90,7 @@ export default figure(({ names, x, heads }) => {
     stages.forEach((stage, way) => {
       const { x: left, y: top } = next(room + 20);
       page.heading(left, top, way ? "with view alone: the mistake" : "with view and transpose", CALLS[step][way]);
-      spots(stage).forEach(({ x, y }, b) => add(way, b, left + x + label, top + TOP + y + TITLE));
+      spots(stage, step).forEach(({ x, y }, b) => add(way, b, left + x + label, top + TOP + y + TITLE));
       page.height = top + tall;
     });
     if (lit) {

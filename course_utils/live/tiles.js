@@ -1,6 +1,6 @@
 // Message: a tile slides over the scores, and only three numbers are kept, which shrink when a larger score comes.
 // Chapter 10: one query's scores read tile by tile: the largest, the total and the output so far, merged or not.
-import { BOLD, chunks, figure, fixed, longest, MIDDLE, range, short, sum, weightColour } from "./base.js";
+import { BOLD, chunks, END, figure, fixed, longest, MIDDLE, range, short, sum, weightColour } from "./base.js";
 import { arrow, bars } from "./vectors.js";
 
 const ROW = 22, TOP = 30, SCORE = 58, ARROW = 42;
@@ -48,7 +48,7 @@ export default figure(({ names, scores, values, size: atFirst }) => {
     const unit = (key) => forgotten ? pieces[Math.floor(key / length)].largest : after.largest;
 
     const shares = scores.slice(0, read).map((score, key) => Math.exp(score - unit(key)));
-    page.words(left, 9, "score ω", BOLD);
+    page.words(left + SCORE - 14, 9, "score ω", BOLD + END);
     page.words(left + SCORE, 9, "e^(ω − m)", BOLD);
     page.column(left - 6, TOP, ROW, names.map(short), [at?.row]);
     page.column(left + SCORE - 14, TOP, ROW, scores.map((score) => fixed(score)));

@@ -68,9 +68,8 @@ def layer_figure(
         if not isinstance(output, torch.Tensor):
             raise ValueError(f"Your layer gives {output!r}: fill in the exercise, then run this cell again.")
         if output.shape[:2] != (1, length):
-            raise ValueError(
-                f"Your layer turns (1, {length}, d_in) into {tuple(output.shape)}, not (1, {length}, d_out)."
-            )
+            shapes = f"(1, {length}, d_in) into {tuple(output.shape)}, not (1, {length}, d_out)"
+            raise ValueError(f"Your layer turns {shapes}.")
         moved = influences(lambda sequence: layer(sequence[None])[0], inputs[:length])  # (length, length)
         if not moved.isfinite().all():
             raise ValueError("Your layer gives nan or infinity: let every query see at least one key.")

@@ -5,7 +5,7 @@ Each takes what the figure was given, and the state: {name of a control: its val
 
 import torch
 
-from course_utils.randomness import keep_mask, keep_mask_b
+from course_utils.randomness import keep_mask
 
 FUTURE = torch.ones(64, 64).triu(diagonal=1).bool()
 
@@ -71,9 +71,9 @@ def masking(layer, x, tokens, *, mask, when, renormalised):
     return with_sums(causal_weights(layer, x, mask, when, renormalised).detach(), future(len(x)) & mask)
 
 
-def dropout(weights, tokens, masked=None, *, mode, rate, seed, sampler):
+def dropout(weights, tokens, masked=None, *, mode, rate, seed):
     p = rate if mode == 0 else 0.0
-    kept = [keep_mask, keep_mask_b][sampler](weights.shape, p, seed) if mode == 0 else torch.ones_like(weights)
+    kept = keep_mask(weights.shape, p, seed) if mode == 0 else torch.ones_like(weights)
     hidden = torch.zeros_like(weights).bool() if masked is None else masked
     return printed([p] if mode == 0 else []) + with_sums(weights.double() * kept / (1 - p), hidden)
 

@@ -6,7 +6,13 @@ from pathlib import Path
 
 project = "Attention, number by number"
 html_title = project
-extensions = ["myst_nb", "sphinx_design", "sphinx.ext.githubpages", "course_tools.site.mathml"]
+extensions = [
+    "myst_nb",
+    "sphinx_design",
+    "sphinx.ext.githubpages",
+    "course_tools.site.mathml",
+    "course_tools.site.sections",
+]
 exclude_patterns = ["downloads"]
 nb_execution_mode = "off"
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -15,7 +21,7 @@ html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_js_files = ["search_from_disk.js", "answered.js"]
+html_js_files = ["search_from_disk.js", "answered.js", "address.js"]
 templates_path = ["templates"]
 html_sidebars = {"**": ["contents.html"]}
 html_show_sourcelink = html_copy_source = html_use_index = html_show_sphinx = False
