@@ -8,8 +8,8 @@ from dataclasses import fields, replace
 
 import torch
 
-from course_utils.judging import judge
-from course_utils.judging.calls import LayerCall, run_calls, same_tensors, tensors_in
+from course_utils.judging import differences, judge
+from course_utils.judging.calls import LayerCall, run_calls, tensors_in
 from course_utils.judging.result import RIGHT
 
 MOST_RIGHT_ANSWERS = 3  # that have to be right on a new input
@@ -51,7 +51,7 @@ def allowing(exercise, call):
 
 
 def smaller(call):
-    """Calls like this one with fewer tokens or entries, without a batch, with whole numbers; not the call itself."""
+    """Calls like this one with fewer tokens or entries, without a batch, with whole numbers, or as they are shown."""
     sizes = [size for size in sizes_in(call) if size > 2]
     maps = [dict.fromkeys(sizes, 2), {old: 2 + k % 2 for k, old in enumerate(sizes)}]
     maps += [{old: 2} for old in sizes] + [{old: 3} for old in sizes if old > 3] + [{}]
@@ -60,9 +60,8 @@ def smaller(call):
             continue
         found = resized(call, sizes)
         found = mapped(found, without_batch) if one else found
-        found = mapped(found, whole_numbers) if whole else found
-        if sizes or not same(found, call):
-            yield found
+        found = mapped(found, whole_numbers if whole else as_shown)
+        yield found
 
 
 def outside(tensor, sizes):
@@ -88,11 +87,6 @@ def size(call):
     """How much there is to read: numbers and their digits."""
     tensors = tensors_in(call.arguments)
     return sum(each.numel() * (1 if torch.equal(each.double(), each.double().round()) else 3) for each in tensors)
-
-
-def same(call, other):
-    """Whether two calls hold the same tensors."""
-    return all(map(same_tensors, tensors_in(vars(call)), tensors_in(vars(other))))
 
 
 def sizes_in(call):
@@ -150,9 +144,12 @@ def whole_numbers(value):
 
 
 def as_shown(value):
-    """Numbers with two decimals. What is left of a row that sums to 1 goes to its largest number."""
-    shown = value.mul(100).round().div(100)
+    """Decimals as a message shows them. What is left of a row that sums to 1 goes to its largest number."""
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        return value
+    shown = torch.tensor(differences.rounded(value.tolist()), dtype=value.dtype)
     if is_shares(value):
+        shown = value.mul(100).round().div(100)
         place = shown.argmax(-1, keepdim=True)
         shown = shown.scatter(-1, place, 0.0)
         shown = shown.scatter(-1, place, 1 - shown.sum(-1, keepdim=True))

@@ -7,6 +7,7 @@ place to look at.
 
 import ast
 import contextlib
+import itertools
 import time
 from dataclasses import dataclass, replace
 
@@ -31,6 +32,7 @@ from course_utils.judging.judge import (
 from course_utils.judging.result import NOT_YET, RIGHT
 
 MOST_TRIED, MOST_TRIED_LAYERS = 800, 300  # fixes; a layer takes longer, and its contract again as long
+MOST_VALUES = 500  # right values that are tried in the place of the answer's
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
 MOST_LINES = 2  # lines named besides the first
 MOST_NAMES = 3  # names whose values are told
@@ -243,9 +245,13 @@ class Search:
             return None
         working.sort(key=self.preference)
         for fix in working[:MOST_RIGHT]:
-            if time.process_time() < self.end and self.makes_all_right(fix) and self.is_proven(fix):
+            if self.in_time() and self.makes_all_right(fix) and self.is_proven(fix):
                 return fix
         return None
+
+    def in_time(self):
+        """Whether there is time for a new search."""
+        return time.process_time() < self.end
 
     def makes_all_right(self, fix):
         """Whether the answer with a fix is right in all calls."""
@@ -349,51 +355,109 @@ class Search:
 
     def value_words(self):
         """The sentences on where the first wrong value came about."""
+        end = self.flow.result(self.trouble.part)
+        numbers = [each for each in self.flow.places if each in self.shown.places] if self.places else []
+        mendable = self.mendable(self.flow, self.known, self.asked, self.is_right, numbers)
+        if first := next((number for number in mendable if number != self.flow.steps[end][0]), None):
+            return self.words_on_mendable(first, mendable)
+        if words := self.words_on_kind():
+            return words
         bad = self.first_not_finite() if self.places else None
+        first = next((each for each in [*self.places, end] if each is not None), None)
         if bad is not None:
             return self.words_on(self.shown.steps[bad][0], bad)
-        end = self.flow.result(self.trouble.part)
-        first = next((each for each in [*self.places, end] if each is not None), None)
         return "" if first is None else self.words_on(self.flow.steps[first][0])
 
-    def words_on(self, number, place=None):
-        """The sentences on a node. place: its step in the call that is shown; None for the first strange one."""
-        shown, known = self.shown, self.small[0].values_on_the_way(0) if self.small else self.known
-        entry = shown.wrong_entry(self.trouble.part, self.shown_result())
-        steps = shown.in_turn(number, entry)
-        strange = [each for each in steps if not shown.is_known(each, known)]
-        at = strange[0] if strange and place is None else steps[0] if len(steps) == 1 else place
-        is_result = at is not None and at == shown.result(self.trouble.part)
-        table = shown.table(self.trouble.part)
-        fills = (
-            isinstance(self.program.nodes[number], ast.stmt) or entry and (at is None or is_result or number in table)
-        )
-        if fills and entry:
-            at = entry[0]
-            number = shown.steps[entry[1] if at is None else at][0]
-        elif number in table and self.is_of_wrong_kind():
-            number, fills, steps = table[0], False, []
-            at = shown.places[number][0]
+    def mendable(self, flow, known, call, is_right, numbers):
+        """{number of an expression: (its values, right ones), turn by turn}: with these alone, a call would be right.
+
+        The first to run comes first. numbers: of the expressions that are tried.
+        """
+        tried = list(itertools.islice(candidates.value_fixes(self.program, flow, known, numbers), MOST_VALUES))
+        replies = self.runner.try_fixes([fix for fix, _ in tried], [call]) if tried and self.in_time() else []
+        found = {}
+        for (fix, turns), reply in zip(tried, replies):
+            if fix.number not in found and is_right(reply):
+                found[fix.number] = turns
+        return found
+
+    def words_on_mendable(self, number, mendable):
+        """The sentences on an expression that would only have to give other values, and on others like it."""
+        turns, place, line = mendable[number], None, self.program.nodes[number].lineno
+        if self.small:
+            exercise, known = self.small[0], self.small[0].values_on_the_way(0)
+            turns = self.mendable(
+                self.shown, known, exercise.calls[0], lambda reply: right_in(exercise, 0, reply, False), [number]
+            ).get(number)
+        if turns:
+            wrong = next((k for k, rows in enumerate(zip(*turns)) if not candidates.is_close(*rows)), 0)
+            place = self.shown.places[number][wrong]
+        last = self.flow.places[number][-1]
+        ends = [(each, self.flow.places[each][-1]) for each in mendable]
+        apart = [
+            each for each, end in ends if end > last and not {*self.flow.path_to(end)} & {*self.flow.places[number]}
+        ]
+        before = [each for each in map(self.flow.node, self.places) if each.lineno < line]
+        behind = self.flow.doubtful(self.flow.operands(last), self.known)
+        behind = [self.flow.node(each) for each in behind if isinstance(self.flow.steps[each][1], torch.Tensor)]
+        others = [*[self.program.nodes[each] for each in apart][:1], *(before or behind[:1])]
+        return self.words_on_value(number, place, True, others)
+
+    def words_on_value(self, number, place, proven, others):
+        """The sentences on the value of an expression. place: its step in the call that is shown, or None."""
         node = self.program.nodes[number]
         statement = self.program.statement_of(node)
-        line, code, turn = statement.lineno, first_line(statement), named_counters(shown, at)
-        seen = "" if at is None else self.value_in_words(shown.steps[at][1])
-        in_loop = at is not None and self.program.around(statement, "iter")
-        if fills and entry:
-            where = f"the entry at {entry[2]}" if entry[2] else "the first wrong entry"
-            words = sentences.wrong_entry(line, code, where, turn)
-            words = sentences.unset_entry(line, code, where) if entry[0] is None else words
-        elif is_result and not in_loop and seen not in sentences.NOT_FINITE_QUESTIONS:
-            words = sentences.look_at_result(line, code)
-        elif steps[1:] and (fills or at is None) or in_loop and (is_result or not turn or shown.is_unfinished(at)):
-            words = sentences.look_at_loop(line, code)
-        else:
-            part = "" if node in (statement, getattr(statement, "value", None)) else ast.unparse(node)
-            words = sentences.look_at_value(line, code, sentences.shortened(part), turn, seen)
-        lines = self.lines_of(map(self.program.nodes.__getitem__, self.sources(number, at)), line)
-        if words.endswith("Is that what you need?") and not isinstance(statement, ast.Return):
-            return f"{words} {sentences.further(lines)}"
+        turn = named_counters(self.shown, place) if len(self.shown.places.get(number, [])) > 1 else []
+        told = place is not None and (turn or len(self.shown.places[number]) == 1)
+        seen = self.value_in_words(self.shown.steps[place][1]) if told else ""
+        part = "" if node in (statement, getattr(statement, "value", None)) else sentences.shortened(ast.unparse(node))
+        words = sentences.look_at_value(statement.lineno, first_line(statement), part, turn, seen, proven)
+        return self.with_others(words, others, statement)
+
+    def with_others(self, words, nodes, statement):
+        """Some sentences, and one on other lines to check."""
+        lines = self.lines_of(nodes, statement.lineno)
         return "\n".join([words, *([sentences.also(lines)] if lines else [])])
+
+    def words_on_kind(self):
+        """The sentences on where the result got its shape, or its dtype; "" where both are right."""
+        end, wanted = self.shown.result(self.trouble.part), self.shown_result()
+        got = None if end is None else self.shown.steps[end][1]
+        if not isinstance(got, torch.Tensor) or not isinstance(wanted, torch.Tensor):
+            return ""
+        for name, quality in {"shape": lambda value: value.shape, "dtype": differences.kind_of}.items():
+            if quality(got) != quality(wanted):
+                place = self.shown.source_of(end, quality)
+                statement = self.program.statement_of(self.shown.node(place))
+                words = sentences.look_at_kind(statement.lineno, first_line(statement), name)
+                others = self.sources(self.shown.steps[place][0], place) if name == "shape" else []
+                return self.with_others(words, others, statement)
+        return ""
+
+    def words_on(self, number, place=None):
+        """The sentences on a node. place: its step in the call that is shown, if one is meant."""
+        shown, known = self.shown, self.small[0].values_on_the_way(0) if self.small else self.known
+        if number not in shown.places:  # the input that is shown goes another way
+            number = next((shown.steps[each][0] for each in locate.places_of(self.trouble, shown, known)), number)
+        steps, end = shown.places.get(number, []), shown.result(self.trouble.part)
+        strange = (each for each in steps if not shown.is_known(each, known))
+        at = place if place is not None else next(strange, steps[0] if len(steps) == 1 else None)
+        entry = shown.wrong_entry(self.trouble.part, self.shown_result())
+        if entry and (isinstance(self.program.nodes[number], ast.stmt) or at == end):
+            at, position = entry
+            statement = self.program.statement_of(shown.node(at))
+            where = f"the entry at {position}" if position else "the first wrong entry"
+            words = sentences.wrong_entry(statement.lineno, first_line(statement), where, named_counters(shown, at))
+            return self.with_others(words, self.sources(shown.steps[at][0], at), statement)
+        statement = self.program.statement_of(self.program.nodes[number])
+        in_loop = any(self.program.enclosing(statement, (ast.For, ast.While)))
+        if in_loop and (at is None or at == end or not named_counters(shown, at) or shown.is_unfinished(at)):
+            words = sentences.look_at_loop(statement.lineno, first_line(statement), len(steps))
+        elif at == end is not None and place is None:
+            words = sentences.look_at_result(statement.lineno, first_line(statement))
+        else:
+            return self.words_on_value(number, at, False, self.sources(number, at))
+        return self.with_others(words, self.sources(number, at), statement)
 
     def value_in_words(self, value):
         """A value that fits beside the input that is shown; "" for others."""
@@ -418,7 +482,7 @@ class Search:
         return values[0][self.trouble.part] if several else values[0] if values else None
 
     def sources(self, number, place):
-        """The steps that a value came from and that may be wrong without being seen, sizes last."""
+        """The nodes of the steps that a value came from and that may be wrong without being seen, sizes last."""
         flow = self.flow if place is None else self.shown
         place = flow.places[number][-1] if place is None else place
         filled = [flow.last(flow.makers[name], place) for name in [changed_name(flow.node(place))] if name]
@@ -427,12 +491,7 @@ class Search:
         sizes = [each for each in doubtful if type(flow.steps[each][1]) is int]
         made = [*doubtful, *map(flow.origin, operands)]
         steps = [*flow.decisions(place), *(each for each in made if each not in sizes), *sizes]
-        return [flow.steps[each][0] for each in steps]
-
-    def is_of_wrong_kind(self):
-        """Whether the result is a tensor of another shape, or another kind of numbers, than it should be."""
-        got = self.shown.steps[self.shown.result(self.trouble.part)][1]
-        return isinstance(got, torch.Tensor) and not locate.is_like(got, self.shown_result())
+        return list(map(flow.node, steps))
 
     def first_not_finite(self):
         """The first step with nan or infinity, for the input that is shown; None where right answers have them, too."""

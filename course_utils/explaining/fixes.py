@@ -51,7 +51,7 @@ def fixes_at(program, number, values, names, sizes):
         return
     if name := name_of(node):
         for other in similar_names(number, values, names):
-            if other != name and not stands_in_call(program, node, other):
+            if other != name and not stands_in_call(program, node, other) and not is_left_over(program, node, other):
                 yield Fix(number, other, "wrong name")
     if fixes_of := FIXES_BY_NODE.get(type(node)):
         for new, kind in fixes_of(node, program, sizes):
@@ -66,6 +66,14 @@ def similar_names(number, values, names):
 
     wanted = kind(values.get(number))
     return [name for name, reads in names.items() if not reads or any(kind(values.get(k)) == wanted for k in reads)]
+
+
+def is_left_over(program, node, name):
+    """Whether a name is what a loop left behind that ended before a node, or may have."""
+    loops = [
+        each for each in program.nodes if isinstance(each, ast.For) and name in map(name_of, ast.walk(each.target))
+    ]
+    return bool(loops) and not any(each in loops for each in program.enclosing(node, ast.For))
 
 
 def stands_in_call(program, node, name):
@@ -92,8 +100,9 @@ def value_fixes(value, node, program, sizes):
             yield size, "fixed size"
         call = enclosing_call(node, program)
         axis = call in AXIS_FUNCTIONS
+        ends_loop = call == "range" and len(program.parents[id(node)].args) == 1
         for new in dict.fromkeys([*(USUAL_AXES if axis else ()), value + 1, value - 1, -value, 0, 1, 2, -1]):
-            if new != value:
+            if new != value and (new > 0 or not ends_loop):
                 yield repr(new), "wrong axis" if axis else "wrong number"
     elif isinstance(value, float):
         if value < 0:
@@ -157,7 +166,11 @@ def call_fixes(node, program, sizes):
         yield f"({arguments[0]})", "something too much"
     if name == "len" and arguments:
         yield f"{arguments[0]}.shape[-1]", "wrong size"
-    for k in range(len(arguments) - 1):
+    if name == "einsum" and arguments and "->" in arguments[0]:  # its letters say which argument is which
+        head, _, letters = arguments[0].rpartition("->")
+        for order in itertools.permutations(letters[:-1]):
+            yield call(arguments=[f"{head}->{''.join(order)}{letters[-1]}", *arguments[1:]]), "wrong order"
+    for k in range(len(arguments) - 1) if name != "einsum" else ():
         swapped = [*arguments[:k], arguments[k + 1], arguments[k], *arguments[k + 2 :]]
         yield call(arguments=swapped), "arguments swapped"
         if name in ("view", "reshape"):

@@ -15,6 +15,7 @@ from course_utils.explaining.known_values import is_distinctive, is_mask, is_not
 from course_utils.explaining.program import changed_name, name_of
 
 RANDOM_FUNCTIONS = ("rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm")
+TENSORS = (torch.Tensor, float)  # a float may have been an array without dimensions
 SIZE_FUNCTIONS = ("shape", "ndim", "size", "dim", "len", "numel")
 
 
@@ -80,17 +81,12 @@ class Flow:
     def decisions(self, place):
         """The steps that decide with which index, and whether, a statement runs: in its loop, and its conditions."""
         statement = self.program.statement_of(self.node(place))
-        loops = list(self.program.enclosing(statement, ast.For))
-        turn = [each.iter for each in loops[: isinstance(self.node(place), ast.stmt)]]
+        loops = list(self.program.enclosing(statement, (ast.For, ast.While)))
+        turn = [each.iter for each in loops[: isinstance(self.node(place), ast.stmt)] if isinstance(each, ast.For)]
         numbers = self.made_inside(loops, [*ast.walk(statement), *(part for each in turn for part in ast.walk(each))])
         tests = [*self.program.around(statement, "test"), *(each for loop in loops for each in leaving(loop))]
         made = [self.origin(each) for each in self.before(numbers, place + 1) if each is not None]
         return made + [each for each in self.before([*tests, *turn], place) if each is not None]
-
-    def in_turn(self, number, window):
-        """The steps of a node between two steps; all of them where none is, or there is no window."""
-        found = self.places.get(number, [])
-        return [each for each in found if window and window[1] < each <= window[0]] or found
 
     def first_not_finite(self, part):
         """The first step on the way to a result with nan or infinity; None where there is none."""
@@ -101,39 +97,26 @@ class Flow:
         return next(first, None)
 
     def wrong_entry(self, part, wanted):
-        """(the step that wrote the first wrong entry of what a loop fills, the one before it, the entry's position).
+        """(the step that wrote the first wrong entry of what a loop fills, its position); None for no such step.
 
-        None where the result is filled by no loop. The first is None where no step wrote that entry.
         part: as in `result`. wanted: the right result.
         """
         end = self.result(part)
         got = None if end is None else self.steps[end][1]
-        if not is_like(got, wanted):
+        if not is_like(got, wanted) or not got.ndim:
             return None
         wrong = (~torch.isclose(got.double(), wanted.double(), 1e-4, 1e-5, equal_nan=True)).nonzero().tolist()
-        table = self.table(part)
-        if not wrong or not got.ndim:
-            return None
-        if table:
+        table = self.makers.get(changed_name(self.node(end)), [])
+        if wrong and table:
             made = sorted(each for number in table for each in self.places.get(number, []) if each <= end)
-            made = [each for each in made if is_like(self.steps[each][1], got)]
-            entries = [self.steps[each][1][tuple(wrong[0])] for each in made]
-            changes = [k for k in range(1, len(made)) if not entries[k].equal(entries[k - 1])]
-            last = changes[-1] if changes else 0
-            return (made[last], made[last - 1], wrong[0]) if last else (None, end, wrong[0])
+            entries = [(each, self.steps[each][1]) for each in made if is_like(self.steps[each][1], got)]
+            entries = [(each, value[tuple(wrong[0])]) for each, value in entries]
+            changes = [each for (each, new), (_, old) in zip(entries[1:], entries) if not new.equal(old)]
+            return (changes[-1], wrong[0]) if changes else None
         named = [each for each in self.operands(end) if changed_name(self.node(self.origin(each)))]
-        made = self.places[self.steps[self.origin(named[0])][0]] if named else []
+        made = self.places[self.steps[self.origin(named[0])][0]] if named and wrong else []
         axes = [axis for axis, size in enumerate(got.shape) if size == len(made)]
-        if len(axes) > 1 and len(getattr(self.node(end), "args", ())) == 1 and not self.node(end).keywords:
-            axes = axes[:1]  # as `torch.stack` puts them
-        first = min((position[axes[0]] for position in wrong), default=0) if len(axes) == 1 else 0
-        return (made[first], made[first - 1] if first else -1, []) if len(axes) == 1 else None
-
-    def table(self, part):
-        """The numbers of the nodes that make and fill a result, where statements fill it; [] for other results."""
-        end = self.result(part)
-        name = None if end is None else changed_name(self.node(end))
-        return self.makers[name] if name else []
+        return (made[min(position[axes[0]] for position in wrong)], []) if len(axes) == 1 else None
 
     def operands(self, place):
         """The steps that the value of a step came from."""
@@ -252,10 +235,28 @@ class Flow:
         return [place for place in last if place not in used]
 
     def origin(self, place):
-        """The step that made a value; a name only refers to one."""
-        while name_of(self.node(place)) and (made := self.operands(place)):
+        """The step that made a value, or gave it another name; a name only refers to one."""
+        while name_of(self.node(place)) and not self.is_renamed(self.node(place)) and (made := self.operands(place)):
             place = made[0]
         return place
+
+    def is_renamed(self, node):
+        """Whether an expression is a name that gets another one, as `b` in `a = b`."""
+        parent = self.program.parents.get(id(node))
+        return bool(name_of(node)) and isinstance(parent, ast.Assign) and all(map(name_of, parent.targets))
+
+    def source_of(self, place, quality):
+        """The step at which a value got a quality that it has, such as its shape."""
+        wanted = quality(self.steps[place][1])
+        while True:
+            operands = [self.origin(each) for each in self.operands(place)]
+            lists = [each for each in operands if isinstance(self.steps[each][1], list)]
+            operands += [self.origin(part) for each in lists for part in self.operands(each)]
+            values = [(each, self.steps[each][1]) for each in operands]
+            tensors = [(each, torch.as_tensor(value)) for each, value in values if isinstance(value, TENSORS)]
+            place, before = next((each for each, value in tensors if quality(value) == wanted), None), place
+            if place is None:
+                return before
 
     def path_to(self, end):
         """The steps that led to one, and that one, in order."""
@@ -395,7 +396,11 @@ def places_of(trouble, flow, known):
         starts = [each for each in [flow.result(trouble.part)] if each is not None]
     find = reorderings if all(flow.is_known(each, known) for each in starts) else first_unknown
     places, ends = (
-        [place for place in map(flow.origin, found) if not is_start(flow.node(place))]
+        [
+            place
+            for place in map(flow.origin, found)
+            if flow.is_renamed(flow.node(place)) or not is_start(flow.node(place))
+        ]
         for found in (find(flow, starts, known), starts)
     )
     return places or ends
