@@ -95,17 +95,19 @@ def value_fixes(program, flow, known, numbers):
         refers = name_of(node) and not flow.is_renamed(node) or not any(map(name_of, ast.walk(node)))
         if isinstance(node, ast.stmt) or refers or flow.is_size(places[0]):
             continue
-        values = [flow.steps[place][1] for place in places]
-        own = table_of(values)
-        starts = own is not None and (own == own.flatten()[:1]).all() and own.flatten()[0].item() in START_VALUES
+        own = table_of([flow.steps[place][1] for place in places])
+        if own is None:
+            continue
+        starts = (own == own.flatten()[0]).all() and own.flatten()[0].item() in START_VALUES
         again = any(len(flow.makers[name]) > 1 for name in flow.names_made_by(number))
-        if own is None or starts and (again or own.numel() > 1):  # what is filled or added to is no mistake
+        if starts and (again or own[0].numel() > 1):  # what is filled or added to is no mistake
             continue
         right = [each for value in known.values for each in in_turns(value, own)]
         if starts or not any(is_close(each, own) for each in right):
             for each in right:
                 text = f"torch.tensor({each.tolist()}, dtype={each.dtype})".replace("inf", "math.inf")
-                text = text.replace("nan", "math.nan") + (".tolist()" if type(values[0]) in (int, float, bool) else "")
+                text = text.replace("nan", "math.nan")
+                text += "" if isinstance(flow.steps[places[0]][1], torch.Tensor) else ".tolist()"
                 yield Fix(number, f"{LOOP_LIMIT}.in_turn({text})", "wrong value"), (own, each)
 
 
@@ -125,8 +127,8 @@ def in_turns(value, own):
         return []
     rows = value.reshape(len(own), *value.shape[count:])
     rows = rows.to(own.dtype) if is_mask(value) and is_mask(own) else rows
-    fits = all(1 in sizes or len({*sizes}) == 1 for sizes in zip(rows.shape, own.shape)) if rows.ndim > 2 else True
-    alike = fits if rows.ndim == own.ndim else len(own) == 1 < own.ndim
+    alike = rows.ndim < 3 or all(1 in sizes or len({*sizes}) == 1 for sizes in zip(rows.shape, own.shape))
+    alike = alike if rows.ndim == own.ndim else len(own) == 1 < own.ndim
     return [rows] if rows.dtype == own.dtype and alike else []
 
 

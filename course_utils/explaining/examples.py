@@ -56,19 +56,12 @@ def smaller(call):
     maps = [dict.fromkeys(sizes, 2), {old: 2 + k % 2 for k, old in enumerate(sizes)}]
     maps += [{old: 2} for old in sizes] + [{old: 3} for old in sizes if old > 3] + [{}]
     for sizes, one, whole in itertools.product(maps, (True, False), (True, False)):
-        if any(outside(each, sizes) for each in tensors_in(vars(call))) or not keeps_parts(call, sizes):
+        if not keeps_parts(call, sizes):
             continue
         found = resized(call, sizes)
         found = mapped(found, without_batch) if one else found
         found = mapped(found, whole_numbers if whole else as_shown)
         yield found
-
-
-def outside(tensor, sizes):
-    """Whether a tensor of whole numbers, such as tokens, may count places that a smaller size no longer has."""
-    if tensor.dtype != torch.int64 or not tensor.numel():
-        return False
-    return any(new <= int(tensor.max()) < old for old, new in sizes.items())
 
 
 def keeps_parts(call, sizes):
@@ -135,10 +128,8 @@ def without_batch(value):
 
 def whole_numbers(value):
     """Small whole numbers in the place of decimals; what is large, infinite or a share of 1 stays."""
-    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
-        return value
-    if not bool((value < 0).any()):  # shares and the like: as they are shown, with two decimals
-        return as_shown(value)
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point() or not bool((value < 0).any()):
+        return as_shown(value)  # shares and the like
     rounded = value.sign() * value.mul(2).abs().round().clamp(1, LARGEST_WHOLE)  # no 0, which hides mistakes
     return torch.where(value.abs() > 2 * LARGEST_WHOLE, value.round(), rounded)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from course_utils.explaining import candidates, examples, locate, sentences
-from course_utils.explaining.known_values import is_not_finite, is_uninformative
+from course_utils.explaining.known_values import is_uninformative
 from course_utils.explaining.program import Fix, changed_name, changes_in_place, cuts_gradients, program_of, watched
 from course_utils.judging import contract, differences, errors, untrusted_replies
 from course_utils.judging.calls import FunctionCall, run_calls
@@ -294,7 +294,7 @@ class Search:
         """Whether a fix adds something to a value that is right, lines before the first one that is wrong."""
         node, places = self.program.nodes[fix.number], self.flow.places.get(fix.number)
         adds = isinstance(node, ast.expr) and ast.unparse(node) in fix.new and len(fix.new) > len(ast.unparse(node))
-        if not adds or not places or not self.places or node.lineno >= self.line_of(self.flow, self.places[0]):
+        if not adds or not places or not self.places or node.lineno >= self.flow.node(self.places[0]).lineno:
             return False
         return self.known.contains_exact(self.flow.steps[places[-1]][1])
 
@@ -325,7 +325,8 @@ class Search:
             return f"{look_at([*made, *changes])} {sentences.WRITTEN_QUESTION}"
         drawn = [place for place in range(len(self.flow.steps)) if trouble.random and self.flow.is_random(place)]
         if drawn:
-            return sentences.random(self.line_of(self.flow, drawn[0]), first_line(self.statement_at(drawn[0])))
+            statement = self.program.statement_of(self.flow.node(drawn[0]))
+            return sentences.random(statement.lineno, first_line(statement))
         if trouble.gradients:
             return look_at(self.program.statements(cuts_gradients))
         if trouble.breaks_contract:
@@ -335,8 +336,8 @@ class Search:
     def stop_words(self):
         """The sentences on what the line works with in which an answer stopped."""
         behind = [each for place in self.places for each in self.flow.operands_and_layer(place)]
-        stopped = self.flow.doubtful(self.flow.stopped(self.trouble.line), self.known)
-        doubtful = [*self.places, *stopped, *self.flow.doubtful(behind, self.known)]
+        behind = [*self.flow.stopped(self.trouble.line), *behind]
+        doubtful = [*self.places, *self.flow.doubtful(behind, self.known)]
         nodes = [*self.program.state_assignments(), *map(self.flow.node, doubtful)]
         lines = self.lines_of(nodes, self.trouble.line)
         words = self.values_where_it_stopped()
@@ -362,10 +363,7 @@ class Search:
             return self.words_on_mendable(first, mendable)
         if words := self.words_on_kind():
             return words
-        bad = self.first_not_finite() if self.places else None
         first = next((each for each in [*self.places, end] if each is not None), None)
-        if bad is not None:
-            return self.words_on(self.shown.steps[bad][0], bad)
         return "" if first is None else self.words_on(self.flow.steps[first][0])
 
     def mendable(self, flow, known, call, is_right, numbers):
@@ -393,14 +391,12 @@ class Search:
             wrong = next((k for k, rows in enumerate(zip(*turns)) if not candidates.is_close(*rows)), 0)
             place = self.shown.places[number][wrong]
         last = self.flow.places[number][-1]
-        ends = [(each, self.flow.places[each][-1]) for each in mendable]
-        apart = [
-            each for each, end in ends if end > last and not {*self.flow.path_to(end)} & {*self.flow.places[number]}
-        ]
+        paths = {each: self.flow.path_to(self.flow.places[each][-1]) for each in mendable}
+        apart = [each for each, path in paths.items() if path[-1] > last and not {*path} & {*self.flow.places[number]}]
         before = [each for each in map(self.flow.node, self.places) if each.lineno < line]
         behind = self.flow.doubtful(self.flow.operands(last), self.known)
         behind = [self.flow.node(each) for each in behind if isinstance(self.flow.steps[each][1], torch.Tensor)]
-        others = [*[self.program.nodes[each] for each in apart][:1], *(before or behind[:1])]
+        others = [*map(self.program.nodes.__getitem__, apart[:1]), *(before or behind[:1])]
         return self.words_on_value(number, place, True, others)
 
     def words_on_value(self, number, place, proven, others):
@@ -434,35 +430,19 @@ class Search:
                 return self.with_others(words, others, statement)
         return ""
 
-    def words_on(self, number, place=None):
-        """The sentences on a node. place: its step in the call that is shown, if one is meant."""
+    def words_on(self, number):
+        """The sentences on a node whose value nobody who is right has, or on the result."""
         shown, known = self.shown, self.small[0].values_on_the_way(0) if self.small else self.known
         if number not in shown.places:  # the input that is shown goes another way
             number = next((shown.steps[each][0] for each in locate.places_of(self.trouble, shown, known)), number)
-        steps, end = shown.places.get(number, []), shown.result(self.trouble.part)
-        strange = (each for each in steps if not shown.is_known(each, known))
-        at = place if place is not None else next(strange, steps[0] if len(steps) == 1 else None)
-        entry = shown.wrong_entry(self.trouble.part, self.shown_result())
-        if entry and (isinstance(self.program.nodes[number], ast.stmt) or at == end):
-            at, position = entry
-            statement = self.program.statement_of(shown.node(at))
-            where = f"the entry at {position}" if position else "the first wrong entry"
-            words = sentences.wrong_entry(statement.lineno, first_line(statement), where, named_counters(shown, at))
-            return self.with_others(words, self.sources(shown.steps[at][0], at), statement)
-        statement = self.program.statement_of(self.program.nodes[number])
-        in_loop = any(self.program.enclosing(statement, (ast.For, ast.While)))
-        if in_loop and (at is None or at == end or not named_counters(shown, at) or shown.is_unfinished(at)):
-            words = sentences.look_at_loop(statement.lineno, first_line(statement), len(steps))
-        elif at == end is not None and place is None:
-            words = sentences.look_at_result(statement.lineno, first_line(statement))
-        else:
-            return self.words_on_value(number, at, False, self.sources(number, at))
-        return self.with_others(words, self.sources(number, at), statement)
+        steps = shown.places.get(number, [])
+        strange = (each for each in steps if not shown.is_known(each, known) and not shown.is_unfinished(each))
+        at = next(strange, steps[0] if len(steps) == 1 else None)
+        at = None if at == shown.result(self.trouble.part) else at  # it is told already
+        return self.words_on_value(number, at, False, self.sources(number, at))
 
     def value_in_words(self, value):
         """A value that fits beside the input that is shown; "" for others."""
-        if isinstance(value, torch.Tensor) and is_not_finite(value):
-            return "nan" if value.isnan().any() else "inf"
         size = value.numel() if isinstance(value, torch.Tensor) else 1
         if isinstance(value, list) or size > sentences.MOST_NUMBERS:
             return ""
@@ -482,29 +462,11 @@ class Search:
         return values[0][self.trouble.part] if several else values[0] if values else None
 
     def sources(self, number, place):
-        """The nodes of the steps that a value came from and that may be wrong without being seen, sizes last."""
-        flow = self.flow if place is None else self.shown
+        """The nodes behind a value, or behind the last one of a node, that may be wrong without being seen."""
+        flow = self.shown if number in self.shown.places else self.flow
         place = flow.places[number][-1] if place is None else place
-        filled = [flow.last(flow.makers[name], place) for name in [changed_name(flow.node(place))] if name]
-        operands = [each for each in flow.operands_and_layer(place) if flow.origin(each) not in filled]
-        doubtful = flow.doubtful(operands, self.known)
-        sizes = [each for each in doubtful if type(flow.steps[each][1]) is int]
-        made = [*doubtful, *map(flow.origin, operands)]
-        steps = [*flow.decisions(place), *(each for each in made if each not in sizes), *sizes]
-        return list(map(flow.node, steps))
-
-    def first_not_finite(self):
-        """The first step with nan or infinity, for the input that is shown; None where right answers have them, too."""
-        told = self.shown is not self.flow or not any(map(is_not_finite, self.known.values))
-        return self.shown.first_not_finite(self.trouble.part) if told else None
-
-    def line_of(self, flow, place):
-        """The line of a step."""
-        return self.program.statement_of(flow.node(place)).lineno
-
-    def statement_at(self, place):
-        """The statement that a step is part of."""
-        return self.program.statement_of(self.flow.node(place))
+        behind = flow.doubtful(flow.operands_and_layer(place), self.known)
+        return [flow.node(each) for each in [*flow.decisions(place), *behind]]
 
     def lines_of(self, nodes, line):
         """(line, code) of the statements of a few nodes, each once, and none in this line."""

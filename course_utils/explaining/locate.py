@@ -11,7 +11,7 @@ import itertools
 
 import torch
 
-from course_utils.explaining.known_values import is_distinctive, is_mask, is_not_finite
+from course_utils.explaining.known_values import is_distinctive, is_mask, is_uninformative
 from course_utils.explaining.program import changed_name, name_of
 
 RANDOM_FUNCTIONS = ("rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm")
@@ -87,36 +87,6 @@ class Flow:
         tests = [*self.program.around(statement, "test"), *(each for loop in loops for each in leaving(loop))]
         made = [self.origin(each) for each in self.before(numbers, place + 1) if each is not None]
         return made + [each for each in self.before([*tests, *turn], place) if each is not None]
-
-    def first_not_finite(self, part):
-        """The first step on the way to a result with nan or infinity; None where there is none."""
-        end = self.result(part)
-        path = [place for place in self.path_to(end) if is_not_finite(self.steps[place][1])] if end else []
-        made = [place for place in path if not isinstance(self.node(place), (ast.Name, ast.Attribute, ast.Constant))]
-        first = (p for p in made if not any(q in made for q in self.operands(p)))
-        return next(first, None)
-
-    def wrong_entry(self, part, wanted):
-        """(the step that wrote the first wrong entry of what a loop fills, its position); None for no such step.
-
-        part: as in `result`. wanted: the right result.
-        """
-        end = self.result(part)
-        got = None if end is None else self.steps[end][1]
-        if not is_like(got, wanted) or not got.ndim:
-            return None
-        wrong = (~torch.isclose(got.double(), wanted.double(), 1e-4, 1e-5, equal_nan=True)).nonzero().tolist()
-        table = self.makers.get(changed_name(self.node(end)), [])
-        if wrong and table:
-            made = sorted(each for number in table for each in self.places.get(number, []) if each <= end)
-            entries = [(each, self.steps[each][1]) for each in made if is_like(self.steps[each][1], got)]
-            entries = [(each, value[tuple(wrong[0])]) for each, value in entries]
-            changes = [each for (each, new), (_, old) in zip(entries[1:], entries) if not new.equal(old)]
-            return (changes[-1], wrong[0]) if changes else None
-        named = [each for each in self.operands(end) if changed_name(self.node(self.origin(each)))]
-        made = self.places[self.steps[self.origin(named[0])][0]] if named and wrong else []
-        axes = [axis for axis, size in enumerate(got.shape) if size == len(made)]
-        return (made[min(position[axes[0]] for position in wrong)], []) if len(axes) == 1 else None
 
     def operands(self, place):
         """The steps that the value of a step came from."""
@@ -218,7 +188,9 @@ class Flow:
         found, waiting = [], list(places)
         while waiting:
             place = self.origin(waiting.pop(0))
-            if place not in found and (self.is_random(place) or not known.contains_tensor(self.steps[place][1])):
+            value = self.steps[place][1]
+            right = known.contains_exact(value) and not is_uninformative(value)
+            if place not in found and (self.is_random(place) or not right):
                 found.append(place)
                 waiting += [] if self.is_size(place) else self.operands_and_layer(place)
         return sorted(found, key=lambda place: type(self.steps[place][1]) in (int, list) or self.is_size(place))
@@ -249,10 +221,7 @@ class Flow:
         """The step at which a value got a quality that it has, such as its shape."""
         wanted = quality(self.steps[place][1])
         while True:
-            operands = [self.origin(each) for each in self.operands(place)]
-            lists = [each for each in operands if isinstance(self.steps[each][1], list)]
-            operands += [self.origin(part) for each in lists for part in self.operands(each)]
-            values = [(each, self.steps[each][1]) for each in operands]
+            values = [(each, self.steps[each][1]) for each in map(self.origin, self.operands(place))]
             tensors = [(each, torch.as_tensor(value)) for each, value in values if isinstance(value, TENSORS)]
             place, before = next((each for each, value in tensors if quality(value) == wanted), None), place
             if place is None:
@@ -275,11 +244,6 @@ class Flow:
         source = self.last(self.makers.get(name, []), place) if name else None
         return [] if source is None else [source]
 
-    def ending(self):
-        """The `return` of the value that an answer gave; None where there is none."""
-        place = self.last(self.returned(self.program.tree), len(self.steps))
-        return None if place is None else self.program.parents[id(self.node(place))]
-
     def result(self, part=None):
         """The last step whose value an answer returned; None for no step.
 
@@ -295,13 +259,6 @@ class Flow:
         """The numbers of the values that functions return."""
         returns = [node.value for node in ast.walk(within) if isinstance(node, ast.Return) and node.value]
         return [self.program.numbers[id(value)] for value in returns]
-
-
-def is_like(value, other):
-    """Whether two values are tensors of one shape, and of one kind of numbers."""
-    if not isinstance(value, torch.Tensor) or not isinstance(other, torch.Tensor):
-        return False
-    return value.shape == other.shape and value.is_floating_point() == other.is_floating_point()
 
 
 def leaving(loop):

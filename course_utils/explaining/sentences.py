@@ -119,30 +119,13 @@ def look_at_value(line, code, part, turn, seen, proven):
     """
     where = f"`{part}` in line {line}" if part else place(line, code)
     given = f" {f'When {named_values(turn)}' if turn else 'Here'}, it gives {seen}." if seen else ""
-    asked = PROVEN_QUESTION if proven else NOT_FINITE_QUESTIONS.get(seen, "Is that what you need?" if seen else UNSEEN)
-    return f"Look at {where}.{given} {asked}"
+    asked = "Is that what you need?" if seen else "What does it give, and what do you need there?"
+    return f"Look at {where}.{given} {PROVEN_QUESTION if proven else asked}"
 
 
 def look_at_kind(line, code, what):
     """Your result gets its shape in line 3, `w = e.sum(dim=0)`. Which shape do you need? what: or dtype."""
     return f"Your result gets its {what} in {place(line, code)}. Which {what} do you need?"
-
-
-def look_at_result(line, code):
-    """Your result comes from line 3, `return e / e.sum()`. What goes into it, and what should?"""
-    return f"Your result comes from {place(line, code)}. What goes into it, and what should?"
-
-
-def look_at_loop(line, code, turns):
-    """Look at line 3, `rows.append(row)`, which runs 3 times. What should it do in each turn?"""
-    times = "once" if turns == 1 else f"{turns} times"
-    return f"Look at {place(line, code)}, which runs {times}. What should it do in each turn?"
-
-
-def wrong_entry(line, code, entry, turn):
-    """Line 3, `mask[i, j] = True`, writes the entry at [0, 2] when `i` is 0 and `j` is 2. …"""
-    when = f" when {named_values(turn)}" if turn else ""
-    return f"Line {line}, `{shortened(code)}`, writes {entry}{when}. Is all that it uses there right?"
 
 
 def also(lines):
@@ -184,12 +167,7 @@ def listed(words):
 # --- what a value looks like -----------------------------------------------------------------------------------------
 
 MOST_NUMBERS = 12  # of a tensor that is written out in a sentence
-NOT_FINITE_QUESTIONS = {
-    "nan": "Which numbers go in, and why do they give nan?",
-    "inf": "Which numbers go in, and why do they give inf?",
-}
 PROVEN_QUESTION = "With the right value there, your result would be right. What should it give?"
-UNSEEN = "Print what it gives for a small input. Is that what you need?"
 WRITTEN_QUESTION = "Which tensor changes there?"
 ERROR_QUESTION = "What does this line need, and what does it get?"
 QUESTIONS_ON_ERRORS = {  # by type, for the line in which an answer stopped

@@ -172,7 +172,7 @@ def describe_argument(argument, few):
 
 
 def rounded(value, digits=2):
-    """Numbers, in lists or alone, with a few decimals at most, whole ones without; of small and huge ones two digits."""
+    """Numbers, in lists or alone, with few decimals, whole ones without; two digits of small and huge ones."""
     if isinstance(value, list):
         return [rounded(entry, digits) for entry in value]
     if not isinstance(value, float):
