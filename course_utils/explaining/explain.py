@@ -272,7 +272,7 @@ class Search:
 
     def is_proven(self, fix):
         """Whether a fix that makes all calls right does so on the way of right answers, and with new inputs, too."""
-        if not self.trouble.breaks_contract and (self.makes_up_for_another(fix) or not self.on_known_way(fix)):
+        if not self.trouble.breaks_contract and not self.on_known_way(fix):
             return False
         calls = examples.new_calls(self.exercise, replace(self.call, check_contract=False))
         calls += self.small[0].calls if self.small else []
@@ -289,14 +289,6 @@ class Search:
             place for place in path if not is_uninformative(flow.steps[place][1]) and not is_literal(flow.node(place))
         ]
         return all(flow.is_unfinished(place) or flow.is_known(place, self.known) for place in told)
-
-    def makes_up_for_another(self, fix):
-        """Whether a fix adds something to a value that is right, lines before the first one that is wrong."""
-        node, places = self.program.nodes[fix.number], self.flow.places.get(fix.number)
-        adds = isinstance(node, ast.expr) and ast.unparse(node) in fix.new and len(fix.new) > len(ast.unparse(node))
-        if not adds or not places or not self.places or node.lineno >= self.flow.node(self.places[0]).lineno:
-            return False
-        return self.known.contains_exact(self.flow.steps[places[-1]][1])
 
     def cause_words(self, fix):
         """The sentence on the line of a proven cause, with a question."""
@@ -357,14 +349,14 @@ class Search:
     def value_words(self):
         """The sentences on where the first wrong value came about."""
         end = self.flow.result(self.trouble.part)
-        numbers = [each for each in self.flow.places if each in self.shown.places] if self.places else []
+        numbers = [each for each in self.flow.places if each in self.shown.places]
         mendable = self.mendable(self.flow, self.known, self.asked, self.is_right, numbers)
         if first := next((number for number in mendable if number != self.flow.steps[end][0]), None):
             return self.words_on_mendable(first, mendable)
         if words := self.words_on_kind():
             return words
         first = next((each for each in [*self.places, end] if each is not None), None)
-        return "" if first is None else self.words_on(self.flow.steps[first][0])
+        return "" if first is None else self.words_on(self.flow.steps[first][0], list(mendable))
 
     def mendable(self, flow, known, call, is_right, numbers):
         """{number of an expression: (its values, right ones), turn by turn}: with these alone, a call would be right.
@@ -426,12 +418,11 @@ class Search:
                 place = self.shown.source_of(end, quality)
                 statement = self.program.statement_of(self.shown.node(place))
                 words = sentences.look_at_kind(statement.lineno, first_line(statement), name)
-                others = self.sources(self.shown.steps[place][0], place) if name == "shape" else []
-                return self.with_others(words, others, statement)
+                return self.with_others(words, self.sources(self.shown.steps[place][0], place), statement)
         return ""
 
-    def words_on(self, number):
-        """The sentences on a node whose value nobody who is right has, or on the result."""
+    def words_on(self, number, ends):
+        """The sentences on a node whose value nobody who is right has, or on the result. ends: those that give it."""
         shown, known = self.shown, self.small[0].values_on_the_way(0) if self.small else self.known
         if number not in shown.places:  # the input that is shown goes another way
             number = next((shown.steps[each][0] for each in locate.places_of(self.trouble, shown, known)), number)
@@ -439,7 +430,8 @@ class Search:
         strange = (each for each in steps if not shown.is_known(each, known) and not shown.is_unfinished(each))
         at = next(strange, steps[0] if len(steps) == 1 else None)
         at = None if at == shown.result(self.trouble.part) else at  # it is told already
-        return self.words_on_value(number, at, False, self.sources(number, at))
+        nodes = [self.program.nodes[each] for each in ends if each != number]
+        return self.words_on_value(number, at, False, [*nodes, *self.sources(number, at)])
 
     def value_in_words(self, value):
         """A value that fits beside the input that is shown; "" for others."""

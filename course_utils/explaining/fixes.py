@@ -158,8 +158,6 @@ def call_fixes(node, program, sizes):
         yield call(f"{on}.{other}" if on else other), "wrong function"
     if on and not module:
         yield f"({on})", "something too much"
-        if name in ("max", "min", "amax", "amin") and not node.args:  # one for all, where each has its own
-            yield f"{on}.{'a' + name.removeprefix('a')}(dim=-1, keepdim=True)", "one for all"
         if name.endswith("_") and not name.startswith("_"):
             yield call(f"{on}.{name.rstrip('_')}"), "changed in place"
     elif arguments:
@@ -265,8 +263,7 @@ def fixes_around(program, number, value, sizes):
         if not names_size(program, program.nodes[number]):
             new += [(f"({old}) + 1", "off by one"), (f"({old}) - 1", "off by one")]
     elif isinstance(value, float):
-        new = [(f"({old}) ** 0.5", "missing root"), (f"-({old})", "wrong sign")]
-        new += [(f"1 - ({old})", "missing step")]
+        new = [(f"-({old})", "wrong sign"), (f"1 - ({old})", "missing step")]
     elif isinstance(value, torch.Tensor):
         new = list(fixes_around_tensor(old, value, sizes))
     else:

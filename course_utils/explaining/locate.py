@@ -59,7 +59,6 @@ class Flow:
         statement = self.program.statement_of(self.node(place))
         loops = list(self.program.enclosing(statement, ast.For))[::-1]
         names = [part for each in loops for part in ast.walk(each.target) if name_of(part)]
-        names += self.made_inside(loops, ast.walk(statement))
         found = {}
         for part in names:
             at = self.last([self.program.numbers[id(part)]], place + 1)
@@ -189,7 +188,8 @@ class Flow:
         while waiting:
             place = self.origin(waiting.pop(0))
             value = self.steps[place][1]
-            right = known.contains_exact(value) and not is_uninformative(value)
+            decimals = isinstance(value, torch.Tensor) and value.is_floating_point()
+            right = decimals and known.contains_exact(value) and not is_uninformative(value)
             if place not in found and (self.is_random(place) or not right):
                 found.append(place)
                 waiting += [] if self.is_size(place) else self.operands_and_layer(place)

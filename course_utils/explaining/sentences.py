@@ -39,7 +39,6 @@ SLIPS = {
     "missing transpose": ("Which two dimensions should be exchanged?", "two of its dimensions are exchanged."),
     "numbers for truth values": ("What is its dtype?", "it holds numbers instead of True and False."),
     "off by one": ("Count by hand: which number do you need here?", "it is off by one."),
-    "one for all": ("Should all rows share one number here?", "it takes one number for all rows; each needs its own."),
     "option missing": ("", "it lacks an option."),
     "parentheses": ("In which order does Python compute this line?", "parentheses are missing."),
     "result thrown away": ("Where does the result of this line go?", "its result is thrown away."),
@@ -119,8 +118,8 @@ def look_at_value(line, code, part, turn, seen, proven):
     """
     where = f"`{part}` in line {line}" if part else place(line, code)
     given = f" {f'When {named_values(turn)}' if turn else 'Here'}, it gives {seen}." if seen else ""
-    asked = "Is that what you need?" if seen else "What does it give, and what do you need there?"
-    return f"Look at {where}.{given} {PROVEN_QUESTION if proven else asked}"
+    given += " What does it do here?" if not seen and not proven else ""
+    return f"Look at {where}.{given} {PROVEN_QUESTION if proven else 'Is that what you need?'}"
 
 
 def look_at_kind(line, code, what):
