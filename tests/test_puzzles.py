@@ -106,9 +106,9 @@ def test_a_head_that_does_it_hears_nothing_and_nan_rows_are_free():
 def test_what_has_no_name_is_asked_by_kind_and_where_kinds_are_right_by_word():
     kinds = ["odd", "even"] * 3
     found = reply(pointing(2) + pointing(-2), kinds=kinds)
-    assert found.endswith('Which of your numbers decide how "three" scores with odd?')
+    assert found.endswith('Which of your numbers decide whether "three" scores high with odd?')
     one_of_the_last = 20.0 * np.eye(COUNT)[[4, 4, 4, 5, 5, 4]]
-    assert 'scores with "five"?' in reply(one_of_the_last, kinds=["number"] * COUNT)
+    assert 'scores high with "five"?' in reply(one_of_the_last, kinds=["number"] * COUNT)
 
 
 def test_a_head_that_is_too_strict_for_an_average_hears_so():

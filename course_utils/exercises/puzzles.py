@@ -267,7 +267,7 @@ def question_on_scores(reading, head, row):
         if found[most] - wanted[most] > MISPLACED / 2:
             break
     score = f'"{most}"' if names is reading.words else most
-    return f"Which of your numbers decide how {quoted(reading, row)} scores with {score}?"
+    return f"Which of your numbers decide whether {quoted(reading, row)} scores high with {score}?"
 
 
 # --- the output of a head ---------------------------------------------------------------------------------------------

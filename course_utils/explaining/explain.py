@@ -7,6 +7,7 @@ place to look at.
 
 import ast
 import contextlib
+import functools
 import itertools
 import time
 from dataclasses import dataclass, replace
@@ -272,7 +273,7 @@ class Search:
 
     def is_proven(self, fix):
         """Whether a fix that makes all calls right does so on the way of right answers, and with new inputs, too."""
-        if not self.trouble.breaks_contract and not self.on_known_way(fix):
+        if not self.trouble.breaks_contract and (self.makes_up_for_another(fix) or not self.on_known_way(fix)):
             return False
         calls = examples.new_calls(self.exercise, replace(self.call, check_contract=False))
         calls += self.small[0].calls if self.small else []
@@ -289,6 +290,13 @@ class Search:
             place for place in path if not is_uninformative(flow.steps[place][1]) and not is_literal(flow.node(place))
         ]
         return all(flow.is_unfinished(place) or flow.is_known(place, self.known) for place in told)
+
+    def makes_up_for_another(self, fix):
+        """Whether a fix adds something, but not where the first value is made that would have to be another."""
+        node = self.program.nodes[fix.number]
+        adds = isinstance(node, ast.expr) and not isinstance(node, ast.Constant) and ast.unparse(node) in fix.new
+        right = [self.program.nodes[each] for each in self.mendable_parts()[:1]] if adds else []
+        return adds and node.lineno not in [each.lineno for each in right or map(self.flow.node, self.places)]
 
     def cause_words(self, fix):
         """The sentence on the line of a proven cause, with a question."""
@@ -349,14 +357,23 @@ class Search:
     def value_words(self):
         """The sentences on where the first wrong value came about."""
         end = self.flow.result(self.trouble.part)
-        numbers = [each for each in self.flow.places if each in self.shown.places]
-        mendable = self.mendable(self.flow, self.known, self.asked, self.is_right, numbers)
-        if first := next((number for number in mendable if number != self.flow.steps[end][0]), None):
-            return self.words_on_mendable(first, mendable)
+        if parts := self.mendable_parts():
+            return self.words_on_mendable(parts[0], self.all_mendable[parts[0]])
         if words := self.words_on_kind():
             return words
         first = next((each for each in [*self.places, end] if each is not None), None)
-        return "" if first is None else self.words_on(self.flow.steps[first][0], list(mendable))
+        return "" if first is None else self.words_on(self.flow.steps[first][0], list(self.all_mendable))
+
+    @functools.cached_property
+    def all_mendable(self):
+        """What `mendable` finds among all expressions that also run in the call that is shown."""
+        numbers = [each for each in self.flow.places if each in self.shown.places]
+        return self.mendable(self.flow, self.known, self.asked, self.is_right, numbers)
+
+    def mendable_parts(self):
+        """The same, but for the result itself: the numbers of the expressions."""
+        end = self.flow.result(self.trouble.part)
+        return [each for each in self.all_mendable if end is None or each != self.flow.steps[end][0]]
 
     def mendable(self, flow, known, call, is_right, numbers):
         """{number of an expression: (its values, right ones), turn by turn}: with these alone, a call would be right.
@@ -371,9 +388,9 @@ class Search:
                 found[fix.number] = turns
         return found
 
-    def words_on_mendable(self, number, mendable):
-        """The sentences on an expression that would only have to give other values, and on others like it."""
-        turns, place, line = mendable[number], None, self.program.nodes[number].lineno
+    def words_on_mendable(self, number, turns):
+        """The sentences on an expression that would only have to give other values. turns: as `mendable` gives them."""
+        place, line = None, self.program.nodes[number].lineno
         if self.small:
             exercise, known = self.small[0], self.small[0].values_on_the_way(0)
             turns = self.mendable(
@@ -383,13 +400,10 @@ class Search:
             wrong = next((k for k, rows in enumerate(zip(*turns)) if not candidates.is_close(*rows)), 0)
             place = self.shown.places[number][wrong]
         last = self.flow.places[number][-1]
-        paths = {each: self.flow.path_to(self.flow.places[each][-1]) for each in mendable}
-        apart = [each for each, path in paths.items() if path[-1] > last and not {*path} & {*self.flow.places[number]}]
         before = [each for each in map(self.flow.node, self.places) if each.lineno < line]
         behind = self.flow.doubtful(self.flow.operands(last), self.known)
         behind = [self.flow.node(each) for each in behind if isinstance(self.flow.steps[each][1], torch.Tensor)]
-        others = [*map(self.program.nodes.__getitem__, apart[:1]), *(before or behind[:1])]
-        return self.words_on_value(number, place, True, others)
+        return self.words_on_value(number, place, True, before or behind[:1])
 
     def words_on_value(self, number, place, proven, others):
         """The sentences on the value of an expression. place: its step in the call that is shown, or None."""

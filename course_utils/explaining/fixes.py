@@ -217,13 +217,7 @@ def attribute_fixes(node, program, sizes):
         yield f"({ast.unparse(node.value)}).transpose(-2, -1)", "wrong transpose"
 
 
-def name_fixes(node, program, sizes):
-    if isinstance(program.parents.get(id(node)), ast.Assign):
-        yield f"{node.id}.clone()", "changed in place"
-
-
 FIXES_BY_NODE = {
-    ast.Name: name_fixes,
     ast.Constant: number_fixes,
     ast.BinOp: operation_fixes,
     ast.Compare: comparison_fixes,

@@ -155,7 +155,7 @@ function questionOnScores({ reading, head }, row) {
     score = quote + all[place] + quote;
     if (over[place] > MISPLACED / 2) break;
   }
-  return `Which of your numbers decide how ${quoted(reading, row)} scores with ${score}?`;
+  return `Which of your numbers decide whether ${quoted(reading, row)} scores high with ${score}?`;
 }
 
 // --- the output of a head ---------------------------------------------------------------------------------------------
