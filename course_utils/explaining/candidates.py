@@ -72,14 +72,12 @@ def ancestors(program, number):
 
 
 def sizes_of(program, values):
-    """Python for the sizes, and for what is left of the shares, that a program has at hand."""
+    """Python for the sizes that a program has at hand."""
     found = []
     for number, value in values.items():
         node = program.nodes[number]
         if type(value) is int and (name_of(node) or isinstance(node, ast.Subscript)):
             found.append(ast.unparse(node))
-        if type(value) is float and 0 < value < 1 and name_of(node):
-            found.append(f"1 - {ast.unparse(node)}")
         if getattr(value, "ndim", 0) and name_of(node):
             found += [f"{ast.unparse(node)}.shape[-1]", f"{ast.unparse(node)}.shape[-2]"][: value.ndim]
     return list(dict.fromkeys(found))[:8]

@@ -295,6 +295,7 @@ class Search:
         """Whether a fix adds something, but not where the first value is made that would have to be another."""
         node = self.program.nodes[fix.number]
         adds = isinstance(node, ast.expr) and not isinstance(node, ast.Constant) and ast.unparse(node) in fix.new
+        adds = adds and not self.trouble.line
         right = [self.program.nodes[each] for each in self.mendable_parts()[:1]] if adds else []
         return adds and node.lineno not in [each.lineno for each in right or map(self.flow.node, self.places)]
 
