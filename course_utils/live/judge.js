@@ -137,7 +137,10 @@ function changeOfScores(tried) {
     ],
   ];
   if (tried.every(({ head }) => head.scores.length === head.scores[0].length)) {
-    changes.push(["With query and key exchanged, the weights would be right. Which word asks here, and which answers?", transposed]);
+    changes.push([
+      "With query and key exchanged, the weights would be right. Which word asks here, and which answers?",
+      transposed,
+    ]);
   }
   return changes.find(([, change]) =>
     tried.every(({ reading, head }) =>
