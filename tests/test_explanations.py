@@ -150,8 +150,12 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "line 3",
     ),
     ("10.1", JOINED + "    return top, total.sum(dim=0), mixed.sum(dim=0)\n", "line 3"),
-    ("10.3", NEXT_TILE, "Look at `largest - larger` in line 3. Here, it gives nan."),
-    ("6.4", "def my_shared(keys, num_heads):\n    return keys\n", "Look at line 2, `return keys`"),
+    ("10.3", NEXT_TILE, "Look at `largest - larger` in line 3. Here, it gives `[-inf, nan]`."),
+    (
+        "6.4",
+        "def my_shared(keys, num_heads):\n    return keys\n",
+        "Your result gets its shape in line 2, `return keys`. Which shape do you need?",
+    ),
     (
         "7.4",
         "def my_probabilities(scores, temperature):\n    scores.data.div_(temperature)\n"
@@ -159,35 +163,35 @@ PLACES = [  # (exercise, code, what the reply says of the place)
         "Look at line 2",
     ),
     ("2.4", KEPT, "line 11, `self.values = self.W_value(x)`"),
-    (  # of what a loop fills, the turn that made the first wrong entry is told
+    (  # where another value would mend all, that is told, and the first turn in which it is wrong
         "6.4",
         "def my_shared(keys, num_heads):\n    heads = []\n    for head in range(num_heads):\n"
         "        group = head % keys.shape[1]\n        heads.append(keys[:, group])\n"
         "    return torch.stack(heads, dim=1)\n",
-        "Line 5, `heads.append(keys[:, group])`, writes the first wrong entry when `head` is 1 and `group` is 1."
-        " Work through that turn: where does it go wrong?\n"
-        "Also check line 3, `for head in range(num_heads):`, and line 4, `group = head % keys.shape[1]`.",
+        "Look at line 4, `group = head % keys.shape[1]`. When `head` is 1, it gives 1. With the right value there,"
+        " your result would be right. What should it give?",
     ),
-    (  # a value that is too large is followed to where it came about, in its turn
+    (  # so is a value that is too large
         "1.2",
         "def my_softmax(scores):\n    shares = []\n    for k in range(len(scores)):\n"
         "        shares.append(torch.exp(scores[k]))\n    return torch.stack(shares) / sum(shares)\n",
-        "Look at `torch.exp(scores[k])` in line 4. When `k` is 0, it gives inf.",
+        "Look at `torch.exp(scores[k])` in line 4. When `k` is 0, it gives `inf`. With the right value there",
     ),
-    (  # the cell that is told, in the turn that wrote it
+    (  # what no one value mends is asked about, and what it works with is named
         "10.2",
         "def my_window_mask(num_new, num_tokens, window):\n    hidden = torch.ones(num_new, num_tokens) > 0\n"
         "    for row in range(num_new):\n        here = num_tokens - num_new + row\n"
         "        first = max(here - window, 0)\n        for key in range(first, here + 1):\n"
         "            hidden[row, key] = False\n    return hidden\n",
-        "Line 7, `hidden[row, key] = False`, writes the entry at [0, 2] when `row` is 0 and `key` is 2.",
+        "Look at line 7, `hidden[row, key] = False`. What does it do here? Is that what you need?\n"
+        "Also check line 4, `here = num_tokens - num_new + row`, and line 5, `first = max(here - window, 0)`.",
     ),
-    (  # and a cell that no turn writes
+    (  # of a loop that leaves a cell out, its bounds
         "6.1",
         "def my_padding_mask(lengths, num_tokens):\n    mask = torch.zeros(len(lengths), 1, num_tokens) > 0\n"
         "    for b in range(len(lengths)):\n        for t in range(int(lengths[b]) + 1, num_tokens):\n"
         "            mask[b, 0, t] = True\n    return mask\n",
-        "Line 5, `mask[b, 0, t] = True`, leaves the entry at [0, 0, 1] as it was. Should it?",
+        "Look at `int(lengths[b]) + 1` in line 4. When `b` is 0, it gives 2. With the right value there",
     ),
     (  # masking after softmax is no mask that is missing
         "3.2",

@@ -125,8 +125,8 @@ def wrong_with_dropout(read):
             finding = f" {heads_finding_a_copy(read)}" if again else ""
             return (
                 f"With half of the weights dropped, letters that {what} occurred before are judged correctly in"
-                f" {np.mean(found):.2f} of all cases. It should be at least {SURVIVES}.{finding} What happens to the"
-                " sum of all heads when one weight is dropped?"
+                f" {np.mean(found):.2f} of all cases. It should be at least {SURVIVES}.{finding} How many of these"
+                " weights may be dropped before the sum of all heads is wrong?"
             )
 
 

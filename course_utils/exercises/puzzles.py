@@ -18,7 +18,7 @@ LARGEST = 1e9  # products of such numbers are still far from the largest of floa
 TOO_CLOSE = "The right words score highest, but not by enough. How far apart must the scores be?"
 TOO_FAR = "The scores are too far apart. How close together must they be?"
 OTHER_WAY = "The words that should score highest score lowest. Which sign is wrong?"
-SWAPPED = "Which of the two words asks here, and which answers? Query and key are exchanged."
+SWAPPED = "With query and key exchanged, the weights would be right. Which word asks here, and which answers?"
 
 
 @dataclass(frozen=True)
@@ -267,7 +267,7 @@ def question_on_scores(reading, head, row):
         if found[most] - wanted[most] > MISPLACED / 2:
             break
     score = f'"{most}"' if names is reading.words else most
-    return f"Which of your numbers make {quoted(reading, row)} score so high with {score}?"
+    return f"Which of your numbers decide whether {quoted(reading, row)} scores high with {score}?"
 
 
 # --- the output of a head ---------------------------------------------------------------------------------------------

@@ -1,9 +1,15 @@
-"""What is tried out on a wrong answer: changes of its code."""
+"""What is tried out on a wrong answer: changes of its code, and right values in the place of its own."""
 
 import ast
+import math
+
+import torch
 
 from course_utils.explaining import fixes
-from course_utils.explaining.program import Fix, name_of
+from course_utils.explaining.known_values import START_VALUES, is_mask
+from course_utils.explaining.program import LOOP_LIMIT, Fix, name_of
+
+MOST_NUMBERS = 500  # of a right value that is tried
 
 
 def candidate_fixes(program, flow, places, line):
@@ -66,14 +72,64 @@ def ancestors(program, number):
 
 
 def sizes_of(program, values):
-    """Python for the sizes, and for what is left of the shares, that a program has at hand."""
+    """Python for the sizes that a program has at hand."""
     found = []
     for number, value in values.items():
         node = program.nodes[number]
         if type(value) is int and (name_of(node) or isinstance(node, ast.Subscript)):
             found.append(ast.unparse(node))
-        if type(value) is float and 0 < value < 1 and name_of(node):
-            found.append(f"1 - {ast.unparse(node)}")
         if getattr(value, "ndim", 0) and name_of(node):
             found += [f"{ast.unparse(node)}.shape[-1]", f"{ast.unparse(node)}.shape[-2]"][: value.ndim]
     return list(dict.fromkeys(found))[:8]
+
+
+def value_fixes(program, flow, known, numbers):
+    """(Fix, (own values, right values)) that give an expression what right answers make, in each turn; as they ran.
+
+    Left out are names, sizes, and expressions whose values right answers make, too, in this shape and order.
+    """
+    for number in numbers:
+        node, places = program.nodes[number], flow.places[number]
+        refers = name_of(node) and not flow.is_renamed(node) or not any(map(name_of, ast.walk(node)))
+        if isinstance(node, ast.stmt) or refers or flow.is_size(places[0]):
+            continue
+        own = table_of([flow.steps[place][1] for place in places])
+        if own is None:
+            continue
+        starts = (own == own.flatten()[0]).all() and own.flatten()[0].item() in START_VALUES
+        again = any(len(flow.makers[name]) > 1 for name in flow.names_made_by(number))
+        if starts and (again or own[0].numel() > 1):  # what is filled or added to is no mistake
+            continue
+        right = [each for value in known.values for each in in_turns(value, own)]
+        if starts or not any(is_close(each, own) for each in right):
+            for each in right:
+                text = f"torch.tensor({each.tolist()}, dtype={each.dtype})".replace("inf", "math.inf")
+                text = text.replace("nan", "math.nan")
+                text += "" if isinstance(flow.steps[places[0]][1], torch.Tensor) else ".tolist()"
+                yield Fix(number, f"{LOOP_LIMIT}.in_turn({text})", "wrong value"), (own, each)
+
+
+def table_of(values):
+    """The values that an expression gave, one a turn, as one tensor; None where they do not fit into one."""
+    try:
+        table = torch.stack(values) if isinstance(values[0], torch.Tensor) else torch.tensor(values)
+    except (TypeError, RuntimeError, ValueError):
+        return None
+    return table if table.numel() else None
+
+
+def in_turns(value, own):
+    """[a right value as a table like this one, turn by turn], or []: a mask as numbers, where the answer's is."""
+    count = next((k for k in range(value.ndim + 1) if math.prod(value.shape[:k]) == len(own)), None)
+    if count is None or value.numel() > MOST_NUMBERS:
+        return []
+    rows = value.reshape(len(own), *value.shape[count:])
+    rows = rows.to(own.dtype) if is_mask(value) and is_mask(own) else rows
+    alike = rows.ndim < 3 or all(1 in sizes or len({*sizes}) == 1 for sizes in zip(rows.shape, own.shape))
+    alike = alike if rows.ndim == own.ndim else len(own) == 1 < own.ndim
+    return [rows] if rows.dtype == own.dtype and alike else []
+
+
+def is_close(table, other):
+    """Whether two tables hold the same."""
+    return table.shape == other.shape and torch.allclose(table.double(), other.double(), 1e-4, 1e-6, equal_nan=True)

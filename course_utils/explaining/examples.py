@@ -8,8 +8,8 @@ from dataclasses import fields, replace
 
 import torch
 
-from course_utils.judging import judge
-from course_utils.judging.calls import LayerCall, run_calls, same_tensors, tensors_in
+from course_utils.judging import differences, judge
+from course_utils.judging.calls import LayerCall, run_calls, tensors_in
 from course_utils.judging.result import RIGHT
 
 MOST_RIGHT_ANSWERS = 3  # that have to be right on a new input
@@ -51,31 +51,26 @@ def allowing(exercise, call):
 
 
 def smaller(call):
-    """Calls like this one with fewer tokens or entries, without a batch, with whole numbers; not the call itself."""
+    """Calls like this one with fewer tokens or entries, without a batch, with whole numbers, or as they are shown."""
     sizes = [size for size in sizes_in(call) if size > 2]
     maps = [dict.fromkeys(sizes, 2), {old: 2 + k % 2 for k, old in enumerate(sizes)}]
     maps += [{old: 2} for old in sizes] + [{old: 3} for old in sizes if old > 3] + [{}]
     for sizes, one, whole in itertools.product(maps, (True, False), (True, False)):
-        if any(outside(each, sizes) for each in tensors_in(vars(call))) or not keeps_parts(call, sizes):
+        if not keeps_parts(call, sizes):
             continue
         found = resized(call, sizes)
         found = mapped(found, without_batch) if one else found
-        found = mapped(found, whole_numbers) if whole else found
-        if sizes or not same(found, call):
-            yield found
-
-
-def outside(tensor, sizes):
-    """Whether a tensor of whole numbers, such as tokens, may count places that a smaller size no longer has."""
-    if tensor.dtype != torch.int64 or not tensor.numel():
-        return False
-    return any(new <= int(tensor.max()) < old for old, new in sizes.items())
+        found = mapped(found, whole_numbers if whole else as_shown)
+        yield found
 
 
 def keeps_parts(call, sizes):
     """Whether a number, such as that of heads, still divides what it divided, into as many parts as are needed."""
     counts = [each for each in call.arguments if type(each) is int]
+    tokens = [int(each.max()) for each in tensors_in(vars(call)) if each.dtype == torch.int64 and each.numel()]
     for old, new in sizes.items():
+        if any(new <= each < old for each in tokens):  # it may count places that are no longer there
+            return False
         for count in counts:
             if count > 1 and old % count == 0:
                 parts, left = old // count, new // count
@@ -88,11 +83,6 @@ def size(call):
     """How much there is to read: numbers and their digits."""
     tensors = tensors_in(call.arguments)
     return sum(each.numel() * (1 if torch.equal(each.double(), each.double().round()) else 3) for each in tensors)
-
-
-def same(call, other):
-    """Whether two calls hold the same tensors."""
-    return all(map(same_tensors, tensors_in(vars(call)), tensors_in(vars(other))))
 
 
 def sizes_in(call):
@@ -141,18 +131,19 @@ def without_batch(value):
 
 def whole_numbers(value):
     """Small whole numbers in the place of decimals; what is large, infinite or a share of 1 stays."""
-    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
-        return value
-    if not bool((value < 0).any()):  # shares and the like: as they are shown, with two decimals
-        return as_shown(value)
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point() or not bool((value < 0).any()):
+        return as_shown(value)  # shares and the like
     rounded = value.sign() * value.mul(2).abs().round().clamp(1, LARGEST_WHOLE)  # no 0, which hides mistakes
     return torch.where(value.abs() > 2 * LARGEST_WHOLE, value.round(), rounded)
 
 
 def as_shown(value):
-    """Numbers with two decimals. What is left of a row that sums to 1 goes to its largest number."""
-    shown = value.mul(100).round().div(100)
+    """Decimals as a message shows them. What is left of a row that sums to 1 goes to its largest number."""
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        return value
+    shown = torch.tensor(differences.rounded(value.tolist()), dtype=value.dtype)
     if is_shares(value):
+        shown = value.mul(100).round().div(100)
         place = shown.argmax(-1, keepdim=True)
         shown = shown.scatter(-1, place, 0.0)
         shown = shown.scatter(-1, place, 1 - shown.sum(-1, keepdim=True))

@@ -7,13 +7,15 @@ place to look at.
 
 import ast
 import contextlib
+import functools
+import itertools
 import time
 from dataclasses import dataclass, replace
 
 import torch
 
 from course_utils.explaining import candidates, examples, locate, sentences
-from course_utils.explaining.known_values import is_not_finite, is_uninformative
+from course_utils.explaining.known_values import is_uninformative
 from course_utils.explaining.program import Fix, changed_name, changes_in_place, cuts_gradients, program_of, watched
 from course_utils.judging import contract, differences, errors, untrusted_replies
 from course_utils.judging.calls import FunctionCall, run_calls
@@ -31,6 +33,7 @@ from course_utils.judging.judge import (
 from course_utils.judging.result import NOT_YET, RIGHT
 
 MOST_TRIED, MOST_TRIED_LAYERS = 800, 300  # fixes; a layer takes longer, and its contract again as long
+MOST_VALUES = 500  # right values that are tried in the place of the answer's
 MOST_RIGHT = 5  # changes that make one call right and are tried in all calls
 MOST_LINES = 2  # lines named besides the first
 MOST_NAMES = 3  # names whose values are told
@@ -243,9 +246,13 @@ class Search:
             return None
         working.sort(key=self.preference)
         for fix in working[:MOST_RIGHT]:
-            if time.process_time() < self.end and self.makes_all_right(fix) and self.is_proven(fix):
+            if self.in_time() and self.makes_all_right(fix) and self.is_proven(fix):
                 return fix
         return None
+
+    def in_time(self):
+        """Whether there is time for a new search."""
+        return time.process_time() < self.end
 
     def makes_all_right(self, fix):
         """Whether the answer with a fix is right in all calls."""
@@ -285,12 +292,12 @@ class Search:
         return all(flow.is_unfinished(place) or flow.is_known(place, self.known) for place in told)
 
     def makes_up_for_another(self, fix):
-        """Whether a fix adds something to a value that is right, lines before the first one that is wrong."""
-        node, places = self.program.nodes[fix.number], self.flow.places.get(fix.number)
-        adds = isinstance(node, ast.expr) and ast.unparse(node) in fix.new and len(fix.new) > len(ast.unparse(node))
-        if not adds or not places or not self.places or node.lineno >= self.line_of(self.flow, self.places[0]):
-            return False
-        return self.known.contains_exact(self.flow.steps[places[-1]][1])
+        """Whether a fix adds something, but not where the first value is made that would have to be another."""
+        node = self.program.nodes[fix.number]
+        adds = isinstance(node, ast.expr) and not isinstance(node, ast.Constant) and ast.unparse(node) in fix.new
+        adds = adds and not self.trouble.line
+        right = [self.program.nodes[each] for each in self.mendable_parts()[:1]] if adds else []
+        return adds and node.lineno not in [each.lineno for each in right or map(self.flow.node, self.places)]
 
     def cause_words(self, fix):
         """The sentence on the line of a proven cause, with a question."""
@@ -319,7 +326,8 @@ class Search:
             return f"{look_at([*made, *changes])} {sentences.WRITTEN_QUESTION}"
         drawn = [place for place in range(len(self.flow.steps)) if trouble.random and self.flow.is_random(place)]
         if drawn:
-            return sentences.random(self.line_of(self.flow, drawn[0]), first_line(self.statement_at(drawn[0])))
+            statement = self.program.statement_of(self.flow.node(drawn[0]))
+            return sentences.random(statement.lineno, first_line(statement))
         if trouble.gradients:
             return look_at(self.program.statements(cuts_gradients))
         if trouble.breaks_contract:
@@ -329,8 +337,8 @@ class Search:
     def stop_words(self):
         """The sentences on what the line works with in which an answer stopped."""
         behind = [each for place in self.places for each in self.flow.operands_and_layer(place)]
-        stopped = self.flow.doubtful(self.flow.stopped(self.trouble.line), self.known)
-        doubtful = [*self.places, *stopped, *self.flow.doubtful(behind, self.known)]
+        behind = [*self.flow.stopped(self.trouble.line), *behind]
+        doubtful = [*self.places, *self.flow.doubtful(behind, self.known)]
         nodes = [*self.program.state_assignments(), *map(self.flow.node, doubtful)]
         lines = self.lines_of(nodes, self.trouble.line)
         words = self.values_where_it_stopped()
@@ -349,56 +357,99 @@ class Search:
 
     def value_words(self):
         """The sentences on where the first wrong value came about."""
-        bad = self.first_not_finite() if self.places else None
-        if bad is not None:
-            return self.words_on(self.shown.steps[bad][0], bad)
         end = self.flow.result(self.trouble.part)
+        if parts := self.mendable_parts():
+            return self.words_on_mendable(parts[0], self.all_mendable[parts[0]])
+        if words := self.words_on_kind():
+            return words
         first = next((each for each in [*self.places, end] if each is not None), None)
-        return "" if first is None else self.words_on(self.flow.steps[first][0])
+        return "" if first is None else self.words_on(self.flow.steps[first][0], list(self.all_mendable))
 
-    def words_on(self, number, place=None):
-        """The sentences on a node. place: its step in the call that is shown; None for the first strange one."""
-        shown, known = self.shown, self.small[0].values_on_the_way(0) if self.small else self.known
-        entry = shown.wrong_entry(self.trouble.part, self.shown_result())
-        steps = shown.in_turn(number, entry)
-        strange = [each for each in steps if not shown.is_known(each, known)]
-        at = strange[0] if strange and place is None else steps[0] if len(steps) == 1 else place
-        is_result = at is not None and at == shown.result(self.trouble.part)
-        table = shown.table(self.trouble.part)
-        fills = (
-            isinstance(self.program.nodes[number], ast.stmt) or entry and (at is None or is_result or number in table)
-        )
-        if fills and entry:
-            at = entry[0]
-            number = shown.steps[entry[1] if at is None else at][0]
-        elif number in table and self.is_of_wrong_kind():
-            number, fills, steps = table[0], False, []
-            at = shown.places[number][0]
+    @functools.cached_property
+    def all_mendable(self):
+        """What `mendable` finds among all expressions that also run in the call that is shown."""
+        numbers = [each for each in self.flow.places if each in self.shown.places]
+        return self.mendable(self.flow, self.known, self.asked, self.is_right, numbers)
+
+    def mendable_parts(self):
+        """The same, but for the result itself: the numbers of the expressions."""
+        end = self.flow.result(self.trouble.part)
+        return [each for each in self.all_mendable if end is None or each != self.flow.steps[end][0]]
+
+    def mendable(self, flow, known, call, is_right, numbers):
+        """{number of an expression: (its values, right ones), turn by turn}: with these alone, a call would be right.
+
+        The first to run comes first. numbers: of the expressions that are tried.
+        """
+        tried = list(itertools.islice(candidates.value_fixes(self.program, flow, known, numbers), MOST_VALUES))
+        replies = self.runner.try_fixes([fix for fix, _ in tried], [call]) if tried and self.in_time() else []
+        found = {}
+        for (fix, turns), reply in zip(tried, replies):
+            if fix.number not in found and is_right(reply):
+                found[fix.number] = turns
+        return found
+
+    def words_on_mendable(self, number, turns):
+        """The sentences on an expression that would only have to give other values. turns: as `mendable` gives them."""
+        place, line = None, self.program.nodes[number].lineno
+        if self.small:
+            exercise, known = self.small[0], self.small[0].values_on_the_way(0)
+            turns = self.mendable(
+                self.shown, known, exercise.calls[0], lambda reply: right_in(exercise, 0, reply, False), [number]
+            ).get(number)
+        if turns:
+            wrong = next((k for k, rows in enumerate(zip(*turns)) if not candidates.is_close(*rows)), 0)
+            place = self.shown.places[number][wrong]
+        last = self.flow.places[number][-1]
+        before = [each for each in map(self.flow.node, self.places) if each.lineno < line]
+        behind = self.flow.doubtful(self.flow.operands(last), self.known)
+        behind = [self.flow.node(each) for each in behind if isinstance(self.flow.steps[each][1], torch.Tensor)]
+        return self.words_on_value(number, place, True, before or behind[:1])
+
+    def words_on_value(self, number, place, proven, others):
+        """The sentences on the value of an expression. place: its step in the call that is shown, or None."""
         node = self.program.nodes[number]
         statement = self.program.statement_of(node)
-        line, code, turn = statement.lineno, first_line(statement), named_counters(shown, at)
-        seen = "" if at is None else self.value_in_words(shown.steps[at][1])
-        in_loop = at is not None and self.program.around(statement, "iter")
-        if fills and entry:
-            where = f"the entry at {entry[2]}" if entry[2] else "the first wrong entry"
-            words = sentences.wrong_entry(line, code, where, turn)
-            words = sentences.unset_entry(line, code, where) if entry[0] is None else words
-        elif is_result and not in_loop and seen not in sentences.NOT_FINITE_QUESTIONS:
-            words = sentences.look_at_result(line, code)
-        elif steps[1:] and (fills or at is None) or in_loop and (is_result or not turn or shown.is_unfinished(at)):
-            words = sentences.look_at_loop(line, code)
-        else:
-            part = "" if node in (statement, getattr(statement, "value", None)) else ast.unparse(node)
-            words = sentences.look_at_value(line, code, sentences.shortened(part), turn, seen)
-        lines = self.lines_of(map(self.program.nodes.__getitem__, self.sources(number, at)), line)
-        if words.endswith("Is that what you need?") and not isinstance(statement, ast.Return):
-            return f"{words} {sentences.further(lines)}"
+        turn = named_counters(self.shown, place) if len(self.shown.places.get(number, [])) > 1 else []
+        told = place is not None and (turn or len(self.shown.places[number]) == 1)
+        seen = self.value_in_words(self.shown.steps[place][1]) if told else ""
+        part = "" if node in (statement, getattr(statement, "value", None)) else sentences.shortened(ast.unparse(node))
+        words = sentences.look_at_value(statement.lineno, first_line(statement), part, turn, seen, proven)
+        return self.with_others(words, others, statement)
+
+    def with_others(self, words, nodes, statement):
+        """Some sentences, and one on other lines to check."""
+        lines = self.lines_of(nodes, statement.lineno)
         return "\n".join([words, *([sentences.also(lines)] if lines else [])])
+
+    def words_on_kind(self):
+        """The sentences on where the result got its shape, or its dtype; "" where both are right."""
+        end, wanted = self.shown.result(self.trouble.part), self.shown_result()
+        got = None if end is None else self.shown.steps[end][1]
+        if not isinstance(got, torch.Tensor) or not isinstance(wanted, torch.Tensor):
+            return ""
+        for name, quality in {"shape": lambda value: value.shape, "dtype": differences.kind_of}.items():
+            if quality(got) != quality(wanted):
+                place = self.shown.source_of(end, quality)
+                statement = self.program.statement_of(self.shown.node(place))
+                words = sentences.look_at_kind(statement.lineno, first_line(statement), name)
+                return self.with_others(words, self.sources(self.shown.steps[place][0], place), statement)
+        return ""
+
+    def words_on(self, number, ends):
+        """The sentences on a node whose value nobody who is right has, or on the result. ends: those that give it."""
+        shown, known = self.shown, self.small[0].values_on_the_way(0) if self.small else self.known
+        if number not in shown.places:  # the input that is shown goes another way
+            number = next((shown.steps[each][0] for each in locate.places_of(self.trouble, shown, known)), number)
+        steps = shown.places.get(number, [])
+        strange = (each for each in steps if not shown.is_known(each, known) and not shown.is_unfinished(each))
+        at = next(strange, steps[0] if len(steps) == 1 else None)
+        at = None if at == shown.result(self.trouble.part) else at  # it is told already
+        nodes = [self.program.nodes[each] for each in ends if each != number]
+        return self.words_on_value(number, at, False, [*nodes, *self.sources(number, at)])
 
     def value_in_words(self, value):
         """A value that fits beside the input that is shown; "" for others."""
-        if isinstance(value, torch.Tensor) and is_not_finite(value):
-            return "nan" if value.isnan().any() else "inf"
         size = value.numel() if isinstance(value, torch.Tensor) else 1
         if isinstance(value, list) or size > sentences.MOST_NUMBERS:
             return ""
@@ -418,34 +469,11 @@ class Search:
         return values[0][self.trouble.part] if several else values[0] if values else None
 
     def sources(self, number, place):
-        """The steps that a value came from and that may be wrong without being seen, sizes last."""
-        flow = self.flow if place is None else self.shown
+        """The nodes behind a value, or behind the last one of a node, that may be wrong without being seen."""
+        flow = self.shown if number in self.shown.places else self.flow
         place = flow.places[number][-1] if place is None else place
-        filled = [flow.last(flow.makers[name], place) for name in [changed_name(flow.node(place))] if name]
-        operands = [each for each in flow.operands_and_layer(place) if flow.origin(each) not in filled]
-        doubtful = flow.doubtful(operands, self.known)
-        sizes = [each for each in doubtful if type(flow.steps[each][1]) is int]
-        made = [*doubtful, *map(flow.origin, operands)]
-        steps = [*flow.decisions(place), *(each for each in made if each not in sizes), *sizes]
-        return [flow.steps[each][0] for each in steps]
-
-    def is_of_wrong_kind(self):
-        """Whether the result is a tensor of another shape, or another kind of numbers, than it should be."""
-        got = self.shown.steps[self.shown.result(self.trouble.part)][1]
-        return isinstance(got, torch.Tensor) and not locate.is_like(got, self.shown_result())
-
-    def first_not_finite(self):
-        """The first step with nan or infinity, for the input that is shown; None where right answers have them, too."""
-        told = self.shown is not self.flow or not any(map(is_not_finite, self.known.values))
-        return self.shown.first_not_finite(self.trouble.part) if told else None
-
-    def line_of(self, flow, place):
-        """The line of a step."""
-        return self.program.statement_of(flow.node(place)).lineno
-
-    def statement_at(self, place):
-        """The statement that a step is part of."""
-        return self.program.statement_of(self.flow.node(place))
+        behind = flow.doubtful(flow.operands_and_layer(place), self.known)
+        return [flow.node(each) for each in [*flow.decisions(place), *behind]]
 
     def lines_of(self, nodes, line):
         """(line, code) of the statements of a few nodes, each once, and none in this line."""

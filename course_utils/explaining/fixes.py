@@ -51,7 +51,7 @@ def fixes_at(program, number, values, names, sizes):
         return
     if name := name_of(node):
         for other in similar_names(number, values, names):
-            if other != name and not stands_in_call(program, node, other):
+            if other != name and not stands_in_call(program, node, other) and not is_left_over(program, node, other):
                 yield Fix(number, other, "wrong name")
     if fixes_of := FIXES_BY_NODE.get(type(node)):
         for new, kind in fixes_of(node, program, sizes):
@@ -66,6 +66,14 @@ def similar_names(number, values, names):
 
     wanted = kind(values.get(number))
     return [name for name, reads in names.items() if not reads or any(kind(values.get(k)) == wanted for k in reads)]
+
+
+def is_left_over(program, node, name):
+    """Whether a name is what a loop left behind that ended before a node, or may have."""
+    loops = [
+        each for each in program.nodes if isinstance(each, ast.For) and name in map(name_of, ast.walk(each.target))
+    ]
+    return bool(loops) and not any(each in loops for each in program.enclosing(node, ast.For))
 
 
 def stands_in_call(program, node, name):
@@ -92,8 +100,9 @@ def value_fixes(value, node, program, sizes):
             yield size, "fixed size"
         call = enclosing_call(node, program)
         axis = call in AXIS_FUNCTIONS
+        ends_loop = call == "range" and len(program.parents[id(node)].args) == 1
         for new in dict.fromkeys([*(USUAL_AXES if axis else ()), value + 1, value - 1, -value, 0, 1, 2, -1]):
-            if new != value:
+            if new != value and (new > 0 or not ends_loop):
                 yield repr(new), "wrong axis" if axis else "wrong number"
     elif isinstance(value, float):
         if value < 0:
@@ -149,22 +158,16 @@ def call_fixes(node, program, sizes):
         yield call(f"{on}.{other}" if on else other), "wrong function"
     if on and not module:
         yield f"({on})", "something too much"
-        if name in ("max", "min", "amax", "amin") and not node.args:  # one for all, where each has its own
-            yield f"{on}.{'a' + name.removeprefix('a')}(dim=-1, keepdim=True)", "one for all"
         if name.endswith("_") and not name.startswith("_"):
             yield call(f"{on}.{name.rstrip('_')}"), "changed in place"
     elif arguments:
         yield f"({arguments[0]})", "something too much"
-    if name == "len" and arguments:
-        yield f"{arguments[0]}.shape[-1]", "wrong size"
-    for k in range(len(arguments) - 1):
+    for k in range(len(arguments) - 1) if name != "einsum" else ():  # where letters say which one is which
         swapped = [*arguments[:k], arguments[k + 1], arguments[k], *arguments[k + 2 :]]
         yield call(arguments=swapped), "arguments swapped"
         if name in ("view", "reshape"):
             for axes in ("1, 2", "0, 1", "2, 3", "-2, -1", "-3, -2"):
                 yield f"{call(arguments=swapped)}.transpose({axes})", "view for transpose"
-    for k in range(len(keywords)):
-        yield call(keywords=[*keywords[:k], *keywords[k + 1 :]]), "option set"
     others = [each for other in program.nodes if called(other) == name for each in map(ast.unparse, other.keywords)]
     for keyword in dict.fromkeys([*USUAL_KEYWORDS, *others]):
         if keyword.partition("=")[0] not in [each.partition("=")[0] for each in keywords]:
@@ -214,13 +217,7 @@ def attribute_fixes(node, program, sizes):
         yield f"({ast.unparse(node.value)}).transpose(-2, -1)", "wrong transpose"
 
 
-def name_fixes(node, program, sizes):
-    if isinstance(program.parents.get(id(node)), ast.Assign):
-        yield f"{node.id}.clone()", "changed in place"
-
-
 FIXES_BY_NODE = {
-    ast.Name: name_fixes,
     ast.Constant: number_fixes,
     ast.BinOp: operation_fixes,
     ast.Compare: comparison_fixes,
@@ -260,8 +257,7 @@ def fixes_around(program, number, value, sizes):
         if not names_size(program, program.nodes[number]):
             new += [(f"({old}) + 1", "off by one"), (f"({old}) - 1", "off by one")]
     elif isinstance(value, float):
-        new = [(f"({old}) ** 0.5", "missing root"), (f"-({old})", "wrong sign")]
-        new += [(f"1 - ({old})", "missing step")]
+        new = [(f"-({old})", "wrong sign"), (f"1 - ({old})", "missing step")]
     elif isinstance(value, torch.Tensor):
         new = list(fixes_around_tensor(old, value, sizes))
     else:

@@ -16,16 +16,14 @@ class Known:
     def __init__(self, values):
         found = self.values = list(unique(tensors_in(values)))
         self.masks = {content_key(value.squeeze().bool()) for value in found if is_mask(value)}
-        rows, tables, whole_tensors = {}, {}, {}
+        rows, tables = {}, {}
         for value in found:
-            whole_tensors.setdefault(plain_shape(value.shape), []).append(flattened(value))
             for shape, block in blocks(value.double().numpy()):
                 rows.setdefault(block.shape[1], []).append(np.sort(block, axis=1))
                 tables.setdefault(shape, []).append(block)
         # (n, size), each in the order of size
         self.rows = {size: np.unique(np.concatenate(each), axis=0) for size, each in rows.items()}
         self.tables = {shape: np.concatenate(each) for shape, each in tables.items()}  # (n, size), as they are
-        self.whole_tensors = {shape: np.stack(each) for shape, each in whole_tensors.items()}
         self.entries = np.unique(np.concatenate([[0.0], *(table.ravel() for table in self.rows.values())]))
 
     def contains_unordered(self, value):
@@ -50,18 +48,6 @@ class Known:
             return True
         rows = self.tables.get(plain_shape(value.shape))
         return rows is not None and bool(close(rows, flattened(value)).any())
-
-    def contains_tensor(self, value):
-        """Whether right answers make this tensor as a whole, in this shape and order, not as a part of another."""
-        if (
-            not isinstance(value, torch.Tensor)
-            or not value.is_floating_point()
-            or value.numel() < 2
-            or is_start_value(value)
-        ):
-            return False
-        rows, row = self.whole_tensors.get(plain_shape(value.shape)), flattened(value)
-        return rows is not None and bool(np.isclose(rows, row, RELATIVE, 0, equal_nan=True).all(axis=1).any())
 
     def is_entry(self, number):
         """Whether a number is one that right answers have, alone or in a table."""
@@ -113,15 +99,6 @@ def is_start_value(tensor):
 def is_count(tensor):
     """Whether a tensor counts from 0: 0, 1, 2, …"""
     return not tensor.is_floating_point() and torch.equal(tensor, torch.arange(len(tensor), dtype=tensor.dtype))
-
-
-def is_not_finite(value):
-    """Whether a number or tensor holds nan or infinity; minus infinity hides a token and is no fault."""
-    if isinstance(value, list):
-        return any(map(is_not_finite, value))
-    if isinstance(value, torch.Tensor):
-        return value.is_floating_point() and bool((value.isnan() | (value == torch.inf)).any())
-    return isinstance(value, float) and (value != value or value == torch.inf)
 
 
 def is_mask(tensor):

@@ -11,10 +11,11 @@ import itertools
 
 import torch
 
-from course_utils.explaining.known_values import is_distinctive, is_mask, is_not_finite
+from course_utils.explaining.known_values import is_distinctive, is_mask, is_uninformative
 from course_utils.explaining.program import changed_name, name_of
 
 RANDOM_FUNCTIONS = ("rand", "randn", "rand_like", "randn_like", "bernoulli", "randperm")
+TENSORS = (torch.Tensor, float)  # a float may have been an array without dimensions
 SIZE_FUNCTIONS = ("shape", "ndim", "size", "dim", "len", "numel")
 
 
@@ -58,7 +59,6 @@ class Flow:
         statement = self.program.statement_of(self.node(place))
         loops = list(self.program.enclosing(statement, ast.For))[::-1]
         names = [part for each in loops for part in ast.walk(each.target) if name_of(part)]
-        names += self.made_inside(loops, ast.walk(statement))
         found = {}
         for part in names:
             at = self.last([self.program.numbers[id(part)]], place + 1)
@@ -80,60 +80,12 @@ class Flow:
     def decisions(self, place):
         """The steps that decide with which index, and whether, a statement runs: in its loop, and its conditions."""
         statement = self.program.statement_of(self.node(place))
-        loops = list(self.program.enclosing(statement, ast.For))
-        turn = [each.iter for each in loops[: isinstance(self.node(place), ast.stmt)]]
+        loops = list(self.program.enclosing(statement, (ast.For, ast.While)))
+        turn = [each.iter for each in loops[: isinstance(self.node(place), ast.stmt)] if isinstance(each, ast.For)]
         numbers = self.made_inside(loops, [*ast.walk(statement), *(part for each in turn for part in ast.walk(each))])
         tests = [*self.program.around(statement, "test"), *(each for loop in loops for each in leaving(loop))]
         made = [self.origin(each) for each in self.before(numbers, place + 1) if each is not None]
         return made + [each for each in self.before([*tests, *turn], place) if each is not None]
-
-    def in_turn(self, number, window):
-        """The steps of a node between two steps; all of them where none is, or there is no window."""
-        found = self.places.get(number, [])
-        return [each for each in found if window and window[1] < each <= window[0]] or found
-
-    def first_not_finite(self, part):
-        """The first step on the way to a result with nan or infinity; None where there is none."""
-        end = self.result(part)
-        path = [place for place in self.path_to(end) if is_not_finite(self.steps[place][1])] if end else []
-        made = [place for place in path if not isinstance(self.node(place), (ast.Name, ast.Attribute, ast.Constant))]
-        first = (p for p in made if not any(q in made for q in self.operands(p)))
-        return next(first, None)
-
-    def wrong_entry(self, part, wanted):
-        """(the step that wrote the first wrong entry of what a loop fills, the one before it, the entry's position).
-
-        None where the result is filled by no loop. The first is None where no step wrote that entry.
-        part: as in `result`. wanted: the right result.
-        """
-        end = self.result(part)
-        got = None if end is None else self.steps[end][1]
-        if not is_like(got, wanted):
-            return None
-        wrong = (~torch.isclose(got.double(), wanted.double(), 1e-4, 1e-5, equal_nan=True)).nonzero().tolist()
-        table = self.table(part)
-        if not wrong or not got.ndim:
-            return None
-        if table:
-            made = sorted(each for number in table for each in self.places.get(number, []) if each <= end)
-            made = [each for each in made if is_like(self.steps[each][1], got)]
-            entries = [self.steps[each][1][tuple(wrong[0])] for each in made]
-            changes = [k for k in range(1, len(made)) if not entries[k].equal(entries[k - 1])]
-            last = changes[-1] if changes else 0
-            return (made[last], made[last - 1], wrong[0]) if last else (None, end, wrong[0])
-        named = [each for each in self.operands(end) if changed_name(self.node(self.origin(each)))]
-        made = self.places[self.steps[self.origin(named[0])][0]] if named else []
-        axes = [axis for axis, size in enumerate(got.shape) if size == len(made)]
-        if len(axes) > 1 and len(getattr(self.node(end), "args", ())) == 1 and not self.node(end).keywords:
-            axes = axes[:1]  # as `torch.stack` puts them
-        first = min((position[axes[0]] for position in wrong), default=0) if len(axes) == 1 else 0
-        return (made[first], made[first - 1] if first else -1, []) if len(axes) == 1 else None
-
-    def table(self, part):
-        """The numbers of the nodes that make and fill a result, where statements fill it; [] for other results."""
-        end = self.result(part)
-        name = None if end is None else changed_name(self.node(end))
-        return self.makers[name] if name else []
 
     def operands(self, place):
         """The steps that the value of a step came from."""
@@ -235,7 +187,10 @@ class Flow:
         found, waiting = [], list(places)
         while waiting:
             place = self.origin(waiting.pop(0))
-            if place not in found and (self.is_random(place) or not known.contains_tensor(self.steps[place][1])):
+            value = self.steps[place][1]
+            decimals = isinstance(value, torch.Tensor) and value.is_floating_point()
+            right = decimals and known.contains_exact(value) and not is_uninformative(value)
+            if place not in found and (self.is_random(place) or not right):
                 found.append(place)
                 waiting += [] if self.is_size(place) else self.operands_and_layer(place)
         return sorted(found, key=lambda place: type(self.steps[place][1]) in (int, list) or self.is_size(place))
@@ -252,10 +207,25 @@ class Flow:
         return [place for place in last if place not in used]
 
     def origin(self, place):
-        """The step that made a value; a name only refers to one."""
-        while name_of(self.node(place)) and (made := self.operands(place)):
+        """The step that made a value, or gave it another name; a name only refers to one."""
+        while name_of(self.node(place)) and not self.is_renamed(self.node(place)) and (made := self.operands(place)):
             place = made[0]
         return place
+
+    def is_renamed(self, node):
+        """Whether an expression is a name that gets another one, as `b` in `a = b`."""
+        parent = self.program.parents.get(id(node))
+        return bool(name_of(node)) and isinstance(parent, ast.Assign) and all(map(name_of, parent.targets))
+
+    def source_of(self, place, quality):
+        """The step at which a value got a quality that it has, such as its shape."""
+        wanted = quality(self.steps[place][1])
+        while True:
+            values = [(each, self.steps[each][1]) for each in map(self.origin, self.operands(place))]
+            tensors = [(each, torch.as_tensor(value)) for each, value in values if isinstance(value, TENSORS)]
+            place, before = next((each for each, value in tensors if quality(value) == wanted), None), place
+            if place is None:
+                return before
 
     def path_to(self, end):
         """The steps that led to one, and that one, in order."""
@@ -274,11 +244,6 @@ class Flow:
         source = self.last(self.makers.get(name, []), place) if name else None
         return [] if source is None else [source]
 
-    def ending(self):
-        """The `return` of the value that an answer gave; None where there is none."""
-        place = self.last(self.returned(self.program.tree), len(self.steps))
-        return None if place is None else self.program.parents[id(self.node(place))]
-
     def result(self, part=None):
         """The last step whose value an answer returned; None for no step.
 
@@ -294,13 +259,6 @@ class Flow:
         """The numbers of the values that functions return."""
         returns = [node.value for node in ast.walk(within) if isinstance(node, ast.Return) and node.value]
         return [self.program.numbers[id(value)] for value in returns]
-
-
-def is_like(value, other):
-    """Whether two values are tensors of one shape, and of one kind of numbers."""
-    if not isinstance(value, torch.Tensor) or not isinstance(other, torch.Tensor):
-        return False
-    return value.shape == other.shape and value.is_floating_point() == other.is_floating_point()
 
 
 def leaving(loop):
@@ -395,7 +353,11 @@ def places_of(trouble, flow, known):
         starts = [each for each in [flow.result(trouble.part)] if each is not None]
     find = reorderings if all(flow.is_known(each, known) for each in starts) else first_unknown
     places, ends = (
-        [place for place in map(flow.origin, found) if not is_start(flow.node(place))]
+        [
+            place
+            for place in map(flow.origin, found)
+            if flow.is_renamed(flow.node(place)) or not is_start(flow.node(place))
+        ]
         for found in (find(flow, starts, known), starts)
     )
     return places or ends

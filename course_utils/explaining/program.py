@@ -248,7 +248,7 @@ class LoopLimit:
     """Ends the loops of an answer after MOST_ITERATIONS of all together."""
 
     def __init__(self):
-        self.left = MOST_ITERATIONS
+        self.left, self.turn = MOST_ITERATIONS, -1
 
     def count_iteration(self, frame=None):
         """True, for one iteration more. RuntimeError when there were too many, or when a tensor has too many axes."""
@@ -257,6 +257,11 @@ class LoopLimit:
         if self.left < 0 or any(isinstance(value, torch.Tensor) and value.ndim > MOST_AXES for value in values):
             raise RuntimeError("loops without end")
         return True
+
+    def in_turn(self, values):
+        """The next of some values, which an expression should give turn by turn; after the last the first."""
+        self.turn += 1
+        return values[self.turn % len(values)]
 
     def limited(self, entries):
         """The entries, each counted as an iteration."""

@@ -39,7 +39,6 @@ SLIPS = {
     "missing transpose": ("Which two dimensions should be exchanged?", "two of its dimensions are exchanged."),
     "numbers for truth values": ("What is its dtype?", "it holds numbers instead of True and False."),
     "off by one": ("Count by hand: which number do you need here?", "it is off by one."),
-    "one for all": ("Should all rows share one number here?", "it takes one number for all rows; each needs its own."),
     "option missing": ("", "it lacks an option."),
     "parentheses": ("In which order does Python compute this line?", "parentheses are missing."),
     "result thrown away": ("Where does the result of this line go?", "its result is thrown away."),
@@ -111,46 +110,26 @@ def random(line, code):
     return f"{opening}: {place(line, code)}, draws at random. Should it do that here?"
 
 
-def look_at_value(line, code, part, turn, seen):
+def look_at_value(line, code, part, turn, seen, proven):
     """Look at line 3, `e = torch.exp(scores)`. Here, it gives 3. Is that what you need?
 
-    part: of the code, or "". turn: of a loop, (name, words). seen: the value in words, or "".
+    part: of the code, or "". turn: of a loop, (name, words). seen: the value in words, or "". proven: whether another
+    value would make the result right.
     """
     where = f"`{part}` in line {line}" if part else place(line, code)
-    when = f"When {named_values(turn)}" if turn else "Here"
-    given = f"{when}, it gives {seen}." if seen else "Print what it gives for a small input."
-    return f"Look at {where}. {given} {NOT_FINITE_QUESTIONS.get(seen, 'Is that what you need?')}"
+    given = f" {f'When {named_values(turn)}' if turn else 'Here'}, it gives {seen}." if seen else ""
+    given += " What does it do here?" if not seen and not proven else ""
+    return f"Look at {where}.{given} {PROVEN_QUESTION if proven else 'Is that what you need?'}"
 
 
-def look_at_result(line, code):
-    """Look at line 3, `return e / e.sum()`, which gives your result. Which part of it is not what you need?"""
-    return f"Look at {place(line, code)}, which gives your result. Which part of it is not what you need?"
-
-
-def look_at_loop(line, code):
-    """Look at line 3, `rows.append(row)`. In which turn of the loop does it first do what you do not want?"""
-    return f"Look at {place(line, code)}. In which turn of the loop does it first do something that you do not want?"
-
-
-def wrong_entry(line, code, entry, turn):
-    """Line 3, `mask[i, j] = True`, writes the entry at [0, 2] when `i` is 0 and `j` is 2. Work …"""
-    when = f" when {named_values(turn)}" if turn else ""
-    return f"Line {line}, `{shortened(code)}`, writes {entry}{when}. Work through that turn: where does it go wrong?"
-
-
-def unset_entry(line, code, entry):
-    """Line 3, `mask[i, j] = True`, leaves the entry at [0, 2] as it was. Should it?"""
-    return f"Line {line}, `{shortened(code)}`, leaves {entry} as it was. Should it?"
+def look_at_kind(line, code, what):
+    """Your result gets its shape in line 3, `w = e.sum(dim=0)`. Which shape do you need? what: or dtype."""
+    return f"Your result gets its {what} in {place(line, code)}. Which {what} do you need?"
 
 
 def also(lines):
     """Also check line 2, `mask = …`, and line 3, `…`. lines: (line, code)."""
     return f"Also check {places(lines)}."
-
-
-def further(lines):
-    """If so, look further down. If not, also check line 2, `mask = …`. lines: (line, code)."""
-    return f"If so, look further down.{f' If not, also check {places(lines)}.' if lines else ''}"
 
 
 def at_that_point(values):
@@ -168,10 +147,10 @@ def place(line, code):
     return f"line {line}, `{shortened(code)}`"
 
 
-def places(lines):
+def places(lines, joint="and"):
     """line 3, `scores -= 1`, and line 4, `…`. lines: (line, code)."""
     words = [place(*each) for each in lines]
-    return ", and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+    return f", {joint} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def named_values(values):
@@ -187,10 +166,7 @@ def listed(words):
 # --- what a value looks like -----------------------------------------------------------------------------------------
 
 MOST_NUMBERS = 12  # of a tensor that is written out in a sentence
-NOT_FINITE_QUESTIONS = {
-    "nan": "Which numbers go in, and why do they give nan?",
-    "inf": "Which numbers go in, and why do they give inf?",
-}
+PROVEN_QUESTION = "With the right value there, your result would be right. What should it give?"
 WRITTEN_QUESTION = "Which tensor changes there?"
 ERROR_QUESTION = "What does this line need, and what does it get?"
 QUESTIONS_ON_ERRORS = {  # by type, for the line in which an answer stopped

@@ -43,8 +43,8 @@ def tensor_difference(expected, got):
     if tuple(got.shape) != expected.shape:
         return f"Your result has shape {tuple(got.shape)}; expected {expected.shape}."
     found = to_array(got)
-    if KINDS[found.dtype.kind] != KINDS[expected.dtype.kind]:
-        return f"Your result holds {KINDS[found.dtype.kind]} ({got.dtype}); expected {KINDS[expected.dtype.kind]}."
+    if kind_of(found) != kind_of(expected):
+        return f"Your result holds {kind_of(found)} ({got.dtype}); expected {kind_of(expected)}."
     if got.dtype in LOW_PRECISION:
         return f"Your result is in {got.dtype}, which rounds to two or three digits. Keep the dtype that came in."
     if found.dtype.kind != "f":
@@ -61,6 +61,11 @@ def tensor_difference(expected, got):
     count = f"all {wrong.size} {what} are wrong" if wrong.all() else count
     have, want = format_value(found[place]), format_value(expected[place])
     return f"The shape is right, but {count}. At {list(place)} you return {have}; expected {want}."
+
+
+def kind_of(array):
+    """What an array or a tensor holds, in words."""
+    return KINDS[np.asarray(array).dtype.kind]
 
 
 def shape_of(value):
@@ -132,6 +137,7 @@ def format_value(value):
     return describe_kind(value)
 
 
+LARGEST_IN_FULL = 1e6  # of the numbers that are written out
 MOST_SHOWN = 36  # numbers of an input that a sentence holds
 MOST_COMPARED = 12  # numbers of a result that are shown beside the expected ones
 
@@ -166,11 +172,11 @@ def describe_argument(argument, few):
 
 
 def rounded(value, digits=2):
-    """Numbers, in lists or alone, with a few decimals at most, whole ones without; of small ones the first digit."""
+    """Numbers, in lists or alone, with few decimals, whole ones without; two digits of small and huge ones."""
     if isinstance(value, list):
         return [rounded(entry, digits) for entry in value]
     if not isinstance(value, float):
         return value
-    if value.is_integer():
+    if value.is_integer() and abs(value) < LARGEST_IN_FULL:
         return int(value)
-    return round(value, digits) or float(f"{value:.1g}")
+    return round(value, digits) if 10 ** (1 - digits) <= abs(value) < LARGEST_IN_FULL else float(f"{value:.2g}")

@@ -137,7 +137,10 @@ function changeOfScores(tried) {
     ],
   ];
   if (tried.every(({ head }) => head.scores.length === head.scores[0].length)) {
-    changes.push(["Which of the two words asks here, and which answers? Query and key are exchanged.", transposed]);
+    changes.push([
+      "With query and key exchanged, the weights would be right. Which word asks here, and which answers?",
+      transposed,
+    ]);
   }
   return changes.find(([, change]) =>
     tried.every(({ reading, head }) =>
@@ -155,7 +158,7 @@ function questionOnScores({ reading, head }, row) {
     score = quote + all[place] + quote;
     if (over[place] > MISPLACED / 2) break;
   }
-  return `Which of your numbers make ${quoted(reading, row)} score so high with ${score}?`;
+  return `Which of your numbers decide whether ${quoted(reading, row)} scores high with ${score}?`;
 }
 
 // --- the output of a head ---------------------------------------------------------------------------------------------
@@ -278,7 +281,7 @@ function wrongWithDropout({ survive }, tried) {
         words: `With half of the weights dropped, letters that ${again ? "have" : "have not"} occurred before are ` +
           `judged correctly in ${told(judged)} of all cases. It should be at least ${survive.need}.` +
           (again ? ` ${headsFinding(tried)}` : "") +
-          " What happens to the sum of all heads when one weight is dropped?",
+          " How many of these weights may be dropped before the sum of all heads is wrong?",
       };
     }
   }
