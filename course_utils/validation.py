@@ -54,16 +54,13 @@ def check_input(
         raise ValueError(
             f"{name} holds {x.dtype}, but attention computes with decimal numbers: pass {name}.to({weight.dtype})."
         )
-    if x.dtype != weight.dtype and not cast_by_autocast(x, weight):
+    # autocast brings both to one dtype where they meet; it leaves float64 alone
+    cast = torch.is_autocast_enabled(x.device.type) and torch.float64 not in (x.dtype, weight.dtype)
+    if x.dtype != weight.dtype and not cast:
         raise ValueError(
             f"{name} holds {x.dtype} and the layer {weight.dtype}: "
             f"change one of them, with {name}.to({weight.dtype}) or layer.to({x.dtype})."
         )
-
-
-def cast_by_autocast(x: Tensor, weight: Tensor) -> bool:
-    """Does autocast bring both to one dtype where they meet? It leaves float64 alone."""
-    return torch.is_autocast_enabled(x.device.type) and torch.float64 not in (x.dtype, weight.dtype)
 
 
 def check_dropout(p: float) -> None:

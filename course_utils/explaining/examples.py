@@ -59,7 +59,8 @@ def smaller(call):
         if not keeps_parts(call, sizes):
             continue
         found = resized(call, sizes)
-        found = mapped(found, without_batch) if one else found
+        if one:  # the first of a batch
+            found = mapped(found, lambda x: x[0] if isinstance(x, torch.Tensor) and x.ndim > 2 else x)
         found = mapped(found, whole_numbers if whole else as_shown)
         yield found
 
@@ -122,11 +123,6 @@ def is_shares(tensor):
     if not tensor.is_floating_point() or not tensor.ndim or not tensor.numel() or bool((tensor < 0).any()):
         return False
     return bool(((tensor.sum(-1) - 1).abs() < 1e-4).all())
-
-
-def without_batch(value):
-    """The first of a batch of three dimensions or more; anything else as it is."""
-    return value[0] if isinstance(value, torch.Tensor) and value.ndim > 2 else value
 
 
 def whole_numbers(value):

@@ -93,12 +93,8 @@ def is_start_value(tensor):
     first = tensor.flatten()[0]
     if tensor.dtype == torch.bool or tensor.numel() < 2:
         return False
-    return bool((tensor == first).all()) and first in START_VALUES or is_count(tensor)
-
-
-def is_count(tensor):
-    """Whether a tensor counts from 0: 0, 1, 2, …"""
-    return not tensor.is_floating_point() and torch.equal(tensor, torch.arange(len(tensor), dtype=tensor.dtype))
+    counts = not tensor.is_floating_point() and torch.equal(tensor, torch.arange(len(tensor), dtype=tensor.dtype))
+    return bool((tensor == first).all()) and first in START_VALUES or counts
 
 
 def is_mask(tensor):
