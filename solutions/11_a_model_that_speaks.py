@@ -529,8 +529,8 @@ for name, values in losses.items():
 
 # %% name="windows-picture" shows="Three curves of the loss over windows of 16 to 128 tokens. Without the first token it falls from 5.93 to 3.89. With the first token kept it falls from 4.04 to 3.49, and with four kept it is hardly lower. The whole text is a level line at 3.42."
 pictures.show_curves(
-    {"no token kept": losses["none"], "first token kept": losses["first"], "first four kept": losses["first four"],
-     "whole text": [whole] * len(windows)},
+    {"no token kept": losses["none"], "first token kept": losses["first"],
+     "first four kept": losses["first four"], "whole text": [whole] * len(windows)},
     x=windows, x_label="window", y_label="loss", doublings=True,
     title="What a window costs with and without its sink",
 )
@@ -591,7 +591,7 @@ mean = lambda context: context.mean(dim=-2, keepdim=True).expand_as(context)
 
 # %% name="remove-copying"
 copying = [(18, 6), (17, 4), (17, 5), (23, 2), (17, 3)]
-others = [(18, 8), (17, 8), (17, 6), (23, 6), (17, 1)]  # of these layers, those that look there least
+others = [(18, 8), (17, 8), (17, 6), (23, 6), (17, 1)]  # same layers, look there least
 tried = {
     "all heads on": [], "without 18.6": copying[:1], "five that copy": copying,
     "five others": others, "without 16.0": [(16, 0)], "without 16.6": [(16, 6)],
@@ -702,8 +702,9 @@ def each_changed(ids, tokens, change):
 # %% name="eight-sentences"
 pairs = [("John", "Mary"), ("Tom", "Anna"), ("Paul", "Sarah"), ("James", "Lucy")]
 pairs = [pair for a, b in pairs for pair in [(a, b), (b, a)]]  # (giver, receiver)
+# names in the order of the alphabet, so that the giver is now the first, now the second
 first = "When {} and {} went to the store, {} gave a drink to"
-texts = [first.format(*sorted(pair), pair[0]) for pair in pairs]  # the giver is now first, now second
+texts = [first.format(*sorted(pair), pair[0]) for pair in pairs]
 ids = torch.cat([ids_of(text) for text in texts])  # (8, T)
 tokens = torch.cat([ids_of(f" {receiver} {giver}") for giver, receiver in pairs])  # (8, 2)
 print(texts[0], "|", texts[1])
@@ -715,11 +716,12 @@ print(f"log-probability of the receiver {all_on[0]:.3f}, of the giver {all_on[1]
 
 # %% name="all-heads"
 all_lead = all_on[0] - all_on[1]
+print(f"lead {all_lead:.3f}; by how much it falls without a head:")
 for name, change in {"zeros": zeros, "mean": mean}.items():
     changed = each_changed(ids, tokens, change).mean(dim=2)  # (30, 9, 2)
     lead = changed[..., 0] - changed[..., 1]
-    print(f"{name:5} lead {all_lead:.3f} falls most: {strongest(all_lead - lead)}")
-    print(f"      without 23.3 receiver {changed[23, 3, 0]:.3f}, giver {changed[23, 3, 1]:.3f}")
+    print(f"{name:5} fall: {strongest(all_lead - lead)}")
+    print(f"      without 23.3: receiver {changed[23, 3, 0]:.3f}, giver {changed[23, 3, 1]:.3f}")
 
 # %% [markdown]
 # 23.3 is needed most, in both ways: without it the lead of 5.609 falls by 3.169 with zeros, by 2.583 with the mean.
@@ -733,19 +735,19 @@ for name, change in {"zeros": zeros, "mean": mean}.items():
 # %% name="where-it-looks"
 said, record = [], []
 model(ids, record=record, edit=lambda layer, context: said.append(context) or context)
-written = said[23][:, 3, -1] @ model.blocks[23].attention.out_proj.weight[:, 3 * 64 : 4 * 64].T  # (8, 576)
+columns = model.blocks[23].attention.out_proj.weight[:, 3 * 64 : 4 * 64]  # of head 3
+written = said[23][:, 3, -1] @ columns.T  # (8, 576)
 lowered = ((written * model.norm.weight) @ model.words.weight.T).argmin(dim=-1)  # (8,)
 for row, text, pair, token in zip(record[23][:, 3, -1], ids, pairs, lowered.tolist()):
     names = names_of(text[None])
-    giver, receiver = (sum(w.item() for w, n in zip(row, names) if n == f" {name}") for name in pair)
-    lowers = tokenizer.decode([token])
-    print(f"giver {pair[0]:5} {giver:.3f}, receiver {pair[1]:5} {receiver:.3f}, lowers {lowers!r}")
+    at = lambda name: sum(w.item() for w, n in zip(row, names) if n == f" {name}")
+    looks = ", ".join(f"{name:5} {at(name):.3f}" for name in pair)
+    print(f"giver and receiver: {looks}; lowers most: {tokenizer.decode([token])!r}")
 
 # %% [markdown]
-# At John, with 0.746, while it is Mary whom the model names. Whoever had seen this map alone would have written below:
-# *this head is for saying John*. It is the reverse. In all eight sentences 23.3 looks at the **giver**, and what it
-# writes lowers that name, more than any other token: it reads a name in order **not** to say it. That is *copy
-# suppression* (McDougall et al., 2023).
+# At John, with 0.746, while it is Mary whom the model names. A reader of this map alone would have written below:
+# *this head is for saying John*. It is the reverse. 23.3 looks at the **giver**, and what it writes lowers that name
+# most: it reads a name in order **not** to say it. That is *copy suppression* (McDougall et al., 2023).
 
 # %% [markdown]
 # ## A story that fails
