@@ -101,7 +101,7 @@ for name, field in reader.fields.items():
         print(f"{name:38} {field.contents()}")
 
 # %% [markdown]
-# You can read nearly every line. 30 blocks, 576 numbers a token, 9 heads of queries that share 3 heads of keys and
+# 30 blocks, 576 numbers a token, 9 heads of queries that share 3 heads of keys and
 # values, and rotary positions with the base 100,000. So a head has $576 / 9 = 64$ numbers.
 #
 # 135 million parameters in 94 MiB make less than 6 bits each. Most are stored as one of 16 steps, 4 bits, with a scale
@@ -715,13 +715,15 @@ print(f"log-probability of the receiver {all_on[0]:.3f}, of the giver {all_on[1]
 # What we watch is the receiver's lead: by how much its log-probability is above that of the giver. Here it is 5.609.
 
 # %% name="all-heads"
+found = {
+    name: each_changed(ids, tokens, change).mean(dim=2)  # (30, 9, 2)
+    for name, change in {"zeros": zeros, "mean": mean}.items()
+}
 all_lead = all_on[0] - all_on[1]
 print(f"lead {all_lead:.3f}; by how much it falls without a head:")
-for name, change in {"zeros": zeros, "mean": mean}.items():
-    changed = each_changed(ids, tokens, change).mean(dim=2)  # (30, 9, 2)
-    lead = changed[..., 0] - changed[..., 1]
-    print(f"{name:5} fall: {strongest(all_lead - lead)}")
-    print(f"      without 23.3: receiver {changed[23, 3, 0]:.3f}, giver {changed[23, 3, 1]:.3f}")
+for name, logs in found.items():
+    print(f"{name:5} {strongest(all_lead - (logs[..., 0] - logs[..., 1]))}")
+    print(f"      without 23.3: receiver {logs[23, 3, 0]:.3f}, giver {logs[23, 3, 1]:.3f}")
 
 # %% [markdown]
 # 23.3 is needed most, in both ways: without it the lead of 5.609 falls by 3.169 with zeros, by 2.583 with the mean.
@@ -808,14 +810,14 @@ for name, heads in {"it": [(layer, head)], "control": [(layer, (head + 1) % 9)]}
 
 # %% [markdown]
 # In 11.6 tokens look at themselves more than in any other head. Yet without it the story's loss rises less than without
-# its neighbour, whose habit nobody asked for. So the habit does not make the head needed. Now yours.
+# its neighbour, whose habit nobody asked for. So the habit does not make the head needed.
 
 # %% [markdown]
 # ## Guess, then check
 #
 # Writing is slow because each token takes a whole pass. But one pass can *check* many tokens at once, as in training.
 # So guess a few cheaply, and keep those that the model would have written itself: **speculative decoding** (Leviathan
-# et al., 2023). The text does not change at all.
+# et al., 2023).
 
 # %% [markdown]
 # ### Exercise 11.5 · Accept guesses
