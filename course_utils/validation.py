@@ -55,8 +55,9 @@ def check_input(
             f"{name} holds {x.dtype}, but attention computes with decimal numbers: pass {name}.to({weight.dtype})."
         )
     # autocast brings both to one dtype where they meet; it leaves float64 alone
-    cast = torch.is_autocast_enabled(x.device.type) and torch.float64 not in (x.dtype, weight.dtype)
-    if x.dtype != weight.dtype and not cast:
+    if x.dtype != weight.dtype and not (
+        torch.is_autocast_enabled(x.device.type) and torch.float64 not in (x.dtype, weight.dtype)
+    ):
         raise ValueError(
             f"{name} holds {x.dtype} and the layer {weight.dtype}: "
             f"change one of them, with {name}.to({weight.dtype}) or layer.to({x.dtype})."

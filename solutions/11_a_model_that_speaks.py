@@ -729,7 +729,7 @@ for name, logs in found.items():
 # 23.3 is needed most, in both ways: without it the lead of 5.609 falls by 3.169 with zeros, by 2.583 with the mean.
 # Below that the two ways partly disagree: the mean names 0.0 second, which the first list does not have. So say which
 # way you used. And *what* falls? The receiver hardly does, from -0.380 to -0.552. It is the **giver** who rises, from
-# -5.989 to -2.992.
+# -5.989 to -2.991.
 #
 # Now the map of 23.3: what does "to" look at? Beside it, what the head itself writes. Its columns of `out_proj`
 # (chapter 8) turn what it says into a vector, and that, compared with the whole vocabulary, lowers one token most.

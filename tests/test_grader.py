@@ -148,7 +148,7 @@ WRONG_IN_EVERY_FORM = {  # {what it is: (exercise, answer, words on its place, h
         "def my_causal_weights(scores):\n    weights = torch.zeros_like(scores)\n"
         "    for t in range(scores.shape[-1]):\n"
         "        weights[..., t, :t] = torch.softmax(scores[..., t, :t], dim=-1)\n    return weights\n",
-        "Line 11,",
+        "in line 11.",
         0,
     ),
     "crash": (

@@ -98,7 +98,10 @@ def test_a_name_alone_makes_nobody_a_person_whose_number_is_known(tmp_path):
         ("name,moodle\nJane Doe,77\nJohn Roe,Participant 77\n", "is an id of Jane Doe already"),
         ("name\nJane Doe\nJane Doe\n", "Jane Doe stands there twice"),
         ("name,canvas\n,77\n", "row 2: it needs a name"),
-        ("name,matrix\nJane,7\n", "no column 'matrix'.* there are name, canvas, gradescope, moodle, login"),
+        (
+            "name,matrix\nJane,7\n",
+            "column 'matrix' is unknown.* the columns are name, canvas, gradescope, moodle, login",
+        ),
         ("name,canvas\nJane,7,8\n", "too many fields"),
         ("name\nM\udcfcller\n", "save it as UTF-8"),
     ],

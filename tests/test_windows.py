@@ -92,6 +92,7 @@ def test_a_site_that_is_open_stays_whole(tmp_path, monkeypatch):
         (site / name).write_bytes(b"old")
     monkeypatch.setattr(build, "write_sources", lambda folder: None)
     monkeypatch.setattr(build, "build_main", lambda options: os.mkdir(options[-1]))
+    monkeypatch.setattr(build.reading_copy, "write_all", lambda site, topics: None)
 
     def refuse(path, target):
         raise PermissionError(errno.EACCES, "Access is denied", str(path), 5, str(target))

@@ -72,12 +72,14 @@ def ancestors(program, number):
 
 
 def sizes_of(program, values):
-    """Python for the sizes that a program has at hand."""
+    """Python for the sizes, and for what is left of the shares, that a program has at hand."""
     found = []
     for number, value in values.items():
         node = program.nodes[number]
         if type(value) is int and (name_of(node) or isinstance(node, ast.Subscript)):
             found.append(ast.unparse(node))
+        if type(value) is float and 0 < value < 1 and name_of(node):
+            found.append(f"1 - {ast.unparse(node)}")
         if getattr(value, "ndim", 0) and name_of(node):
             found += [f"{ast.unparse(node)}.shape[-1]", f"{ast.unparse(node)}.shape[-2]"][: value.ndim]
     return list(dict.fromkeys(found))[:8]
@@ -91,9 +93,8 @@ def value_fixes(program, flow, known, numbers):
     for number in numbers:
         node, places = program.nodes[number], flow.places[number]
         refers = name_of(node) and not flow.is_renamed(node) or not any(map(name_of, ast.walk(node)))
-        if isinstance(node, ast.stmt) or refers or flow.is_size(places[0]):
-            continue
-        own = table_of([flow.steps[place][1] for place in places])
+        out = isinstance(node, ast.stmt) or refers or flow.is_size(places[0])
+        own = None if out else table_of([flow.steps[place][1] for place in places])
         if own is None:
             continue
         starts = (own == own.flatten()[0]).all() and own.flatten()[0].item() in START_VALUES

@@ -338,9 +338,11 @@ def first_failing(flow, starts, holds):
     return found
 
 
-def is_start(node):
-    """Whether an expression makes nothing: a name, a number, an empty list."""
-    return isinstance(node, (ast.Constant, ast.Name)) or isinstance(node, ast.List) and not node.elts
+def makes_something(flow, place):
+    """Whether a step is more than a number, an empty list, or a name that gives its value no other name."""
+    node = flow.node(place)
+    bare = isinstance(node, (ast.Constant, ast.Name)) or isinstance(node, ast.List) and not node.elts
+    return flow.is_renamed(node) or not bare
 
 
 def places_of(trouble, flow, known):
@@ -353,11 +355,7 @@ def places_of(trouble, flow, known):
         starts = [each for each in [flow.result(trouble.part)] if each is not None]
     find = reorderings if all(flow.is_known(each, known) for each in starts) else first_unknown
     places, ends = (
-        [
-            place
-            for place in map(flow.origin, found)
-            if flow.is_renamed(flow.node(place)) or not is_start(flow.node(place))
-        ]
+        [place for place in map(flow.origin, found) if makes_something(flow, place)]
         for found in (find(flow, starts, known), starts)
     )
     return places or ends
