@@ -91,7 +91,7 @@ file = pretrained.download_language_model()
 print(f"{file.name}: {file.stat().st_size / 2**20:.1f} MiB")
 
 # %% [markdown]
-# 93.8 MiB, unpacked. The format, GGUF, is that of the program llama.cpp. What does the file say about itself?
+# 93.8 MiB, unpacked. The format, GGUF, is that of the program llama.cpp.
 
 # %% name="file-fields"
 from gguf import GGUFReader, dequantize
@@ -309,8 +309,7 @@ def most_likely(text, count=3):
 print("capital:", most_likely("The capital of France is"))
 
 # %% [markdown]
-# All 134,515,008 numbers have found a place of the right name and shape, and the answer is Paris, with 0.721. Are we
-# done?
+# All 134,515,008 numbers have found a place of the right name and shape, and the answer is Paris, with 0.721.
 #
 # So let us ask for something harder. Here is a text that no
 # model has read, since it was written for this page. And a sentence that comes *twice* should be easy the second time:
@@ -438,8 +437,7 @@ def speak(text, count):
 speak("The capital of France is", 8)
 
 # %% [markdown]
-# Paris is right. But with 135 million parameters of 4 bits it knows little, and greedy text soon repeats itself. We are
-# here for *how* it speaks: everything that you built is inside.
+# Paris is right. But with 135 million parameters of 4 bits it knows little, and greedy text soon repeats itself.
 
 # %% [markdown]
 # ## Sinks and windows
@@ -464,7 +462,7 @@ for layer in [0, 5, 10, 15, 20, 25, 29]:
 
 # %% [markdown]
 # Even shares would give it 0.035, and layer 0 gives 0.040. Layer 20 gives **0.640**: most of its attention goes to the
-# first "The", which has nothing to say of goats or lamps. A real model has sinks, and large ones.
+# first "The", which has nothing to say of goats or lamps.
 #
 # Chapter 10 said what follows: whoever lets a window slide past the first token takes the sink away.
 
@@ -554,7 +552,7 @@ def random_twice(count, seed):
     half = torch.randint(1000, 40000, (count, 20), generator=generator)
     return torch.cat([half, half], dim=1)
 
-
+# %% name="strongest"
 def strongest(share, count=5):
     """The heads of the largest shares, as layer.head."""
     shares, places = share.flatten().topk(count)
@@ -715,13 +713,10 @@ print(f"log-probability of the receiver {all_on[0]:.3f}, of the giver {all_on[1]
 # What we watch is the receiver's lead: by how much its log-probability is above that of the giver. Here it is 5.609.
 
 # %% name="all-heads"
-found = {
-    name: each_changed(ids, tokens, change).mean(dim=2)  # (30, 9, 2)
-    for name, change in {"zeros": zeros, "mean": mean}.items()
-}
+found = [each_changed(ids, tokens, change).mean(dim=2) for change in [zeros, mean]]  # (30, 9, 2)
 all_lead = all_on[0] - all_on[1]
 print(f"lead {all_lead:.3f}; by how much it falls without a head:")
-for name, logs in found.items():
+for name, logs in zip(["zeros", "mean"], found):
     print(f"{name:5} {strongest(all_lead - (logs[..., 0] - logs[..., 1]))}")
     print(f"      without 23.3: receiver {logs[23, 3, 0]:.3f}, giver {logs[23, 3, 1]:.3f}")
 
@@ -763,8 +758,7 @@ for word in ["hungry", "tasty"]:
 
 # %% [markdown]
 # "cat", with 0.695: it seems to know who is hungry. The control says otherwise. What was *tasty* is the mouse, and the
-# model says "cat" again, with 0.697. It says cat either way. Had we stopped at the first line, we should have told a
-# story about understanding.
+# model says "cat" again, with 0.697. It says cat either way.
 
 # %% [markdown]
 # ## All 270 heads, and your own sentence
@@ -884,8 +878,7 @@ alone, guessing = passes(rows, 40, lambda ids: []), passes(rows, 40, look_up)
 print(f"{alone[0]} passes, or {guessing[0]} with guesses; same text: {alone[1] == guessing[1]}")
 
 # %% [markdown]
-# Half as many passes, and not one token is different. On a text that repeats itself less, guesses fail more
-# often.
+# Half as many passes, and not one token is different.
 
 # %% [markdown]
 # Your exercises so far:
