@@ -280,7 +280,7 @@ def test_a_wrapped_line_that_becomes_a_list_is_noticed():
 def test_cells_are_short(source):
     cells = [cell for cell in stored.code_cells(stored.read(source.with_suffix(".ipynb"))) if cell.id != "setup"]
     lengths = [len(cell.source.splitlines()) for cell in cells]
-    assert 3 <= statistics.median(lengths) <= 8, f"{source.name}: code cells should have a median of 3 to 8 lines"
+    assert 3 <= statistics.median(lengths) <= 6, f"{source.name}: code cells should have a median of 3 to 6 lines"
     for cell, length in zip(cells, lengths):
         assert length <= 20 or "class " in cell.source, f"{cell.id} has {length} lines"
         assert max(map(len, cell.source.splitlines())) <= 100, f"{cell.id} has lines that do not fit on a page"
