@@ -614,7 +614,7 @@ for dtype in [torch.float32, torch.float16]:
 #
 # Training mixes both: under `torch.autocast`, matrix products are done in 16 bits, while the parameters stay at 32. That
 # saves less: on a CPU the split class keeps 39.1 MiB. Where softmax goes back to 32 bits, its table is kept twice, in
-# both kinds: 103.1 MiB, *more* than without autocast.
+# both kinds: 103.1 MiB, *more* than this class keeps without.
 
 # %% name="autocast"
 torch.manual_seed(123)

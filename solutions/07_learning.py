@@ -454,8 +454,8 @@ for gone in [0, 1]:
     print(f"without layer {gone}: repeat above 3: {test(maimed)[1] > 3}")
 
 # %% [markdown]
-# Without either of them the loss on the repeat is above 3 again. Each layer alone is worth nearly nothing: layer 1
-# reads what layer 0 has written.
+# Without either of them the loss on the repeat is above 3 again. Layer 0 alone is worth nearly nothing, and layer 1
+# alone little: it reads what layer 0 has written.
 
 # %% [markdown]
 # **Question 7.2.** We train a model with *one* layer on the same task. Why can its head not find the token after the
@@ -579,8 +579,8 @@ print("with the mask back, random part above 6:", test(cheat)[0] > 6)
 
 # %% [markdown]
 # Where it cannot peek it knows little. With the mask back it does worse than a model that was never trained: it is
-# quite sure, and wrong. In real use the future is not there. All this model has learned is to look one position to the
-# right.
+# quite sure, and wrong. In real use the future is not there. Nearly all this model has learned is to look one position
+# to the right.
 
 # %% [markdown]
 # ### Exercise 7.3 · The floor
@@ -825,8 +825,8 @@ print("not in the rhyme, above 1:  ", loss_of("the maiden kissed the farmer") > 
 # 1 point · ★☆☆ · 5 minutes
 #
 # Models that write are often given a **temperature**: the scores are divided by it before softmax. Below 1 the
-# likeliest token gains, and the text gets safe and dull; above 1 the others gain, and it gets wild. Divided by a small
-# one, scores get large.
+# likeliest token gains, and the text gets safe and dull; above 1 unlikely ones gain, and it gets wild. Divided by a
+# small one, scores get large.
 
 # %% name="exercise-7-4"
 def my_probabilities(scores, temperature):

@@ -555,8 +555,8 @@ for token, row in zip(encoded.tokens, weights[5, 11]):
 
 # %% [markdown]
 # Everybody. The `[SEP]` at the end, which stands for nothing at all, gives 0.478 to "cat" and 0.302 to "mouse", almost
-# the numbers of "it". This head collects nouns, whoever asks, and that fits what the model was trained for: to say what
-# a sentence is about.
+# the numbers of "it". Here the head collects nouns, whoever asks, and that fits what the model was trained for: to say
+# what a sentence is about.
 #
 # So the row of "it" was true, every number of it. The sentence that we put under the picture was not. We had read one
 # row of eleven, in one head of 72, for one sentence.
@@ -652,9 +652,9 @@ for number, layer in enumerate(encoder.layers):
 # %% [markdown]
 # Short: in layer 1, 0.689 against 13.288. That fits the bright columns. Softmax forces a head to give away all its
 # attention, even when it has nothing to say. Then it can give it to `[CLS]`, where a large weight on nearly nothing
-# adds nearly nothing. In layer 0, where that value is longer, no head has the column (but in layer 5, where it is
-# short, only one has). So a weight alone does not say how much a token contributes: weight *times value* enters the sum
-# (Kobayashi et al., 2020).
+# adds nearly nothing. In layer 0, where that value is longer, no head gives it more than half (but in layer 5, where
+# it is short, only one does). So a weight alone does not say how much a token contributes: weight *times value* enters
+# the sum (Kobayashi et al., 2020).
 
 # %% [markdown]
 # ### Exercise 8.3 · How many tokens does a head look at?
@@ -803,7 +803,7 @@ progress(8)
 #
 # A picture of attention is a measurement. Its caption is a claim, and needs a control: a word changed so that the
 # answer should change, all heads and not the one that agrees, other queries, a coin. (Other models may well have heads
-# that pass: [chapter 11](11_a_model_that_speaks.ipynb) finds some, and proves it. The debate among researchers began
+# that pass; [chapter 11](11_a_model_that_speaks.ipynb) proves other jobs of heads. The debate among researchers began
 # with Jain and Wallace, 2019, and Wiegreffe and Pinter, 2019.)
 #
 # **Next.** You have gone from the dot product of two vectors to the inside of a real model, and you know what to ask of

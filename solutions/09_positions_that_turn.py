@@ -641,8 +641,8 @@ def hidden_from(queries, keys, mask=None, window=None):
 # calls the kernel. That knows one mask without a table, the causal one, so a window goes through it in blocks of
 # queries that share a small mask, and padding and sinks become one more number in each query and key. With any one of
 # them a layer of width 256 or more keeps at most about half as much again for its derivatives as without
-# (PyTorch 2.11 to 2.15); a wide window in a narrower layer, or with sinks, can keep more. Three things cost a table: a
-# mask of its own for each pair of tokens, $(B, T, T)$, bounds for scores, and on a CPU dropout.
+# (PyTorch 2.11 to 2.15); a wide window in a narrower layer, with few key heads or with sinks, can keep more. Three
+# things cost a table: a mask of its own for each pair of tokens, $(B, T, T)$, bounds for scores, and on a CPU dropout.
 
 # %% name="attention-class"
 class Attention(nn.Module):

@@ -611,9 +611,9 @@ absorbed = weights @ latent @ W_value  # (4, 6, 12) @ (4, 12, 8) -> (4, 6, 8), n
 print("absorbed equals explicit:", torch.allclose(absorbed, explicit))
 
 # %% [markdown]
-# The matrices are said to be **absorbed**. It costs arithmetic: a score now is a sum of 12 products instead of 8. In
-# DeepSeek-V3 it is 512 instead of 128. What stands between query and key must allow the move, and chapter 9's rotation
-# does not: that is why 64 more numbers carry the position apart, $512 + 64$ in all.
+# The matrices are said to be **absorbed**. Against cached keys it costs arithmetic: a score now is a sum of 12 products
+# instead of 8. In DeepSeek-V3 it is 512 instead of 128. What stands between query and key must allow the move, and
+# chapter 9's rotation does not: that is why 64 more numbers carry the position apart, $512 + 64$ in all.
 
 # %% [markdown]
 # ## Look at few keys
