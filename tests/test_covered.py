@@ -21,7 +21,7 @@ def covered_lines(*options):
 @pytest.mark.skipif(sys.platform != "linux", reason="the coverage figure is measured on Linux")
 def test_lines_count_that_a_worker_a_kernel_or_a_command_in_a_copy_of_the_clone_runs():
     about_help = "tests/test_environment.py::test_help_says_what_a_command_does_and_does_nothing"
-    figures = covered_lines("-n", "2", about_help, "notebooks/01_dot_product_attention.ipynb")
+    figures = covered_lines("-n", "2", about_help, "solutions/01_dot_product_attention.ipynb")
     assert figures["course_tools/__main__.py"] > 50  # a command, in a copy
     assert figures["course_utils/layer_drawing.py"] > 90  # a kernel
     assert figures["course_tools/grading/grader.py"] == 0 and 0 < figures["TOTAL"] < 50
