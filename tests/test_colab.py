@@ -98,8 +98,8 @@ def opened_alone(path, folder, name, wheel=None):
 
 
 def others(path):
-    """The marks of all chapters but the two whose cells depend on the version most."""
-    return [] if path.name[:2] in ("05", "06") else [pytest.mark.in_matrix("all chapters on Colab's versions")]
+    """The marks of all chapters but the one whose cells depend on the version most."""
+    return [] if path.name[:2] == "06" else [pytest.mark.in_matrix("all chapters on Colab's versions")]
 
 
 CASES = [

@@ -59,8 +59,9 @@ def test_it_opens_the_first_chapter_and_stops_when_told_to(clone, signals):
 
 @pytest.mark.parametrize(
     "option",
-    ["--nobrowser", pytest.param("--ServerApp.prot=9000", marks=pytest.mark.every_setting("other options of lab"))],
+    ["--nobrowser", "--ServerApp.prot=9000"],
 )
+@pytest.mark.every_setting("other options of lab")
 def test_an_option_that_does_not_exist_is_refused(option, clone):
     done = bare_clone.command(clone, "lab", "--no-browser", option)
     assert done.returncode == 1 and f"no option {option.partition('=')[0]}." in done.stderr

@@ -70,6 +70,7 @@ def test_the_first_cell_takes_the_address_that_the_page_says_to_write_there(clon
         assert f"{line}  #" in first.source and "git+https://github.com/{REPOSITORY}\n" in first.source
 
 
+@pytest.mark.every_setting("the address of a published course")
 def test_with_an_address_saving_in_jupyterlab_still_gives_back_the_source(clone):
     import jupytext
 
@@ -81,6 +82,7 @@ def test_with_an_address_saving_in_jupyterlab_still_gives_back_the_source(clone)
         assert jupytext.writes(notebook, fmt="py:percent", config=config) == source.read_text(encoding="utf-8"), path
 
 
+@pytest.mark.every_setting("the address of a published course")
 def test_one_command_sets_the_address_everywhere(clone):
     before = contents(clone)
     assert set_links(clone, "ada/attention-course").returncode == 0
@@ -109,6 +111,7 @@ def test_one_command_sets_the_address_everywhere(clone):
     }
 
 
+@pytest.mark.every_setting("the address of a published course")
 def test_nothing_is_re_executed_and_a_build_would_agree(clone):
     set_links(clone, "ada/attention-course")
     for source in repository.sources():
@@ -121,6 +124,7 @@ def test_nothing_is_re_executed_and_a_build_would_agree(clone):
             assert [c.outputs for c in stored.code_cells(new)] == [c.outputs for c in stored.code_cells(old)]
 
 
+@pytest.mark.every_setting("the address of a published course")
 def test_without_a_name_the_git_remote_gives_the_address(clone):
     bare_clone.git(clone, "remote", "add", "origin", "git@github.com:ada/course.git")
     assert "https://github.com/ada/course\n" in set_links(clone).stdout

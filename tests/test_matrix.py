@@ -21,7 +21,7 @@ def test_each_torch_and_each_python_is_in_it_once():
     assert sorted(name.partition("torch ")[2] for name in this) == sorted({matrix.COLABS, PINNED, matrix.NEWEST})
     others = [f"Python 3.{minor}, torch {PINNED}" for minor in supported_pythons.pythons() if minor != HERE]
     assert len(others) == 3 and sorted(names) == sorted(
-        [*this, *others, "families drawn anew", "odd folders, Colab, JupyterLab, puzzles"]
+        [*this, *others, "families drawn anew", "odd folders, Colab, Jupyters, nbgrader, puzzles"]
     )
 
 

@@ -13,7 +13,7 @@ from course_tools.repository import ROOT
 from course_utils.exercises import EXERCISES
 from tests.support import answers, environments
 
-pytestmark = pytest.mark.every_setting("nbgrader")
+pytestmark = pytest.mark.in_matrix("nbgrader")
 CHAPTER = "03_hiding_the_future.ipynb"
 MINE = [exercise for exercise in EXERCISES.values() if exercise.chapter == 3]
 

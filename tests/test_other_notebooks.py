@@ -15,7 +15,7 @@ from course_tools.repository import ROOT
 from tests.support import browser, colab_versions, environments, examples, page, server, stored
 from tests.support.page import LIVE, by_keyboard, by_mouse, controls
 
-pytestmark = [browser.needs_chromium, pytest.mark.every_setting("other Jupyters")]
+pytestmark = [browser.needs_chromium, pytest.mark.in_matrix("Notebook 7 and 6.5")]
 OLD = ["notebook==6.5.7", "ipywidgets==7.7.1", "ipykernel==6.17.1", "ipython==7.34.0"]
 JUPYTERS = {"notebook-6": OLD, "notebook-7": ["notebook==7.4.7", "ipywidgets==8.1.9"]}
 KERNELS = {"notebook-6": colab_versions.python, "notebook-7": lambda: sys.executable}  # with torch and such ipywidgets

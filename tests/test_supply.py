@@ -88,6 +88,7 @@ def install(clone):
     return bare_clone.python(clone, "-c", command, env=kept | offline)
 
 
+@pytest.mark.every_setting("an install beside the lock file")
 def test_a_package_that_is_not_the_locked_one_is_not_installed(clone):
     lock_of_tiny = clone / "course_tools/locked/requirements.txt"
     true = lock_of_tiny.read_text(encoding="utf-8")
@@ -103,6 +104,7 @@ def test_a_package_that_is_not_the_locked_one_is_not_installed(clone):
     assert "without hashes" not in answer.stdout
 
 
+@pytest.mark.every_setting("an install beside the lock file")
 def test_pins_that_changed_after_locking_are_installed_as_they_are_and_that_is_said(clone):
     (clone / "course_tools/locked/requirements.txt").write_text("tiny==0.9\n", encoding="utf-8")
     answer = install(clone)

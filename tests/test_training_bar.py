@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import nbformat
+import pytest
 from nbclient import NotebookClient
 
 from course_tools.repository import ROOT
@@ -67,6 +68,7 @@ def test_a_long_run_does_not_flood_the_browser(monkeypatch):
     assert len(shown) <= 100
 
 
+@pytest.mark.every_setting("cells run afresh, with their bar")
 def test_a_fresh_run_compares_only_what_the_cell_leaves(tmp_path):
     good, bad = run(notebook()), run(notebook())
     bad.cells[0].outputs[0].text = "22\n"

@@ -21,7 +21,8 @@ from tests.support import environments
 
 COLABS, NEWEST = "2.11.0", "2.15.0"  # versions of torch, beside the one in requirements.txt
 FILES = ["requirements.txt", "course_tools/requirements.txt", "tests/requirements.txt"]
-TAKING_MINUTES = ["--all", "--long", *(f"tests/test_{name}.py" for name in ("odd_places", "colab", "browser", "play"))]
+LONG_FILES = ("odd_places", "colab", "browser", "other_notebooks", "nbgrader", "play")
+TAKING_MINUTES = ["--all", "--long", *(f"tests/test_{name}.py" for name in LONG_FILES)]
 FRESH = ["--all", "tests/test_families.py", "-kdrawn_anew"]
 PASSED, FAILED, NOT_AVAILABLE = "passed", "failed", "not available"
 NO_TESTS = 5  # pytest's status where it found none, or options such as -k chose none
@@ -46,7 +47,7 @@ def combinations():
         if minor != sys.version_info.minor:
             yield f"Python 3.{minor}, torch {pinned}", lambda minor=minor: of_python(minor, pins), about_torch()
     yield "families drawn anew", lambda: sys.executable, FRESH
-    yield "odd folders, Colab, JupyterLab, puzzles", lambda: sys.executable, TAKING_MINUTES
+    yield "odd folders, Colab, Jupyters, nbgrader, puzzles", lambda: sys.executable, TAKING_MINUTES
 
 
 def about_torch():
