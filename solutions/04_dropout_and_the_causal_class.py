@@ -1,7 +1,7 @@
 # ---
 # jupyter:
 #   course:
-#     summary: dropout and what survives it; a causal class for batches
+#     summary: a causal class for batches; dropout and what survives it
 # ---
 
 # %% [markdown]
@@ -9,12 +9,11 @@
 #
 # **After this chapter you can**
 #
-# * say what dropout does to a matrix of attention weights, in training and afterwards, and why kept weights are divided
-#   by $1-p$;
-# * build heads whose answer survives dropout;
-# * write causal attention for batches as one class, with its mask where it belongs.
+# * write causal attention for batches as one class, with its mask where it belongs;
+# * say what dropout does to attention weights, in training and afterwards, and why kept weights are divided by $1-p$;
+# * build heads whose answer survives dropout.
 #
-# **Time.** About 90 minutes, exercises included. **You need** chapters 2 and 3: scaled scores, the causal mask,
+# **Time.** About 80 minutes, exercises included. **You need** chapters 2 and 3: scaled scores, the causal mask,
 # `nn.Module`.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helpers, or installs them.
@@ -34,7 +33,7 @@ if "COLAB_RELEASE_TAG" in os.environ:
 import torch
 from torch import nn
 
-from course_utils import live, pictures
+from course_utils import live
 from course_utils.attention import SelfAttention_v2
 from course_utils.checking import answer, check, hint, progress, review, solution
 from course_utils.layer_drawing import show_layer
@@ -67,23 +66,49 @@ answer("M4.3", "1")
 review()
 
 # %% [markdown]
-# ## Why drop anything?
+# ## The causal class
 #
-# Imagine a team in which one person knows everything. On the day she is ill, nothing works. Now suppose that each
-# morning a coin decides who stays at home. Soon no task depends on one person: what matters, several people can do.
+# You have all the parts of causal attention: three matrices, scores, a mask, softmax, a weighted sum. A model needs
+# them as one layer, which reads many sentences at once, can be saved, and moves to a GPU. We write that layer now.
 #
-# **Dropout** does this to a model. At every training step it sets randomly chosen numbers that pass through the model to
-# zero (never its matrices), so that nothing can rely on one of them always being there. The hope is that the model then
-# learns less of its training text by heart. Does that help? It depends on model and data; chapter 7 measures it. GPT-2
-# drops one attention weight in ten, Llama none.
-#
-# What do *you* gain? You will find it in most attention classes that you read, and its errors are silent: a wrong factor,
-# the wrong place, a switch forgotten after training. It also asks a good question of every head: does all that it knows
-# hang on one weight? And at the end you write the class, mask and dropout included, on which chapter 5 builds.
-#
-# Here we drop *attention* weights: for one step, a word's value does not reach another word.
-#
-# We start from the causal weights of chapter 3: the same six words, the layers of chapter 2 with seed 789.
+# Most lines you know from chapters 2 and 3. Find three that are new: one stores the mask, one cuts it to the length of
+# the sentence, and one is called dropout.
+
+# %% name="causal-attention"
+class CausalAttention(nn.Module):
+    """Self-attention in which no token sees its future: (B, T, d_in) to (B, T, d_out).
+
+    T may be up to context_length. dropout: the chance to drop a weight in training, below 1.
+    """
+
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__()
+        check_dropout(dropout)
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        future = torch.triu(torch.ones(context_length, context_length), diagonal=1).bool()
+        self.register_buffer("mask", future)  # True above the diagonal: hidden
+
+    def forward(self, x):
+        check_input(x, self.W_query.in_features, self.W_query.weight, longest=len(self.mask))
+        num_tokens = x.shape[-2]
+        queries = self.W_query(x)  # (B, T, d_out)
+        keys = self.W_key(x)  # (B, T, d_out)
+        values = self.W_value(x)  # (B, T, d_out)
+
+        scores = queries @ keys.transpose(-2, -1)  # (B, T, d_out) @ (B, d_out, T) -> (B, T, T)
+        scores = scores.masked_fill(self.mask[:num_tokens, :num_tokens], -torch.inf)
+        d_k = keys.shape[-1]
+        weights = torch.softmax(scores / d_k**0.5, dim=-1)  # (B, T, T), every row sums to 1
+        weights = self.dropout(weights)
+        return weights @ values  # (B, T, T) @ (B, T, d_out) -> (B, T, d_out)
+
+# %% [markdown]
+# The mask is made once, for `context_length` tokens; a shorter sentence takes a corner of it. Dropout stays off for
+# now. Run the class on a batch that holds the same six words twice. "Your" sees only itself: whose value must its
+# context vector be?
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -95,42 +120,52 @@ inputs = torch.tensor([
     [0.77, 0.25, 0.10],  # one      x(5)
     [0.05, 0.80, 0.55],  # step     x(6)
 ])
-torch.manual_seed(789)
-layer = SelfAttention_v2(d_in=3, d_out=2)
-with torch.no_grad():
-    queries = layer.W_query(inputs)  # (T, d_out)
-    keys = layer.W_key(inputs)  # (T, d_out)
-    values = layer.W_value(inputs)  # (T, d_out)
 
-# %% name="causal-weights"
-scores = queries @ keys.T  # (T, d_out) @ (d_out, T) -> (T, T)
-future = torch.triu(torch.ones(6, 6), diagonal=1).bool()  # (T, T), True above the diagonal
-scores = scores.masked_fill(future, -torch.inf)
-weights = torch.softmax(scores / keys.shape[-1]**0.5, dim=-1)  # (T, T), every row sums to 1
-print(weights)
+# %% name="causal-batch"
+batch = torch.stack((inputs, inputs), dim=0)  # (B, T, d_in)
+print(batch.shape)
+torch.manual_seed(123)
+causal = CausalAttention(d_in=3, d_out=2, context_length=6, dropout=0.0)
+context = causal(batch).detach()  # without the bookkeeping for derivatives
+print(context)
+print(context.shape)
 
 # %% [markdown]
+# The two matrices are equal, as they would be even if the class mixed the sentences. So put it to five tests. Row 1,
+# $-0.4519$ and 0.2216, should be the value of "Your". Beside a *different* sentence, ours should stay as it is. With a
+# mask, the order of words should matter. Four words alone should give the first four rows. And, as in chapter 3,
+# nothing should leak.
+
+# %% name="neighbours"
+print("row 1 is the value of Your:", torch.allclose(causal.W_value(inputs[0]), context[0, 0]))
+mixed = torch.stack((inputs, inputs.flip(0)))  # (B, T, d_in): the second is backwards
+print("our sentence is unchanged:", torch.allclose(causal(mixed)[0], context[0], atol=1e-6))
+turned_back = causal(mixed)[1].flip(0)  # "Your" first again
+print("order matters:", not torch.allclose(turned_back, context[0], atol=1e-6))
+print("four words, first four rows:", torch.allclose(causal(inputs[:4]), context[0, :4], atol=1e-6))
+depends = influences(causal, inputs) > 0  # (T, T)
+print("nothing leaks:", torch.equal(depends, torch.ones(6, 6).tril().bool()))
+
+# %% [markdown]
+# All five hold. The order matters because the mask decides by position which words a word sees. Among those, order
+# still plays no part.
+
+# %% name="layer-drawing" shows="The drawing of chapter 3 with one new box: dropout in training, between softmax and the weighted sum of the values. No shape changes."
+show_layer("dropout")
+
+# %% [markdown]
+# The message: only one step is new, dropout, just before the weights mix the values. What is it good for?
+#
+# ## Why drop anything?
+#
+# Imagine a team in which one person knows everything. On the day she is ill, nothing works. Now each morning a coin decides who stays at home. Soon no task depends on one person.
+#
+# **Dropout** tosses such coins in training. At every step it sets randomly chosen attention weights to 0: for this one
+# step, a word's value does not reach another word. The hope is that the model then relies on no single weight. GPT-2
+# drops one attention weight in ten, Llama none. But most attention classes have the line, and its errors are silent.
+#
 # The **rate** $p$ is the chance that a number is dropped. For each entry we draw a number between 0 and 1, and keep the
-# entry if its number lies below $1-p$. PyTorch's `nn.Dropout` comes below; we draw by hand first, because its coins
-# depend on the version and the processor.
-
-# %% name="keep-mask"
-def keep_mask(shape, p, seed):
-    """True where dropout keeps an entry, which it drops with chance p."""
-    generator = torch.Generator().manual_seed(seed)
-    return torch.rand(shape, dtype=torch.float64, generator=generator) < 1 - p
-
-# %% [markdown]
-# Try it on 36 ones, with a coin for each. (Here True says *keep*; in `future`, True says *hide*.) Dropout also divides
-# what is left by $1-p$; we ask why in a moment.
-
-# %% name="dropout-ones"
-p = 0.5  # the chance to drop
-kept = keep_mask((6, 6), p, seed=123)  # (6, 6), True: stays
-print(torch.ones(6, 6) * kept / (1 - p))
-
-# %% [markdown]
-# Every entry is 0 or 2.
+# entry if its number lies below $1-p$.
 
 # %% [markdown]
 # **Question 4.1.** Dropout with $p = 0.5$ strikes 36 entries. How many does it keep?
@@ -142,8 +177,32 @@ print(torch.ones(6, 6) * kept / (1 - p))
 # %% name="question-4-1"
 answer("Q4.1", "c")
 
+# %% name="dropout-ones" tags=["answers-Q4.1"]
+def keep_mask(shape, p, seed):
+    """True where dropout keeps an entry, which it drops with chance p."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.rand(shape, dtype=torch.float64, generator=generator) < 1 - p
+
+
+p = 0.5  # the chance to drop
+kept = keep_mask((6, 6), p, seed=123)  # (6, 6), True: stays
+print(torch.ones(6, 6) * kept / (1 - p))
+
 # %% [markdown]
-# Each entry has its own coin; here 21 of 36 stayed. Now the causal weights meet the same 36 coins.
+# Each entry has its own coin, and here 21 of 36 stayed. They became 2, because dropout also divides what it keeps by
+# $1-p$; we ask why in a moment.
+#
+# Now the causal weights of chapter 3 meet the same 36 coins.
+
+# %% name="causal-weights"
+torch.manual_seed(789)
+layer = SelfAttention_v2(d_in=3, d_out=2)
+with torch.no_grad():
+    queries, keys = layer.W_query(inputs), layer.W_key(inputs)  # (T, d_out) each
+future = torch.triu(torch.ones(6, 6), diagonal=1).bool()  # (T, T), True above the diagonal
+scores = (queries @ keys.T).masked_fill(future, -torch.inf)  # (T, T)
+weights = torch.softmax(scores / keys.shape[-1]**0.5, dim=-1)  # (T, T), every row sums to 1
+print(weights)
 
 # %% [markdown]
 # **Question 4.2.** After dropout with $p = 0.5$ and the division, what does a single row sum to?
@@ -155,9 +214,6 @@ answer("Q4.1", "c")
 # %% name="question-4-2"
 answer("Q4.2", "b")
 
-# %% [markdown]
-# Look at row 2 of both tables above before you run the cell: what will "journey" be left with?
-
 # %% name="dropout-weights" tags=["answers-Q4.2"]
 dropped = weights * kept / (1 - p)  # (T, T)
 print(dropped)
@@ -165,20 +221,19 @@ print(dropped)
 # %% [markdown]
 # Row 3 keeps all three of its weights, doubled, and sums to 2. Row 2 is all zeros: "journey" lost both of its weights,
 # and for this one step it hears nothing.
+#
+# Another seed tosses other coins. At a rate of 0.5, which row can only sum to 0 or 2? Try some seeds.
 
-# %% name="after-picture" shows="The same heat map after dropout. Of 21 cells that are not hatched, 9 are now 0.00 and 12 are doubled. Row Your holds 2.00, row journey only zeros. The rows sum to 2.00, 0.00, 2.00, 0.98, 0.77 and 1.31." tags=["answers-Q4.2"]
-pictures.show_weights(
-    dropped, tokens, masked=future, title="The same weights after dropout, p = 0.5",
-)
+# %% name="dropout-live" tags=["answers-Q4.2"]
+live.show_dropout(weights, tokens, masked=future)
 
 # %% [markdown]
-# The message: a dropped cell is a dark 0.00 and not hatched: it was open, and at the next step it may be open again.
-# The rows no longer sum to 1. (The colours end at 1, so 2.00 looks like 1.00: read the number.)
+# The message: the row sums change from draw to draw. "Your" has a single weight, so its row sums to 0 or to 2.
 #
 # ## Why divide by 1 − p?
 #
-# At $p = 0.5$ we doubled what was kept. But 2 is $1/p$ as well as $1/(1-p)$. Which of the two is it? A rate of 0.2 tells
-# them apart. On average over many draws, the weight should be what it was.
+# At $p = 0.5$ we doubled what was kept. But 2 is $1/p$ as well as $1/(1-p)$. Which of the two is it? A rate of 0.2
+# tells them apart: on average over many draws, the weight should stay what it was.
 
 # %% name="factors"
 stays = keep_mask((100_000,), p=0.2, seed=123)  # one weight of 1, drawn 100,000 times
@@ -190,8 +245,8 @@ for name, factor in [("1", 1), ("1 / p", 1 / 0.2), ("1 / (1 - p)", 1 / (1 - 0.2)
 # %% [markdown]
 # Only $1/(1-p)$ leads back to 1: a weight is kept with probability $1-p$, so times $1/(1-p)$ it is the same on average.
 #
-# Back to $p = 0.5$. Row sums of 0 and 2 are right, then, as long as their average is 1. One could repair each row by
-# dividing by its sum. What does that do to an uneven row, on average? (Empty rows are left out.)
+# Should we also repair each row, dividing it by its sum? Try it on an uneven row, averaged over many draws. (Empty rows
+# are left out.)
 
 # %% name="renormalised"
 uneven = torch.tensor([0.9, 0.05, 0.05])
@@ -202,28 +257,49 @@ forced = draws / draws.sum(dim=-1, keepdim=True)
 print("forced to sum to 1:", [round(number, 2) for number in forced.mean(dim=0).tolist()])
 
 # %% [markdown]
-# Left as they are, the weights are right on average. Forced to sum to 1, the large weight falls to 0.54 and the small
-# ones rise to 0.23. So do not repair the rows.
+# Left alone, the weights are right on average. Repaired, the large one falls to 0.54 and the small ones rise to 0.23.
+# So do not repair rows.
+#
+# If we dropped *scores*, before softmax, every row would sum to 1 by itself. Would that be better?
 
 # %% [markdown]
+# **Question 4.3.** Both scores of "journey" are dropped, so they are 0. Which weights does softmax make of them?
+#
+# * **a** 0.5 and 0.5.
+# * **b** 0 and 0.
+# * **c** `nan` and `nan`.
+
+# %% name="question-4-3"
+answer("Q4.3", "a")
+
+# %% [markdown]
+# A score of 0 is not a weight of 0, so "journey" would still hear both words. Dropout belongs after softmax.
+#
 # ## In training, and afterwards
 #
-# A finished model should not miss words by chance. Every module of PyTorch carries a switch called `training` (inside the
-# module, `self.training`): on at first, `.eval()` turns it off, `.train()` on again.
+# A finished model should not miss words by chance. Every module of PyTorch carries a switch called `training` (inside
+# the module, `self.training`): on at first, `.eval()` turns it off, `.train()` on again. Turn dropout on in our class
+# and call it twice in each position of the switch. Which calls will agree?
 
-# %% name="train-and-eval"
+# %% name="class-train-eval"
 torch.manual_seed(123)
-dropout = nn.Dropout(0.5)
-print("training:", dropout.training, "| two calls agree:",
-      torch.equal(dropout(weights), dropout(weights)))
-dropout.eval()
-print("training:", dropout.training, "| changes nothing:",
-      torch.equal(dropout(weights), weights))
+noisy = CausalAttention(d_in=3, d_out=2, context_length=6, dropout=0.5)
+once, again = noisy(batch), noisy(batch)
+print("training, two calls agree:    ", torch.equal(once, again))
+print("training, two sentences agree:", torch.equal(once[0], once[1]))
+noisy.eval()
+print("eval, two calls agree:        ", torch.equal(noisy(batch), noisy(batch)))
+print("eval, as without dropout:     ", torch.allclose(noisy(batch), causal(batch), atol=1e-6))
+noisy.train()
+with torch.no_grad():
+    print("no_grad, two calls agree:     ", torch.equal(noisy(batch), noisy(batch)))
 
 # %% [markdown]
-# In training each call draws anew. After `.eval()` the weights pass through untouched, without any factor: the average
-# was right in training already. The function `F.dropout` sees no switch: it drops numbers unless it is told
-# `training=False`.
+# In training every call drops other weights, and every sentence of a batch tosses coins of its own. After `.eval()` the
+# class repeats itself and agrees with `causal`, since both drew their matrices with seed 123. `no_grad` stops the
+# bookkeeping for derivatives, not the dropping.
+#
+# The function `F.dropout` sees no switch: it drops numbers unless it is told `training=False`.
 
 # %% [markdown]
 # ### Exercise 4.1 · Dropout as a layer
@@ -265,10 +341,9 @@ check("4.1", MyDropout)
 # %% [markdown]
 # ## What dropout does to a head with a job
 #
-# The head of exercise 3.3 tells whether a letter has occurred before (`solution("3.3")` shows one). Without dropout it
-# gives all its weight to an earlier copy, and receives a 1, or to `<s>`, and receives a 0. We write these weights down.
-# Now drop each with a chance of one half, and count more than one half as a "yes". How often is the head still right?
-# Guess for the second "a" before you run the cell.
+# The head of exercise 3.3 tells whether a letter has occurred before (`solution("3.3")` shows one). It gives all its
+# weight to an earlier copy and receives a 1, or to `<s>` and receives a 0. More than one half counts as "yes". Now drop
+# each weight with a chance of one half. How often will the second "a" say yes?
 
 # %% name="one-head"
 looks_at = [0, 0, 0, 1, 0, 2]  # <s> a b a c b: the second "a" looks at 1, the second "b" at 2
@@ -281,36 +356,50 @@ for letter, yes in zip("<s> a b a c b".split(), (received > 0.5).double().mean(d
 
 # %% [markdown]
 # The second "a" and the second "b" should always say yes, and they do so half of the time: all their weight lies on one
-# token, and one coin decides. How far does what they receive stray from its average? And the result of a head that
-# averages over 20 tokens?
+# token, and one coin decides.
+#
+# Now let eight heads look at the same copy, each with a coin of its own, and add up what they receive. At first the
+# value of head 0 is 1 and the others are 0: one head still knows everything. We train the eight values to bring the sum
+# near 1, once without dropout and once with it. Which values will each find?
 
-# %% name="spread"
-coins = keep_mask((1000, 20), p=0.5, seed=123)
-averages = (torch.full((20,), 1 / 20) * coins / (1 - 0.5)).sum(dim=-1)  # (1000,), of 20 values of 1
-second_a = received[:, 3]  # (1000,)
-print(f"spread: one weight {second_a.std():.2f}, an average over 20 {averages.std():.2f}")
+# %% name="trained-values"
+def trained_values(p):
+    """The values of eight heads that look at the same copy, after training with dropout."""
+    values = torch.tensor([1.0, 0, 0, 0, 0, 0, 0, 0], requires_grad=True)
+    for step in range(300):
+        received = keep_mask((1000, 8), p, seed=step) / (1 - p) @ values  # (1000,): one a draw
+        loss = (received - 1).pow(2).mean()
+        loss.backward()
+        with torch.no_grad():
+            values -= 0.02 * values.grad  # a small step
+        values.grad = None
+    return values.detach()
+
+
+coins = keep_mask((10_000, 8), p=0.5, seed=123)
+for p in [0.0, 0.5]:
+    values = trained_values(p)
+    says_yes = coins / (1 - 0.5) @ values > 0.5  # (10000,)
+    print(f"trained with p = {p}:", [round(value, 2) for value in values.tolist()])
+    print(f"    says yes in {says_yes.double().mean():.2f} of the draws at p = 0.5")
 
 # %% [markdown]
-# What the second "a" receives strays by 1.00 (the standard deviation). A head that averages over 20 tokens loses about
-# half of them and doubles the rest: its result strays by 0.21 only. A head that looks one thing up is the person who
-# knows everything: on a bad day, nothing works.
-#
-# After `.eval()` it would always be right. But in training it misses half of the copies. Training should punish that, and
-# favour a job that several heads share. Build such heads by hand.
+# Without dropout there is nothing to learn: head 0 is always right. With dropout all eight share the job, 0.11 each,
+# and say yes in 0.86 of the draws instead of 0.50. You can do better by hand.
 
 # %% [markdown]
 # ### Exercise 4.2 · Heads that survive
 # 3 points · ★★☆ · 10 minutes
 #
-# Let several heads do the same job, each with coins of its own, and add up their results. Write a stack of heads, as
-# many as you need, whose *sum* says whether a letter has occurred: above one half if it has, below if not.
+# Write a stack of heads, as many as you need, whose *sum* says whether a letter has occurred before: above one half if
+# it has, below if not.
 #
 # * Without dropout, the sum must always be right.
 # * With half of all weights dropped (and the others doubled), it must be right in 95 of 100 cases, both for letters that
 #   have occurred and for letters that have not.
 #
-# Your matrices of exercise 3.3 are one such head, and `W.repeat(3, 1, 1)` stacks three copies of a matrix `W`. What
-# happens if only one of your heads sees?
+# Your matrices of exercise 3.3 are one such head, and `W.repeat(3, 1, 1)` stacks three copies of a matrix `W`. If only
+# one of your heads sees, how large must its value be?
 
 # %% name="exercise-4-2"
 def my_heads():
@@ -339,71 +428,12 @@ from course_utils.play import show_puzzle
 
 show_puzzle("4.2")  # to play with; then copy your numbers into your answer
 
-# %% name="try-4-2"
-def my_dropped_weights(words):
-    """Weights (H, T, T) of your heads after one draw of dropout."""
-    x = torch.eye(5)[[["<s>", "a", "b", "c", "d"].index(word) for word in words]]  # (T, 5)
-    before = torch.tril(torch.ones(len(words), len(words)), diagonal=-1)
-    before[0, 0] = 1
-    W_query, W_key, _ = my_heads()
-    scores = (x @ W_query) @ (x @ W_key).transpose(-2, -1) / W_key.shape[-1] ** 0.5  # (H, T, T)
-    weights = torch.softmax(scores.masked_fill(before == 0, -torch.inf), dim=-1)
-    return weights * keep_mask(weights.shape, p=0.5, seed=123) / (1 - 0.5)
-
-
-live.try_head(my_dropped_weights, "<s> a b a c b")
-
-# %% [markdown]
-# ## What if we drop scores instead?
-#
-# Suppose we dropped one step earlier, before softmax. Then every row would still sum to 1, which looks tidier.
-
-# %% [markdown]
-# **Question 4.3.** Both scores of "journey" are dropped, so they are 0. Which weights does softmax make of them?
-#
-# * **a** 0.5 and 0.5.
-# * **b** 0 and 0.
-# * **c** `nan` and `nan`.
-
-# %% name="question-4-3"
-answer("Q4.3", "a")
-
-# %% name="drop-scores" tags=["answers-Q4.3"]
-dropped_scores = queries @ keys.T * kept / (1 - p)
-dropped_scores = dropped_scores.masked_fill(future, -torch.inf)
-print(torch.softmax(dropped_scores / keys.shape[-1]**0.5, dim=-1)[1])
-
-# %% [markdown]
-# "journey" still attends to both. A score of 0 is not a weight of 0: its exponential is 1. A score of $-\infty$ would
-# drop the weight, but also repair the row, as above, with `nan` where it is empty.
-
-# %% name="layer-drawing" shows="The drawing of chapter 3 with one new box: dropout in training, between softmax and the weighted sum of the values. No shape changes."
-show_layer("dropout")
-
-# %% [markdown]
-# The message: dropout belongs after softmax, just before the weights mix the values.
-
-# %% [markdown]
-# ### Every draw is another
-#
-# A seed fixes where a generator starts, and so the coins. Here you can change the seed, the rate, the sampler (which
-# makes other coins of the same seed), and the switch between training and evaluation. At a rate of 0.5, which row can
-# only sum to 0 or 2?
-
-# %% name="dropout-live"
-live.show_dropout(weights, tokens, masked=future)
-
-# %% [markdown]
-# The message: the row sums change from draw to draw. So does the caption's average over the six rows; only over many
-# draws do the sums average to 1. The first row holds a single weight, so it sums to 0 or to 2. To try: step through the
-# seeds and watch "Your"; then choose eval.
-
 # %% [markdown]
 # ### Exercise 4.3 · How often is a row empty?
 # 1 point · ★☆☆ · 5 minutes
 #
-# "Your" hears nothing in half of all draws, "journey" in fewer. Write the chance that dropout leaves a row of causal
-# weights without any weight, for each of T rows.
+# The same coins empty whole rows. "Your" hears nothing in half of all draws, "journey" in fewer. Write the chance that
+# dropout leaves a row of causal weights without any weight, for each of T rows.
 
 # %% name="exercise-4-3"
 def my_chances(p, T):
@@ -425,20 +455,9 @@ check("4.3", my_chances)
 # %% [markdown]
 # ## Where does the mask live?
 #
-# Now a class for batches. It must keep its causal mask somewhere. The mask is not learned, so it is no parameter. An
-# ordinary attribute, `self.mask = ...`, seems to do. PyTorch also offers a **buffer**, made with `register_buffer`. A
-# small module holds one of each. What becomes of them when `.to(...)` moves the module to another device, such as a GPU,
-# or to another number type? And which are in `state_dict()`, the list of what is saved?
-
-# %% name="three-tensors"
-class ThreeTensors(nn.Module):
-    """A plain attribute, a buffer and a parameter, each of shape (2, 2)."""
-
-    def __init__(self):
-        super().__init__()
-        self.plain = torch.ones(2, 2)
-        self.register_buffer("buffer", torch.ones(2, 2))
-        self.parameter = nn.Parameter(torch.ones(2, 2))
+# The mask is not learned, so it is no parameter. An ordinary attribute, `self.mask = ...`, seems to do. Why did we make
+# it a **buffer**, with `register_buffer`? We ask a module that holds one of each: what does `.to(...)` change, which
+# moves a module to a GPU or to another number type? And what is in `state_dict()`, the list of what is saved?
 
 # %% [markdown]
 # **Question 4.4.** What will the buffer do when the module is changed with `.to(...)` and trained?
@@ -450,7 +469,17 @@ class ThreeTensors(nn.Module):
 # %% name="question-4-4"
 answer("Q4.4", "c")
 
-# %% name="ask-three-tensors" tags=["answers-Q4.4"]
+# %% name="three-tensors" tags=["answers-Q4.4"]
+class ThreeTensors(nn.Module):
+    """A plain attribute, a buffer and a parameter, each of shape (2, 2)."""
+
+    def __init__(self):
+        super().__init__()
+        self.plain = torch.ones(2, 2)
+        self.register_buffer("buffer", torch.ones(2, 2))
+        self.parameter = nn.Parameter(torch.ones(2, 2))
+
+
 module = ThreeTensors().to(torch.float64)
 print("parameters():", [name for name, _ in module.named_parameters()])
 print("state_dict():", sorted(module.state_dict()))
@@ -458,107 +487,12 @@ print(".to(float64):", module.plain.dtype, module.buffer.dtype, module.parameter
 
 # %% [markdown]
 # Only the parameter is trained. Parameter and buffer are saved, and both became `float64`. The plain attribute is in
-# neither list, and `.to()` does not know about it: on the way to a GPU it would stay behind on the CPU, and a mask there
-# cannot be used on scores on the GPU. So the mask becomes a buffer.
+# neither list, and `.to()` does not know about it. On the way to a GPU it would stay behind on the CPU, where scores on
+# the GPU cannot use it. So the mask is a buffer.
 #
-# ## The causal class
+# ## A class of your own
 #
-# Most lines you know from chapters 2 and 3. New are the buffer, dropout after softmax, and the line that cuts the mask:
-# what for?
-
-# %% name="causal-attention"
-class CausalAttention(nn.Module):
-    """Self-attention in which no token sees its future: (B, T, d_in) to (B, T, d_out).
-
-    T may be up to context_length. dropout: the chance to drop a weight in training, below 1.
-    """
-
-    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
-        super().__init__()
-        check_dropout(dropout)
-        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.dropout = nn.Dropout(dropout)
-        future = torch.triu(torch.ones(context_length, context_length), diagonal=1).bool()
-        self.register_buffer("mask", future)  # True above the diagonal: hidden
-
-    def forward(self, x):
-        check_input(x, self.W_query.in_features, self.W_query.weight, longest=len(self.mask))
-        num_tokens = x.shape[-2]
-        queries = self.W_query(x)  # (B, T, d_out)
-        keys = self.W_key(x)  # (B, T, d_out)
-        values = self.W_value(x)  # (B, T, d_out)
-
-        scores = queries @ keys.transpose(-2, -1)  # (B, T, d_out) @ (B, d_out, T) -> (B, T, T)
-        scores = scores.masked_fill(self.mask[:num_tokens, :num_tokens], -torch.inf)
-        d_k = keys.shape[-1]
-        weights = torch.softmax(scores / d_k**0.5, dim=-1)  # (B, T, T), every row sums to 1
-        weights = self.dropout(weights)
-        return weights @ values  # (B, T, T) @ (B, T, d_out) -> (B, T, d_out)
-
-# %% [markdown]
-# The mask is made once, for `context_length` tokens, and cut to the sentence at hand. Run the class on a batch that
-# holds the same sentence twice, without dropout for now. "Your" sees only itself: whose value must its context vector
-# be?
-
-# %% name="causal-batch"
-batch = torch.stack((inputs, inputs), dim=0)  # (B, T, d_in)
-print(batch.shape)
-torch.manual_seed(123)
-causal = CausalAttention(d_in=3, d_out=2, context_length=6, dropout=0.0)
-context = causal(batch).detach()  # without the bookkeeping for derivatives
-print(context)
-print(context.shape)
-
-# %% [markdown]
-# The two matrices are equal, as they would be even if the sentences mixed. So put it to four tests. Row 1, $-0.4519$ and
-# 0.2216, should be the value of "Your". Beside a *different* sentence, ours should stay as it is. With a mask, the order
-# of words should matter. And four words alone should give the first four rows.
-
-# %% name="neighbours"
-print("row 1 is the value of Your:", torch.allclose(causal.W_value(inputs[0]), context[0, 0]))
-mixed = torch.stack((inputs, inputs.flip(0)))  # (B, T, d_in): the second is backwards
-print("our sentence is unchanged:", torch.allclose(causal(mixed)[0], context[0], atol=1e-6))
-turned_back = causal(mixed)[1].flip(0)  # "Your" first again
-print("order matters:", not torch.allclose(turned_back, context[0], atol=1e-6))
-print("four words, first four rows:", torch.allclose(causal(inputs[:4]), context[0, :4], atol=1e-6))
-
-# %% [markdown]
-# All four hold. The order matters because the mask decides by position which words a word sees; among the visible words
-# it still plays no part. And later words change nothing for those before them.
-#
-# Does the class leak? We ask as in chapter 3, and the layer of chapter 2 beside it.
-
-# %% name="count-dependencies"
-depends = influences(causal, inputs) > 0  # (T, T)
-print("without a mask:", int((influences(layer, inputs) > 0).sum()), "of 36")
-print("causal:        ", int(depends.sum()), "of 36")
-print("exactly the lower triangle:", torch.equal(depends, ~future))
-
-# %% [markdown]
-# No leak. At last, turn dropout on.
-
-# %% name="class-train-eval"
-torch.manual_seed(123)
-noisy = CausalAttention(d_in=3, d_out=2, context_length=6, dropout=0.5)
-once, again = noisy(batch), noisy(batch)
-print("training, two calls agree:    ", torch.equal(once, again))
-print("training, two sentences agree:", torch.equal(once[0], once[1]))
-noisy.eval()
-print("eval, two calls agree:        ", torch.equal(noisy(batch), noisy(batch)))
-print("eval, as without dropout:     ", torch.allclose(noisy(batch), causal(batch), atol=1e-6))
-noisy.train()
-with torch.no_grad():
-    print("no_grad, two calls agree:     ", torch.equal(noisy(batch), noisy(batch)))
-
-# %% [markdown]
-# In training every call drops other weights, and every sentence of a batch tosses coins of its own. After `.eval()` the
-# class repeats itself and agrees with `causal`, since both drew their matrices with seed 123. `no_grad` stops the
-# bookkeeping for derivatives, not the dropping.
-#
-# The last exercise puts a class together from one layer, `W_qkv`. (`wide.chunk(3, dim=-1)` cuts a result `wide` into
-# three.) If you like, take two steps towards it.
+# The last exercise asks for a causal class. If you like, begin with the order of its lines.
 #
 # **Step 4.1.** Bring these lines of a `forward` into their right order. Write the letters, as in `"a b c d e"`.
 #
@@ -574,18 +508,13 @@ with torch.no_grad():
 answer("S4.1", "c e b a d")
 
 # %% [markdown]
-# **Step 4.2.** How wide is the result of `W_qkv`, in terms of `d_out`?
-
-# %% name="step-4-2"
-answer("S4.2", "3 * d_out")
-
-# %% [markdown]
 # ### Exercise 4.4 · One matrix instead of three
 # 4 points · ★★★ · 20 minutes
 #
-# Many models compute queries, keys and values with a single linear layer, three times as wide, and cut the result into
-# three. Write such a causal class. The layer is called `W_qkv` and has no bias, dropout acts on the weights, and the
-# mask is a buffer. The class must take sequences shorter than `context_length`, and one sequence without a batch.
+# Many models compute queries, keys and values with a single linear layer, three times as wide, and `chunk` cuts the
+# result into three. Write such a causal class. The layer is called `W_qkv` and has no bias, dropout acts on the
+# weights, and the mask is a buffer. The class must take sequences shorter than `context_length`, and one sequence
+# without a batch.
 
 # %% name="exercise-4-4"
 class MyCausalAttention(nn.Module):
@@ -625,16 +554,23 @@ check("4.4", MyCausalAttention)
 # before it, the width would be three times as large.
 
 # %% [markdown]
-# Your own class at work: which output depends on which input? Let dropout draw with other seeds. Sometimes a whole row
-# becomes empty, but never a single cell of a row. Why? (Think of the layer of Question 3.3.)
+# Your own class at work: which output depends on which input? (While 4.4 is empty, you see ours.) Turn dropout up and
+# step through the seeds. Sometimes a whole row becomes empty, but never a single cell of a row. Why? Think of the layer
+# of Question 3.3.
 
 # %% name="try-layer"
-live.try_layer(lambda length, dropout: MyCausalAttention(3, 2, length, dropout), inputs, tokens)
+def layer_to_try(length, dropout):
+    """Your class; while exercise 4.4 is empty, ours."""
+    yours = MyCausalAttention(3, 2, length, dropout)
+    return yours if hasattr(yours, "W_qkv") else CausalAttention(3, 2, length, dropout)
+
+
+live.try_layer(layer_to_try, inputs, tokens)
 
 # %% [markdown]
-# A row is empty when all its weights were dropped: the output is 0, whatever goes in. If one weight is left, the row
-# keeps all its cells, because softmax divided that weight by a sum over *all* visible scores. A word whose own weight
-# was dropped still moves that sum.
+# If all weights of a row were dropped, its output is 0, whatever goes in. If one is left, the row keeps all its cells:
+# softmax divided that weight by a sum over *all* visible scores, and a word whose own weight was dropped still moves
+# that sum.
 #
 # ## What you can do now
 #
@@ -682,16 +618,16 @@ progress(4)
 # %% [markdown]
 # ## What to take with you
 #
-# | where | in training | after `.eval()` |
+# The causal mask is a **buffer**: saved and moved with the module, and never trained.
+#
+# | dropout, rate $p$ | in training | after `.eval()` |
 # | --- | --- | --- |
 # | a weight $\alpha_{ij}$ | 0 with probability $p$, else $\alpha_{ij}/(1-p)$ | $\alpha_{ij}$ |
 # | the sum of a row | between 0 and $1/(1-p)$, on average 1 | 1 |
 # | two calls | each tosses its own coins | agree |
 #
-# Dropout comes **after** softmax, and rows are not repaired. In training at $p = 0.5$, a head that looks one thing up is
-# heard half of the time; others with the same job make up for it. The causal mask is a **buffer**: it is saved and moved
-# with the module, and never trained.
+# Dropout comes **after** softmax, and rows are not repaired. At $p = 0.5$, a head that looks one thing up is heard half
+# of the time; others with the same job make up for it.
 #
-# **Next.** This class has one view of the sentence: one set of weights per query. [Chapter
-# 5](05_multi_head_attention.ipynb) runs several side by side. All chapters: [the course's
-# contents](../README.md#chapters).
+# **Next.** This class has one set of weights per query. [Chapter 5](05_multi_head_attention.ipynb) runs several side by
+# side. All chapters: [the course's contents](../README.md#chapters).

@@ -126,7 +126,7 @@ def wrong_with_dropout(read):
             return (
                 f"With half of the weights dropped, letters that {what} occurred before are judged correctly in"
                 f" {np.mean(found):.2f} of all cases. It should be at least {SURVIVES}.{finding} How many of these"
-                " weights may be dropped before the sum of all heads is wrong?"
+                f" weights may be dropped before the sum of all heads is wrong{', and would louder ones help' * again}?"
             )
 
 
