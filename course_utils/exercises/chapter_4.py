@@ -122,11 +122,11 @@ def wrong_with_dropout(read):
     for again, found in right.items():
         if np.mean(found) < SURVIVES:
             what = "have" if again else "have not"
-            finding = f" {heads_finding_a_copy(read)}" if again else ""
+            finding = f" {heads_finding_a_copy(read)} Would larger values help?" if again else ""
             return (
                 f"With half of the weights dropped, letters that {what} occurred before are judged correctly in"
                 f" {np.mean(found):.2f} of all cases. It should be at least {SURVIVES}.{finding} How many of these"
-                f" weights may be dropped before the sum of all heads is wrong{', and would louder ones help' * again}?"
+                f" weights may be dropped before the sum of all heads is wrong?"
             )
 
 

@@ -280,9 +280,8 @@ function wrongWithDropout({ survive }, tried) {
       return {
         words: `With half of the weights dropped, letters that ${again ? "have" : "have not"} occurred before are ` +
           `judged correctly in ${told(judged)} of all cases. It should be at least ${survive.need}.` +
-          (again ? ` ${headsFinding(tried)}` : "") +
-          " How many of these weights may be dropped before the sum of all heads is wrong" +
-          (again ? ", and would louder ones help?" : "?"),
+          (again ? ` ${headsFinding(tried)} Would larger values help?` : "") +
+          " How many of these weights may be dropped before the sum of all heads is wrong?",
       };
     }
   }
