@@ -76,7 +76,8 @@ print(embedded(story).shape)
 # ## Looking something up
 #
 # What does "it" have to find? We do this reasoning for the model: who is hungry goes hunting, so "it" must find an
-# animal that hunts. (So we write the query ourselves, and "hungry" plays no part in it. In chapter 2 the word makes it.) In Python you would look that up in a `dict`.
+# animal that hunts. (So we write the query ourselves, and "hungry" plays no part in it. In chapter 2 the word makes
+# it.) In Python you would look that up in a `dict`.
 
 # %% name="dictionary"
 animals = {"hunts": "cat", "is hunted": "mouse"}
@@ -639,7 +640,7 @@ for copies in [1, 2, 4]:
 # %% [markdown]
 # In the recurrent network the matrix $W$ decides: it acts once per token, so the first word vanishes, 3.8e-11 after 24
 # tokens, or with $W$ times 3 stays, 1.7e-03. Training has to find a $W$ that keeps what matters. In attention every word
-# is one step away, however far back: its influence falls only because more words share, from 2.5e-03 to 6.2e-04. The
+# is one step away, however far back: its influence falls only because more words share, from 2.5e-03 to 6.3e-04. The
 # price: 6 tokens need 36 scores and 24 tokens need 576, the square of the length.
 
 # %% [markdown]
