@@ -76,7 +76,8 @@ print(embedded(story).shape)
 # ## Looking something up
 #
 # What does "it" have to find? We do this reasoning for the model: who is hungry goes hunting, so "it" must find an
-# animal that hunts. (Models learn it by themselves, as chapter 2 shows.) In Python you would look that up in a `dict`.
+# animal that hunts. (So we write the query ourselves, and "hungry" plays no part in it. In chapter 2 the word makes
+# it.) In Python you would look that up in a `dict`.
 
 # %% name="dictionary"
 animals = {"hunts": "cat", "is hunted": "mouse"}
@@ -138,8 +139,7 @@ for axis, number in zip(axes, it_in_context.tolist()):
 # came in as four zeros. It goes out as animal 0.8882, hunts 0.8562, and next to nothing else: *an animal that hunts*.
 # It took that from "cat".
 #
-# This new vector is called the **context vector** of "it": what the word has taken from the sentence. (We wrote the
-# query, so "hungry" played no part: with "afraid" in its place "it" would find the cat, too.)
+# This new vector is called the **context vector** of "it": what the word has taken from the sentence.
 #
 # ### Between two limits
 #
@@ -337,7 +337,7 @@ live.show_query_steps(inputs, tokens)
 
 # %% [markdown]
 # The message: one row per word, read from left to right. The score becomes a weight, and the weight says how much of
-# the word goes into the context vector below the line. (Click a word, and it asks. Drag a number, or choose it and press
+# the word goes into the context vector below the line; arrows add the same up, tip to tail. (Click a word, and it asks. Drag a number, or choose it and press
 # the arrow keys.) For "one" the smallest weight goes to "step": 0.77 of "one" meets only 0.05 there.
 #
 # To try: let "journey" ask, and push its number 2 up. Which score grows fastest? (Its own: the number is multiplied by
@@ -456,8 +456,8 @@ print("with norm 1:", torch.softmax(same_norm @ same_norm.T, dim=-1).argmax(dim=
 
 # %% [markdown]
 # Four of six rows choose "journey", three of them over the word itself. What lifts it that high is its norm, 1.2227, the
-# largest: a vector of large norm scores high with every query that points roughly its way. Scale all six to norm 1, as
-# in the last line, and every row chooses itself, 0 to 5: at equal norms nothing fits a vector better than itself.
+# largest: a vector of large norm scores high with every query that points roughly its way. ("one" chooses "starts", which
+# is nearly as long.) Scale all six to norm 1, as in the last line, and every row chooses itself, 0 to 5.
 #
 # Last step: every row of weights mixes the same six vectors.
 
@@ -599,12 +599,12 @@ shuffled = inputs[[5, 0, 3, 1, 4, 2]]  # step Your with journey one starts
 print(torch.softmax(shuffled @ query, dim=0) @ shuffled)
 
 # %% [markdown]
-# It is the same vector. A sum does not care about the order of its terms. To attention by itself a sentence is a bag of
-# words; models have to bring in the positions in some way.
+# It is the same vector. A sum does not care about the order of its terms. To this attention a sentence is a bag of
+# words; the order would have to come from elsewhere.
 #
 # ## How far back does it reach?
 #
-# Before attention, language models read token by token and kept all they had read in one vector, the **state**. Each
+# Before attention, many language models read token by token and kept all they had read in one vector, the **state**. Each
 # new token changed it. (Such a model is called a recurrent network.) How much of the *first* word is left in the end?
 # We change the first word a little and measure how far the result moves: the word's **influence**. You need not read
 # the code of the next two cells; only the table counts.
@@ -614,11 +614,11 @@ torch.manual_seed(123)
 U, W = (torch.rand(2, 3, 3) - 0.5).double()  # from token to state; from state to state
 
 
-def last_state(sequence):
+def last_state(sequence, times=1):
     """The last state (3,) of a recurrent network that reads a sequence (T, 3)."""
     h = torch.zeros(3, dtype=torch.float64)
     for x_t in sequence:
-        h = torch.tanh(x_t @ U + h @ W)
+        h = torch.tanh(x_t @ U + h @ (times * W))
     return h
 
 
@@ -632,15 +632,16 @@ for copies in [1, 2, 4]:
     changed = sequence.clone()
     changed[0] += 0.01  # the first word, in each number
     state = (last_state(changed) - last_state(sequence)).norm()
+    louder = (last_state(changed, times=3) - last_state(sequence, times=3)).norm()
     context_vector = (last_context(changed) - last_context(sequence)).norm()
     print(f"{len(sequence):2} tokens: recurrent network {state:.1e},"
-          f" attention {context_vector:.4f}")
+          f" with W times 3 {louder:.1e}, attention {context_vector:.1e}")
 
 # %% [markdown]
-# In the recurrent network six tokens more leave less than a hundredth, and after 24 tokens the first word has vanished,
-# 3.8e-11. (Its matrices are random; trained networks with *gates* keep more.) In attention every word is one step away:
-# with these nearly even weights its influence falls only because more words share, from 0.0025 to 0.0006. The price: 6
-# tokens need 36 scores and 24 tokens need 576, the square of the length.
+# In the recurrent network the matrix $W$ decides: it acts once per token, so the first word vanishes, 3.8e-11 after 24
+# tokens, or with $W$ times 3 stays, 1.7e-03. Training has to find a $W$ that keeps what matters. In attention every word
+# is one step away, however far back: its influence falls only because more words share, from 2.5e-03 to 6.3e-04. The
+# price: 6 tokens need 36 scores and 24 tokens need 576, the square of the length.
 
 # %% [markdown]
 # ## What you can do now

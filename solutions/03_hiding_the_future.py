@@ -13,8 +13,7 @@
 # * design a head that reads only what came before: an average so far, a share, "has this occurred already?";
 # * test whether a layer that you did not write leaks.
 #
-# **Time.** About 90 minutes, exercises included. **You need** chapters 1 and 2: scores, softmax, queries, keys, values,
-# and what a derivative is.
+# **Time.** About 90 minutes, exercises included. **You need** chapters 1 and 2, and what a derivative is.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helpers, or installs them.
 
@@ -91,31 +90,33 @@ for t in range(8):
 #
 # ## The plainest mix: an average
 #
-# Training takes several sequences at once, a batch $(B, T, d_\mathrm{in})$: $B$ sequences of $T$ tokens, each an
-# embedding of $d_\mathrm{in}$ numbers. Ours are the first four pieces of the sentence, of eight characters each. Two
-# numbers per character say what we can read ourselves: is it a vowel, and is it a space?
+# Training takes several sequences at once, a batch of the shape $(B, T, d_\mathrm{in})$. Ours are the first four pieces
+# of the text, of eight characters each. A character's embedding is a row of a unit matrix (ones on the diagonal, else
+# zeros): 19 numbers, with the 1 at its place in the vocabulary. Where in the last piece is an "e"?
 
 # %% name="batch"
-B, T, d_in = 4, 8, 2
+B, T = 4, 8
 pieces = [text[T * b:T * (b + 1)] for b in range(B)]
-batch = torch.tensor([[[letter in "aeiou", letter == " "] for letter in piece] for piece in pieces])
-batch = batch.float()  # (B, T, d_in): 1 for yes, 0 for no
+places = torch.tensor([[number_of[letter] for letter in piece] for piece in pieces])  # (B, T)
+batch = torch.eye(19)[places]  # (B, T, d_in), d_in is 19
+e = number_of["e"]
 print(pieces)
-print(batch[0])  # of "But they"
+print(batch[3, :, e])
 
 # %% [markdown]
-# Now give every pair of characters the same score, 0. Softmax makes even shares of them, one eighth each, and we mix.
+# Now give every pair of characters the same score, 0. Softmax makes even shares, one eighth each, and we mix.
+# Each row of the mixture then says how large the share of "e" is.
 
 # %% name="uniform-weights"
 weights = torch.softmax(torch.zeros(T, T), dim=-1)  # (T, T), every row sums to 1
 print(weights[0])
 mixed = weights @ batch  # (T, T) @ (B, T, d_in) -> (B, T, d_in)
-print(mixed[0, :, 0])  # "But they", vowels
+print(mixed[3, :, e])
 
 # %% [markdown]
-# `@` multiplies the last two dimensions and repeats that for every sequence. In "But they" two of eight characters are
-# vowels, so all eight rows say 0.2500, the average of all eight. The first character, "B", too, has averaged over the
-# seven that come after it. It has read the answers.
+# `@` multiplies the last two dimensions and repeats that for every sequence. Two of the eight characters in "m deceiv"
+# are an "e", so all eight rows say 0.2500. The first character, "m", too, has averaged over the seven that come after
+# it. It has read the answers.
 #
 # ## Only what came before
 #
@@ -138,54 +139,61 @@ weights = torch.softmax(scores, dim=-1)  # (T, T), every row sums to 1
 print(weights)
 
 # %% [markdown]
-# Row 3 shares among three tokens, 0.3333 each, and the future gets 0.0000. What becomes of
-# the vowels of "But they" with these weights?
+# Row 3 shares among three tokens, 0.3333 each, and the future gets 0.0000. Mixed with these weights, how large is the
+# share of "e"?
 
 # %% name="causal-uniform-mix"
 running = weights @ batch  # (T, T) @ (B, T, d_in) -> (B, T, d_in)
-print(batch[0, :, 0])
-print(running[0, :, 0])
+print(batch[3, :, e])
+print(running[3, :, e])
 
 # %% [markdown]
-# "B" has read only itself, no vowel. At "u" one of two characters is a vowel, 0.5000. The share falls to 0.1667, rises
-# to 0.2857 at "e", two of seven, and ends at 0.2500, the average of all eight as before. So equal scores and a mask
-# compute the **average so far**.
+# "m" has read only itself, no "e". At the first "e" one of four characters is an "e", 0.2500, at the second two of six,
+# 0.3333, and at the end 0.2500 as before. So equal scores and a mask compute the **average so far**.
 #
-# One attention, with its own scores and values, is called a **head**. This was our simplest one; chapter 5 puts several
-# side by side.
+# One attention, with its own scores and values, is called a **head**. This one is the simplest.
 #
-# Does the mask matter? We train scores, from equal ones on, so that each character's mix comes near the *next* one,
-# first with nothing hidden. (You need not read the code. Each character is a row of a unit matrix: ones on the diagonal,
-# else zeros.)
+# Does the mask matter? We train one table of scores for all four pieces, so that each character's mix comes near the
+# *next* character: first with nothing hidden, then with the mask. The scores begin at 0, so the first loss is that of
+# equal weights. How far will it fall? (You need not read the code.)
 
 # %% name="peeking"
-places = torch.tensor([[number_of[letter] for letter in piece] for piece in pieces])
-letters = torch.eye(19)[places]  # (4, 8, 19)
-for hidden in [torch.zeros(T, T).bool(), visible == 0]:
+for name, hidden in [("nothing hidden", torch.zeros(T, T).bool()), ("mask", visible == 0)]:
     learned = torch.zeros(T, T, requires_grad=True)  # scores
+    losses = []
     for step in range(300):
         weights = torch.softmax(learned.masked_fill(hidden, -torch.inf), dim=-1)  # (T, T)
-        errors = (weights @ letters)[:, :-1] - letters[:, 1:]  # (4, 7, 19)
+        errors = (weights @ batch)[:, :-1] - batch[:, 1:]  # (4, 7, 19)
         loss = errors.pow(2).sum(dim=-1).mean()
+        losses.append(loss.item())
         loss.backward()
         with torch.no_grad():
             learned -= 10 * learned.grad
         learned.grad = None
-    print(f"loss {loss.item():.4f}, weights of token 2:\n{weights[1].detach()}")
+    print(f"{name}: loss {losses[0]:.4f} with equal weights, {losses[-1]:.4f} in the end")
+    print(f"weights of token 2:\n{weights[1].detach()}")
 
 # %% [markdown]
-# With nothing hidden the loss is nearly 0: token 2 gives 0.9756 of its weight to token 3, the answer. It copies, and
-# when the model writes there is nothing to copy. With the mask it cannot: token 2 has only itself and token 1 to mix,
-# and the loss ends at 1.2696.
+# With nothing hidden the loss falls nearly to 0: token 2 gives 0.9756 of its weight to token 3, the answer. It copies,
+# and when the model writes there is nothing to copy. With the mask, token 2 has only itself and token 1 to mix, and the
+# loss falls only from 1.3140 to 1.2696: little better than equal weights.
 
 # %% [markdown]
 # ## What is an average good for?
 #
-# Is a bracket still open? Let "(" hand over 1, ")" −1, and all else 0: while one is open, the average so far is above 0.
+# Is a bracket still open? Let "(" hand over 1 and ")" −1, and mix with the weights from above.
+
+# %% name="brackets"
+brackets = "(())()()"
+values = torch.tensor([1.0 if bracket == "(" else -1.0 for bracket in brackets])  # (8,)
+print(torch.softmax(scores, dim=-1) @ values)  # (8, 8) @ (8,) -> (8,)
+
+# %% [markdown]
+# The average so far is 0 after four, six and eight characters, where all brackets are closed, and above 0 in between.
 #
 # To design heads we take an alphabet small enough to hold in mind. Its tokens are `<s>`, a, b, c, d, and their
-# embeddings are the rows of a unit matrix: each has an axis of its own. Every sequence begins with the start token
-# `<s>`, which appears nowhere else.
+# embeddings are again the rows of a unit matrix: each has an axis of its own. Every sequence begins with the start
+# token `<s>`, which appears nowhere else.
 
 # %% [markdown]
 # ### Exercise 3.1 · A share and a count
@@ -258,7 +266,8 @@ check("3.2", my_causal_weights)
 # itself. Two things are in the way.
 #
 # First, a letter would find itself. So this head hides the diagonal, too: a token sees only what comes *before* it. But
-# then the first token sees nothing, and a row without any weight is no use. We let `<s>` see itself.
+# then the first token sees nothing, and a row without any weight is no use. We let `<s>` see itself. (This strict mask
+# is for one exercise: language models let a token see itself.)
 
 # %% name="strict-mask"
 strict = torch.tril(torch.ones(4, 4), diagonal=-1)  # the diagonal is hidden, too
@@ -267,9 +276,14 @@ print(strict)
 
 # %% [markdown]
 # Second, weights sum to 1: where does a letter look that has *not* occurred? It needs something else to look at, and
-# the start token serves. Two questions before you write matrices. How high must `<s>` score, beside a letter that fits
-# and one that differs? And by how much must a score win? (One that lies 5 above eight others, after the division, gets
-# $e^5 / (e^5 + 8)$ of the weight: about 95 %.)
+# the start token serves. So three kinds of keys compete. Before you write matrices, choose a score for each:
+#
+# * an earlier copy: ?
+# * `<s>`: ?
+# * another letter: ?
+#
+# How far apart must they be? (A score that lies 5 above eight others, after the division, gets $e^5 / (e^5 + 8)$ of the
+# weight: about 95 %.)
 
 # %% [markdown]
 # ### Exercise 3.3 · Has it occurred before?
@@ -323,10 +337,10 @@ def my_strict_weights(words):
 live.try_head(my_strict_weights, "<s> a b a c b a")
 
 # %% [markdown]
-# ## Back to six words
+# ## The mask in a layer
 #
-# So far we hid the future before softmax. Would it do to set weights to 0 after it, as some code does? We return from
-# letters to *Your journey starts with one step*, with chapter 2's layer and seed. First with nothing hidden.
+# We return from letters to *Your journey starts with one step*, with chapter 2's layer and seed. First with nothing
+# hidden.
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -348,39 +362,8 @@ weights = torch.softmax(scores / d_k**0.5, dim=-1)  # (6, 6), every row sums to 
 print(weights)
 
 # %% [markdown]
-# **Question 3.1.** Suppose we now set all weights on the future to 0 and change nothing else. Which rows will sum to
-# less than 1, and why?
-#
-# * **a** All rows: each loses a part of its weight.
-# * **b** All rows but the last, which has no future to lose.
-# * **c** None: softmax has made every row sum to 1.
-
-# %% name="question-3-1"
-answer("Q3.1", "b")
-
-# %% [markdown]
-# Mask *after* softmax: multiply the weights by a mask of ones and zeros, and sum the rows.
-
-# %% name="visible-mask" tags=["answers-Q3.1"]
-visible_6 = torch.tril(torch.ones(6, 6))  # ones and zeros, as above
-masked_after = weights * visible_6
-print(masked_after)
-row_sums = masked_after.sum(dim=-1, keepdim=True)  # (6, 1)
-print(row_sums.T)
-
-# %% [markdown]
-# Row 1 sums to 0.1921 and row 2 to 0.3700: no shares any more. So divide each row by its sum. That is called
-# **renormalising**.
-
-# %% name="renormalised"
-renormalised = masked_after / row_sums  # (6, 6), every row sums to 1 again
-print(renormalised)
-
-# %% [markdown]
-# "journey" now shares between the two words it may see: 0.5517 for "Your" and 0.4483 for itself.
-#
-# The other way you know: hide the *scores*. From now on our masks are `True` where a cell is hidden: `torch.triu` with
-# `diagonal=1` keeps what lies above the diagonal.
+# In row 2 "journey" gives 0.2041 to "Your" and 0.1659 to itself; the rest goes to the future. Now hide that. From here
+# on our masks are `True` where a cell is hidden: `torch.triu` with `diagonal=1` keeps what lies above the diagonal.
 
 # %% name="masked-before"
 future = torch.triu(torch.ones(6, 6), diagonal=1).bool()
@@ -390,7 +373,7 @@ causal_weights = torch.softmax(masked_scores / d_k**0.5, dim=-1)  # (6, 6), ever
 print(causal_weights)
 
 # %% [markdown]
-# Row 2 is 0.5517 and 0.4483 again, and softmax did the dividing.
+# "journey" now shares between the two words it may see: 0.5517 for "Your" and 0.4483 for itself.
 
 # %% name="weights-picture" shows="Heat map of the six by six causal weights. Everything above the diagonal is hatched, that is hidden. The first row has one cell of 1.00; each further row has one cell more and lower weights, down to about 0.15 to 0.19 in the last row. Every row sums to 1.00."
 pictures.show_weights(
@@ -399,37 +382,15 @@ pictures.show_weights(
 
 # %% [markdown]
 # The message: a hatched cell is not a small weight, it is no weight. Each row spreads the same total, 1.00, over one
-# word more than the row above. And where the mask stands in the whole layer:
+# word more than the row above. And in the whole layer:
 
 # %% name="layer-drawing" shows="The drawing of chapter 2, now for a batch of B sequences, with one new box: between the scores and the division, hide the future by minus infinity. No shape changes."
 show_layer("mask")
 
 # %% [markdown]
-# The message: it stands between the scores and softmax, and changes no shape. (Dividing before or after it is the same:
-# $-\infty$ divided by $\sqrt{d_k}$ is $-\infty$.) The $B$ in front says that each sequence of a batch goes through the
-# same steps.
-#
-# The two ways agree, and they are one formula. With $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax divides every
-# $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and renormalising cancels it:
-#
-# $$\frac{\exp(s_{ij}) / Z_i}{\sum_{m \le i} \exp(s_{im}) / Z_i} = \frac{\exp(s_{ij})}{\sum_{m \le i} \exp(s_{im})}$$
-#
-# But masking after softmax is not always safe. Softmax subtracts the largest score of the row, as in exercise 1.2, and
-# that may be a hidden one. A row with the visible scores 0 and 1, and a hidden one that grows:
-
-# %% name="large-hidden-score"
-last = torch.tensor([False, False, True])
-for hidden_score in [10.0, 103.0, 200.0]:
-    row = torch.tensor([0.0, 1.0, hidden_score])
-    kept = torch.softmax(row, dim=-1).masked_fill(last, 0)
-    before = torch.softmax(row.masked_fill(last, -torch.inf), dim=-1)
-    print(f"{hidden_score:5}  sum {kept.sum():.0e}, after: {(kept / kept.sum())[:2]}"
-          f"  before: {before[:2]}")
-
-# %% [markdown]
-# At 103 the visible weights sum to 7e-45, so little that a 32-bit float rounds them: 0.2000 is wrong, and nothing says
-# so. At 200 they become 0, and 0 divided by 0 is `nan`. Masking before softmax never looks at the hidden score: 0.2689,
-# three times.
+# The message: the mask stands between the scores and softmax, and changes no shape. (Dividing before or after it is the
+# same: $-\infty$ divided by $\sqrt{d_k}$ is $-\infty$.) Each of the $B$ sequences of a batch goes through the same
+# steps.
 #
 # ## A test for leaks
 #
@@ -456,41 +417,45 @@ print("not at all:", moved == 0)
 
 # %% [markdown]
 # Rows 1 to 3 stay as they were, to the last bit. "with" itself and the words after it move: that is what became of
-# *one* nudge. The function below does this for every word, with derivatives in place of nudges. In the table that it
-# returns, row $t$, column $s$ says how strongly input $s$ moves output $t$; 0 means not at all. (You need not read it.)
+# *one* nudge. The function below does this for every word, with derivatives in place of nudges, and returns a table.
+# Row $t$, column $s$ says how strongly input $s$ moves output $t$. What is below 1e-6 counts as rounding, not as
+# influence. (You need not read it, only call it: `influences(causal_context, inputs)`.)
 
 # %% name="influences"
+rounding = 1e-6  # what is less is no influence
+
+
 def influences(function, sequence):
     """How strongly input s moves output t of function(sequence): (T, T), row t, column s."""
     derivatives = jacobian(function, sequence)  # (T, d_out, T, d_in)
     return derivatives.abs().amax(dim=(1, 3))  # (T, T)
 
 # %% [markdown]
-# **Question 3.2.** In how many of the 36 cells does the output of `causal_context` depend on that input?
+# **Question 3.1.** In how many of the 36 cells does the output of `causal_context` depend on that input?
 #
 # * **a** 15
 # * **b** 21
 # * **c** 6
 
-# %% name="question-3-2"
-answer("Q3.2", "b")
+# %% name="question-3-1"
+answer("Q3.1", "b")
 
-# %% name="causal-dependencies" shows="Table of six by six cells, rows for outputs and columns for inputs. The lower triangle with the diagonal says yes, 21 cells; all 15 cells above the diagonal hold a dot for no." tags=["answers-Q3.2"]
-depends = influences(causal_context, inputs) > 0
+# %% name="causal-dependencies" shows="Table of six by six cells, rows for outputs and columns for inputs. The lower triangle with the diagonal says yes, 21 cells; all 15 cells above the diagonal hold a dot for no." tags=["answers-Q3.1"]
+depends = influences(causal_context, inputs) > rounding
 pictures.show_dependencies(
     depends, tokens, title="Causal attention",
 )
 
 # %% [markdown]
-# The message: 21, exactly the lower triangle, and the zeros above it are exact. This table is the **dependency matrix**.
-# It speaks of one sentence only, so we try more of them, and a mask with a slip of one.
+# The message: 21, exactly the lower triangle. This table is the **dependency matrix**. It speaks of one sentence only,
+# so we try more, and a mask with a slip of one.
 
 # %% name="many-sentences"
 torch.manual_seed(123)
 sentences = [torch.rand(6, 3) for _ in range(20)]
 for diagonal in [1, 2]:
     tables = [influences(lambda x: causal_context(x, diagonal), sentence) for sentence in sentences]
-    leaks = sum(bool((table.triu(1) > 0).any()) for table in tables)
+    leaks = sum(bool((table.triu(1) > rounding).any()) for table in tables)
     print(f"diagonal={diagonal}: leaks in {leaks} of 20")
 
 # %% [markdown]
@@ -498,8 +463,39 @@ for diagonal in [1, 2]:
 # predict, in all 20 sentences. That the right mask leaks in *no* sentence has a reason: a hidden score is overwritten
 # before softmax reads it.
 #
+# ## Zeros after softmax
+#
 # Now a layer that you did not write. Its author says: "I set the weights on the future to 0, after softmax. So nothing
-# can leak."
+# can leak." Its weights first.
+
+# %% [markdown]
+# **Question 3.2.** The weights on the future are set to 0, and nothing else changes. Which rows will sum to less than
+# 1?
+#
+# * **a** All rows: each loses a part of its weight.
+# * **b** All rows but the last, which has no future to lose.
+# * **c** None: softmax has made every row sum to 1.
+
+# %% name="question-3-2"
+answer("Q3.2", "b")
+
+# %% name="visible-mask" tags=["answers-Q3.2"]
+masked_after = weights * torch.tril(torch.ones(6, 6))
+print(masked_after)
+row_sums = masked_after.sum(dim=-1, keepdim=True)  # (6, 1)
+print(row_sums.T)
+
+# %% [markdown]
+# Row 1 sums to 0.1921 and row 2 to 0.3700: no shares any more. Dividing each row by its sum mends that, and is called
+# **renormalising**. Is it as good as $-\infty$?
+
+# %% name="renormalised"
+renormalised = masked_after / row_sums  # (6, 6), every row sums to 1 again
+print(renormalised)
+print("as with -inf before softmax:", torch.allclose(renormalised, causal_weights))
+
+# %% [markdown]
+# The same weights: row 2 has 0.5517 and 0.4483 again. Here is the author's layer, with the division as a choice.
 
 # %% name="not-ours"
 def masked_after_context(sequence, divide=False):
@@ -511,7 +507,8 @@ def masked_after_context(sequence, divide=False):
     return weights @ attention.W_value(sequence)  # (T, T) @ (T, d_out) -> (T, d_out)
 
 # %% [markdown]
-# Test it: which call do you make, and which of its 36 numbers decide?
+# Test it as `causal_context` was tested, first without the division. Which call do you make, and which of its 36
+# numbers decide?
 
 # %% name="your-test"
 # your call:
@@ -529,27 +526,47 @@ answer("Q3.3", "b")
 # %% name="leak-without-division" tags=["answers-Q3.3"]
 print(influences(masked_after_context, inputs))
 divided = influences(lambda x: masked_after_context(x, divide=True), inputs)
-print("with divide=True, below 1e-8 above the diagonal:", bool((divided.triu(1) < 1e-8).all()))
+print("divided, it leaks:", bool((divided.triu(1) > rounding).any()))
 
 # %% [markdown]
 # It leaks: the numbers above the diagonal decide, and none of the 15 is 0. In row 1 they are about 0.0005, beside
-# 0.1008 on the diagonal. The future's weights are 0, but its scores are still in the sum $Z_i$ that softmax divided by.
-# With `divide=True` the sum cancels, and what is left, below 1e-8, is rounding: `> 0` would report it, so compare with
-# the diagonal, not with 0. The next figure has all four ways. Which of them do you expect to leak?
+# 0.1008 on the diagonal. The future's weights are 0, but its scores are still in the sum that softmax divided by. With
+# $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax divides every $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and
+# renormalising cancels it:
+#
+# $$\frac{\exp(s_{ij}) / Z_i}{\sum_{m \le i} \exp(s_{im}) / Z_i} = \frac{\exp(s_{ij})}{\sum_{m \le i} \exp(s_{im})}$$
+#
+# So the divided layer does not leak, but it is not always safe. Softmax subtracts the largest score of the row, as in
+# exercise 1.2, and that may be a hidden one. A row with the visible scores 0 and 1, and a hidden one that grows:
+
+# %% name="large-hidden-score"
+last = torch.tensor([False, False, True])
+for hidden_score in [10.0, 103.0, 200.0]:
+    row = torch.tensor([0.0, 1.0, hidden_score])
+    kept = torch.softmax(row, dim=-1).masked_fill(last, 0)
+    before = torch.softmax(row.masked_fill(last, -torch.inf), dim=-1)
+    print(f"{hidden_score:5}  sum {kept.sum():.0e}, after: {(kept / kept.sum())[:2]}"
+          f"  before: {before[:2]}")
+
+# %% [markdown]
+# At 103 the visible weights sum to 7e-45, so little that a 32-bit float rounds them: 0.2000 is wrong, and nothing says
+# so. At 200 they become 0, and 0 divided by 0 is `nan`. Masking before softmax never looks at the hidden score: 0.2689.
+#
+# The next figure has four layers: no mask, $-\infty$ before softmax, zeros after it, and the same renormalised. Which
+# do you expect to leak?
 
 # %% name="masking-live"
 live.show_masking(attention, inputs, tokens)
 
 # %% [markdown]
 # The message: the triangle on the right is what counts. A hatched cell on the left has no weight, but the word can have
-# an influence all the same: mask after softmax, and every output depends on everything. Renormalise, and the triangle
-# is back, up to rounding. Turn the mask off: every row sums to 1, and all 36 cells say yes. Row sums alone prove
-# nothing.
+# an influence all the same: with zeros after softmax, every output depends on everything. Renormalise, and the triangle
+# is back. Turn the mask off: every row sums to 1, and all 36 cells say yes. Row sums prove nothing.
 #
 # ## A row with nothing left
 #
 # Sequences of unequal length are filled up with empty tokens, **padding**, which nobody should attend to. Suppose
-# "Your" were padding: hide its column, too, once with $-\infty$ and once, as some code does, with $-10^9$.
+# "Your" were padding: hide its column, once with $-\infty$ and once, as some code does, with $-10^9$.
 
 # %% name="padding-at-the-start"
 hidden = future.clone()
@@ -558,23 +575,23 @@ for filling in [-torch.inf, -1e9]:
     print(torch.softmax(scores.masked_fill(hidden, filling) / d_k**0.5, dim=-1)[:2])  # (2, 6)
 
 # %% [markdown]
-# Row 1 is hidden altogether: 0 divided by 0, `nan`. It spreads, since 0 times `nan` is `nan`: in the next layer every row
-# has it. With $-10^9$ all six scores are equal, so softmax makes them even, 0.1667, and the row attends to everything
-# that was forbidden. `nan` shows itself, $-10^9$ does not. Better is a mask that leaves something to see in every row.
+# Row 1 is hidden altogether: 0 divided by 0, `nan`. It spreads, since 0 times `nan` is `nan`. With $-10^9$ all
+# six scores are equal, so softmax makes them even, 0.1667, and the row attends to everything that was forbidden. `nan`
+# shows itself, $-10^9$ does not. Better is a mask that leaves something to see in every row.
 #
 # The last exercise makes one, with three tools. `None` in an index inserts a dimension of size 1. Where one size is 1
 # and the other is not, PyTorch repeats along it (**broadcasting**). And masks combine: `|` is or, `&` is and, `~` is
 # not.
 
 # %% name="combining-masks"
-is_vowel = torch.tensor([[False, True, False], [True, False, False]])  # (2, 3): two sequences
-print(is_vowel[:, :, None].shape)
+is_e = torch.tensor([[letter == "e" for letter in word] for word in ["her", "era"]])  # (2, 3)
+print(is_e[:, :, None].shape)
 diagonal = torch.eye(3).bool()  # (3, 3)
-print((diagonal | is_vowel[:, :, None])[0].int())  # (3, 3) | (2, 3, 1) -> (2, 3, 3)
+print((diagonal | is_e[:, :, None])[0].int())  # (3, 3) | (2, 3, 1) -> (2, 3, 3)
 
 # %% [markdown]
-# In the first sequence the second token is a vowel. Its `True` stands in *row* 2, repeated along that row. If you like,
-# come to the exercise in two steps.
+# In "her" the second token is an "e". Its `True` stands in *row* 2, repeated along that row. If you like, come to the
+# exercise in two steps.
 #
 # **Step 3.1.** `is_padding` has the shape (B, T). Padding hides *keys*, the columns of a table (B, T, T). Which index
 # gives it the shape that fits? Fill in: `is_padding[...]`
@@ -593,8 +610,8 @@ answer("S3.2", "~torch.eye(T).bool()")
 # ### Exercise 3.4 · A causal mask that survives padding
 # 3 points · ★★★ · 20 minutes
 #
-# Build the mask for a batch in which some tokens are padding. A token may not see the future, and it may not see
-# padding, with one exception: every token may see itself, so that no row is empty. `True` means hidden.
+# Build the mask for a batch in which some tokens are padding. A token may see neither the future nor
+# padding, with one exception: itself, so that no row is empty. `True` means hidden.
 
 # %% name="exercise-3-4"
 def my_mask(is_padding):
@@ -624,7 +641,10 @@ check("3.4", my_mask)
 def my_padded_layer(x):
     """Context vectors (1, T, 3) of x (1, T, 3), whose first token is padding."""
     is_padding = torch.arange(x.shape[1])[None] == 0  # (1, T)
-    scores = (x @ x.transpose(-2, -1)).masked_fill(my_mask(is_padding), -torch.inf)
+    hidden = my_mask(is_padding)
+    if hidden is None:  # not written yet
+        return None
+    scores = (x @ x.transpose(-2, -1)).masked_fill(hidden, -torch.inf)
     return torch.softmax(scores, dim=-1) @ x
 
 

@@ -69,7 +69,7 @@ review()
 #
 # All heads so far asked *what* a token is. None could ask for a *place*: each saw a bag of words, cut off by the mask.
 # So we give each token its position. Here a token's vector is two blocks side by side: four numbers for the letter,
-# eight for the position, each with a single 1.
+# eight for the position, each with a single 1. (GPT-2 adds a vector for the position instead.)
 
 # %% name="positions"
 def placed(words):
@@ -81,7 +81,7 @@ def placed(words):
 print(placed("ba"))
 
 # %% [markdown]
-# **From here on all counting begins at 0**, as in Python: position 0, row 0, head 0. With positions a head can look **one
+# Positions, rows and heads count from 0 here, as in Python. With positions a head can look **one
 # token back**, and fetch the letter that stands there.
 
 # %% [markdown]
@@ -180,11 +180,17 @@ print(W_query[5].detach().round(decimals=1))  # of position 1: yours?
 together = (W_query @ W_key.T)[4:, 4:].detach()  # (8, 8): positions against positions
 best = [int(row[:t + 1].argmax()) for t, row in enumerate(together)]  # of the visible keys
 print("best key for positions 1 to 7:", best[1:])
+new = torch.eye(4)[torch.randint(4, (1000, 8))]  # 1000 new sequences
+new = torch.cat([new, torch.eye(8).expand(1000, 8, 8)], dim=-1).double()  # (1000, 8, 12)
+scores = (new @ W_query) @ (new @ W_key).transpose(-2, -1) / 8**0.5
+received = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1) @ (new @ W_value)
+right = received[:, 1:].argmax(dim=-1) == new[:, :-1, :4].argmax(dim=-1)
+print(f"right letters in new sequences: {right.double().mean():.4f}")
 
 # %% [markdown]
 # The row looks like nothing: training found other numbers than ours. What both heads have in common is what *acts*. A
 # score is $x^{(i)} W_q W_k^\top x^{(j)\top}$, so only the product $W_q W_k^\top$ counts, in which the best visible key
-# of each position is the one before it. So read what a head does, not its matrices.
+# of each position is the one before it. In new sequences every letter is right, too. So read what a head does, not its matrices.
 
 # %% [markdown]
 # ## One head, one set of weights
@@ -350,9 +356,9 @@ for a, b in [("cat", "mouse"), ("cat", "hen"), ("mouse", "cat"), ("mouse", "fox"
 
 # %% [markdown]
 # Whoever chases gets the larger weight. Where the mouse chases, next to nothing is left for the other animal, and "it"
-# names the cat both times: a guess, right once. Why? What a word adds to its value is the same wherever it stands, so
-# only the weights tell which animal has which role. And both halves of the result share one set of weights: in the first
-# half the larger weight should win, in the second the smaller one. (Nor does one head manage both with seeds 1 to 7, or
+# names the cat both times: a guess, right once. Why? A mixture of cat and mouse does
+# not say which stood where. One head can mark that only by giving one of them more weight, and then the other is
+# faint. (Nor does one head manage both with seeds 1 to 7, or
 # after 1000 steps.)
 #
 # And the two heads? Before you run the next cell: in each head, which column will be bright, and from which word on?

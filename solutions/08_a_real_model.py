@@ -118,8 +118,8 @@ for name, tensor in tensors.items():
 # ## Around attention
 #
 # What does a layer do besides attention? Two things. First, a small **network**, usually called the *feed-forward
-# network*, treats each token alone: it widens the vector to 1536 numbers, bends it (`GELU` lets positive numbers
-# through and nearly stops negative ones), and brings it back to 384. Attention moves information between tokens, the
+# network*, treats each token alone: it widens the vector to 1536 numbers, bends it (`GELU` lets large positive numbers
+# through and nearly stops large negative ones), and brings it back to 384. Attention moves information between tokens, the
 # network works on what arrived.
 #
 # Second, neither result replaces its input: it is *added* to it. After each sum, `LayerNorm` brings the vector back to

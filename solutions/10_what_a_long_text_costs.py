@@ -800,7 +800,7 @@ pictures.show_curves(
 # %% [markdown]
 # The message: a state of fixed size is full at some point. Linear attention finds nearly all of 128 keys, 0.99, and a
 # third of 512. It cannot replace, though: of two values for one key it gives back the sum, and finds the newer one by
-# chance, about half the time. The delta rule replaces: 0.99 of 32 keys that were written twice. For that it pays
+# chance, about half the time while there is room. The delta rule replaces: 0.99 of 32 keys that were written twice. For that it pays
 # elsewhere: of 64 keys, each written only once, it has lost a tenth.
 #
 # Softmax, with queries made 32 times longer, finds everything and keeps everything, 65,536 numbers for 512 keys, where
