@@ -1,8 +1,7 @@
 """Why an answer is wrong: the smallest input that shows it, where it goes wrong, and the change that mends it.
 
-No mistake has to be known for this. Changes are tried out on the answer itself, and its values on the way are compared
-with those of right answers. A change counts as the cause only where it is proven (`is_proven`). Everything else is a
-place to look at.
+Changes are tried out on the answer itself, and its values on the way are compared with those of right answers. A change
+counts as the cause only where it is proven (`is_proven`). Everything else is a place to look at.
 """
 
 import ast
@@ -158,9 +157,8 @@ def first_trouble(exercise, data):
         inputs = getattr(case.call, "inputs", [])
         first = right_values and not breaks_contract and len(inputs) > 1 and case.arguments is inputs[0]
         first = first and bool(differences.problem(case.want, case.value))
-        return number, Trouble(
-            line, error, breaks_contract, changed, gradients, random, unplaced, wrong_part(case), first
-        )
+        part = wrong_part(case)
+        return number, Trouble(line, error, breaks_contract, changed, gradients, random, unplaced, part, first)
     return None, None
 
 
@@ -248,13 +246,9 @@ class Search:
             return None
         working.sort(key=self.preference)
         for fix in working[:MOST_RIGHT]:
-            if self.in_time() and self.makes_all_right(fix) and self.is_proven(fix):
+            if time.process_time() < self.end and self.makes_all_right(fix) and self.is_proven(fix):
                 return fix
         return None
-
-    def in_time(self):
-        """Whether there is time for a new search."""
-        return time.process_time() < self.end
 
     def makes_all_right(self, fix):
         """Whether the answer with a fix is right in all calls."""
@@ -298,7 +292,8 @@ class Search:
         adds = isinstance(node, ast.expr) and not isinstance(node, ast.Constant) and ast.unparse(node) in fix.new
         adds = adds and not self.trouble.line
         right = [self.program.nodes[each] for each in self.mendable_parts()[:1]] if adds else []
-        return adds and node.lineno not in [each.lineno for each in right or map(self.flow.node, self.places)]
+        right += map(self.flow.node, self.places) if self.trouble.first_input or not right else []
+        return adds and node.lineno not in [each.lineno for each in right]
 
     def cause_words(self, fix):
         """The sentence on the line of a proven cause, with a question."""
@@ -361,8 +356,10 @@ class Search:
     def value_words(self):
         """The sentences on where the first wrong value came about."""
         end = self.flow.result(self.trouble.part)
-        if parts := self.mendable_parts():
-            return self.words_on_mendable(self.caller(parts[0]), self.all_mendable[parts[0]])
+        lines = [self.flow.node(each).lineno for each in self.places[:1]] if self.trouble.first_input else []
+        parts = self.mendable_parts()
+        if parts and not any(line < self.program.nodes[parts[0]].lineno for line in lines):
+            return self.words_on_mendable(parts[0], self.all_mendable[parts[0]])
         if words := self.words_on_kind():
             return words
         first = next((each for each in [*self.places, end] if each is not None), None)
@@ -391,7 +388,7 @@ class Search:
         The first to run comes first. numbers: of the expressions that are tried.
         """
         tried = list(itertools.islice(candidates.value_fixes(self.program, flow, known, numbers), MOST_VALUES))
-        replies = self.runner.try_fixes([fix for fix, _ in tried], [call]) if tried and self.in_time() else []
+        replies = self.runner.try_fixes([fix for fix, _ in tried], [call]) if time.process_time() < self.end else []
         found = {}
         for (fix, turns), reply in zip(tried, replies):
             if fix.number not in found and is_right(reply):
@@ -400,30 +397,29 @@ class Search:
 
     def words_on_mendable(self, number, turns):
         """The sentences on an expression that would only have to give other values. turns: as `mendable` gives them."""
+        returned, number = self.program.nodes[number], self.caller(number)
         place, line, call, is_right = None, self.program.nodes[number].lineno, self.asked, self.is_right
         if self.small:
             exercise, known = self.small[0], self.small[0].values_on_the_way(0)
             call, is_right = exercise.calls[0], lambda reply: right_in(exercise, 0, reply, False)
             turns = self.mendable(self.shown, known, call, is_right, [number]).get(number)
         if turns:
-            place = self.shown.places[number][self.first_needed(number, turns, call, is_right)]
+            several = turns[0].shape == turns[1].shape and len(turns[0]) > 1
+            place = self.shown.places[number][self.first_needed(number, turns, call, is_right) if several else 0]
         last = self.flow.places[number][-1]
         function = next(self.program.enclosing(self.program.nodes[number], ast.FunctionDef))
         before = [each for each in map(self.flow.node, self.places) if function.lineno < each.lineno < line]
         behind = self.flow.doubtful(self.flow.operands(last), self.known)
         behind = [self.flow.node(each) for each in behind if isinstance(self.flow.steps[each][1], torch.Tensor)]
-        return self.words_on_value(number, place, True, before or behind[:1])
+        others = [returned] if returned is not self.program.nodes[number] else before or behind[:1]
+        return self.words_on_value(number, place, True, others)
 
     def first_needed(self, number, turns, call, is_right):
         """The first turn without whose right value the result would still be wrong. turns: (own values, right ones)."""
         differing = [k for k, rows in enumerate(zip(*turns)) if not candidates.is_close(*rows)]
-        if turns[0].shape != turns[1].shape or len(turns[0]) < 2:
-            return 0
-        without = [torch.cat([turns[1][:k], turns[0][k : k + 1], turns[1][k + 1 :]]) for k in differing]
-        fixes = [candidates.value_fix(self.shown, number, table) for table in without]
-        replies = self.runner.try_fixes(fixes, [call])
-        needed = (k for k, reply in zip(differing, replies) if not is_right(reply))
-        return next(needed, differing[0] if differing else 0)
+        without = (torch.cat([turns[1][:k], turns[0][k : k + 1], turns[1][k + 1 :]]) for k in differing)
+        replies = self.runner.try_fixes([candidates.value_fix(self.shown, number, each) for each in without], [call])
+        return next((k for k, reply in zip(differing, replies) if not is_right(reply)), 0)
 
     def words_on_value(self, number, place, proven, others):
         """The sentences on the value of an expression. place: its step in the call that is shown, or None."""

@@ -13,8 +13,8 @@ MOST_WORDS = 60  # of prose in a reply, without code and numbers
 LONGEST = 120  # characters of a piece of code in a sentence
 
 
-# kinds of slips, by the names under which instructors see them counted: (the question in the first reply, what `hint`
-# says of the piece of code). "" for the general one, which always fits; {} in it: the piece of code.
+# kinds of slips, as instructors see them counted: (the question in the first reply, what `hint` says); "" for the
+# general one, in which {} is the piece of code
 GENERAL_QUESTION = "What does {} give, and what do you need there?"
 GENERAL_SENTENCE = "this is what to change."
 SLIPS = {
