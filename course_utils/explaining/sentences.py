@@ -12,7 +12,6 @@ from course_utils.judging import differences
 MOST_WORDS = 60  # of prose in a reply, without code and numbers
 LONGEST = 120  # characters of a piece of code in a sentence
 
-
 # kinds of slips, as instructors see them counted: (the question in the first reply, what `hint` says); "" for the
 # general one, in which {} is the piece of code
 GENERAL_QUESTION = "What does {} give, and what do you need there?"
