@@ -36,24 +36,15 @@ def candidate_fixes(program, flow, places, line):
         if id(part) in program.numbers
     ]
 
-    def around(number):
-        return fixes.fixes_around(program, number, values[number], sizes) if number in values else ()
+    def at(numbers):
+        return (fix for number in numbers for fix in fixes.fixes_at(program, number, values, names, sizes))
 
-    return list(
-        dict.fromkeys(
-            (
-                *(Fix(program.numbers[id(node)], "pass", "something too much") for node in program.state_assignments()),
-                *(
-                    fix
-                    for number in [*functions, *near]
-                    for fix in fixes.fixes_at(program, number, values, names, sizes)
-                ),
-                *(fix for number in near[:12] for fix in around(number)),
-                *(fix for number in far for fix in fixes.fixes_at(program, number, values, names, sizes)),
-                *(fix for number in whole for fix in around(number)),
-            )
-        )
-    )
+    def around(numbers):
+        found = (number for number in numbers if number in values)
+        return (fix for number in found for fix in fixes.fixes_around(program, number, values[number], sizes))
+
+    state = (Fix(program.numbers[id(node)], "pass", "something too much") for node in program.state_assignments())
+    return list(dict.fromkeys([*state, *at([*functions, *near]), *around(near[:12]), *at(far), *around(whole)]))
 
 
 def descendants(program, number):
@@ -93,7 +84,8 @@ def value_fixes(program, flow, known, numbers):
     for number in numbers:
         node, places = program.nodes[number], flow.places[number]
         refers = name_of(node) and not flow.is_renamed(node) or not any(map(name_of, ast.walk(node)))
-        out = isinstance(node, ast.stmt) or refers or flow.is_size(places[0])
+        compared = any(program.enclosing(node, ast.Compare))  # other numbers may decide in the same way
+        out = isinstance(node, ast.stmt) or refers or compared or flow.is_size(places[0])
         own = None if out else table_of([flow.steps[place][1] for place in places])
         if own is None:
             continue
@@ -104,10 +96,14 @@ def value_fixes(program, flow, known, numbers):
         right = [each for value in known.values for each in in_turns(value, own)]
         if starts or not any(is_close(each, own) for each in right):
             for each in right:
-                text = f"torch.tensor({each.tolist()}, dtype={each.dtype})".replace("inf", "math.inf")
-                text = text.replace("nan", "math.nan")
-                text += "" if isinstance(flow.steps[places[0]][1], torch.Tensor) else ".tolist()"
-                yield Fix(number, f"{LOOP_LIMIT}.in_turn({text})", "wrong value"), (own, each)
+                yield value_fix(flow, number, each), (own, each)
+
+
+def value_fix(flow, number, table):
+    """The Fix that gives an expression these values, turn by turn."""
+    text = f"torch.tensor({table.tolist()}, dtype={table.dtype})".replace("inf", "math.inf").replace("nan", "math.nan")
+    text += "" if isinstance(flow.steps[flow.places[number][0]][1], torch.Tensor) else ".tolist()"
+    return Fix(number, f"{LOOP_LIMIT}.in_turn({text})", "wrong value")
 
 
 def table_of(values):

@@ -1,8 +1,7 @@
 """Why an answer is wrong: the smallest input that shows it, where it goes wrong, and the change that mends it.
 
-No mistake has to be known for this. Changes are tried out on the answer itself, and its values on the way are compared
-with those of right answers. A change counts as the cause only where it is proven (`is_proven`). Everything else is a
-place to look at.
+Changes are tried out on the answer itself, and its values on the way are compared with those of right answers. A change
+counts as the cause only where it is proven (`is_proven`). Everything else is a place to look at.
 """
 
 import ast
@@ -82,7 +81,8 @@ def explain_result(exercise, program, runner, data, result):
             return result
         with contextlib.suppress(Exception):  # what a stranger's code can do has no end
             if small := smallest_failing(exercise, runner, number, trouble, data):
-                result = with_example(result, *small)
+                message = errors.presentable(describe_wrong_case(*small))
+                result = replace(result, message=message, maps=maps_to_draw(*small))
         if program:
             return with_explanation(Search(exercise, program, runner, number, trouble, small), result)
     return result
@@ -109,12 +109,6 @@ def smallest_failing(exercise, runner, number, trouble, data):
     return asked and (asked, wrong_cases(asked, [0], runner.reply(asked.calls), False)[0])
 
 
-def with_example(result, exercise, case):
-    """The result with a message on a small input instead, and with its maps."""
-    message = errors.presentable(describe_wrong_case(exercise, case))
-    return replace(result, message=message, maps=maps_to_draw(exercise, case))
-
-
 def kind_of_problem(exercise, case):
     """What two examples of the same problem have in common."""
     if case.reply.error:
@@ -134,7 +128,7 @@ class Trouble:
     line: where it stopped, or 0. error: the type of the error that stopped it. breaks_contract: its values are right.
     changed: an argument was. gradients: none come back. random: another seed changes what should not be random.
     unplaced_parts: of a layer, in which weights found no place. part: the place of the wrong value where several are
-    returned, or None.
+    returned, or None. first_input: the first of a layer's several inputs already goes wrong.
     """
 
     line: int = 0
@@ -145,6 +139,7 @@ class Trouble:
     random: bool = False
     unplaced_parts: tuple[str, ...] = ()
     part: int | None = None
+    first_input: bool = False
 
 
 def first_trouble(exercise, data):
@@ -159,8 +154,11 @@ def first_trouble(exercise, data):
         changed = breaks_contract and case.problem == changed_arguments(case)
         unplaced = tuple(name.partition(".")[0] for name in case.reply.unplaced_weights)
         random = not line and contract.draws_at_random(case.reply) and not contract.draws_at_random(case.reference)
+        inputs = getattr(case.call, "inputs", [])
+        first = right_values and not breaks_contract and len(inputs) > 1 and case.arguments is inputs[0]
+        first = first and bool(differences.problem(case.want, case.value))
         part = wrong_part(case)
-        return number, Trouble(line, error, breaks_contract, changed, gradients, random, unplaced, part)
+        return number, Trouble(line, error, breaks_contract, changed, gradients, random, unplaced, part, first)
     return None, None
 
 
@@ -207,11 +205,13 @@ class Search:
     """The search for the place and the cause of what is wrong in one call of an answer."""
 
     def __init__(self, exercise, program, runner, number, trouble, small):
-        self.exercise, self.program, self.runner = exercise, program, runner
-        self.number, self.trouble = number, trouble
+        self.exercise, self.program, self.runner, self.trouble = exercise, program, runner, trouble
         self.end = time.process_time() + MOST_SECONDS
-        self.call, self.small = exercise.calls[number], small
-        self.known = exercise.known_values(number)
+        self.known, self.small = exercise.known_values(number), small
+        self.asking, self.number, self.call = exercise, number, exercise.calls[number]
+        if trouble.first_input:  # the steps of several would be mixed up
+            self.call = replace(self.call, inputs=self.call.inputs[:1])
+            self.asking, self.number = exercise.asking(self.call), 0
         self.asked = self.call if trouble.breaks_contract else replace(self.call, check_contract=False)
         self.no_change = Fix(0, ast.unparse(program.nodes[0]), "")
         if trouble.line and self.is_right(*runner.try_fixes([self.no_change], [self.asked])):  # it stops later
@@ -231,7 +231,7 @@ class Search:
 
     def is_right(self, data):
         """Whether what came back for the call is right."""
-        return right_in(self.exercise, self.number, data, self.asked.check_contract)
+        return right_in(self.asking, self.number, data, self.asked.check_contract)
 
     # --- the cause
 
@@ -246,20 +246,15 @@ class Search:
             return None
         working.sort(key=self.preference)
         for fix in working[:MOST_RIGHT]:
-            if self.in_time() and self.makes_all_right(fix) and self.is_proven(fix):
+            if time.process_time() < self.end and self.makes_all_right(fix) and self.is_proven(fix):
                 return fix
         return None
 
-    def in_time(self):
-        """Whether there is time for a new search."""
-        return time.process_time() < self.end
-
     def makes_all_right(self, fix):
         """Whether the answer with a fix is right in all calls."""
-        switches = fix.kind == "dropout in evaluation" and not self.trouble.random
-        return (
-            not switches and judge(self.exercise, self.runner.try_fixes([fix], self.exercise.calls)[0]).status == RIGHT
-        )
+        if fix.kind == "dropout in evaluation" and not self.trouble.random:
+            return False
+        return judge(self.exercise, self.runner.try_fixes([fix], self.exercise.calls)[0]).status == RIGHT
 
     def preference(self, fix):
         """What is tried first: a fix of one place, and one that adds little; a long one may only make up for a mistake.
@@ -297,7 +292,8 @@ class Search:
         adds = isinstance(node, ast.expr) and not isinstance(node, ast.Constant) and ast.unparse(node) in fix.new
         adds = adds and not self.trouble.line
         right = [self.program.nodes[each] for each in self.mendable_parts()[:1]] if adds else []
-        return adds and node.lineno not in [each.lineno for each in right or map(self.flow.node, self.places)]
+        right += map(self.flow.node, self.places) if self.trouble.first_input or not right else []
+        return adds and node.lineno not in [each.lineno for each in right]
 
     def cause_words(self, fix):
         """The sentence on the line of a proven cause, with a question."""
@@ -323,6 +319,7 @@ class Search:
         if trouble.changed:
             changes = self.program.statements(changes_in_place)
             made = self.program.assignments_to([*filter(None, map(changed_name, changes))])
+            made = [each for each in made if not isinstance(each.value, (ast.List, ast.BinOp))]  # these make new ones
             return f"{look_at([*made, *changes])} {sentences.WRITTEN_QUESTION}"
         drawn = [place for place in range(len(self.flow.steps)) if trouble.random and self.flow.is_random(place)]
         if drawn:
@@ -338,8 +335,9 @@ class Search:
         """The sentences on what the line works with in which an answer stopped."""
         behind = [each for place in self.places for each in self.flow.operands_and_layer(place)]
         behind = [*self.flow.stopped(self.trouble.line), *behind]
-        doubtful = [*self.places, *self.flow.doubtful(behind, self.known)]
-        nodes = [*self.program.state_assignments(), *map(self.flow.node, doubtful)]
+        doubtful = self.flow.doubtful(behind, self.known)  # wrong sizes stop an answer more often than tensors
+        doubtful.sort(key=lambda place: type(self.flow.steps[place][1]) not in (int, list))
+        nodes = [*self.program.state_assignments(), *map(self.flow.node, [*self.places, *doubtful])]
         lines = self.lines_of(nodes, self.trouble.line)
         words = self.values_where_it_stopped()
         question = sentences.QUESTIONS_ON_ERRORS.get(self.trouble.error, sentences.ERROR_QUESTION)
@@ -347,18 +345,20 @@ class Search:
 
     def values_where_it_stopped(self):
         """[the sentence on the values that the line works with in which an answer stopped], or []."""
-        values = self.shown.values_of_names(self.trouble.line)
-        values = {name: value for name, value in values.items() if value is not None}
-        numbers = {name: value for name, value in values.items() if type(value) is int}
-        tensors = {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
-        indexing = self.trouble.error == "IndexError"
-        told = [(name, sentences.brief(value)) for name, value in ((indexing and numbers) or tensors or values).items()]
+        shown = self.shown
+        places = shown.stopped(self.trouble.line)
+        places = [k for at in places for k in (shown.operands(at) if type(shown.steps[at][1]) is list else [at])]
+        values = {ast.unparse(shown.node(each)): shown.steps[each][1] for each in places}
+        wanted = (int, torch.Tensor) if self.trouble.error == "IndexError" else torch.Tensor
+        told = [(name, sentences.brief(value)) for name, value in values.items() if isinstance(value, wanted)]
         return [sentences.at_that_point(told[:MOST_NAMES])] if told else []
 
     def value_words(self):
         """The sentences on where the first wrong value came about."""
         end = self.flow.result(self.trouble.part)
-        if parts := self.mendable_parts():
+        lines = [self.flow.node(each).lineno for each in self.places[:1]] if self.trouble.first_input else []
+        parts = self.mendable_parts()
+        if parts and not any(line < self.program.nodes[parts[0]].lineno for line in lines):
             return self.words_on_mendable(parts[0], self.all_mendable[parts[0]])
         if words := self.words_on_kind():
             return words
@@ -376,13 +376,19 @@ class Search:
         end = self.flow.result(self.trouble.part)
         return [each for each in self.all_mendable if end is None or each != self.flow.steps[end][0]]
 
+    def caller(self, number):
+        """The number of the one call of a function of the answer's own that returns this expression, or itself."""
+        calls = [node for node in self.program.nodes if isinstance(node, ast.Call) and self.program.definition(node)]
+        calls = [each for each in calls if number in self.flow.returned(self.program.definition(each))]
+        return self.program.numbers[id(calls[0])] if len(calls) == 1 else number
+
     def mendable(self, flow, known, call, is_right, numbers):
         """{number of an expression: (its values, right ones), turn by turn}: with these alone, a call would be right.
 
         The first to run comes first. numbers: of the expressions that are tried.
         """
         tried = list(itertools.islice(candidates.value_fixes(self.program, flow, known, numbers), MOST_VALUES))
-        replies = self.runner.try_fixes([fix for fix, _ in tried], [call]) if tried and self.in_time() else []
+        replies = self.runner.try_fixes([fix for fix, _ in tried], [call]) if time.process_time() < self.end else []
         found = {}
         for (fix, turns), reply in zip(tried, replies):
             if fix.number not in found and is_right(reply):
@@ -391,30 +397,43 @@ class Search:
 
     def words_on_mendable(self, number, turns):
         """The sentences on an expression that would only have to give other values. turns: as `mendable` gives them."""
-        place, line = None, self.program.nodes[number].lineno
+        returned, number = self.program.nodes[number], self.caller(number)
+        place, line, call, is_right = None, self.program.nodes[number].lineno, self.asked, self.is_right
         if self.small:
             exercise, known = self.small[0], self.small[0].values_on_the_way(0)
-            turns = self.mendable(
-                self.shown, known, exercise.calls[0], lambda reply: right_in(exercise, 0, reply, False), [number]
-            ).get(number)
+            call, is_right = exercise.calls[0], lambda reply: right_in(exercise, 0, reply, False)
+            turns = self.mendable(self.shown, known, call, is_right, [number]).get(number)
         if turns:
-            wrong = next((k for k, rows in enumerate(zip(*turns)) if not candidates.is_close(*rows)), 0)
-            place = self.shown.places[number][wrong]
+            several = turns[0].shape == turns[1].shape and len(turns[0]) > 1
+            place = self.shown.places[number][self.first_needed(number, turns, call, is_right) if several else 0]
         last = self.flow.places[number][-1]
-        before = [each for each in map(self.flow.node, self.places) if each.lineno < line]
+        function = next(self.program.enclosing(self.program.nodes[number], ast.FunctionDef))
+        before = [each for each in map(self.flow.node, self.places) if function.lineno < each.lineno < line]
         behind = self.flow.doubtful(self.flow.operands(last), self.known)
         behind = [self.flow.node(each) for each in behind if isinstance(self.flow.steps[each][1], torch.Tensor)]
-        return self.words_on_value(number, place, True, before or behind[:1])
+        others = [returned] if returned is not self.program.nodes[number] else before or behind[:1]
+        return self.words_on_value(number, place, True, others)
+
+    def first_needed(self, number, turns, call, is_right):
+        """The first turn without whose right value the result would still be wrong. turns: (own values, right ones)."""
+        differing = [k for k, rows in enumerate(zip(*turns)) if not candidates.is_close(*rows)]
+        without = (torch.cat([turns[1][:k], turns[0][k : k + 1], turns[1][k + 1 :]]) for k in differing)
+        replies = self.runner.try_fixes([candidates.value_fix(self.shown, number, each) for each in without], [call])
+        return next((k for k, reply in zip(differing, replies) if not is_right(reply)), 0)
 
     def words_on_value(self, number, place, proven, others):
         """The sentences on the value of an expression. place: its step in the call that is shown, or None."""
         node = self.program.nodes[number]
         statement = self.program.statement_of(node)
-        turn = named_counters(self.shown, place) if len(self.shown.places.get(number, [])) > 1 else []
+        counters = self.shown.counters_at(place) if place is not None else {}
+        turn = [(name, sentences.brief(value)) for name, value in counters.items()][:MOST_NAMES]
         told = place is not None and (turn or len(self.shown.places[number]) == 1)
         seen = self.value_in_words(self.shown.steps[place][1]) if told else ""
-        part = "" if node in (statement, getattr(statement, "value", None)) else sentences.shortened(ast.unparse(node))
-        words = sentences.look_at_value(statement.lineno, first_line(statement), part, turn, seen, proven)
+        whole = isinstance(node, ast.Name) or node in (statement, getattr(statement, "value", None))
+        part = "" if whole else sentences.shortened(ast.unparse(node))
+        given = self.shown_arguments()  # nobody computes by hand what a model gives, or what is not shown
+        by_hand = seen and differences.shows_numbers(given) and not any(isinstance(each, dict) for each in given)
+        words = sentences.look_at_value(statement.lineno, first_line(statement), part, turn, seen, proven, by_hand)
         return self.with_others(words, others, statement)
 
     def with_others(self, words, nodes, statement):
@@ -463,7 +482,7 @@ class Search:
 
     def shown_result(self):
         """What the result should be for the input that is shown."""
-        exercise, number = (self.small[0], 0) if self.small else (self.exercise, self.number)
+        exercise, number = (self.small[0], 0) if self.small else (self.asking, self.number)
         values = exercise.reference[number].values
         several = self.trouble.part is not None and values and isinstance(values[0], list)
         return values[0][self.trouble.part] if several else values[0] if values else None
@@ -494,12 +513,6 @@ def right_in(exercise, number, data, check_contract):
         return bool(data) and not wrong_cases(exercise, [number], data, check_contract)
     except untrusted_replies.Unreadable:
         return False
-
-
-def named_counters(flow, place):
-    """[(name, words)] of the whole numbers that tell a turn of a loop from others; [] without a place."""
-    counters = flow.counters_at(place) if place is not None else {}
-    return [(name, sentences.brief(value)) for name, value in counters.items()][:MOST_NAMES]
 
 
 def is_literal(node):

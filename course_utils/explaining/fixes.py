@@ -305,6 +305,8 @@ def fixes_around_tensor(old, value, sizes):
 def statement_fixes(program, number):
     """Fixes of a statement as a whole."""
     node = program.nodes[number]
+    if isinstance(node, ast.Break):
+        yield Fix(number, "continue", "left too early")
     if isinstance(node, ast.AugAssign):
         new = ast.unparse(ast.Assign([node.target], ast.BinOp(node.target, node.op, node.value), lineno=0))
         yield Fix(number, new, "changed in place")

@@ -14,7 +14,7 @@ class Known:
     """The values that right answers make, up to order: tensors, rows of tensors, and single numbers."""
 
     def __init__(self, values):
-        found = self.values = list(unique(tensors_in(values)))
+        found = self.values = list({content_key(each): each for each in tensors_in(values)}.values())
         self.masks = {content_key(value.squeeze().bool()) for value in found if is_mask(value)}
         rows, tables = {}, {}
         for value in found:
@@ -116,11 +116,6 @@ def tensors_in(values):
             tensor = torch.as_tensor(value)
             if tensor.numel():
                 yield tensor
-
-
-def unique(tensors):
-    """The tensors, each once."""
-    return {content_key(tensor): tensor for tensor in tensors}.values()
 
 
 def blocks(array):

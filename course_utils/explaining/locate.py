@@ -45,15 +45,6 @@ class Flow:
         """The last step of each of these nodes before a step, or None."""
         return [self.last([self.program.numbers[id(node)]], place) for node in nodes]
 
-    def values_of_names(self, line):
-        """{name: the last value that it was read with in a line}."""
-        found = {}
-        for number, value, _ in self.steps:
-            node = self.program.nodes[number]
-            if node.lineno == line and name_of(node):
-                found[name_of(node)] = value
-        return found
-
     def counters_at(self, place):
         """{name: whole number} of the names in a statement of a loop, in the turn of a step."""
         statement = self.program.statement_of(self.node(place))
@@ -97,6 +88,8 @@ class Flow:
             found = [self.last(self.returned(own), place)]
         elif name := name_of(node):
             found = [self.last(self.makers.get(name, []), place)]
+            if found[0] is not None and isinstance(self.node(found[0]), ast.Constant):  # set in many turns: the first
+                found = self.places[self.steps[found[0]][0]][:1]
         else:
             children = node.value if isinstance(node, ast.Expr) else node
             found = self.before(child_expressions(children), place)
@@ -353,7 +346,8 @@ def places_of(trouble, flow, known):
         starts = [each for each in flow.distinctive_among(flow.stopped(trouble.line)) if not flow.is_known(each, known)]
     else:
         starts = [each for each in [flow.result(trouble.part)] if each is not None]
-    find = reorderings if all(flow.is_known(each, known) for each in starts) else first_unknown
+    whole = all(is_distinctive(flow.steps[each][1]) and flow.is_known(each, known) for each in starts)
+    find = reorderings if whole else first_unknown
     places, ends = (
         [place for place in map(flow.origin, found) if makes_something(flow, place)]
         for found in (find(flow, starts, known), starts)

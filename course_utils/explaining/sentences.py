@@ -12,9 +12,8 @@ from course_utils.judging import differences
 MOST_WORDS = 60  # of prose in a reply, without code and numbers
 LONGEST = 120  # characters of a piece of code in a sentence
 
-
-# kinds of slips, by the names under which instructors see them counted: (the question in the first reply, what `hint`
-# says of the piece of code). "" for the general one, which always fits; {} in it: the piece of code.
+# kinds of slips, as instructors see them counted: (the question in the first reply, what `hint` says); "" for the
+# general one, in which {} is the piece of code
 GENERAL_QUESTION = "What does {} give, and what do you need there?"
 GENERAL_SENTENCE = "this is what to change."
 SLIPS = {
@@ -27,6 +26,7 @@ SLIPS = {
     "fixed size": ("Does this number hold for every input?", "a size is written as a number."),
     "gradients off": ("Can a gradient get through here?", "gradients are switched off."),
     "inverted": ("What should be True here?", "True and False are exchanged."),
+    "left too early": ("Which turns of the loop are still needed after this one?", "it ends the whole loop."),
     "missing dimension": ("Which shapes meet here, and which do you want?", "the result lacks a dimension of size 1."),
     "missing largest": ("How large can these numbers get?", "the largest number is not subtracted first."),
     "missing mask": ("Which tokens may a query not see yet?", "nothing hides the future from these scores."),
@@ -81,9 +81,8 @@ def removal(line, old):
 
 def kept_body(line, old):
     """Remove `if T > 1:` in line 3, and keep what it holds. With this change your answer is right."""
-    return (
-        f"Remove `{old.splitlines()[0]}` in line {line}, and keep what it holds. With this change your answer is right."
-    )
+    first = old.splitlines()[0]
+    return f"Remove `{first}` in line {line}, and keep what it holds. With this change your answer is right."
 
 
 def definition_hint(line, kind):
@@ -110,16 +109,18 @@ def random(line, code):
     return f"{opening}: {place(line, code)}, draws at random. Should it do that here?"
 
 
-def look_at_value(line, code, part, turn, seen, proven):
+def look_at_value(line, code, part, turn, seen, proven, by_hand):
     """Look at line 3, `e = torch.exp(scores)`. Here, it gives 3. Is that what you need?
 
     part: of the code, or "". turn: of a loop, (name, words). seen: the value in words, or "". proven: whether another
-    value would make the result right.
+    value would make the result right. by_hand: whether a learner can compute it.
     """
     where = f"`{part}` in line {line}" if part else place(line, code)
     given = f" {f'When {named_values(turn)}' if turn else 'Here'}, it gives {seen}." if seen else ""
     given += " What does it do here?" if not seen and not proven else ""
-    return f"Look at {where}.{given} {PROVEN_QUESTION if proven else 'Is that what you need?'}"
+    if not proven:
+        return f"Look at {where}.{given} Is that what you need?"
+    return f"Look at {where}.{given} {PROVEN} {PROVEN_QUESTION if by_hand else PROVEN_QUESTION_ON_MORE}"
 
 
 def look_at_kind(line, code, what):
@@ -155,19 +156,17 @@ def places(lines, joint="and"):
 
 def named_values(values):
     """`t` is 2 and `row` has the shape (4,). values: (name, words)."""
-    return listed([f"`{name}` {words}" for name, words in values])
-
-
-def listed(words):
-    """One, two and three."""
-    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+    named = [f"`{name}` {words}" for name, words in values]
+    return " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
 
 
 # --- what a value looks like -----------------------------------------------------------------------------------------
 
 MOST_NUMBERS = 12  # of a tensor that is written out in a sentence
-PROVEN_QUESTION = "With the right value there, your result would be right. What should it give?"
-WRITTEN_QUESTION = "Which tensor changes there?"
+PROVEN = "With the right value there, your result would be right."
+PROVEN_QUESTION = "What should it give?"
+PROVEN_QUESTION_ON_MORE = "What goes into it, and what should come out?"
+WRITTEN_QUESTION = "What changes there, and who else still uses it?"
 ERROR_QUESTION = "What does this line need, and what does it get?"
 QUESTIONS_ON_ERRORS = {  # by type, for the line in which an answer stopped
     "AttributeError": "What type is the value in front of the dot?",
@@ -178,7 +177,7 @@ QUESTIONS_ON_ERRORS = {  # by type, for the line in which an answer stopped
 
 def brief(value):
     """A value in a few words: is 3, is `[0.5, 0.5]`, has the shape (2, 3, 4); "" for what cannot be told."""
-    if isinstance(value, torch.Tensor) and value.numel() <= MOST_NUMBERS:
+    if isinstance(value, torch.Tensor) and 0 < value.numel() <= MOST_NUMBERS:
         return f"is `{differences.rounded(value.tolist())}`"
     if isinstance(value, torch.Tensor):
         return f"has the shape {tuple(value.shape)}"
