@@ -171,7 +171,7 @@ This copy of the course does not know its address on GitHub, so it has no links 
   `REPOSITORY = ""` in the first cell, which installs the helpers from there.
 
 Once the repository has published itself, its branch `published` has this page with all links, and the README links to
-it. To have them here, too, run `python3 -m course_tools links OWNER/REPO`.
+it. To get them here, run `python3 -m course_tools links OWNER/REPO`.
 """
 
 

