@@ -505,7 +505,27 @@ for sentence, right, wrong in controls:
 # %% [markdown]
 # Head 11 is right for hungry, scared and big, and wrong for slow, small and the rat: three of six. Too big or too
 # small, it gives the same answer: the trophy. Of all heads, 31, 43, 43, 33, 38 and 35 are right, each time about half
-# of 72. Is there one among them that is always right?
+# of 72.
+#
+# Here is each head in the colour of the noun that it prefers. Click the word marked ⇄. Which heads change their colour?
+
+# %% name="six-live"
+def heads_of(sentence):
+    """All weights of a sentence, (num_layers, num_heads, T, T), and its T tokens."""
+    encoded = tokenizer.encode(sentence)
+    return all_weights(encoder, torch.tensor(encoded.ids)), encoded.tokens
+
+
+changes = ["hungry", "slow", "scared", "a rat", "too big", "too small"]
+cases = {
+    change: (*heads_of(sentence), *nouns)
+    for change, (sentence, *nouns) in zip(changes, controls)
+}
+live.show_preferences(cases, "it", layer=5, head=11)
+
+# %% [markdown]
+# The message: one word changes what "it" stands for, and nearly every head keeps its noun. Only those with a frame
+# turn: six for "slow", one for "small". Is there one among them that is always right?
 #
 # **Question 8.2.** Suppose that all 72 heads were coins, tossed once for each of the six sentences. How many coins
 # would you expect to be right six times?
@@ -581,11 +601,6 @@ live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
 # And your own sentence? Type one, press Enter, and the maps follow. (This takes the model, so run the cell first.)
 
 # %% name="sentence-live"
-def heads_of(sentence):
-    """All weights of a sentence, (num_layers, num_heads, T, T), and its T tokens."""
-    encoded = tokenizer.encode(sentence)
-    return all_weights(encoder, torch.tensor(encoded.ids)), encoded.tokens
-
 live.try_sentence(heads_of, "The trophy is too big")
 
 # %% [markdown]

@@ -73,6 +73,19 @@ def of_figures():
             0,
             f'Query "cat", key "the (0)": weight {padded[0]:.4f}',
         ),
+        "show_preferences": (
+            (
+                {
+                    name: (table.expand(2, 3, 4, 4), [*TOKENS[:2], name, "dog"], "dog", "cat")
+                    for name, table in [("saw", weights), ("bit", torch.softmax(-scores, dim=-1))]
+                },
+                "dog",
+            ),
+            "All heads: a row for each layer, a column for each head",
+            1,
+            2,
+            f'Layer 1, head 2: "dog" gives {weights[3, 1]:.3f} to "cat" and {weights[3, 3]:.3f} to "dog"',
+        ),
         "show_query_steps": (
             (x, TOKENS),
             "weight times value, and below the context vector",

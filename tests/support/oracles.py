@@ -116,6 +116,11 @@ def all_heads(weights, tokens, *, layer, head, query):
     return printed(weights[layer, head]) + printed(weights[layer, head].double().sum(dim=-1))
 
 
+def preferences(sentences, asks, *, sentence, layer, head):
+    weights, tokens, *_ = list(sentences.values())[sentence]
+    return printed(weights[layer, head, tokens.index(asks)])
+
+
 def tiles(scores, values, tokens, size, *, tile, length, forgotten):
     scores, values, T = scores.double().masked_fill(future(len(scores)), -torch.inf), values.double(), len(scores)
     places = [(top, start) for top in range(0, T, length) for start in range(0, top + 1, length)]
