@@ -443,9 +443,7 @@ for layer, head in (before & ~after).nonzero().tolist():
 
 # %% [markdown]
 # 66 of 72 heads give the same answer to both sentences. Two turn the wrong way (the pairs are layer and head), four as
-# they should, but by a hair, less than a hundredth. For head 0 of layer 1 it is a tie in the printed digits. Head 3 of
-# layer 4 comes closest: it clearly preferred the cat, 0.2124 against 0.1442, but now the mouse leads by only 0.1609 to
-# 0.1562. (None is in layer 0, and none could be: there "it" and "cat" are looked-up vectors that have not heard of any
+# they should, but by a hair, less than a hundredth. (None is in layer 0, and none could be: there "it" and "cat" are looked-up vectors that have not heard of any
 # other word.)
 
 # %% [markdown]
@@ -477,9 +475,10 @@ check("8.2", my_turning_heads)
 # ### Six sentences
 #
 # Perhaps we were unlucky with one word. So here are six sentences, each with the noun that "it" stands for, and the
-# other one. The last two are a classic (Levesque et al., 2012).
+# other one. The last two are a classic (Levesque et al., 2012). For each we print what head 11 of the last layer gives
+# to the right and the wrong noun, and how many heads prefer the right one.
 
-# %% name="six-sentences"
+# %% name="six-answers"
 trophy = "The trophy did not fit in the suitcase because it was too"
 controls = [  # sentence, what "it" stands for, the other noun
     (hungry, "cat", "mouse"),
@@ -490,11 +489,6 @@ controls = [  # sentence, what "it" stands for, the other noun
     (f"{trophy} small", "suitcase", "trophy"),
 ]
 
-# %% [markdown]
-# For each: what head 11 of the last layer gives to the right and the wrong noun, and how many heads prefer the right
-# one.
-
-# %% name="six-answers"
 answers = []  # one (6, 12) table per sentence: does the head prefer the right noun?
 for sentence, right, wrong in controls:
     to_right, to_wrong = look(sentence, "it", right, wrong)
@@ -507,7 +501,7 @@ for sentence, right, wrong in controls:
 # small, it gives the same answer: the trophy. Of all heads, 31, 43, 43, 33, 38 and 35 are right, each time about half
 # of 72.
 #
-# Here is each head in the colour of the noun that it prefers. Click the word marked ⇄. Which heads change their colour?
+# Each head below has the colour of the noun that it prefers. Click the word marked ⇄. Which heads change?
 
 # %% name="six-live"
 def heads_of(sentence):
@@ -524,8 +518,8 @@ cases = {
 live.show_preferences(cases, "it", layer=5, head=11)
 
 # %% [markdown]
-# The message: one word changes what "it" stands for, and nearly every head keeps its noun. Only those with a frame
-# turn: six for "slow", one for "small". Is there one among them that is always right?
+# The message: nearly every head keeps its noun. Those with a frame turn: six for "slow", one for "small". Is any head
+# always right?
 #
 # **Question 8.2.** Suppose that all 72 heads were coins, tossed once for each of the six sentences. How many coins
 # would you expect to be right six times?

@@ -212,9 +212,8 @@ for size in [1, 7, 50]:
 # %% [markdown]
 # The same, in tiles of 1, of 7 and of all 50. Nothing here is an approximation.
 #
-# Queries, too, can come a few at a time, so that a tile has as many rows as columns. Below, our row of scores is the
-# last of six, and the others hold the same scores in another order. Each query sees itself and the keys before it. How
-# many of the 36 scores are there at any moment?
+# Queries can come a few at a time, too. Below, our row of scores is the last of six. How many of the 36 scores are
+# there at any moment?
 
 # %% name="tiles-live"
 words = "Your journey starts with one step".split()
@@ -222,9 +221,9 @@ table = torch.stack([scores.roll(k + 1) for k in range(6)])  # (6, 6), the last 
 live.show_tiles(table, values, words, size=2)
 
 # %% [markdown]
-# The message: the table never exists as a whole. One tile of it does, four scores, and beside it a few numbers per row.
-# In the last row the largest score now rises from 3 to 5, so all that was kept shrinks to a seventh, $e^{3-5}$. To
-# try: go to the last tile and tick "forget to rescale". Every number on the way looks fine, and outputs are wrong.
+# The message: the table never exists, only one tile of it at a time. In the last row the largest score now rises from
+# 3 to 5, and what was kept shrinks to a seventh, $e^{3-5}$. To try: at the last tile, tick "forget to rescale". Every
+# number looks fine, and outputs are wrong.
 
 # %% [markdown]
 # ## What that saves, and what it costs

@@ -1,8 +1,8 @@
 // Message: one word of the sentence is changed, and hardly any head changes its mind.
 // Chapter 8: which of two nouns each head of a model gives more to, for sentences that differ in a word.
-import { BOLD, END, FAINT, figure, fixed, flow, HEADS, LETTER, limit, MIDDLE, range, short, sum } from "./base.js";
+import { FAINT, figure, fixed, flow, HEADS, LETTER, limit, range, short, sum } from "./base.js";
 import { arcs } from "./arcs.js";
-import { unpacked } from "./maps.js";
+import { headLabels, unpacked } from "./maps.js";
 
 const LABELS = 52, HIGH = 26, LEGEND = 22;
 
@@ -34,9 +34,7 @@ export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
     });
 
     const wide = Math.floor(limit((page.width - LABELS) / heads, 10, 76)), low = top + layers * HIGH + 12;
-    page.words(LABELS - 6, top - 12, "head", END);
-    range(heads).forEach((h) => page.words(LABELS + (h + 0.5) * wide, top - 12, h, MIDDLE + (h === head ? BOLD : "")));
-    page.column(LABELS - 6, top, HIGH, range(layers).map((l) => l || "layer 0"), [layer]);
+    headLabels(page, LABELS, top, wide, HIGH, layers, heads, { layer, head });
     page.grid("all", LABELS, top, wide, HIGH, ahead, {
       text: () => "",
       colour: (more) => [...HEADS[+(more <= 0)], limit(0.25 + 4 * Math.abs(more), 0.25, 1).toFixed(2)],
