@@ -132,13 +132,11 @@ export default figure(({ names, scores, values, size: atFirst }) => {
       }.`;
     }
     const last = names[kept.length - 1], { factor } = kept.at(-1);
-    return `Tile ${
-      place + 1
-    } of ${tiles.length}: ${made} scores are there, and m and ℓ of ${rows.length} rows; a plain layer keeps ${
-      T * T
-    } scores.${start ? say` What was kept of "${last}" counts ${factor} times.` : ""}${
-      wrong.length ? ` Wrong outputs: "${wrong.join('", "')}".` : ""
-    }`;
+    return `Tile ${place + 1} of ${tiles.length}: ${made} ${
+      made === 1 ? "score is" : "scores are"
+    } there, and m and ℓ of ${rows.length} ${rows.length === 1 ? "row" : "rows"}; a plain layer keeps ${T * T} scores.${
+      start ? say` What was kept of "${last}" counts ${factor} times.` : ""
+    }${wrong.length ? ` Wrong outputs: "${wrong.join('", "')}".` : ""}`;
   }
 
   return {
