@@ -47,41 +47,24 @@ def meaning(words: list[str]) -> np.ndarray:
 
 def occurrence(words: list[str]) -> np.ndarray:
     """A column for each word: the embeddings are what is looked for."""
-    return np.eye(len(chapter_1.GROUPS))[[list(chapter_1.GROUPS).index(word) for word in words]]
+    return np.eye(len(GROUPS))[[GROUPS.index(word) for word in words]]
 
 
+GROUPS = list(chapter_1.GROUPS)
 HUNT = "the cat chased the mouse because it was afraid"
+GIFT = "Tom gave Anna the bike because she liked it"
+PLACES = chapter_5.POSITIONS
+PLACED = [*chapter_5.LETTERS, *(f"position {place}" for place in range(PLACES))]
 MEANINGS, LETTERS = ("animal", "hunts", "action", "feeling"), "<s> a b a c b"
 BOARDS = {
     "1.1": Board("query", list(chapter_1.MEANING), MEANINGS, HUNT, meaning, "torch.tensor({})"),
-    "1.4": Board(
-        "table",
-        list(chapter_1.GROUPS),
-        list(chapter_1.GROUPS),
-        "the cat and the mouse bread and cheese",
-        occurrence,
-        "torch.tensor({})",
-    ),
-    "2.1": Board(
-        "matrices",
-        list(chapter_2.PEOPLE),
-        chapter_2.AXES,
-        "Tom gave Anna the bike because she liked it",
-        chapter_2.embedded,
-        columns=3,
-    ),
+    "1.4": Board("table", GROUPS, GROUPS, "the cat and the mouse bread and cheese", occurrence, "torch.tensor({})"),
+    "2.1": Board("matrices", list(chapter_2.PEOPLE), chapter_2.AXES, GIFT, chapter_2.embedded, columns=3),
     "3.1": Board("matrices", chapter_3.TOKENS, chapter_3.TOKENS, LETTERS, chapter_3.embedded, columns=1, horizon=0),
     "3.3": Board("matrices", chapter_3.TOKENS, chapter_3.TOKENS, LETTERS, chapter_3.embedded, columns=5, horizon=-1),
     "4.2": Board("stack", chapter_3.TOKENS, chapter_3.TOKENS, LETTERS, chapter_3.embedded, columns=5, horizon=-1),
     "5.1": Board(
-        "matrices",
-        chapter_5.LETTERS,
-        [*chapter_5.LETTERS, *(f"position {place}" for place in range(chapter_5.POSITIONS))],
-        "c a d a b",
-        chapter_5.placed,
-        columns=8,
-        horizon=0,
-        places=chapter_5.POSITIONS,
+        "matrices", chapter_5.LETTERS, PLACED, "c a d a b", chapter_5.placed, columns=8, horizon=0, places=PLACES
     ),
 }
 

@@ -441,9 +441,8 @@ for layer, head in (before & ~after).nonzero().tolist():
 
 # %% [markdown]
 # 66 of 72 heads give the same answer to both sentences. Two turn the wrong way (the pairs are layer and head), four the
-# right way, but by less than a hundredth. Head 0 of layer 1 shows a tie in the printed digits. Head 3 of layer 4 comes
-# closest: it clearly preferred the cat, 0.2124 against 0.1442, but now the mouse leads by only 0.1609 to 0.1562. (None
-# is in layer 0, and none could be: there "it" and "cat" are looked-up vectors that know nothing of other words.)
+# right way, but by less than a hundredth. (None is in layer 0, and none could be: there "it" and "cat" are looked-up
+# vectors that know nothing of other words.)
 
 # %% [markdown]
 # ### Exercise 8.2 · Heads that turn
@@ -473,9 +472,10 @@ check("8.2", my_turning_heads)
 # ### Six sentences
 #
 # Perhaps we were unlucky with one word. So here are six sentences, each with the noun that "it" stands for, and the
-# other noun. The last two are a classic (Levesque et al., 2012).
+# other noun. The last two are a classic (Levesque et al., 2012). For each, we print what head 11 of the last layer gives
+# to the right and the wrong noun, and how many heads prefer the right one.
 
-# %% name="six-sentences"
+# %% name="six-answers"
 trophy = "The trophy did not fit in the suitcase because it was too"
 controls = [  # sentence, what "it" stands for, the other noun
     (hungry, "cat", "mouse"),
@@ -486,11 +486,6 @@ controls = [  # sentence, what "it" stands for, the other noun
     (f"{trophy} small", "suitcase", "trophy"),
 ]
 
-# %% [markdown]
-# For each, we print what head 11 of the last layer gives to the right and the wrong noun, and how many heads prefer the
-# right one.
-
-# %% name="six-answers"
 answers = []  # one (6, 12) table per sentence: does the head prefer the right noun?
 for sentence, right, wrong in controls:
     to_right, to_wrong = look(sentence, "it", right, wrong)
@@ -501,7 +496,26 @@ for sentence, right, wrong in controls:
 # %% [markdown]
 # Head 11 is right for hungry, scared and big, and wrong for slow, small and the rat: three of six. For "too big" and
 # "too small" it gives the same answer, the trophy. Of all heads, 31, 43, 43, 33, 38 and 35 are right, each time about
-# half of 72. Is any of them always right?
+# half of 72.
+#
+# Each head below has the colour of the noun that it prefers. Click the word marked ⇄. Which heads change?
+
+# %% name="six-live"
+def heads_of(sentence):
+    """All weights of a sentence, (num_layers, num_heads, T, T), and its T tokens."""
+    encoded = tokenizer.encode(sentence)
+    return all_weights(encoder, torch.tensor(encoded.ids)), encoded.tokens
+
+
+changes = ["hungry", "slow", "scared", "a rat", "too big", "too small"]
+cases = {
+    change: (*heads_of(sentence), *nouns)
+    for change, (sentence, *nouns) in zip(changes, controls)
+}
+live.show_preferences(cases, "it", layer=5, head=11)
+
+# %% [markdown]
+# Nearly every head keeps its noun. Those with a frame turn: six for "slow", one for "small". Is any head always right?
 #
 # **Question 8.2.** Suppose that all 72 heads were coins, tossed once for each of the six sentences. How many would you
 # expect to be right six times?
@@ -577,11 +591,6 @@ live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
 # Now try your own sentence: type it, press Enter, and the maps follow. (This needs the model, so run the cell first.)
 
 # %% name="sentence-live"
-def heads_of(sentence):
-    """All weights of a sentence, (num_layers, num_heads, T, T), and its T tokens."""
-    encoded = tokenizer.encode(sentence)
-    return all_weights(encoder, torch.tensor(encoded.ids)), encoded.tokens
-
 live.try_sentence(heads_of, "The trophy is too big")
 
 # %% [markdown]

@@ -209,17 +209,18 @@ for size in [1, 7, 50]:
 # %% [markdown]
 # It matches, in tiles of 1, of 7 and of all 50. Nothing here is an approximation.
 #
-# Walk through our six keys, tile by tile. What happens to the shares of the first tile when the second one brings a
-# larger score?
+# Queries can come a few at a time, too. Below, our row of scores is the last of six. How many of the 36 scores are
+# there at any moment?
 
 # %% name="tiles-live"
 words = "Your journey starts with one step".split()
-live.show_tiles(scores, values, words, size=2)
+table = torch.stack([scores.roll(k + 1) for k in range(6)])  # (6, 6), the last row as above
+live.show_tiles(table, values, words, size=2)
 
 # %% [markdown]
-# When the largest score rises from 3 to 5, all shares so far shrink to a seventh, $e^{3-5}$, and with them the total
-# and mixed values. Go to the last tile and tick "forget to rescale". Every number on the way looks fine, but the output
-# is wrong.
+# The matrix of all scores never exists, only one tile of it at a time. In the last row the largest score rises from 3
+# to 5, and all that was kept shrinks to a seventh, $e^{3-5}$. Go to the last tile and tick "forget to rescale". Every
+# number on the way looks fine, but the outputs are wrong.
 
 # %% [markdown]
 # ## What that saves, and what it costs

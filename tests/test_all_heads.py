@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from course_utils.live import show_preferences
 from course_utils.live.all_heads import all_heads_figure
-from tests.support import browser, page
+from tests.support import browser, examples, page
 
 TOKENS = ["[CLS]", "a", "b", "[SEP]"]
 
@@ -50,3 +51,29 @@ def test_what_cannot_be_drawn_gets_a_sentence(shape, more, sentence):
 def test_a_sentence_that_is_too_long_gets_a_sentence():
     with pytest.raises(ValueError, match="room for 44 tokens, not 45"):
         all_heads_figure(torch.full((1, 1, 45, 45), 1 / 45), [str(k) for k in range(45)])
+
+
+def sentences(*changes):
+    """Sentences that differ in the last word; in the second one head (1, 2) prefers the dog, and all others the cat."""
+    weights = torch.tensor([0.1, 0.5, 0.2, 0.2]).expand(len(changes), 2, 3, 4, 4).clone()
+    weights[1:, 1, 2, 0] = torch.tensor([0.1, 0.2, 0.5, 0.2])
+    return {change: (table, ["it", "cat", "dog", change], "dog", "cat") for change, table in zip(changes, weights)}
+
+
+@browser.needs_chromium
+def test_a_click_on_the_word_that_changes_shows_which_heads_turn(chromium, tmp_path):
+    shown = page.opened(chromium, tmp_path, examples.made(show_preferences, sentences("ran", "sat"), "it").html())
+    picture = shown.locator(".course-live svg")
+    for word, cat, dog in [("ran", 6, 0), ("sat", 5, 1)]:
+        texts = picture.locator("text").all_text_contents()
+        assert {f'{cat} prefer "cat"', f'{dog} prefer "dog"', "1 turns"} <= set(texts)
+        assert "5 of 6 heads prefer the same noun" in page.said(shown)
+        picture.get_by_text(f"{word} ⇄").click()
+    assert page.state(shown)["sentence"] == 0
+    alone = page.opened(chromium, tmp_path, examples.made(show_preferences, sentences("ran"), "it").html())
+    assert "instead" not in page.said(alone)
+
+
+def test_a_sentence_without_its_noun_gets_a_sentence():
+    with pytest.raises(ValueError, match="The sentence 'it cat dog ran' has no token 'he'"):
+        show_preferences(sentences("ran", "sat"), "he")

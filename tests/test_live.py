@@ -162,11 +162,11 @@ NAN, INFINITE = torch.full((4, 4), torch.nan), torch.full((4, 4), torch.inf)
         (lambda x, w: live.show_rotary(*torch.ones(2, 34), torch.ones(17)), "room for 16 pairs, not 17"),
         (lambda x, w: live.show_rotary(x[0], x[1, :3], x[0, :2]), "key must have two numbers for each of the 2"),
         (lambda x, w: live.show_rotary(x[0], x[1], NAN[0, :2]), "The entry of frequencies in row 1, column 1 is nan"),
-        (lambda x, w: live.show_tiles(torch.ones(13), torch.ones(13, 2), ["a"] * 13), "room for 12 tokens, not 13"),
-        (lambda x, w: live.show_tiles(x, x[:, :2], TOKENS), "scores must be those of one query"),
-        (lambda x, w: live.show_tiles(NAN[0], x[:, :2], TOKENS), "The entry of scores in row 1, column 1 is nan"),
-        (lambda x, w: live.show_tiles(x[0], x, TOKENS), "room for 2 numbers per token"),
-        (lambda x, w: live.show_tiles(x[0], x[:, :2], TOKENS, 5), "size is how many of the 4 keys"),
+        (lambda x, w: live.show_tiles(torch.ones(13, 13), torch.ones(13, 2), ["a"] * 13), "room for 12 tokens, not 13"),
+        (lambda x, w: live.show_tiles(x[0], x[:, :2], TOKENS), "scores must be those of T queries"),
+        (lambda x, w: live.show_tiles(NAN, x[:, :2], TOKENS), "The entry of scores in row 1, column 1 is nan"),
+        (lambda x, w: live.show_tiles(x, x, TOKENS), "room for 2 numbers per token"),
+        (lambda x, w: live.show_tiles(x, x[:, :2], TOKENS, 5), "size is how many of the 4 keys"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_one_sentence(make, sentence, x, weights):

@@ -563,14 +563,20 @@ def test_what_a_changed_number_reaches_is_counted_with_and_without_transpose(see
     assert (page.state(shown)["token"], page.state(shown)["number"]) == (2, 4)
 
 
-def test_a_tile_that_holds_fewer_keys_is_framed_alone_and_what_is_not_read_yet_says_so(see):
-    shown = see(live.show_tiles, torch.tensor([0.0, 1, 2, 3]), torch.ones(4, 2), TOKENS, 3)
-    assert said_at(shown, "scores and shares", 3) == 'Key "dog": score 3.0000, not read yet.'
-    assert "All keys" not in said_at_rest(shown)
-    choose(shown, tile=2)
-    assert said_at_rest(shown).endswith("All keys are read: this is the output of the whole row.")
+def test_a_tile_that_holds_fewer_keys_is_framed_alone_and_what_is_not_there_says_so(see):
+    shown = see(live.show_tiles, torch.arange(16.0).view(4, 4), torch.ones(4, 2), TOKENS, 3)
+    for tile, (row, column), wanted in [
+        (1, (3, 0), "this score is not made yet."),
+        (2, (3, 3), "this score is not made yet."),
+        (2, (0, 0), "this score was made and forgotten."),
+        (3, (3, 1), "this score was made and forgotten."),
+        (3, (0, 3), "the future, so this score is never made."),
+    ]:
+        choose(shown, tile=tile)
+        assert said_at(shown, "scores and shares", row, column).endswith(wanted)
+    assert "1 score is there, and m and ℓ of 1 row;" in said_at_rest(shown)
     keys = board(shown, "scores and shares").bounding_box()
-    (frame,) = shown.locator(f"{LIVE} svg rect[style*='{PICKED}']").all()
+    (frame,) = shown.locator(f"{LIVE} svg g:nth-child(3) rect[style*='{PICKED}']").all()
     assert frame.bounding_box()["y"] + frame.bounding_box()["height"] <= keys["y"] + keys["height"] + 3
 
 

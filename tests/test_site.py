@@ -427,7 +427,7 @@ def test_a_figures_state_stands_in_the_address_and_a_link_leads_to_it(shown):
     for name in ("length", "tile"):  # the second may be large only where the first is small
         figure.locator(f"[name={name}]").fill("1" if name == "length" else "6")
     address, said = opened.url, figure.locator(".said").inner_text()
-    assert "Tile 6 of 6" in said and "tiles-1.tile=6" in address and "tiles-1.forgotten=1" in address
+    assert "Tile 6 of 21" in said and "tiles-1.tile=6" in address and "tiles-1.forgotten=1" in address
     opened.goto("about:blank")
     opened.goto(address)
     figure.locator(".said:not(:empty)").wait_for()

@@ -1,7 +1,7 @@
 // Message: a model's heads look different ways.
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
-import { BOLD, END, figure, flow, limit, MIDDLE, range, say, sum, weightColour } from "./base.js";
-import { favourites, image, maps, unpacked } from "./maps.js";
+import { figure, flow, limit, say, sum, weightColour } from "./base.js";
+import { favourites, headLabels, image, maps, unpacked } from "./maps.js";
 
 const GAP = 4, LABELS = 48, TOP = 22;
 
@@ -9,15 +9,11 @@ export default figure(({ names, weights, layer: firstLayer, head: firstHead }) =
   const layers = unpacked(weights), heads = layers[0].length;
 
   function draw(page, { layer, head, query }, at) {
-    const room = page.width < 700 ? page.width : page.width * 0.46;
+    const room = page.width < 700 ? page.width : page.width * 0.55;
     const step = Math.floor(limit(Math.min((room - LABELS) / heads, 420 / layers.length), 4, 48));
     const low = TOP + layers.length * step + 10,
       [, { x, y }] = [LABELS + heads * step + 14, 330].map(flow(page.width, 0, low));
-    page.words(LABELS - 6, 10, "head", END);
-    range(heads).forEach((h) =>
-      page.words(LABELS + (h + 0.5) * step, 10, step < 18 && h % 2 ? "" : h, MIDDLE + (h === head ? BOLD : ""))
-    );
-    page.column(LABELS - 6, TOP, step, layers.map((_, l) => l || "layer 0"), [layer]);
+    headLabels(page, LABELS, TOP, step, step, layers.length, heads, { layer, head });
     layers.forEach((maps, l) =>
       maps.forEach((values, h) =>
         image(page, LABELS + h * step + GAP / 2, TOP + l * step + GAP / 2, step - GAP, step - GAP, values, weightColour)

@@ -1,10 +1,11 @@
-"""Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0."""
+"""Chapter 8: all heads of a model as small maps, and one of them large, on a sentence of your own, too."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from numpy.typing import ArrayLike
 
 from course_utils import pictures
+from course_utils.live import interactive
 from course_utils.live.base import Figure
 from course_utils.live.maps import packed
 
@@ -33,3 +34,20 @@ def all_heads_figure(weights: ArrayLike, tokens: Sequence[str], layer: int = 0, 
     about = f"{num_layers} layers of {num_heads} heads on {len(names)} tokens as maps. Layer {layer}, head {head}:"
     large = weights[layer, head]
     return Figure("all_heads", about, names, large, names, weights=packed(weights), layer=layer, head=head)
+
+
+def try_sentence(heads_of: Callable[[str], tuple[ArrayLike, Sequence[str]]], sentence: str) -> None:
+    """Show all heads of a model on a sentence, with a box to type another one.
+
+    heads_of: heads_of(sentence) gives weights (num_layers, num_heads, T, T) and T tokens, T up to 44. sentence: the
+    first one. A sentence on which the model stops is refused in a sentence.
+    """
+
+    def figure(typed: str) -> Figure:
+        try:
+            weights, tokens = heads_of(typed)
+        except Exception as error:  # whatever a model makes of a sentence
+            raise ValueError(f"The model stopped with {type(error).__name__}: {error}") from error
+        return all_heads_figure(weights, tokens)
+
+    interactive.ask_for_sentence(sentence, figure)

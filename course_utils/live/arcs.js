@@ -2,7 +2,7 @@
 // side by side where there is room, else below each other.
 import { BOLD, END, FAINT, fixed, LETTER, limit, MARK, MIDDLE, sum } from "./base.js";
 
-const THICK = 16, HIGH = 100, ROW = 26, GAP = 12, SEEN = 0.005, LARGE = 8.6, WIDEST = 760;
+const THICK = 16, HIGH = 100, ROW = 26, GAP = 12, SEEN = 0.005, LARGE = 8.6, WIDEST = 940;
 export const RIGHT = "#0072b2";
 
 /* lines: [{key, weights, colour}], one or several heads. from: the place of the word that asks, or -1 for one that is not in
@@ -11,7 +11,7 @@ export const RIGHT = "#0072b2";
 export function arcs(page, { words, lines, from, asker, wanted, room = page.width, press = null }) {
   const large = sum(words.map((word) => word.length * LARGE + GAP)) <= room, letter = large ? LARGE : LETTER;
   const narrow = words.map((word) => word.length * letter + GAP), flat = sum(narrow) <= room;
-  const more = flat ? limit((Math.min(room, WIDEST) - sum(narrow)) / words.length, 0, 30) : 0;
+  const more = flat ? limit((Math.min(room, WIDEST) - sum(narrow)) / words.length, 0, 64) : 0;
   const wide = narrow.map((each) => each + more), start = flat || from >= 0 ? 0 : 1.5 * ROW;
   const along = (place) =>
     start +
@@ -31,9 +31,9 @@ export function arcs(page, { words, lines, from, asker, wanted, room = page.widt
         key === start
           ? `M${spot(a - 7 + shift, 4)}C${spot(a - 16, 30)} ${spot(a + 16, 30)} ${spot(a + 7 + shift, 4)}`
           : `M${spot(a + shift, 4)}C${spot(a, up)} ${spot(b, up)} ${spot(b + shift, 4)}`,
-        `stroke:${faint ? FAINT : colour};stroke-width:${Math.max(1, weight * THICK)};stroke-linecap:round;opacity:${
-          faint ? 0.25 : 0.85
-        }`,
+        `stroke:${faint ? FAINT : typeof colour === "function" ? colour(key) : colour};stroke-width:${
+          Math.max(1, weight * THICK)
+        };stroke-linecap:round;opacity:${faint ? 0.25 : 0.85}`,
         `arc ${line} ${key}`,
       );
       if (single) {

@@ -1,6 +1,6 @@
 // Chapter 11: all heads of a language model as one map, one of them large, and what comes next without some of them.
-import { BOLD, END, figure, fixed, limit, MIDDLE, most, range, short, weightColour } from "./base.js";
-import { favourites, maps } from "./maps.js";
+import { figure, fixed, limit, most, range, short, weightColour } from "./base.js";
+import { favourites, headLabels, maps } from "./maps.js";
 import { bars, reachOf, signedColour } from "./vectors.js";
 
 const LABELS = 48, TOP = 22, ROW = 22;
@@ -19,9 +19,7 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
     const shown = colour === 2 ? effects : layers.map((line) => line.map((rows) => rows[T - 1][colour ? T - 2 : 0]));
     const label = `All heads: a row for each layer, a column for each head`;
 
-    page.words(LABELS - 6, 10, "head", END);
-    range(heads).forEach((h) => page.words(LABELS + (h + 0.5) * step, 10, h, MIDDLE + (h === head ? BOLD : "")));
-    page.column(LABELS - 6, TOP, high, layers.map((_, l) => l ? l % 5 ? "" : l : "layer 0"), [layer]);
+    headLabels(page, LABELS, TOP, step, high, layers.length, heads, { layer, head });
     page.grid("all", LABELS, TOP, step, high, shown, {
       colour: colour === 2 ? signedColour(reachOf(effects)) : weightColour,
       text: () => "",

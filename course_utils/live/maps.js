@@ -20,7 +20,7 @@ import {
   weightColour,
 } from "./base.js";
 
-const LARGEST = 44; // a cell of a map
+const LARGEST = 56; // a cell of a map
 const NAMED = 13, STEEP = 24, NUMBERED = 30; // cells from these sizes on have names beside them (else the sentence names them), less steep ones, numbers
 const MANY = 16; // a map with more rows or columns is one image
 const SUMS = 46, TITLE = 20; // room for row sums, and for the title above a map
@@ -208,4 +208,13 @@ export function image(page, x, y, wide, high, values, colour) {
   const pixels = values.flatMap((line, row) => line.flatMap((value, column) => pixel(colour(value, row, column))));
   context.putImageData(new ImageData(Uint8ClampedArray.from(pixels), columns), 0, 0);
   part.setAttribute("href", canvas.toDataURL());
+}
+
+// The numbers of layers and heads, on the left and on top of a board that has a cell of this size for each head.
+export function headLabels(page, left, top, wide, high, layers, heads, { layer, head }) {
+  page.words(left - 6, top - 12, "head", END);
+  range(heads).forEach((h) =>
+    page.words(left + (h + 0.5) * wide, top - 12, wide < 18 && h % 2 ? "" : h, MIDDLE + (h === head ? BOLD : ""))
+  );
+  page.column(left - 6, top, high, range(layers).map((l) => l ? high < 18 && l % 5 ? "" : l : "layer 0"), [layer]);
 }

@@ -3,7 +3,7 @@
 import { BOLD, dot, FAINT, figure, fixed, MARK, MIDDLE, range, say, sum } from "./base.js";
 import { arrow } from "./vectors.js";
 
-const WIDEST = 160, TOP = 40, BELOW = 24, FARTHEST = 40;
+const WIDEST = 160, LARGE = 230, TOP = 40, BELOW = 24, FARTHEST = 40;
 const KEY = "#0072b2";
 
 export default figure(({ query, key, frequencies }) => {
@@ -23,7 +23,8 @@ export default figure(({ query, key, frequencies }) => {
   }
 
   function draw(page, { m: ownM, n: ownN, shift }, at) {
-    const [m, n] = [ownM + shift, ownN + shift], field = Math.min(WIDEST, Math.floor(page.width / Math.min(2, count)));
+    const [m, n] = [ownM + shift, ownN + shift],
+      field = Math.min(count > 4 ? WIDEST : LARGE, Math.floor(page.width / Math.min(2, count)));
     const radius = field / 2 - 14, scale = radius / longest;
     const queries = turned(query, m),
       keys = turned(key, n),

@@ -19,10 +19,7 @@ def show_rotary(query: ArrayLike, key: ArrayLike, frequencies: ArrayLike) -> Non
     pairs = len(frequencies)
     pictures.check_room(pairs, MOST_PAIRS, "pairs")
     both = f"have two numbers for each of the {pairs} frequencies"
-    vectors = {
-        "query": check_numbers("query", query, both, 2 * pairs),
-        "key": check_numbers("key", key, both, 2 * pairs),
-        "frequencies": frequencies,
-    }
+    vectors = {name: check_numbers(name, each, both, 2 * pairs) for name, each in [("query", query), ("key", key)]}
+    vectors["frequencies"] = frequencies
     about = "A query and a key whose pairs of numbers turn with their positions:"
     Figure("rotary", about, list(vectors), list(vectors.values()), **vectors).show()

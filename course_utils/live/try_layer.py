@@ -13,12 +13,12 @@ from course_utils.live.base import Figure
 from course_utils.live.vectors import check_vectors
 
 MOST_TOKENS = 24  # with names beside them
-Layer = Callable[[torch.Tensor], torch.Tensor]
+Make = Callable[[int, float], Callable[[torch.Tensor], torch.Tensor]]
 AT_FIRST = {"mask": True, "dropout": 0.0, "seed": 123}
 ROUNDING = 1e-9  # of the largest influence: what is less comes from rounding
 
 
-def try_layer(make: Callable[[int, float], Layer], inputs: ArrayLike, tokens: Sequence[str]) -> None:
+def try_layer(make: Make, inputs: ArrayLike, tokens: Sequence[str]) -> None:
     """Show which output of your layer depends on which input, with controls for length, mask, dropout and seed.
 
     make: make(context_length, dropout) gives the layer, which maps (B, T, d_in) to (B, T, d_out). inputs: (T, d_in), T
@@ -28,9 +28,7 @@ def try_layer(make: Callable[[int, float], Layer], inputs: ArrayLike, tokens: Se
     controls = {
         "length": widgets.BoundedIntText(len(tokens), 1, len(tokens), description="length", **interactive.FULL_LABELS),
         "mask": widgets.Checkbox(True, description="mask as you made it", indent=False, **interactive.FULL_LABELS),
-        "dropout": widgets.BoundedFloatText(
-            0, min=0, max=0.9, step=0.1, description="dropout", **interactive.FULL_LABELS
-        ),
+        "dropout": widgets.BoundedFloatText(0, max=0.9, step=0.1, description="dropout", **interactive.FULL_LABELS),
         "seed": widgets.BoundedIntText(123, 0, 1000, description="seed", **interactive.FULL_LABELS),
     }
 
@@ -45,13 +43,7 @@ def try_layer(make: Callable[[int, float], Layer], inputs: ArrayLike, tokens: Se
 
 
 def layer_figure(
-    make: Callable[[int, float], Layer],
-    inputs: torch.Tensor,
-    names: Sequence[str],
-    length: int,
-    mask: bool,
-    dropout: float,
-    seed: int,
+    make: Make, inputs: torch.Tensor, names: Sequence[str], length: int, mask: bool, dropout: float, seed: int
 ) -> Figure:
     """The Figure for a setting of the controls. Raises ValueError, in words, when the layer does not run.
 
@@ -76,9 +68,8 @@ def layer_figure(
     except ValueError:
         raise
     except Exception as error:  # whatever a learner's code does
-        raise ValueError(
-            f"Your layer stopped with {type(error).__name__}: {error}. Is the exercise still empty? Then fill it in."
-        ) from error
+        stopped = f"Your layer stopped with {type(error).__name__}: {error}."
+        raise ValueError(f"{stopped} Is the exercise still empty? Then fill it in.") from error
     about = "Which output of your layer depends on which input, and how strongly. Run this cell for its controls."
     names = names[:length]
     dependencies = moved.where(moved > ROUNDING * moved.max(), torch.nan)  # nan: does not depend

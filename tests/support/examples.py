@@ -73,6 +73,19 @@ def of_figures():
             0,
             f'Query "cat", key "the (0)": weight {padded[0]:.4f}',
         ),
+        "show_preferences": (
+            (
+                {
+                    name: (table.expand(2, 3, 4, 4), [*TOKENS[:2], name, "dog"], "dog", "cat")
+                    for name, table in [("saw", weights), ("bit", torch.softmax(-scores, dim=-1))]
+                },
+                "dog",
+            ),
+            "All heads: a row for each layer, a column for each head",
+            1,
+            2,
+            f'Layer 1, head 2: "dog" gives {weights[3, 1]:.3f} to "cat" and {weights[3, 3]:.3f} to "dog"',
+        ),
         "show_query_steps": (
             (x, TOKENS),
             "weight times value, and below the context vector",
@@ -96,12 +109,12 @@ def of_figures():
             f"weight {torch.softmax(scores[0] / 2, dim=-1)[1]:.4f}",
         ),
         "show_tiles": (
-            (scores[1], x[:, :2], TOKENS, 2),
+            (scores, x[:, :2], TOKENS, 2),
             "scores and shares",
-            1,
-            0,
-            f'Key "cat": score {scores[1, 1]:.4f}, e^({scores[1, 1]:.2f} − {scores[1, :2].max():.2f}) = '
-            f"{(scores[1, 1] - scores[1, :2].max()).exp():.4f}",
+            3,
+            2,
+            f'Query "dog", key "the (2)": score {scores[3, 2]:.4f}, e^({scores[3, 2]:.2f} − {scores[3].max():.2f}) = '
+            f"{(scores[3, 2] - scores[3].max()).exp():.4f}",
         ),
         "show_shape_walk": ((x, 2, TOKENS), "with transpose, block 1", 1, 0, f'"cat", head 1: {x[1, 2]:.4f}'),
     }

@@ -116,25 +116,25 @@ def all_heads(weights, tokens, *, layer, head, query):
     return printed(weights[layer, head]) + printed(weights[layer, head].double().sum(dim=-1))
 
 
+def preferences(sentences, asks, *, sentence, layer, head):
+    weights, tokens, *_ = list(sentences.values())[sentence]
+    return printed(weights[layer, head, tokens.index(asks)])
+
+
 def tiles(scores, values, tokens, size, *, tile, length, forgotten):
-    pieces = list(zip(scores.double().split(length), values.double().split(length)))[:tile]
-    *old, new = pieces
-    m = torch.cat([some for some, _ in pieces]).max()
-    units = [some.max() if forgotten else m for some, _ in pieces]  # in which each tile's shares are counted at last
-    shares = [torch.exp(some - unit) for (some, _), unit in zip(pieces, units)]
-    now = torch.exp(new[0] - new[0].max())
-    told = printed(scores) + printed(torch.cat(shares)) + printed(new[0].max()) + told_of([now], [new])
-    told += printed(m) + told_of(shares, pieces) + printed(torch.softmax(scores.double(), dim=0) @ values.double())
-    if not old:
-        return told + printed([1.0 if forgotten else 0.0, 1.0])
-    before = torch.cat([some for some, _ in old]).max()
-    factor = 1.0 if forgotten else torch.exp(before - m).item()
-    told += printed([factor, 1.0 if forgotten else torch.exp(new[0].max() - m).item()])
-    return told + printed(before) + told_of([share / factor for share in shares[:-1]], old)
-
-
-def told_of(shares, pieces):
-    """The total of some tiles' shares, and the output that they give."""
-    total = sum(share.sum() for share in shares)
-    mixed = sum(share @ values for share, (_, values) in zip(shares, pieces))
-    return printed(total) + printed(mixed / total)
+    scores, values, T = scores.double().masked_fill(future(len(scores)), -torch.inf), values.double(), len(scores)
+    places = [(top, start) for top in range(0, T, length) for start in range(0, top + 1, length)]
+    top, start = places[min(tile, len(places)) - 1]
+    told = []
+    for row in range(min(top + length, T)):
+        largest, total, mixed = torch.tensor(-torch.inf).double(), 0.0, 0.0
+        for first in range(0, (start if row >= top else row) + 1, length):
+            some = slice(first, first + length)
+            larger = torch.maximum(largest, scores[row, some].max())
+            shrink = 1.0 if forgotten and first else torch.exp(largest - larger)
+            shares = torch.exp(scores[row, some] - larger)
+            total, mixed, largest = shrink * total + shares.sum(), shrink * mixed + shares @ values[some], larger
+        now = scores[row, start : start + length]
+        told += [*now[now.isfinite()], shrink, largest, total] if row >= top else []
+        told += [*(mixed / total)]
+    return printed(told)

@@ -1,0 +1,83 @@
+// Message: one word of the sentence is changed, and hardly any head changes its mind.
+// Chapter 8: which of two nouns each head of a model gives more to, for sentences that differ in a word.
+import { FAINT, figure, fixed, flow, HEADS, LETTER, limit, range, short, sum } from "./base.js";
+import { arcs } from "./arcs.js";
+import { headLabels, unpacked } from "./maps.js";
+
+const LABELS = 52, HIGH = 26, LEGEND = 22;
+
+export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
+  const sentences = cases.map((one) => ({ ...one, rows: unpacked(one.rows) }));
+  const [{ rows: { length: layers, 0: { length: heads } } }] = sentences;
+  // Where two sentences differ in one word, that word's place.
+  const changed = (one, other) => {
+    const places = range(one.tokens.length).filter((place) => one.tokens[place] !== other.tokens[place]);
+    return one.tokens.length === other.tokens.length && places.length === 1 ? places[0] : -1;
+  };
+  const preferred = ({ ahead }, layer, head) => +(ahead[layer][head] <= 0); // 0: the first noun, 1: the second
+
+  function draw(page, { sentence, layer, head }, at) {
+    const now = sentences[sentence], { tokens, nouns, rows, ahead } = now;
+    const twin = sentences.find((other) => changed(now, other) >= 0), place = twin && changed(now, twin);
+    const turns = (l, h) => twin && preferred(now, l, h) !== preferred(twin, l, h);
+    const every = range(layers).flatMap((l) => range(heads).map((h) => [l, h]));
+    const [l, h] = at ? [at.row, at.column] : [layer, head];
+    const top = 26 + arcs(page, {
+      words: tokens.map((word, k) => short(word) + (k === place ? " ⇄" : "")),
+      lines: [{
+        key: "it",
+        weights: rows[l][h],
+        colour: (key) => nouns.includes(tokens[key]) ? `rgb(${HEADS[nouns.indexOf(tokens[key])]})` : FAINT,
+      }],
+      from: tokens.indexOf(asks),
+      press: twin && ((word) => word === place && page.change({ sentence: sentences.indexOf(twin) })),
+    });
+
+    const wide = Math.floor(limit((page.width - LABELS) / heads, 10, 76)), low = top + layers * HIGH + 12;
+    headLabels(page, LABELS, top, wide, HIGH, layers, heads, { layer, head });
+    page.grid("all", LABELS, top, wide, HIGH, ahead, {
+      text: () => "",
+      colour: (more) => [...HEADS[+(more <= 0)], limit(0.25 + 4 * Math.abs(more), 0.25, 1).toFixed(2)],
+      label: "All heads: a row for each layer, a column for each head",
+      press: (layer, head) => page.change({ layer, head }),
+    });
+    every.filter(([l, h]) => turns(l, h)).forEach(([l, h]) =>
+      page.mark(`turns ${l} ${h}`, LABELS + h * wide + 3, top + l * HIGH + 3, wide - 7, HIGH - 7, "#111")
+    );
+    page.pick("all", layer, head);
+    if (at) page.light("all", at.row, at.column);
+
+    const counts = [0, 1].map((noun) => sum(every.map(([l, h]) => +(preferred(now, l, h) === noun))));
+    const turned = every.filter(([l, h]) => turns(l, h)).length, spot = flow(page.width, LABELS, LEGEND);
+    [...nouns.map((noun, k) => [`${counts[k]} prefer "${noun}"`, HEADS[k]]), [
+      twin && `${turned} ${turned === 1 ? "turns" : "turn"}`,
+    ]]
+      .forEach(([text, colour], k) => {
+        if (!text) return;
+        const { x, y } = spot(text.length * LETTER + 44);
+        if (colour) page.box(`legend ${k}`, x, low + y, 16, 12, `fill:rgb(${colour})`);
+        else page.mark("legend", x + 2, low + y + 1, 12, 10, "#111");
+        page.words(x + 22, low + y + 6, text, "", null, `legend ${k}`);
+      });
+    page.height = low + LEGEND * (page.width < 700 ? 3 : 1);
+
+    const [first, second] = nouns.map((noun) => fixed(rows[l][h][tokens.indexOf(noun)], 3));
+    const others = every.length - turned;
+    return `Layer ${l}, head ${h}: "${asks}" gives ${first} to "${nouns[0]}" and ${second} to "${nouns[1]}".` +
+      (twin
+        ? ` With "${twin.tokens[place]}" instead of "${
+          tokens[place]
+        }", ${others} of ${every.length} heads prefer the same noun.`
+        : "");
+  }
+
+  return {
+    controls: {
+      sentence: ["radio", "sentence", 0, sentences.map(({ name }) => name)],
+      layer: ["slide", "layer", firstLayer, layers - 1],
+      head: ["slide", "head", firstHead, heads - 1],
+    },
+    draw,
+    letters: 190,
+  };
+});

@@ -1,0 +1,35 @@
+"""Chapter 8: which of two nouns each head of a model prefers, and which heads turn when a word is changed."""
+
+from collections.abc import Mapping, Sequence
+
+from numpy.typing import ArrayLike
+
+from course_utils import pictures
+from course_utils.live.base import Figure
+from course_utils.live.maps import packed
+
+MOST_TOKENS = 16  # below each other on a narrow screen
+
+
+def show_preferences(
+    sentences: Mapping[str, tuple[ArrayLike, Sequence[str], str, str]], asks: str, *, layer: int = 0, head: int = 0
+) -> None:
+    """Show to which of two nouns a word gives more weight, in each head, for several sentences.
+
+    sentences: {what changes in it: (weights (num_layers, num_heads, T, T), T tokens, up to 16, one noun, the other)}.
+    asks: the word that asks. layer, head: those whose weights are drawn at first. Raises ValueError for other input.
+    """
+    cases = []
+    for name, (weights, tokens, *nouns) in sentences.items():
+        pictures.check_room(len(tokens), MOST_TOKENS, "tokens")
+        if missing := {asks, *nouns} - set(tokens):
+            raise ValueError(f"The sentence {' '.join(tokens)!r} has no token {min(missing)!r}.")
+        shape = "num_layers", "num_heads", len(tokens), len(tokens)
+        rows = pictures.shaped("weights", weights, "be all heads of a model", *shape)[:, :, tokens.index(asks)]
+        first, second = sorted(map(tokens.index, nouns))  # the first noun has the first colour
+        ahead, nouns = rows[:, :, first] - rows[:, :, second], [tokens[first], tokens[second]]
+        cases.append({"name": name, "tokens": tokens, "nouns": nouns, "rows": packed(rows), "ahead": ahead})
+    ahead = cases[0]["ahead"]
+    about = f'By how much "{asks}" prefers the first noun, in each head, in "{" ".join(cases[0]["tokens"])}":'
+    names, columns = ([f"{what} {k}" for k in range(size)] for what, size in zip(["layer", "head"], ahead.shape))
+    Figure("preferences", about, names, ahead, columns, cases=cases, asks=asks, layer=layer, head=head).show()
