@@ -39,7 +39,7 @@ def place_of(name: str) -> str:
 
 def load_language_model(reader: GGUFReader) -> LanguageModel:
     """SmolLM2-135M with the file's weights, in the file's order."""
-    with torch.device("meta"):  # shapes alone: all numbers come from the file
+    with torch.device("meta"):  # shapes alone: the weights come from the file
         model = LanguageModel(49152, 30, 576, 9, 3, 1536)
     tensors = {
         place_of(each.name): torch.tensor(dequantize(each.data, each.tensor_type))

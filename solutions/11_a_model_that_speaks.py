@@ -284,7 +284,7 @@ def place_of(name):
 # %% name="load"
 def load_language_model(reader):
     """SmolLM2-135M with the file's weights, in the file's order."""
-    with torch.device("meta"):  # shapes alone: all numbers come from the file
+    with torch.device("meta"):  # shapes alone: the weights come from the file
         model = LanguageModel(49152, 30, 576, 9, 3, 1536)
     tensors = {
         place_of(each.name): torch.tensor(dequantize(each.data, each.tensor_type))
@@ -375,7 +375,8 @@ def put_in_halves(model):
             layer.weight.copy_(pairs.transpose(1, 2).flatten(0, 2))  # (heads * head_dim, d_model)
 
 
-model = load_language_model(reader)  # anew: moved a second time, the pairs would be wrong again
+model = reader = field = None  # two models and two readers at once would take half a gigabyte more
+model = load_language_model(GGUFReader(file))  # anew: moved twice, the pairs would be wrong again
 put_in_halves(model)
 print("capital:", most_likely("The capital of France is"))
 print("counting:", most_likely("1, 2, 3, 4, 5, "))
@@ -781,8 +782,9 @@ examples = ["Mary saw John, and John saw", "My cat likes my dog, and my dog like
 live.try_language_model(run, each_off, tokenizer.decode, examples, layer=23, head=3)
 
 # %% [markdown]
-# 23.3 does the same in other sentences. It looks at the second "John", and without it "John" comes a third time; it
-# looks at the second "dog", and without it "dog" becomes likelier. Other heads also move these words.
+# 23.3 does the same in other sentences. It looks at the second "John" with 0.806, and without it "John" rises from 0.074
+# to 0.447 and comes a third time. It looks at the second "dog" with 0.892, but without it "dog" rises only from 0.001
+# to 0.063, and the next word is still "cat". Other heads also move these words.
 
 # %% [markdown]
 # ## Your own head

@@ -36,6 +36,14 @@ FORMS = {
         {f"alice/{NAME}": BOOK, f"bob/deep/er/{NAME}": BOOK, "bob/notes.pdf": b""},
         {("alice", ()): [NAME], ("bob", ()): [NAME]},
     ),
+    "a folder beside a zip of its name": (
+        {f"Jane/{NAME}": BOOK, "Jane.zip": zipped({NAME: BOOK})},
+        {("Jane", ()): [NAME, NAME]},
+    ),
+    "a name in both forms of Unicode": (
+        {"Zoe\u0308/a.ipynb": BOOK, "Zo\u00eb/b.ipynb": BOOK, f"bob/{NAME}": BOOK},
+        {("Zo\u00eb", ()): ["a.ipynb", "b.ipynb"], ("bob", ()): [NAME]},
+    ),
     "flat names": (
         {
             "alice.ipynb": BOOK,
