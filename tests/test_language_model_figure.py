@@ -5,7 +5,7 @@ import torch
 
 from course_utils import live
 from course_utils.live import interactive, language_model
-from tests.support import browser, page
+from tests.support import browser, comparing, page
 
 TOKENS = ["When", " Mary", " came", ",", " Mary"]
 VOCABULARY = ["a", " b", " c", "d", " e", " f", " <g>"]
@@ -126,3 +126,13 @@ def test_a_sentence_that_is_too_long_gets_a_sentence(length):
 
     with pytest.raises(ValueError, match=f"room for 24 tokens, not {length}"):
         language_model.live_run(long, word_of, "long", [])
+
+
+def test_a_share_may_differ_by_a_hundredth_between_machines_and_no_more():
+    stored = shown_figure().html()
+    first = stored.index('"shares":"') + len('"shares":"')
+
+    def moved(steps):
+        return stored[:first] + chr(ord(stored[first]) + steps) + stored[first + 1 :]
+
+    assert comparing.same_page(moved(1), stored) and not comparing.same_page(moved(3), stored)

@@ -109,11 +109,11 @@ export default figure(({ runs, layer: firstLayer, head: firstHead }) => {
   };
 });
 
-// A run as it is drawn: each head's weights as rows, which are handed over as letters, of the lower triangle alone.
-function read({ letters, shape: [num_layers, num_heads], each, ...run }) {
+// A run as it is drawn: each head's weights as rows, which come as one letter a share, of the lower triangle alone.
+function read({ shares, shape: [num_layers, num_heads], each, ...run }) {
   const T = run.names.length;
   let place = 0;
-  const number = () => (letters.charCodeAt(place++) - 35) / 100;
+  const number = () => (shares.charCodeAt(place++) - 35) / 100;
   const rows = () => range(T).map((row) => range(T).map((column) => !row ? +!column : column <= row ? number() : 0));
   const layers = range(num_layers).map(() => range(num_heads).map(rows));
   return {

@@ -83,7 +83,7 @@ def live_run(run: Any, word_of: Any, sentence: str, heads: Sequence[tuple[int, i
         "text": sentence,
         "names": names,
         "shape": list(weights.shape[:2]),
-        "letters": "".join(chr(35 + share) for share in shares.ravel().tolist()),
+        "shares": "".join(chr(35 + share) for share in shares.ravel().tolist()),
         "numbers": numbers,
         "words": [word_of([number]).strip() or repr(word_of([number])) for number in numbers],
         "before": pictures.array(before)[numbers],

@@ -5,6 +5,7 @@ Another processor may round the last printed digit differently; 4 in 10,000 numb
 
 import base64
 import io
+import json
 import re
 import string
 import zlib
@@ -42,7 +43,13 @@ def readable(page):
     """HTML without a live figure's still and code, and its packed numbers as decimal ones."""
     page = re.sub(r'atob\("[^"]*"\)', "", STILL_PICTURE.sub("", page))
     page = PACKED.sub(lambda data: zlib.decompress(base64.b64decode(data[0])).decode(), page)
+    page = re.sub(r'(?<="shares":)"[^"]*"', lambda shares: steps(shares[0]), page)
     return re.sub(r'(?<="letters":")[^"]*', lambda letters: unpacked(letters[0]), page)
+
+
+def steps(shares):
+    """The shares that chapter 11's figure writes as one letter each, as numbers whose last digit may move by one."""
+    return " ".join(f"{(ord(letter) - 35) / 1000:.3f}" for letter in json.loads(shares))
 
 
 def unpacked(letters):
