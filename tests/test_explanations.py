@@ -50,6 +50,20 @@ KEPT = """class MySelfAttention(nn.Module):
         scores = self.W_query(x) @ self.W_key(x).mT
         return (scores / self.W_key.out_features**0.5).softmax(dim=-1) @ self.values
 """
+EXCHANGED = """class MyCausalAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout):
+        super().__init__()
+        self.W_qkv = nn.Linear(d_in, 3 * d_out, bias=False)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("mask", torch.triu(torch.ones(context_length, context_length), 1).bool())
+
+    def forward(self, x):
+        T = x.shape[-2]
+        k, q, v = self.W_qkv(x).chunk(3, dim=-1)
+        scores = q @ k.transpose(-2, -1) / k.shape[-1] ** 0.5
+        scores = scores.masked_fill(self.mask[:T, :T], -torch.inf)
+        return self.dropout(torch.softmax(scores, dim=-1)) @ v
+"""
 ENDLESS = """def my_attention(queries, keys, values):
     k, rows = 0, []
     while k < len(queries) - 1:
@@ -94,6 +108,7 @@ CAUSES = [  # (exercise, code, the line that is told, the question, the change t
         "In which order does Python compute this line?",
         "(1 / 2)",
     ),
+    ("4.4", EXCHANGED, "The mistake is in line 10", "In which order do these values come?", "`q, k, v = "),
     ("1.3", LOOPS, "The mistake is in line 3", "hold for every input?", "range(queries.shape[-2])"),
     ("1.3", ENDLESS, "The mistake is in line 3", "which should it be?", "`k <= len(queries) - 1`"),
     (

@@ -44,7 +44,8 @@ def candidate_fixes(program, flow, places, line):
         return (fix for number in found for fix in fixes.fixes_around(program, number, values[number], sizes))
 
     state = (Fix(program.numbers[id(node)], "pass", "something too much") for node in program.state_assignments())
-    return list(dict.fromkeys([*state, *at([*functions, *near]), *around(near[:12]), *at(far), *around(whole)]))
+    first = [*state, *fixes.order_of_names_fixes(program)]
+    return list(dict.fromkeys([*first, *at([*functions, *near]), *around(near[:12]), *at(far), *around(whole)]))
 
 
 def descendants(program, number):

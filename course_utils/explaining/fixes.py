@@ -210,6 +210,14 @@ def sequence_fixes(node, program, sizes):
         yield ast.unparse(type(node)([*order], ast.Load())), "wrong order"
 
 
+def order_of_names_fixes(program):
+    """Fixes of the order in which a statement names several values: `k, q = …`."""
+    for number, node in enumerate(program.nodes):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+            for names in itertools.permutations(map(ast.unparse, node.targets[0].elts)):
+                yield Fix(number, f"{', '.join(names)} = {ast.unparse(node.value)}", "order of names")
+
+
 def attribute_fixes(node, program, sizes):
     if node.attr in ("T", "mT", "data"):
         yield f"({ast.unparse(node.value)})", "something too much"

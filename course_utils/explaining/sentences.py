@@ -40,6 +40,7 @@ SLIPS = {
     "numbers for truth values": ("What is its dtype?", "it holds numbers instead of True and False."),
     "off by one": ("Count by hand: which number do you need here?", "it is off by one."),
     "option missing": ("", "it lacks an option."),
+    "order of names": ("In which order do these values come?", "look at the order of the names on the left."),
     "parentheses": ("In which order does Python compute this line?", "parentheses are missing."),
     "result thrown away": ("Where does the result of this line go?", "its result is thrown away."),
     "something too much": ("What is each part of this line for?", "one step is too much."),
