@@ -54,8 +54,7 @@ def head_of_query(value, reading):
 
 
 QUERY = Puzzle(
-    **written("1.1"),
-    properties=(puzzles.behaves(head_of_query, sentences_with_a_hunted, one_hunted_among_nine),),
+    **written("1.1"), properties=(puzzles.behaves(head_of_query, sentences_with_a_hunted, one_hunted_among_nine),)
 )
 
 
@@ -131,6 +130,5 @@ def head_of_embeddings(value, reading):
 
 
 EMBEDDINGS = Puzzle(
-    **written("1.4"),
-    properties=(puzzles.behaves(head_of_embeddings, sentences_of_two_groups, one_against_six),),
+    **written("1.4"), properties=(puzzles.behaves(head_of_embeddings, sentences_of_two_groups, one_against_six),)
 )

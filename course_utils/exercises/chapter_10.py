@@ -49,14 +49,7 @@ MERGE = Exercise(
 
 WINDOW = Exercise(
     **written("10.2"),
-    make_calls=lambda: [
-        [3, 7, 2],
-        [5, 5, 3],
-        [1, 6, 4],
-        [2, 14, 1],
-        [4, 6, 8],
-        [3, 7, 4],
-    ],
+    make_calls=lambda: [[3, 7, 2], [5, 5, 3], [1, 6, 4], [2, 14, 1], [4, 6, 8], [3, 7, 4]],
     maps=True,
     mask=Mask(true="hidden"),
 )

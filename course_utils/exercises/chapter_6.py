@@ -9,11 +9,7 @@ from course_utils.judging.masks import Mask
 
 PADDING_MASK = Exercise(
     **written("6.1"),
-    make_calls=lambda: [
-        [torch.tensor([1, 4, 2]), 4],
-        [torch.tensor([5, 3]), 6],
-        [torch.tensor([0, 2, 1, 3]), 3],
-    ],
+    make_calls=lambda: [[torch.tensor([1, 4, 2]), 4], [torch.tensor([5, 3]), 6], [torch.tensor([0, 2, 1, 3]), 3]],
 )
 
 KEEP_MASK = Exercise(
