@@ -241,7 +241,7 @@ stays = keep_mask((100_000,), p=0.2, seed=123)  # one weight of 1, drawn 100,000
 for name, factor in [("1", 1), ("1 / p", 1 / 0.2), ("1 / (1 - p)", 1 / (1 - 0.2))]:
     average = (stays * factor).double().mean().item()
     near = abs(average - 1) < 0.01
-    print(f"factor {name:11}  average {average:.1f}  within 0.01 of 1: {near}")
+    print(f"factor {name:11} = {factor:.2f}  average {average:.1f}  within 0.01 of 1: {near}")
 
 # %% [markdown]
 # Only $1/(1-p)$ leads back to 1: a weight is kept with probability $1-p$, so times $1/(1-p)$ it is the same on average.
@@ -376,8 +376,7 @@ def trained_values(start, p):
     values = start.clone().requires_grad_()
     for step in range(300):
         received = keep_mask((1000, 8), p, seed=step) / (1 - p) @ values  # (1000,): one a draw
-        loss = (received - 1).pow(2).mean()
-        loss.backward()
+        (received - 1).pow(2).mean().backward()  # the loss: how far the sum is from 1
         with torch.no_grad():
             values -= 0.02 * values.grad  # a small step
         values.grad = None
@@ -391,7 +390,7 @@ for name, start in [("head 0", torch.eye(8)[0]), ("zeros", torch.zeros(8)), ("ra
         values = trained_values(start, p)
         says_yes = coins / (1 - 0.5) @ values > 0.5  # (10000,)
         print(f"{name:6}  trained with p = {p}:", [round(value, 2) for value in values.tolist()])
-        print(f"        says yes in {says_yes.double().mean():.2f} of the draws at p = 0.5")
+        print(f"        sum {values.sum():.2f}, yes in {says_yes.double().mean():.2f} of the draws at p = 0.5")
 
 # %% [markdown]
 # Without dropout, the start decides: head 0 stays alone, zeros become equal shares, random values stay uneven. Dropout
