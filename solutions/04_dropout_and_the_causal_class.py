@@ -13,7 +13,7 @@
 # * say what dropout does to attention weights, in training and afterwards, and why kept weights are divided by $1-p$;
 # * build heads whose answer survives dropout.
 #
-# **Time.** About 80 minutes, exercises included. **You need** chapters 2 and 3: scaled scores, the causal mask,
+# **Time.** About 85 minutes, exercises included. **You need** chapters 2 and 3: scaled scores, the causal mask,
 # `nn.Module`.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helpers, or installs them.
@@ -71,8 +71,8 @@ review()
 # You have all the parts of causal attention: three matrices, scores, a mask, softmax, a weighted sum. A model needs
 # them as one layer, which reads many sentences at once, can be saved, and moves to a GPU. We write that layer now.
 #
-# Most lines you know from chapters 2 and 3. Find three that are new: one stores the mask, one cuts it to the length of
-# the sentence, and one is called dropout.
+# Most lines you know from chapters 2 and 3. The new ones store the mask, cut it to the length of the sentence, and
+# check, make and apply dropout. Find them.
 
 # %% name="causal-attention"
 class CausalAttention(nn.Module):
@@ -131,7 +131,7 @@ print(context)
 print(context.shape)
 
 # %% [markdown]
-# The two matrices are equal, as they would be even if the class mixed the sentences. So put it to five tests. Row 1,
+# The two matrices are equal, as they might be even if the class mixed the sentences. So put it to five tests. Row 1,
 # $-0.4519$ and 0.2216, should be the value of "Your". Beside a *different* sentence, ours should stay as it is. With a
 # mask, the order of words should matter. Four words alone should give the first four rows. And, as in chapter 3,
 # nothing should leak.
@@ -161,11 +161,12 @@ show_layer("dropout")
 # Imagine a team in which one person knows everything. On the day she is ill, nothing works. Now each morning a coin decides who stays at home. Soon no task depends on one person.
 #
 # **Dropout** tosses such coins in training. At every step it sets randomly chosen attention weights to 0: for this one
-# step, a word's value does not reach another word. The hope is that the model then relies on no single weight. GPT-2
-# drops one attention weight in ten, Llama none. But most attention classes have the line, and its errors are silent.
+# step, a word's value does not reach another word. The hope is that the model then relies on no single weight. It helps
+# most where a model reads little data many times: GPT-2 drops one attention weight in ten, Llama none. Still, most
+# attention classes have a dropout layer, and putting it in the wrong place raises no error.
 #
-# The **rate** $p$ is the chance that a number is dropped. For each entry we draw a number between 0 and 1, and keep the
-# entry if its number lies below $1-p$.
+# The **rate** $p$ is the chance that a weight is dropped. For each entry of the matrix we draw a random number between 0
+# and 1, and keep the entry if that number lies below $1-p$.
 
 # %% [markdown]
 # **Question 4.1.** Dropout with $p = 0.5$ strikes 36 entries. How many does it keep?
@@ -232,15 +233,15 @@ live.show_dropout(weights, tokens, masked=future)
 #
 # ## Why divide by 1 − p?
 #
-# At $p = 0.5$ we doubled what was kept. But 2 is $1/p$ as well as $1/(1-p)$. Which of the two is it? A rate of 0.2
-# tells them apart: on average over many draws, the weight should stay what it was.
+# At $p = 0.5$ we doubled what was kept. But 2 is $1/p$ as well as $1/(1-p)$. Which of the two is it? At a rate of 0.2
+# they differ: 5 and 1.25. The right one leaves the weight, averaged over many draws, as it was.
 
 # %% name="factors"
 stays = keep_mask((100_000,), p=0.2, seed=123)  # one weight of 1, drawn 100,000 times
 for name, factor in [("1", 1), ("1 / p", 1 / 0.2), ("1 / (1 - p)", 1 / (1 - 0.2))]:
     average = (stays * factor).double().mean().item()
     near = abs(average - 1) < 0.01
-    print(f"factor {name:11}  average {average:.1f}  within 0.01 of 1: {near}")
+    print(f"factor {name:11} = {factor:.2f}  average {average:.1f}  within 0.01 of 1: {near}")
 
 # %% [markdown]
 # Only $1/(1-p)$ leads back to 1: a weight is kept with probability $1-p$, so times $1/(1-p)$ it is the same on average.
@@ -341,35 +342,41 @@ check("4.1", MyDropout)
 # %% [markdown]
 # ## What dropout does to a head with a job
 #
-# The head of exercise 3.3 tells whether a letter has occurred before (`solution("3.3")` shows one). It gives all its
-# weight to an earlier copy and receives a 1, or to `<s>` and receives a 0. More than one half counts as "yes". Now drop
-# each weight with a chance of one half. How often will the second "a" say yes?
+# The head of exercise 3.3 tells whether a letter has occurred before (one solution is in the cell). It gives nearly
+# all its weight to an earlier copy and receives a 1, or to `<s>` and receives a 0. More than one half counts as "yes".
+# Now drop each weight with a chance of one half. How often will the second "a" say yes?
 
 # %% name="one-head"
-looks_at = [0, 0, 0, 1, 0, 2]  # <s> a b a c b: the second "a" looks at 1, the second "b" at 2
-head_weights = torch.eye(6)[looks_at]  # (T, T), all the weight of a row on one token
-head_values = torch.tensor([0.0, 1, 1, 1, 1, 1])  # (T,): 0 from <s>, 1 from a letter
+W_query = 30.0 * torch.eye(5)  # rows: <s>, a, b, c, d; each letter asks for itself
+W_query[:, 0] = 15.0  # and, half as loudly, for <s>
+W_key = torch.eye(5)
+W_value = torch.tensor([[0.0], [1.0], [1.0], [1.0], [1.0]])  # 0 from <s>, 1 from a letter
+
+x = torch.eye(5)[[0, 1, 2, 1, 3, 2]]  # (T, 5): <s> a b a c b
+itself_or_later = torch.ones(6, 6).triu().bool()  # (T, T), True: hidden
+itself_or_later[0, 0] = False  # <s> has nothing else to see
+scores = (x @ W_query @ (x @ W_key).T / 5**0.5).masked_fill(itself_or_later, -torch.inf)
+head_weights = torch.softmax(scores, dim=-1)  # (T, T)
 coins = keep_mask((1000, 6, 6), p=0.5, seed=123)
-received = (head_weights * coins / (1 - 0.5)) @ head_values  # (1000, T)
+received = (head_weights * coins / (1 - 0.5)) @ (x @ W_value)[:, 0]  # (1000, T)
 for letter, yes in zip("<s> a b a c b".split(), (received > 0.5).double().mean(dim=0)):
     print(f"{letter:4} says yes in {yes:.2f} of the draws")
 
 # %% [markdown]
-# The second "a" and the second "b" should always say yes, and they do so half of the time: all their weight lies on one
-# token, and one coin decides.
+# The second "a" and the second "b" should always say yes, and they do so half of the time: nearly all
+# their weight lies on one token, and one coin decides.
 #
-# Now let eight heads look at the same copy, each with a coin of its own, and add up what they receive. At first the
-# value of head 0 is 1 and the others are 0: one head still knows everything. We train the eight values to bring the sum
-# near 1, once without dropout and once with it. Which values will each find?
+# Now let eight such heads look at the same copy, each with a coin of its own, and add up what they receive: one number
+# per head, its value. We train these values to bring the sum near 1, starting with the whole 1 on head 0, with zeros, or
+# with random values. Which will training find, without dropout and with it?
 
 # %% name="trained-values"
-def trained_values(p):
+def trained_values(start, p):
     """The values of eight heads that look at the same copy, after training with dropout."""
-    values = torch.tensor([1.0, 0, 0, 0, 0, 0, 0, 0], requires_grad=True)
+    values = start.clone().requires_grad_()
     for step in range(300):
         received = keep_mask((1000, 8), p, seed=step) / (1 - p) @ values  # (1000,): one a draw
-        loss = (received - 1).pow(2).mean()
-        loss.backward()
+        (received - 1).pow(2).mean().backward()  # the loss: how far the sum is from 1
         with torch.no_grad():
             values -= 0.02 * values.grad  # a small step
         values.grad = None
@@ -377,29 +384,33 @@ def trained_values(p):
 
 
 coins = keep_mask((10_000, 8), p=0.5, seed=123)
-for p in [0.0, 0.5]:
-    values = trained_values(p)
-    says_yes = coins / (1 - 0.5) @ values > 0.5  # (10000,)
-    print(f"trained with p = {p}:", [round(value, 2) for value in values.tolist()])
-    print(f"    says yes in {says_yes.double().mean():.2f} of the draws at p = 0.5")
+random_start = torch.rand(8, generator=torch.Generator().manual_seed(1)) / 4
+for name, start in [("head 0", torch.eye(8)[0]), ("zeros", torch.zeros(8)), ("random", random_start)]:
+    for p in [0.0, 0.5]:
+        values = trained_values(start, p)
+        says_yes = coins / (1 - 0.5) @ values > 0.5  # (10000,)
+        print(f"{name:6}  trained with p = {p}:", [round(value, 2) for value in values.tolist()])
+        print(f"        sum {values.sum():.2f}, yes in {says_yes.double().mean():.2f} of the draws at p = 0.5")
 
 # %% [markdown]
-# Without dropout there is nothing to learn: head 0 is always right. With dropout all eight share the job, 0.11 each,
-# and say yes in 0.86 of the draws instead of 0.50. You can do better by hand.
+# Without dropout, the start decides: head 0 stays alone, zeros become equal shares, random values stay uneven. Dropout
+# spreads the values from *any* start, 0.11 each. They are not the best: 0.86 of the draws, where the uneven values reach
+# 0.90. They sum to 0.89, because the loss also contains the variance of the coins, which smaller values reduce. "Yes"
+# only needs more than one half, so you can do better by hand.
 
 # %% [markdown]
 # ### Exercise 4.2 · Heads that survive
 # 3 points · ★★☆ · 10 minutes
 #
-# Write a stack of heads, as many as you need, whose *sum* says whether a letter has occurred before: above one half if
-# it has, below if not.
+# Write a stack of heads, as many as you need, whose *sum* says whether a letter has occurred before: above 0.5 if it
+# has, and below 0.5 if it has not. Tokens, sequences and mask are those of exercise 3.3: no letter sees itself.
 #
 # * Without dropout, the sum must always be right.
-# * With half of all weights dropped (and the others doubled), it must be right in 95 of 100 cases, both for letters that
-#   have occurred and for letters that have not.
+# * With half of all weights dropped (and the others doubled), it must be right in 95 of 100 cases on average, both for
+#   letters that have occurred and for letters that have not.
 #
-# Your matrices of exercise 3.3 are one such head, and `W.repeat(3, 1, 1)` stacks three copies of a matrix `W`. If only
-# one of your heads sees, how large must its value be?
+# Begin with the matrices above; `W_query.repeat(3, 1, 1)` stacks three copies of one. Small weights on other letters add
+# up. If only one head keeps its weight on the copy, how large must its value be?
 
 # %% name="exercise-4-2"
 def my_heads():
@@ -484,11 +495,13 @@ module = ThreeTensors().to(torch.float64)
 print("parameters():", [name for name, _ in module.named_parameters()])
 print("state_dict():", sorted(module.state_dict()))
 print(".to(float64):", module.plain.dtype, module.buffer.dtype, module.parameter.dtype)
+print("our mask:    ", CausalAttention(3, 2, 6, 0.0).to(torch.float64).mask.dtype)
 
 # %% [markdown]
 # Only the parameter is trained. Parameter and buffer are saved, and both became `float64`. The plain attribute is in
 # neither list, and `.to()` does not know about it. On the way to a GPU it would stay behind on the CPU, where scores on
-# the GPU cannot use it. So the mask is a buffer.
+# the GPU cannot use it. So the mask is a buffer. It stays `bool`: `.to(torch.float64)` converts only floating-point
+# tensors.
 #
 # ## A class of your own
 #
@@ -569,8 +582,8 @@ live.try_layer(layer_to_try, inputs, tokens)
 
 # %% [markdown]
 # If all weights of a row were dropped, its output is 0, whatever goes in. If one is left, the row keeps all its cells:
-# softmax divided that weight by a sum over *all* visible scores, and a word whose own weight was dropped still moves
-# that sum.
+# softmax divided that weight by a sum over *all* visible scores, so it depends even on words whose own weights were
+# dropped.
 #
 # ## What you can do now
 #

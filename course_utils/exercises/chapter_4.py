@@ -125,9 +125,14 @@ def wrong_with_dropout(read):
             finding = f" {heads_finding_a_copy(read)} Would larger values help?" if again else ""
             return (
                 f"With half of the weights dropped, letters that {what} occurred before are judged correctly in"
-                f" {np.mean(found):.2f} of all cases. It should be at least {SURVIVES}.{finding} How many of these"
-                f" weights may be dropped before the sum of all heads is wrong?"
+                f" {just_below(SURVIVES, np.mean(found))} of all cases. It should be at least"
+                f" {SURVIVES}.{finding} How many of these weights may be dropped before the sum of all heads is wrong?"
             )
+
+
+def just_below(limit, share):
+    """A share below a limit, with two digits, or as many as it takes to look below it."""
+    return next(told for digits in range(2, 10) if float(told := f"{puzzles.near(share):.{digits}f}") < limit)
 
 
 def heads_finding_a_copy(read):

@@ -279,12 +279,20 @@ function wrongWithDropout({ survive }, tried) {
     if (judged < survive.need) {
       return {
         words: `With half of the weights dropped, letters that ${again ? "have" : "have not"} occurred before are ` +
-          `judged correctly in ${told(judged)} of all cases. It should be at least ${survive.need}.` +
+          `judged correctly in ${
+            justBelow(survive.need, judged)
+          } of all cases. It should be at least ${survive.need}.` +
           (again ? ` ${headsFinding(tried)} Would larger values help?` : "") +
           " How many of these weights may be dropped before the sum of all heads is wrong?",
       };
     }
   }
+}
+
+// A share below a limit, with two digits, or as many as it takes to look below it.
+function justBelow(limit, share) {
+  const digits = range(10).find((digits) => digits > 1 && Number(told(share, digits)) < limit);
+  return told(share, digits);
 }
 
 function headsFinding(tried) {
