@@ -533,7 +533,8 @@ print("divided, it leaks:", bool((divided.triu(1) > rounding).any()))
 # It leaks: the numbers above the diagonal decide, and none of the 15 is 0. In row 1 they are about 0.0005, beside
 # 0.1008 on the diagonal: little, but training uses any path that lowers the loss, and in writing this one is gone.
 # The future's weights are 0, but its scores are still in the sum that softmax divided by. With
-# $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax divides every $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and renormalising cancels it:
+# $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax divides every $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and renormalising
+# cancels it:
 #
 # $$\frac{\exp(s_{ij}) / Z_i}{\sum_{m \le i} \exp(s_{im}) / Z_i} = \frac{\exp(s_{ij})}{\sum_{m \le i} \exp(s_{im})}$$
 #
