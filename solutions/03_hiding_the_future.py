@@ -85,14 +85,14 @@ for t in range(8):
 # %% [markdown]
 # 35 characters, 19 different ones.
 #
-# Eight tokens make eight exercises, and all can be done at once. The trouble: all answers but the last stand among these
-# tokens, each one position to the right of its question. A model that may look there learns to copy, as we shall see.
+# Eight tokens make eight exercises, and all can be done at once. The trouble: every answer but the last is among
+# them, one place to the right of its question. A model that may look there learns to copy.
 #
 # ## The plainest mix: an average
 #
-# Training takes several sequences at once, a batch of the shape $(B, T, d_\mathrm{in})$. Ours are the first four pieces
-# of the text, of eight characters each. A character's embedding is a row of a unit matrix (ones on the diagonal, else
-# zeros): 19 numbers, with the 1 at its place in the vocabulary. Where in the last piece is an "e"?
+# Training takes several sequences at once, a batch of the shape $(B, T, d_\mathrm{in})$. Ours are the first four
+# pieces of the text, of eight characters each. A character's embedding is a row of a unit matrix: 19 numbers, all 0
+# but a 1 at its place in the vocabulary. Where in the last piece is an "e"?
 
 # %% name="batch"
 B, T = 4, 8
@@ -114,9 +114,9 @@ mixed = weights @ batch  # (T, T) @ (B, T, d_in) -> (B, T, d_in)
 print(mixed[3, :, e])
 
 # %% [markdown]
-# `@` multiplies the last two dimensions and repeats that for every sequence. Two of the eight characters in "m deceiv"
-# are an "e", so all eight rows say 0.2500. The first character, "m", too, has averaged over the seven that come after
-# it. It has read the answers.
+# `@` multiplies the last two dimensions and repeats that for every sequence. Two of the eight characters in "m
+# deceiv" are an "e", so all eight rows say 0.2500. Even the first, "m", has averaged over the seven after it: it has
+# read the answers.
 #
 # ## Only what came before
 #
@@ -151,11 +151,11 @@ print(running[3, :, e])
 # "m" has read only itself, no "e". At the first "e" one of four characters is an "e", 0.2500, at the second two of six,
 # 0.3333, and at the end 0.2500 as before. So equal scores and a mask compute the **average so far**.
 #
-# One attention, with its own scores and values, is called a **head**. This one is the simplest.
+# One attention, with its own scores and values, is called a **head**.
 #
 # Does the mask matter? We train one table of scores for all four pieces, so that each character's mix comes near the
-# *next* character: first with nothing hidden, then with the mask. The scores begin at 0, so the first loss is that of
-# equal weights. How far will it fall? (You need not read the code.)
+# *next* character: first with nothing hidden, then with the mask. How far will the loss fall? (You need not read the
+# code.)
 
 # %% name="peeking"
 for name, hidden in [("nothing hidden", torch.zeros(T, T).bool()), ("mask", visible == 0)]:
@@ -174,14 +174,15 @@ for name, hidden in [("nothing hidden", torch.zeros(T, T).bool()), ("mask", visi
     print(f"weights of token 2:\n{weights[1].detach()}")
 
 # %% [markdown]
-# With nothing hidden the loss falls nearly to 0: token 2 gives 0.9756 of its weight to token 3, the answer. It copies,
-# and when the model writes there is nothing to copy. With the mask, token 2 has only itself and token 1 to mix, and the
-# loss falls only from 1.3140 to 1.2696: little better than equal weights.
+# With nothing hidden the loss falls nearly to 0: token 2 gives 0.9756 of its weight to token 3, the answer. It
+# copies, and when the model writes, token 3 is not there yet: tokens 1 and 2 get 0.0031 each. With the mask, token 2
+# has only itself and token 1 to mix, and the loss falls only from 1.3140 to 1.2696, but it stays the same in writing.
+# (A model that only reads, to classify, need hide nothing.)
 
 # %% [markdown]
 # ## What is an average good for?
 #
-# Is a bracket still open? Let "(" hand over 1 and ")" −1, and mix with the weights from above.
+# Is a bracket still open? Let "(" hand over 1 and ")" −1, and mix with the weights of the average so far.
 
 # %% name="brackets"
 brackets = "(())()()"
@@ -192,8 +193,8 @@ print(torch.softmax(scores, dim=-1) @ values)  # (8, 8) @ (8,) -> (8,)
 # The average so far is 0 after four, six and eight characters, where all brackets are closed, and above 0 in between.
 #
 # To design heads we take an alphabet small enough to hold in mind. Its tokens are `<s>`, a, b, c, d, and their
-# embeddings are again the rows of a unit matrix: each has an axis of its own. Every sequence begins with the start
-# token `<s>`, which appears nowhere else.
+# embeddings are again the rows of a unit matrix. Every sequence begins with the start token `<s>`, which appears
+# nowhere else.
 
 # %% [markdown]
 # ### Exercise 3.1 · A share and a count
@@ -265,9 +266,9 @@ check("3.2", my_causal_weights)
 # With queries and keys a head can ask for more: *has this letter occurred before?* It looks for an earlier copy of
 # itself. Two things are in the way.
 #
-# First, a letter would find itself. So this head hides the diagonal, too: a token sees only what comes *before* it. But
-# then the first token sees nothing, and a row without any weight is no use. We let `<s>` see itself. (This strict mask
-# is for one exercise: language models let a token see itself.)
+# First, a letter would find itself. So this head hides the diagonal, too: a token sees only what comes *before* it.
+# But then the first token would see nothing, so `<s>` may see itself. (This strict mask is for one exercise: language
+# models let a token see itself.)
 
 # %% name="strict-mask"
 strict = torch.tril(torch.ones(4, 4), diagonal=-1)  # the diagonal is hidden, too
@@ -282,8 +283,8 @@ print(strict)
 # * `<s>`: ?
 # * another letter: ?
 #
-# How far apart must they be? (A score that lies 5 above eight others, after the division, gets $e^5 / (e^5 + 8)$ of the
-# weight: about 95 %.)
+# How wide must both gaps be? (A score that lies 5 above eight others, after the division, gets $e^5 / (e^5 + 8)$ of
+# the weight: about 95 %.)
 
 # %% [markdown]
 # ### Exercise 3.3 · Has it occurred before?
@@ -381,22 +382,21 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The message: a hatched cell is not a small weight, it is no weight. Each row spreads the same total, 1.00, over one
-# word more than the row above. And in the whole layer:
+# A hatched cell is not a small weight, it is no weight. Row $t$ spreads its 1.00 over $t$ words. And in the whole
+# layer:
 
 # %% name="layer-drawing" shows="The drawing of chapter 2, now for a batch of B sequences, with one new box: between the scores and the division, hide the future by minus infinity. No shape changes."
 show_layer("mask")
 
 # %% [markdown]
-# The message: the mask stands between the scores and softmax, and changes no shape. (Dividing before or after it is the
-# same: $-\infty$ divided by $\sqrt{d_k}$ is $-\infty$.) Each of the $B$ sequences of a batch goes through the same
-# steps.
+# The mask stands between the scores and softmax, and changes no shape. (Dividing before or after it is the same:
+# $-\infty$ divided by $\sqrt{d_k}$ is $-\infty$.)
 #
 # ## A test for leaks
 #
 # How can we test a mask without knowing the right numbers? A mask is a promise about *outputs*: output $t$ must not
 # depend on input $s$ if $s$ comes later. So test the promise: change one word a little, and see which outputs move.
-# Here is our layer as a function. We nudge "with", the fourth word. Which rows should move?
+# We nudge "with", the fourth word. Which rows should move?
 
 # %% name="causal-context"
 def causal_context(sequence, diagonal=1):
@@ -416,10 +416,10 @@ print(moved)
 print("not at all:", moved == 0)
 
 # %% [markdown]
-# Rows 1 to 3 stay as they were, to the last bit. "with" itself and the words after it move: that is what became of
-# *one* nudge. The function below does this for every word, with derivatives in place of nudges, and returns a table.
-# Row $t$, column $s$ says how strongly input $s$ moves output $t$. What is below 1e-6 counts as rounding, not as
-# influence. (You need not read it, only call it: `influences(causal_context, inputs)`.)
+# Rows 1 to 3 stay as they were, to the last bit. "with" itself and the words after it move. The function below does
+# this for every word, with derivatives in place of nudges, and returns a table. Row $t$, column $s$ says how strongly
+# input $s$ moves output $t$. What is below 1e-6 counts as rounding; `nan` is refused, since `nan > 1e-6` is `False`.
+# (You need only call it: `influences(causal_context, inputs)`.)
 
 # %% name="influences"
 rounding = 1e-6  # what is less is no influence
@@ -428,7 +428,9 @@ rounding = 1e-6  # what is less is no influence
 def influences(function, sequence):
     """How strongly input s moves output t of function(sequence): (T, T), row t, column s."""
     derivatives = jacobian(function, sequence)  # (T, d_out, T, d_in)
-    return derivatives.abs().amax(dim=(1, 3))  # (T, T)
+    table = derivatives.abs().amax(dim=(1, 3))  # (T, T)
+    assert not table.isnan().any(), "nan: this shows neither a leak nor its absence"
+    return table
 
 # %% [markdown]
 # **Question 3.1.** In how many of the 36 cells does the output of `causal_context` depend on that input?
@@ -447,8 +449,8 @@ pictures.show_dependencies(
 )
 
 # %% [markdown]
-# The message: 21, exactly the lower triangle. This table is the **dependency matrix**. It speaks of one sentence only,
-# so we try more, and a mask with a slip of one.
+# 21, exactly the lower triangle. This table is the **dependency matrix**. It speaks of one sentence only, so we try
+# more, and a mask with a slip of one.
 
 # %% name="many-sentences"
 torch.manual_seed(123)
@@ -460,8 +462,8 @@ for diagonal in [1, 2]:
 
 # %% [markdown]
 # With `diagonal=2` every row sums to 1 and nothing fails, and yet each word but the last sees the very one it has to
-# predict, in all 20 sentences. That the right mask leaks in *no* sentence has a reason: a hidden score is overwritten
-# before softmax reads it.
+# predict, in all 20 sentences. A leak found is proof, none found is not: where softmax saturates, the derivatives are
+# 0. That the right mask *never* leaks has a reason: a hidden score is overwritten before softmax reads it.
 #
 # ## Zeros after softmax
 #
@@ -507,8 +509,7 @@ def masked_after_context(sequence, divide=False):
     return weights @ attention.W_value(sequence)  # (T, T) @ (T, d_out) -> (T, d_out)
 
 # %% [markdown]
-# Test it as `causal_context` was tested, first without the division. Which call do you make, and which of its 36
-# numbers decide?
+# Test it, first without the division. Which call do you make, and where in its table would a leak show?
 
 # %% name="your-test"
 # your call:
@@ -530,9 +531,10 @@ print("divided, it leaks:", bool((divided.triu(1) > rounding).any()))
 
 # %% [markdown]
 # It leaks: the numbers above the diagonal decide, and none of the 15 is 0. In row 1 they are about 0.0005, beside
-# 0.1008 on the diagonal. The future's weights are 0, but its scores are still in the sum that softmax divided by. With
-# $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax divides every $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and
-# renormalising cancels it:
+# 0.1008 on the diagonal: little, but training uses any path that lowers the loss, and in writing this one is gone.
+# The future's weights are 0, but its scores are still in the sum that softmax divided by. With
+# $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax divides every $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and renormalising
+# cancels it:
 #
 # $$\frac{\exp(s_{ij}) / Z_i}{\sum_{m \le i} \exp(s_{im}) / Z_i} = \frac{\exp(s_{ij})}{\sum_{m \le i} \exp(s_{im})}$$
 #
@@ -549,8 +551,8 @@ for hidden_score in [10.0, 103.0, 200.0]:
           f"  before: {before[:2]}")
 
 # %% [markdown]
-# At 103 the visible weights sum to 7e-45, so little that a 32-bit float rounds them: 0.2000 is wrong, and nothing says
-# so. At 200 they become 0, and 0 divided by 0 is `nan`. Masking before softmax never looks at the hidden score: 0.2689.
+# At 103 the visible weights sum to 7e-45, so little that a 32-bit float rounds them: 0.2000 is silently wrong. At 200
+# they become 0, and 0 divided by 0 is `nan`. Masking before softmax never looks at the hidden score: 0.2689.
 #
 # The next figure has four layers: no mask, $-\infty$ before softmax, zeros after it, and the same renormalised. Which
 # do you expect to leak?
@@ -559,25 +561,31 @@ for hidden_score in [10.0, 103.0, 200.0]:
 live.show_masking(attention, inputs, tokens)
 
 # %% [markdown]
-# The message: the triangle on the right is what counts. A hatched cell on the left has no weight, but the word can have
-# an influence all the same: with zeros after softmax, every output depends on everything. Renormalise, and the triangle
-# is back. Turn the mask off: every row sums to 1, and all 36 cells say yes. Row sums prove nothing.
+# The triangle on the right is what counts. A hatched cell on the left has no weight, but the word can have an
+# influence all the same: with zeros after softmax, every output depends on everything. Renormalise, and the triangle
+# is back. Turn the mask off: every row sums to 1, and all 36 cells say yes. Rows that sum to 1 prove nothing.
 #
 # ## A row with nothing left
 #
-# Sequences of unequal length are filled up with empty tokens, **padding**, which nobody should attend to. Suppose
-# "Your" were padding: hide its column, once with $-\infty$ and once, as some code does, with $-10^9$.
+# Sequences of unequal length are filled up with empty tokens, **padding**, which nobody should attend to. At the end,
+# the causal mask hides it from every real token; in front it does not. Suppose "Your" were padding: hide its column,
+# once with $-\infty$ and once, as some code does, with $-10^9$.
 
 # %% name="padding-at-the-start"
 hidden = future.clone()
 hidden[:, 0] = True  # nobody may see the first token
 for filling in [-torch.inf, -1e9]:
-    print(torch.softmax(scores.masked_fill(hidden, filling) / d_k**0.5, dim=-1)[:2])  # (2, 6)
+    padded = torch.softmax(scores.masked_fill(hidden, filling) / d_k**0.5, dim=-1)  # (6, 6)
+    print(padded[:2])
+    mixed = padded @ inputs  # (6, 6) @ (6, 3) -> (6, 3)
+    for layers, rows in [("one layer", mixed), ("two layers", padded @ mixed)]:
+        print(f"nan in each row, after {layers}:", rows.isnan().any(dim=1).tolist())
 
 # %% [markdown]
-# Row 1 is hidden altogether: 0 divided by 0, `nan`. It spreads, since 0 times `nan` is `nan`. With $-10^9$ all
-# six scores are equal, so softmax makes them even, 0.1667, and the row attends to everything that was forbidden. `nan`
-# shows itself, $-10^9$ does not. Better is a mask that leaves something to see in every row.
+# Row 1 is hidden altogether: its largest score is $-\infty$, and $-\infty - (-\infty)$ is `nan`. The next layer
+# spreads it to every row, since 0 times `nan` is `nan`. With $-10^9$ all six scores are equal, so softmax makes them
+# even, 0.1667, and the row attends to everything that was forbidden. `nan` shows itself, $-10^9$ does not. Better is
+# a mask that leaves something to see in every row.
 #
 # The last exercise makes one, with three tools. `None` in an index inserts a dimension of size 1. Where one size is 1
 # and the other is not, PyTorch repeats along it (**broadcasting**). And masks combine: `|` is or, `&` is and, `~` is
@@ -590,8 +598,8 @@ diagonal = torch.eye(3).bool()  # (3, 3)
 print((diagonal | is_e[:, :, None])[0].int())  # (3, 3) | (2, 3, 1) -> (2, 3, 3)
 
 # %% [markdown]
-# In "her" the second token is an "e". Its `True` stands in *row* 2, repeated along that row. If you like, come to the
-# exercise in two steps.
+# In "her" the second token is an "e". Its `True` stands in *row* 2, repeated along that row. Two optional steps lead
+# to the exercise.
 #
 # **Step 3.1.** `is_padding` has the shape (B, T). Padding hides *keys*, the columns of a table (B, T, T). Which index
 # gives it the shape that fits? Fill in: `is_padding[...]`
@@ -651,7 +659,7 @@ def my_padded_layer(x):
 live.try_layer(lambda length, dropout: my_padded_layer, inputs, tokens)
 
 # %% [markdown]
-# Its own, and no other: without the first column, this is the triangle of a causal mask.
+# Its own, and no other: below row 1, the first column is empty.
 
 # %% [markdown]
 # ## What you can do now
@@ -659,8 +667,8 @@ live.try_layer(lambda length, dropout: my_padded_layer, inputs, tokens)
 # Two last questions, without looking back.
 
 # %% [markdown]
-# **Question 3.4.** Queries and keys of 64 random numbers, all of variance 1, give in most rows nearly all weight to one
-# token. Which explanation is true?
+# **Question 3.4.** Six queries and six keys of 64 random numbers, all of variance 1, give in most rows over 90 % of
+# the weight to one token. Which explanation is true?
 #
 # * **a** Softmax always picks one winner.
 # * **b** Nobody divided: a score adds up 64 products, so scores lie far apart.
@@ -696,8 +704,8 @@ progress(3)
 # | the same, renormalised | yes | hidden, up to rounding errors | `nan`, or silently wrong |
 # | $-\infty$ before softmax | yes | hidden, exactly | no effect |
 #
-# One row of $T$ tokens is $T$ exercises at once; the **causal mask** hides the answers. Behind it, a head can average,
-# count, or look for what came before, given a default token to attend to.
+# One row of $T$ tokens is $T$ exercises at once; the **causal mask** hides the answers. Behind it, a head can average
+# or count; given a default token and a hidden diagonal, it can look for what came before.
 #
 # **Next.** [Chapter 4](04_dropout_and_the_causal_class.ipynb) puts the mask into a class of its own and adds dropout.
 # All chapters: [the course's contents](../README.md#chapters).
