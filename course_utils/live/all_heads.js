@@ -1,9 +1,9 @@
 // Message: a model's heads look different ways.
 // Chapter 8: all heads of a model as small maps, and one of them large: layers and heads counted from 0.
 import { figure, flow, limit, say, sum, weightColour } from "./base.js";
-import { favourites, headLabels, image, maps, unpacked } from "./maps.js";
+import { favourites, headLabels, image, LABELS, maps, unpacked } from "./maps.js";
 
-const GAP = 4, LABELS = 48, TOP = 22;
+const GAP = 4, TOP = 22;
 
 export default figure(({ names, weights, layer: firstLayer, head: firstHead }) => {
   const layers = unpacked(weights), heads = layers[0].length;

@@ -5,7 +5,7 @@ import { BOLD, END, FAINT, fixed, LETTER, limit, MARK, MIDDLE, sum } from "./bas
 const THICK = 16, HIGH = 100, ROW = 26, GAP = 12, SEEN = 0.005, LARGE = 8.6, WIDEST = 940;
 export const RIGHT = "#0072b2";
 
-/* lines: [{key, weights, colour}], one or several heads. from: the place of the word that asks, or -1 for one that is not in
+/* lines: [{key, weights, colour, masked}], one or several heads; masked: of each key, whether it is hidden and has no arc. from: the place of the word that asks, or -1 for one that is not in
    the sentence, which is called `asker`. wanted: the keys that it should find, if that is known. press(place): by a word.
    Gives the height. */
 export function arcs(page, { words, lines, from, asker, wanted, room = page.width, press = null }) {
@@ -24,7 +24,8 @@ export function arcs(page, { words, lines, from, asker, wanted, room = page.widt
   const single = lines.length === 1;
   words.forEach((word, key) => {
     const b = along(key), good = !wanted || wanted[key], look = (flat ? MIDDLE : "") + (large ? ";font-size:15px" : "");
-    lines.forEach(({ key: line, weights, colour = good ? RIGHT : MARK, from: start = from }, place) => {
+    lines.forEach(({ key: line, weights, colour = good ? RIGHT : MARK, from: start = from, masked }, place) => {
+      if (masked?.[key]) return;
       const a = along(start), up = 1.3 * (18 + (HIGH - 34) * Math.min(1, Math.abs(b - a) / (flat ? 400 : 200)));
       const shift = 5 * (place - (lines.length - 1) / 2), weight = weights[key], faint = weight < SEEN;
       page.line(

@@ -78,7 +78,8 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
   function linesFrom(chosen, row) {
     let from = row;
     return chosen.toReversed().map(({ key, values, colour }) => {
-      const line = { key, weights: values[alone ? 0 : from], colour, ...(!alone && { from }) };
+      const asks = alone ? 0 : from;
+      const line = { key, weights: values[asks], colour, masked: masked[asks], ...(!alone && { from }) };
       if (chain) from = most(values[from]);
       return line;
     }).reverse();

@@ -1,9 +1,9 @@
 // Chapter 11: all heads of a language model as one map, one of them large, and what comes next without some of them.
 import { figure, fixed, limit, most, range, short, weightColour } from "./base.js";
-import { favourites, headLabels, maps } from "./maps.js";
+import { favourites, headLabels, LABELS, maps } from "./maps.js";
 import { bars, reachOf, signedColour } from "./vectors.js";
 
-const LABELS = 48, TOP = 22, ROW = 22;
+const TOP = 22, ROW = 22;
 const BOXES = [".own-sentence input", ".heads-off input"]; // where a kernel runs: for a sentence, and for heads that are off
 const OFF = [230, 97, 1]; // bars of what comes next without them
 

@@ -210,6 +210,7 @@ export function image(page, x, y, wide, high, values, colour) {
   part.setAttribute("href", canvas.toDataURL());
 }
 
+export const LABELS = 58; // room for the numbers of layers, the first of them "layer 0" in bold
 // The numbers of layers and heads, on the left and on top of a board that has a cell of this size for each head.
 export function headLabels(page, left, top, wide, high, layers, heads, { layer, head }) {
   page.words(left - 6, top - 12, "head", END);

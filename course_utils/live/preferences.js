@@ -2,9 +2,9 @@
 // Chapter 8: which of two nouns each head of a model gives more to, for sentences that differ in a word.
 import { FAINT, figure, fixed, flow, HEADS, LETTER, limit, range, short, sum } from "./base.js";
 import { arcs } from "./arcs.js";
-import { headLabels, unpacked } from "./maps.js";
+import { headLabels, LABELS, unpacked } from "./maps.js";
 
-const LABELS = 52, HIGH = 26, LEGEND = 22;
+const HIGH = 26, LEGEND = 22;
 
 export default figure(({ cases, layer: firstLayer, head: firstHead, asks }) => {
   const sentences = cases.map((one) => ({ ...one, rows: unpacked(one.rows) }));

@@ -36,7 +36,17 @@ export function bars(
       `fill:rgb(${colour(value)});stroke:currentColor;fill-opacity:${value < 0 ? 0 : 1}`,
     )
   );
-  page.column(x + wide - 6, y, high, values.map((value) => fixed(value, digits)));
+  values.forEach((value, row) =>
+    // at the bar's own end: farther off, it would be read as the name of what stands there
+    page.words(
+      Math.max(zero, place(value)) + 5,
+      y + (row + 0.5) * high,
+      fixed(value, digits),
+      "",
+      null,
+      `bar ${key} ${row}`,
+    )
+  );
   page.board(key, x, y, wide, high, values.length, 1, label, press);
   page.line(`M${zero} ${y}v${high * values.length}`);
 }
