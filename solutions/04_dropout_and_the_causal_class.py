@@ -571,7 +571,7 @@ check("4.4", MyCausalAttention)
 # step through the seeds. Sometimes a whole row becomes empty, but never a single cell of a row. Why? Think of the layer
 # of Question 3.3.
 
-# %% name="try-layer"
+# %% name="try-layer-live"
 def layer_to_try(length, dropout):
     """Your class; while exercise 4.4 is empty, ours."""
     yours = MyCausalAttention(3, 2, length, dropout)
