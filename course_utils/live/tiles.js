@@ -87,7 +87,11 @@ export default figure(({ names, scores, values, size: atFirst }) => {
 
     // What is kept of the rows at work, and what is left of those above: their outputs.
     page.heading(right, 0, "kept of a row", "");
-    titles.forEach((title, k) => page.words(right + (k + 1) * number, 26, title, END));
+    titles.forEach((title, k) =>
+      title === "o / ℓ" // over all the columns of an output
+        ? page.words(right + (k + numbers / 2) * number + 8, 26, title, MIDDLE)
+        : page.words(right + (k + 1) * number, 26, title, END)
+    );
     kept.forEach((now, row) => {
       const parts = [now.factor, now.largest, now.total].slice(4 - titles.length), y = TOP + (row + 0.5) * cell;
       const look = END + (row < top ? "" : BOLD) + (wrong.includes(names[row]) ? `;fill:rgb(${LEAK})` : "");
@@ -96,14 +100,17 @@ export default figure(({ names, scores, values, size: atFirst }) => {
         page.words(right + (titles.length + k) * number, y, fixed(part / now.total), look)
       );
     });
-    page.box("rows", right, below, wide, tall - 1, `stroke:${KEPT};stroke-width:2;rx:5px`, 2);
+    const m = titles.indexOf("m"); // the frame holds what the blue part of the bar counts
+    if (m >= 0) {
+      page.box("rows", right + m * number + 5, below, 2 * number, tall - 1, `stroke:${KEPT};stroke-width:2;rx:5px`, 2);
+    }
 
     // What is there of numbers at this moment, as bars of one scale.
     const made = rows.length * keys.length, tallest = narrow ? 110 : high, size = tallest / (T * T + 2 * T);
     const x = narrow ? left : right + wide + 30,
       y = narrow ? TOP + high + 14 : 0,
       floor = y + TOP + tallest;
-    page.heading(x, y, "memory", "numbers at this moment");
+    page.heading(x, y, "memory", "scores, m and ℓ now");
     [["a plain layer", [[T * T, MADE]]], ["in tiles", [[made, MADE], [2 * rows.length, KEPT]]]].forEach(
       ([title, parts], side) => {
         const from = x + side * (BAR + 34) + 10;
