@@ -388,9 +388,9 @@ random_start = torch.rand(8, generator=torch.Generator().manual_seed(1)) / 4
 for name, start in [("head 0", torch.eye(8)[0]), ("zeros", torch.zeros(8)), ("random", random_start)]:
     for p in [0.0, 0.5]:
         values = trained_values(start, p)
-        says_yes = coins / (1 - 0.5) @ values > 0.5  # (10000,)
+        says_yes = (coins / (1 - 0.5) @ values > 0.5).double().mean()  # over 10,000 draws
         print(f"{name:6}  trained with p = {p}:", [round(value, 2) for value in values.tolist()])
-        print(f"        sum {values.sum():.2f}, yes in {says_yes.double().mean():.2f} of the draws at p = 0.5")
+        print(f"        sum {values.sum():.2f}, yes in {says_yes:.2f} of the draws at p = 0.5")
 
 # %% [markdown]
 # Without dropout, the start decides: head 0 stays alone, zeros become equal shares, random values stay uneven. Dropout
