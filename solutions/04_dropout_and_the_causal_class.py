@@ -384,8 +384,8 @@ def trained_values(start, p):
 
 
 coins = keep_mask((10_000, 8), p=0.5, seed=123)
-random_start = torch.rand(8, generator=torch.Generator().manual_seed(1)) / 4
-for name, start in [("head 0", torch.eye(8)[0]), ("zeros", torch.zeros(8)), ("random", random_start)]:
+uneven = torch.rand(8, generator=torch.Generator().manual_seed(1)) / 4
+for name, start in [("head 0", torch.eye(8)[0]), ("zeros", torch.zeros(8)), ("random", uneven)]:
     for p in [0.0, 0.5]:
         values = trained_values(start, p)
         says_yes = (coins / (1 - 0.5) @ values > 0.5).double().mean()  # over 10,000 draws
