@@ -782,9 +782,9 @@ examples = ["Mary saw John, and John saw", "My cat likes my dog, and my dog like
 live.try_language_model(run, each_off, tokenizer.decode, examples, layer=23, head=3)
 
 # %% [markdown]
-# 23.3 does the same in other sentences. It looks at the second "John" with 0.806, and without it "John" rises from 0.074
-# to 0.447 and comes a third time. It looks at the second "dog" with 0.892, but without it "dog" rises only from 0.001
-# to 0.063, and the next word is still "cat". Other heads also move these words.
+# 23.3 does the same in other sentences. It looks at the second "John", and without it "John" comes a third time. It also
+# looks at the second "dog". Without it "dog" becomes likelier, but the next word is still "cat". Other heads also move
+# these words.
 
 # %% [markdown]
 # ## Your own head
