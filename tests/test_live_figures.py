@@ -253,6 +253,9 @@ def test_the_slider_over_tiles_has_a_step_for_each_tile_and_no_more(chromium, tm
 # --- every screen, everyone -------------------------------------------------------------------------------------------
 
 
+TWO_FRAMES = "() => new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(shown)))"  # drawn anew
+
+
 @each_figure
 @pytest.mark.parametrize(
     "widths", [[360, 1280], pytest.param([600, 820, 1440], marks=pytest.mark.every_setting("figures at other widths"))]
@@ -261,7 +264,8 @@ def test_it_fits_every_width_with_text_that_can_be_read_and_one_height_in_every_
     shown = page.opened(chromium, tmp_path, html(name))
     for width in widths:
         shown.set_viewport_size({"width": width, "height": 720})
-        shown.wait_for_timeout(100)
+        shown.wait_for_function(f"innerWidth === {width}")
+        shown.evaluate(TWO_FRAMES)
         assert shown.evaluate("document.documentElement.scrollWidth") <= width
         sizes = shown.evaluate(
             "() => [...document.querySelectorAll('.course-live *')].map(e => parseFloat(getComputedStyle(e).fontSize))"

@@ -78,4 +78,4 @@ def test_without_a_browser_the_end_names_the_command_that_brings_one(tmp_path):
     lines = run(ROOT, "-q", "tests/test_all_heads.py", **home)
     (skipped,) = [line for line in lines if line.startswith("Not proved")]
     assert re.search(r"no Chromium, Chrome or Edge on this machine .* -m playwright install chromium\)", skipped)
-    assert "1 skipped" in lines[-1]
+    assert re.search(r"\d+ passed, \d+ skipped", lines[-1])

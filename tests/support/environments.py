@@ -72,9 +72,9 @@ def on_top_of(folder, *others):
     (place,) = packages_in(folder)
     found = [str(packages) for other in others for packages in packages_in(other)]
     (place / "packages_of_others.pth").write_text("\n".join(found), encoding="locale")  # as Python reads it
-    for program in (python_in(other).with_name("deno") for other in others):  # its package looks beside this Python
-        if program.exists():
-            python_in(folder).with_name("deno").symlink_to(program)
+    deno = [program for other in others if (program := python_in(other).with_name("deno")).exists()]
+    for program in deno[:1]:  # its package looks beside this Python
+        python_in(folder).with_name("deno").symlink_to(program)
     return python_in(folder)
 
 
