@@ -267,16 +267,17 @@ def test_of_id(id): pass
 def test_again(): pass
 """
 LEFT_OUT = "Left out, and proved with --all: other weather (1)."
+OTHER_OPTIONS = pytest.mark.every_setting("other options of test")
 
 
 @pytest.mark.parametrize(
     "options, outcome, said",
     [
         ([], "4 passed, 1 deselected", True),
-        (["-n", "1"], "4 passed", True),
-        (["--all"], "5 passed", False),
+        pytest.param(["-n", "1"], "4 passed", True, marks=OTHER_OPTIONS),
+        pytest.param(["--all"], "5 passed", False, marks=OTHER_OPTIONS),
         (["-k", "again"], "1 passed, 4 deselected", False),  # asked for by its name
-        (["--chapters=04"], "2 passed, 3 deselected", True),
+        pytest.param(["--chapters=04"], "2 passed, 3 deselected", True, marks=OTHER_OPTIONS),
     ],
 )
 def test_what_is_left_out_is_said(tmp_path, options, outcome, said):

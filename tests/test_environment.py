@@ -109,6 +109,7 @@ def test_two_starts_at_once_do_not_disturb_each_other(clone):
     assert [start.wait() for start in starts] == [0, 0]
 
 
+@pytest.mark.every_setting("pip's own settings")
 def test_pip_settings_that_lead_elsewhere_are_left_out(clone_with_pip):
     folder = clone_with_pip.parent
     assert ask(clone_with_pip, PIP_FIND_LINKS=str(folder), PIP_TARGET=str(folder / "x"), PIP_USER="1").returncode == 0

@@ -226,10 +226,21 @@ def test_on_the_first_page_it_finds_the_cat_until_two_sliders_find_the_mouse(chr
 
 @browser.needs_chromium
 @each_puzzle
-def test_a_puzzle_fits_a_phone_and_axe_finds_nothing(id, opened):
+@pytest.mark.parametrize(
+    "all_colours",
+    [
+        [{"color_scheme": "light"}],
+        pytest.param(
+            [{"color_scheme": "dark"}, {"forced_colors": "active"}],
+            marks=pytest.mark.every_setting("axe in dark and in forced colours"),
+        ),
+    ],
+    ids=["light", "others"],
+)
+def test_a_puzzle_fits_a_phone_and_axe_finds_nothing(id, all_colours, opened):
     shown = opened(id, worked=True, width=360)
     assert shown.evaluate("document.documentElement.scrollWidth") <= 360
-    for colours in ({"color_scheme": "light"}, {"color_scheme": "dark"}, {"forced_colors": "active"}):
+    for colours in all_colours:
         shown.emulate_media(**colours)
         found = Axe().run(shown).response["violations"]
         assert not found, [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found]
