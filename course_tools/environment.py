@@ -220,7 +220,7 @@ def take_cpu_torch(torch, pip, verbose):
     if status and (sentence := disk_problem(complaints)):
         sys.exit(sentence)
     if status:
-        print("That build cannot be had from here: the next step takes the ordinary one (5 GB, not 2).", flush=True)
+        print("That build is not available here; the next step installs the default one (5 GB, not 2).", flush=True)
 
 
 def run_with_progress(command, verbose):

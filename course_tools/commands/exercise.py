@@ -36,12 +36,12 @@ def main(arguments):
     folder = Path(folder)
     if what == "new" and seed is None:
         write_new(folder, {EXAMPLE: own_exercises.EXAMPLE.read_text(encoding="utf-8")})
-        print(f"{folder / EXAMPLE} is an exercise that works. Rename and change it, then: exercise test {folder}")
+        print(f"{folder / EXAMPLE} is a working example. Rename and edit it, then run: exercise test {folder}")
         return
     if what == "new":
         made = exercise_families.drawn(seed)
         write_new(folder, made)
-        print(f"{folder} has {len(made)} exercises more: {', '.join(made)}. {NO_SECRET}")
+        print(f"{folder} has {len(made)} more exercises: {', '.join(made)}. {NO_SECRET}")
         return
     found = own_exercises.exercises_of(own_exercises.files_in(folder))
     if not found:

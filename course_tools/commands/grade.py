@@ -42,25 +42,25 @@ def parser():
     """What the command understands."""
     parser = argparse.ArgumentParser(prog="python3 -m course_tools grade", description=__doc__.partition("\n\n")[2])
     parser.add_argument(
-        "submissions", type=Path, nargs="?", help="a folder or a zip: a folder a student, or flat files"
+        "submissions", type=Path, nargs="?", help="a folder or zip with one folder per student, or flat files"
     )
-    parser.add_argument("--out", type=Path, help="the folder for what is written")
+    parser.add_argument("--out", type=Path, help="the folder to write results to")
     parser.add_argument(
         "--chapters",
         type=int,
         nargs="+",
         metavar="N",
-        help="the chapters that count (otherwise assignment.toml beside the submissions says it)",
+        help="the chapters that count (default: those in assignment.toml beside the submissions)",
     )
     parser.add_argument(
         "--new-assignment", action="store_true", help="write an assignment.toml for these --chapters, and grade nothing"
     )
-    parser.add_argument("--seconds", type=float, default=60, metavar="N", help="for one submission, by the clock (60)")
+    parser.add_argument("--seconds", type=float, default=60, metavar="N", help="wall-clock limit per submission (60)")
     parser.add_argument("--workers", type=int, default=usable_processors(), metavar="N", help="processes at once")
     parser.add_argument(
         "--fewer", action="store_true", help="remove students of the last run who are not among these submissions"
     )
-    parser.add_argument("--doctor", action="store_true", help="say what protection and speed this machine has")
+    parser.add_argument("--doctor", action="store_true", help="report this machine's protection and speed")
     parser.add_argument(
         "--autograder",
         type=Path,
@@ -70,7 +70,7 @@ def parser():
     parser.add_argument(
         "--quiz", type=int, default=0, metavar="N", help="also print N questions about each student's own code"
     )
-    parser.add_argument("--oral", action="store_true", help="also print three of them to talk about for two minutes")
+    parser.add_argument("--oral", action="store_true", help="also print three of them for a two-minute talk")
     parser.add_argument("--preview", action="store_true", help="grade, show what would change, and write no grades")
     parser.add_argument(
         "--overwrite", action="store_true", help="also fill fields of a gradebook that hold other points"
@@ -78,9 +78,7 @@ def parser():
     parser.add_argument("--dask", metavar="ADDRESS", help="grade on the workers of this Dask cluster")
     for platform in PLATFORMS:
         platform.add_options(parser)
-    parser.add_argument(
-        "--unsandboxed", action="store_true", help="go on where this machine has no protection from hostile code"
-    )
+    parser.add_argument("--unsandboxed", action="store_true", help="grade even without protection from hostile code")
     return parser
 
 

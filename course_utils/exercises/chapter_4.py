@@ -53,7 +53,7 @@ def stack_of(value):
     if count != other:
         raise ValueError(f"All three need the same number of heads: W_query has {count}, W_value {other}.")
     if count > MOST_HEADS:
-        raise ValueError(f"You have {count} heads; fewer do: at most {MOST_HEADS} are tried.")
+        raise ValueError(f"You have {count} heads; use at most {MOST_HEADS}.")
     return stacks
 
 

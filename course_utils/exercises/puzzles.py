@@ -138,9 +138,7 @@ def three_matrices(value, d_in, d_out, *heads):
         raise ValueError(f"Return three {'stacks of ' if heads else ''}matrices: W_query, W_key, W_value.")
     W_query, W_key = (numbers(each, name, *heads, d_in, None) for each, name in zip(value, ("W_query", "W_key")))
     if W_query.shape != W_key.shape:
-        raise ValueError(
-            f"W_query has shape {W_query.shape} and W_key {W_key.shape}: what is compared must have one shape."
-        )
+        raise ValueError(f"W_query has shape {W_query.shape} and W_key {W_key.shape}: their shapes must match.")
     return W_query, W_key, numbers(value[2], "W_value", *heads, d_in, d_out)
 
 

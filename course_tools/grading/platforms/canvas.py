@@ -56,7 +56,7 @@ class Canvas(Gradebook):
 
     def add_options(self, parser):
         super().add_options(parser)
-        parser.add_argument("--column", metavar="NAME", help="the assignment in Canvas's file, where there are several")
+        parser.add_argument("--column", metavar="NAME", help="which assignment, if Canvas's file has several")
 
     def columns_by_form(self, sheet):
         last = sheet.column(self.split_names[0])

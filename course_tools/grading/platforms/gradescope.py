@@ -31,7 +31,7 @@ class Gradescope(Platform):
             ) from None  # YAML's own words take several lines
 
     def add_options(self, parser):
-        parser.add_argument("--gradescope", action="store_true", help="also write results.json, one a submission")
+        parser.add_argument("--gradescope", action="store_true", help="also write a results.json per submission")
 
     def export(self, options):
         return GradescopeResults(options.submissions.absolute().with_name(METADATA)) if options.gradescope else None

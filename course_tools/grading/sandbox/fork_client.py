@@ -69,7 +69,7 @@ class ForkServer:
                     return fork_server.PROCESS_NUMBER.unpack(number)[0], descriptor
                 except (OSError, ValueError):  # it is gone
                     self.drop()
-        raise RuntimeError("the process that forks others has ended, twice")
+        raise RuntimeError("the process that forks others ended twice")
 
     def drop(self):
         """Forget the process."""
