@@ -160,7 +160,7 @@ def goal_of(board: Board, groups: list[list[puzzles.Reading]]) -> list[list[floa
         mixes.append((reading.weights @ words)[asked])
         outputs.append(np.asarray(reading.context)[asked])
     mix, output = np.concatenate(mixes), np.concatenate(outputs)
-    goal = np.round(np.linalg.lstsq(mix, output, rcond=None)[0], 6)
+    goal: Any = np.round(np.linalg.lstsq(mix, output, rcond=None)[0], 6)  # (rows, d_out)
     assert np.allclose(mix @ goal, output), "the outputs wanted are no mixtures of one vector a word"
     return (goal + 0.0).tolist()  # no -0
 

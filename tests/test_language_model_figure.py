@@ -128,6 +128,16 @@ def test_a_sentence_that_is_too_long_gets_a_sentence(length):
         language_model.live_run(long, word_of, "long", [])
 
 
+def test_a_chance_may_differ_by_a_thousandth_between_machines_and_no_more():
+    stored = shown_figure().html()
+    assert stored.count('"each":[[[500,') == 2
+
+    def moved(steps):
+        return stored.replace('"each":[[[500,', f'"each":[[[{500 + steps},')
+
+    assert comparing.same_page(moved(1), stored) and not comparing.same_page(moved(2), stored)
+
+
 def test_a_share_may_differ_by_a_hundredth_between_machines_and_no_more():
     stored = shown_figure().html()
     first = stored.index('"shares":"') + len('"shares":"')

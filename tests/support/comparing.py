@@ -44,12 +44,18 @@ def readable(page):
     page = re.sub(r'atob\("[^"]*"\)', "", STILL_PICTURE.sub("", page))
     page = PACKED.sub(lambda data: zlib.decompress(base64.b64decode(data[0])).decode(), page)
     page = re.sub(r'(?<="shares":)"[^"]*"', lambda shares: steps(shares[0]), page)
+    page = re.sub(r'(?<="each":)[][,0-9]+', lambda chances: re.sub(r"\d+", thousandths, chances[0]), page)
     return re.sub(r'(?<="letters":")[^"]*', lambda letters: unpacked(letters[0]), page)
 
 
 def steps(shares):
     """The shares that chapter 11's figure writes as one letter each, as numbers whose last digit may move by one."""
     return " ".join(f"{(ord(letter) - 35) / 1000:.3f}" for letter in json.loads(shares))
+
+
+def thousandths(count):
+    """A chance in that figure, which counts thousandths, as a number whose last digit may move by one."""
+    return f"{int(count[0]) / 1000:.3f}"
 
 
 def unpacked(letters):
