@@ -36,7 +36,7 @@ import torch
 from matplotlib.figure import Figure
 
 from course_utils import live, pictures
-from course_utils.checking import answer, check, hint, progress, solution
+from course_utils.checking import answer, check, hint, progress, quiz, solution
 from course_utils.layer_drawing import show_layer
 
 # %% [markdown]
@@ -91,7 +91,7 @@ print(animals.get("hunts a little"))
 #
 # * The **query** says what is looked for.
 # * Each token has a **key**, by which it can be found,
-# * and a **value**, which it hands over.
+# * and a **value**, which it passes on.
 #
 # In this chapter a token's key and its value are both simply its embedding. The query we write ourselves: "an animal,
 # and one that hunts".
@@ -122,7 +122,7 @@ for name, (colour, tip) in arrows.items():
 pictures.show(figure)
 
 # %% [markdown]
-# The message: at a right angle the score is 0. The cat's arrow points the query's way, so it scores high.
+# At a right angle the score is 0. The cat's arrow points the query's way, so it scores high.
 #
 # Next, shares. **Softmax** turns scores into **weights** that are positive and sum to 1; the larger a score, the larger
 # its weight. (The formula comes below. You do not need it yet.) With these weights we mix the values.
@@ -336,9 +336,10 @@ print(weights_2 @ inputs)  # (6,) @ (6, 3) -> (3,)
 live.show_query_steps(inputs, tokens)
 
 # %% [markdown]
-# The message: one row per word, read from left to right. The score becomes a weight, and the weight says how much of
-# the word goes into the context vector below the line; arrows add the same up, tip to tail. (Click a word, and it asks. Drag a number, or choose it and press
-# the arrow keys.) For "one" the smallest weight goes to "step": 0.77 of "one" meets only 0.05 there.
+# One row per word, read from left to right. The score becomes a weight, and the weight says how much of the word goes
+# into the context vector below the line; arrows add the same up, tip to tail. (Click a word, and it asks. Drag a
+# number, or choose it and press the arrow keys.) For "one" the smallest weight goes to "step": 0.77 of "one" meets only
+# 0.05 there.
 #
 # To try: let "journey" ask, and push its number 2 up. Which score grows fastest? (Its own: the number is multiplied by
 # itself.) Then push it below 0. Is a weight ever negative? (Never: an exponential is positive.)
@@ -441,10 +442,10 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The message: these weights are nearly even. An even share would be one sixth; they run from 0.0988 to 0.2379, since
-# the scores differ by little. Nobody has made or trained these embeddings to look for anything. Still, two columns are
-# a little brighter. Who gets the most attention in each row? Each word looks for words like itself, so you may expect
-# that it finds itself. A look at the vectors' **norms**, their lengths, will help.
+# These weights are nearly even. An even share would be one sixth; they run from 0.0988 to 0.2379, since the scores
+# differ by little. Nobody has made or trained these embeddings to look for anything. Still, two columns are a little
+# brighter. Who gets the most attention in each row? Each word looks for words like itself, so you may expect that it
+# finds itself. A look at the vectors' **norms**, their lengths, will help.
 
 # %% name="favourites"
 for token, favourite in zip(tokens, weights.argmax(dim=-1)):
@@ -474,8 +475,8 @@ print("Previous 2nd context vector:", context_2)
 show_layer("scores")
 
 # %% [markdown]
-# The message: scores say who fits whom, softmax makes shares of them, and the shares mix the values. This drawing
-# grows with each chapter up to the fifth.
+# Scores say who fits whom, softmax makes shares of them, and the shares mix the values. This drawing grows with each
+# chapter up to the fifth.
 
 # %% [markdown]
 # Now put the three steps into one function. If you like, come to it in two steps, or go on to 1.3.
@@ -695,7 +696,7 @@ progress(1)
 # | weights | $\alpha_{ij} = \exp(\omega_{ij}) / \sum_k \exp(\omega_{ik})$ | `weights = torch.softmax(scores, dim=-1)` | (T, T) |
 # | context vectors | $z^{(i)} = \sum_j \alpha_{ij}\, x^{(j)}$ | `context = weights @ inputs` | (T, d_in) |
 #
-# The **query** says what is looked for, a **key** how a token can be found, a **value** what it hands over. Equal
+# The **query** says what is looked for, a **key** how a token can be found, a **value** what it passes on. Equal
 # scores give an average; one far above the rest gives a lookup. Any two tokens are one step apart, and their order
 # plays no part.
 #

@@ -34,7 +34,7 @@ import torch
 from torch import nn
 
 from course_utils import live, pictures
-from course_utils.checking import answer, check, hint, progress, review, solution
+from course_utils.checking import answer, check, hint, progress, quiz, review, solution
 from course_utils.layer_drawing import show_layer
 from course_utils.validation import check_input
 
@@ -134,7 +134,7 @@ print(new_query, f"Anna {shares[2]:.2f}, she {shares[6]:.2f}")
 # "she" gives 0.50 to Anna now, and 0.50 to itself: both are female. Apart from the age, they differ only in being a
 # pronoun, and that is a job for the *keys*. Read a key matrix by rows, too: row 1 says what being female adds to a key,
 # row 4 what being a pronoun adds. With 1 in the first column of row 1 and −1 in that of row 4, the key of Anna begins
-# with 1 and that of "she" with 1 − 1 = 0. The third matrix decides what is handed over. Both are for you.
+# with 1 and that of "she" with 1 − 1 = 0. The third matrix decides what is passed on. Both are for you.
 
 # %% [markdown]
 # ### Exercise 2.1 · How old is she?
@@ -159,7 +159,7 @@ def my_matrices():
     W_key = torch.zeros(5, 3)
     W_key[:3] = torch.eye(3)  # be found by what you are,
     W_key[3] = -2.0  # and hardly at all if you are a pronoun
-    W_value = torch.tensor([[0.0], [0.0], [0.0], [0.0], [1.0]])  # hand over the age
+    W_value = torch.tensor([[0.0], [0.0], [0.0], [0.0], [1.0]])  # pass on the age
     return W_query, W_key, W_value
     ### END SOLUTION
 
@@ -276,8 +276,8 @@ print(context_2)
 show_layer("projections")
 
 # %% [markdown]
-# The message: three matrices at the top, one division in the middle; the rest is chapter 1. Queries and keys must have
-# the same width, the values need not.
+# Three matrices at the top, one division in the middle; the rest is chapter 1. Queries and keys must have the same
+# width, the values need not.
 
 # %% [markdown]
 # ## All queries at once, and a broken symmetry
@@ -399,9 +399,9 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# The message: without the division softmax saturates as $d_k$ grows. At 64 the typical favourite gets 0.97 of the
-# weight, though only chance chose it; at 256 it gets 0.9995, and training could hardly change that. With the division
-# it gets 0.39, and from 16 on the curve is flat.
+# Without the division softmax saturates as $d_k$ grows. At 64 the typical favourite gets 0.97 of the weight, though
+# only chance chose it; at 256 it gets 0.9995, and training could hardly change that. With the division it gets 0.39,
+# and from 16 on the curve is flat.
 #
 # Now move it yourself, for one query.
 
@@ -412,8 +412,8 @@ random_keys = torch.randn(6, 64, dtype=torch.float64)
 live.show_scaling(random_query, random_keys, tokens)
 
 # %% [markdown]
-# The message: scores of many products lie far apart, and the division draws them together again before softmax sees
-# them. A single query may still find a key that fits it well: the curves above are medians.
+# Scores of many products lie far apart, and the division draws them together again before softmax sees them. A single
+# query may still find a key that fits it well: the curves above are medians.
 #
 # To try: take the division away and let $d_k$ grow from 1. And move the **temperature**, a number by which all
 # scores are divided once more: below 1 it sharpens the weights, above 1 it evens them out.
@@ -732,7 +732,7 @@ print(f"unseen: she -> Anna {row[0, 0]:.2f}, receives {received[0]:.2f}")
 # %% [markdown]
 # At first both pronouns receive 1.5. After 1000 steps "she" receives 9.0 for Anna and "he" 7.0 for Tom. Nobody said
 # where to look, yet both give these two 0.94 of their weight. In a new sentence, where Anna is the giver, "she" finds her too, and receives 9.02. Eva gets only 0.63, as her row shows, and "she" still receives
-# 4.11, near her 4: other words hand over the rest. The loss asks for ages, not for weights.
+# 4.11, near her 4: the other words supply the rest. The loss asks for ages, not for weights.
 #
 # ## What you can do now
 #
@@ -786,7 +786,7 @@ progress(2)
 # | weights | softmax of $\omega_{ij} / \sqrt{d_k}$ over $j$ | `torch.softmax(scores / d_k**0.5, dim=-1)` | (T, T) |
 # | context vectors | $z^{(i)} = \sum_j \alpha_{ij}\, v^{(j)}$ | `context = weights @ values` | (T, d_out) |
 #
-# `W_query` says what a token asks for, `W_key` what it is found by, `W_value` what it hands over. Dividing by
+# `W_query` says what a token asks for, `W_key` what it is found by, `W_value` what it passes on. Dividing by
 # $\sqrt{d_k}$ keeps softmax from saturating when keys have many entries, of variance about 1. `nn.Linear` stores its
 # matrix **transposed**.
 #

@@ -36,7 +36,7 @@ from torch.autograd.functional import jacobian
 
 from course_utils import live, pictures
 from course_utils.attention import SelfAttention_v2
-from course_utils.checking import answer, check, hint, progress, review, solution
+from course_utils.checking import answer, check, hint, progress, quiz, review, solution
 from course_utils.layer_drawing import show_layer
 
 # %% [markdown]
@@ -50,7 +50,7 @@ from course_utils.layer_drawing import show_layer
 answer("M3.1", "4")
 
 # %% [markdown]
-# **From memory 3.2.** Which of the three matrices decides what a token hands over?
+# **From memory 3.2.** Which of the three matrices decides what a token passes on?
 
 # %% name="memory-3-2"
 answer("M3.2", "W_value")
@@ -182,7 +182,7 @@ for name, hidden in [("nothing hidden", torch.zeros(T, T).bool()), ("mask", visi
 # %% [markdown]
 # ## What is an average good for?
 #
-# Is a bracket still open? Let "(" hand over 1 and ")" −1, and mix with the weights of the average so far.
+# Is a bracket still open? Let "(" pass on 1 and ")" −1, and mix with the weights of the average so far.
 
 # %% name="brackets"
 brackets = "(())()()"
@@ -323,6 +323,10 @@ check("3.3", my_memory)
 from course_utils.play import show_puzzle
 
 show_puzzle("3.3")  # to play with; then copy your numbers into your answer
+
+# %% [markdown]
+# Try your head on three copies of "a". Where does the last one look, and how does it divide its weight? (Trained models
+# use their first token as such a default, too: [chapter 10](10_what_a_long_text_costs.ipynb).)
 
 # %% name="try-3-3"
 def my_strict_weights(words):

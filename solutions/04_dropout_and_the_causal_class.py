@@ -35,7 +35,7 @@ from torch import nn
 
 from course_utils import live
 from course_utils.attention import SelfAttention_v2
-from course_utils.checking import answer, check, hint, progress, review, solution
+from course_utils.checking import answer, check, hint, progress, quiz, review, solution
 from course_utils.layer_drawing import show_layer
 from course_utils.validation import check_dropout, check_input
 from course_utils.influence import influences
@@ -154,11 +154,12 @@ print("nothing leaks:", torch.equal(depends, torch.ones(6, 6).tril().bool()))
 show_layer("dropout")
 
 # %% [markdown]
-# The message: only one step is new, dropout, just before the weights mix the values. What is it good for?
+# Only one step is new, dropout, just before the weights mix the values. What is it good for?
 #
 # ## Why drop anything?
 #
-# Imagine a team in which one person knows everything. On the day she is ill, nothing works. Now each morning a coin decides who stays at home. Soon no task depends on one person.
+# Imagine a team in which one person knows everything. On the day she is ill, nothing works. Now each morning a coin
+# decides who stays at home. Soon no task depends on one person.
 #
 # **Dropout** tosses such coins in training. At every step it sets randomly chosen attention weights to 0: for this one
 # step, a word's value does not reach another word. The hope is that the model then relies on no single weight. It helps
@@ -229,7 +230,7 @@ print(dropped)
 live.show_dropout(weights, tokens, masked=future)
 
 # %% [markdown]
-# The message: the row sums change from draw to draw. "Your" has a single weight, so its row sums to 0 or to 2.
+# The row sums change from draw to draw. "Your" has a single weight, so its row sums to 0 or to 2.
 #
 # ## Why divide by 1 − p?
 #
@@ -274,7 +275,8 @@ print("forced to sum to 1:", [round(number, 2) for number in forced.mean(dim=0).
 answer("Q4.3", "a")
 
 # %% [markdown]
-# A score of 0 is not a weight of 0, so "journey" would still hear both words. Dropout belongs after softmax.
+# A score of 0 is not a weight of 0, so "journey" would still hear both words. (A score of $-\infty$ is: then the rows
+# are the repaired ones from above, and `nan` where all are dropped.) Dropout belongs after softmax.
 #
 # ## In training, and afterwards
 #

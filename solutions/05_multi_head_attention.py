@@ -35,7 +35,7 @@ from torch import nn
 
 from course_utils import live, pictures
 from course_utils.attention import CausalAttention
-from course_utils.checking import answer, check, hint, progress, review, solution
+from course_utils.checking import answer, check, hint, progress, quiz, review, solution
 from course_utils.layer_drawing import show_layer
 from course_utils.validation import check_dropout, check_heads, check_input
 
@@ -101,7 +101,7 @@ def my_look_back():
     W_query[5:, :7] = 30.0 * torch.eye(7)  # position 1 asks for 0, position 2 for 1, ...
     W_key = torch.zeros(12, 8)
     W_key[4:] = torch.eye(8)  # a token is found by its position
-    W_value = torch.eye(12)[:, :4]  # and hands over its letter
+    W_value = torch.eye(12)[:, :4]  # and passes on its letter
     return W_query, W_key, W_value
     ### END SOLUTION
 
@@ -113,7 +113,7 @@ check("5.1", my_look_back)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** Key $t$ points along axis $t$, query $t$ along axis $t-1$: they meet one position apart. The rows of
-# the letters are zero in both, so letters have no say in where the head looks, and only they are handed over.
+# the letters are zero in both, so letters have no say in where the head looks, and only they are passed on.
 
 # %% name="play-5-1"
 from course_utils.play import show_puzzle
@@ -173,7 +173,7 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The message: the stripe below the diagonal is the job, and nobody asked for it, only for the letter. And the matrices?
+# The stripe below the diagonal is the job, and nobody asked for it, only for the letter. And the matrices?
 
 # %% name="learned-matrices"
 print(W_query[5].detach().round(decimals=1))  # of position 1: yours?
@@ -369,9 +369,9 @@ words = sentences[pairs.index(("cat", "mouse"))]
 live.show_attention(two_weights, words, masked=two.heads[0].mask)
 
 # %% [markdown]
-# The message: two heads, two jobs. From "mouse" on, every word looks at the cat in head 0, and at the mouse in head 1.
-# That head 0 took the first job is our doing, since it makes the first ten numbers. But where to look, each head found
-# by itself, from words and positions.
+# Two heads, two jobs. From "mouse" on, every word looks at the cat in head 0, and at the mouse in head 1. That head 0
+# took the first job is our doing, since it makes the first ten numbers. But where to look, each head found by itself,
+# from words and positions.
 #
 # ## One matrix for all heads
 #
@@ -522,9 +522,9 @@ numbers = torch.randn(6, 12, dtype=torch.float64)  # (T, d_out), larger than our
 live.show_shape_walk(numbers, num_heads=3, tokens=tokens)
 
 # %% [markdown]
-# The message: with the transpose every head has one colour and all six words. Without it each head gets all three
-# colours and two of the six words, in the same shape. To try: go on to the last step with "starts". Without the transpose
-# it reaches "Your", which must not see it.
+# With the transpose every head has one colour and all six words. Without it each head gets all three colours and two of
+# the six words, in the same shape. To try: go on to the last step with "starts". Without the transpose it reaches
+# "Your", which must not see it.
 
 # %% [markdown]
 # ### Exercise 5.3 · Merge the heads
@@ -614,8 +614,8 @@ class MultiHeadAttention(nn.Module):
 show_layer("heads")
 
 # %% [markdown]
-# The message: between split and merge everything is as before, once for each head. The division is by
-# $\sqrt{\mathrm{head\_dim}}$ now.
+# Between split and merge everything is as before, once for each head. The division is by $\sqrt{\mathrm{head\_dim}}$
+# now.
 #
 # Does the class compute what separate heads compute? Copy the two trained heads into one layer, and let `out_proj` pass
 # on what it gets. Then give it random numbers: is its result the sum over the heads?

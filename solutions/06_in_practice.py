@@ -40,7 +40,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from course_utils import live, pictures
 from course_utils.attention import MultiHeadAttention, MultiHeadAttentionWrapper
-from course_utils.checking import answer, check, hint, progress, solution
+from course_utils.checking import answer, check, hint, progress, quiz, solution
 from course_utils.validation import (
     check_cache, check_dropout, check_heads, check_input, check_mask, check_pair, check_room,
     check_values,
@@ -960,8 +960,8 @@ check("6.5", my_readings)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** In a ratio of two weights of one row, softmax's sum cancels, so the logarithm of the ratio is the
-# difference of the two scaled scores. This holds even where rows do not sum to 1. Three cheap questions find most
-# silent errors: a head with the wrong divisor, a wrong mask, or a mask after softmax fails one of them.
+# difference of the two scaled scores. This holds even where rows do not sum to 1. Three cheap questions find about half
+# of the clinic's silent errors: a head with the wrong divisor, a wrong mask, or a mask after softmax fails one of them.
 
 # %% [markdown]
 # Your exercises so far:
@@ -976,12 +976,13 @@ progress(6)
 # * A **padding mask** hides keys, so its new dimension goes in the middle: $(B, 1, S)$. Know whether `True` hides or
 #   keeps.
 # * A row that sees nothing should read nothing: hide with a finite number before softmax, and with 0 after.
-# * Memory for the weights grows as $T^2$. A **fast** kernel never stores them. PyTorch does not say whether it uses
-#   one: ask with `sdpa_kernel`.
+# * Memory for the weights grows as $T^2$. A **fast** kernel never stores them. PyTorch does not warn when it uses none:
+#   ask with `sdpa_kernel`.
 # * In 16 bits scores lose digits, and in float16 they can overflow.
 # * A **key/value cache** makes one more token cost work that grows with $T$ instead of $T^2$, and costs memory itself;
 #   **grouped-query** heads make it smaller. Prompts of unequal length are padded on the left.
-# * Most errors are silent: row sums, the weight on the future, and the divisor reveal them.
+# * Most errors are silent: row sums, the weight on the future, and the divisor reveal about half of those in the
+#   clinic.
 #
 # **Next.** So far nearly all matrices were random or written by hand. In [chapter 7](07_learning.ipynb) they are
 # trained. All chapters: [the course's contents](../README.md#chapters).

@@ -38,7 +38,7 @@ from torch import nn
 
 from course_utils import live, pictures
 from course_utils.attention import CrossAttention, MultiHeadAttention
-from course_utils.checking import answer, check, hint, progress, solution
+from course_utils.checking import answer, check, hint, progress, quiz, solution
 from course_utils.training_bar import with_bar
 
 # %% [markdown]
@@ -280,8 +280,8 @@ pictures.show_curves(
 
 # %% [markdown]
 # For 80 steps the loss on the repeat sinks slowly. Then it falls off a cliff within some forty steps, and continues
-# towards 0. The loss on the random part ends where it must, close to the floor. In between it rises: a model that has
-# just learned to copy copies too often.
+# towards 0. The loss on the random part ends where it must, close to the floor. In between it rises: the model bets on
+# tokens that it has already seen, before it knows when to.
 #
 # Does this hold for sequences that it has never seen?
 
@@ -767,8 +767,8 @@ def generate(model, start, length):
     return decode(numbers)
 
 # %% [markdown]
-# One different letter changes all letters after it. To make this model write the same on your machine as here, we use
-# 64 bits per number instead of 32. (The runs above did not need that: they printed only what does not depend on the
+# One different letter can change all letters after it. To make this model write the same on your machine as here, we
+# use 64 bits per number instead of 32. (The runs above did not need that: they printed only what does not depend on the
 # last digits.)
 
 # %% name="before-training"

@@ -50,7 +50,7 @@ from torch import nn
 
 from course_utils import live, pictures, pretrained
 from course_utils.attention import CrossAttention
-from course_utils.checking import answer, check, hint, progress, solution
+from course_utils.checking import answer, check, hint, progress, quiz, solution
 from course_utils.validation import check_numbers
 
 # %% [markdown]
@@ -237,9 +237,10 @@ print(f"{sum(parameter.numel() for parameter in encoder.parameters()):,}")
 # %% [markdown]
 # ## Does it work?
 #
-# The model was last trained for one task: sentences that mean the same should get vectors that point the same way. The
-# vector of a sentence is the mean over its tokens. The **cosine** of the angle between two vectors, their dot product
-# after scaling both to length 1, measures how alike they are: 1 for the same direction, 0 for no relation.
+# The model was last trained for one task: two texts that belong together, such as a question and its answer, should get
+# vectors that point the same way. The vector of a sentence is the mean over its tokens. The **cosine** of the angle
+# between two vectors, their dot product after scaling both to length 1, measures how alike they are: 1 for the same
+# direction, 0 for no relation.
 
 # %% name="similar"
 def sentence_vector(sentence, encoder=encoder):
@@ -441,8 +442,8 @@ for layer, head in (before & ~after).nonzero().tolist():
 
 # %% [markdown]
 # 66 of 72 heads give the same answer to both sentences. Two turn the wrong way (the pairs are layer and head), four the
-# right way, but by less than a hundredth. (None is in layer 0, and none could be: there "it" and "cat" are looked-up
-# vectors that know nothing of other words.)
+# right way, but then the mouse leads by less than a hundredth. (None is in layer 0, and none could be: there "it" and
+# "cat" are looked-up vectors that know nothing of other words.)
 
 # %% [markdown]
 # ### Exercise 8.2 · Heads that turn
@@ -550,7 +551,8 @@ pictures.show_curves(
 
 # %% [markdown]
 # The heads are no better than coins. They crowd around three even more than coins do, since most heads do not react to
-# the changed word: of two sentences that differ in that word, such a head gets one right whatever it prefers.
+# the changed word: of two sentences that differ in that word, such a head gets one right whatever it prefers. Two of
+# our pairs are like that.
 
 # %% [markdown]
 # ### Is it about "it" at all?
@@ -728,8 +730,8 @@ for layer, head in [(5, 11), (4, 5), (4, 2), (4, 10)]:
 # Without the noun head, "it" moves by 0.453, nearly half its length. In layer 4, head 2 moves it more (0.127) than head
 # 10 does (0.110). It is tempting to write below: *head 2 matters more than head 10.*
 #
-# That is one sentence again, and no control. So take all six. And since later layers have never met a 0 in the head's
-# place, replace its output by the **mean** over the tokens of this sentence.
+# That is one sentence again, and no control. So take all six. And since what comes after has never met a 0 in the
+# head's place, replace its output by the **mean** over the tokens of this sentence.
 
 # %% name="mean-of-head"
 def mean_of_head(sentence, layer, head):

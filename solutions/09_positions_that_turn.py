@@ -41,7 +41,7 @@ from torch import Tensor, nn
 
 from course_utils import families, live, pictures
 from course_utils.attention import Cache, RotaryTable, fused_attention, masked_softmax
-from course_utils.checking import answer, check, hint, progress, review, solution
+from course_utils.checking import answer, check, hint, progress, quiz, review, solution
 from course_utils.training_bar import with_bar
 from course_utils.validation import (
     check_dropout, check_groups, check_heads, check_input, check_mask, check_part, check_softcap,
@@ -107,8 +107,8 @@ parts = [what_q @ what_k, what_q @ where_k, where_q @ what_k, where_q @ where_k]
 print(" ".join(f"{part:.4f}" for part in parts), f"together {sum(parts):.4f}")
 
 # %% [markdown]
-# Only the last part is about positions alone. It has a number for every *pair* of positions: a model must learn pair by
-# pair that 7 and 3 are as far apart as 14 and 10. And a table that ends at row 1023 says nothing about position 1024.
+# Only the last part is about positions alone. It has a number for every *pair* of positions: nothing makes 7 and 3
+# score like 14 and 10, so a model must learn that. And a table that ends at row 1023 says nothing about position 1024.
 #
 # Much of what matters in a text is "the word before" or "three words back". Can a score depend on the **distance** by
 # construction, for every pair of positions at once?
@@ -193,7 +193,7 @@ pictures.show_curves(
 
 # %% [markdown]
 # A fast pair tells neighbours apart but soon repeats itself. A slow pair hardly changes over a sentence, so it can
-# compare *what* tokens are, at any distance.
+# compare *what* tokens are, wherever they stand in it.
 
 # %% [markdown]
 # **Question 9.2.** A head wants to look exactly one token back. Which pairs can tell distance 1 from distance 2 best?
@@ -500,8 +500,8 @@ check("9.3", my_grouped)
 # ## Queries and keys of one length
 #
 # A score is a product of two lengths and a cosine. In training, lengths and therefore scores can grow until softmax
-# saturates (chapter 2). Qwen3 and Gemma 3 remove the lengths: in each head they divide every query and key by its root
-# mean square, then multiply by learned numbers. That is **QK-norm** (Henry et al., 2020, with another norm).
+# saturates (chapter 2). Qwen3 and Gemma 3 first remove the lengths: in each head they divide every query and key by its
+# root mean square. Then they multiply by learned numbers. That is **QK-norm** (Henry et al., 2020, with another norm).
 
 # %% [markdown]
 # ### Exercise 9.4 · The norm of queries and keys
@@ -883,7 +883,7 @@ class TinyModel(nn.Module):
     def forward(self, tokens):
         x = self.tokens(tokens)  # (B, T, width)
         if self.positions is not None:
-            x = x + self.positions.weight[:tokens.shape[-1]]  # rows from 12 on are never trained
+            x = x + self.positions.weight[:tokens.shape[-1]]  # rows from 12 on meet no token in training
         for layer in self.layers:
             x = x + layer(x)[0]
         return self.to_scores(x)
@@ -927,7 +927,7 @@ print(f"guessing {math.log(16):.1f}")
 # others, which are at 0.0.
 #
 # At twice the length it is ahead: 1.0, while the others do *worse* than a guess, 6.0 and more. They are sure, and
-# wrong. There the learned table has rows that were never trained, and the rotary model's heads, 10.6, have met no
+# wrong. There the learned table has rows that met no token in training, and the rotary model's heads, 10.6, have met no
 # distance above 11. Turning only half does not help: 0.0, and 10.2. Scores that exist at every distance were not
 # trained at every distance. Nor is length free without positions: 1.0 is more than 0.4.
 #

@@ -10,7 +10,7 @@
 # **After this chapter you can**
 #
 # * compute softmax piece by piece, as FlashAttention does, and say what that saves and what it costs;
-# * say who sees whom through a sliding window, why models lean on their first token, and how a gate ends that;
+# * say who sees whom through a sliding window, why models lean on their first token, and how a gate spares them that;
 # * let a cheap scorer pick the keys that a token sees;
 # * work out the bytes of a model's cache from its configuration, and name four ways to make it smaller.
 #
@@ -38,7 +38,7 @@ from torch.autograd.graph import saved_tensors_hooks
 
 from course_utils import families, live, pictures
 from course_utils.attention import Attention, LatentAttention, turn_pairs
-from course_utils.checking import answer, check, hint, progress, review, solution
+from course_utils.checking import answer, check, hint, progress, quiz, review, solution
 from course_utils.training_bar import with_bar
 
 # %% [markdown]
@@ -611,8 +611,9 @@ print("absorbed equals explicit:", torch.allclose(absorbed, explicit))
 
 # %% [markdown]
 # The matrices are said to be **absorbed**. Compared with cached keys, it costs arithmetic: a score is now a sum of 12
-# products instead of 8, in DeepSeek-V3 512 instead of 128. Whatever is between query and key must allow the move, and
-# chapter 9's rotation does not: so 64 more numbers carry the position separately, $512 + 64$ in all.
+# products instead of 8, in DeepSeek-V3 512 instead of 128, and 64 more for the position in either case. Whatever is
+# between query and key must allow the move, and chapter 9's rotation does not: so those 64 numbers carry the position
+# separately, $512{+}64$ in all.
 
 # %% [markdown]
 # ## Look at few keys
@@ -723,7 +724,7 @@ with torch.no_grad():
 
 # %% [markdown]
 # With the mask it matches the library's layer, off by 0.00; without it, by 1.23. This choice is all that V3.2 adds to
-# V3.
+# V3's attention.
 
 # %% [markdown]
 # ## A state of fixed size
@@ -744,7 +745,8 @@ state, normaliser = values.T @ keys, keys.sum(dim=0)  # (3, 4) and (4,), for any
 print("same:", torch.allclose(weights @ values, state @ query / (normaliser @ query), atol=1e-6))
 
 # %% [markdown]
-# Some later models drop $\phi$ and $n$, which leaves $z = M q$ (RetNet: Sun et al., 2023). So do we from here on.
+# Some later models drop $\phi$ and $n$, which leaves $z = M q$ (RetNet, Sun et al., 2023, whose $M$ also fades). So do
+# we from here on.
 #
 # The **delta rule** (Schlag et al., 2021) adds only what is new: before it writes a value, it asks the state what it
 # would answer, and writes the difference (times a learned rate, for us 1). One function does both:
@@ -787,7 +789,7 @@ shares = {test: [recall(n, *test) for n in pairs] for test in tests}
 print("keys                ", *(f"{n:5}" for n in pairs))
 for (times, way), values in shares.items():
     print(f"written {times} x, {way:8}", *(f"{share:5.2f}" for share in values))
-print("cache, numbers kept ", *(f"{2 * 64 * n:5}" for n in pairs), "(state: 4096)")
+print("cache, written 1 x: ", *(f"{2 * 64 * n:5}" for n in pairs), "(state: 4096)")
 
 # %% name="recall-picture" shows="Four curves over the number of keys, 8 to 512: the share of values found. Linear attention, each key written once, stays at 1 until 128 keys and falls to 0.33 at 512. The delta rule leaves 1 after 32 keys and falls to 0.12. Where every key was written twice, linear attention starts at about a half and falls to 0.08, while the delta rule runs nearly as before."
 pictures.show_curves(
@@ -804,8 +806,8 @@ pictures.show_curves(
 # elsewhere: of 64 keys, each written only once, it has lost a tenth.
 #
 # Softmax, with queries made 32 times longer, finds everything and keeps everything, 65,536 numbers for 512 keys, where
-# the state has 4,096. No method keeps little and loses nothing. Today's models mix them: a few layers with a cache,
-# many with a window or a state.
+# the state has 4,096. No method here keeps little of a long text and loses nothing. Many of today's models mix them: a
+# few layers that cache all tokens, the others with a window or a state.
 
 # %% [markdown]
 # **Question 10.3.** A model with a state of 64 x 64 reads a book. Which of these can it not do?

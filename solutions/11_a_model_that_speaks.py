@@ -48,7 +48,7 @@ from torch import nn
 
 from course_utils import live, pictures, pretrained
 from course_utils.attention import Attention, Cache, repeat_groups, rotary_frequencies
-from course_utils.checking import answer, check, hint, progress, review, solution
+from course_utils.checking import answer, check, hint, progress, quiz, review, solution
 from course_utils.training_bar import with_bar
 
 # %% [markdown]
