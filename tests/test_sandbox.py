@@ -395,3 +395,13 @@ def seen():
 """
     with Sandbox(way) as sandbox:
         assert look(sandbox, f"folder = {str(installed.parent)!r}\n" + code) == "hidden in sight"
+
+
+def test_a_protection_that_linux_offers_and_that_does_not_work_fails_and_does_not_skip(monkeypatch):
+    monkeypatch.setattr(sandboxes, "holds", lambda way: False)
+    monkeypatch.setattr(offered_protection, "refused", lambda way: "")
+    with pytest.raises(AssertionError, match="the protection does not work"):
+        sandboxes.skip_without(sandboxes.BEST)
+    monkeypatch.setattr(offered_protection, "refused", lambda way: "no namespaces")
+    with pytest.raises(pytest.skip.Exception, match="no namespaces"):
+        sandboxes.skip_without(sandboxes.BEST)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from course_tools.grading import submitted_files
-from course_tools.grading.submissions import submissions
+from course_tools.grading.submissions import READ_AS_ONE, submissions
 from course_tools.grading.unpacking import MOST_NOTEBOOKS, unpack_submission
 from tests.support.handed_in import NAME, lay, zipped
 
@@ -170,6 +170,28 @@ def test_what_is_taken_for_the_folder_of_a_class_is_named_unless_platforms_name_
     assert len(seen(lay(tmp_path / "canvas", {"submissions.zip": zipped(flat)}))) == 2
     assert len(seen(lay(tmp_path / "plain", files))) == 2
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "names, alike",
+    [
+        ([f"Jane/{NAME}", "Jane.zip"], ["Jane", "Jane.zip"]),
+        ([f"Zoe\u0308/{NAME}", f"Zo\u00eb/{NAME}"], ["Zoe\u0308", "Zo\u00eb"]),
+        (
+            [f"Zoe\u0308_{NAME}", "Zo\u00eb_05_multi_head_attention.ipynb"],
+            [f"Zoe\u0308_{NAME}", "Zo\u00eb_05_multi_head_attention.ipynb"],
+        ),
+        ([f"Jane_{NAME}", "Jane.ipynb"], []),
+        ([f"Jane/{NAME}", "Jane/Jane.zip"], []),
+        ([NAME, f"{NAME[:-6]}.zip"], []),
+    ],
+)
+def test_names_that_become_one_student_and_may_be_two_are_named(names, alike, tmp_path):
+    files = {name: zipped({NAME: BOOK}) if name.endswith(".zip") else BOOK for name in names}
+    others = {} if NAME in names else {f"bob/{NAME}": BOOK}  # beside a chapter's own name there is one student alone
+    (found,) = (each for each in submissions(lay(tmp_path / "class", files | others)) if each.student.name != "bob")
+    said = [remark for remark in found.read()[1] if "read as one" in remark]
+    assert said == ([READ_AS_ONE.format(" and ".join(alike))] if alike else [])
 
 
 def test_a_file_beside_the_students_is_nobodys_and_is_named(tmp_path, capsys):

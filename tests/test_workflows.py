@@ -97,3 +97,12 @@ def test_linux_is_tested_in_every_setting_and_each_week_with_other_versions():
     weekly = {job: commands(JOBS["weekly", job]) for job in WORKFLOWS["weekly"]["jobs"]}
     assert "course_tools test --matrix" in weekly["matrix"] and "tests.support.audit" in weekly["audit"]
     assert "course_tools test --coverage" in weekly["coverage"]
+
+
+def test_every_job_that_installs_the_course_keeps_its_downloads_but_the_one_that_publishes():
+    setups = {
+        name: [step["with"] for step in job["steps"] if step.get("uses", "").startswith("actions/setup-python@")]
+        for name, job in JOBS.items()
+        if "course_tools" in commands(job) or ".ci/run" in commands(job)
+    }
+    assert {name for name, (setup,) in setups.items() if setup.get("cache") != "pip"} == {("publish", "make")}

@@ -26,6 +26,10 @@ TAKEN_FOR_CLASS = (
     "beside a file such as note.txt."
 )
 NOT_IN_ROSTER = "The roster does not tell who these are, so they go by the names of their files: {}."
+READ_AS_ONE = (
+    "{} were read as one student's: only their endings or the Unicode forms of their names differ. "
+    "If they belong to two students, rename one."
+)
 MOST_FILES = 2000  # of one student, beside each other on the disk
 LISTS_OF_STUDENTS = {platform.list_file for platform in PLATFORMS}
 LONGEST_NAME = 80  # characters of a file's name made from a student's, and of one that is kept
@@ -49,6 +53,8 @@ class Submission:
     def read(self):
         """([(parts of the name below the student's folder, bytes)], remarks on what could not be read)."""
         found, remarks, room = [], [], submitted_files.LARGEST_SUBMISSION
+        if alike := names_read_as_one(self.files):
+            remarks.append(READ_AS_ONE.format(" and ".join(map(display_name, alike))))
         wanted = [file for file in self.files if is_wanted(file)]
         wanted.sort(key=lambda file: file.parts[-1].endswith(submitted_files.PYTHON_ENDING))  # modules are often many
         for file in wanted[:MOST_FILES]:
@@ -172,7 +178,28 @@ def owners_of(file, own_name, listed):
     """
     first = file.parts[0]
     owners = listed.get(without_ending(first)) or [owner_in(first) or Owner(without_chapter(first) or own_name)]
-    return [owner._replace(name=unicodedata.normalize("NFC", owner.name)) for owner in owners]
+    return [owner._replace(name=composed(owner.name)) for owner in owners]
+
+
+def names_read_as_one(files):
+    """Names of one student's files and folders that may be two students': they differ in ending or Unicode form only.
+
+    A chapter's own name says nothing of a student, so such names are left out.
+    """
+    called = {name: without_chapter(name) for name in sorted({file.parts[0] for file in files})}
+    called = {name: student for name, student in called.items() if student}
+    stems = Counter(composed(without_ending(name)) for name in called)
+    spellings = Counter(composed(student) for student in set(called.values()))
+    return [
+        name
+        for name, student in called.items()
+        if stems[composed(without_ending(name))] > 1 or spellings[composed(student)] > 1
+    ]
+
+
+def composed(name):
+    """A name in the one Unicode form that stores an accented letter as a single character."""
+    return unicodedata.normalize("NFC", name)
 
 
 def owner_in(name):
