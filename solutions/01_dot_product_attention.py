@@ -75,9 +75,9 @@ print(embedded(story).shape)
 #
 # ## Looking something up
 #
-# What does "it" have to find? We do this reasoning for the model: who is hungry goes hunting, so "it" must find an
-# animal that hunts. (So we write the query ourselves, and "hungry" plays no part in it. In chapter 2 the word makes
-# it.) In Python you would look that up in a `dict`.
+# What does "it" have to find? Hungry animals hunt, so "it" should look for an animal that hunts. (We draw this
+# conclusion for the model and write the query by hand. In chapter 2 the word makes its own.) In Python you would look
+# that up in a `dict`.
 
 # %% name="dictionary"
 animals = {"hunts": "cat", "is hunted": "mouse"}
@@ -97,9 +97,9 @@ print(animals.get("hunts a little"))
 # and one that hunts".
 #
 # How well does a query fit a key? Multiply the two vectors number by number and add up: that is the **dot product**.
-# Where both have a large number of the same sign, the product is large. Where the signs differ, it counts against, and
-# where one is zero, it does not count. So the sum is large when the two vectors point the same way, and the longer they
-# are, the larger. The result is called a **score**, and `@` gives all nine at once.
+# Numbers of the same sign add to the sum, numbers of different signs subtract from it, and a zero adds nothing. So the
+# sum is large when the two vectors point the same way, and the longer they are, the larger. The result is called a
+# **score**, and `@` gives all nine at once.
 
 # %% name="story-scores"
 query = torch.tensor([2.0, 2.0, 0.0, 0.0])  # an animal, and one that hunts
@@ -456,9 +456,11 @@ same_norm = inputs / norms  # (6, 3), every row of norm 1
 print("with norm 1:", torch.softmax(same_norm @ same_norm.T, dim=-1).argmax(dim=-1))
 
 # %% [markdown]
-# Four of six rows choose "journey", three of them over the word itself. What lifts it that high is its norm, 1.2227, the
-# largest: a vector of large norm scores high with every query that points roughly its way. ("one" chooses "starts", which
-# is nearly as long.) Scale all six to norm 1, as in the last line, and every row chooses itself, 0 to 5.
+# Four of six rows choose "journey", three of them over the word itself. What lifts it that high is its norm, 1.2227,
+# the largest: a vector of large norm scores high with every query that points roughly its way. ("one" chooses "starts",
+# which is a little shorter than "journey" but points more its way.) Scale all six to norm 1, as in the last line, and
+# every row chooses itself, 0 to 5. It must: of vectors of norm 1, none has a larger dot product with a vector than that
+# vector itself.
 #
 # Last step: every row of weights mixes the same six vectors.
 
@@ -628,21 +630,22 @@ def last_context(sequence):
     return torch.softmax(sequence @ sequence[-1], dim=0) @ sequence
 
 # %% name="lengths"
-for copies in [1, 2, 4]:
+for copies in [1, 4, 20]:
     sequence = inputs.double().repeat(copies, 1)  # (6 * copies, 3)
     changed = sequence.clone()
     changed[0] += 0.01  # the first word, in each number
     state = (last_state(changed) - last_state(sequence)).norm()
     louder = (last_state(changed, times=3) - last_state(sequence, times=3)).norm()
     context_vector = (last_context(changed) - last_context(sequence)).norm()
-    print(f"{len(sequence):2} tokens: recurrent network {state:.1e},"
+    print(f"{len(sequence):3} tokens: recurrent network {state:.1e},"
           f" with W times 3 {louder:.1e}, attention {context_vector:.1e}")
 
 # %% [markdown]
-# In the recurrent network the matrix $W$ decides: it acts once per token, so the first word vanishes, 3.8e-11 after 24
-# tokens, or with $W$ times 3 stays, 1.7e-03. Training has to find a $W$ that keeps what matters. In attention every word
-# is one step away, however far back: its influence falls only because more words share, from 2.5e-03 to 6.3e-04. The
-# price: 6 tokens need 36 scores and 24 tokens need 576, the square of the length.
+# In the recurrent network the matrix $W$ decides: it acts once per token, so the first word fades, to 3.8e-11 after 24
+# tokens. With $W$ times 3 it lasts longer: after 24 tokens it counts for 1.7e-03, more than in attention, but after 120
+# it has faded as well, to 3.3e-08. In attention every word is one step away, however far back. Its influence falls only
+# because more words share: after 120 tokens 1.3e-04 is left. The price: 6 tokens need 36 scores and 120 tokens need
+# 14,400, the square of the length.
 
 # %% [markdown]
 # ## What you can do now

@@ -42,8 +42,8 @@ from course_utils.validation import check_input
 # ## From memory
 #
 # Three questions about chapter 1. Do not look back: trying to remember is what makes it stay. Write a word or a number
-# in place of each question mark. What you miss comes up again in `review()`, on later days. (Your misses are kept
-# beside your notebooks; on Colab, mount your Drive first, and they are kept there.)
+# in place of each question mark. What you miss comes up again in `review()`. (Your misses are kept beside your
+# notebooks; on Colab, mount your Drive first, and they are kept there.)
 #
 # **From memory 2.1.** The vector that says what is looked for is called the ...
 
@@ -96,8 +96,8 @@ for word, weight in zip(story, raw[story.index("she")].tolist()):
 # part in finding her.
 #
 # The answer is one matrix per job. A vector times a matrix is a new vector, and the numbers in the matrix decide what
-# comes out. This is called a **projection**. (The numbers in such matrices are called weights, too; softmax makes
-# *attention* weights.)
+# comes out. This is called a **projection**. (The numbers in it are often called weights, too. Here they are
+# **parameters**, and weights are what softmax makes.)
 #
 # $$q^{(i)} = x^{(i)}\,W_q, \qquad k^{(i)} = x^{(i)}\,W_k, \qquad v^{(i)} = x^{(i)}\,W_v$$
 #
@@ -119,8 +119,8 @@ for name, matrix in [("Query:", for_query), ("Key:", for_key), ("Value:", for_va
 # ### One matrix for "she"
 #
 # Now choose the numbers, for one job first. What should "she" ask for? For someone female, and no longer for a pronoun.
-# So row 1 (female) hands its number on, rows 4 (pronoun) and 5 (age) hand on nothing, and the query of "she" becomes
-# "female". Leave the keys as they are. How will "she" share out its weight now?
+# So row 1 (female) passes its number on, rows 4 (pronoun) and 5 (age) are zero and pass on nothing, and the query of
+# "she" becomes "female". Leave the keys as they are. How will "she" share out its weight now?
 
 # %% name="ask-for-female"
 ask = torch.zeros(5, 5)
@@ -148,7 +148,7 @@ print(new_query, f"Anna {shares[2]:.2f}, she {shares[6]:.2f}")
 #   else.
 #
 # What the other words do does not matter, nor what "she" does where there is no girl. Choose any width $d_k$. The check
-# divides scores by $\sqrt{d_k}$; why, this chapter shows below. For now: ask a little louder.
+# divides scores by $\sqrt{d_k}$, for a reason given below, so use somewhat larger numbers.
 
 # %% name="exercise-2-1"
 def my_matrices():
@@ -190,8 +190,7 @@ def my_weights(words):
 live.try_head(my_weights, "Tom gave Anna the bike because she liked it")
 
 # %% [markdown]
-# Once it is right, read the rows "she" and "it", then their columns: each finds its own, and is not looked for in
-# return.
+# Once it is right, read the rows "she" and "it": each finds its own. Does Anna's row find "she" in return?
 #
 # For thousands of words nobody writes such matrices by hand. Training finds them, as the end of this chapter shows.
 #
@@ -290,8 +289,7 @@ scores = queries @ keys.T  # (6, 2) @ (2, 6) -> (6, 6)
 print(scores)
 
 # %% [markdown]
-# Row 2, column 5, where "journey" asks "one": 0.5577. Row 5, column 2, where "one" asks "journey": 0.8819. The mirror
-# is broken.
+# "journey" asks "one" with a score of 0.5577, and "one" asks "journey" with 0.8819. The mirror is broken.
 
 # %% [markdown]
 # **Question 2.1.** What broke it?
@@ -313,7 +311,7 @@ print("two matrices are a mirror image:      ", torch.allclose(scores, scores.T)
 
 # %% [markdown]
 # With one matrix for both, random too, the table is a mirror image again. With two, a word can look for another without
-# being looked for in return, as "she" does.
+# being looked for in return, as "she" looks for Anna.
 #
 # ## Why divide by the square root of $d_k$?
 #
@@ -478,7 +476,7 @@ print(linear(x_2).detach())
 print(linear.weight.shape)
 
 # %% [markdown]
-# The stored matrix has the shape (2, 3), where ours have (3, 2). Our class becomes:
+# The stored matrix has the shape (2, 3); ours have (3, 2). Our class becomes:
 
 # %% name="self-attention-v2"
 class SelfAttention_v2(nn.Module):
@@ -571,12 +569,13 @@ from_linear = [layer.weight.T for layer in layers]
 for name, matrices in [("torch.rand", from_rand), ("nn.Linear", from_linear)]:
     print(f"{name:10} largest number {matrices[0].max():.4f}, "
           f"mean largest weight {mean_largest_weight(noise, *matrices):.4f}")
-print(f"variance of the queries from torch.rand: {(noise @ from_rand[0]).var():.0f}")
+    scaled = (noise @ matrices[0]) @ (noise @ matrices[1]).T / 64**0.5  # (100, 100)
+    print(f"{'':10} standard deviation of the scaled scores {scaled.std():.2f}")
 
 # %% [markdown]
 # It does. From `torch.rand`, a token gives on average 0.9831 of its attention to one token out of 100: saturated from
-# the start, in spite of the division, since the numbers in its queries have a variance of 274 (768/3 expected) and not 1. From
-# `nn.Linear` it gives 0.0222 to its favourite, and an even share would be a hundredth.
+# the start, since even after the division the scores have a standard deviation of 1655. From `nn.Linear`, with 0.33,
+# it gives 0.0222 to its favourite, and an even share would be a hundredth.
 #
 # Models read several sequences at once, a **batch** of shape $(B, T, d_\mathrm{in})$, with $B$ the number of sequences.
 # Does our class take one?
@@ -691,9 +690,10 @@ check("2.4", MySelfAttention)
 # ## "she" learns to find Anna
 #
 # What makes the matrices *trainable*? Now we write none of them and only ask for the result, in sixteen sentences:
-# "she" should receive the girl's age, "he" the boy's. The **loss** says how far off they are: the mean of the squared
-# differences. `backward` computes the **gradient**: the derivative of the loss by every number in every matrix. To
-# lower the loss, we go a small step against it. After 1000 such steps, will "she" look at the girl and "he" at the boy?
+# "she" should receive the girl's age, "he" the boy's. The four sentences with both Paul and Anna are left out of the
+# training. The **loss** says how far off they are: the mean of the squared differences. `backward` computes the
+# **gradient**: the derivative of the loss by every number in every matrix. To lower the loss, we go a small step
+# against it. After 1000 such steps, will "she" look at the girl and "he" at the boy?
 
 # %% name="she-learns"
 sentences = [f"{boy} gave {girl} the {thing} because {who} liked it".split()
@@ -701,11 +701,12 @@ sentences = [f"{boy} gave {girl} the {thing} because {who} liked it".split()
              for girl in ["Anna", "Eva"] for thing in ["bike", "book"]]
 stories = torch.stack([embedded(words) for words in sentences]).double()  # (16, 9, 5)
 ages = torch.cat([stories[:8, 2, 4], stories[8:, 0, 4]])  # (16,): of the girl, of the boy
-torch.manual_seed(123)  # with another seed, steps of this size may fail
+unseen = torch.tensor([{"Paul", "Anna"} <= set(words) for words in sentences])  # (16,): four
+torch.manual_seed(123)
 trainable = SelfAttention_v2(5, 3).double()  # d_k is 3; of what comes out, we use the first number
 for step in range(1001):
     received = trainable(stories)[:, 6, 0]  # (16,): "she" or "he" stands at 6
-    loss = (received - ages).pow(2).mean()
+    loss = (received - ages)[~unseen].pow(2).mean()
     if step in [0, 1000]:
         print(f"step {step:4}: loss {loss:.2f}, she: {received[0]:.1f}, he: {received[8]:.1f}")
     trainable.zero_grad()  # forget the gradient of the last step
@@ -725,14 +726,13 @@ row, received = of_pronoun(stories)
 print(f"she -> Anna {row[0, 2]:.2f}, he -> Tom {row[8, 0]:.2f}, he -> Paul {row[12, 0]:.2f}")
 print(f"she -> Eva {row[2, 2]:.2f}, receives {received[2]:.2f}; her row:")
 print([round(weight, 2) for weight in row[2].tolist()])
-unseen = embedded("Anna gave Tom the bike because she liked it".split()).double()[None]
-row, received = of_pronoun(unseen)
-print(f"unseen: she -> Anna {row[0, 0]:.2f}, receives {received[0]:.2f}")
+print(f"Paul and Anna: she receives {received[4]:.2f}, he {received[12]:.2f}")
 
 # %% [markdown]
-# At first both pronouns receive 1.5. After 1000 steps "she" receives 9.0 for Anna and "he" 7.0 for Tom. Nobody said
-# where to look, yet both give these two 0.94 of their weight. In a new sentence, where Anna is the giver, "she" finds her too, and receives 9.02. Eva gets only 0.63, as her row shows, and "she" still receives
-# 4.11, near her 4: the other words supply the rest. The loss asks for ages, not for weights.
+# At first both pronouns receive 1.5. After 1000 steps "she" receives 9.0 for Anna and "he" 7.1 for Tom. Nobody said
+# where to look, yet "she" gives Anna 0.97 of its weight, and "he" gives Tom 0.90. Paul and Anna never met in training,
+# and still "she" receives 8.97, nearly Anna's 9, and "he" 5.46 where 5 is wanted. Eva gets only 0.75, as her row shows,
+# and "she" receives 4.10, near her 4: the other words supply the rest. The loss asks for ages, not for weights.
 #
 # ## What you can do now
 #

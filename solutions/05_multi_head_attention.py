@@ -10,7 +10,7 @@
 # **After this chapter you can**
 #
 # * build a head that looks one token back, and train one that finds the same job by itself;
-# * say what several heads can do together that one cannot;
+# * say what two heads deliver that one must squeeze into a single set of weights;
 # * write a layer like GPT-2's: one matrix for all heads, split and merged.
 #
 # **Time.** About 90 minutes, exercises included. **You need** chapters 2 to 4: queries, keys, values, the causal mask,
@@ -139,7 +139,8 @@ live.try_head(my_weights_back, "c a d a b")
 # before.
 #
 # Of the second cell you need only the line of the loss: the result at position t is compared with the letter at t − 1.
-# (Adam takes steps like chapter 2's, fitted to each number.) Guess first: will it find your matrices?
+# (Adam is chapter 2's way of training with a step size that adapts to each number.) Guess first: will it find your
+# matrices?
 
 # %% name="learned-head"
 torch.manual_seed(123)
@@ -356,10 +357,10 @@ for a, b in [("cat", "mouse"), ("cat", "hen"), ("mouse", "cat"), ("mouse", "fox"
 
 # %% [markdown]
 # Whoever chases gets the larger weight. Where the mouse chases, next to nothing is left for the other animal, and "it"
-# names the cat both times: a guess, right once. Why? A mixture of cat and mouse does
-# not say which stood where. One head can mark that only by giving one of them more weight, and then the other is
-# faint. (Nor does one head manage both with seeds 1 to 7, or
-# after 1000 steps.)
+# names the cat both times: a guess, right once. Where the cat chases the hen, "it" even names a mouse. Why? A mixture
+# of two animals does not say which stood where. One head can mark that only by giving one of them more weight, and then
+# the other is faint. (The same holds for seeds 1 to 7, though with some of them the chased animal stands out. A small
+# network behind the head can amplify what is faint: with one, a single head names both.)
 #
 # And the two heads? Before you run the next cell: in each head, which column will be bright, and from which word on?
 
@@ -556,8 +557,9 @@ check("5.3", my_merge)
 # ## The class
 #
 # Two methods for the two reshapes, and one layer more. So far each number of a result belongs to a single head, but in
-# exercise 4.2 several heads worked on one answer: we *added* them. `out_proj` lets the heads do that. For two heads with
-# the results $Z_0$ and $Z_1$, let $W^{(0)}$ be the upper half of its matrix and $W^{(1)}$ the lower:
+# exercise 4.2 several heads worked on one answer: we *added* them. `out_proj` lets the heads do that. For two heads
+# with the results $Z_0$ and $Z_1$, let $W^{(0)}$ be the upper half of its matrix $W_\mathrm{out}$ and $W^{(1)}$ the
+# lower:
 #
 # $$[Z_0, Z_1]\,W_\mathrm{out} = Z_0 W^{(0)} + Z_1 W^{(1)}$$
 #

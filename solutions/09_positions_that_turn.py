@@ -883,7 +883,7 @@ class TinyModel(nn.Module):
     def forward(self, tokens):
         x = self.tokens(tokens)  # (B, T, width)
         if self.positions is not None:
-            x = x + self.positions.weight[:tokens.shape[-1]]  # rows from 12 on meet no token in training
+            x = x + self.positions.weight[:tokens.shape[-1]]  # rows from 12 on meet no token
         for layer in self.layers:
             x = x + layer(x)[0]
         return self.to_scores(x)

@@ -159,7 +159,7 @@ def test_what_makes_no_head_is_refused_in_a_sentence(value, words):
         (torch.ones(2, 5, 3), "three stacks"),
         ([torch.ones(2, 5, 3)] * 2, "three stacks"),
         ([torch.ones(2, 5, 3), torch.ones(2, 5, 3), torch.ones(1, 5, 1)], "the same number of heads"),
-        ([torch.ones(2, 5, 3), torch.ones(2, 5, 4), torch.ones(2, 5, 1)], "one shape"),
+        ([torch.ones(2, 5, 3), torch.ones(2, 5, 4), torch.ones(2, 5, 1)], "shapes must match"),
         ([torch.ones(257, 5, 3), torch.ones(257, 5, 3), torch.ones(257, 5, 1)], "at most 256"),
     ],
 )

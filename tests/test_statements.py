@@ -177,7 +177,7 @@ def reach(gaps):
 
 def test_windows_multiply_only_where_the_gaps_between_keys_do():
     explanation = QUESTIONS["Q10.2"].explanations["c"]
-    assert "multiply if the gaps between keys did so from layer to layer" in explanation
+    assert "multiply only if the gaps between keys also multiplied" in explanation
     assert reach([1] * 4) == 4 * reach([1]) and reach([2] * 4) == 4 * reach([2])
     assert reach([1, 3, 9, 27]) + 1 == (reach([1]) + 1) ** 4
 

@@ -152,7 +152,7 @@ def reply_to_fill_in(fill_in, text):
     right = fill_in.accepts(text)
     review_schedule.record(fill_in, right)
     chapter, heading = fill_in.section
-    found = f'It stands in chapter {chapter}, "{heading}".'
+    found = f'See chapter {chapter}, "{heading}".'
     return Message(
         f"✓ {fill_in.id}: Yes. {fill_in.explanation}" if right else f"✗ {fill_in.id}: {fill_in.explanation} {found}"
     )
