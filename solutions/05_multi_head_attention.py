@@ -139,8 +139,7 @@ live.try_head(my_weights_back, "c a d a b")
 # before.
 #
 # Of the second cell you need only the line of the loss: the result at position t is compared with the letter at t − 1.
-# (Adam is chapter 2's way of training with a step size that adapts to each number.) Guess first: will it find your
-# matrices?
+# (Adam adapts the size of its steps to each number.) Guess first: will it find your matrices?
 
 # %% name="learned-head"
 torch.manual_seed(123)
@@ -359,8 +358,8 @@ for a, b in [("cat", "mouse"), ("cat", "hen"), ("mouse", "cat"), ("mouse", "fox"
 # Whoever chases gets the larger weight. Where the mouse chases, next to nothing is left for the other animal, and "it"
 # names the cat both times: a guess, right once. Where the cat chases the hen, "it" even names a mouse. Why? A mixture
 # of two animals does not say which stood where. One head can mark that only by giving one of them more weight, and then
-# the other is faint. (The same holds for seeds 1 to 7, though with some of them the chased animal stands out. A small
-# network behind the head can amplify what is faint: with one, a single head names both.)
+# the other is faint. (Seeds 1 to 7 fail, too. With a small network behind it, which amplifies what is faint, one head
+# names both.)
 #
 # And the two heads? Before you run the next cell: in each head, which column will be bright, and from which word on?
 
