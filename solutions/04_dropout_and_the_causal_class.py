@@ -184,8 +184,8 @@ print("our mask:    ", CausalAttention(3, 2, 6, 0.0).to(torch.float64).mask.dtyp
 
 # %% [markdown]
 # Only the parameter is trained. The parameter and the buffer are saved, and both became `float64`. The plain attribute
-# is in neither list, and `.to()` does not touch it: when the module moves to a GPU, it stays on the CPU, where scores
-# on the GPU cannot use it. So the mask is a buffer. It stays `bool`, because `.to(torch.float64)` converts only
+# is in neither list, and `.to()` does not touch it: when the module moves to a GPU, this tensor stays on the CPU, where
+# scores on the GPU cannot use it. So the mask is a buffer. It stays `bool`, because `.to(torch.float64)` converts only
 # floating-point tensors.
 #
 # One step of the class is left: dropout.
@@ -257,8 +257,8 @@ for name, weights in [("equal", equal), ("trained", trained)]:
 # six days nearly cancel, 0.005 after 0.045. New days have other errors, and there the head got worse: 0.061 after
 # 0.042. It **overfits**.
 #
-# Now a strange rule: at each step, every weight is set to 0 with a chance of one half. Which of the two errors will
-# rise, and which will fall?
+# Now a strange rule, **dropout**: at each step, every weight is set to 0 with a chance of one half. Which of the two
+# errors will rise, and which will fall?
 
 # %% name="six-days-dropout"
 dropped = trained_weights(torch.zeros(8), true, readings, p=0.5)
@@ -268,8 +268,8 @@ print(f"        error: {seen:.3f} on six days, {new:.3f} on new ones")
 
 # %% [markdown]
 # On the six days the error rises from 0.005 to 0.042; on new days it falls from 0.061 to 0.044. A head cannot rely on
-# weights that may be gone at the next step, so it spreads them. Was it luck, or the equal start? Try ten rooms, and
-# start with unequal weights.
+# weights that may be gone at the next step, so it spreads them. Was that luck, or did the equal start decide? Try ten
+# rooms, each from unequal weights.
 
 # %% name="ten-rooms"
 starts = 3 * torch.rand(10, 8, generator=torch.Generator().manual_seed(123))  # scores
@@ -282,9 +282,8 @@ for seed, start in enumerate(starts):
 print(f"smaller error on new days with dropout: {better} of 10 rooms")
 
 # %% [markdown]
-# It was neither. The rule is called **dropout**. It helps most where a model reads little data many times. GPT-2 drops
-# one attention weight in ten in training, Llama none. But here eight tokens knew the answer. What if only one does?
-# First, the details.
+# It was neither. Dropout helps most where a model reads little data many times. GPT-2 drops one attention weight in ten
+# in training, Llama none. But here eight tokens knew the answer. What if only one does? First, the details.
 #
 # ## What happens to a row
 #
@@ -527,8 +526,8 @@ show_puzzle("4.2")  # to play with; then copy your numbers into your answer
 # ### Exercise 4.3 · How often is a row empty?
 # 1 point · ★☆☆ · 5 minutes
 #
-# Dropout empties whole rows. At $p = 0.5$ "Your" receives nothing in half of all draws, and "journey" less often. Write
-# the chance that a row of causal weights is left empty, for each of T rows.
+# Dropout can empty whole rows. At $p = 0.5$ "Your" receives nothing in half of all draws, and "journey" less often.
+# Write the chance that a row of causal weights is left empty, for each of T rows.
 
 # %% name="exercise-4-3"
 def my_chances(p, T):
