@@ -9,8 +9,8 @@
 #
 # **After this chapter you can**
 #
-# * write causal attention for batches as one class, with its mask where it belongs;
-# * say what dropout does to attention weights, in training and afterwards, and why kept weights are divided by $1-p$;
+# * write causal attention for batches as one class, and say where its mask must be stored;
+# * say what dropout is good for, and what it does to attention weights in training and afterwards;
 # * build heads whose answer survives dropout.
 #
 # **Time.** About 85 minutes, exercises included. **You need** chapters 2 and 3: scaled scores, the causal mask,
@@ -45,19 +45,19 @@ from course_utils.influence import influences
 #
 # Write a word or a number in place of each question mark, without looking back.
 #
-# **From memory 4.1.** Which number does a score get so that softmax makes exactly 0 of it?
+# **From memory 4.1.** For which score does softmax give a weight of exactly 0?
 
 # %% name="memory-4-1"
 answer("M4.1", "-inf")
 
 # %% [markdown]
-# **From memory 4.2.** A causal head with queries of zeros gives the fourth token what weight on the first?
+# **From memory 4.2.** All queries of a causal head are zero. What weight does its fourth token give to the first?
 
 # %% name="memory-4-2"
 answer("M4.2", "1/4")
 
 # %% [markdown]
-# **From memory 4.3.** A head looks for an earlier copy and there is none. Its weights still sum to ...
+# **From memory 4.3.** A head looks for an earlier copy of a letter and finds none. What do its weights sum to?
 
 # %% name="memory-4-3"
 answer("M4.3", "1")
@@ -69,10 +69,10 @@ review()
 # ## The causal class
 #
 # You have all the parts of causal attention: three matrices, scores, a mask, softmax, a weighted sum. A model needs
-# them as one layer, which reads many sentences at once, can be saved, and moves to a GPU. We write that layer now.
+# them as one layer that reads many sentences at once, can be saved, and can move to a GPU. Let us write it.
 #
-# Most lines you know from chapters 2 and 3. The new ones store the mask, cut it to the length of the sentence, and
-# check, make and apply dropout. Find them.
+# You know most of its lines from chapters 2 and 3. The new ones store the mask, cut it to the length of the sentence,
+# and check, create and apply dropout. Which lines are they?
 
 # %% name="causal-attention"
 class CausalAttention(nn.Module):
@@ -106,9 +106,9 @@ class CausalAttention(nn.Module):
         return weights @ values  # (B, T, T) @ (B, T, d_out) -> (B, T, d_out)
 
 # %% [markdown]
-# The mask is made once, for `context_length` tokens; a shorter sentence takes a corner of it. Dropout stays off for
-# now. Run the class on a batch that holds the same six words twice. "Your" sees only itself: whose value must its
-# context vector be?
+# The class makes its mask once, for `context_length` tokens; a shorter sentence takes its upper left corner. Dropout
+# comes later, and is off for now. Our batch holds the same six words twice. "Your" comes first, so it sees only itself.
+# What must its context vector be?
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -131,10 +131,9 @@ print(context)
 print(context.shape)
 
 # %% [markdown]
-# The two matrices are equal, as they might be even if the class mixed the sentences. So put it to five tests. Row 1,
-# $-0.4519$ and 0.2216, should be the value of "Your". Beside a *different* sentence, ours should stay as it is. With a
-# mask, the order of words should matter. Four words alone should give the first four rows. And, as in chapter 3,
-# nothing should leak.
+# Row 1 is −0.4519 and 0.2216. It should be the value of "Your". The shapes fit, and both sentences get the same
+# numbers. What could still be wrong? The class might mix the sentences of a batch, ignore the order of words, fail on
+# shorter sentences, or leak. We test each.
 
 # %% name="neighbours"
 print("row 1 is the value of Your:", torch.allclose(causal.W_value(inputs[0]), context[0, 0]))
@@ -147,54 +146,168 @@ depends = influences(causal, inputs) > 0  # (T, T)
 print("nothing leaks:", torch.equal(depends, torch.ones(6, 6).tril().bool()))
 
 # %% [markdown]
-# All five hold. The order matters because the mask decides by position which words a word sees. Among those, order
-# still plays no part.
+# All five tests pass. Order matters now, because the mask decides by position which words a word sees. The order of
+# those words still does not matter.
+#
+# ## Where does the mask live?
+#
+# The mask is not learned, so it is not a parameter. Then why not an ordinary attribute, `self.mask = ...`? Our class
+# makes it a **buffer**, with `register_buffer`. We compare all three in a small module. `.to(...)` moves a module to a
+# GPU or to another number type, and `state_dict()` returns what is saved. Which tensors will each reach?
+
+# %% [markdown]
+# **Question 4.1.** A module is converted with `.to(...)` and then trained. What happens to its buffer?
+#
+# * **a** `.to(...)` leaves it as it is.
+# * **b** It is trained with the parameters.
+# * **c** `.to(...)` converts it, and training leaves it as it is.
+
+# %% name="question-4-1"
+answer("Q4.1", "c")
+
+# %% name="three-tensors" tags=["answers-Q4.1"]
+class ThreeTensors(nn.Module):
+    """A plain attribute, a buffer and a parameter, each of shape (2, 2)."""
+
+    def __init__(self):
+        super().__init__()
+        self.plain = torch.ones(2, 2)
+        self.register_buffer("buffer", torch.ones(2, 2))
+        self.parameter = nn.Parameter(torch.ones(2, 2))
+
+
+module = ThreeTensors().to(torch.float64)
+print("parameters():", [name for name, _ in module.named_parameters()])
+print("state_dict():", sorted(module.state_dict()))
+print(".to(float64):", module.plain.dtype, module.buffer.dtype, module.parameter.dtype)
+print("our mask:    ", CausalAttention(3, 2, 6, 0.0).to(torch.float64).mask.dtype)
+
+# %% [markdown]
+# Only the parameter is trained. The parameter and the buffer are saved, and both became `float64`. The plain attribute
+# is in neither list, and `.to()` does not touch it: when the module moves to a GPU, this tensor stays on the CPU, where
+# scores on the GPU cannot use it. So the mask is a buffer. It stays `bool`, because `.to(torch.float64)` converts only
+# floating-point tensors.
+#
+# One step of the class is left: dropout.
 
 # %% name="layer-drawing" shows="The drawing of chapter 3 with one new box: dropout in training, between softmax and the weighted sum of the values. No shape changes."
 show_layer("dropout")
 
 # %% [markdown]
-# Only one step is new, dropout, just before the weights mix the values. What is it good for?
+# The new box comes just before the weights mix the values. It throws weights away, at random. Why would anyone do that?
 #
 # ## Why drop anything?
 #
-# Imagine a team in which one person knows everything. On the day she is ill, nothing works. Now each morning a coin
-# decides who stays at home. Soon no task depends on one person.
-#
-# **Dropout** tosses such coins in training. At every step it sets randomly chosen attention weights to 0: for this one
-# step, a word's value does not reach another word. The hope is that the model then relies on no single weight. It helps
-# most where a model reads little data many times: GPT-2 drops one attention weight in ten, Llama none. Still, most
-# attention classes have a dropout layer, and putting it in the wrong place raises no error.
-#
-# The **rate** $p$ is the chance that a weight is dropped. For each entry of the matrix we draw a random number between 0
-# and 1, and keep the entry if that number lies below $1-p$.
+# An example: eight thermometers hang in one room. Each shows the true temperature plus an error of its own, and none is
+# better than another.
+
+# %% name="thermometers"
+def room(seed):
+    """The true temperature on 1006 days, (1006,), and what eight thermometers show, (1006, 8)."""
+    generator = torch.Generator().manual_seed(seed)
+    true, *errors = 2 * torch.rand(9, 1006, dtype=torch.float64, generator=generator) - 1
+    return 2 * true, 2 * true[:, None] + torch.stack(errors, dim=-1)
+
+
+true, readings = room(seed=0)
+print(true[0])
+print(readings[0])
 
 # %% [markdown]
-# **Question 4.1.** Dropout with $p = 0.5$ strikes 36 entries. How many does it keep?
-#
-# * **a** Exactly 18.
-# * **b** Always between 12 and 24.
-# * **c** Any number may happen; 18 is the average.
+# A head mixes the eight readings. Equal weights are best, one eighth each. We start with them and train the scores on
+# only six days, 200 times over. Will the weights stay equal? (You need only the first two lines of the loop. With
+# $p = 0$ nothing is dropped.)
 
-# %% name="question-4-1"
-answer("Q4.1", "c")
-
-# %% name="dropout-ones" tags=["answers-Q4.1"]
+# %% name="trained-weights"
 def keep_mask(shape, p, seed):
     """True where dropout keeps an entry, which it drops with chance p."""
     generator = torch.Generator().manual_seed(seed)
     return torch.rand(shape, dtype=torch.float64, generator=generator) < 1 - p
 
 
+def trained_weights(scores, true, readings, p):
+    """The weights (8,) after training from these scores, with dropout, on the first six days."""
+    scores = scores.double().requires_grad_()
+    for step in range(200):
+        kept = keep_mask((20, 1, 8), p, seed=step)  # 20 draws for each step
+        weights = torch.softmax(scores, dim=-1) * kept / (1 - p)  # (20, 1, 8)
+        mixed = (weights * readings[:6]).sum(dim=-1)  # (20, 6)
+        (mixed - true[:6]).pow(2).mean().backward()
+        with torch.no_grad():
+            scores -= 3 * scores.grad
+        scores.grad = None
+    return torch.softmax(scores, dim=-1).detach()
+
+# %% name="six-days"
+def errors(weights, true, readings):
+    """The mean squared error of the mixture on the first six days, and on the 1000 new ones."""
+    squares = (readings @ weights - true).pow(2)  # (1006,)
+    return squares[:6].mean().item(), squares[6:].mean().item()
+
+
+equal = torch.softmax(torch.zeros(8), dim=-1).double()
+trained = trained_weights(torch.zeros(8), true, readings, p=0.0)
+for name, weights in [("equal", equal), ("trained", trained)]:
+    seen, new = errors(weights, true, readings)
+    print(f"{name:7}", [round(weight, 2) for weight in weights.tolist()])
+    print(f"        error: {seen:.3f} on six days, {new:.3f} on new ones")
+
+# %% [markdown]
+# Training gave up the best weights. Three thermometers now have most of the weight: in this mixture the errors of the
+# six days nearly cancel, 0.005 after 0.045. New days have other errors, and there the head got worse: 0.061 after
+# 0.042. It **overfits**.
+#
+# Now a strange rule, **dropout**: at each step, every weight is set to 0 with a chance of one half. Which of the two
+# errors will rise, and which will fall?
+
+# %% name="six-days-dropout"
+dropped = trained_weights(torch.zeros(8), true, readings, p=0.5)
+seen, new = errors(dropped, true, readings)
+print("dropout", [round(weight, 2) for weight in dropped.tolist()])
+print(f"        error: {seen:.3f} on six days, {new:.3f} on new ones")
+
+# %% [markdown]
+# On the six days the error rises from 0.005 to 0.042; on new days it falls from 0.061 to 0.044. A head cannot rely on
+# weights that may be gone at the next step, so it spreads them. Was that luck, or did the equal start decide? Try ten
+# rooms, each from unequal weights.
+
+# %% name="ten-rooms"
+starts = 3 * torch.rand(10, 8, generator=torch.Generator().manual_seed(123))  # scores
+better = 0
+for seed, start in enumerate(starts):
+    true, readings = room(seed)
+    _, without = errors(trained_weights(start, true, readings, p=0.0), true, readings)
+    _, with_dropout = errors(trained_weights(start, true, readings, p=0.5), true, readings)
+    better += with_dropout < without
+print(f"smaller error on new days with dropout: {better} of 10 rooms")
+
+# %% [markdown]
+# It was neither. Dropout helps most where a model reads little data many times. GPT-2 drops one attention weight in ten
+# in training, Llama none. But here eight tokens knew the answer. What if only one does? First, the details.
+#
+# ## What happens to a row
+#
+# The **rate** $p$ is the chance that a weight is dropped. `keep_mask` draws a random number between 0 and 1 for each
+# entry, and keeps the entry if that number lies below $1-p$.
+
+# %% [markdown]
+# **Question 4.2.** Dropout with $p = 0.5$ is applied to 36 entries. How many does it keep?
+#
+# * **a** Exactly 18.
+# * **b** Always between 12 and 24.
+# * **c** Any number from 0 to 36; the average is 18.
+
+# %% name="question-4-2"
+answer("Q4.2", "c")
+
+# %% name="dropout-ones" tags=["answers-Q4.2"]
 p = 0.5  # the chance to drop
 kept = keep_mask((6, 6), p, seed=123)  # (6, 6), True: stays
 print(torch.ones(6, 6) * kept / (1 - p))
 
 # %% [markdown]
-# Each entry has its own coin, and here 21 of 36 stayed. They became 2, because dropout also divides what it keeps by
-# $1-p$; we ask why in a moment.
-#
-# Now the causal weights of chapter 3 meet the same 36 coins.
+# Each entry is drawn independently, and here 21 of 36 were kept. They became 2, because dropout also divides what it
+# keeps by $1-p$; we ask why in a moment. Next, we apply the same draws to the causal weights of chapter 3.
 
 # %% name="causal-weights"
 torch.manual_seed(789)
@@ -207,35 +320,35 @@ weights = torch.softmax(scores / keys.shape[-1]**0.5, dim=-1)  # (T, T), every r
 print(weights)
 
 # %% [markdown]
-# **Question 4.2.** After dropout with $p = 0.5$ and the division, what does a single row sum to?
+# **Question 4.3.** Every weight that dropout keeps at $p = 0.5$ is doubled. What does a single row then sum to?
 #
 # * **a** To 1, as before.
 # * **b** To some number from 0 to 2.
 # * **c** To 1 or very nearly: half of it goes, and the rest is doubled.
 
-# %% name="question-4-2"
-answer("Q4.2", "b")
+# %% name="question-4-3"
+answer("Q4.3", "b")
 
-# %% name="dropout-weights" tags=["answers-Q4.2"]
+# %% name="dropout-weights" tags=["answers-Q4.3"]
 dropped = weights * kept / (1 - p)  # (T, T)
 print(dropped)
 
 # %% [markdown]
 # Row 3 keeps all three of its weights, doubled, and sums to 2. Row 2 is all zeros: "journey" lost both of its weights,
-# and for this one step it hears nothing.
+# and in this step it receives nothing.
 #
-# Another seed tosses other coins. At a rate of 0.5, which row can only sum to 0 or 2? Try some seeds.
+# Another seed drops other weights. At a rate of 0.5, which row can only sum to 0 or 2? Try some seeds.
 
-# %% name="dropout-live" tags=["answers-Q4.2"]
+# %% name="dropout-live" tags=["answers-Q4.3"]
 live.show_dropout(weights, tokens, masked=future)
 
 # %% [markdown]
-# The row sums change from draw to draw. "Your" has a single weight, so its row sums to 0 or to 2.
+# The row sums change with the seed. "Your" has a single weight, so its row sums to 0 or 2.
 #
 # ## Why divide by 1 − p?
 #
-# At $p = 0.5$ we doubled what was kept. But 2 is $1/p$ as well as $1/(1-p)$. Which of the two is it? At a rate of 0.2
-# they differ: 5 and 1.25. The right one leaves the weight, averaged over many draws, as it was.
+# At $p = 0.5$ we doubled what was kept. But 2 is $1/p$ as well as $1/(1-p)$. Which is it? At a rate of 0.2 they differ:
+# 5 and 1.25. The right factor leaves a weight unchanged on average.
 
 # %% name="factors"
 stays = keep_mask((100_000,), p=0.2, seed=123)  # one weight of 1, drawn 100,000 times
@@ -245,10 +358,10 @@ for name, factor in [("1", 1), ("1 / p", 1 / 0.2), ("1 / (1 - p)", 1 / (1 - 0.2)
     print(f"factor {name:11} = {factor:.2f}  average {average:.1f}  within 0.01 of 1: {near}")
 
 # %% [markdown]
-# Only $1/(1-p)$ leads back to 1: a weight is kept with probability $1-p$, so times $1/(1-p)$ it is the same on average.
+# Only $1/(1-p)$ brings the average back to 1: the weight is kept with probability $1-p$.
 #
-# Should we also repair each row, dividing it by its sum? Try it on an uneven row, averaged over many draws. (Empty rows
-# are left out.)
+# But single rows no longer sum to 1. Should we repair them, dividing each by its sum? Try it on an uneven row, averaged
+# over many draws. (Empty rows are left out.)
 
 # %% name="renormalised"
 uneven = torch.tensor([0.9, 0.05, 0.05])
@@ -259,30 +372,30 @@ forced = draws / draws.sum(dim=-1, keepdim=True)
 print("forced to sum to 1:", [round(number, 2) for number in forced.mean(dim=0).tolist()])
 
 # %% [markdown]
-# Left alone, the weights are right on average. Repaired, the large one falls to 0.54 and the small ones rise to 0.23.
-# So do not repair rows.
+# Left alone, the weights are right on average. In repaired rows the large one falls to 0.54 and the small ones rise to
+# 0.23. So dropout leaves rows as they are.
 #
-# If we dropped *scores*, before softmax, every row would sum to 1 by itself. Would that be better?
+# What if we dropped *scores*, before softmax? Then every row would sum to 1 by itself.
 
 # %% [markdown]
-# **Question 4.3.** Both scores of "journey" are dropped, so they are 0. Which weights does softmax make of them?
+# **Question 4.4.** Both scores of "journey" are dropped, so they are 0. Which weights does softmax make of them?
 #
 # * **a** 0.5 and 0.5.
 # * **b** 0 and 0.
 # * **c** `nan` and `nan`.
 
-# %% name="question-4-3"
-answer("Q4.3", "a")
+# %% name="question-4-4"
+answer("Q4.4", "a")
 
 # %% [markdown]
-# A score of 0 is not a weight of 0, so "journey" would still hear both words. (A score of $-\infty$ is: then the rows
-# are the repaired ones from above, and `nan` where all are dropped.) Dropout belongs after softmax.
+# A score of 0 does not give a weight of 0: "journey" would still receive both words. (A score of $-\infty$ would, but
+# that gives the repaired rows from above, and `nan` where all scores are dropped.) Dropout belongs after softmax.
 #
 # ## In training, and afterwards
 #
-# A finished model should not miss words by chance. Every module of PyTorch carries a switch called `training` (inside
-# the module, `self.training`): on at first, `.eval()` turns it off, `.train()` on again. Turn dropout on in our class
-# and call it twice in each position of the switch. Which calls will agree?
+# A finished model should not miss words by chance. So every module of PyTorch has a switch called `training`: it is on
+# at first, `.eval()` turns it off, and `.train()` turns it on again. We give our class dropout and call it twice in
+# each position of the switch. Which calls will agree?
 
 # %% name="class-train-eval"
 torch.manual_seed(123)
@@ -298,19 +411,18 @@ with torch.no_grad():
     print("no_grad, two calls agree:     ", torch.equal(noisy(batch), noisy(batch)))
 
 # %% [markdown]
-# In training every call drops other weights, and every sentence of a batch tosses coins of its own. After `.eval()` the
-# class repeats itself and agrees with `causal`, since both drew their matrices with seed 123. `no_grad` stops the
-# bookkeeping for derivatives, not the dropping.
+# In training, dropout draws anew for each call and each sentence. After `.eval()` two calls agree, and they agree with
+# `causal`, whose matrices come from the same seed. `no_grad` stops the bookkeeping for derivatives, not dropout.
 #
-# The function `F.dropout` sees no switch: it drops numbers unless it is told `training=False`.
+# The function `F.dropout` does not see the switch. It drops numbers unless you pass `training=False`.
 
 # %% [markdown]
 # ### Exercise 4.1 · Dropout as a layer
 # 2 points · ★★☆ · 10 minutes
 #
-# Write this layer yourself, for a tensor of any shape. In training each number has a coin of its own, and each call
-# tosses new ones. After `.eval()` the layer returns `x` unchanged. Draw with `torch.rand` and set no seed; p is below 1.
-# Do without `nn.Dropout`, though `check` would let it pass.
+# Write dropout as a layer, for a tensor of any shape. In training it drops each number independently with chance p,
+# which is below 1, and draws anew in each call. After `.eval()` it returns `x` unchanged; inside the layer, the switch
+# is `self.training`. Use `torch.rand` without a seed, and not `nn.Dropout`.
 
 # %% name="exercise-4-1"
 class MyDropout(nn.Module):
@@ -337,20 +449,21 @@ assert check("4.1", MyDropout).status == "right"
 check("4.1", MyDropout)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** A number drawn evenly between 0 and 1 lies below $1-p$ with probability $1-p$. A seed inside the
-# function would drop the same entries at every step, and the model would simply be without them. `.train()` and
-# `.eval()` only set `self.training`; `forward` has to look at it. `device=x.device` makes the layer work on a GPU, too.
+# **Why it works.** A number drawn evenly between 0 and 1 lies below $1-p$ with probability $1-p$. With a fixed seed,
+# the layer would drop the same entries at every step, and the model would never use them. `.train()` and `.eval()` only
+# set `self.training`; `forward` has to check it. `device=x.device` makes the layer work on a GPU, too.
 
 # %% [markdown]
 # ## What dropout does to a head with a job
 #
-# The head of exercise 3.3 tells whether a letter has occurred before (one solution is in the cell). It gives nearly
-# all its weight to an earlier copy and receives a 1, or to `<s>` and receives a 0. More than one half counts as "yes".
-# Now drop each weight with a chance of one half. How often will the second "a" say yes?
+# Eight thermometers knew the answer. In exercise 3.3 a single token does: to tell whether a letter has occurred before,
+# the head gives nearly all its weight to an earlier copy and receives a 1, or to `<s>` and receives a 0. (The cell has
+# one solution.) More than one half counts as "yes". Drop each weight with a chance of one half. How often will the
+# second "a" say yes?
 
 # %% name="one-head"
 W_query = 30.0 * torch.eye(5)  # rows: <s>, a, b, c, d; each letter asks for itself
-W_query[:, 0] = 15.0  # and, half as loudly, for <s>
+W_query[:, 0] = 15.0  # and, half as strongly, for <s>
 W_key = torch.eye(5)
 W_value = torch.tensor([[0.0], [1.0], [1.0], [1.0], [1.0]])  # 0 from <s>, 1 from a letter
 
@@ -359,46 +472,14 @@ itself_or_later = torch.ones(6, 6).triu().bool()  # (T, T), True: hidden
 itself_or_later[0, 0] = False  # <s> has nothing else to see
 scores = (x @ W_query @ (x @ W_key).T / 5**0.5).masked_fill(itself_or_later, -torch.inf)
 head_weights = torch.softmax(scores, dim=-1)  # (T, T)
-coins = keep_mask((1000, 6, 6), p=0.5, seed=123)
-received = (head_weights * coins / (1 - 0.5)) @ (x @ W_value)[:, 0]  # (1000, T)
+kept = keep_mask((1000, 6, 6), p=0.5, seed=123)
+received = (head_weights * kept / (1 - 0.5)) @ (x @ W_value)[:, 0]  # (1000, T)
 for letter, yes in zip("<s> a b a c b".split(), (received > 0.5).double().mean(dim=0)):
     print(f"{letter:4} says yes in {yes:.2f} of the draws")
 
 # %% [markdown]
-# The second "a" and the second "b" should always say yes, and they do so half of the time: nearly all
-# their weight lies on one token, and one coin decides.
-#
-# Now let eight such heads look at the same copy, each with a coin of its own, and add up what they receive: one number
-# per head, its value. We train these values to bring the sum near 1, starting with the whole 1 on head 0, with zeros, or
-# with random values. Which will training find, without dropout and with it?
-
-# %% name="trained-values"
-def trained_values(start, p):
-    """The values of eight heads that look at the same copy, after training with dropout."""
-    values = start.clone().requires_grad_()
-    for step in range(300):
-        received = keep_mask((1000, 8), p, seed=step) / (1 - p) @ values  # (1000,): one a draw
-        (received - 1).pow(2).mean().backward()  # the loss: how far the sum is from 1
-        with torch.no_grad():
-            values -= 0.02 * values.grad  # a small step
-        values.grad = None
-    return values.detach()
-
-
-coins = keep_mask((10_000, 8), p=0.5, seed=123)
-uneven = torch.rand(8, generator=torch.Generator().manual_seed(1)) / 4
-for name, start in [("head 0", torch.eye(8)[0]), ("zeros", torch.zeros(8)), ("random", uneven)]:
-    for p in [0.0, 0.5]:
-        values = trained_values(start, p)
-        says_yes = (coins / (1 - 0.5) @ values > 0.5).double().mean()  # over 10,000 draws
-        print(f"{name:6}  trained with p = {p}:", [round(value, 2) for value in values.tolist()])
-        print(f"        sum {values.sum():.2f}, yes in {says_yes:.2f} of the draws at p = 0.5")
-
-# %% [markdown]
-# Without dropout, the start decides: head 0 stays alone, zeros become equal shares, random values stay uneven. Dropout
-# spreads the values from *any* start, 0.11 each. They are not the best: 0.86 of the draws, where the uneven values reach
-# 0.90. They sum to 0.89, because the loss also contains the variance of the coins, which smaller values reduce. "Yes"
-# only needs more than one half, so you can do better by hand.
+# The second "a" and the second "b" should always say yes, and do so in about half of the draws: one dropped weight, and
+# nothing is left. A larger value cannot help. Could more heads?
 
 # %% [markdown]
 # ### Exercise 4.2 · Heads that survive
@@ -411,8 +492,8 @@ for name, start in [("head 0", torch.eye(8)[0]), ("zeros", torch.zeros(8)), ("ra
 # * With half of all weights dropped (and the others doubled), it must be right in 95 of 100 cases on average, both for
 #   letters that have occurred and for letters that have not.
 #
-# Begin with the matrices above; `W_query.repeat(3, 1, 1)` stacks three copies of one. Small weights on other letters add
-# up. If only one head keeps its weight on the copy, how large must its value be?
+# Begin with the matrices above; `W_query.repeat(3, 1, 1)` stacks three copies of one. Small weights on other letters
+# add up over the heads. If only one head keeps its weight on the copy, how large must its value be?
 
 # %% name="exercise-4-2"
 def my_heads():
@@ -431,10 +512,10 @@ assert check("4.2", my_heads).status == "right"
 check("4.2", my_heads)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Each head goes blind with probability one half, and all eight with probability 1 in 256. So one that
-# sees is enough, if its value alone lifts the sum above one half. With values of one eighth, three or more would have
-# to see. The queries are loud (30) for the letters that are new: eight heads that each let a tenth of the weight stray
-# to other letters would say yes together.
+# **Why it works.** Each head loses the copy with probability one half, and all eight do with probability 1 in 256. One
+# head that keeps it is enough, if its value alone lifts the sum above one half; with values of one eighth, it takes at
+# least three. The queries are large because of letters that are new: eight heads that each gave a tenth of their weight
+# to other letters would together say yes.
 
 # %% name="play-4-2"
 from course_utils.play import show_puzzle
@@ -445,8 +526,8 @@ show_puzzle("4.2")  # to play with; then copy your numbers into your answer
 # ### Exercise 4.3 · How often is a row empty?
 # 1 point · ★☆☆ · 5 minutes
 #
-# The same coins empty whole rows. "Your" hears nothing in half of all draws, "journey" in fewer. Write the chance that
-# dropout leaves a row of causal weights without any weight, for each of T rows.
+# Dropout can empty whole rows. At $p = 0.5$ "Your" receives nothing in half of all draws, and "journey" less often.
+# Write the chance that a row of causal weights is left empty, for each of T rows.
 
 # %% name="exercise-4-3"
 def my_chances(p, T):
@@ -462,54 +543,15 @@ assert check("4.3", my_chances).status == "right"
 check("4.3", my_chances)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Row $t$ has $t$ weights, and each has its own coin. At a rate of one half "Your" is silent in every
-# second step, and "step", with six weights, in one of 64. The early words suffer most.
+# **Why it works.** Row $t$ has $t$ weights, each dropped independently. At a rate of one half "Your" receives nothing
+# in every second step on average, and "step", with six weights, in one of 64. The early words suffer most.
 
 # %% [markdown]
-# ## Where does the mask live?
-#
-# The mask is not learned, so it is no parameter. An ordinary attribute, `self.mask = ...`, seems to do. Why did we make
-# it a **buffer**, with `register_buffer`? We ask a module that holds one of each: what does `.to(...)` change, which
-# moves a module to a GPU or to another number type? And what is in `state_dict()`, the list of what is saved?
-
-# %% [markdown]
-# **Question 4.4.** What will the buffer do when the module is changed with `.to(...)` and trained?
-#
-# * **a** It stays as it is when the module is changed with `.to(...)`.
-# * **b** It is trained with the parameters.
-# * **c** It follows the module and is not trained.
-
-# %% name="question-4-4"
-answer("Q4.4", "c")
-
-# %% name="three-tensors" tags=["answers-Q4.4"]
-class ThreeTensors(nn.Module):
-    """A plain attribute, a buffer and a parameter, each of shape (2, 2)."""
-
-    def __init__(self):
-        super().__init__()
-        self.plain = torch.ones(2, 2)
-        self.register_buffer("buffer", torch.ones(2, 2))
-        self.parameter = nn.Parameter(torch.ones(2, 2))
-
-
-module = ThreeTensors().to(torch.float64)
-print("parameters():", [name for name, _ in module.named_parameters()])
-print("state_dict():", sorted(module.state_dict()))
-print(".to(float64):", module.plain.dtype, module.buffer.dtype, module.parameter.dtype)
-print("our mask:    ", CausalAttention(3, 2, 6, 0.0).to(torch.float64).mask.dtype)
-
-# %% [markdown]
-# Only the parameter is trained. Parameter and buffer are saved, and both became `float64`. The plain attribute is in
-# neither list, and `.to()` does not know about it. On the way to a GPU it would stay behind on the CPU, where scores on
-# the GPU cannot use it. So the mask is a buffer. It stays `bool`: `.to(torch.float64)` converts only floating-point
-# tensors.
-#
 # ## A class of your own
 #
-# The last exercise asks for a causal class. If you like, begin with the order of its lines.
+# Now write a causal class yourself. If you like, begin with the order of its lines.
 #
-# **Step 4.1.** Bring these lines of a `forward` into their right order. Write the letters, as in `"a b c d e"`.
+# **Step 4.1.** Put these lines of a `forward` into the right order. Write the letters, as in `"a b c d e"`.
 #
 # ```
 # a   weights = self.dropout(torch.softmax(scores, dim=-1))
@@ -526,8 +568,8 @@ answer("S4.1", "c e b a d")
 # ### Exercise 4.4 · One matrix instead of three
 # 4 points · ★★★ · 20 minutes
 #
-# Many models compute queries, keys and values with a single linear layer, three times as wide, and `chunk` cuts the
-# result into three. Write such a causal class. The layer is called `W_qkv` and has no bias, dropout acts on the
+# Many models compute queries, keys and values with a single linear layer, three times as wide, and `chunk` cuts its
+# result into three. Write such a causal class. The layer is called `W_qkv` and has no bias, dropout is applied to the
 # weights, and the mask is a buffer. The class must take sequences shorter than `context_length`, and one sequence
 # without a batch.
 
@@ -569,9 +611,8 @@ check("4.4", MyCausalAttention)
 # before it, the width would be three times as large.
 
 # %% [markdown]
-# Your own class at work: which output depends on which input? (While 4.4 is empty, you see ours.) Turn dropout up and
-# step through the seeds. Sometimes a whole row becomes empty, but never a single cell of a row. Why? Think of the layer
-# of Question 3.3.
+# Here is your class at work (or ours, while 4.4 is empty): which output depends on which input? Turn dropout up and
+# step through the seeds. Sometimes a whole row becomes empty, but never a single cell. Why? Think of Question 3.3.
 
 # %% name="try-layer-live"
 def layer_to_try(length, dropout):
@@ -583,7 +624,7 @@ def layer_to_try(length, dropout):
 live.try_layer(layer_to_try, inputs, tokens)
 
 # %% [markdown]
-# If all weights of a row were dropped, its output is 0, whatever goes in. If one is left, the row keeps all its cells:
+# If all weights of a row are dropped, its output is 0, whatever the input. If one is left, all cells of the row stay:
 # softmax divided that weight by a sum over *all* visible scores, so it depends even on words whose own weights were
 # dropped.
 #
@@ -602,8 +643,8 @@ live.try_layer(layer_to_try, inputs, tokens)
 answer("Q4.5", "b")
 
 # %% [markdown]
-# **Question 4.6.** Find the bug. This `forward` trains well, but after `.eval()` it answers differently each time it is
-# asked. Which line is wrong?
+# **Question 4.6.** Find the bug. This `forward` trains well, but after `.eval()` each call returns something else.
+# Which line is wrong?
 #
 # * **a** `queries, keys, values = self.W_qkv(x).chunk(3, dim=-1)`
 # * **b** `scores = (queries @ keys.transpose(-2, -1)).masked_fill(self.mask[:T, :T], -torch.inf)`
@@ -614,8 +655,8 @@ answer("Q4.5", "b")
 answer("Q4.6", "c")
 
 # %% [markdown]
-# **Question 4.7.** A layer sets all weights on the future to 0 *after* softmax and changes nothing else. Still, its first
-# output moves when a later word changes. Which explanation is true?
+# **Question 4.7.** A layer sets all weights on the future to 0 *after* softmax and changes nothing else. Still, its
+# first output moves when a later word changes. Which explanation is true?
 #
 # * **a** The weights were only nearly 0.
 # * **b** Softmax divided the first weight by a sum that contains the later scores.
@@ -639,10 +680,10 @@ progress(4)
 # | --- | --- | --- |
 # | a weight $\alpha_{ij}$ | 0 with probability $p$, else $\alpha_{ij}/(1-p)$ | $\alpha_{ij}$ |
 # | the sum of a row | between 0 and $1/(1-p)$, on average 1 | 1 |
-# | two calls | each tosses its own coins | agree |
+# | two calls | drop different weights | agree |
 #
-# Dropout comes **after** softmax, and rows are not repaired. At $p = 0.5$, a head that looks one thing up is heard half
-# of the time; others with the same job make up for it.
+# Dropout spreads weights and so reduces **overfitting**. It comes **after** softmax, and rows are not repaired. At
+# $p = 0.5$, a head that looks one thing up finds it half of the time; other heads with the same job make up for it.
 #
 # **Next.** This class has one set of weights per query. [Chapter 5](05_multi_head_attention.ipynb) runs several side by
 # side. All chapters: [the course's contents](../README.md#chapters).

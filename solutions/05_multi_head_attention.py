@@ -9,8 +9,8 @@
 #
 # **After this chapter you can**
 #
-# * build a head that looks one token back, and train one that finds the same job by itself;
-# * say what two heads deliver that one must squeeze into a single set of weights;
+# * build a head that looks one token back, and train one that learns to do so by itself;
+# * say what two heads can report that one head cannot;
 # * write a layer like GPT-2's: one matrix for all heads, split and merged.
 #
 # **Time.** About 90 minutes, exercises included. **You need** chapters 2 to 4: queries, keys, values, the causal mask,
@@ -44,19 +44,19 @@ from course_utils.validation import check_dropout, check_heads, check_input
 #
 # Write a word or a number in place of each question mark, without looking back.
 #
-# **From memory 5.1.** After shuffling the words, does a context vector of attention without a mask change? (yes or no)
+# **From memory 5.1.** Without a mask, does a word's context vector change when the words are shuffled? (yes or no)
 
 # %% name="memory-5-1"
 answer("M5.1", "no")
 
 # %% [markdown]
-# **From memory 5.2.** In the dependency matrix of six tokens in a causal layer, how many cells say yes?
+# **From memory 5.2.** How many cells say yes in the dependency matrix of a causal layer for six tokens?
 
 # %% name="memory-5-2"
 answer("M5.2", "21")
 
 # %% [markdown]
-# **From memory 5.3.** In training, a weight that dropout keeps at the rate 0.5 is multiplied by ...
+# **From memory 5.3.** In training, dropout at the rate 0.5 keeps a weight. By what number does it multiply that weight?
 
 # %% name="memory-5-3"
 answer("M5.3", "2")
@@ -67,9 +67,9 @@ review()
 # %% [markdown]
 # ## A head that knows where it is
 #
-# All heads so far asked *what* a token is. None could ask for a *place*: each saw a bag of words, cut off by the mask.
-# So we give each token its position. Here a token's vector is two blocks side by side: four numbers for the letter,
-# eight for the position, each with a single 1. (GPT-2 adds a vector for the position instead.)
+# All heads so far asked *what* a token is. None could ask *where* it stands: which letter comes just before me? So we
+# give each token its position. Here a token's vector has four numbers for the letter, then eight for the position, each
+# part with a single 1. (GPT-2 adds a vector for the position instead.)
 
 # %% name="positions"
 def placed(words):
@@ -81,8 +81,8 @@ def placed(words):
 print(placed("ba"))
 
 # %% [markdown]
-# Positions, rows and heads count from 0 here, as in Python. With positions a head can look **one
-# token back**, and fetch the letter that stands there.
+# Row 0 is a "b" at position 0, row 1 an "a" at position 1. (We now count from 0, as Python does.) With positions, a
+# head can look **one token back** and fetch the letter there.
 
 # %% [markdown]
 # ### Exercise 5.1 · One token back
@@ -91,7 +91,7 @@ print(placed("ba"))
 # Write three matrices for a causal head that reads up to eight letters. Every token but the first should give at least
 # nine tenths of its weight to the token before it, whatever the letters are, and receive that token's letter: four
 # numbers, with a 1 for the letter. What the first token receives does not matter. Choose any width $d_k$; scores are
-# divided by $\sqrt{d_k}$. (Slices are quicker than typing.)
+# divided by $\sqrt{d_k}$. (Slices save typing.)
 
 # %% name="exercise-5-1"
 def my_look_back():
@@ -112,8 +112,9 @@ assert check("5.1", my_look_back).status == "right"
 check("5.1", my_look_back)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Key $t$ points along axis $t$, query $t$ along axis $t-1$: they meet one position apart. The rows of
-# the letters are zero in both, so letters have no say in where the head looks, and only they are passed on.
+# **Why it works.** Key $t$ points along axis $t$, query $t$ along axis $t-1$, so each query matches the key one
+# position before it. The rows of the letters are zero in both: letters do not affect where the head looks. They alone
+# are passed on.
 
 # %% name="play-5-1"
 from course_utils.play import show_puzzle
@@ -135,11 +136,10 @@ live.try_head(my_weights_back, "c a d a b")
 # %% [markdown]
 # ## A head that learned it
 #
-# Can a head *find* this job? We show it random letters, and ask only for the result: hand on the letter of the token
-# before.
+# Can a head *learn* this job? We show it random letters and ask only for the result: the letter of the token before.
 #
-# Of the second cell you need only the line of the loss: the result at position t is compared with the letter at t − 1.
-# (Adam adapts the size of its steps to each number.) Guess first: will it find your matrices?
+# In the second cell you need only the line of the loss, which compares the result at position $t$ with the letter at
+# $t-1$. (Adam adapts the size of its steps to each number.) Guess first: will training find your matrices?
 
 # %% name="learned-head"
 torch.manual_seed(123)
@@ -173,7 +173,8 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The stripe below the diagonal is the job, and nobody asked for it, only for the letter. And the matrices?
+# The stripe below the diagonal means looking back. Nobody asked for it, only for the letter. And are these your
+# matrices?
 
 # %% name="learned-matrices"
 print(W_query[5].detach().round(decimals=1))  # of position 1: yours?
@@ -188,15 +189,15 @@ right = received[:, 1:].argmax(dim=-1) == new[:, :-1, :4].argmax(dim=-1)
 print(f"right letters in new sequences: {right.double().mean():.4f}")
 
 # %% [markdown]
-# The row looks like nothing: training found other numbers than ours. What both heads have in common is what *acts*. A
-# score is $x^{(i)} W_q W_k^\top x^{(j)\top}$, so only the product $W_q W_k^\top$ counts, in which the best visible key
-# of each position is the one before it. In new sequences every letter is right, too. So read what a head does, not its matrices.
+# No: the row has no pattern. But a score is $x^{(i)} W_q W_k^\top x^{(j)\top}$, so only the product $W_q W_k^\top$
+# counts. In it, the best visible key of each position is the one before. In new sequences, too, every letter is right.
+# To understand a head, look at what it does, not at its matrices.
 
 # %% [markdown]
 # ## One head, one set of weights
 #
-# Chapter 1 began with *The cat chased the mouse because it was hungry*. Let "it" find out more: who chases, and who is
-# chased? We write the sentence for every pair of four animals, twelve in all.
+# Chapter 1 began with *The cat chased the mouse because it was hungry*. Now let "it" find out two things: who chases,
+# and who is chased? We write the sentence for every pair of four animals, twelve in all.
 
 # %% name="sentences"
 animals = ["cat", "fox", "mouse", "hen"]
@@ -215,8 +216,8 @@ x = torch.stack([vectors(sentence) for sentence in sentences])  # (12, 9, 19)
 print(x.shape)
 
 # %% [markdown]
-# The animals stand at positions 1 and 4. Suppose that a head of "it" looks at these two positions, half and half. Then
-# the cat and the mouse change places. Does "it" notice?
+# The animals stand at positions 1 and 4. Suppose that "it" gives half of its weight to each. Then the cat and the mouse
+# change places. Does "it" notice?
 
 # %% name="two-heads-tell"
 cat_mouse, mouse_cat = x[pairs.index(("cat", "mouse"))], x[pairs.index(("mouse", "cat"))]
@@ -228,15 +229,12 @@ print("two heads, a position each, same result:",
       torch.equal(torch.cat([cat_mouse[1], cat_mouse[4]]), torch.cat([mouse_cat[1], mouse_cat[4]])))
 
 # %% [markdown]
-# At half and half, the mixture is the same: "it" hears of a cat and a mouse, but not who chased whom. With 0.9 and 0.1
-# the two can be told apart, but the second animal comes through at a tenth of its strength: what one gains, the other
-# loses. Two heads that look at a position each, with their results side by side, can tell: the halves have changed
-# places.
+# No, the mixture is the same: "it" receives a cat and a mouse, but not who chased whom. With weights of 0.9 and 0.1 the
+# two sentences would differ, but the second animal would arrive at a tenth of its strength. With two heads, one for
+# each position, and their results side by side, "it" can tell: the halves have changed places.
 #
-# That is **multi-head attention**. Two heads of half the size have as many parameters as one.
-#
-# The simplest way is to **concatenate** the context vectors of several heads along the last dimension, here for the six
-# words of chapter 4, twice.
+# That is **multi-head attention**. The simplest way is to **concatenate** the context vectors of several heads along
+# the last dimension, here for the batch of chapter 4.
 
 # %% name="wrapper-class"
 class MultiHeadAttentionWrapper(nn.Module):
@@ -270,11 +268,21 @@ print(context_vecs)
 print("context_vecs.shape:", context_vecs.shape)
 
 # %% [markdown]
-# In the row of "Your", head 0 contributes -0.4519 and 0.2216, head 1
-# the other two numbers. The heads stand in an `nn.ModuleList`. A plain list is easier to type. Does PyTorch find the
-# layers in it?
+# In the row of "Your", −0.4519 and 0.2216 come from head 0, as in chapter 4, and the other two numbers from head 1. The
+# heads are in an `nn.ModuleList`. A plain list is easier to type. Would it do?
 
-# %% name="module-list"
+# %% [markdown]
+# **Question 5.1.** Two heads with 18 numbers each are in a plain Python list. How many parameters does PyTorch find in
+# that module?
+#
+# * **a** 36
+# * **b** 18
+# * **c** 0
+
+# %% name="question-5-1"
+answer("Q5.1", "c")
+
+# %% name="module-list" tags=["answers-Q5.1"]
 class TwoLists(nn.Module):
     """One layer in a plain list, and one in an nn.ModuleList."""
 
@@ -287,28 +295,15 @@ class TwoLists(nn.Module):
 print([name for name, _ in TwoLists().named_parameters()])
 
 # %% [markdown]
-# Only what the `nn.ModuleList` holds. And only parameters are trained.
-
-# %% [markdown]
-# **Question 5.1.** Two heads with 18 numbers each stand in a plain Python list. How many parameters does PyTorch find
-# in that module?
-#
-# * **a** 36
-# * **b** 18
-# * **c** 0
-
-# %% name="question-5-1"
-answer("Q5.1", "c")
-
-# %% [markdown]
-# None. As long as the model has another layer that can be trained, nothing fails: the heads just never change.
+# PyTorch finds only the layer in the `nn.ModuleList`. Heads in a plain list are never trained, and no error says so as
+# long as the model has another layer to train.
 #
 # ## Two heads, two jobs
 #
-# Back to the chase. Every word from the second animal on is to name both animals: who chases, in the first half of its
-# result, and who is chased, in the second. A half has ten numbers, one for each word of the vocabulary. We train one
-# head of 20 numbers, then two heads of 10, on all the sentences, and read off the row of "it". In how many will it name
-# both animals correctly?
+# Back to the chase. From the second animal on, every word should name both animals: who chases in the first half of its
+# result, and who is chased in the second. Each half has ten numbers, one for each word of the vocabulary. On all twelve
+# sentences we train one head of 20 numbers, then two heads of 10, which have as many parameters. In how many sentences
+# will "it" name both animals correctly?
 
 # %% name="two-jobs"
 chasing, chased = x[:, 1:2, :10], x[:, 4:5, :10]  # (12, 1, 10) each: who chases, who is chased
@@ -336,8 +331,8 @@ for name, model in [("one head", one), ("two heads", two)]:
     print(f"{name:9}: who chases {right[0].sum():2} of 12, who is chased {right[1].sum():2} of 12")
 
 # %% [markdown]
-# One head names who chases in all twelve sentences, and who is chased in seven of them. Two heads of half the size name
-# both in all twelve. Where does the one head look? Four of the sentences:
+# One head names who chases in all twelve sentences, but who is chased only in seven. Two heads of half the size name
+# both in all twelve. What goes wrong with one head? Look at its weights in four sentences.
 
 # %% name="two-jobs-weights"
 def weights_of(head, x):
@@ -355,11 +350,10 @@ for a, b in [("cat", "mouse"), ("cat", "hen"), ("mouse", "cat"), ("mouse", "fox"
           f" named as chased: {vocabulary[named[s]]}")
 
 # %% [markdown]
-# Whoever chases gets the larger weight. Where the mouse chases, next to nothing is left for the other animal, and "it"
-# names the cat both times: a guess, right once. Where the cat chases the hen, "it" even names a mouse. Why? A mixture
-# of two animals does not say which stood where. One head can mark that only by giving one of them more weight, and then
-# the other is faint. (Seeds 1 to 7 fail, too. With a small network behind it, which amplifies what is faint, one head
-# names both.)
+# The animal that chases gets the larger weight. Where the mouse chases, almost nothing is left for the other animal,
+# and "it" names the cat both times: a guess, right once. Where the cat chases the hen, "it" even names a mouse. A
+# mixture of two animals does not say which stood where. One head can show that only by giving one of them more weight,
+# and then the other is faint. (Seeds 1 to 7 fail, too. A small network after the head can amplify what is faint.)
 #
 # And the two heads? Before you run the next cell: in each head, which column will be bright, and from which word on?
 
@@ -369,15 +363,15 @@ words = sentences[pairs.index(("cat", "mouse"))]
 live.show_attention(two_weights, words, masked=two.heads[0].mask)
 
 # %% [markdown]
-# Two heads, two jobs. From "mouse" on, every word looks at the cat in head 0, and at the mouse in head 1. That head 0
-# took the first job is our doing, since it makes the first ten numbers. But where to look, each head found by itself,
-# from words and positions.
+# Two heads, two jobs. From "mouse" on, every word looks at the cat in head 0, and at the mouse in head 1. We decided
+# which head has which job, since head 0 makes the first ten numbers. But each head learned by itself where to look.
 #
 # ## One matrix for all heads
 #
-# One large matrix product keeps a processor busier than several small ones (chapter 6 measures that). So let one matrix
-# do the work of all heads, and share out its result: a **weight split**. We take 3 heads with 4 numbers each.
-# `nn.Linear` stores one *row* per output, so we stack the heads' matrices and apply the tall one to the whole batch.
+# One large matrix product keeps a processor busier than several small ones (chapter 6 measures that). Can one matrix
+# compute the queries of all heads? `nn.Linear` stores one *row* per output, so we stack the matrices of 3 heads with 4
+# numbers each, and apply the tall matrix to the whole batch. Splitting its result into heads is called a **weight
+# split**.
 
 # %% name="three-heads"
 torch.manual_seed(123)
@@ -398,11 +392,11 @@ print(queries.shape)
 print(queries[0, 1])
 
 # %% [markdown]
-# The same twelve numbers, head after head. The width of one head, here 4, is called **head_dim**.
+# These are the same twelve numbers, head after head. The width of one head, here 4, is called **head_dim**. But `@`
+# needs a matrix (T, head_dim) for each head. How do we get one?
 #
-# **Step 1: view.** It reads the same numbers, in the same order, with other sizes: 12 is cut into 3 heads of 4. **Step
-# 2: transpose.** Heads and tokens change places. Then every head has a matrix (T, head_dim) of its own, and `@` repeats
-# over heads as over the batch.
+# **Step 1: view.** `view` keeps the numbers and their order and changes the sizes: 12 becomes 3 heads of 4. **Step 2:
+# transpose.** Heads and tokens change places, and `@` repeats over heads as it does over the batch.
 
 # %% name="view"
 apart = queries.view(2, 6, 3, 4)  # (2, 6, 12) -> (2, 6, 3, 4)
@@ -411,7 +405,7 @@ print(queries.shape)
 print(queries[0, :, 1])  # "journey" in each head
 
 # %% [markdown]
-# **Question 5.2.** What happens if we view the queries straight to (2, 3, 6, 4), without a transpose?
+# **Question 5.2.** What if we skip step 2 and use `view(2, 3, 6, 4)` in step 1?
 #
 # * **a** The same split, in one step.
 # * **b** No error, but each head gets pieces of a few tokens instead of all six.
@@ -421,7 +415,7 @@ print(queries[0, :, 1])  # "journey" in each head
 answer("Q5.2", "b")
 
 # %% [markdown]
-# We replace every number by the position of its token, 0 to 5, and split both ways.
+# Whose numbers go where? We replace each by the position of its token, 0 to 5, and split both ways.
 
 # %% name="whose-number" tags=["answers-Q5.2"]
 positions = torch.arange(6).view(1, 6, 1).expand(1, 6, 12)  # (1, 6, 12), row t holds t
@@ -431,16 +425,16 @@ print(right[0, :, :, 0])  # (3, 6): in each head's row t, whose numbers?
 print(wrong[0, :, :, 0])
 
 # %% [markdown]
-# Viewed straight to the final shape, head 0 has three pieces of "Your" and three of "journey", and no other word. The
-# shape is right, so no error will tell you.
+# Without the transpose, head 0 has three pieces of "Your" and three of "journey", and no other word. The shape is
+# right, so no error warns us.
 
 # %% [markdown]
 # ### Exercise 5.2 · Split into heads
 # 2 points · ★★☆ · 10 minutes
 #
-# Write the split so that it works with any sizes, and for a single sequence (T, d_out) as well as for a batch. Count
-# dimensions from the end: `transpose(-3, -2)`. `*before, width = x.shape` collects all leading sizes, and
-# `x.view(*before, 3, 4)` puts them back; `x.view(*before, 3, -1)` lets PyTorch work out the 4.
+# Write the split for any sizes, and for a single sequence (T, d_out) as well as for a batch. Count dimensions from the
+# end: `transpose(-3, -2)`. `*before, width = x.shape` collects all leading sizes, and `x.view(*before, 3, 4)` puts them
+# back; `x.view(*before, 3, -1)` lets PyTorch work out the 4.
 
 # %% name="exercise-5-2"
 def my_split(projected, num_heads):
@@ -459,15 +453,15 @@ assert check("5.2", my_split).status == "right"
 check("5.2", my_split)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** `view` cuts only the last dimension, so each token keeps its own numbers, and the transpose brings
-# the heads before the tokens. With three heads of 2 numbers, head 1 gets the third and fourth number of each token.
+# **Why it works.** `view` cuts only the last dimension, so each token keeps its own numbers. The transpose puts heads
+# before tokens. With three heads of 2 numbers, head 1 gets the third and fourth number of each token.
 
 # %% [markdown]
 # **Step 3: scores, head by head.** Keys and values are split like the queries.
 
 # %% [markdown]
-# **Question 5.3.** Three heads of four numbers each, six tokens. The scores are divided by $\sqrt{d_k}$. Which $d_k$ is
-# it?
+# **Question 5.3.** With six tokens and three heads of four numbers each, scores are divided by $\sqrt{d_k}$. What is
+# $d_k$?
 #
 # * **a** 4
 # * **b** 12
@@ -487,10 +481,9 @@ weights = torch.softmax(scores / 4**0.5, dim=-1)  # (2, 3, 6, 6), every row sums
 print(weights.shape)
 
 # %% [markdown]
-# `@` keeps the heads apart: head 1 alone has the same scores. One (6, 6) mask fits all heads, because PyTorch repeats
-# it.
+# `@` keeps the heads apart: head 1 alone has the same scores. PyTorch repeats the (6, 6) mask for every head.
 #
-# **Step 4: merge.** Mix the values head by head, then run backwards: transpose, and join the last two dimensions.
+# **Step 4: merge.** Mix the values in each head. Then undo the split: transpose, and join the last two dimensions.
 
 # %% name="merge-fails"
 context = weights @ values  # (2, 3, 6, 6) @ (2, 3, 6, 4) -> (2, 3, 6, 4)
@@ -501,10 +494,10 @@ except RuntimeError as error:
     print(type(error).__name__, error)
 
 # %% [markdown]
-# Why does `view` refuse? In memory a tensor is one long line of numbers. `transpose` moves none of them, it only
-# changes how far apart neighbours lie. A token's 12 numbers now lie in three pieces, and a `view` cannot join them.
-# `contiguous()` copies them into the new order. (`reshape`, which the message offers, does both. Neither way notices a
-# forgotten transpose: the sizes still fit, and the result is silently wrong.)
+# Why does `view` refuse? In memory, a tensor is one long line of numbers. `transpose` does not move them; it changes
+# only the order in which they are read. Now a token's 12 numbers lie in three places, and `view` cannot join them.
+# `contiguous()` copies the numbers into the new order. (`reshape`, which the message suggests, does both. Neither way
+# notices a forgotten transpose: the sizes still fit, and the result is silently wrong.)
 
 # %% name="merge"
 together = together.contiguous()  # (2, 6, 3, 4), copied
@@ -513,8 +506,8 @@ print(context.shape)
 print("as the wrapper:", torch.allclose(context, three_heads(batch), atol=1e-6))
 
 # %% [markdown]
-# This matches three separate heads. The whole walk for one sentence, a colour for each head: first the split as it should
-# be, then the shortcut, one `view` straight to the final shape. What will the colours look like there?
+# This matches three separate heads. The figure shows all steps for one sentence, with a colour for each head: first
+# with the transpose, then without it. Which colours will each head have then?
 
 # %% name="shape-walk-live"
 torch.manual_seed(123)
@@ -522,15 +515,14 @@ numbers = torch.randn(6, 12, dtype=torch.float64)  # (T, d_out), larger than our
 live.show_shape_walk(numbers, num_heads=3, tokens=tokens)
 
 # %% [markdown]
-# With the transpose every head has one colour and all six words. Without it each head gets all three colours and two of
-# the six words, in the same shape. To try: go on to the last step with "starts". Without the transpose it reaches
-# "Your", which must not see it.
+# With the transpose, every head has one colour and all six words. Without it, each has three colours and two words, in
+# the same shape. Follow "starts" to the last step: without the transpose it reaches "Your", which must not see it.
 
 # %% [markdown]
 # ### Exercise 5.3 · Merge the heads
 # 2 points · ★★☆ · 10 minutes
 #
-# Write the way back, again for any sizes, with and without a batch. What is merged need not be contiguous.
+# Write the way back, again for any sizes, with and without a batch. The input need not be contiguous.
 
 # %% name="exercise-5-3"
 def my_merge(context):
@@ -548,21 +540,19 @@ assert check("5.3", my_merge).status == "right"
 check("5.3", my_merge)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** The transpose puts the heads of one token next to each other, `contiguous` lays them out that way in
-# memory, and `view` drops the border between them. Without the transpose, a row would hold pieces of several tokens,
-# all from one head.
+# **Why it works.** The transpose puts the heads of one token next to each other, `contiguous` copies them into that
+# order, and `view` joins them. Without the transpose, a row could hold pieces of several tokens from one head.
 
 # %% [markdown]
 # ## The class
 #
-# Two methods for the two reshapes, and one layer more. So far each number of a result belongs to a single head, but in
-# exercise 4.2 several heads worked on one answer: we *added* them. `out_proj` lets the heads do that. For two heads
-# with the results $Z_0$ and $Z_1$, let $W^{(0)}$ be the upper half of its matrix $W_\mathrm{out}$ and $W^{(1)}$ the
-# lower:
+# So far each number of a result belongs to a single head. But in exercise 4.2 several heads worked on one answer: we
+# *added* their results. One more layer, `out_proj`, lets heads do that. For two heads with the results $Z_0$ and $Z_1$,
+# let $W^{(0)}$ be the upper half of its matrix $W_\mathrm{out}$ and $W^{(1)}$ the lower:
 #
 # $$[Z_0, Z_1]\,W_\mathrm{out} = Z_0 W^{(0)} + Z_1 W^{(1)}$$
 #
-# `d_out` now is the width of *all* heads together: in the smallest GPT-2, 12 heads of 64 numbers make 768.
+# `d_out` is now the width of *all* heads together. In the smallest GPT-2, 12 heads of 64 numbers make 768.
 
 # %% name="split-class"
 class MultiHeadAttention(nn.Module):
@@ -615,11 +605,11 @@ class MultiHeadAttention(nn.Module):
 show_layer("heads")
 
 # %% [markdown]
-# Between split and merge everything is as before, once for each head. The division is by $\sqrt{\mathrm{head\_dim}}$
-# now.
+# Between split and merge everything is as before, once for each head. The division is now by
+# $\sqrt{\mathrm{head\_dim}}$.
 #
-# Does the class compute what separate heads compute? Copy the two trained heads into one layer, and let `out_proj` pass
-# on what it gets. Then give it random numbers: is its result the sum over the heads?
+# Does the class compute what separate heads compute? Copy the two trained heads into one layer, and let `out_proj`
+# return its input. Then give `out_proj` random numbers: is the result the sum over the heads?
 
 # %% name="copy-the-weights"
 same = MultiHeadAttention(d_in=19, d_out=20, context_length=9, dropout=0.0, num_heads=2).double()
@@ -635,10 +625,10 @@ added = two.heads[0](x) @ W_out[:10] + two.heads[1](x) @ W_out[10:]  # (12, 9, 2
 print("out_proj adds up the heads:", torch.allclose(same(x), added))
 
 # %% [markdown]
-# The same output, from one set of matrices; and each head now adds to all 20 numbers. The last exercise is the whole
-# layer. If you like, take one step towards it.
+# Yes, twice. Each head now adds to all 20 numbers. Now write the whole layer. If you like, begin with the order of its
+# lines.
 #
-# **Step 5.1.** Bring the lines of a `forward` into their right order. Write the letters, as in `"a b c d e"`.
+# **Step 5.1.** Put these lines of a `forward` into the right order. Write the letters, as in `"a b c d e"`.
 #
 # ```
 # a   context = self.dropout(weights) @ values
@@ -655,9 +645,9 @@ answer("S5.1", "b e d a c")
 # ### Exercise 5.4 · Multi-head attention from a blank page
 # 5 points · ★★★ · 20 minutes
 #
-# Write the class yourself. Call the layers `W_query`, `W_key`, `W_value` and
-# `out_proj`, since the check copies weights into them. `qkv_bias` says whether the first three have a bias; `out_proj`
-# always has one. A batch is all the class has to take, and T may be smaller than `context_length`.
+# Write the class yourself. Call the layers `W_query`, `W_key`, `W_value` and `out_proj`, since the check copies weights
+# into them. `qkv_bias` says whether the first three have a bias; `out_proj` always has one. The class need only take
+# batches, and T may be smaller than `context_length`.
 
 # %% name="exercise-5-4"
 class MyMultiHeadAttention(nn.Module):
@@ -697,9 +687,25 @@ assert check("5.4", MyMultiHeadAttention).status == "right"
 check("5.4", MyMultiHeadAttention)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** It is the four steps in a row, with a fresh `view` for any B and T and the mask cut to T. Dividing
-# before masking is fine as well, since minus infinity stays minus infinity. The check uses sizes of which no two are
-# equal: with as many heads as tokens, a forgotten transpose could hide.
+# **Why it works.** It is the four steps in a row, with sizes taken from `x` and the mask cut to T. Dividing before
+# masking works, too, since minus infinity stays minus infinity. No two sizes in the check are equal: with as many heads
+# as tokens, a forgotten transpose could go unnoticed.
+
+# %% [markdown]
+# Train your layer on the chase, with two heads. (While 5.4 is empty, you see ours.) Will "it" name both animals?
+
+# %% name="try-5-4"
+torch.manual_seed(0)
+yours = MyMultiHeadAttention(19, 20, 9, 0.0, num_heads=2)
+layer = yours if hasattr(yours, "out_proj") else MultiHeadAttention(19, 20, 9, 0.0, num_heads=2)
+optimizer = torch.optim.Adam(layer.double().parameters(), lr=0.05)
+for _ in range(100):
+    loss = (layer(x)[:, 4:] - wanted).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+for sentence, result in zip(sentences, layer(x)[:, 6]):
+    print(" ".join(sentence[:5]), "->", *(vocabulary[half.argmax()] for half in result.split(10)))
 
 # %% [markdown]
 # ## What you can do now
@@ -707,10 +713,10 @@ check("5.4", MyMultiHeadAttention)
 # Three last questions, without looking back. The second shows code with a bug, the third goes back to chapter 4.
 
 # %% [markdown]
-# **Question 5.4.** A single head reads embeddings that hold no positions. Can it look one token back?
+# **Question 5.4.** A single head reads embeddings without positions. Can it look one token back?
 #
 # * **a** Yes, with the right matrices.
-# * **b** No: its scores depend on what two tokens are, and not on where they stand.
+# * **b** No: its scores depend on what two tokens are, not on where they stand.
 # * **c** Yes, if the mask hides the future.
 
 # %% name="question-5-4"
@@ -733,7 +739,7 @@ answer("Q5.5", "d")
 # head that averages over 20 tokens changes much less. Which explanation is true?
 #
 # * **a** Dropout drops only large weights.
-# * **b** One coin decides about all of the first head's weight, and 20 coins about the second's.
+# * **b** A single draw decides about all of the first head's weight, and 20 draws decide about the second's.
 # * **c** The weights of the second head are divided by 0.5, those of the first are not.
 
 # %% name="question-5-6"
@@ -748,8 +754,8 @@ progress(5)
 # %% [markdown]
 # ## What to take with you
 #
-# There are $n$ = num_heads heads, counted from 0. Head $h$ has queries $Q_h$, keys $K_h$ and values $V_h$ of its own,
-# with $d_k$ = head_dim columns each. (The mask is left out.)
+# There are $n$ = num_heads heads, counted from 0. Head $h$ has its own queries $Q_h$, keys $K_h$ and values $V_h$, with
+# $d_k$ = head_dim columns each. (The mask is left out.)
 #
 # $$Z_h = \mathrm{softmax}\left(\frac{Q_h K_h^\top}{\sqrt{d_k}}\right) V_h, \qquad
 # \mathrm{output} = \mathrm{concat}(Z_0, \dots, Z_{n-1})\, W_\mathrm{out} + b_\mathrm{out}$$
@@ -761,7 +767,7 @@ progress(5)
 # | score, hide, scale, softmax, dropout | as in chapter 4 | (B, num_heads, T, T) |
 # | mix | `weights @ values` | (B, num_heads, T, head_dim) |
 # | transpose, merge | `.transpose(1, 2).contiguous().view(B, T, d_out)` | (B, T, d_out) |
-# | mix the heads | `out_proj(context)` | (B, T, d_out) |
+# | add up the heads | `out_proj(context)` | (B, T, d_out) |
 #
-# **Next.** In [chapter 6](06_in_practice.ipynb) the layer goes to work: two sequences, padding, speed, and what can go
+# **Next.** In [chapter 6](06_in_practice.ipynb) the layer is put to use: two sequences, padding, speed, and what can go
 # wrong. All chapters: [the course's contents](../README.md#chapters).
