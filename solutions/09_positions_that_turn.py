@@ -9,14 +9,14 @@
 #
 # **After this chapter you can**
 #
-# * turn queries and keys so that a score knows how far apart two tokens stand, and nothing else about where;
-# * name four slips that no error reports: layouts mixed, keys turned twice, positions that start again at 0, groups
+# * turn queries and keys so that positions affect a score only through their distance;
+# * recognise four slips that raise no error: layouts mixed, keys turned twice, positions that start again at 0, groups
 #   repeated in the wrong order;
-# * turn a part of a head, or nothing, and say what then tells order;
-# * make one layer that is GPT-2's, Llama 3's, Gemma 3's or Phi's, by its arguments, and prove it.
+# * turn only part of a head, or none of it, and say what then conveys order;
+# * write one class whose arguments make it the layer of GPT-2, Llama 3, Gemma 3 or Phi, and prove it.
 #
-# **Time.** About 90 minutes, exercises included; the trainings near the end take about 15 seconds. **You need**
-# chapters 5 to 7: the split into heads, the cache, the model that copies.
+# **Time.** About 90 minutes, exercises included; training near the end takes about 15 seconds. **You need** chapters 5
+# to 7: the split into heads, the cache, the model that copies.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
 
@@ -53,19 +53,20 @@ from course_utils.validation import (
 #
 # Write a word or a number in place of each question mark, without looking back.
 #
-# **From memory 9.1.** A layer of width 768 has 12 heads. By what is each score divided?
+# **From memory 9.1.** A layer of width 768 has 12 heads. What is each score divided by?
 
 # %% name="memory-9-1"
 answer("M9.1", "8")
 
 # %% [markdown]
-# **From memory 9.2.** When a model writes, which two tensors does it keep for every token that it has seen?
+# **From memory 9.2.** When a model generates text, which two tensors does it keep for every token so far?
 
 # %% name="memory-9-2"
 answer("M9.2", "keys and values")
 
 # %% [markdown]
-# **From memory 9.3.** In chapter 7's model, what is added to each token's vector so that attention knows their order?
+# **From memory 9.3.** In chapter 7's model, what is added to each token's vector so that attention knows the order of
+# tokens?
 
 # %% name="memory-9-3"
 answer("M9.3", "a position vector")
@@ -77,7 +78,7 @@ review()
 # ## What a learned position says
 #
 # Attention without a mask sees a bag of words. Does a causal mask change that? We shuffle the first four of six tokens
-# and look at the last one. There are no positions or matrices here, only the mask.
+# and look at the last one. There are no position vectors or weight matrices here.
 
 # %% name="mask-tells-order"
 torch.manual_seed(123)
@@ -91,13 +92,14 @@ for is_causal in [False, True]:
         print(f"causal: {is_causal}, layers: {num_layers}, last token unchanged: {same}")
 
 # %% [markdown]
-# After one causal layer the last token has still seen a bag. After two it has not, because layer 1 mixed for each token
-# what *it* could see: one token for the first, two for the second. So a causal mask **is** position information (Haviv
-# et al., 2022). But a model must work it out, layer by layer. Near the end we train a model without other positions.
+# After one causal layer the last token has still seen a bag of words. After two it has not, because in layer 1 each
+# token mixed only what *it* could see: the first only itself, the second two tokens. So a causal mask alone **carries**
+# position information (Haviv et al., 2022). But a model must extract it, layer by layer. Near the end we train a model
+# that has nothing else.
 #
-# GPT-2 and chapter 7's model give positions directly. They *add* a learned vector to each token: its row in a table of
-# positions. What does a score then contain? Queries and keys become sums of *what* a token is and *where* it is, and
-# their product has four parts.
+# GPT-2 and chapter 7's model give positions directly: to each token they *add* a learned vector, a row of a table of
+# positions. What does a score then contain? Each query and key is the sum of a part for *what* the token is and one for
+# *where* it is, so their product has four parts.
 
 # %% name="four-parts"
 torch.manual_seed(123)
@@ -107,22 +109,22 @@ parts = [what_q @ what_k, what_q @ where_k, where_q @ what_k, where_q @ where_k]
 print(" ".join(f"{part:.4f}" for part in parts), f"together {sum(parts):.4f}")
 
 # %% [markdown]
-# Only the last part is about positions alone. It has a number for every *pair* of positions: nothing makes 7 and 3
-# score like 14 and 10, so a model must learn that. And a table that ends at row 1023 says nothing about position 1024.
+# Only the last part depends on positions alone. It is a separate number for every *pair* of positions: only training
+# makes 7 and 3 score like 14 and 10. And a table that ends at row 1023 has nothing for position 1024.
 #
-# Much of what matters in a text is "the word before" or "three words back". Can a score depend on the **distance** by
-# construction, for every pair of positions at once?
+# What matters in a text is often "the word before" or "three words back". Can we make positions affect a score only
+# through their **distance**?
 
 # %% [markdown]
 # ## Two numbers are an arrow
 #
 # Take a query and a key of two numbers each: two arrows in a plane. **Turn** each by an angle that grows with its
-# position, say 0.3 radians a position.
+# position, say 0.3 radians per position.
 
 # %% [markdown]
 # **Question 9.1.** Two arrows are turned by the same angle. What stays the same?
 #
-# * **a** Nothing: both point elsewhere.
+# * **a** Nothing: both now point elsewhere.
 # * **b** Only their lengths.
 # * **c** Their lengths, and their dot product.
 
@@ -131,7 +133,7 @@ answer("Q9.1", "c")
 
 # %% name="turn-one-pair" tags=["answers-Q9.1"]
 def turn(arrow, angle):
-    """An arrow (2,), turned by an angle in radians."""
+    """The arrow (2,), turned by an angle in radians."""
     first, second = arrow
     cos, sin = math.cos(angle), math.sin(angle)
     return torch.stack([first * cos - second * sin, second * cos + first * sin])
@@ -142,20 +144,21 @@ for m, n in [(7, 3), (14, 10), (1004, 1000), (7, 4)]:
     print(f"query at {m:4}, key at {n:4}: score {turn(query, 0.3 * m) @ turn(key, 0.3 * n):.10f}")
 
 # %% [markdown]
-# Three pairs of positions that are 4 apart give the same score, to the last digit printed. Another distance gives
-# another score. Turning both arrows further changes nothing: only the difference of the two turns matters. Write $R_m$
-# for the turn at position $m$:
+# The three pairs of positions 4 apart give the same score, to the last printed digit. Distance 3 gives a different one.
+# Turning both arrows further by the same angle changes nothing: only the difference between the two turns matters.
+# Write $R_m$ for the turn at position $m$:
 #
 # $$(R_m q) \cdot (R_n k) = q \cdot (R_{n-m} k)$$
 #
-# That is the whole idea of **rotary positions** (Su et al., 2021): nothing is added to a token; its query and its key
-# are turned. Values are not turned, since they are passed on, not compared.
+# That is the whole idea of **rotary positions** (RoPE, Su et al., 2021): nothing is added to a token; its query and key
+# are turned instead. Values are not turned, since they are passed on, not compared.
 
 # %% [markdown]
 # ## Many pairs, many speeds
 #
-# An arrow that turns by 0.3 points almost the same way again after 21 positions. A clock needs more than one hand. A
-# head has head_dim numbers, so head_dim / 2 pairs, and each pair $k$ turns at its own **frequency**, from fast to slow:
+# An arrow that turns by 0.3 per position points almost the same way again after 21 positions. As on a clock, one hand
+# is not enough. A head's head_dim numbers form head_dim / 2 pairs, and each pair $k$ turns at its own **frequency**,
+# from fast to slow:
 #
 # $$\theta_k = \mathrm{base}^{-2k / \mathrm{head\_dim}}$$
 
@@ -178,11 +181,11 @@ for base in [10_000.0, 500_000.0]:
     print(f"base {base:>9,.0f}: from {wavelengths[0]:.2f} to {wavelengths[-1]:>9,.0f} positions")
 
 # %% [markdown]
-# With 128 numbers per head, one turn of the slowest pair takes 54,410 positions at the paper's base, and 2,559,196 at
-# the base of Llama 3 and 3.1. A larger base hardly changes the fast hands and slows the slow ones: more room for long
-# texts.
+# With 128 numbers per head, one turn of the slowest pair takes 54,410 positions with the paper's base, and 2,559,196
+# with that of Llama 3 and 3.1. A larger base hardly changes the fast hands but slows the slow ones, leaving room for
+# longer texts.
 
-# %% name="hands-picture" shows="Four curves over 40 positions. That of pair 0 swings up and down every six positions. That of pair 1 swings once in 63. Those of pairs 2 and 3 fall slowly or stay near 1."
+# %% name="hands-picture" shows="Four curves over distances from 0 to 40. That of pair 0 goes down and up again about every six positions. That of pair 1 falls to -1 by 31 and then rises. That of pair 2 falls slowly, and that of pair 3 stays near 1."
 distances = torch.linspace(0, 40, 401)
 hands = (distances[:, None] * rotary_frequencies(8)).cos()  # (401, 4)
 pictures.show_curves(
@@ -192,11 +195,11 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# A fast pair tells neighbours apart but soon repeats itself. A slow pair hardly changes over a sentence, so it can
-# compare *what* tokens are, wherever they stand in it.
+# A fast pair distinguishes neighbours but soon repeats itself. A slow pair hardly changes over a sentence, so it can
+# compare *what* two tokens are, wherever they occur in it.
 
 # %% [markdown]
-# **Question 9.2.** A head wants to look exactly one token back. Which pairs can tell distance 1 from distance 2 best?
+# **Question 9.2.** A head should look exactly one token back. Which pairs distinguish distance 1 from distance 2 best?
 #
 # * **a** The last, which turn most slowly.
 # * **b** The first, which turn fastest.
@@ -209,12 +212,12 @@ answer("Q9.2", "b")
 # ### Exercise 9.1 · Turn by position
 # 3 points · ★★☆ · 10 minutes
 #
-# Turn every vector of `x`. Pair $k$ is made of number $k$ of the first half and number $k$ of the second half. The
-# given positions need not start at 0 or be in order.
+# Turn every vector of `x` by its position. Pair $k$ consists of number $k$ of the first half and number $k$ of the
+# second. The positions need not start at 0 or be in order.
 
 # %% name="exercise-9-1"
 def my_rotate(x, positions, base):
-    """x (..., T, head_dim), turned by positions (T,): the same shape."""
+    """x (..., T, head_dim), each vector turned by its position in (T,): the same shape."""
     ### BEGIN SOLUTION
     head_dim = x.shape[-1]
     frequencies = base ** (-2 * torch.arange(head_dim // 2) / head_dim)  # (head_dim / 2,)
@@ -231,8 +234,8 @@ assert check("9.1", my_rotate).status == "right"
 check("9.1", my_rotate)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Each pair is an arrow with its own angle: position times frequency. The angles have shape (T,
-# head_dim / 2), so they broadcast over batch and heads. Together the turned halves keep the vector's length.
+# **Why it works.** Each pair is an arrow that turns by its own angle: position times frequency. The angles have shape
+# (T, head_dim / 2), so they broadcast over batch and heads. Turning leaves the vector's length unchanged.
 
 # %% [markdown]
 # The course's own version takes frequencies instead of a base, so that we can change them later. It has two steps, so
@@ -277,19 +280,19 @@ print([f"{score(m, n):.10f}" for m, n in [(7, 3), (14, 10), (1004, 1000)]], f"{s
 live.show_rotary(query[0], key[0], frequencies)
 
 # %% [markdown]
-# Move both sliders by the same amount: every arrow turns, but no product changes, so neither does the score. Move one
-# of them, and pair 0 reacts at once, while pair 3 hardly moves.
+# Move both sliders by the same amount: every arrow turns, but no product changes, nor does the score. Move only one,
+# and pair 0 reacts at once, while pair 3 hardly moves.
 
 # %% [markdown]
 # ## Two layouts
 #
-# Which two numbers make a pair? We took number $k$ of each half: **halves**, as most models in the library
-# `transformers` do. The paper, Llama's first code, and some models there (Cohere's, GLM-4, Llama 4) take neighbours:
-# **interleaved** pairs, 0 and 1, then 2 and 3. Neither is better.
+# Which two numbers form a pair? Like most models in the library `transformers`, we took number $k$ of each half:
+# **halves**. The paper, Llama's original code, and some models in the library (Cohere's, GLM-4, Llama 4) pair
+# neighbours, 0 with 1, then 2 with 3: **interleaved** pairs. Neither is better.
 
 # %% name="interleaved"
 def rotate_interleaved(x, positions, frequencies):
-    """The same turn for pairs of neighbours: numbers 0 and 1, 2 and 3, ..."""
+    """As rotate, but pairs are neighbours: numbers 0 and 1, 2 and 3, ..."""
     angles = positions[:, None] * frequencies  # (T, head_dim / 2)
     first, second = x[..., 0::2], x[..., 1::2]  # (..., T, head_dim / 2) each
     cos, sin = angles.cos(), angles.sin()
@@ -300,22 +303,23 @@ def rotate_interleaved(x, positions, frequencies):
 print(f"halves {score(7, 3):.4f}, interleaved {score(7, 3, rotate_interleaved):.4f}")
 
 # %% [markdown]
-# The same query and key give two scores. Both depend on the distance only; they are two different heads.
+# The same query and key get different scores. In both layouts positions matter only through their distance, but the two
+# cannot be mixed.
 
 # %% [markdown]
-# **Question 9.3.** You load weights that were trained with interleaved pairs into a layer that turns halves. What
+# **Question 9.3.** You load weights that were trained with interleaved pairs into a layer that pairs halves. What
 # happens?
 #
-# * **a** It loads, runs, and writes nonsense.
-# * **b** `load_state_dict` refuses.
-# * **c** Nothing: the order of a query's numbers does not matter.
+# * **a** The layer loads and runs, but its output is wrong.
+# * **b** `load_state_dict` raises an error.
+# * **c** Nothing changes: the order of a query's numbers does not matter.
 
 # %% name="question-9-3"
 answer("Q9.3", "a")
 
 # %% [markdown]
-# That is the first silent slip, **layouts mixed**. The cure costs nothing: reorder the numbers of queries *and* keys,
-# all first numbers of the pairs before all second ones.
+# That is the first silent slip, **layouts mixed**. The fix is simple: reorder the numbers of queries *and* keys, so
+# that the first numbers of all pairs come before the second.
 
 # %% name="permuted"
 order = torch.cat([torch.arange(0, 8, 2), torch.arange(1, 8, 2)])
@@ -324,29 +328,29 @@ query, key = query[:, order], key[:, order]
 print(f"halves, after the permutation {score(7, 3):.4f}")
 
 # %% [markdown]
-# Halves now give the interleaved score. A query's numbers come from rows of `W_query`, so a file can be converted once
-# and for all, row by row, head by head. Or the layer takes pairs as they are: `turn_pairs` has an argument for that.
-# [Chapter 11](11_a_model_that_speaks.ipynb) meets interleaved pairs in a real file.
+# Halves now give the interleaved score. A query's numbers come from the rows of `W_query`, so a file's rows can be
+# reordered once and for all, head by head. Or the layer can take the pairs as they are: `turn_pairs` has an argument
+# for that. [Chapter 11](11_a_model_that_speaks.ipynb) finds interleaved pairs in a real file.
 
 # %% [markdown]
 # ## Turn a part, or nothing
 #
-# A slow pair says little about a token's position. Then why turn it at all? Phi-1 turns half of each head's numbers,
-# GPT-NeoX and Qwen3-Next turn a quarter: **partial rotary**. A pair with a frequency of 0 never turns, so our own head
-# needs no new function for that, only other frequencies. (Those models' files need more: their pairs are halves of the
-# *turned part*, and zeros at the end of the frequencies would pair other numbers, mixing layouts again. For such files
-# `turn_pairs` leaves the rest alone.)
+# A slow pair says little about position, so why turn it? Phi-1 turns half of each head's numbers, GPT-NeoX and
+# Qwen3-Next a quarter: **partial rotary**. A pair of frequency 0 never turns, so our own head needs no new function,
+# only different frequencies. (Those models' files need more: they pair the two halves of the *turned part*. Zeros at
+# the end of the frequencies would pair other numbers, mixing layouts again. For such files `turn_pairs` leaves the rest
+# of the head unchanged.)
 
 # %% [markdown]
 # ### Exercise 9.2 · Turn a part
 # 1 point · ★☆☆ · 5 minutes
 #
-# Make the frequencies for a head in which only some numbers turn. The first `rotary_dim / 2` pairs turn as fast as
-# those of a head that has `rotary_dim` numbers in all. The others do not turn.
+# Compute the frequencies for a head in which only some numbers turn. The first `rotary_dim / 2` pairs turn as fast as
+# those of a head with only `rotary_dim` numbers. The others do not turn.
 
 # %% name="exercise-9-2"
 def my_partial(head_dim, rotary_dim, base):
-    """By how many radians each pair turns from one position to the next: (head_dim / 2,)."""
+    """By how many radians each pair turns per position: (head_dim / 2,)."""
     ### BEGIN SOLUTION
     turned = base ** (-2 * torch.arange(rotary_dim // 2) / rotary_dim)  # (rotary_dim / 2,)
     return torch.cat([turned, torch.zeros((head_dim - rotary_dim) // 2)])  # (head_dim / 2,)
@@ -359,11 +363,11 @@ assert check("9.2", my_partial).status == "right"
 check("9.2", my_partial)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** An angle of 0 leaves a pair unchanged: its cosine is 1, its sine 0. The turned part is a small head
-# with fast and slow hands; dividing by `head_dim` would lose its slow hands.
+# **Why it works.** An angle of 0 leaves a pair unchanged: its cosine is 1, its sine 0. The turned part is like a
+# smaller head, with fast and slow hands; dividing by `head_dim` would omit the slow ones.
 
 # %% [markdown]
-# How do scores depend on the distance? We place one query and one key 0, 1, 10 and 100 positions apart:
+# How do scores now depend on distance? We place one query and one key 0, 1, 10 and 100 positions apart:
 
 # %% name="turned-parts"
 half = torch.cat([rotary_frequencies(4), torch.zeros(2)])  # pairs 0 and 1 turn
@@ -372,16 +376,16 @@ for name, some in {"all": rotary_frequencies(8), "half": half, "none": torch.zer
     print(f"{name:5}", *(f"{each.item():8.4f}" for each in turned))
 
 # %% [markdown]
-# With nothing turned, every distance gives the same score. Such layers have **no position encoding** (NoPE); SmolLM3
-# and Llama 4 have one in every four. Only the causal mask is left to tell order, as you saw above.
+# With nothing turned, the score is the same at every distance. Such layers have **no position encoding** (NoPE);
+# SmolLM3 and Llama 4 have one in every four. By themselves they see order only through the causal mask.
 
 # %% [markdown]
 # ## Longer texts
 #
-# A model trained on texts of 8,192 tokens meets one of 100,000. Its slow pairs have never turned that far. If we divide
-# all positions by 32, it knows every angle, but neighbours are now 32 times closer than ever before (position
-# interpolation, Chen et al., 2023). Llama 3.1 slows only the pairs that need it, those that had made fewer than four
-# turns.
+# A model trained on texts of 8,192 tokens is given one of 100,000. Its slow pairs have never turned that far. If we
+# divide all positions by 32 (position interpolation, Chen et al., 2023), it knows every angle, but neighbours are 32
+# times closer than in training. Llama 3.1 slows only the pairs that need it: those that made fewer than four turns in
+# training.
 
 # %% name="rescaled"
 def rescaled(frequencies, factor, length, low=1.0, high=4.0):
@@ -398,49 +402,50 @@ def rescaled(frequencies, factor, length, low=1.0, high=4.0):
 before = rotary_frequencies(64, base=500_000.0)
 after = rescaled(before, factor=32, length=8192)  # as in Llama-3.2-1B
 for k in [0, 12, 16, 18, 20, 31]:
-    turns = 8192 * before[k] / (2 * math.pi)
-    print(f"pair {k:2}: {turns:8.2f} turns in 8192, then {before[k] / after[k]:5.2f} times slower")
+    turns, slower = 8192 * before[k] / (2 * math.pi), before[k] / after[k]
+    print(f"pair {k:2}: {turns:8.2f} turns in 8192, frequency divided by {slower:5.2f}")
 
 # %% [markdown]
-# The fast pairs, which tell neighbours apart, are unchanged. The slow ones are 32 times slower, and between them the
-# change is gradual. (YaRN, Peng et al., 2023, draws the upper border at 32 turns, and multiplies queries and keys by
-# $0.1 \ln(\mathrm{factor}) + 1$. gpt-oss uses it, with a factor of 32: its scores are almost twice as large. The
-# course's `yarn` gives both.) Whether a model *reads* such texts well is another matter: it needs further training on
-# some.
+# The fast pairs, which distinguish neighbours, are unchanged. The slow ones are 32 times slower, and in between the
+# change is gradual. (YaRN, Peng et al., 2023, sets the upper border at 32 turns, and multiplies queries and keys by
+# $0.1 \ln(\mathrm{factor}) + 1$. gpt-oss uses it with a factor of 32, which almost doubles its scores. The course's
+# `yarn` computes frequencies and scale.) Whether a model *reads* such texts well is another matter: that takes further
+# training.
 
 # %% [markdown]
 # ## Fewer keys
 #
-# A long text also costs memory for the cache. Llama-3.2-1B has 16 layers with 32 query heads of 64 numbers. In chapter
-# 6 we saw query heads share keys and values: **grouped-query attention**. This model has 8 heads of keys and values, so
-# four query heads share each. (If all share one, it is **multi-query attention**, Shazeer, 2019.)
+# A long text also needs memory for the cache. Llama-3.2-1B has 16 layers, each with 32 query heads of 64 numbers. As in
+# chapter 6, query heads share keys and values (**grouped-query attention**): the model has 8 key/value heads, each
+# shared by four query heads. (If all share one, it is **multi-query attention**, Shazeer, 2019.)
 
 # %% name="cache-bytes"
 def cache_bytes(num_layers, num_kv_heads, head_dim, bytes_each=2):
-    """Bytes that a cache keeps of a token: a key and a value for each head of keys and layer."""
+    """Bytes that a cache keeps per token: a key and a value for each key/value head and layer."""
     return 2 * num_layers * num_kv_heads * head_dim * bytes_each
 
 
 for num_kv_heads in [32, 8, 1]:
-    print(f"{num_kv_heads:2} heads of keys: {cache_bytes(16, num_kv_heads, 64):>7,} bytes a token")
+    size = cache_bytes(16, num_kv_heads, 64)
+    print(f"{num_kv_heads:2} key/value heads: {size:>7,} bytes per token")
 
 # %% [markdown]
-# **Question 9.4.** A layer now has 32 query heads but only 8 heads of keys and values. What shrinks to a quarter?
+# **Question 9.4.** A layer now has 32 query heads but only 8 key/value heads. What shrinks to a quarter?
 #
-# * **a** The multiplications for scores and mixing.
-# * **b** The cache, and the rows of `W_key` and `W_value`.
+# * **a** The multiplications for scores and context vectors.
+# * **b** The cache, and the number of rows of `W_key` and `W_value`.
 # * **c** The number of weight matrices.
 
 # %% name="question-9-4"
 answer("Q9.4", "b")
 
 # %% [markdown]
-# So is no time saved? A model that writes asks with one token and reads the whole cache. Query heads that share keys
-# are rows of one product.
+# So is no time saved? To generate a token, a model reads the whole cache. Queries that share keys become rows of one
+# product.
 
 # %% name="time-fewer-keys" tags=["nbval-ignore-output"]
 def step(query, keys, values):
-    """Context (num_kv_heads, shared, head_dim) of one new token's query (num_heads, head_dim)."""
+    """Context (num_kv_heads, shared, head_dim) for one token's queries (num_heads, head_dim)."""
     rows = query.unflatten(0, (len(keys), -1))  # (num_kv_heads, shared, head_dim)
     return torch.softmax(rows @ keys.transpose(1, 2) / 8, dim=-1) @ values
 
@@ -448,15 +453,15 @@ def step(query, keys, values):
 for num_kv_heads in [32, 8, 1]:
     keys, values = torch.randn(2, num_kv_heads, 8192, 64)  # the cache of one layer, 8192 tokens
     timer = timeit.Timer(lambda: step(torch.ones(32, 64), keys, values))
-    print(f"{num_kv_heads:2} heads of keys: {min(timer.repeat(40, number=1)) * 1000:4.1f} ms")
+    print(f"{num_kv_heads:2} key/value heads: {min(timer.repeat(40, number=1)) * 1000:4.1f} ms")
 
 # %% [markdown]
-# It saves much, though each line does the same multiplications. Fewer keys and values are fetched from memory, and
-# fetching takes most of the time (chapter 6).
+# Sharing saves much time, though each line takes the same number of multiplications. Fewer keys and values are fetched
+# from memory, and fetching takes most of the time (chapter 6).
 
 # %% [markdown]
-# Which heads share? **Neighbours**: with six query heads and two key heads, 0, 1 and 2 share the first. The second
-# silent slip is **groups repeated in the wrong order**: `repeat` puts whole copies one after the other.
+# Which heads share? **Neighbours**: with six query heads and two key heads, query heads 0, 1 and 2 share the first. The
+# second silent slip is **groups repeated in the wrong order**: `repeat` places whole copies one after another.
 
 # %% name="group-order"
 heads_of_keys = torch.tensor([0, 1])
@@ -467,7 +472,7 @@ print("repeat:           ", heads_of_keys.repeat(3).tolist())
 # ### Exercise 9.3 · Grouped attention
 # 3 points · ★★☆ · 10 minutes
 #
-# Write attention for any number of heads of keys that divides the number of query heads. `hidden` is True where a key
+# Write attention for any number of key/value heads that divides the number of query heads. `hidden` is True where a key
 # must not be seen; it has shape (T, S) or (B, 1, T, S). Every token sees at least one key.
 
 # %% name="exercise-9-3"
@@ -492,23 +497,23 @@ assert check("9.3", my_grouped).status == "right"
 check("9.3", my_grouped)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** `repeat_interleave` repeats each head in its place, so that query head $h$ meets head $h$ divided by
-# the number that share, rounded down. From there on it is chapter 5's attention. Only the cache has fewer heads; the
-# repeated copies last for one product.
+# **Why it works.** `repeat_interleave` repeats each head in place, so that query head `h` meets key head `h // shared`.
+# The rest is chapter 5's attention. Only the cache has fewer heads; the repeated copies last for one product.
 
 # %% [markdown]
-# ## Queries and keys of one length
+# ## Queries and keys of equal length
 #
-# A score is a product of two lengths and a cosine. In training, lengths and therefore scores can grow until softmax
-# saturates (chapter 2). Qwen3 and Gemma 3 first remove the lengths: in each head they divide every query and key by its
-# root mean square. Then they multiply by learned numbers. That is **QK-norm** (Henry et al., 2020, with another norm).
+# A dot product is the product of two lengths and a cosine. In training, the lengths can grow, and scores with them,
+# until softmax saturates (chapter 2). Qwen3 and Gemma 3 first remove the lengths: in each head they divide every query
+# and key by its root mean square, then multiply it by learned numbers. That is **QK-norm** (Henry et al., 2020, with a
+# different norm).
 
 # %% [markdown]
 # ### Exercise 9.4 · The norm of queries and keys
 # 1 point · ★☆☆ · 5 minutes
 #
-# Divide each vector by the root of the mean of its squares, and multiply by `scale`. A small `eps` is added to the
-# mean, so that nothing is divided by 0.
+# Divide each vector by its root mean square, and multiply it by `scale`. Before taking the root, add the small `eps`,
+# so that nothing is divided by 0.
 
 # %% name="exercise-9-4"
 def my_norm(x, scale, eps):
@@ -525,44 +530,44 @@ assert check("9.4", my_norm).status == "right"
 check("9.4", my_norm)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** A root mean square of 1 is a length of $\sqrt{d_k}$. Two such vectors have a dot product of at most
-# $d_k$, so a score of at most $\sqrt{d_k}$ after the division, times what `scale` allows. The norm comes *before* the
-# turn. A turn changes no length, but it mixes the two numbers of a pair, which have their own `scale`s: in the other
-# order, the two steps give a different result, unless these two are equal.
+# **Why it works.** A root mean square of 1 means a length of $\sqrt{d_k}$. Two such vectors have a dot product of at
+# most $d_k$, so after the division their score is at most $\sqrt{d_k}$, before `scale` is applied. The norm comes
+# *before* the turn. A turn changes no length, but it mixes the two numbers of a pair, each of which has its own
+# `scale`: unless the two are equal, the other order gives a different result.
 
 # %% [markdown]
 # ## Positions and a cache
 #
-# Suppose 1000 tokens are in the cache and one is new. Inside its call, the new token is number 0. The third silent slip
-# is **positions that start again at 0**.
+# Suppose the cache holds 1000 tokens, and one is new. Within its call, the new token is number 0. The third slip is
+# **positions that start again at 0**.
 
 # %% [markdown]
 # **Question 9.5.** With that slip, what is wrong from the second call on?
 #
 # * **a** Nothing, until the text gets too long.
 # * **b** Nothing: distances between new tokens are right.
-# * **c** Distances from new tokens to those in the cache.
+# * **c** Distances between new tokens and those in the cache.
 
 # %% name="question-9-5"
 answer("Q9.5", "c")
 
 # %% [markdown]
-# The fourth is **keys turned twice**: a cache may hold keys before or after turning, but turning the *whole* cache at
-# every step turns already turned keys again and again. We keep them turned.
+# The fourth is **keys turned twice**. A cache may hold keys that are turned or not yet turned. But turning a *whole*
+# cache of turned keys at every step turns old keys again and again. Ours holds turned keys.
 
 # %% [markdown]
 # ### Exercise 9.5 · Positions that go on
 # 3 points · ★★☆ · 10 minutes
 #
-# Turn new queries and keys by their true positions, and extend the cache. Return three things, and do not change the
+# Turn new queries and keys by their true positions, and extend the cache. Return three tensors, and do not modify the
 # given list. You may call `rotate` from above.
 
 # %% name="exercise-9-5"
 def my_cached(queries, keys, values, cache, frequencies):
     """New queries (B, num_heads, n, head_dim), keys and values (B, num_kv_heads, n, head_dim).
 
-    cache: None, or [keys, values] of all tokens before, these keys turned already.
-    Returns queries, turned, and keys and values of all tokens so far.
+    cache: None, or [keys, values] of all earlier tokens, these keys already turned.
+    Returns the turned queries, and the keys and values of all tokens so far.
     """
     ### BEGIN SOLUTION
     past = 0 if cache is None else cache[0].shape[-2]
@@ -586,16 +591,17 @@ assert check("9.5", my_cached).status == "right"
 check("9.5", my_cached)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** A key's angle depends only on its token's position, which never changes, so it can be turned once
-# and kept. Queries are not kept. Padding on the left shifts all positions of a text equally, so no score changes: with
-# learned positions they would all be wrong.
+# **Why it works.** A key's angle depends only on its token's position, which never changes, so the key can be turned
+# once and kept. Queries are not kept. Padding on the left shifts all positions of a text equally, so no score changes;
+# learned positions would all be wrong.
 
 # %% [markdown]
 # ## One layer
 #
-# You now have nearly all parts of the attention in ten families. Two come from elsewhere: Gemma 2 keeps scores within
-# bounds (the notes), and Qwen3-Next has a gate after attention (chapter 10). Three steps still need functions. The
-# second also supports a **sliding window**: a token sees only the last few, including itself. (Chapter 10 says why.)
+# You now have nearly all parts of the attention in ten families of models. Two appear elsewhere: Gemma 2 keeps scores
+# within bounds (the notes), and Qwen3-Next has a gate after attention (chapter 10). Three steps still need functions.
+# The second also supports a **sliding window**: a token sees only the last few tokens, including itself. (Chapter 10
+# says why.)
 
 # %% name="shared-steps"
 def repeat_groups(heads, num_heads):
@@ -631,17 +637,17 @@ def hidden_from(queries, keys, mask=None, window=None):
     return hidden | mask.unsqueeze(-3)  # (n, T) | (B, 1, n, T)
 
 # %% [markdown]
-# Now the class. Its other steps are those of chapters 5 and 6: `attend` computes the weights and returns them;
-# `forward` returns none, so it can use PyTorch's kernels, which store none. One step is new: gpt-oss gives each head a
-# **sink**, a learned score that takes part in softmax but passes on nothing, so that a head can look at nothing.
+# Now the class. Its other steps are those of chapters 5 and 6: `attend` computes and returns the weights; `forward`
+# does not, so it can use PyTorch's kernels, which never store them. One step is new: gpt-oss gives each head a
+# **sink**, a learned score that takes part in softmax but has no value, so that a head can look at nothing.
 #
 # It uses three helpers. `RotaryTable` keeps the cosines and sines. `Cache` is a named tuple of keys, values and the
-# number of tokens so far; it refuses what does not fit, and drops what a window has left behind. `fused_attention`
-# calls the kernel. That supports one mask without storing a matrix, the causal one, so a window goes through it in
-# blocks of queries that share a small mask, and padding and sinks become one more number in each query and key. With
-# any one of them, a layer of width 256 or more keeps at most about half as much again for its derivatives as without
-# (PyTorch 2.11 to 2.15); a wide window in a narrower layer, with few key heads or with sinks, can keep more. Three
-# things cost a matrix: a separate mask for each pair of tokens, $(B, T, T)$, bounds for scores, and on a CPU dropout.
+# number of tokens so far; it rejects what does not fit, and drops tokens that have left the window. `fused_attention`
+# calls the kernel, which supports only the causal mask without storing a matrix. So a window is processed in blocks of
+# queries that share a small mask, and padding and sinks become one more number in each query and key. With any one of
+# these, a layer of width 256 or more keeps at most about half as much again for its derivatives (PyTorch 2.11 to 2.15);
+# a wide window in a narrower layer, with few key heads or with sinks, can keep more. Three things cost a matrix: a mask
+# with an entry for each pair of tokens, $(B, T, T)$, bounds for scores, and, on a CPU, dropout.
 
 # %% name="attention-class"
 class Attention(nn.Module):
@@ -769,7 +775,7 @@ class Attention(nn.Module):
 
 # %% [markdown]
 # Does it compute what the models do? With `transformers` we made a tiny model of each family, with random parameters.
-# We stored its first attention module's input, output and parameters, and the arguments that reproduce it here.
+# We stored the input, output and parameters of its first attention module, and the arguments that reproduce it here.
 
 # %% name="same-as-the-library"
 for family in [name for name in families.FAMILIES if "DeepSeek" not in name]:
@@ -783,20 +789,20 @@ for family in [name for name in families.FAMILIES if "DeepSeek" not in name]:
     print(f"{family:10} within 1e-5: {bool(far < 1e-5)}   {' '.join(named)}")
 
 # %% [markdown]
-# One class matches ten families on texts of 11 tokens; for SmolLM3, a layer without positions. (Far out they differ,
-# since we compute angles in 64 bits and the library in 32: around position 100,000 scores differ by up to several
-# thousandths.) Their files differ in more than arguments: GPT-2 stores its matrices transposed, and queries, keys and
-# values in one; Gemma and Qwen3-Next store the norm's scale minus 1. Each takes one line of loading code, and is a
-# silent error if forgotten. DeepSeek waits in chapter 10. Others are refused by name when their weights are loaded:
-# OLMo-2 norms before the heads are split, and Cohere, where it norms, has a LayerNorm.
+# One class matches ten families on texts of 11 tokens; for SmolLM3, a layer without positions. (At distant positions
+# they differ, since we compute angles in 64 bits and the library in 32: around position 100,000 scores differ by up to
+# several thousandths.) Their files differ in other ways too: GPT-2 stores its matrices transposed, with queries, keys
+# and values in one; Gemma and Qwen3-Next store the norm's scale minus 1. Each takes one line of loading code.
+# Forgetting to transpose or to add 1 is a silent error. DeepSeek comes in chapter 10. Some others' weights are
+# rejected: OLMo-2 normalises before the heads are split, and Cohere, where it normalises, uses LayerNorm.
 #
-# Slips also show. We reorder the pairs of Llama's queries and keys, as in a file converted once too often; then its
-# query heads, as `repeat` would.
+# Does this comparison also show slips? We reorder the pairs of Llama's queries and keys, as in a file converted once
+# too often; then its query heads, as `repeat` would.
 
 # %% name="slips-show"
 def off_by(change):
     """How far Llama's layer is off after a change to its parameters."""
-    theirs = families.load("Llama")  # 6 query heads of 8 numbers, 2 heads of keys
+    theirs = families.load("Llama")  # 6 query heads of 8 numbers, 2 key/value heads
     layer = Attention(**theirs.arguments).double()
     layer.load_state_dict(theirs.parameters | change(theirs.parameters))
     return (layer(theirs.x)[0] - theirs.output).abs().max().item()
@@ -810,7 +816,7 @@ def layouts_mixed(given):
 
 def groups_in_the_wrong_order(given):
     queries, out = given["W_query.weight"].view(6, 8, 24), given["out_proj.weight"].view(24, 6, 8)
-    order = [0, 2, 4, 1, 3, 5]  # the first three slots share the first head of keys
+    order = [0, 2, 4, 1, 3, 5]  # the first three slots share the first key head
     queries, out = queries[order].view(48, 24), out[:, order].view(24, 48)
     return {"W_query.weight": queries, "out_proj.weight": out}
 
@@ -823,18 +829,18 @@ for slip in [no_slip, layouts_mixed, groups_in_the_wrong_order]:
     print(f"{slip.__name__:26} off by {off_by(slip):.2f}")
 
 # %% [markdown]
-# There was no error. Without a slip the layer is off by 0.00; slips show only in the numbers.
+# No error was raised. Without a slip the layer is off by 0.00; slips show only in the numbers.
 
 # %% [markdown]
 # ## Counting a real model
 #
-# Real models repeat this layer many times, with a network after each. Their sizes are in the file `config.json`
-# published beside the weights, here of `meta-llama/Llama-3.2-1B` and `Qwen/Qwen3-0.6B`. A **gated** network has three
-# matrices instead of two; every norm has a scale and no shift; the last step reuses the token table.
+# Real models repeat this layer, with a network after each. Their sizes are in the file `config.json`, published with
+# the weights. We take those of `meta-llama/Llama-3.2-1B` and `Qwen/Qwen3-0.6B`. Their **gated** networks have three
+# matrices instead of two; every norm has a scale but no shift; the last step reuses the token table.
 
 # %% name="count-model"
 def count_model(layers, width, heads, kv_heads, head_dim, inner, vocabulary, qk_norm=False):
-    """How many numbers a Llama or a Qwen3 of these sizes learns, its token table used twice."""
+    """How many parameters a Llama or Qwen3 of these sizes has; its token table is used twice."""
     attention = 2 * width * head_dim * (heads + kv_heads)  # query and out, key and value
     attention += 2 * head_dim * qk_norm
     network, norms = 3 * width * inner, 2 * width
@@ -845,16 +851,16 @@ print(f"Llama-3.2-1B {count_model(16, 2048, 32, 8, 64, 8192, 128_256):>13,}")
 print(f"Qwen3-0.6B   {count_model(28, 1024, 16, 8, 128, 3072, 151_936, qk_norm=True):>13,}")
 
 # %% [markdown]
-# The totals, 1,235,814,400 and 596,049,920, match the library's models built from the published files. Turning has no
+# The totals, 1,235,814,400 and 596,049,920, match the library's models built from these files. Turning adds no
 # parameters.
 
 # %% [markdown]
-# ## Is length free?
+# ## Do longer texts come free?
 #
 # Rotary scores exist at every distance. Can a model then read texts longer than any it was trained on? We train models
-# on a small version of chapter 7's task: 7 of 16 tokens, then 6 of these again. One has learned positions, one turns,
-# one turns half, and one has only its causal mask. The test has 14 tokens, of which 12 come again. (No token is twice
-# in the first part, so that the repeat can be known.)
+# on a small version of chapter 7's task: 7 of 16 tokens, then 6 of these again. One has learned positions, one turns
+# whole heads, one turns half of each, and one has only its causal mask. The longer test has 14 tokens, then 12 of these
+# again. (No token occurs twice in the first part, so the repeat is predictable.)
 
 # %% name="long-task"
 def repeats(count, first, repeated):
@@ -865,7 +871,7 @@ def repeats(count, first, repeated):
 
 # %% name="long-model"
 class TinyModel(nn.Module):
-    """Three attention layers, with positions of a kind: tokens (B, T) to scores (B, T, 16)."""
+    """Three attention layers and one kind of positions: tokens (B, T) to scores (B, T, 16)."""
 
     def __init__(self, kind, width=32):
         super().__init__()
@@ -883,19 +889,19 @@ class TinyModel(nn.Module):
     def forward(self, tokens):
         x = self.tokens(tokens)  # (B, T, width)
         if self.positions is not None:
-            x = x + self.positions.weight[:tokens.shape[-1]]  # rows from 12 on meet no token
+            x = x + self.positions.weight[:tokens.shape[-1]]  # in training, rows 0 to 11
         for layer in self.layers:
             x = x + layer(x)[0]
         return self.to_scores(x)
 
 # %% name="long-training"
 def losses(model, tokens):
-    """The losses (B, T - 1) of each next token."""
+    """The loss of each next token: (B, T - 1)."""
     return F.cross_entropy(model(tokens[:, :-1]).transpose(1, 2), tokens[:, 1:], reduction="none")
 
 
 def trained(kind, steps):
-    """A model with this kind of positions, trained on 13 tokens."""
+    """A model with this kind of positions, trained on texts of 13 tokens."""
     torch.manual_seed(123)
     model, batches = TinyModel(kind), repeats(steps * 64, 7, 6).view(steps, 64, 13)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
@@ -922,17 +928,16 @@ for (kind, steps), model in zip(runs, models):
 print(f"guessing {math.log(16):.1f}")
 
 # %% [markdown]
-# If you stopped at 100 steps, you would conclude that without positions nothing is learned: 2.5 is little less than a
-# guess, $\ln 16$, which costs 2.8. After 300 steps the same model copies, at 0.4. It learns more slowly than the
-# others, which are at 0.0.
+# After only 100 steps, nothing seems to be learned without positions: 2.5 is hardly better than guessing, which costs
+# $\ln 16$, 2.8. With 300 steps such a model copies, at 0.4. It learns more slowly than the others, which are at 0.0.
 #
-# At twice the length it is ahead: 1.0, while the others do *worse* than a guess, 6.0 and more. They are sure, and
-# wrong. There the learned table has rows that met no token in training, and the rotary model's heads, 10.6, have met no
-# distance above 11. Turning only half does not help: 0.0, and 10.2. Scores that exist at every distance were not
-# trained at every distance. Nor is length free without positions: 1.0 is more than 0.4.
+# At twice the length it is ahead, at 1.0, while the others do *worse* than guessing, at 6.0 and more. They are sure,
+# and wrong: there the learned table has rows that met no token in training, and the rotary model's heads, at 10.6, have
+# met no distance above 11. Turning only half does not help: 10.2. Scores exist at every distance, but were not trained
+# at every distance. Nor do longer texts come free without positions: 1.0 is more than 0.4.
 #
 # Real models handle this in several ways. Many rescale, as above, and train on long texts. SmolLM3 and Llama 4 turn
-# nothing in every fourth layer (Kazemnejad et al., 2023, study models without any positions).
+# nothing in every fourth layer (Kazemnejad et al., 2023, study models without position encodings).
 #
 # Your exercises so far:
 
@@ -946,29 +951,29 @@ progress(9)
 #
 # | family | its attention |
 # | --- | --- |
-# | GPT-2 | positions are learned and added outside; biases |
-# | all others | rotary positions by halves; except in Phi, grouped keys in most sizes |
+# | GPT-2 | learned positions, added outside; biases |
+# | all others | rotary positions in halves; grouped keys in most sizes, except in Phi |
 # | Llama 3.1 | ... and rescaled frequencies |
 # | Mistral | ... and a window, in its first version |
 # | Qwen3 | ... and QK-norm |
 # | Gemma 3 | ... and QK-norm, windows in most layers; its largest size has its own scale |
 # | gpt-oss | ... and biases, YaRN's frequencies and scale, windows in every other layer, sinks |
 # | Gemma 2 | ... and bounds for scores, windows in every other layer; its largest size has its own scale |
-# | Phi-1 and 2 | ... and biases; part of each head is turned |
-# | SmolLM3 | ... and nothing is turned in every fourth layer |
-# | Qwen3-Next | ... and QK-norm, a quarter turned, a gate; only in every fourth layer |
+# | Phi-1 and 2 | ... and biases; only part of each head is turned |
+# | SmolLM3 | ... but nothing is turned in every fourth layer |
+# | Qwen3-Next | ... and QK-norm, only a quarter turned, a gate; in every fourth layer only |
 #
-# | silent slip | how to see it |
+# | silent slip | how to find it |
 # | --- | --- |
-# | layouts mixed | compare one layer with the original, in numbers |
-# | keys turned twice | with a cache and without: the same? |
-# | positions that start again at 0 | the same test, from the second call on |
-# | groups repeated in the wrong order | compare numbers again; shapes never tell |
+# | layouts mixed | compare one layer's output with the original's |
+# | keys turned twice | compare outputs with and without a cache |
+# | positions that start again at 0 | as above, from the second call on |
+# | groups repeated in the wrong order | compare with the original again; shapes never show it |
 #
-# * Order of steps: project, split, norm, turn, then into the cache. Values are only projected and split.
-# * Query heads share keys to shrink the cache. That saves memory, and time whenever the cache must be read.
-# * A causal mask tells a model of two layers or more where tokens are. Positions tell it sooner and more exactly, but
-#   those we trained failed at unseen lengths.
+# * Order of steps: project, split, norm, turn, cache. Values skip norm and turn.
+# * Query heads share keys and values to shrink the cache. That saves memory, and time whenever the cache is read.
+# * From a causal mask alone, a model of two or more layers can work out the order of tokens. Our models with positions
+#   learned faster, but failed at unseen lengths.
 #
-# **Next.** [Chapter 10](10_what_a_long_text_costs.ipynb) asks what a long text costs, and how to reduce that: windows,
-# softmax in pieces, and a cache without heads. All chapters: [the course's contents](../README.md#chapters).
+# **Next.** [Chapter 10](10_what_a_long_text_costs.ipynb) asks what a long text costs and how to reduce that, with
+# windows, softmax in pieces, and a cache without heads. All chapters: [the course's contents](../README.md#chapters).

@@ -10,12 +10,13 @@
 # **After this chapter you can**
 #
 # * compute softmax piece by piece, as FlashAttention does, and say what that saves and what it costs;
-# * say who sees whom through a sliding window, why models lean on their first token, and how a gate spares them that;
+# * say what a token sees through a sliding window, why models lean on their first token, and how a gate makes that
+#   unnecessary;
 # * let a cheap scorer pick the keys that a token sees;
-# * work out the bytes of a model's cache from its configuration, and name four ways to make it smaller.
+# * work out the size of a model's cache from its configuration, and name four ways to shrink it.
 #
-# **Time.** About 90 minutes, exercises included. **You need** chapters 5 to 7. Of chapter 9 two layers are used, and
-# its turned positions are needed in one cell only.
+# **Time.** About 90 minutes, exercises included. **You need** chapters 5 to 7. We use chapter 9's layer, and its rotary
+# positions in one cell only.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
 
@@ -52,13 +53,13 @@ from course_utils.training_bar import with_bar
 answer("M10.1", "4")
 
 # %% [markdown]
-# **From memory 10.2.** What does softmax subtract from its scores first, so that no exponential overflows?
+# **From memory 10.2.** What does softmax first subtract from the scores, so that no exponential overflows?
 
 # %% name="memory-10-2"
 answer("M10.2", "the largest score")
 
 # %% [markdown]
-# **From memory 10.3.** While a text is written token by token, what is kept of each old token besides its key?
+# **From memory 10.3.** While text is generated token by token, what is kept of each earlier token besides its key?
 
 # %% name="memory-10-3"
 answer("M10.3", "its value")
@@ -80,7 +81,7 @@ for T in [1_000, 10_000, 100_000]:
 # It takes 20 GB for one head of one layer, and large models have thousands of heads. Nobody stores that, and nobody has
 # to: we want context vectors, and the matrix is only a step on the way. Could we process the keys a few at a time?
 #
-# Here are one query's scores with six keys, and its context vector.
+# Here are one query's scores for six keys, and its context vector.
 
 # %% name="whole-row"
 scores = torch.tensor([1.0, 3.0, 2.0, 5.0, 0.0, 4.0], dtype=torch.float64)  # (6,)
@@ -96,17 +97,17 @@ contexts = [torch.softmax(some, dim=-1) @ theirs for some, theirs in halves]  # 
 print((contexts[0] + contexts[1]) / 2)
 
 # %% [markdown]
-# The result is wrong: 1.0287 instead of 1.5437. Each softmax divides by the sum of *its* half, and so forgets that the
-# second half has far larger scores. So do not divide yet. Keep three things for each half: its largest score $m$, its
+# The result is wrong: 1.0287 instead of 1.5437. Each softmax divides by the sum of *its* half, which hides that the two
+# largest scores are in the second. So do not divide yet. Keep three things for each half: its largest score $m$, its
 # total $\ell$, and its mixed values $o$:
 #
 # $$m = \max_j \omega_j, \qquad \ell = \sum_j e^{\omega_j - m}, \qquad o = \sum_j e^{\omega_j - m}\, v_j$$
 #
-# Divided at the very end, $o / \ell$ is the context vector.
+# At the very end we divide: $o / \ell$ is the context vector.
 
 # %% name="summaries"
 def summary(scores, values):
-    """The largest (), total () and mixed (d,) of scores (S,) and values (S, d)."""
+    """Largest score (), total () and mixed values (d,), from scores (S,) and values (S, d)."""
     largest = scores.max()
     shares = torch.exp(scores - largest)  # (S,), 1 for the largest
     return largest, shares.sum(), shares @ values
@@ -117,13 +118,13 @@ for some, theirs in halves:
     print(f"largest {largest:.0f}, total {total:.4f}, mixed {mixed}")
 
 # %% [markdown]
-# The totals are nearly equal, 1.5032 and 1.3746. May we add them up?
+# The totals are nearly equal, 1.5032 and 1.3746. May we simply add them?
 
 # %% [markdown]
-# **Question 10.1.** The first half counts in units of $e^3$, the second in units of $e^5$. To join them we count
-# everything in units of $e^5$. By what must we multiply the first total?
+# **Question 10.1.** The first half counts in units of $e^3$, the second in units of $e^5$. To join them, we count
+# everything in units of $e^5$. What must we multiply the first total by?
 #
-# * **a** by 1: it is a total already
+# * **a** by 1: it is already a total
 # * **b** by $e^{5-3}$, about 7
 # * **c** by $e^{3-5}$, about 1/7
 
@@ -134,13 +135,13 @@ answer("Q10.1", "c")
 # ### Exercise 10.1 · Merge two halves
 # 2 points · ★★☆ · 10 minutes
 #
-# Merge what is kept of two halves, for T queries at once. Return the same three things for both together: largest,
-# total, mixed. One half may be hidden altogether, but never both: then its largest is $-\infty$, and its total and
-# mixed are 0.
+# Merge the results of two halves, for T queries at once. Return the same three things for both together: largest,
+# total, mixed. For any query, one half (never both) may be entirely hidden: its largest is then $-\infty$, its total
+# and mixed are 0.
 
 # %% name="exercise-10-1"
 def my_joined(largest, total, mixed):
-    """largest (2, T), total (2, T), mixed (2, T, d) of two halves: those of both, without the 2."""
+    """From largest, total (2, T) and mixed (2, T, d) of two halves: (T,), (T,), (T, d) for both."""
     ### BEGIN SOLUTION
     larger = largest.amax(dim=0)  # (2, T) -> (T,)
     shrink = torch.exp(largest - larger)  # (2, T), 1 where the largest score is
@@ -154,19 +155,19 @@ assert check("10.1", my_joined).status == "right"
 check("10.1", my_joined)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** $e^{\omega - m}$ times $e^{m - m'}$ is $e^{\omega - m'}$: one factor per half moves all of its
+# **Why it works.** $e^{\omega - m}$ times $e^{m - m'}$ is $e^{\omega - m'}$: one factor per half rescales all its
 # exponentials from its own largest score to the common one. The half with the largest score stays unchanged. A hidden
-# half has the factor $e^{-\infty} = 0$. Without the factor every shape is right, but small scores count like large
+# half has the factor $e^{-\infty} = 0$. Without the factors every shape is right, but small scores count like large
 # ones.
 
 # %% [markdown]
 # ## Tile by tile
 #
-# If two pieces can be merged, so can any number, one after the other. A piece is called a **tile**, and softmax
-# computed this way is called **online softmax** (Milakov and Gimelshein, 2018). Below, `largest`, `total` and `mixed`
-# cover all keys so far, none before the first tile. A score is computed when its tile is reached, then forgotten.
+# If two pieces can be merged, so can any number, one after another. A piece is called a **tile**, and softmax computed
+# this way **online softmax** (Milakov and Gimelshein, 2018). Below, `largest`, `total` and `mixed` cover all keys so
+# far, at first none. A score is computed when its tile is reached, then discarded.
 #
-# No mask is stored for the future: each tile compares positions.
+# No mask is stored to hide the future: each tile compares positions.
 
 # %% name="in-tiles"
 def in_tiles(queries, keys, values, size, window):
@@ -189,11 +190,12 @@ def in_tiles(queries, keys, values, size, window):
     return mixed / total[:, None]
 
 # %% [markdown]
-# The window comes later; for now it is as long as the text. Does this match the whole matrix for every tile size?
+# The window comes later; for now it is as long as the text. Does this match attention with the whole matrix, whatever
+# the tile size?
 
 # %% name="tiles-agree"
 def whole(queries, keys, values):
-    """Causal attention (T, d) with the whole table (T, T)."""
+    """Causal attention (T, d) with the whole matrix (T, T)."""
     scores = queries @ keys.T / keys.shape[-1] ** 0.5
     future = torch.ones(len(keys), len(keys)).triu(diagonal=1).bool()
     return torch.softmax(scores.masked_fill(future, -torch.inf), dim=-1) @ values
@@ -207,10 +209,10 @@ for size in [1, 7, 50]:
     print(f"tiles of {size:2}: at most 1e-12 away: {bool(away < 1e-12)}")
 
 # %% [markdown]
-# It matches, in tiles of 1, of 7 and of all 50. Nothing here is an approximation.
+# It does, for tiles of 1, 7 and all 50. Nothing here is an approximation.
 #
-# Queries can come a few at a time, too. Below, our row of scores is the last of six. How many of the 36 scores are
-# there at any moment?
+# Queries, too, can be processed a few at a time. Here our row of scores is the last of six. How many of the 36 scores
+# exist at any moment?
 
 # %% name="tiles-live"
 words = "Your journey starts with one step".split()
@@ -219,19 +221,19 @@ live.show_tiles(table, values, words, size=2)
 
 # %% [markdown]
 # The matrix of all scores never exists, only one tile of it at a time. In the last row the largest score rises from 3
-# to 5, and all that was kept shrinks to a seventh, $e^{3-5}$. Go to the last tile and tick "forget to rescale". Every
+# to 5, and what was kept shrinks to about a seventh, $e^{3-5}$. Go to the last tile and tick "forget to rescale". Every
 # number on the way looks fine, but the outputs are wrong.
 
 # %% [markdown]
 # ## What that saves, and what it costs
 #
-# A forward pass now needs matrices of T × size. What about training? For the derivatives PyTorch keeps what each step
-# computes, which is every tile. Instead, we can keep only queries, keys and values, and *recompute* the rest when the
-# derivatives are due. In PyTorch that is a function with its own backward pass.
+# A forward pass now needs only matrices of shape (T, size). What about training? For the derivatives PyTorch keeps what
+# each step computes, thus every tile. Instead, we can keep only queries, keys and values, and *recompute* the rest when
+# derivatives are needed. In PyTorch this takes a function with its own backward pass.
 
 # %% name="again"
 class Again(torch.autograd.Function):
-    """in_tiles, but it keeps its inputs alone and computes once more on the way back."""
+    """in_tiles, but it keeps only its inputs and recomputes the rest in the backward pass."""
 
     @staticmethod
     def forward(ctx, queries, keys, values, size, window):
@@ -257,7 +259,7 @@ print("same derivatives:", all(torch.allclose(a, b) for a, b in zip(*gradients))
 
 # %% name="kept-bytes"
 def kept_mib(attend, *inputs):
-    """How many MiB a forward pass puts aside for the derivatives."""
+    """How many MiB a forward pass keeps for the derivatives."""
     kept = {}
 
     def note(tensor):
@@ -266,51 +268,50 @@ def kept_mib(attend, *inputs):
         return tensor
 
     with saved_tensors_hooks(note, lambda tensor: tensor):
-        output = attend(*inputs)  # as long as this lives, so does all that is kept
+        output = attend(*inputs)  # while this exists, so does all that is kept
     return sum(kept.values()) / 2**20
 
 
 for T in [512, 1024]:
     inputs = [torch.randn(T, 64, requires_grad=True) for _ in range(3)]
-    print(f"{T:4} tokens: whole table {kept_mib(whole, *inputs):.2f} MiB,"
+    print(f"{T:4} tokens: whole matrix {kept_mib(whole, *inputs):.2f} MiB,"
           f" in tiles {kept_mib(in_tiles, *inputs, 64, T):.2f},"
-          f" computed again {kept_mib(Again.apply, *inputs, 64, T):.2f}")
+          f" recomputed {kept_mib(Again.apply, *inputs, 64, T):.2f}")
 
 # %% [markdown]
 # With the whole matrix, twice the tokens take 3.5 times the memory. Tiles alone are *worse*, since everything in every
-# tile is kept. With recomputation, 0.75 MiB are left, the queries, keys and values themselves, and that doubles with
-# the tokens.
+# tile is kept. With recomputation, 0.75 MiB remain: the queries, keys and values themselves. That only doubles when the
+# tokens do.
 #
-# The price is arithmetic: two matrix products in the forward pass need four in the backward pass. That makes 6, or 8
-# with the forward pass repeated.
+# The price is arithmetic: a forward pass has two matrix products, its backward pass four. That makes 6, or 8 with the
+# forward pass repeated.
 #
-# That is what **FlashAttention** does (Dao et al., 2022), for queries in tiles as well, inside the fast memory of a
-# graphics card. It also keeps the output, and $m + \ln \ell$ of each query (Dao, 2023), so that the backward pass
-# recomputes only the scores: 7 products. It does more arithmetic but is faster, since memory traffic takes most of the
-# time.
+# **FlashAttention** (Dao et al., 2022) does this with queries in tiles as well, inside the fast memory of a graphics
+# card. It also keeps the output and each query's $m + \ln \ell$ (Dao, 2023), so that the backward pass recomputes only
+# the scores: 7 products. It does more arithmetic but is faster, since memory traffic takes most of the time.
 
 # %% [markdown]
 # ## Windows
 #
-# The work is still $T^2$. Must every token look at *all* before it? In a **sliding window** of $w$ a token sees the
-# last $w$ keys, including its own. With twelve tokens, a window of 3, and three layers in a row, whose input can reach
-# token 11?
+# The work still grows as $T^2$. Must every token look at *all* earlier ones? In a **sliding window** of $w$, a token
+# sees the last $w$ keys, including its own. With twelve tokens, a window of 3, and three layers in a row, which tokens
+# can affect token 11?
 
 # %% name="window-layers" shows="Map of which output depends on which input, twelve tokens by twelve, after three layers with a window of 3. In each row the cell of its own token and those of up to six tokens before it are dark: a band seven cells wide along the diagonal. All other cells are light."
 T, window = 12, 3
 age = torch.arange(T)[:, None] - torch.arange(T)  # (T, T)
 sees = (age >= 0) & (age < window)  # (T, T), True = sees
-reaches = torch.linalg.matrix_power(sees.float(), 3)  # how many ways lead there in 3 layers
+reaches = torch.linalg.matrix_power(sees.float(), 3)  # how many paths lead there through 3 layers
 names = [str(t) for t in range(T)]
 pictures.show_dependencies(reaches > 0, names, title="Window 3, after 3 layers")
 
 # %% [markdown]
-# After one layer the band would be 3 wide, after three it is 7: token 11 depends on tokens 5 to 11. Each layer reaches
-# $w - 1$ further back. And while a text is written, what is $w$ steps old may leave the cache.
+# After one layer the band would be 3 wide; after three it is 7: token 11 depends on tokens 5 to 11. Each layer reaches
+# $w - 1$ tokens further back. And during generation, keys and values that are $w$ steps old may leave the cache.
 
 # %% [markdown]
 # **Question 10.2.** Mistral 7B (Jiang et al., 2023) has 32 layers and a window of 4,096, counted as here. How many
-# tokens back can its output depend on?
+# tokens back can its last layer reach?
 #
 # * **a** 4,095
 # * **b** 32 times 4,095
@@ -323,10 +324,10 @@ answer("Q10.2", "b")
 # ### Exercise 10.2 · A window with a cache
 # 2 points · ★★☆ · 10 minutes
 #
-# While a text is written, only the newest tokens ask, and all tokens answer. Write the mask for that, as chapters 3 to
-# 6 write masks: True where a key is *hidden*. Each of the `num_new` newest tokens sees `window` keys, including its
-# own, and fewer only where the text begins. (`check` looks at results only, so calling chapter 9's `hidden_keys` would
-# pass. Try it without.)
+# During generation only the newest tokens have queries, but all tokens have keys. Write the mask for that, True where a
+# key is *hidden*, as in chapters 3 to 6. Each of the `num_new` newest tokens sees `window` keys, including its own, or
+# fewer where the text begins. (`check` looks only at results, so calling chapter 9's `hidden_keys` would pass. Try
+# without it.)
 
 # %% name="exercise-10-2"
 def my_window_mask(num_new, num_tokens, window):
@@ -345,11 +346,11 @@ check("10.2", my_window_mask)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** The newest tokens are not the first: of 7 tokens the newest 3 are at positions 4, 5 and 6. A key is
-# hidden if it lies ahead, or is at least `window` steps old. With `>` instead of `>=` each query sees one too many. If
-# positions start again at 0, it looks at the beginning. Neither raises an error.
+# hidden if it lies ahead, or is at least `window` steps old. With `>` instead of `>=` each query sees one key too many.
+# If positions start again at 0, queries look at the beginning. Neither raises an error.
 
 # %% [markdown]
-# ### A first tile with nothing in it
+# ### A first tile that is hidden
 #
 # We try fifty tokens, tiles of 7, and a window of 5:
 
@@ -359,7 +360,7 @@ print("first row with nan:", int(context.isnan().any(dim=-1).int().argmax()))
 print("rows with nan:", int(context.isnan().any(dim=-1).sum()), "of 50")
 
 # %% [markdown]
-# The window of row 11 begins at key 7, so its first tile, keys 0 to 6, is hidden altogether. The largest score is then
+# The window of row 11 begins at key 7, so its first tile, keys 0 to 6, is entirely hidden. The largest score is then
 # $-\infty$, and $-\infty - (-\infty)$ is `nan`. Without a window this could not happen: in a causal mask every row sees
 # key 0.
 
@@ -367,13 +368,13 @@ print("rows with nan:", int(context.isnan().any(dim=-1).sum()), "of 50")
 # ### Exercise 10.3 · One more tile
 # 3 points · ★★☆ · 10 minutes
 #
-# Write a step that survives this. It gets the results for all tiles before (at first $-\infty$, 0 and 0) and the scores
-# of the next tile, with $-\infty$ where hidden. It returns the updated results. Where a query has seen nothing yet,
-# these are still $-\infty$, 0 and 0.
+# Write a step that survives this. It receives the results for all earlier tiles (at first $-\infty$, 0 and 0), and the
+# next tile's scores, $-\infty$ where hidden, and values. It returns the updated results. For a query that has seen
+# nothing yet, these are still $-\infty$, 0 and 0.
 
 # %% name="exercise-10-3"
 def my_next_tile(largest, total, mixed, scores, values):
-    """(T,), (T,) and (T, d) so far; scores (T, size), values (size, d): the three afterwards."""
+    """Update (T,), (T,) and (T, d) with scores (T, size) and values (size, d); return all three."""
     ### BEGIN SOLUTION
     larger = torch.maximum(largest, scores.amax(dim=-1))  # (T,)
     base = larger.masked_fill(larger == -torch.inf, 0.0)  # finite in every row
@@ -391,23 +392,23 @@ check("10.3", my_next_tile)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** We need not subtract the largest score: any number gives the same weights in the end, unless an
-# exponential overflows or all of them round to 0. So where nothing has been seen we may subtract 0. Then $e^{-\infty -
-# 0}$ is 0, twice: nothing is added, and nothing was there to shrink. As soon as a tile shows a score, the true maximum
-# takes over.
+# exponential overflows or all of them round to 0. So where nothing has been seen, we may subtract 0. Then `shrink` and
+# `shares` are both $e^{-\infty - 0} = 0$: nothing is added, and there was nothing to shrink. Once a tile has a visible
+# score, the true maximum takes over.
 
 # %% [markdown]
 # ## The first token holds what nobody needs
 #
-# With a window the first token falls out of sight. Does the model miss it? In chapter 7, layer 1 put its weight on
+# With a window, the first token goes out of sight. Does the model miss it? In chapter 7, layer 1 put its weight on
 # token 0 wherever it had nothing to look up. We train that model again, on the same batches, with chapter 9's layer.
 
 # %% name="chapter-7-task"
-torch.set_num_threads(1)  # as there: the same results on any number of cores
+torch.set_num_threads(1)  # as in chapter 7: the same results on any number of cores
 vocabulary, first, repeated = 100, 12, 8
 
 
 def repeats(count):
-    """Sequences (count, 20): 12 random tokens, then 8 of them again, from a random one on."""
+    """Sequences (count, 20): 12 random tokens, then a random run of 8 of them again."""
     tokens = torch.randint(vocabulary, (count, first))
     start = torch.randint(first - repeated + 1, (count, 1))
     return torch.cat([tokens, tokens.gather(1, start + torch.arange(repeated))], dim=1)
@@ -435,7 +436,7 @@ class AttentionOnly(nn.Module):
 
     def forward(self, tokens, mask=None):
         x = self.before_layer_1(tokens)
-        return self.to_scores(x + self.layers[1](x, mask=mask)[0])  # the mask is layer 1's
+        return self.to_scores(x + self.layers[1](x, mask=mask)[0])  # the mask is for layer 1
 
 
 def next_token_losses(model, tokens, mask=None):
@@ -463,8 +464,8 @@ def trained(gate):
 plain = trained(gate=False)
 
 # %% [markdown]
-# Now hide one key from all later queries of layer 1: key 0, and for comparison key 1. What will happen to the losses on
-# the random part and on the repeat?
+# Now we hide one key from all later queries of layer 1: key 0 or, for comparison, key 1. What will happen to the losses
+# on the random part and on the repeat?
 
 # %% name="hide-a-key"
 torch.manual_seed(1)
@@ -473,7 +474,7 @@ fresh = repeats(512)
 
 @torch.no_grad()
 def hide_keys(model):
-    """Print the losses with one key hidden, and the weight on token 0 with none."""
+    """Print the losses with one key hidden, and the weight on token 0 with none hidden."""
     for key in [None, 0, 1]:
         mask = torch.zeros(1, 19, 19, dtype=torch.bool)
         if key is not None:
@@ -488,28 +489,29 @@ def hide_keys(model):
 hide_keys(plain)
 
 # %% [markdown]
-# Without key 0 the random part rises from 4.75 to 7.25, far above 4.6, which is $\ln 100$: pure guessing. Nothing
-# random can be looked up, so this layer does best there by contributing nothing. But its weights must sum to 1. It has
-# learned to put nearly all of them on token 0, 0.94, where they do no harm: an **attention sink**. Take the sink away,
-# and the weights go to tokens whose values do contribute. The repeat keeps its 0.32, since those queries have something
-# to look up. Key 1 is no sink: hiding it costs only the repeat, 0.47, where key 1 was the one to find.
+# Without key 0, the loss on the random part rises from 4.75 to 7.25, far above pure guessing, $\ln 100$ or 4.6. Random
+# tokens cannot be looked up, so this layer does best there by contributing nothing. But its weights must sum to 1. It
+# has learned to put nearly all of them, 0.94, on token 0, where they do no harm: an **attention sink**. Without the
+# sink, the weights go to tokens whose values do contribute. The repeat's loss stays at 0.32, since its queries have
+# something to look up. Key 1 is no sink: hiding it hurts mainly the repeat, 0.47, where some queries need it.
 #
-# So a model given a window after training loses its sink once the text outgrows the window. Keep the first few tokens
-# visible beside the newest ones, and it goes on writing (Xiao et al., 2023). Or train a sink that is no token: a number
-# for each head that joins softmax's total and has no value, as in gpt-oss.
+# So a model given a window after training loses its sink once the text outgrows the window. If the first few tokens
+# stay visible beside the newest, it can go on writing (Xiao et al., 2023). Or train a sink that is not a token: a
+# number for each head that joins softmax's total but has no value, as in gpt-oss.
 
 # %% [markdown]
 # ## A gate instead of a sink
 #
-# A head that could be silent in another way would need no sink. Multiply the heads' output, number by number, by a
-# **gate** between 0 and 1, computed from the asking token: $\sigma(x W_g)$ with $\sigma(a) = 1 / (1 + e^{-a})$.
-# Qwen3-Next and Qwen3.5 have one in each attention layer (Qiu et al., 2025).
+# A head that could be silent in another way would need no sink. Multiply each number of the heads' output by a **gate**
+# between 0 and 1, computed from the token that asks: $\sigma(x W_g)$ with $\sigma(a) = 1 / (1 + e^{-a})$. Qwen3-Next
+# and Qwen3.5 have one in each attention layer (Qiu et al., 2025).
 
 # %% [markdown]
 # ### Exercise 10.4 · A gate
 # 1 point · ★☆☆ · 5 minutes
 #
-# Merge the heads, as chapter 5 does, and multiply each number by its gate. `W_gate` is stored as `nn.Linear` stores it.
+# Merge the heads, as in chapter 5, and multiply each number by its gate. `W_gate` has the layout of an `nn.Linear`
+# weight.
 
 # %% name="exercise-10-4"
 def my_gated(context, x, W_gate):
@@ -529,11 +531,11 @@ assert check("10.4", my_gated).status == "right"
 check("10.4", my_gated)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Weights say where to look, and sum to 1. The gate says how much of the result passes on, and may be
-# near 0 everywhere. It sees the token itself, so it knows whether there is something to look up.
+# **Why it works.** Weights say where to look, and sum to 1. The gate says how much of the result is passed on, and may
+# be near 0 everywhere. It sees the token itself, so it can depend on whether there is anything to look up.
 
 # %% [markdown]
-# `gate=True` adds this line to our layer; chapter 9 compared it with Qwen3-Next's own. Here is the same model, on the
+# `gate=True` adds this step to our layer; chapter 9 compared it with Qwen3-Next's own. Here is the same model, on the
 # same batches, with gates:
 
 # %% name="gated"
@@ -541,16 +543,16 @@ gated = trained(gate=True)
 hide_keys(gated)
 
 # %% [markdown]
-# Hiding key 0 now changes nothing: 4.66 before and after. The weight on token 0 has halved, 0.46: where the gate is
-# nearly closed, it does not matter. And the repeat is learned better, 0.11 instead of 0.32. (The gates add 8,192
-# parameters, so size may explain part of that.)
+# Hiding key 0 no longer changes the losses: 4.66 and 0.11 before and after. The weight on token 0 has halved, to 0.46:
+# where gates are nearly closed, weights do not matter. And the repeat is learned better, 0.11 instead of 0.32. (The
+# gates add 8,192 parameters, so size may explain part of that.)
 
 # %% [markdown]
-# ## The bytes of a cache
+# ## The size of a cache
 #
-# Tiles and windows avoid large matrices. But a model that writes also keeps a key/value cache (chapter 6), and on long
-# texts that fills the memory. Per token it holds, in each layer, a key and a value of `head_dim` numbers for each head
-# with its own keys. Here are four published models, at 2 bytes per number:
+# Tiles and windows avoid large matrices. But a model that generates text also keeps a key/value cache (chapter 6), and
+# for long texts that fills the memory. Per token and layer it holds a key and a value of `head_dim` numbers for each
+# key/value head. Here are four published models, at 2 bytes per number:
 
 # %% name="cache-bytes"
 models = {  # layers, numbers per token and layer, bytes per token as published
@@ -566,21 +568,21 @@ for name, (layers, numbers, published) in models.items():
           f" as published: {size == published}")
 
 # %% [markdown]
-# All four match what was published: the first by Kwon et al. (2023, section 3), the others by Zhao et al. (2025, Table
-# 1).
+# All four match the published sizes, the first from Kwon et al. (2023, section 3), the others from Zhao et al. (2025,
+# Table 1).
 #
-# One book in OPT-13B would all but fill a graphics card of 80 GB ($80 \cdot 2^{30}$ bytes), before a single parameter
-# is in it. (Would: OPT has positions for 2,048 tokens only.) DeepSeek-V3, fifty times as large, needs 7.0 GB. It does
-# not keep keys and values of each head, as we shall see.
+# One book's cache in OPT-13B would all but fill a graphics card of 80 GB ($80 \cdot 2^{30}$ bytes), before a single
+# parameter is loaded. (OPT could not read one: it has positions for only 2,048 tokens.) DeepSeek-V3, fifty times as
+# large, needs 7.0 GB. It does not keep keys and values for each head, as we shall see.
 #
-# While a text is written its cache grows by **pages** of, say, 16 tokens, and a **page table** says where each lies
-# (Kwon et al., 2023; see the notes).
+# During generation the cache can grow by **pages** of, say, 16 tokens; a **page table** says where each lies (Kwon et
+# al., 2023; see the notes).
 
 # %% [markdown]
 # ## Keep something smaller
 #
-# Grouped queries keep fewer heads. **Latent attention** (DeepSeek-AI, 2024) keeps *none*: of each token it keeps one
-# short vector, the **latent**, and makes all heads' keys and values from it. Four heads of 8 numbers would keep 64
+# Grouped queries keep fewer heads. **Latent attention** (DeepSeek-AI, 2024) keeps *none*: for each token it keeps one
+# short vector, the **latent**, and computes all heads' keys and values from it. Four heads of 8 numbers would keep 64
 # numbers per token. Here they keep 12.
 
 # %% name="latent"
@@ -598,10 +600,10 @@ explicit = weights @ values  # (4, 6, 8)
 print("kept per token:", 2 * 4 * 8, "->", latent.shape[-1])
 
 # %% [markdown]
-# But if all keys must be recomputed from the latents at each step, the long text costs time instead of memory. Must
-# they? A score is $q\,(c W_k)^\top$, with $c$ for a token's latent. That is the same as $(q W_k^\top)\,c^\top$. So move
-# $W_k$ to the *query*, of which there is only one at each step, and compare it with the latents themselves. Likewise
-# for the values: mix latents first, and apply $W_v$ to the mixture.
+# But if all keys must be recomputed from the latents at each step, a long text costs time instead of memory. Must they?
+# Before scaling, a score is $q\,(c W_k)^\top$, where $c$ is a token's latent. That equals $(q W_k^\top)\,c^\top$. So
+# apply $W_k$ to the *query*, of which each head has only one per step, and compare the result with the latents
+# themselves. The same holds for values: mix latents first, then apply $W_v$ to the mixture.
 
 # %% name="absorbed"
 moved = queries @ W_key.transpose(1, 2)  # (4, 6, 8) @ (4, 8, 12) -> (4, 6, 12)
@@ -610,28 +612,28 @@ absorbed = weights @ latent @ W_value  # (4, 6, 12) @ (4, 12, 8) -> (4, 6, 8), n
 print("absorbed equals explicit:", torch.allclose(absorbed, explicit))
 
 # %% [markdown]
-# The matrices are said to be **absorbed**. Compared with cached keys, it costs arithmetic: a score is now a sum of 12
-# products instead of 8, in DeepSeek-V3 512 instead of 128, and 64 more for the position in either case. Whatever is
-# between query and key must allow the move, and chapter 9's rotation does not: so those 64 numbers carry the position
+# The matrices are said to be **absorbed**. Compared with cached keys, this costs arithmetic: a score is now a sum of 12
+# products instead of 8, in DeepSeek-V3 of 512 instead of 128, plus 64 for the position in either case. Whatever comes
+# between query and key must allow the move. Chapter 9's rotation does not, so those 64 numbers carry the position
 # separately, $512{+}64$ in all.
 
 # %% [markdown]
-# ## Look at few keys
+# ## Look at only a few keys
 #
-# A window shows the newest keys, needed or not. Could a token see those that it needs? To find them, something must
-# score *all* keys, so it has to be cheap. DeepSeek-V3.2 (2025) adds an **indexer** with its own small queries and keys,
-# whose products, cut off below 0, rank the keys. The $k$ best take part in attention; all others are hidden.
+# A window shows the newest keys, needed or not. Could a token see those that it needs? To find them, something cheap
+# must score *all* keys. DeepSeek-V3.2 (2025) adds an **indexer** with its own small queries and keys. Their products,
+# with 0 for negative ones, rank the keys. The $k$ best take part in attention; all others are hidden.
 
 # %% [markdown]
 # ### Exercise 10.5 · Pick the best keys
 # 2 points · ★★☆ · 10 minutes
 #
-# Make the mask: True where a key is *hidden*. Each token sees the `k` keys with the largest scores among those up to
-# its own, or all of them where there are fewer. Among equal scores (cut-off scores are equal), pick the earlier key.
+# Compute the mask: True where a key is *hidden*. Each token sees the `k` keys with the largest scores among those up to
+# its own, or all of them if there are fewer. Of equal scores, such as two zeros, pick the earlier key.
 
 # %% name="exercise-10-5"
 def my_picked(scores, k):
-    """The mask (T, T) for scores (T, T) of queries on keys."""
+    """The mask (T, T) for scores (T, T), queries by keys."""
     ### BEGIN SOLUTION
     future = torch.ones_like(scores).triu(diagonal=1).bool()
     seen = scores.masked_fill(future, -torch.inf)
@@ -648,11 +650,11 @@ check("10.5", my_picked)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** The future is hidden twice: before the choice, so that it takes no key's place, and after it, since
-# the first rows have fewer than $k$ keys and pick some that lie ahead. Without ties, a threshold would suffice.
+# the first rows see fewer than $k$ keys and so pick some that lie ahead. Without ties, a threshold would suffice.
 
 # %% [markdown]
-# An indexer must learn to rank keys as attention weighs them. Ours has 8 numbers, layer 1 of our model has 64. The
-# indexer learns from that layer's weights; the model stays unchanged.
+# An indexer must learn to rank keys as attention weights them. Ours has keys of 8 numbers, layer 1 of our model has 64.
+# It learns from that layer's weights; the model stays unchanged.
 
 # %% name="indexer"
 future = torch.ones(19, 19).triu(diagonal=1).bool()
@@ -671,7 +673,7 @@ for batch in with_bar(repeats(250 * 64).view(250, 64, -1)):
 
 # %% name="few-keys"
 def picked(scores, k):
-    """As in the exercise, but of equal scores any may be picked."""
+    """As in the exercise, but any of equal scores may be picked."""
     future = torch.ones(scores.shape[-2:]).triu(diagonal=1).bool()
     best = scores.masked_fill(future, -torch.inf).topk(k).indices  # (B, T, k)
     return torch.ones(scores.shape).bool().scatter(-1, best, False) | future
@@ -691,18 +693,18 @@ with torch.no_grad():
 # %% name="few-keys-picture" shows="Two curves over the number of keys that a token sees, 1 to 19. That of the indexer starts at 0.83 with one key and lies at 0.33 or 0.32 from two on. That of the newest keys starts at 8.63, is still 6.29 at eight keys, and lies at 0.32 from twelve on."
 pictures.show_curves(
     curves, x=sizes, x_label="keys a token sees", y_label="loss on the repeat", doublings=True,
-    title="Few keys, if they are the right ones",
+    title="A few keys are enough if they are the right ones",
 )
 
 # %% [markdown]
-# Two keys of up to 19 are enough if they are the right ones, 0.33 where all give 0.32. The newest two are not enough:
-# the needed key lies 7 to 11 back, so with the newest 8 the loss is 6.29, and 12 hold all. All keys are still scored,
-# in $T^2$ products of 8 numbers; of attention's products, $T \cdot k$ remain.
+# Two of up to 19 keys are enough if they are the right ones: 0.33, where all give 0.32. The newest two are not enough.
+# The needed key lies 7 to 11 back, so with the newest 8 the loss is 6.29; the newest 12 always include it. The indexer
+# still scores all keys, in $T^2$ products of 8 numbers; of attention's products, $T \cdot k$ remain.
 
 # %% [markdown]
-# Does this match V3.2? Here is the library's own layer, with random parameters as in chapter 9, beside our
-# `LatentAttention`, which has no indexer but takes a mask. The library's indexer has three small heads, which each
-# token weighs, and picks 4 keys.
+# Does this match V3.2? We compare the library's own layer, with random parameters as in chapter 9, with our
+# `LatentAttention`, which has no indexer but takes a mask. The library's indexer has three small heads, weighted by
+# each token, and picks 4 keys.
 
 # %% name="deepseek"
 theirs = families.load("DeepSeek-V3.2")
@@ -716,23 +718,23 @@ with torch.no_grad():
     keys = F.layer_norm(theirs.x @ index["indexer.wk.weight"].T, (6,), scale, shift, eps=1e-6)
     cos, sin = layer.rotary(0, 11, like=keys)
     products = turn_pairs(queries, cos, sin) @ turn_pairs(keys, cos, sin)[:, None].transpose(2, 3)
-    shares = theirs.x @ index["indexer.weights_proj.weight"].T  # (2, 11, 3), one a head
+    shares = theirs.x @ index["indexer.weights_proj.weight"].T  # (2, 11, 3), one per head
     ranks = torch.einsum("bth,bhts->bts", shares, torch.relu(products))  # (2, 11, 11)
     for name, mask in [("all keys", None), ("4 keys", picked(ranks, 4))]:
         off = (layer(theirs.x, mask=mask)[0] - theirs.output).abs().max()
         print(f"{name}: off by {off:.2f}, within 1e-5: {bool(off < 1e-5)}")
 
 # %% [markdown]
-# With the mask it matches the library's layer, off by 0.00; without it, by 1.23. This choice is all that V3.2 adds to
-# V3's attention.
+# With the mask ours matches the library's layer, off by 0.00; without it, it is off by 1.23. This choice of keys is all
+# that V3.2 adds to V3's attention.
 
 # %% [markdown]
 # ## A state of fixed size
 #
-# All this makes the cache smaller, but it still grows with every token. Could a model keep the same amount at any
-# length? **Linear attention** (Katharopoulos et al., 2020) puts $\phi(q) \cdot \phi(k_j)$ where softmax has $e^{q \cdot
-# k_j}$. The feature map $\phi$ makes all numbers positive: $x + 1$ above 0, $e^x$ below. Then the sums can be
-# reordered, and the past fits into one matrix, the state $M$, and one vector, the normaliser $n$:
+# Latents make the cache smaller, but it still grows with every token. Could a model keep the same amount at any length?
+# **Linear attention** (Katharopoulos et al., 2020) has $\phi(q) \cdot \phi(k_j)$ where softmax has $e^{q \cdot k_j}$.
+# The feature map $\phi$ makes all numbers positive: $x + 1$ above 0, $e^x$ below. Now the sums can be reordered, and
+# the past fits into one matrix, the state $M$, and one vector, the normaliser $n$:
 #
 # $$z = \frac{\sum_j (\phi(q) \cdot \phi(k_j))\, v_j}{\sum_j \phi(q) \cdot \phi(k_j)}
 # = \frac{M\, \phi(q)}{n \cdot \phi(q)}, \qquad M = \sum_j v_j\, \phi(k_j)^\top, \quad n = \sum_j \phi(k_j)$$
@@ -745,11 +747,11 @@ state, normaliser = values.T @ keys, keys.sum(dim=0)  # (3, 4) and (4,), for any
 print("same:", torch.allclose(weights @ values, state @ query / (normaliser @ query), atol=1e-6))
 
 # %% [markdown]
-# Some later models drop $\phi$ and $n$, which leaves $z = M q$ (RetNet, Sun et al., 2023, whose $M$ also fades). So do
-# we from here on.
+# Some later models drop $\phi$ and $n$, leaving $z = M q$ (RetNet, Sun et al., 2023, whose $M$ also decays). From here
+# on, so do we.
 #
-# The **delta rule** (Schlag et al., 2021) adds only what is new: before it writes a value, it asks the state what it
-# would answer, and writes the difference (times a learned rate, for us 1). One function does both:
+# The **delta rule** (Schlag et al., 2021) writes only what is new: before it writes a value, it asks the state what it
+# would answer, then writes the difference (times a learned rate; ours is 1). One function does both:
 
 # %% name="state"
 def written(keys, values, delta):
@@ -761,13 +763,13 @@ def written(keys, values, delta):
     return state
 
 # %% [markdown]
-# To test memory, we write n random pairs, then ask for each key. An answer is right if its own value is the nearest. In
-# a second test every key is written twice, with two values, and only the *newer* one is right. (Softmax is left out
-# there: two equal keys get equal weights, so it needs positions to tell old from new.)
+# To test memory, we write n random pairs, then ask for each key. An answer is right if its key's value is the nearest
+# of all. In a second test every key is written twice, with two values, and only the *newer* one is right. (Softmax is
+# left out there: two equal keys get equal weights, so it would need positions to tell old from new.)
 
 # %% name="recall"
 def recall(n, times, way, draws=5):
-    """The share of n keys, each written so many times, whose newest value is found."""
+    """The share of n keys, each written `times` times, whose newest value is found."""
     found = 0.0
     for _ in range(draws):
         keys = F.normalize(torch.randn(n, 64, dtype=torch.float64), dim=-1)
@@ -791,7 +793,7 @@ for (times, way), values in shares.items():
     print(f"written {times} x, {way:8}", *(f"{share:5.2f}" for share in values))
 print("cache, written 1 x: ", *(f"{2 * 64 * n:5}" for n in pairs), "(state: 4096)")
 
-# %% name="recall-picture" shows="Four curves over the number of keys, 8 to 512: the share of values found. Linear attention, each key written once, stays at 1 until 128 keys and falls to 0.33 at 512. The delta rule leaves 1 after 32 keys and falls to 0.12. Where every key was written twice, linear attention starts at about a half and falls to 0.08, while the delta rule runs nearly as before."
+# %% name="recall-picture" shows="Four curves over the number of keys, 8 to 512: the share of values found. Linear attention, each key written once, stays near 1 up to 128 keys and falls to 0.33 at 512. That of the delta rule falls from 1 after 32 keys to 0.12. Where every key was written twice, linear attention starts at about a half and falls to 0.08, while the delta rule does nearly as well as before."
 pictures.show_curves(
     {f"{way}, written {times} x": shares[times, way]
      for times in [1, 2] for way in ["linear", "delta"]},
@@ -800,21 +802,21 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# A state of fixed size fills up at some point. Linear attention finds nearly all of 128 keys, 0.99, and a third of 512.
-# It cannot replace, though: of two values for one key it returns the sum, and finds the newer one by chance, about half
-# the time while there is room. The delta rule replaces: 0.99 of 32 keys that were written twice. It pays for that
-# elsewhere: of 64 keys, each written only once, it has lost a tenth.
+# A state of fixed size fills up at some point. Linear attention finds 0.99 of 128 values, but only a third of 512. And
+# it cannot replace a value: for a key with two it returns their sum, and finds the newer one by chance, about half the
+# time while there is room. The delta rule can: it finds 0.99 of 32 values whose keys were written twice. But of 64
+# values, each written once, it loses a tenth.
 #
-# Softmax, with queries made 32 times longer, finds everything and keeps everything, 65,536 numbers for 512 keys, where
-# the state has 4,096. No method here keeps little of a long text and loses nothing. Many of today's models mix them: a
-# few layers that cache all tokens, the others with a window or a state.
+# Softmax, with queries made 32 times longer, finds everything but also keeps everything: 65,536 numbers for 512 keys,
+# where the state has 4,096. No method here keeps little of a long text without losing any. Many of today's models mix
+# methods: a few layers cache all tokens, the others use a window or a state.
 
 # %% [markdown]
 # **Question 10.3.** A model with a state of 64 x 64 reads a book. Which of these can it not do?
 #
-# * **a** Write as fast at the end as at the beginning.
-# * **b** Recall any one of 100,000 names, each written once.
-# * **c** Forget what was replaced.
+# * **a** Process tokens as fast at the end as at the beginning.
+# * **b** Recall any one of 100,000 names, each mentioned once.
+# * **c** Forget a value that was replaced.
 
 # %% name="question-10-3"
 answer("Q10.3", "b")
@@ -822,7 +824,7 @@ answer("Q10.3", "b")
 # %% [markdown]
 # ## Your exercises
 #
-# Here is how far you are:
+# Here is your progress:
 
 # %% name="progress"
 progress(10)
@@ -833,10 +835,10 @@ progress(10)
 # | what grows | what helps | what it costs |
 # | --- | --- | --- |
 # | the weight matrix, $T^2$ | tiles: keep $m$, $\ell$ and $o$ | in training, scores are recomputed |
-# | the work, $T^2$ | a window: $T \cdot w$ | far tokens count only through layers; keep the sink |
-# | the cache, layers × heads × numbers | fewer heads of keys; a latent; a window | heads share what they read; more arithmetic |
-# | the work, $T^2$ | the $k$ best keys by an indexer: $T \cdot k$ | the indexer still scores all, with few numbers |
-# | weight on token 0 | a gate | as many numbers as for the queries |
+# | the work, $T^2$ | a window: $T \cdot w$ | distant tokens count only through several layers; keep the sink |
+# | the cache, layers × heads × numbers | fewer key/value heads; a latent; a window | heads share what they read; more arithmetic |
+# | the work, $T^2$ | an indexer's $k$ best keys: $T \cdot k$ | the indexer still scores all keys, with few numbers |
+# | weight on token 0 | a gate | as many parameters as for the queries |
 # | all of it | a state of fixed size | it forgets |
 #
 # To merge two pieces, or to add a tile, with $m' = \max(m_1, m_2)$:
@@ -844,9 +846,9 @@ progress(10)
 # $$\ell = e^{m_1 - m'}\, \ell_1 + e^{m_2 - m'}\, \ell_2, \qquad o = e^{m_1 - m'}\, o_1 + e^{m_2 - m'}\, o_2, \qquad
 # z = \frac{o}{\ell}$$
 #
-# * Forgetting a maximum in a merge changes no shape and raises no error. Compare with the whole, once.
+# * Forgetting to rescale in a merge changes no shape and raises no error. Compare with the whole matrix once.
 # * A row that has seen nothing yet has $m = -\infty$: subtract something finite.
 #
 # **Next.** [Chapter 11](11_a_model_that_speaks.ipynb) lets a language model speak through your layer, and measures its
-# sinks and windows. The [notes](99_notes.ipynb) count GPT-2's parts and collect error messages. All chapters: [the
+# sinks and windows. The [notes](99_notes.ipynb) count GPT-2's parameters and collect errors. All chapters: [the
 # course's contents](../README.md#chapters).

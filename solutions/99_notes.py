@@ -7,10 +7,10 @@
 # %% [markdown]
 # # Notes
 #
-# These notes are for reference: a clinic of 26 errors, common masks side by side, what moved since, GPT-2 counted part
-# by part, and slips of the sources.
+# These notes are for reference: a clinic of 26 errors, common masks side by side, newer techniques, GPT-2 counted part
+# by part, and slips in the sources.
 #
-# **Time.** About 45 minutes, if you read all of it. **You need** chapters 5 and 6; for what moved since, 9 and 10.
+# **Time.** About 45 minutes, if you read all of it. **You need** chapters 5 and 6; for the newer techniques, 9 and 10.
 
 # %% name="setup"
 import importlib.util, os, sys
@@ -40,14 +40,14 @@ from course_utils.randomness import keep_mask
 # %% [markdown]
 # ## The error clinic
 #
-# Here are 26 errors: five from the end of Pascal Burume's guide, and others that people most often report or ask about.
-# Each is a broken cell that you can run, with symptom, reason and fix. We first set up a correct attention with unequal
-# sizes, so that no wrong size goes unnoticed, and a helper that prints the end of an error message.
+# Here are 26 errors: five from the end of Pascal Burume's guide, and others that people often report or ask about. Each
+# has a broken cell to run, with symptom, reason and fix. First we compute correct attention with unequal sizes, so that
+# no wrong size goes unnoticed, and define a helper that prints an error's last line.
 
 # %% name="clinic"
 @contextmanager
 def fails():
-    """Run lines that should fail; print the error as a traceback's last line does."""
+    """Run lines that should fail; print the error like the last line of a traceback."""
     try:
         yield
     except Exception as error:
@@ -72,7 +72,7 @@ print(weights.shape)
 #
 # #### 1 · Heads that do not divide the width
 #
-# We cut 768 numbers into 7 heads.
+# We split 768 numbers into 7 heads.
 
 # %% name="clinic-1"
 with fails():
@@ -82,13 +82,13 @@ with fails():
 print("fixed:", torch.rand(2, 5, 768).view(2, 5, 12, 768 // 12).shape)
 
 # %% [markdown]
-# `768 // 7` is 109, and 7 × 109 is 763. **Fix:** choose a number of heads that divides the width. A class should say so
-# itself, as in the second message.
+# `768 // 7` is 109, and 7 × 109 is 763. **Fix:** choose a number of heads that divides the width. A class should check
+# this itself, as in the second message.
 
 # %% [markdown]
 # #### 2 · `super().__init__()` forgotten
 #
-# This module sets a layer before `nn.Module` is ready.
+# This module assigns a layer before `nn.Module` is ready.
 
 # %% name="clinic-2"
 class Hasty(nn.Module):
@@ -107,8 +107,8 @@ with fails():
 print("fixed:", Patient())
 
 # %% [markdown]
-# This raises an AttributeError (the guide expects a RuntimeError). **Fix:** call `super().__init__()` first in
-# `__init__`.
+# This raises an AttributeError (the guide expects a RuntimeError). **Fix:** in `__init__`, call `super().__init__()`
+# first.
 
 # %% [markdown]
 # #### 3 · Tokens of the wrong width
@@ -121,7 +121,7 @@ with fails():
 print("fixed:", nn.Linear(512, 768)(torch.rand(2, 100, 512)).shape)
 
 # %% [markdown]
-# 200 is 2 × 100, the batch flattened. The inner numbers, 512 and 768, must be equal. PyTorch 2.15 and newer name the
+# 200 is 2 × 100, the flattened batch. The inner numbers, 512 and 768, must be equal. PyTorch 2.15 and newer name the
 # operation first: `addmm: mat1 and mat2 ...`, or `mm:` for a layer without bias. **Fix:** make the layer with `d_in` =
 # `x.shape[-1]`.
 
@@ -138,13 +138,13 @@ merged = context.transpose(1, 2).contiguous().view(B, T, d_out)
 print("fixed:", merged.shape)
 
 # %% [markdown]
-# After a transpose the numbers no longer lie in the order of the dimensions. **Fix:** `.contiguous()` before `.view`,
-# or `.flatten(-2)`.
+# After a transpose, the numbers no longer lie in memory in the order of the dimensions. **Fix:** `.contiguous()` before
+# `.view`, or `.flatten(-2)`.
 
 # %% [markdown]
 # #### 5 · More tokens than the mask has
 #
-# The mask is made for 512 tokens, the text has 1024.
+# The mask is made for 512 tokens; the text has 1024.
 
 # %% name="clinic-5"
 with fails():
@@ -154,13 +154,13 @@ with fails():
     MultiHeadAttention(d_in, d_out, 512, 0.0, num_heads)(torch.rand(B, 1024, d_in))
 
 # %% [markdown]
-# This raises a RuntimeError, not the guide's IndexError: a slice may reach beyond the end in Python. Our class explains
-# the problem. **Fix:** use a larger `context_length`, or a shorter text.
+# This raises a RuntimeError, not the guide's IndexError: in Python, a slice may reach beyond the end. Our class
+# explains the problem. **Fix:** use a larger `context_length`, or a shorter text.
 
 # %% [markdown]
 # #### 6 · The mask is not cut to the sentence
 #
-# Now the mask is too large: made for 8, used for 5.
+# Now the mask is too large: made for 8 tokens, used for 5.
 
 # %% name="clinic-6"
 future_8 = torch.ones(8, 8).triu(diagonal=1).bool()
@@ -169,12 +169,12 @@ with fails():
 print("fixed:", scores.masked_fill(future_8[:T, :T], -torch.inf).shape)
 
 # %% [markdown]
-# The message is the same with the sizes swapped. **Fix:** `mask[:T, :T]`.
+# The message is like the previous one. **Fix:** `mask[:T, :T]`.
 
 # %% [markdown]
 # #### 7 · Changing softmax's result in place
 #
-# It runs forward and fails in `backward`.
+# The forward pass runs, but `backward` fails.
 
 # %% name="clinic-7"
 learned = scores.clone().requires_grad_()
@@ -184,13 +184,13 @@ with fails():
 print("fixed:", learned.grad.shape)
 
 # %% [markdown]
-# Softmax's derivative needs softmax's result, which `mul_` has overwritten. **Fix:** drop the underscore, to make a new
+# Softmax's derivative needs softmax's result, which `mul_` has overwritten. **Fix:** drop the underscore to make a new
 # tensor.
 
 # %% [markdown]
 # #### 8 · A mask that does not move with the layer
 #
-# The mask is a plain attribute. The device `meta` stands for a GPU.
+# The mask is a plain attribute. The device `meta` stands in for a GPU.
 
 # %% name="clinic-8"
 class Plain(nn.Module):
@@ -206,12 +206,12 @@ print("fixed:", MultiHeadAttention(d_in, d_out, T, 0.0, num_heads).to("meta").ma
 
 # %% [markdown]
 # `.to` moves only parameters and buffers, and the message names both devices. **Fix:** `register_buffer("mask", ...)`.
-# With it the mask is also stored in the `state_dict`.
+# The mask is then also stored in the `state_dict`.
 
 # %% [markdown]
-# #### 9 · A matrix copied untransposed
+# #### 9 · A matrix copied without transposing
 #
-# `nn.Linear` stores (d_out, d_in), and computes `x @ weight.T`.
+# `nn.Linear` stores its weight as (d_out, d_in), and computes `x @ weight.T`.
 
 # %% name="clinic-9"
 with fails(), torch.no_grad():
@@ -221,8 +221,8 @@ for name, matrix in [("as it is", square), ("fixed", square.T)]:
     print(f"{name}:", torch.allclose(F.linear(tokens, matrix), tokens @ square))
 
 # %% [markdown]
-# With unequal sizes it fails; a square matrix is silently wrong. **Fix:** `.T`. Test with `d_in` different from
-# `d_out`.
+# With unequal sizes this fails; with a square matrix it is silently wrong. **Fix:** `.T`. Test with `d_in` different
+# from `d_out`.
 
 # %% [markdown]
 # ### It becomes nan
@@ -241,12 +241,12 @@ print("broken:", empty[0, 0, 0])
 print("fixed: ", empty.masked_fill(hidden, 0.0)[0, 0, 0])
 
 # %% [markdown]
-# Softmax begins with $-\infty - (-\infty)$. **Fix:** hide once more after softmax. Chapter 6's `masked_softmax` also
-# fills with a finite number before it, so that `set_detect_anomaly`, PyTorch's search for the origin of a `nan`, does
-# not stop here.
+# Softmax begins with $-\infty - (-\infty)$. **Fix:** hide again after softmax. Chapter 6's `masked_softmax` also fills
+# with a finite number first, so that `set_detect_anomaly`, PyTorch's search for the origin of a `nan`, does not stop
+# here.
 #
-# In `F.scaled_dot_product_attention` such a row is 0 on some devices and versions, `nan` on others (before 2.5 on all).
-# To be safe everywhere, let an empty row see all keys, then zero it yourself.
+# In `F.scaled_dot_product_attention` such a row is 0 on some devices and versions, `nan` on others (before PyTorch 2.5,
+# on all). To be safe everywhere, let an empty row see all keys, then zero it.
 
 # %% name="safe-everywhere"
 empty_row = hidden.all(dim=-1, keepdim=True)  # (T, 1)
@@ -256,7 +256,7 @@ print(safe.masked_fill(empty_row, 0.0)[0, 0, :2])
 # %% [markdown]
 # #### 11 · The triangle is off by one
 #
-# `triu` with `diagonal` 0, 1 and 2.
+# We try `triu` with `diagonal` 0, 1 and 2.
 
 # %% name="clinic-11"
 for diagonal in [0, 1, 2]:
@@ -266,17 +266,17 @@ for diagonal in [0, 1, 2]:
     print(diagonal, "nan:", bool(tried.isnan().any()), "| sees the future:", sees)
 
 # %% [markdown]
-# 0 hides the token itself, and row 0 is `nan`. 2 lets every token see its successor, which nothing reports. **Fix:** 1.
-# If only row 0 is `nan`, look here first.
+# With 0, a token is hidden from itself, and row 0 is `nan`. With 2, it sees its successor, and no error is raised.
+# **Fix:** 1. If only row 0 is `nan`, look here first.
 
 # %% [markdown]
-# ### It runs, and is wrong
+# ### It runs, but is wrong
 #
-# Shapes fit and no error is raised. One question reveals each mistake.
+# Shapes fit and no error is raised. A question reveals each mistake.
 #
 # #### 12 · The mask means the opposite
 #
-# Ask: how much weight lies on the future? A unit matrix as values shows the weights.
+# Ask: how much weight falls on the future? With a unit matrix as values, the output is the weights.
 
 # %% name="clinic-12"
 unit = torch.eye(T).expand(B, num_heads, T, T)
@@ -285,8 +285,8 @@ for name, mask in [("broken", future), ("fixed", ~future)]:
     print(f"{name}: {shown.triu(1).sum():.1f} of {shown.sum():.1f}")
 
 # %% [markdown]
-# All of it does, instead of none. In this function `True` means keep. (16 and not 20: the last row of each head has no
-# future, and becomes 0 from PyTorch 2.5 on.) **Fix:** `~`.
+# All of it, instead of none: in this function `True` means keep. (16, not 20: the last row of each head has no future,
+# and becomes 0 from PyTorch 2.5 on.) **Fix:** `~`.
 
 # %% [markdown]
 # #### 13 · Hidden cells filled with the wrong number
@@ -300,8 +300,7 @@ for filler in [0.0, 1e-9, torch.inf, -torch.inf]:
 
 # %% [markdown]
 # A score of 0, or nearly 0, is a score like any other, and gives 0.2200 to each future token; with $+\infty$ the row is
-# `nan`. **Fix:** `-torch.inf`, or the smallest number of the type. A "very small number" is not 1e-9, and not always
-# -1e9:
+# `nan`. **Fix:** `-torch.inf`, or the lowest number of the type. That is not 1e-9, and -1e9 does not fit every type:
 
 # %% name="smallest-numbers"
 for dtype in [torch.float32, torch.bfloat16, torch.float16]:
@@ -309,7 +308,7 @@ for dtype in [torch.float32, torch.bfloat16, torch.float16]:
         stored = torch.zeros(1, dtype=dtype).masked_fill(future[0, 1], -1e9)[0]
         print(f"{dtype}: stored as {stored:.0f}")
     except RuntimeError:
-        print(f"{dtype}: refused; the smallest is {torch.finfo(dtype).min:.0f}")
+        print(f"{dtype}: rejected; the lowest is {torch.finfo(dtype).min:.0f}")
 
 # %% [markdown]
 # #### 14 · Softmax over the wrong axis
@@ -323,7 +322,7 @@ for name, dim in [("broken", -2), ("fixed", -1)]:
     print(f"{name}: columns", tried.sum(dim=-2)[0, 0])
 
 # %% [markdown]
-# In the broken version columns sum to 1: each key's weight is divided among the queries. **Fix:** `dim=-1`, the keys.
+# In the broken version, columns sum to 1: each key's weight is divided among the queries. **Fix:** `dim=-1`, the keys.
 # Count from the end, so that batch or head dimensions in front do not matter.
 
 # %% [markdown]
@@ -338,13 +337,13 @@ for name, size in [("broken", d_out), ("fixed", head_dim)]:
     print(f"{name}: {divisor:.3f}")
 
 # %% [markdown]
-# Softmax's sum cancels in a ratio of two weights, so its logarithm is the difference of the scaled scores. 2.828 is the
-# root of 8; each head has 4 numbers, whose root is 2.000. **Fix:** `head_dim**0.5`.
+# In a ratio of two weights, softmax's sum cancels, so its logarithm is the difference between the scaled scores. 2.828
+# is the root of 8; each head has 4 numbers, so it should be 2.000. **Fix:** `head_dim**0.5`.
 
 # %% [markdown]
-# #### 16 · No division, or a product instead
+# #### 16 · No division, or a multiplication instead
 #
-# Ask: how large is the largest weight of a row, on average? Here with 64 numbers.
+# Ask: with vectors of 64 numbers, how large is the largest weight of a row, on average?
 
 # %% name="clinic-16"
 torch.manual_seed(123)
@@ -353,14 +352,14 @@ for name, factor in [("none", 1), ("times", 64**0.5), ("divided", 64**-0.5)]:
     print(f"{name:8}{torch.softmax(long_scores * factor, dim=-1).amax(dim=-1).mean():.3f}")
 
 # %% [markdown]
-# Without the division one key takes most of a row, 0.767; with a product nearly all, 0.969; with the division 0.080.
-# Where one key takes all, softmax hardly learns (chapter 2). **Fix:** divide, once. (`F.scaled_dot_product_attention`
-# divides by itself: do not do it twice.)
+# Without division one key takes most of a row, 0.767; with multiplication nearly all, 0.969; with division 0.080. Where
+# one key takes all, softmax hardly learns (chapter 2). **Fix:** divide, once. (`F.scaled_dot_product_attention` already
+# divides: do not divide again.)
 
 # %% [markdown]
 # #### 17 · Dropout that never stops
 #
-# Ask: do two calls in `eval` agree?
+# Ask: do two calls agree in evaluation mode?
 
 # %% name="clinic-17"
 dropout = nn.Dropout(0.5).eval()
@@ -374,7 +373,7 @@ print("fixed: ", torch.equal(dropout(weights), dropout(weights)))
 # %% [markdown]
 # #### 18 · Dropout in the wrong place
 #
-# Ask: is any visible cell exactly 0? And are row sums 1 on average, not always?
+# Ask: is any visible cell exactly 0? And are row sums 1 on average, but not always?
 
 # %% name="clinic-18"
 def dropped_cells(tried):
@@ -386,7 +385,7 @@ print("broken, on scores: ", dropped_cells(on_scores))
 print("fixed, on weights: ", dropped_cells(F.dropout(weights, 0.5)))
 
 # %% [markdown]
-# A dropped score is 0 and still gets a share. Forcing rows to sum to 1 afterwards is the same mistake in another form
+# A dropped score is 0 and still gets a share. Rescaling rows to sum to 1 afterwards is another form of this mistake
 # (chapter 4). **Fix:** drop weights after softmax, and do not rescale rows.
 
 # %% [markdown]
@@ -400,13 +399,13 @@ for name, factor in [("none", 1), ("1 / p", 1 / 0.2), ("1 / (1 - p)", 1 / 0.8)]:
     print(f"{name:12} {(kept * factor).double().mean():.1f}")
 
 # %% [markdown]
-# Only the last leaves 1.0; the others make it 0.8 and 4.0. **Fix:** divide by $1-p$, in training. At $p$ = 0.5 the
+# Only the last keeps 1.0; the others make it 0.8 and 4.0. **Fix:** divide by $1-p$, in training. At $p$ = 0.5 the
 # second looks right, so test with another rate.
 
 # %% [markdown]
 # #### 20 · Heads split by `view` alone
 #
-# Ask: which rows move when token 1 changes? Here are two heads with five rows each.
+# Ask: which rows change when token 1 does? There are two heads with five rows each.
 
 # %% name="clinic-20"
 def moved_rows(split):
@@ -417,7 +416,7 @@ print("broken:", moved_rows(lambda x: x.view(2, T, 4)))
 print("fixed: ", moved_rows(lambda x: x.view(T, 2, 4).transpose(0, 1)))
 
 # %% [markdown]
-# It must be row 1 of each head. In the broken split the token sits in rows 2 and 3 of head 0. **Fix:** `view`, then
+# Only row 1 of each head should. In the broken split, the token is in rows 2 and 3 of head 0. **Fix:** `view`, then
 # `transpose`.
 
 # %% [markdown]
@@ -431,8 +430,8 @@ print("same numbers:", torch.equal(piled.flatten().sort()[0], merged.flatten().s
 print("same order:  ", torch.equal(piled, merged))
 
 # %% [markdown]
-# `reshape` works with any memory order: it copies where it must. So it also hides this mistake. **Fix:** `transpose(1,
-# 2)` first.
+# `reshape` works with any memory order, copying if necessary. So it hides this mistake. **Fix:** `transpose(1, 2)`
+# first.
 
 # %% [markdown]
 # #### 22 · Heads in a Python list
@@ -448,11 +447,11 @@ holder.heads = nn.ModuleList(heads)
 print("fixed: ", sum(parameter.numel() for parameter in holder.parameters()))
 
 # %% [markdown]
-# It has 0 instead of 56: PyTorch does not see a plain list. Its layers are neither trained nor moved nor stored.
-# **Fix:** `nn.ModuleList`.
+# 0 instead of 56: PyTorch does not look into a plain list. Its layers are not trained, moved or stored. **Fix:**
+# `nn.ModuleList`.
 
 # %% [markdown]
-# #### 23 · Masked after softmax without renormalising
+# #### 23 · Masking after softmax without renormalising
 #
 # Ask: do rows still sum to 1?
 
@@ -462,13 +461,13 @@ print("broken:", after.sum(dim=-1)[0, 0])
 print("fixed: ", torch.allclose(after / after.sum(dim=-1, keepdim=True), weights))
 
 # %% [markdown]
-# Only the last does, which has no future. The future leaks through the sum (chapter 3). **Fix:** $-\infty$ before
-# softmax. Dividing by the new sum is also correct, while scores are moderate.
+# Only the last does, which has no future. In the others it leaks in through softmax's sum (chapter 3). **Fix:**
+# $-\infty$ before softmax. Dividing by the new sum is also correct if scores are moderate.
 
 # %% [markdown]
-# #### 24 · Queries and keys exchanged
+# #### 24 · Queries and keys swapped
 #
-# Ask with unequal sizes: two tokens ask, five answer.
+# Test with unequal lengths: two tokens ask, five answer.
 
 # %% name="clinic-24"
 swapped = keys @ queries.transpose(-2, -1)
@@ -477,8 +476,8 @@ print("broken:", (keys @ queries[:, :, :2].transpose(-2, -1)).shape)
 print("fixed: ", (queries[:, :, :2] @ keys.transpose(-2, -1)).shape)
 
 # %% [markdown]
-# In self-attention both matrices are square, and each is the other's transpose: rows are keys now, but mask and softmax
-# treat them as queries. Unequal lengths reveal this. **Fix:** `queries @ keys.transpose(-2, -1)`.
+# In self-attention both matrices are square, and each is the other's transpose: rows are now keys, but mask and softmax
+# treat them as queries. **Fix:** `queries @ keys.transpose(-2, -1)`.
 
 # %% [markdown]
 # #### 25 · Heads averaged instead of concatenated
@@ -506,16 +505,16 @@ fixed = scores.masked_fill(future, -torch.inf)
 print("fixed: ", bool(fixed.isinf().any()))
 
 # %% [markdown]
-# Without an underscore PyTorch's functions return a new tensor and leave the old one unchanged. **Fix:** `scores =
+# Without an underscore, `masked_fill` returns a new tensor and leaves the old one unchanged. **Fix:** `scores =
 # scores.masked_fill(...)`.
 
 # %% [markdown]
 # ## Masks side by side
 #
-# | who | argument | shape for padding | it hides where |
+# | used by | argument | shape for padding | hides where |
 # | --- | --- | --- | --- |
 # | this course | `mask` | (B, 1, S) | `True` |
-# | `tensor.masked_fill` | `mask` | any that fits | `True` |
+# | `tensor.masked_fill` | `mask` | any that broadcasts | `True` |
 # | `nn.MultiheadAttention` | `key_padding_mask` | (B, S) | `True` |
 # | `nn.MultiheadAttention` | `attn_mask` | (T, S) for all sequences, or (B · heads, T, S) | `True` |
 # | `F.scaled_dot_product_attention` | `attn_mask` | (B, 1, 1, S) | `False` |
@@ -533,15 +532,15 @@ for need_weights in [True, False]:
     print("need_weights:", need_weights, "| nan:", output.isnan().any(dim=-1).any(dim=-1).tolist())
 
 # %% [markdown]
-# It gives `nan` with the weights; without them none here, but `nan` again in `eval()` under `no_grad` with an even
-# number of heads (PyTorch 2.11 to 2.15).
+# With the weights it gives `nan`; without them none here, but again in `eval()` under `no_grad` with an even number of
+# heads (PyTorch 2.11 to 2.15).
 
 # %% [markdown]
-# ## What moved since
+# ## Newer techniques
 #
-# Chapters 9 and 10 only name these.
+# These go beyond chapters 9 and 10.
 #
-# **Pages** (Kwon et al., 2023). Two texts take turns and get pages of 4 tokens, a new one when the last is full:
+# **Pages** (Kwon et al., 2023). Two texts grow in turn, and get a page of 4 tokens whenever the last is full:
 
 # %% name="page-tables"
 free, tables, lengths = list(range(6)), {"A": [], "B": []}, {"A": 0, "B": 0}
@@ -560,9 +559,9 @@ print("tables:", tables, "lengths:", lengths, "free:", free)
 print(50 * torch.tanh(torch.tensor([-500.0, -50.0, -5.0, 5.0, 50.0, 500.0]) / 50))
 
 # %% [markdown]
-# 5 hardly changes, 50 becomes 38, and 500 becomes 50. `Attention(softcap=50)` has it. PyTorch's fused function does not
-# (FlashAttention's library does), but **FlexAttention** builds a kernel from a function of a score and its place (with
-# `torch.compile`; here it runs slowly):
+# 5 hardly changes, 50 becomes 38, and 500 becomes 50. `Attention(softcap=50)` does this. PyTorch's fused function
+# cannot (FlashAttention's library can), but **FlexAttention** builds a kernel from a function of a score and its place
+# (with `torch.compile`; without, as here, it is slow):
 
 # %% name="flex-attention"
 layer, tokens = Attention(8, 2, softcap=0.5), torch.randn(1, 5, 8)
@@ -579,8 +578,8 @@ with torch.no_grad(), warnings.catch_warnings(action="ignore"):  # it recommends
 print("the same:", torch.allclose(flexible, exact, atol=1e-6))
 
 # %% [markdown]
-# **Keys shared across layers** (Gemma 3n, 2025). The larger size's last 15 of 35 layers make queries only, and read
-# what a lower layer keeps:
+# **Keys shared across layers** (Gemma 3n, 2025). In the larger size, the last 15 of 35 layers compute only queries, and
+# read a lower layer's keys and values:
 
 # %% name="shared-across-layers"
 lower, upper = Attention(8, 2), Attention(8, 2)
@@ -589,18 +588,18 @@ _, kept = lower(lower_input)
 asking, _ = upper.project(upper_input)
 print(upper.merge(fused_attention(asking, kept.keys, kept.values)).shape)
 for layers in [35, 20]:
-    print(layers, "layers keep", f"{2 * layers * 2 * 256 * 2:,} bytes a token")  # 2 heads of 256
+    print(layers, "layers keep", f"{2 * layers * 2 * 256 * 2:,} bytes per token")  # 2 heads of 256
 
 # %% [markdown]
-# From 71,680 to 40,960 bytes, up to 512 tokens: four layers of five have that window.
+# The cache shrinks from 71,680 to 40,960 bytes per token, up to 512 tokens: four layers of five have that window.
 #
-# **Gated DeltaNet** (Yang et al., 2024; three of four layers of Qwen3-Next). Besides the delta rule's rate, how
-# strongly to write, each head has one more number per token: how much of the state stays. We write 512 old pairs, then
+# **Gated DeltaNet** (Yang et al., 2024; three of four layers of Qwen3-Next). Besides the delta rule's rate (how
+# strongly to write), each head has one more number per token: how much of the state stays. We write 512 old pairs, then
 # 64 new ones, and ask for these:
 
 # %% name="gated-delta"
 def gated_delta(keys, values, stays, writes):
-    """The state (d, d) after keys (n, d), each of length 1, values (n, d); two numbers a token."""
+    """The state (d, d) after keys (n, d) of length 1 and values (n, d); stays and writes: (n,)."""
     state = keys.new_zeros(values.shape[-1], keys.shape[-1])
     for key, value, stay, write in zip(keys, values, stays, writes):
         state = stay * state
@@ -619,15 +618,15 @@ for name, how in (ways | {"writes 0.5": (one, one / 2), "both": (cleared, one / 
     print(f"{name:11}{sum(right) / 5:.2f}")
 
 # %% [markdown]
-# The delta rule finds 0.88 of the new pairs. Clearing the state before them changes little, 0.87. Writing half as
-# strongly disturbs nearby pairs less: 0.98, and with both 0.99.
+# The delta rule finds 0.88 of the new pairs. Clearing the state first changes little: 0.87. Writing half as strongly
+# disturbs other pairs less: 0.98, and with both 0.99.
 
 # %% [markdown]
 # ## At the size of GPT-2
 #
-# GPT-2 is a language model of 2019, built around the layer of chapter 5. In its smallest version every token has 768
-# numbers, there are 12 heads, and sequences have up to 1024 tokens. Pascal Burume's guide makes a layer of this size
-# and sends two sequences of 100 random tokens through it.
+# GPT-2 is a language model from 2019, built around a layer like chapter 5's. Its smallest version has 768 numbers per
+# token, 12 heads, and sequences of up to 1024 tokens. Pascal Burume's guide makes a layer of this size and sends two
+# sequences of 100 random tokens through it.
 
 # %% name="gpt2-small-layer"
 torch.manual_seed(123)
@@ -642,7 +641,7 @@ print("head_dim:", layer.head_dim, "and for a width of 512 with 8 heads:", 512 /
 
 # %% name="parameters"
 def count(module):
-    """How many numbers a module learns."""
+    """How many parameters a module has."""
     return sum(parameter.numel() for parameter in module.parameters())
 
 
@@ -651,19 +650,18 @@ for name, parameter in layer.named_parameters():
 print(f"{'total':15} {count(layer):>9,}")
 
 # %% [markdown]
-# Four matrices of 768 × 768 = 589,824 each, as the guide says. But `out_proj` also has a bias, 768 numbers that are
-# easy to forget: 2,360,064. The number of heads does not matter, since heads only divide the width, and the mask is a
-# buffer, stored but not learned.
+# There are four matrices of 768 × 768 = 589,824 each, as the guide says. But `out_proj` also has a bias, 768 numbers
+# that are easy to forget, which makes 2,360,064. The number of heads does not matter, since heads only divide the
+# width, and the mask is a buffer, stored but not learned.
 #
-# GPT-2 comes in four sizes. Each is a stack of equal **layers**, and each layer has an attention layer with biases, a
-# small network of two linear layers (four times as wide in the middle), and two **LayerNorms**, which rescale each
-# token with a learned scale and shift. Before the stack, two tables give each of 50,257 tokens and each of 1024
-# positions a vector. After it stands one more LayerNorm. The last step, from vectors back to tokens, uses the token
-# table again.
+# GPT-2 comes in four sizes. Each is a stack of identical **layers**, each with an attention layer with biases, a small
+# network of two linear layers (four times as wide in the middle), and two **LayerNorms**, which rescale each token with
+# a learned scale and shift. Before the stack, two tables give each of 50,257 tokens and each of 1024 positions a
+# vector. After it comes one more LayerNorm. The last step, from vectors back to tokens, uses the token table again.
 
 # %% name="count-gpt2"
 def count_gpt2(layers, width, vocabulary=50_257, positions=1024):
-    """How many numbers a GPT-2 with this many layers and numbers per token learns."""
+    """How many parameters a GPT-2 with this many layers and numbers per token has."""
     attention = 4 * (width * width + width)  # queries, keys, values, out_proj
     network = (width * 4 * width + 4 * width) + (4 * width * width + width)
     layer_norm = 2 * width  # a scale and a shift for every number
@@ -674,7 +672,7 @@ def count_gpt2(layers, width, vocabulary=50_257, positions=1024):
 print(f"{count_gpt2(layers=12, width=768):,}")
 
 # %% [markdown]
-# Now all four sizes, from GPT-2's published configurations.
+# Here are all four sizes, from GPT-2's published configurations.
 
 # %% name="gpt2-sizes"
 configurations = {
@@ -691,7 +689,7 @@ for size, (layers, width, num_heads) in configurations.items():
 #
 # Burume's guide lists 117M, 345M, 762M and 1.5B. The first three are in the GPT-2 paper; OpenAI later noted in its
 # repository that its original counts were wrong. His table also gives medium 24 heads of "~43" and large 36 heads of
-# "~36". 24 and 36 are numbers of *layers*, an easy slip when both are side by side and agree for small. Could they be
+# "~36". 24 and 36 are numbers of *layers*, an easy slip when both stand side by side and agree for small. Could they be
 # heads?
 
 # %% name="layers-are-not-heads"
@@ -702,13 +700,13 @@ for width, num_heads in [(1024, 24), (1280, 36)]:
         print(error)
 
 # %% [markdown]
-# 24 does not divide 1024, nor 36 divide 1280: a vector has a whole number of entries.
+# 24 does not divide 1024, nor does 36 divide 1280, and a vector has a whole number of entries.
 #
 # That table also says `qkv_bias=False`. GPT-2 does have biases for queries, keys and values, 27,648 numbers (12 × 3 ×
-# 768): its trained weights have no place in a model without them.
+# 768), for which such a model has no place.
 
 # %% [markdown]
-# ## Slips of the sources
+# ## Slips in the sources
 #
 # The course reproduces every number that the five sources print, or says why not. Here are some slips, then long
 # tables.
@@ -725,8 +723,8 @@ inputs = torch.tensor([
 future_6 = torch.ones(6, 6).triu(diagonal=1).bool()
 
 # %% [markdown]
-# Burume's guide gives the weights of "journey" as 0.14, 0.24, 0.23, **0.13**, 0.11, 0.16, with the sum 1. Trent's post
-# cuts its sentence into pieces and counts 8 different ones.
+# Burume's guide gives the weights of "journey" as 0.14, 0.24, 0.23, **0.13**, 0.11, 0.16, and their sum as 1. Trent's
+# post splits its sentence into pieces and counts 8 different ones.
 
 # %% name="rounding"
 weights_of_journey = torch.softmax(inputs @ inputs[1], dim=0)  # (6, 3) @ (3,) -> (6,)
@@ -735,12 +733,12 @@ print("rounded:", [round(weight, 2) for weight in weights_of_journey.tolist()])
 print(len({"But", "they", "were", "all", "of", "them", "dece", "ived", "."}))
 
 # %% [markdown]
-# The weights sum to 1.01, since the fourth rounds to 0.12: summing a row is the cheapest check there is. With the full
+# The quoted weights sum to 1.01; the fourth should be 0.12. Summing a row is the cheapest check there is. With the full
 # stop there are 9 pieces.
 #
-# A condensed notebook sets no seed before it draws its matrices, so its scores cannot be drawn again, but its weights
-# follow from them, digit for digit. Further on it masks the scores of raw embeddings, then divides by the root of the
-# size of its `keys`:
+# A condensed notebook sets no seed before it draws its matrices. So its scores cannot be reproduced, but its weights
+# follow from them, digit for digit. Further on, it masks the scores of raw embeddings, then divides by the root of the
+# width of its `keys`:
 
 # %% name="raw-scores"
 unseeded = torch.tensor([1.2005, 1.6979, 1.6871, 0.9065, 1.0177, 1.0741])
@@ -752,11 +750,11 @@ print(raw_weights)
 
 # %% [markdown]
 # Its `keys` are left over from another section and have two numbers each; the vectors compared here have three. In a
-# notebook names persist: take the size from the tensor in the product.
+# notebook, names persist: take the width from the tensor in the product.
 #
-# That notebook and Yu's page drop at the rate 0.5 after `torch.manual_seed(123)`, and print different masks. Neither is
-# wrong. The seed fixes where a generator starts, not how its numbers become coins. PyTorch 2.7 and later draw as
-# chapter 4 does; PyTorch 2.6 and earlier, on Intel CPUs, took one number as the start of another generator.
+# That notebook and Yu's page drop at rate 0.5 after `torch.manual_seed(123)`, and print different masks. Neither is
+# wrong. The seed fixes where a generator starts, not how its numbers are used. PyTorch 2.7 and later draw as in chapter
+# 4; PyTorch 2.6 and earlier, on Intel CPUs, took one number as the seed of another generator.
 
 # %% name="keep-mask-b"
 MODULUS = 2**31 - 1  # of the generator MCG31m1 in Intel's MKL
@@ -779,10 +777,10 @@ for draw in [keep_mask, keep_mask_b]:
     print(raw_weights * draw((6, 6), p=0.5, seed=123) / (1 - 0.5))
 
 # %% [markdown]
-# The condensed notebook prints the second, 1.1888 in the row of "journey", where the first leaves nothing.
+# The condensed notebook prints the second, with 1.1888 in the row of "journey", where the first leaves nothing.
 #
-# Here are the long tables. Yu's page multiplies four dimensions and runs the class of chapter 5; Trent's post averages
-# and masks random numbers.
+# Here are the long tables. Yu's page multiplies four-dimensional tensors and runs the class of chapter 5; Trent's post
+# averages and masks random numbers.
 
 # %% name="four-dimensions"
 a = torch.tensor([[[[0.2745, 0.6584, 0.2775, 0.8573],
