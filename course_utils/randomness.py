@@ -24,7 +24,7 @@ def keep_mask(shape: Sequence[int], p: float, seed: int) -> torch.Tensor:
 
 
 def keep_mask_b(shape: Sequence[int], p: float, seed: int) -> torch.Tensor:
-    """The same as torch 2.6 and earlier drew it on Intel CPUs."""
+    """The mask as torch 2.6 and earlier drew it on Intel CPUs."""
     mt19937 = np.random.RandomState(seed)  # torch seeds its generator in the same way
     first = int(mt19937.randint(2**32, dtype=np.uint32))
     x = first % MODULUS or 1

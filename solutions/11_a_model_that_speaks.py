@@ -379,7 +379,7 @@ def put_in_halves(model):
 
 
 model = reader = field = None  # two models and two readers at once would take half a gigabyte more
-model = load_language_model(GGUFReader(file))  # anew: moved twice, the pairs would be wrong again
+model = load_language_model(GGUFReader(file))  # reloaded: moved twice, pairs would be wrong again
 put_in_halves(model)
 print("capital:", most_likely("The capital of France is"))
 print("counting:", most_likely("1, 2, 3, 4, 5, "))
@@ -508,7 +508,7 @@ answer("Q11.2", "c")
 
 # %% name="windows" tags=["answers-Q11.2"]
 def window_mask(T, window, kept):
-    """True where a key is too old and its place not in the list `kept`: (1, T, T)."""
+    """True where a key is too old and its place is not in the list `kept`: (1, T, T)."""
     places = torch.arange(T)
     hidden = places[:, None] - places >= window  # (T, T)
     hidden[:, kept] = False
@@ -554,7 +554,7 @@ def random_twice(count, seed):
 
 # %% name="strongest"
 def strongest(share, count=5):
-    """The heads of the largest shares, as layer.head."""
+    """The heads with the largest shares, as layer.head."""
     shares, places = share.flatten().topk(count)
     return ", ".join(f"{p // 9}.{p % 9} {s:.3f}" for s, p in zip(shares, places.tolist()))
 
@@ -574,7 +574,7 @@ print("after the copy:", strongest(after_copy))
 
 # %% name="edited"
 def edited(heads, change):
-    """An edit for the model: each of `heads`, (layer, head), says what `change` makes of it."""
+    """An edit for the model: applies `change` to the output of each of `heads`, (layer, head)."""
     def edit(layer, context):
         context = context.clone()  # (B, num_heads, T, head_dim)
         for at, head in heads:
@@ -701,7 +701,7 @@ def each_changed(ids, tokens, change):
 # %% name="eight-sentences"
 pairs = [("John", "Mary"), ("Tom", "Anna"), ("Paul", "Sarah"), ("James", "Lucy")]
 pairs = [pair for a, b in pairs for pair in [(a, b), (b, a)]]  # (giver, receiver)
-# names in the order of the alphabet, so that the giver is now the first, now the second
+# names in alphabetical order, so that the giver comes first in some texts, second in others
 first = "When {} and {} went to the store, {} gave a drink to"
 texts = [first.format(*sorted(pair), pair[0]) for pair in pairs]
 ids = torch.cat([ids_of(text) for text in texts])  # (8, T)
@@ -800,9 +800,9 @@ weights = weights_of(story[:, :128])[:, 0]  # (30, 9, 128, 128)
 habit = weights.diagonal(0, dim1=-2, dim2=-1).mean(dim=-1)  # looks at itself: put your own here
 print("the habit:", strongest(habit, 3))
 layer, head = divmod(habit.argmax().item(), 9)
-for name, heads in {"it": [(layer, head)], "control": [(layer, (head + 1) % 9)]}.items():
+for name, heads in {"found": [(layer, head)], "control": [(layer, (head + 1) % 9)]}.items():
     story_loss = loss_of(story, edit=edited(heads, zeros))
-    print(f"{layer}.{heads[0][1]} away, {name:8}: loss {whole:.3f} -> {story_loss:.3f}")
+    print(f"without {layer}.{heads[0][1]}, {name:8}: loss {whole:.3f} -> {story_loss:.3f}")
 
 # %% [markdown]
 # In 11.6, tokens look at themselves more than in any other head. Yet without it the story's loss rises less than

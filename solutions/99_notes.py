@@ -762,7 +762,7 @@ MULTIPLIER = 1132489760
 
 
 def keep_mask_b(shape, p, seed):
-    """The same as torch 2.6 and earlier drew it on Intel CPUs."""
+    """The mask as torch 2.6 and earlier drew it on Intel CPUs."""
     mt19937 = np.random.RandomState(seed)  # torch seeds its generator in the same way
     first = int(mt19937.randint(2**32, dtype=np.uint32))
     x = first % MODULUS or 1

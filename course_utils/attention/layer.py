@@ -30,24 +30,24 @@ __all__ = ["Attention"]
 
 
 class Attention(nn.Module):
-    """The attention of a decoder; of each argument beyond the sizes, a family that needs it.
+    """A decoder's attention. Beside each argument beyond the sizes, a family that needs it.
 
-    * num_kv_heads: heads of keys and values, each shared by equally many query heads; None: one
-      for each query head (Llama 3).
-    * head_dim: None for d_model / num_heads (Qwen3).
-    * frequencies: (rotary_dim / 2,) of rotary positions; None: the tokens bring their positions
-      (GPT-2), or nobody gives any (SmolLM3).
-    * rotary_dim: how many numbers of a head are turned, the first ones; None: all (Phi).
-    * interleaved: pairs are neighbours, not number k of each half (Cohere).
-    * bias, out_bias: of the projections of x, and of the output's; None: the same (Qwen2).
-    * norm_eps: RMSNorm with this eps for the queries and keys of each head; None: none (Qwen3).
-    * window: how many tokens a token sees, itself among them; None: all so far (Mistral).
-    * sinks: a learned score for each head that takes part in softmax and passes on nothing
-      (gpt-oss).
-    * gate: what the heads give is multiplied by a sigmoid of x (Qwen3-Next).
-    * scale: of the scores; None: 1 / sqrt(head_dim) (Gemma 3).
-    * softcap: scores stay between minus and plus this; None: no bounds (Gemma 2).
-    * dropout: the share of weights dropped in training (GPT-2).
+    * num_kv_heads (Llama 3): key/value heads, each shared by equally many query heads; None: one
+      for each query head.
+    * head_dim (Qwen3): None for d_model / num_heads.
+    * frequencies (Llama 3): (rotary_dim / 2,) of rotary positions; None: positions are added to
+      the tokens before (GPT-2), or there are none (SmolLM3).
+    * rotary_dim (Phi): how many numbers of a head are turned, the first ones; None: all.
+    * interleaved (Cohere): pairs are neighbours, not number k of each half.
+    * bias, out_bias (Qwen2): whether the projections of x, and of the output, have a bias;
+      out_bias None: as bias.
+    * norm_eps (Qwen3): eps of an RMSNorm for the queries and keys of each head; None: no norm.
+    * window (Mistral): how many tokens a token sees, including itself; None: all so far.
+    * sinks (gpt-oss): a learned score for each head that takes part in softmax but has no value.
+    * gate (Qwen3-Next): the heads' output is multiplied by a sigmoid of a projection of x.
+    * scale (Gemma 3): factor of the scores; None: 1 / sqrt(head_dim).
+    * softcap (Gemma 2): scores stay between minus and plus this; None: no bounds.
+    * dropout (GPT-2): the share of weights dropped in training.
     """
 
     def __init__(
@@ -100,15 +100,15 @@ class Attention(nn.Module):
         keys = self.key_norm(self.split(self.W_key(x)))  # (B, num_kv_heads, n, head_dim)
         values = self.split(self.W_value(x))  # (B, num_kv_heads, n, head_dim)
         past = Cache.length_of(cache)
-        if self.rotary is not None:  # positions go on where the cache ends
+        if self.rotary is not None:  # positions continue where the cache ends
             cos, sin = self.rotary(past, past + x.shape[-2], like=queries)  # (n, rotary_dim / 2)
             queries = turn_pairs(queries, cos, sin, self.interleaved)
-            keys = turn_pairs(keys, cos, sin, self.interleaved)  # then kept: each key turns once
+            keys = turn_pairs(keys, cos, sin, self.interleaved)  # the cache keeps turned keys
         return queries, Cache.extended(cache, keys, values)
 
     def weights(self, queries: Tensor, keys: Tensor, mask: Tensor | None = None) -> Tensor:
         """Weights (B, num_heads, n, S): the newest n tokens' queries against S keys."""
-        wide = torch.promote_types(queries.dtype, torch.float32)  # scores are too large for 16 bits
+        wide = torch.promote_types(queries.dtype, torch.float32)  # scores can overflow 16 bits
         keys = repeat_groups(keys, self.num_heads).to(wide)  # (B, num_heads, S, head_dim)
         scores = queries.to(wide) * self.scale @ keys.transpose(-2, -1)  # (B, num_heads, n, S)
         if self.softcap is not None:
@@ -121,7 +121,7 @@ class Attention(nn.Module):
         return weights if self.sinks is None else weights[..., 1:]  # rows sum to less than 1
 
     def finish(self, context: Tensor, x: Tensor) -> Tensor:
-        """The output (B, n, d_model) of what the heads give, gated by x if there is a gate."""
+        """The output (B, n, d_model) from the heads' contexts, gated by x if there is a gate."""
         merged = self.merge(context)  # (B, n, num_heads * head_dim)
         if self.W_gate is not None:
             merged = merged * torch.sigmoid(self.W_gate(x))
@@ -130,7 +130,7 @@ class Attention(nn.Module):
     def attend(
         self, x: Tensor, cache: Cache | None = None, mask: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Cache]:
-        """What forward returns, with the weights (B, num_heads, n, S) in the middle."""
+        """What forward returns, with the weights (B, num_heads, n, S) in between."""
         queries, cache = self.project(x, cache)
         weights = self.weights(queries, cache.keys, cache.cut(mask))  # (B, num_heads, n, S)
         weights = F.dropout(weights, self.dropout, self.training)
@@ -142,16 +142,16 @@ class Attention(nn.Module):
     ) -> tuple[Tensor, Cache]:
         """The output (B, n, d_model) for the n newest tokens x (B, n, d_model), and the cache.
 
-        cache: None at first, then what the last call returned.
+        cache: None at first, then the one that the last call returned.
         mask: hides more keys, (B, n, T), or (n, T) for a single sequence; padding is (B, 1, T), on
-        either side. T counts all tokens so far, also those that a window has left behind.
+        either side. T counts all tokens so far, even those outside the window.
         """
-        if self.softcap is not None:  # PyTorch's kernels know no such bounds
+        if self.softcap is not None:  # PyTorch's kernels have no such bounds
             output, _, cache = self.attend(x, cache, mask)
             return output, cache
         queries, cache = self.project(x, cache)
         context = fused_attention(
             queries, cache.keys, cache.values, cache.cut(mask), self.window, self.sinks, self.scale,
             self.dropout if self.training else 0.0,
-        )  # (B, num_heads, n, head_dim), as in attend, and no weights are stored
+        )  # (B, num_heads, n, head_dim), as in attend, without storing weights
         return self.finish(context, x), cache.seen_next(self.window)

@@ -23,7 +23,7 @@ __all__ = [
 
 
 def rotary_frequencies(head_dim: int, base: float = 10_000.0) -> Tensor:
-    """By how many radians each pair turns from one position to the next: (head_dim / 2,)."""
+    """By how many radians each pair turns per position: (head_dim / 2,)."""
     pairs = torch.arange(head_dim // 2, dtype=torch.float64, device="cpu")
     return base ** (-2 * pairs / head_dim)
 
@@ -31,21 +31,21 @@ def rotary_frequencies(head_dim: int, base: float = 10_000.0) -> Tensor:
 def rescaled(
     frequencies: Tensor, factor: float, length: int, low: float = 1.0, high: float = 4.0
 ) -> Tensor:
-    """Frequencies for texts `factor` times as long as `length`, as Llama 3.1 has them.
+    """Frequencies for texts `factor` times as long as `length`, as in Llama 3.1.
 
     A pair with fewer than `low` turns in `length` positions becomes `factor` times slower, one with
-    more than `high` stays, and between the two the change is gradual.
+    more than `high` stays the same, and in between the change is gradual.
     """
     turns = length * frequencies / (2 * math.pi)  # (head_dim / 2,)
-    kept = ((turns - low) / (high - low)).clamp(0, 1)  # 1: stays, 0: becomes slower
+    kept = ((turns - low) / (high - low)).clamp(0, 1)  # 1: unchanged, 0: slowed fully
     return frequencies * (kept + (1 - kept) / factor)
 
 
 def turn_pairs(x: Tensor, cos: Tensor, sin: Tensor, interleaved: bool = False) -> Tensor:
-    """x (..., T, head_dim) with pair k of token t turned by the angle of cos and sin at [t, k].
+    """x (..., T, head_dim) with pair k of token t turned by the angle with cos[t, k] and sin[t, k].
 
-    cos, sin: (T, rotary_dim / 2). Of the first rotary_dim numbers, pair k is number k of each half,
-    or, if interleaved, numbers 2k and 2k + 1; then it comes back as number k of each half.
+    cos, sin: (T, rotary_dim / 2). In the first rotary_dim numbers, pair k is number k of each half;
+    if interleaved, it is numbers 2k and 2k + 1, and is returned as number k of each half.
     """
     x, rest = x.tensor_split([2 * cos.shape[-1]], dim=-1)  # rest: numbers that are not turned
     first, second = (x[..., 0::2], x[..., 1::2]) if interleaved else x.chunk(2, dim=-1)
@@ -57,7 +57,7 @@ def rotate(x: Tensor, positions: Tensor, frequencies: Tensor) -> Tensor:
 
     positions: (T,). frequencies: (head_dim / 2,).
     """
-    angles = positions[:, None] * frequencies  # (T, head_dim / 2), in 64 bits, whatever x has
+    angles = positions[:, None] * frequencies  # (T, head_dim / 2), in 64 bits, whatever x's dtype
     return turn_pairs(x, angles.cos().to(x), angles.sin().to(x))
 
 
@@ -71,8 +71,8 @@ def hidden_keys(
     num_new: int, num_tokens: int, window: int | None = None,
     device: torch.device | str | None = None,
 ) -> Tensor:
-    """Which keys the newest tokens must not see, (num_new, num_tokens): True for those ahead of
-    a token, and for those out of its window.
+    """Which keys the newest tokens must not see, (num_new, num_tokens): True where a key is ahead
+    of a token or outside its window.
     """
     places = torch.arange(num_tokens, device=device)
     behind = places[num_tokens - num_new:, None] - places  # how far back each key lies
@@ -82,7 +82,7 @@ def hidden_keys(
 def hidden_from(
     queries: Tensor, keys: Tensor, mask: Tensor | None = None, window: int | None = None
 ) -> Tensor:
-    """Where queries (..., n, d) must not see keys (..., T, d): (n, T), with a mask (B, 1, n, T).
+    """Where queries (..., n, d) must not see keys (..., T, d): (n, T), or (B, 1, n, T) with a mask.
 
     mask: hides more keys: (B, n, T) for a batch, (n, T) for a single sequence.
     """
