@@ -395,7 +395,7 @@ live.show_attention(moments, names, masked=future[:-1, :-1], maps="layer", losse
 
 # %% name="share"
 def share(weights, queries, positions):
-    """Each head's mean weight of queries (n,) on positions (B, n). weights: (B, num_heads, T, T)."""
+    """Each head's mean weight of queries (n,) on positions (B, n), from (B, num_heads, T, T)."""
     rows = weights[:, :, queries]  # (B, num_heads, n, T)
     # (B, n) -> (B, num_heads, n, 1)
     positions = positions[:, None, :, None].expand(-1, rows.shape[1], -1, -1)
