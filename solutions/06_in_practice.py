@@ -481,9 +481,9 @@ heads = torch.rand(1, 4, 6, 8)  # (B, num_heads, T, head_dim)
 print("without dropout:", fast(heads), "| with dropout:", fast(heads, 0.1))
 
 # %% [markdown]
-# On a CPU it does not support dropout. (On a graphics card it does, but accepts only 16-bit numbers.) Before PyTorch
-# 2.14 it also needs a batch dimension: there `fast(heads[0])` is `False`. So our class adds one to a single sequence,
-# and is fast in every version. What do we gain?
+# On a CPU it does not support dropout. (On a graphics card it does, but accepts only 16-bit numbers.) Before
+# PyTorch 2.14 it also needs a batch dimension: there `fast(heads[0])` is `False`. So our class adds one to a single
+# sequence, and is fast in every version. What do we gain?
 
 # %% [markdown]
 # ### Memory
