@@ -20,7 +20,7 @@ __all__ = ["Encoder", "EncoderLayer", "all_weights", "load_encoder", "our_name"]
 
 
 class EncoderLayer(nn.Module):
-    """Attention, then a small network for each token alone: (B, T, d_model) to (B, T, d_model).
+    """Attention, then a small network on each token alone: (B, T, d_model) to (B, T, d_model).
 
     mask: as in CrossAttention.
     """

