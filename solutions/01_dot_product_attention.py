@@ -211,7 +211,7 @@ check("1.1", my_query)
 # %% [markdown] tags=["solution"]
 # **Why it works.** The query's direction says what is looked for: animals, with a minus sign to keep hunters out. Its
 # **norm**, the length of its arrow, decides how sharp the weights are: `[1, -1, 0, 0]` points the same way, but gives
-# the mouse a score of only 2, and then eight other words get half of the weight.
+# the mouse a score of only 2, and then eight other words get about half of the weight.
 
 # %% name="play-1-1"
 from course_utils.play import show_puzzle
@@ -563,7 +563,7 @@ check("1.4", my_embeddings)
 
 # %% [markdown] tags=["solution"]
 # **Why it works.** All words of a group have the same vector, so they score the same with each other and share evenly.
-# The groups are at right angles, so they score 0 with each other. A norm of 3 makes the scores inside a group 9, far
+# The two groups' vectors are at right angles, so they score 0. A norm of 3 makes the scores inside a group 9, far
 # enough above 0. A vector of zeros scores 0 with every word. (One number per word is enough: 3, 3, −3, −3, 0, 0.)
 
 # %% name="play-1-4"

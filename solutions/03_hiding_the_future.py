@@ -422,7 +422,7 @@ print(moved)
 print("not at all:", moved == 0)
 
 # %% [markdown]
-# Rows 1 to 3 do not move at all; "with" itself and the words after it do. The next function does this for every word,
+# Rows 1 to 3 do not move; "with" itself and the words after it do. The next function does this for every word,
 # with derivatives instead of nudges, and returns a matrix. Row $t$, column $s$ says how strongly input $s$ moves output
 # $t$. Anything below 1e-6 counts as a rounding error. You need only call it: `influences(causal_context, inputs)`.
 
@@ -558,8 +558,8 @@ for hidden_score in [10.0, 103.0, 200.0]:
 # At 103 the visible weights sum to 7e-45, too little for a 32-bit float to hold precisely: 0.2000 is silently wrong. At
 # 200 they become 0, and 0 divided by 0 is `nan`. Masking before softmax never uses the hidden score: 0.2689.
 #
-# The next figure has four layers: no mask, $-\infty$ before softmax, zeros after it, and zeros renormalised. Which do
-# you expect to leak?
+# The next figure has four layers: no mask, $-\infty$ before softmax, zeros after it, and zeros renormalised. Which will
+# leak?
 
 # %% name="masking-live"
 live.show_masking(attention, inputs, tokens)
@@ -578,7 +578,7 @@ live.show_masking(attention, inputs, tokens)
 
 # %% name="padding-at-the-start"
 hidden = future.clone()
-hidden[:, 0] = True  # nobody may see the first token
+hidden[:, 0] = True  # no token may see the first one
 for filling in [-torch.inf, -1e9]:
     padded = torch.softmax(scores.masked_fill(hidden, filling) / d_k**0.5, dim=-1)  # (6, 6)
     print(padded[:2])
