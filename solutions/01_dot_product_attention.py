@@ -9,15 +9,15 @@
 #
 # **After this chapter you can**
 #
-# * say what a query, a key and a value are for, and read off a context vector what a word took from which others;
+# * explain what a query, a key and a value are for, and see in a context vector what a word took from the others;
 # * say when attention picks out one word, and when it averages over all of them;
-# * write attention in three lines of PyTorch, and make up embeddings so that chosen words attend to each other.
+# * write attention in three lines of PyTorch, and design embeddings so that chosen words attend to each other.
 #
-# **Time.** About 85 minutes, exercises included; in each chapter that is an estimate, so take longer where you like.
-# **You need** Python, and of PyTorch: making a tensor, reading its shape, picking rows, `@` and `.T`; other calls you
-# need not know. Of mathematics: vectors, sums, the exponential function.
+# **Time.** About 85 minutes, exercises included: an estimate, as in every chapter. **You need** Python, a little
+# PyTorch (making a tensor, reading its shape, picking rows, `@` and `.T`), and a little mathematics (vectors, sums, the
+# exponential function).
 #
-# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helper package, or, in a published
+# Run the cells from top to bottom (Shift + Enter). The first cell finds the course's helper package or, in a published
 # copy, installs it.
 
 # %% name="setup"
@@ -44,17 +44,17 @@ from course_utils.layer_drawing import show_layer
 #
 # *The cat chased the mouse because it was hungry.* Who was hungry?
 #
-# The cat, and you knew at once. But the word "it" did not tell you; the words around it did. A model has the same
-# problem. It sees one vector per **token** (here: per word), its **embedding**, and "it" has the same embedding in
-# every sentence. To understand "it", the model must use the other words. **Attention** is the step in which each word
-# gets a new vector, mixed from the vectors of all words. (A model adds it to the old one, in layer after layer.)
+# The cat, of course. The word "it" did not tell you; the words around it did. A model has the same problem. It sees one
+# vector for each **token** (here: each word), the token's **embedding**, and the embedding of "it" is the same in every
+# sentence. To understand "it", the model must use the other words. In **attention**, each word gets a new vector, mixed
+# from the vectors of all words.
 #
-# Below are embeddings whose numbers have names. We made them up; a real model learns hundreds of numbers per token, and
-# nobody names them.
+# Here are embeddings whose numbers have names. We made them up; a real model learns hundreds of numbers per token, and
+# they have no names.
 
 # %% name="meaning"
 axes = ["animal", "hunts", "action", "feeling"]
-# nothing by themselves:
+# these say nothing alone:
 meaning = dict.fromkeys(["the", "because", "it", "was"], [0.0, 0.0, 0.0, 0.0])
 meaning |= dict.fromkeys(["cat", "fox"], [1.0, 1.0, 0.0, 0.0])  # an animal that hunts
 meaning |= dict.fromkeys(["mouse", "hen"], [1.0, -1.0, 0.0, 0.0])  # an animal that is hunted
@@ -71,13 +71,12 @@ story = "the cat chased the mouse because it was hungry".split()
 print(embedded(story).shape)
 
 # %% [markdown]
-# Nine words, four numbers each. The row of "it" is all zeros: alone, it says nothing.
+# There are nine words with four numbers each. The row of "it" is all zeros: alone, the word says nothing.
 #
 # ## Looking something up
 #
-# What does "it" have to find? Hungry animals hunt, so "it" should look for an animal that hunts. (We draw this
-# conclusion for the model and write the query by hand. In chapter 2 the word makes its own.) In Python you would look
-# that up in a `dict`.
+# What must "it" find? Hungry animals hunt, so "it" should look for an animal that hunts. In Python, you would look that
+# up in a `dict`.
 
 # %% name="dictionary"
 animals = {"hunts": "cat", "is hunted": "mouse"}
@@ -85,21 +84,21 @@ print(animals["hunts"])
 print(animals.get("hunts a little"))
 
 # %% [markdown]
-# A dict compares what you ask for with its keys. One key fits exactly and its value comes back, or nothing does.
-# Attention is a *soft* lookup: it compares with all keys, and returns a mixture of all values, mostly of those that fit
-# best.
+# A dict compares what you ask for with its keys. If a key matches exactly, you get its value; otherwise you get
+# nothing. Attention is a *soft* lookup: it compares what you ask for with all keys and returns a mixture of all values,
+# mostly of those whose keys match best.
 #
 # * The **query** says what is looked for.
-# * Each token has a **key**, by which it can be found,
-# * and a **value**, which it passes on.
+# * Each token's **key** says how the token can be found.
+# * Each token's **value** is what the token passes on.
 #
-# In this chapter a token's key and its value are both simply its embedding. The query we write ourselves: "an animal,
-# and one that hunts".
+# In this chapter, a token's key and its value are both simply its embedding. We write the query ourselves: "an animal,
+# and one that hunts". In chapter 2, each word will make its own.
 #
-# How well does a query fit a key? Multiply the two vectors number by number and add up: that is the **dot product**.
-# Numbers of the same sign add to the sum, numbers of different signs subtract from it, and a zero adds nothing. So the
-# sum is large when the two vectors point the same way, and the longer they are, the larger. The result is called a
-# **score**, and `@` gives all nine at once.
+# How well does a query match a key? Multiply the two vectors number by number and add up the products: this is the
+# **dot product**. Two numbers of the same sign add to the sum, two of opposite signs subtract from it, and a zero
+# contributes nothing. So the sum is large when the two vectors point the same way, and the longer they are, the larger
+# it is. The result is called a **score**, and `@` computes all nine scores at once.
 
 # %% name="story-scores"
 query = torch.tensor([2.0, 2.0, 0.0, 0.0])  # an animal, and one that hunts
@@ -109,7 +108,8 @@ for word, score in zip(story, story_scores.tolist()):
 
 # %% [markdown]
 # "cat" scores 2 · 1 + 2 · 1 = 4. "mouse" scores 2 · 1 + 2 · (−1) = 0: it is an animal, but it does not hunt. The other
-# words have nothing in common with the query, and score 0 as well. Seen as arrows (you need not read the code):
+# words have nothing in common with the query and also score 0. Here are the vectors as arrows (you need not read the
+# code):
 
 # %% name="arrows-picture" shows="Three arrows from the origin of a plane with the axes animal and hunts. The query goes to (2, 2). The arrow of cat, to (1, 1), points the same way. The arrow of mouse, to (1, -1), is at a right angle to both."
 figure = Figure(figsize=(3.6, 3.4), layout="constrained")
@@ -122,10 +122,11 @@ for name, (colour, tip) in arrows.items():
 pictures.show(figure)
 
 # %% [markdown]
-# At a right angle the score is 0. The cat's arrow points the query's way, so it scores high.
+# The cat's arrow points the same way as the query. The mouse's arrow is at a right angle to it, so the score is 0.
 #
-# Next, shares. **Softmax** turns scores into **weights** that are positive and sum to 1; the larger a score, the larger
-# its weight. (The formula comes below. You do not need it yet.) With these weights we mix the values.
+# Next, **softmax** turns the scores into **weights**, shares that are positive and sum to 1. The larger a score, the
+# larger its weight. (The formula comes below; you do not need it yet.) With these weights we mix the values. "it" came
+# in as four zeros. What will it become?
 
 # %% name="story-context"
 story_weights = torch.softmax(story_scores, dim=0)
@@ -135,21 +136,20 @@ for axis, number in zip(axes, it_in_context.tolist()):
     print(f"{axis:8} {number:.4f}")
 
 # %% [markdown]
-# "cat" gets a weight of 0.8722, every other word 0.0160: a score of 0 still gets a share. Now read the mixture. "it"
-# came in as four zeros. It goes out as animal 0.8882, hunts 0.8562, and next to nothing else: *an animal that hunts*.
-# It took that from "cat".
+# "cat" gets a weight of 0.8722 and every other word 0.0160: even a score of 0 gets a share. In the mixture, "it" has
+# become animal 0.8882, hunts 0.8562, and very little else: *an animal that hunts*. It took that from "cat".
 #
 # This new vector is called the **context vector** of "it": what the word has taken from the sentence.
 #
 # ### Between two limits
 #
-# The same query, asked more softly or more loudly: we multiply it by a number. At 0 it asks for nothing.
+# What if we ask more softly, or more loudly? We multiply the query by a number. At 0 it asks for nothing.
 
 # %% [markdown]
-# **Question 1.1.** What is the context vector of a query of zeros? Choose before you run on: in the next cell put the
-# letter, in quotes, in place of the question mark.
+# **Question 1.1.** What is the context vector of a query of zeros? Choose before you run on: in the next cell, replace
+# the question mark with a letter.
 #
-# * **a** Four zeros: who asks for nothing gets nothing.
+# * **a** Four zeros: asking for nothing returns nothing.
 # * **b** The average of all nine embeddings.
 # * **c** The embedding of "it".
 
@@ -163,12 +163,12 @@ for loudness in [0, 0.5, 1, 5]:
     print(f"times {loudness:3}: cat gets {weights[1]:.4f}; animal {animal:.4f}, hunts {hunts:.4f}")
 
 # %% [markdown]
-# At 0 all scores are equal, so all weights are, one ninth each: the context vector is the plain **average** of the
-# sentence. (Hunts 0.0000: cat and mouse cancel.) At 5 "cat" has all the weight, to four digits: a **lookup**, as in a
-# dict. Attention lies between these limits. Where, depends on how far apart the scores lie: "cat" is 0, 2, 4 and 20
-# above its rivals.
+# At 0 all scores are equal, so each weight is one ninth, and the context vector is the plain **average** of the
+# sentence. (Hunts is 0.0000 because cat and mouse cancel.) At 5 "cat" has all the weight, to four digits: a **lookup**,
+# as in a dict. Attention lies between these limits. Where it lies depends on the gaps between the scores: "cat" is 0,
+# 2, 4 and 20 above the others.
 #
-# And what if several words fit? Ask for "an animal" only.
+# What if several words match? Now ask only for "an animal".
 
 # %% name="both-animals"
 any_animal = torch.tensor([2.0, 0.0, 0.0, 0.0])
@@ -177,30 +177,29 @@ print("cat", weights[1], "mouse", weights[4])
 print(weights @ embedded(story))
 
 # %% [markdown]
-# 0.3393 for each of the two. "it" now is an animal, 0.6786, and whether it hunts stays open, 0.0000: a bit of both.
+# Each of the two gets 0.3393, and "it" takes a bit of both: it is an animal, 0.6786, but whether it hunts stays open,
+# 0.0000.
 #
 # ### If you get stuck
 #
-# Exercises come with a check that says what it saw and asks a question. After that, `hint("1.1")` says more each time
-# you run it. `solution("1.1")` opens once your answer is right, or after all hints, or after three different attempts.
-# Type them into any cell.
+# When an answer is wrong, `check` says what it found and asks you a question. After that, `hint("1.1")` says more each
+# time you run it. `solution("1.1")` opens after a right answer, all hints, or three different attempts. From exercise
+# 1.2 on, once your answer is right, `quiz("1.2")` asks about your own code. Type these calls into any cell.
 
 # %% [markdown]
 # ### Exercise 1.1 · A query that finds the hunted
 # 1 point · ★☆☆ · 5 minutes
 #
 # *The cat chased the hen because it was afraid.* Now "it" must find the hen. Write a query that gives the hunted
-# animals together at least nine tenths of the weight, in every sentence of up to ten words that is built from these
-# twelve words and contains a hunted animal. Words may repeat, and many queries are right. Replace the dots, run the
-# cell, then run the check. The cell below it shows what your query does, with any sentence that you type.
-#
-# In all exercises of the course, never modify a function's arguments: return something new.
+# animals together at least nine tenths of the weight, in every sentence of up to ten of the twelve words above (repeats
+# allowed) that contains a hunted animal. Many queries are right. Replace the dots, run the cell, then run the check.
+# The two cells after it let you try queries and sentences.
 
 # %% name="exercise-1-1"
 def my_query():
-    """A query (4,) for animals that are hunted. Its numbers: animal, hunts, action, feeling."""
+    """A query (4,) for hunted animals. Its numbers: animal, hunts, action, feeling."""
     ### BEGIN SOLUTION
-    return torch.tensor([3.0, -3.0, 0.0, 0.0])  # a mouse scores 6, a cat and all others 0
+    return torch.tensor([3.0, -3.0, 0.0, 0.0])  # mouse and hen score 6, all others 0
     ### END SOLUTION
 
 # %% name="check-1-1"
@@ -210,9 +209,9 @@ assert check("1.1", my_query).status == "right"
 check("1.1", my_query)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** The direction of the query says what is looked for: animals, and the sign keeps hunters out. Its
-# **norm**, the length of its arrow, says how much it insists: `[1, -1, 0, 0]` points the same way, but scores 2, and
-# then eight other words get half of the weight.
+# **Why it works.** The query's direction says what is looked for: animals, with a minus sign to keep hunters out. Its
+# **norm**, the length of its arrow, decides how sharp the weights are: `[1, -1, 0, 0]` points the same way, but gives
+# the mouse a score of only 2, and then eight other words get about half of the weight.
 
 # %% name="play-1-1"
 from course_utils.play import show_puzzle
@@ -228,9 +227,9 @@ live.try_head(
 # %% [markdown]
 # ## The same steps, number by number
 #
-# Where does the query come from when nobody writes it? And what if all words ask at once? We take six words that stay
-# with us up to chapter 5, *Your journey starts with one step*, with three numbers each: few enough to check every step by
-# hand. As in real models, the numbers have no names.
+# Where does the query come from if nobody writes it? And what if all words ask at once? We take six words with three
+# numbers each, few enough to check every step by hand: *Your journey starts with one step*. They stay with us until
+# chapter 5. As in real models, the numbers have no names.
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -245,15 +244,16 @@ inputs = torch.tensor([
 print(inputs.shape)
 
 # %% [markdown]
-# The shape is $(T, d_\mathrm{in})$: $T$ tokens, $d_\mathrm{in}$ numbers each. Formulas count tokens from 1, so
+# The shape is $(T, d_\mathrm{in})$: $T$ tokens with $d_\mathrm{in}$ numbers each. Formulas count tokens from 1, so
 # "journey" is $x^{(2)}$. Python counts from 0, so the same vector is `inputs[1]`.
 #
-# And who asks? So far we wrote the query ourselves: we knew what was missing. With nobody there to write it, the query
-# has to come from the word. In **self-attention** the sentence asks itself, in the simplest way: the query of "journey"
-# is the embedding of "journey". So each word looks for words like itself. That is seldom what it needs; chapter 2
-# mends it, with a matrix that turns each word into its query. The steps stay the same, so we practise them here.
+# So far we wrote the query ourselves, because we knew what was missing. In **self-attention** the sentence asks itself:
+# each query comes from one of its words. In the simplest form, the query of "journey" is the embedding of "journey", so
+# each word looks for words like itself. That is seldom what it needs, so chapter 2 adds a matrix that turns each
+# embedding into a query. The other steps stay the same, and we practise them here.
 #
-# The score of query $i$ against key $j$ is written $\omega_{ij}$ (omega). First with a loop, then at once.
+# The score of query $i$ against key $j$ is written $\omega_{ij}$ (omega). We compute the scores of "journey" first with
+# a loop, then at once.
 #
 # $$\omega_{2j} = q \cdot x^{(j)}, \qquad q = x^{(2)}$$
 
@@ -266,13 +266,13 @@ print(scores_2)
 print(inputs @ query)  # (6, 3) @ (3,) -> (6,)
 
 # %% [markdown]
-# "journey" scores highest with itself, 1.4950, closely followed by "starts", 1.4754: whoever made up these numbers gave
-# the two nearly the same vector. "one" has small numbers where "journey" has large ones, and scores lowest, 0.7070.
+# "journey" scores highest with itself, 1.4950, closely followed by "starts", 1.4754: the two have nearly the same
+# vector. "one" has small numbers where "journey" has large ones, and scores lowest, 0.7070.
 #
 # ### From scores to shares
 #
-# The weights, written $\alpha_{ij}$ (alpha), must be **shares**: not negative, with sum 1. The first idea is to divide
-# by the sum.
+# The weights, written $\alpha_{ij}$ (alpha), must be **shares**: not negative, with a sum of 1. A first idea is to
+# divide by the sum.
 
 # %% name="weights-by-sum"
 weights_by_sum = scores_2 / scores_2.sum()
@@ -280,16 +280,15 @@ print("Attention weights:", weights_by_sum)
 print("Sum:", weights_by_sum.sum())
 
 # %% [markdown]
-# That gives shares, because all six scores happen to be positive. What if some are not?
+# These are shares, but only because all six scores are positive. What if some are not?
 
 # %% name="negative-scores"
 signed = torch.tensor([2.0, -1.0, -0.5])
 print(signed / signed.sum())
 
 # %% [markdown]
-# A share of 400 %, and two negative ones. So we first make every number positive, with the exponential function, which
-# keeps the order and turns equal distances into equal ratios. Exponentiate, then divide by the sum: that is
-# **softmax**.
+# One share is 400 %, and two are negative. So we first make every number positive with the exponential function, which
+# keeps the order and turns equal differences into equal ratios. Then we divide by the sum. This is **softmax**.
 #
 # $$\alpha_{2j} = \frac{\exp(\omega_{2j})}{\sum_{k} \exp(\omega_{2k})}$$
 
@@ -298,8 +297,8 @@ print(torch.exp(signed) / torch.exp(signed).sum())
 print(torch.softmax(signed, dim=0))
 
 # %% [markdown]
-# The score 2 has a share of 0.8835 now, the negative scores have small positive ones, and `torch.softmax` agrees.
-# (`dim=0` says along which dimension the weights sum to 1.) For "journey":
+# The score 2 now has a share of 0.8835, the negative scores have small positive shares, and `torch.softmax` agrees.
+# (`dim=0` is the dimension along which the weights sum to 1.) Now for "journey":
 
 # %% name="weights-softmax"
 weights_2 = torch.softmax(scores_2, dim=0)
@@ -312,7 +311,7 @@ print("Sum:", weights_2.sum())
 # %% [markdown]
 # ### The context vector
 #
-# Multiply each value by its weight and add up. The context vector of "journey" is written $z^{(2)}$:
+# Multiply each value by its weight and add up the products. The context vector of "journey" is written $z^{(2)}$:
 #
 # $$z^{(2)} = \sum_{j} \alpha_{2j}\, x^{(j)}$$
 
@@ -324,25 +323,25 @@ print(context_2)
 print(weights_2 @ inputs)  # (6,) @ (6, 3) -> (3,)
 
 # %% [markdown]
-# "journey" came in as 0.55, 0.87, 0.66 and leaves as 0.4419, 0.6515, 0.5683. Only 0.2379 of that is "journey"; the rest
-# comes from the other five. Since the weights are shares, each number lies between the smallest and the largest of its
-# column in `inputs`.
+# "journey" came in as 0.55, 0.87, 0.66 and leaves as 0.4419, 0.6515, 0.5683. Its own vector has a weight of only
+# 0.2379; the rest of the weight belongs to the other five. Since the weights are shares, each number lies between the
+# smallest and the largest of its column in `inputs`.
 #
-# Score, softmax, mix: these three steps are **dot-product attention**. Below they stand side by side, and you can move
-# them. Before you touch anything: which word will get the *smallest* weight if you choose "one" as the query? (Look for
-# small numbers where "one" has its large one.)
+# Score, softmax, mix: these three steps are **dot-product attention**. The next figure shows them side by side, and you
+# can change its numbers. Predict first: if you choose "one" as the query, which word will get the *smallest* weight?
+# (Look for a small number where "one" has its largest.)
 
 # %% name="query-steps-live"
 live.show_query_steps(inputs, tokens)
 
 # %% [markdown]
-# One row per word, read from left to right. The score becomes a weight, and the weight says how much of the word goes
-# into the context vector below the line; arrows add the same up, tip to tail. (Click a word, and it asks. Drag a
-# number, or choose it and press the arrow keys.) For "one" the smallest weight goes to "step": 0.77 of "one" meets only
-# 0.05 there.
+# Each word has a row, to be read from left to right: the score becomes a weight, and the weight says how much of the
+# word goes into the context vector below the line. The arrows show the same sum, tip to tail. (Click a word to let it
+# ask. Drag a number, or select it and press the arrow keys.) For "one" the smallest weight goes to "step", which has
+# only 0.05 where "one" has 0.77.
 #
-# To try: let "journey" ask, and push its number 2 up. Which score grows fastest? (Its own: the number is multiplied by
-# itself.) Then push it below 0. Is a weight ever negative? (Never: an exponential is positive.)
+# Try this: let "journey" ask, and raise its second number. Which score grows fastest? (Its own: the number is
+# multiplied by itself.) Then lower it below 0. Is a weight ever negative? (Never: an exponential is positive.)
 
 # %% [markdown]
 # ### Very large scores
@@ -356,14 +355,15 @@ print(torch.exp(large) / torch.exp(large).sum())
 print(torch.softmax(large, dim=0))
 
 # %% [markdown]
-# Our formula gives three `nan`; `torch.softmax` does not. How? Suppose that every score of "journey" were larger by 10.
+# Our formula gives `nan` three times; `torch.softmax` does not. How does it avoid that? As a clue, suppose that every
+# score of "journey" were larger by 10.
 
 # %% [markdown]
 # **Question 1.2.** What would happen to the six weights?
 #
 # * **a** They would all grow.
 # * **b** They would stay the same.
-# * **c** The largest would grow, the others would shrink.
+# * **c** The largest would grow and the others would shrink.
 
 # %% name="question-1-2"
 answer("Q1.2", "b")
@@ -373,8 +373,8 @@ print(torch.softmax(scores_2 + 10, dim=0))
 print(torch.softmax(scores_2, dim=0))
 
 # %% [markdown]
-# The same weights: every exponential grows by the same factor, and the division cancels it. Softmax only sees the
-# *distances* between scores. So we may subtract from all of them whichever number suits us. Which one would make
+# The weights are the same: every exponential grows by the same factor, and the division cancels it. Softmax depends
+# only on the *differences* between scores. So we may subtract the same number from all of them. Which number would make
 # `large` harmless?
 
 # %% [markdown]
@@ -383,8 +383,10 @@ print(torch.softmax(scores_2, dim=0))
 #
 # Write softmax from scratch with `torch.exp` and sums. It must survive scores of any size: very large ones, very
 # negative ones, both at once, and some that are $-\infty$ and must get the weight 0 (chapter 3 hides words that way).
-# (`check` looks at results only, in every exercise, so here it would let `torch.softmax` pass. But then you would not
-# know how it survives.)
+# (`check` looks at results only, in every exercise, so it would let `torch.softmax` pass here. But then you would not
+# learn how it survives.)
+#
+# In every exercise of the course, never modify a function's arguments: return something new.
 
 # %% name="exercise-1-2"
 def my_softmax(scores):
@@ -401,14 +403,14 @@ assert check("1.2", my_softmax).status == "right"
 check("1.2", my_softmax)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** After subtracting the *largest* score no exponent is above 0, so nothing overflows, and one of them
-# is exactly 0, so the sum is at least 1 and never zero. Subtracting the mean, the first score or a fixed 1000 saves
+# **Why it works.** After the *largest* score is subtracted, no exponent is above 0, so nothing overflows; and one
+# exponent is exactly 0, so the sum is at least 1. Subtracting the mean, the first score or a fixed 1000 works for
 # `large`, but fails where scores lie far apart or are very negative.
 
 # %% [markdown]
 # ## All six tokens at once
 #
-# Every token may ask. For six queries we need $6 \times 6$ scores, and one matrix product has them all: row $i$ holds
+# Every token may ask. For six queries we need $6 \times 6$ scores, and one matrix product gives them all: row $i$ holds
 # the scores of query $i$.
 
 # %% name="all-scores"
@@ -416,25 +418,25 @@ scores = inputs @ inputs.T  # queries @ keys.T: (6, 3) @ (3, 6) -> (6, 6)
 print(scores)
 
 # %% [markdown]
-# Row 2 is the row of "journey": 0.9544, 1.4950 and so on. Column 2 holds the same numbers, because $a \cdot b = b \cdot
-# a$: the table is its own mirror image.
+# Row 2 belongs to "journey": 0.9544, 1.4950 and so on. Column 2 holds the same numbers, because $a \cdot b = b \cdot
+# a$. The matrix is its own mirror image: it is **symmetric**.
 #
-# Which way should softmax run, along each row or down each column? A row belongs to one query, and its shares must sum
-# to 1. So it runs along the last dimension, `dim=-1`.
+# Should softmax run along each row or down each column? A row belongs to one query, and its shares must sum to 1. So
+# softmax runs along the last dimension, `dim=-1`.
 
 # %% name="all-weights"
 weights = torch.softmax(scores, dim=-1)  # (6, 6), every row sums to 1
 print(weights)
 
 # %% [markdown]
-# Check that the rows sum to 1: with the printed digits of row 2, and with the tensor itself.
+# Check that the rows sum to 1, first with the printed digits of row 2, then with the tensor itself.
 
 # %% name="row-sums"
 print("Row 2 sum:", sum(round(weight, 4) for weight in weights[1].tolist()))
 print("All row sums:", weights.sum(dim=-1))
 
 # %% [markdown]
-# Every row sums to 1. Here is the same matrix as a picture; its colours run from 0 to 1 in the whole course.
+# Every row sums to 1. Here is the same matrix as a picture. (In all chapters, the colours run from 0 to 1.)
 
 # %% name="weights-picture" shows="Heat map of the six by six attention weights. All cells lie between 0.09 and 0.24, so the map is nearly one dark colour; in most rows the columns journey and starts are the brightest. Every row sums to 1.00."
 pictures.show_weights(
@@ -442,10 +444,9 @@ pictures.show_weights(
 )
 
 # %% [markdown]
-# These weights are nearly even. An even share would be one sixth; they run from 0.0988 to 0.2379, since the scores
-# differ by little. Nobody has made or trained these embeddings to look for anything. Still, two columns are a little
-# brighter. Who gets the most attention in each row? Each word looks for words like itself, so you may expect that it
-# finds itself. A look at the vectors' **norms**, their lengths, will help.
+# These weights are nearly even, from 0.0988 to 0.2379: nobody has trained these embeddings to look for anything. Still,
+# two columns are a little brighter. If each word looks for words like itself, does each find itself? We print what each
+# word attends to most, and the **norms** of the vectors, their lengths.
 
 # %% name="favourites"
 for token, favourite in zip(tokens, weights.argmax(dim=-1)):
@@ -456,13 +457,12 @@ same_norm = inputs / norms  # (6, 3), every row of norm 1
 print("with norm 1:", torch.softmax(same_norm @ same_norm.T, dim=-1).argmax(dim=-1))
 
 # %% [markdown]
-# Four of six rows choose "journey", three of them over the word itself. What lifts it that high is its norm, 1.2227,
-# the largest: a vector of large norm scores high with every query that points roughly its way. ("one" chooses "starts",
-# which is a little shorter than "journey" but points more its way.) Scale all six to norm 1, as in the last line, and
-# every row chooses itself, 0 to 5. It must: of vectors of norm 1, none has a larger dot product with a vector than that
-# vector itself.
+# No: four of the six rows choose "journey", three of them over the word itself. The reason is its norm, 1.2227, the
+# largest: a vector of large norm scores high with every query that points roughly its way. ("one" chooses "starts",
+# which is slightly shorter than "journey" but closer in direction.) When all norms are 1, as in the last line, every
+# row chooses itself, 0 to 5: each vector then has its largest dot product with itself.
 #
-# Last step: every row of weights mixes the same six vectors.
+# In the last step, every row of weights mixes the same six vectors.
 
 # %% name="all-context"
 context = weights @ inputs  # weights @ values: (6, 6) @ (6, 3) -> (6, 3)
@@ -470,20 +470,20 @@ print(context)
 print("Previous 2nd context vector:", context_2)
 
 # %% [markdown]
-# Row 2 is the context vector that the loop made. In each column the rows differ by less than a tenth, since the rows of
-# weights are so alike.
+# Row 2 is the context vector that the loop made. In each column the rows differ by less than 0.1, because their weights
+# are so similar.
 
-# %% name="layer-drawing" shows="Drawing of the data flow, from top to bottom. The inputs, T tokens of d_in numbers, serve as queries, keys and values. Queries times keys are scores, T by T; softmax makes weights of them, T by T; a weighted sum of the values gives the context, T by d_in."
+# %% name="layer-drawing" shows="Drawing of the data flow, from top to bottom. The inputs, T tokens of d_in numbers, serve as queries, keys and values. Queries times keys are scores, T by T; softmax turns them into weights, T by T; a weighted sum of the values gives the context, T by d_in."
 show_layer("scores")
 
 # %% [markdown]
-# Scores say who fits whom, softmax makes shares of them, and the shares mix the values. This drawing grows with each
-# chapter up to the fifth.
+# Scores say which words match, softmax turns scores into shares, and the shares mix the values. This drawing grows with
+# each chapter up to the fifth.
 
 # %% [markdown]
-# Now put the three steps into one function. If you like, come to it in two steps, or go on to 1.3.
+# The next exercise puts the three steps into one function. Two optional steps lead up to it.
 #
-# **Step 1.1.** Three of these five do it. Write their letters in the right order, as in `"a b c"`.
+# **Step 1.1.** Three of these five lines make up attention. Write their letters in the right order, as in `"a b c"`.
 #
 # ```
 # a   softmax along each row
@@ -497,7 +497,7 @@ show_layer("scores")
 answer("S1.1", "c a d")
 
 # %% [markdown]
-# **Step 1.2.** Fill in what line c multiplies the queries by, for `queries` (T_q, d) and `keys` (T_k, d).
+# **Step 1.2.** What does line c multiply the queries by, for `queries` (T_q, d) and `keys` (T_k, d)?
 
 # %% name="step-1-2"
 answer("S1.2", "keys.T")
@@ -507,8 +507,8 @@ answer("S1.2", "keys.T")
 # 2 points · ★★☆ · 10 minutes
 #
 # So far a sentence asked itself. But when a model translates, the words of the translation ask the words of the
-# original. So let the queries come from one sentence, $T_q$ words long, and keys and values from another, of $T_k$
-# words. The values have a width $d_v$ of their own. Scores may be of any size.
+# original. So let the queries come from one sentence, $T_q$ words long, and the keys and values from another, $T_k$
+# words long. The values have a width $d_v$ of their own. Scores may be very large.
 
 # %% name="exercise-1-3"
 def my_attention(queries, keys, values):
@@ -526,22 +526,23 @@ assert check("1.3", my_attention).status == "right"
 check("1.3", my_attention)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Row $i$ of `queries @ keys.T` holds the scores of query $i$ against all keys, so its shares must sum
-# to 1 along the last dimension. Nothing depends on the number of tokens: the shapes follow from what comes in.
+# **Why it works.** Row $i$ of `queries @ keys.T` holds the scores of query $i$ against all keys, so softmax runs along
+# the last dimension. The code fixes no number of tokens: the shapes follow from the arguments.
 
 # %% [markdown]
 # ### Exercise 1.4 · Two groups that keep to themselves
 # 2 points · ★★☆ · 10 minutes
 #
-# Now every word asks, with its embedding as query, key and value: `table @ table.T`, as for the six words. Design a
-# table with a row for each of the six words below. In every sentence of up to eight of these words that contains both
-# groups (words may repeat)
+# Until now the embeddings were given. Here you design them, so that each group of words attends to itself. Every word
+# asks, with its embedding as query, key and value: the scores are `table @ table.T`, as for the six words. Make a table
+# with a row for each of the words below: two animals, two foods, and "the" and "and". In every sentence of up to eight
+# of these words that contains an animal and a food (words may repeat),
 #
-# * an animal shares its attention evenly among the animals, and gives all others together at most a tenth;
+# * an animal shares its attention evenly among the animals, and gives all other words together at most a tenth;
 # * a food does the same among the foods;
-# * "the" and "and" attend to everyone alike.
+# * "the" and "and" attend to every word alike.
 #
-# How many numbers a row has is up to you.
+# A row may have any number of entries.
 
 # %% name="exercise-1-4"
 words = ["cat", "mouse", "bread", "cheese", "the", "and"]
@@ -561,9 +562,9 @@ assert check("1.4", my_embeddings).status == "right"
 check("1.4", my_embeddings)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** The same vector for all words of a group: they score the same with each other, so they share. A
-# right angle between the groups: they score 0. A norm of 3 makes the scores inside a group 9, far enough above 0. A
-# vector of zeros scores 0 with everyone. (One number per word is enough: 3, 3, −3, −3, 0, 0.)
+# **Why it works.** All words of a group have the same vector, so they score the same with each other and share evenly.
+# The two groups' vectors are at right angles, so they score 0. A norm of 3 makes the scores inside a group 9, far
+# enough above 0. A vector of zeros scores 0 with every word. (One number per word is enough: 3, 3, −3, −3, 0, 0.)
 
 # %% name="play-1-4"
 from course_utils.play import show_puzzle
@@ -572,7 +573,7 @@ show_puzzle("1.4")  # to play with; then copy your numbers into your answer
 
 # %% name="try-1-4"
 def my_weights(sentence):
-    """Weights (T, T) of a sentence of T words, each with its row of my_embeddings()."""
+    """Weights (T, T) of a sentence of T words, each embedded as its row of my_embeddings()."""
     inputs = my_embeddings()[[words.index(word) for word in sentence]]  # (T, d)
     return torch.softmax(inputs @ inputs.T, dim=-1)
 
@@ -580,8 +581,8 @@ def my_weights(sentence):
 live.try_head(my_weights, "the cat and the mouse bread and cheese")
 
 # %% [markdown]
-# One thing no table can do here: let "it" look for "cat" without "cat" scoring "it" just as high. The scores are a
-# mirror image. Chapter 2 breaks it.
+# No table can let "cat" score "bread" high while "bread" scores "cat" low: the scores are symmetric. Chapter 2 breaks
+# the symmetry.
 #
 # ## Does attention know the order of words?
 #
@@ -592,7 +593,7 @@ live.try_head(my_weights, "the cat and the mouse bread and cheese")
 #
 # * **a** It stays the same.
 # * **b** Its three numbers change, because the weights come in another order.
-# * **c** It becomes that of another word, because "journey" stands elsewhere.
+# * **c** It becomes that of another word, because "journey" has moved.
 
 # %% name="question-1-3"
 answer("Q1.3", "a")
@@ -602,15 +603,15 @@ shuffled = inputs[[5, 0, 3, 1, 4, 2]]  # step Your with journey one starts
 print(torch.softmax(shuffled @ query, dim=0) @ shuffled)
 
 # %% [markdown]
-# It is the same vector. A sum does not care about the order of its terms. To this attention a sentence is a bag of
-# words; the order would have to come from elsewhere.
+# It is the same vector, because a sum does not depend on the order of its terms. To this attention, a sentence is a bag
+# of words. Chapter 5 adds positions.
 #
 # ## How far back does it reach?
 #
-# Before attention, many language models read token by token and kept all they had read in one vector, the **state**. Each
-# new token changed it. (Such a model is called a recurrent network.) How much of the *first* word is left in the end?
-# We change the first word a little and measure how far the result moves: the word's **influence**. You need not read
-# the code of the next two cells; only the table counts.
+# Before attention, many language models were recurrent networks: they read token by token and kept all they had read in
+# one vector, the **state**. How much of the *first* word is left in it at the end? We change that word a little and
+# measure how far the result moves: the word's **influence**. Which will keep more of it over 120 tokens, the state or
+# attention? (You need not read the code.)
 
 # %% name="influence"
 torch.manual_seed(123)
@@ -641,22 +642,22 @@ for copies in [1, 4, 20]:
           f" with W times 3 {louder:.1e}, attention {context_vector:.1e}")
 
 # %% [markdown]
-# In the recurrent network the matrix $W$ decides: it acts once per token, so the first word fades, to 3.8e-11 after 24
-# tokens. With $W$ times 3 it lasts longer: after 24 tokens it counts for 1.7e-03, more than in attention, but after 120
-# it has faded as well, to 3.3e-08. In attention every word is one step away, however far back. Its influence falls only
-# because more words share: after 120 tokens 1.3e-04 is left. The price: 6 tokens need 36 scores and 120 tokens need
-# 14,400, the square of the length.
+# In the recurrent network the matrix $W$ acts once per token, so the first word fades, to 3.8e-11 after 24 tokens. With
+# $W$ times 3 it lasts longer: after 24 tokens its influence is 1.7e-03, more than in attention, but after 120 it has
+# faded as well, to 3.3e-08. In attention every word is one step away, however far back. Its influence falls only
+# because more words share the weight: after 120 tokens 1.3e-04 is left. The price is the number of scores, the square
+# of the length: 36 for 6 tokens, 14,400 for 120.
 
 # %% [markdown]
 # ## What you can do now
 #
-# Three last questions, without looking back.
+# Answer three last questions without looking back.
 
 # %% [markdown]
 # **Question 1.4.** In *The cat chased the mouse because it was hungry*, "it" has the context vector animal 0.1, hunts
-# 0.0, feeling 0.9. What did it do?
+# 0.0, feeling 0.9. What did "it" do?
 #
-# * **a** It asked for an animal, and found two.
+# * **a** It asked for an animal and found two.
 # * **b** It gave most of its weight to "hungry".
 # * **c** It gave the same weight to all words.
 
@@ -665,21 +666,21 @@ answer("Q1.4", "b")
 
 # %% [markdown]
 # **Question 1.5.** "journey" asks the six words of *Your journey starts with one step*. Then all six embeddings are
-# multiplied by 10, the query included. What happens to its weights?
+# multiplied by 10, and so is the query. What happens to its weights?
 #
-# * **a** They stay the same, since softmax sees only distances.
-# * **b** They come nearer to an average over all words.
-# * **c** They come nearer to a lookup of one word.
+# * **a** They stay the same, since softmax depends only on differences.
+# * **b** They come closer to an average over all words.
+# * **c** They come closer to a lookup of one word.
 
 # %% name="question-1-5"
 answer("Q1.5", "c")
 
 # %% [markdown]
-# **Question 1.6.** Of 5 queries and 7 keys, which way does softmax run?
+# **Question 1.6.** With 5 queries and 7 keys, which way does softmax run?
 #
-# * **a** Along each row of the table (5, 7), so that a query's weights sum to 1.
-# * **b** Down each column, so that a key's weights sum to 1.
-# * **c** Over all 35 scores, so that the whole table sums to 1.
+# * **a** Along each row of the (5, 7) matrix, so that each query's weights sum to 1.
+# * **b** Down each column, so that each key's weights sum to 1.
+# * **c** Over all 35 scores, so that the whole matrix sums to 1.
 
 # %% name="question-1-6"
 answer("Q1.6", "a")
@@ -699,9 +700,9 @@ progress(1)
 # | weights | $\alpha_{ij} = \exp(\omega_{ij}) / \sum_k \exp(\omega_{ik})$ | `weights = torch.softmax(scores, dim=-1)` | (T, T) |
 # | context vectors | $z^{(i)} = \sum_j \alpha_{ij}\, x^{(j)}$ | `context = weights @ inputs` | (T, d_in) |
 #
-# The **query** says what is looked for, a **key** how a token can be found, a **value** what it passes on. Equal
-# scores give an average; one far above the rest gives a lookup. Any two tokens are one step apart, and their order
-# plays no part.
+# A **query** says what is looked for, a **key** how a token can be found, and a **value** what it passes on. Equal
+# scores give an average; one score far above the rest gives a lookup. Any two tokens are one step apart, and their
+# order plays no part.
 #
 # **Next.** Here one vector had to be query, key and value, and there was nothing to train. [Chapter
 # 2](02_trainable_weights.ipynb) gives each job a matrix of its own. All chapters: [the course's

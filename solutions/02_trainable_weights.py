@@ -9,14 +9,14 @@
 #
 # **After this chapter you can**
 #
-# * give queries, keys and values a matrix each, so that a word finds what it needs and takes something else from it;
-# * say why scores are divided by $\sqrt{d_k}$, and show what happens without;
-# * pack attention into a PyTorch module that can be trained.
+# * give queries, keys and values a matrix each, so that a word can look for one thing and take another;
+# * explain why scores are divided by $\sqrt{d_k}$, and show what happens if they are not;
+# * write attention as a PyTorch module that can be trained.
 #
-# **Time.** About 90 minutes, exercises included. **You need** chapter 1, and from Python: classes. What a derivative is
-# helps in two places.
+# **Time.** About 90 minutes, exercises included. **You need** chapter 1 and Python's classes. Knowing what a derivative
+# is helps in two places.
 #
-# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helpers, or installs them.
+# Run the cells from top to bottom (Shift + Enter). The first cell finds the course's helpers or installs them.
 
 # %% name="setup"
 import importlib.util, os, sys
@@ -41,9 +41,9 @@ from course_utils.validation import check_input
 # %% [markdown]
 # ## From memory
 #
-# Three questions about chapter 1. Do not look back: trying to remember is what makes it stay. Write a word or a number
-# in place of each question mark. What you miss comes up again in `review()`. (Your misses are kept beside your
-# notebooks; on Colab, mount your Drive first, and they are kept there.)
+# Answer three questions about chapter 1 without looking back: recalling something is what makes it stay. Write a word
+# or a number in place of each question mark. `review()` repeats the questions that you miss. (They are stored beside
+# your notebooks; on Colab, mount your Drive first to keep them.)
 #
 # **From memory 2.1.** The vector that says what is looked for is called the ...
 
@@ -51,7 +51,7 @@ from course_utils.validation import check_input
 answer("M2.1", "query")
 
 # %% [markdown]
-# **From memory 2.2.** All six scores of a query are 0. What is the largest of its weights? (A fraction will do.)
+# **From memory 2.2.** All six scores of a query are 0. What is its largest weight?
 
 # %% name="memory-2-2"
 answer("M2.2", "1/6")
@@ -90,18 +90,18 @@ for word, weight in zip(story, raw[story.index("she")].tolist()):
     print(f"she -> {word:8} {weight:.2f}")
 
 # %% [markdown]
-# As in chapter 1, each embedding does three jobs here, and it goes wrong: "she" gives 0.39 to itself, and 0.14 to
-# Anna, no more than to "it". The word is female and a pronoun, so it fits best to what is female and a pronoun: itself.
+# As in chapter 1, each embedding does three jobs here, and it goes wrong: "she" gives 0.39 to itself and only 0.14 to
+# Anna, no more than to "it". "she" is female and a pronoun, so it matches best what is female and a pronoun: itself.
 # What "she" *asks for* should not be what "she" *is*. And what "she" takes from Anna should be the age, which plays no
 # part in finding her.
 #
-# The answer is one matrix per job. A vector times a matrix is a new vector, and the numbers in the matrix decide what
-# comes out. This is called a **projection**. (The numbers in it are often called weights, too. Here they are
-# **parameters**, and weights are what softmax makes.)
+# The remedy is one matrix per job. A vector times a matrix is a new vector, and the numbers in the matrix decide what
+# comes out. This is called a **projection**. (Those numbers are often called weights, too. Here they are
+# **parameters**, and weights are what softmax computes.)
 #
 # $$q^{(i)} = x^{(i)}\,W_q, \qquad k^{(i)} = x^{(i)}\,W_k, \qquad v^{(i)} = x^{(i)}\,W_v$$
 #
-# First with numbers that fit in your head: "cat" with the embedding [1, 0.5].
+# First, a small example: "cat" with the embedding [1, 0.5].
 
 # %% name="cat"
 cat = torch.tensor([1.0, 0.5])
@@ -112,15 +112,15 @@ for name, matrix in [("Query:", for_query), ("Key:", for_key), ("Value:", for_va
     print(name, [round(number, 2) for number in (cat @ matrix).tolist()])
 
 # %% [markdown]
-# One embedding went in, three vectors came out. The first number of the query is the embedding times the first *column*:
-# 1 · 1.0 + 0.5 · 0.3 = 1.15. Read by **rows**, row $i$ says what becomes of number $i$ of the embedding. The 0.5 of "cat"
-# adds half of row 2 to the query.
+# One embedding went in and three vectors came out. The first number of the query is the embedding times the first
+# *column*: 1 · 1.0 + 0.5 · 0.3 = 1.15. Read by **rows**, row $i$ says what number $i$ of the embedding contributes: the
+# 0.5 of "cat" adds half of row 2 to the query.
 #
 # ### One matrix for "she"
 #
-# Now choose the numbers, for one job first. What should "she" ask for? For someone female, and no longer for a pronoun.
-# So row 1 (female) passes its number on, rows 4 (pronoun) and 5 (age) are zero and pass on nothing, and the query of
-# "she" becomes "female". Leave the keys as they are. How will "she" share out its weight now?
+# Now we choose the numbers, first for one job. What should "she" ask for? For someone female, but no longer for a
+# pronoun. So row 1 (female) passes its number on, rows 4 (pronoun) and 5 (age) are zero and pass nothing on, and the
+# query of "she" becomes "female". We leave the keys as they are. How will "she" divide its weight now?
 
 # %% name="ask-for-female"
 ask = torch.zeros(5, 5)
@@ -131,23 +131,23 @@ print(ask)  # rows and columns: female, male, thing, pronoun, age
 print(new_query, f"Anna {shares[2]:.2f}, she {shares[6]:.2f}")
 
 # %% [markdown]
-# "she" gives 0.50 to Anna now, and 0.50 to itself: both are female. Apart from the age, they differ only in being a
-# pronoun, and that is a job for the *keys*. Read a key matrix by rows, too: row 1 says what being female adds to a key,
-# row 4 what being a pronoun adds. With 1 in the first column of row 1 and −1 in that of row 4, the key of Anna begins
-# with 1 and that of "she" with 1 − 1 = 0. The third matrix decides what is passed on. Both are for you.
+# Now "she" gives 0.50 to Anna and 0.50 to itself: both are female. Apart from the age, they differ only in being a
+# pronoun, and that is a job for the *keys*. In a key matrix, row 1 says what being female adds to a key, row 4 what
+# being a pronoun adds. With 1 in the first column of row 1 and −1 in that of row 4, the key of Anna begins with 1 and
+# that of "she" with 1 − 1 = 0. The third matrix decides what is passed on. Now it is your turn.
 
 # %% [markdown]
 # ### Exercise 2.1 · How old is she?
 # 3 points · ★★☆ · 10 minutes
 #
-# Write three matrices. In every sentence of up to twelve words, all from these thirteen and with repeats allowed,
+# Write three matrices. In every sentence of up to twelve of the thirteen words above (words may repeat),
 #
 # * "she" should give at least nine tenths of its weight to the girls, evenly if there are several, "he" to the boys,
 #   and "it" to the things. Pronouns do not count as girls, boys or things;
-# * each of the three should receive their age (of several, the mean), as closely as the weights allow, and nothing
-#   else.
+# * each of these pronouns should receive the age of what it finds (the mean age of several), as closely as the weights
+#   allow, and nothing else.
 #
-# What the other words do does not matter, nor what "she" does where there is no girl. Choose any width $d_k$. The check
+# What the other words do does not matter, nor what "she" does if there is no girl. Choose any width $d_k$. The check
 # divides scores by $\sqrt{d_k}$, for a reason given below, so use somewhat larger numbers.
 
 # %% name="exercise-2-1"
@@ -155,7 +155,7 @@ def my_matrices():
     """W_query (5, d_k), W_key (5, d_k), W_value (5, 1). Rows: female, male, thing, pronoun, age."""
     ### BEGIN SOLUTION
     W_query = torch.zeros(5, 3)
-    W_query[:3] = 20.0 * torch.eye(3)  # ask for what you are, except for being a pronoun
+    W_query[:3] = 20.0 * torch.eye(3)  # ask for what you are, but not for a pronoun
     W_key = torch.zeros(5, 3)
     W_key[:3] = torch.eye(3)  # be found by what you are,
     W_key[3] = -2.0  # and hardly at all if you are a pronoun
@@ -170,9 +170,9 @@ assert check("2.1", my_matrices).status == "right"
 check("2.1", my_matrices)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** The query of "she" is [20, 0, 0], the key of Anna [1, 0, 0], that of "she" [−1, −2, −2]: a score of
-# 20 against one of −20. Many other matrices behave the same. Turn both `W_query` and `W_key` by the same rotation, and
-# no score changes; double one and halve the other, and none does. `W_value` has no say in who is found.
+# **Why it works.** The query of "she" is [20, 0, 0], the key of Anna is [1, 0, 0], and that of "she" is [−1, −2, −2]: a
+# score of 20 against one of −20. Many other matrices behave the same. Turn both `W_query` and `W_key` by the same
+# rotation, or double one and halve the other, and no score changes. `W_value` plays no part in who is found.
 
 # %% name="play-2-1"
 from course_utils.play import show_puzzle
@@ -190,14 +190,14 @@ def my_weights(words):
 live.try_head(my_weights, "Tom gave Anna the bike because she liked it")
 
 # %% [markdown]
-# Once it is right, read the rows "she" and "it": each finds its own. Does Anna's row find "she" in return?
+# Once your answer is right, read the rows of "she" and "it": each finds its own. Does Anna's row find "she" in return?
 #
-# For thousands of words nobody writes such matrices by hand. Training finds them, as the end of this chapter shows.
+# For thousands of words, training finds such matrices, as the end of this chapter shows.
 #
 # ## The four steps for "journey"
 #
 # Chapter 1 had three steps: score, softmax, mix. Now there are four, because we **project** first. We follow "journey",
-# $x^{(2)}$, with random matrices, drawn with a fixed seed.
+# $x^{(2)}$, with matrices drawn at random from a fixed seed.
 
 # %% name="inputs"
 tokens = ["Your", "journey", "starts", "with", "one", "step"]
@@ -219,10 +219,9 @@ W_value = torch.rand(d_in, d_out)
 print(W_query)
 
 # %% [markdown]
-# Three rows, because an embedding has three numbers; two columns, because we want two.
+# The matrix has three rows, because an embedding has three numbers, and two columns, because we want two.
 #
-# **Step 1: project.** Only "journey" asks, so we need one query. It is compared with all six keys, and all six values
-# are mixed.
+# **Step 1: project.** Only "journey" asks, so we need one query. It meets all six keys and mixes all six values.
 
 # %% name="query-keys-values"
 query_2 = x_2 @ W_query  # (3,) @ (3, 2) -> (2,)
@@ -233,8 +232,8 @@ print("keys.shape:", keys.shape)
 print("values.shape:", values.shape)
 
 # %% [markdown]
-# **Step 2: score.** The dot product of chapter 1, but now the query $q^{(2)}$ meets the key $k^{(j)}$, no longer an
-# embedding: $\omega_{2j} = q^{(2)} \cdot k^{(j)}$.
+# **Step 2: score.** This is the dot product of chapter 1, but the query $q^{(2)}$ now meets a key $k^{(j)}$ instead of
+# an embedding: $\omega_{2j} = q^{(2)} \cdot k^{(j)}$.
 
 # %% name="one-score"
 key_2 = keys[1]
@@ -244,8 +243,10 @@ scores_2 = query_2 @ keys.T  # (2,) @ (2, 6) -> (6,)
 print(scores_2)
 
 # %% [markdown]
-# **Step 3: weights.** Softmax, with one novelty: with $d_k$ the number of entries of a key, here `d_out`, 2, each score
-# is first divided by $\sqrt{d_k}$.
+# "journey" again scores highest with itself, 1.8524.
+#
+# **Step 3: weights.** We use softmax again, but first divide each score by $\sqrt{d_k}$, where $d_k$ is the number of
+# entries of a key, here `d_out`, 2. (The section after next says why.)
 #
 # $$\alpha_{2j} = \frac{\exp(\omega_{2j} / \sqrt{d_k})}{\sum_{m} \exp(\omega_{2m} / \sqrt{d_k})}$$
 
@@ -256,7 +257,7 @@ print("scaled:    ", weights_2)
 print("not scaled:", torch.softmax(scores_2, dim=-1))
 
 # %% [markdown]
-# Scaled, "journey" gives itself a weight of 0.2264; without the division it would be 0.2507.
+# With the division, "journey" gives itself a weight of 0.2264; without it, 0.2507.
 #
 # **Step 4: mix.** The weights mix the six *values*.
 
@@ -266,22 +267,21 @@ context_2 = weights_2 @ values  # (6,) @ (6, 2) -> (2,)
 print(context_2)
 
 # %% [markdown]
-# The context vector of "journey" is 0.3061 and 0.8210, an average of the rows above it.
+# The context vector of "journey" is 0.3061, 0.8210: a weighted average of the rows above it.
 #
-# Steps 2 to 4, with the division, are **scaled dot-product attention**; step 1, projecting, comes before it. With
-# queries, keys and values from the same sequence, it is **self-attention**, as in chapter 1.
+# Steps 2 to 4, with the division, are **scaled dot-product attention**; step 1 comes before it. When queries, keys and
+# values come from the same sequence, this is **self-attention**, as in chapter 1.
 
 # %% name="layer-drawing" shows="The drawing of chapter 1 with four new boxes. Three matrices, W_query, W_key and W_value, make queries and keys of d_k numbers and values of d_out numbers from the inputs. Between scores and softmax a box divides by the square root of d_k. The context is T by d_out."
 show_layer("projections")
 
 # %% [markdown]
-# Three matrices at the top, one division in the middle; the rest is chapter 1. Queries and keys must have the same
-# width, the values need not.
+# There are three matrices at the top and one division in the middle; the rest is chapter 1.
 
 # %% [markdown]
 # ## All queries at once, and a broken symmetry
 #
-# In chapter 1 "journey" scored against "one" exactly as "one" did against "journey". And now?
+# In chapter 1, "journey" scored "one" exactly as "one" scored "journey". Is that still so?
 
 # %% name="all-scores"
 queries = inputs @ W_query  # (6, 3) @ (3, 2) -> (6, 2)
@@ -289,33 +289,33 @@ scores = queries @ keys.T  # (6, 2) @ (2, 6) -> (6, 6)
 print(scores)
 
 # %% [markdown]
-# "journey" asks "one" with a score of 0.5577, and "one" asks "journey" with 0.8819. The mirror is broken.
+# No: "journey" scores "one" 0.5577, and "one" scores "journey" 0.8819. The symmetry is broken.
 
 # %% [markdown]
 # **Question 2.1.** What broke it?
 #
 # * **a** The embeddings are multiplied by a matrix at all.
-# * **b** There are *two* matrices, one for the queries and another for the keys.
+# * **b** There are *two* matrices, one for the queries and one for the keys.
 # * **c** The matrices hold random numbers.
 
 # %% name="question-2-1"
 answer("Q2.1", "b")
 
 # %% [markdown]
-# Try one matrix for both jobs.
+# Now we use one matrix for both jobs.
 
 # %% name="one-matrix" tags=["answers-Q2.1"]
 same_matrix = queries @ queries.T  # W_query for the queries and for the keys
-print("one matrix for both is a mirror image:", torch.allclose(same_matrix, same_matrix.T))
-print("two matrices are a mirror image:      ", torch.allclose(scores, scores.T))
+print("symmetric with one matrix for both:", torch.allclose(same_matrix, same_matrix.T))
+print("symmetric with two matrices:        ", torch.allclose(scores, scores.T))
 
 # %% [markdown]
-# With one matrix for both, random too, the table is a mirror image again. With two, a word can look for another without
-# being looked for in return, as "she" looks for Anna.
+# With one random matrix for both, the scores are symmetric again. With two, a word can look for another without being
+# looked for in return, as "she" looks for Anna.
 #
 # ## Why divide by the square root of $d_k$?
 #
-# First, what does softmax do to scores that lie far apart? Take three scores, one apart, and spread them.
+# First, what does softmax do to scores that lie far apart? We take three scores, one apart, and spread them.
 
 # %% name="spread"
 apart = torch.tensor([0.0, 1.0, 2.0], dtype=torch.float64)
@@ -329,13 +329,13 @@ for spread in [1, 4, 16]:
 # %% [markdown]
 # Four apart, the largest weight is 0.9817; 16 apart it rounds to 1, and one token takes all. The **derivative** says
 # how strongly that weight reacts when we nudge its own score. For softmax it is $\alpha(1-\alpha)$, which is never
-# above a quarter, and here it falls from 2.2e-01 to 1.1e-07. Training, at the end of this chapter, works through such
-# derivatives: here nothing gets through. Softmax is then called **saturated**.
+# above a quarter, and here it falls from 2.2e-01 to 1.1e-07. Training, at the end of this chapter, changes scores by
+# means of such derivatives, so here it would change almost nothing. Such a softmax is called **saturated**.
 
 # %% [markdown]
-# Second, how far apart do scores lie? A score adds up $d_k$ products. Suppose that every number in queries and keys is
-# random, independent of the others, with mean 0 and **variance** 1. (The variance is the mean squared distance from the
-# mean.) Then each product has mean 0 and variance 1, too: the mean of $q^2 k^2$ is that of $q^2$ times that of $k^2$,
+# Second, how far apart do scores lie? A score adds up $d_k$ products. Suppose that all numbers in queries and keys are
+# random and independent, with mean 0 and **variance** 1. (The variance is the mean squared distance from the mean.)
+# Then each product also has mean 0 and variance 1, because the mean of $q^2 k^2$ is that of $q^2$ times that of $k^2$,
 # 1 · 1. And when independent numbers are added, their variances add up.
 
 # %% [markdown]
@@ -349,8 +349,8 @@ for spread in [1, 4, 16]:
 answer("Q2.2", "c")
 
 # %% [markdown]
-# We draw 10,000 queries and keys of 64 numbers. `cumsum` keeps each subtotal, so it gives the scores for 1 number, for
-# 2 numbers, up to 64.
+# We draw 10,000 queries and keys of 64 numbers. `cumsum` keeps every subtotal, so it gives the scores for $d_k$ = 1, 2,
+# and so on up to 64.
 
 # %% name="variance" tags=["answers-Q2.2"]
 torch.manual_seed(123)
@@ -362,8 +362,8 @@ for size in [1, 4, 16, 64]:
     print(f"d_k = {size:2}: variance {variances[size - 1]:.2f}")
 
 # %% [markdown]
-# Apart from chance, the variance is $d_k$ itself. Dividing numbers by $c$ divides their variance by $c^2$. So which
-# divisor brings it back to 1?
+# Apart from chance, the variance is $d_k$ itself. Dividing numbers by $c$ divides their variance by $c^2$. Which
+# divisor, then, brings it back to 1?
 
 # %% name="divisors"
 scores_64 = subtotals[:, -1]  # (10000,)
@@ -372,12 +372,12 @@ print(f"variance, divided by 8:  {(scores_64 / 8).var():.4f}")
 print(f"variance, divided by 64: {(scores_64 / 64).var():.4f}")
 
 # %% [markdown]
-# The root of 64, which is 8, brings the variance to 0.9830. Dividing by 64 overdoes it and leaves 0.0154: the weights
-# would be nearly even.
+# The root of 64, which is 8, brings the variance to 0.9830. Dividing by 64 goes too far: it leaves 0.0154, and the
+# weights would be nearly even.
 #
-# Third, both together. Six keys and a query, all random: the **favourite** is the key that gets the largest weight, by
-# chance alone. An even share is one sixth. How much does the favourite get at $d_k = 64$? Guess. We draw 4000 such
-# queries and take the median: half of them give more. (You need not read the code.)
+# Third, we put both together, with a random query and six random keys. The **favourite** is the key that gets the
+# largest weight, by chance alone. An even share would be one sixth. How much does the favourite get at $d_k = 64$?
+# Guess. We draw 4000 such queries and take the median: half of the favourites get more. (You need not read the code.)
 
 # %% name="favourite-picture" shows="Two curves over d_k from 1 to 256. Without the division the weight of the favourite rises from about 0.3 to 1. With the division it rises to just below 0.4 at 16 and stays flat."
 torch.manual_seed(123)
@@ -397,11 +397,11 @@ pictures.show_curves(
 )
 
 # %% [markdown]
-# Without the division softmax saturates as $d_k$ grows. At 64 the typical favourite gets 0.97 of the weight, though
+# Without the division, softmax saturates as $d_k$ grows. At 64 the median favourite gets 0.97 of the weight, though
 # only chance chose it; at 256 it gets 0.9995, and training could hardly change that. With the division it gets 0.39,
-# and from 16 on the curve is flat.
+# and the curve is flat from 16 on.
 #
-# Now move it yourself, for one query.
+# Now try it with one query.
 
 # %% name="scaling-live"
 torch.manual_seed(18)
@@ -410,21 +410,21 @@ random_keys = torch.randn(6, 64, dtype=torch.float64)
 live.show_scaling(random_query, random_keys, tokens)
 
 # %% [markdown]
-# Scores of many products lie far apart, and the division draws them together again before softmax sees them. A single
-# query may still find a key that fits it well: the curves above are medians.
+# The division draws the scores together before softmax sees them. A single query may still find a key that matches it
+# well: the curves above are medians.
 #
-# To try: take the division away and let $d_k$ grow from 1. And move the **temperature**, a number by which all
-# scores are divided once more: below 1 it sharpens the weights, above 1 it evens them out.
+# Try this: switch the division off and let $d_k$ grow from 1. Then move the **temperature**, a number by which all
+# scores are divided once more. Below 1 it sharpens the weights; above 1 it evens them out.
 #
 # ## Self-attention as a module
 #
-# In PyTorch a part of a network is an `nn.Module`. Its matrices are made once, in `__init__`; the steps stand in
-# `forward`, which runs when you call the module. `check_input` only refuses impossible input with a readable message.
+# In PyTorch, a part of a network is an `nn.Module`. `__init__` makes its matrices once; `forward` holds the steps and
+# runs when you call the module. `check_input` only rejects impossible input with a readable message.
 # `keys.transpose(-2, -1)` swaps the last two dimensions.
 
 # %% name="self-attention-v1"
 class SelfAttention_v1(nn.Module):
-    """Scaled dot-product attention with three matrices to learn: (T, d_in) to (T, d_out)."""
+    """Scaled dot-product attention with three trainable matrices: (T, d_in) to (T, d_out)."""
 
     def __init__(self, d_in, d_out):
         super().__init__()
@@ -444,7 +444,7 @@ class SelfAttention_v1(nn.Module):
         return weights @ values  # (T, T) @ (T, d_out) -> (T, d_out)
 
 # %% [markdown]
-# With seed 123 it draws the same three matrices in the same order.
+# With seed 123, the class draws the same three matrices.
 
 # %% name="v1-output"
 torch.manual_seed(123)
@@ -452,15 +452,15 @@ sa_v1 = SelfAttention_v1(d_in, d_out)
 print(sa_v1(inputs))
 
 # %% [markdown]
-# Row 2 is our context vector of "journey", 0.3061 and 0.8210. New at the end is `grad_fn`: PyTorch has noted how this
-# result was made, so that it can compute derivatives later. `nn.Parameter` switches that on, and puts the matrix on the
-# module's list of parameters, which training changes.
+# Row 2 is our context vector of "journey", 0.3061, 0.8210. `grad_fn` at the end is new: PyTorch has recorded how this
+# result was computed, so that it can compute derivatives later. `nn.Parameter` switches that on and adds the matrix to
+# the module's parameters, which training changes.
 #
-# PyTorch also has a layer for "times a matrix": `nn.Linear(d_in, d_out)`. In its `weight` it keeps one row of numbers
-# for each number that it puts out. (It can add a vector to the result, the **bias**; we switch that off.)
+# PyTorch also has a layer that multiplies by a matrix, its `weight`: `nn.Linear(d_in, d_out)`. (It can also add a
+# vector, the **bias**; we switch that off.)
 
 # %% [markdown]
-# **Question 2.3.** What shape is the `weight` of a layer that takes three numbers to two?
+# **Question 2.3.** What shape is the `weight` of a layer that turns three numbers into two?
 #
 # * **a** (3, 2)
 # * **b** (2, 3)
@@ -476,7 +476,7 @@ print(linear(x_2).detach())
 print(linear.weight.shape)
 
 # %% [markdown]
-# The stored matrix has the shape (2, 3); ours have (3, 2). Our class becomes:
+# The stored matrix has the shape (2, 3), a row for each number that comes out; ours have (3, 2). Our class becomes:
 
 # %% name="self-attention-v2"
 class SelfAttention_v2(nn.Module):
@@ -500,7 +500,7 @@ class SelfAttention_v2(nn.Module):
         return weights @ values  # (T, d_out)
 
 # %% [markdown]
-# With matrices drawn by `nn.Linear` and seed 789:
+# Now `nn.Linear` draws the matrices, with seed 789:
 
 # %% name="v2-output"
 torch.manual_seed(789)
@@ -508,15 +508,15 @@ sa_v2 = SelfAttention_v2(d_in, d_out)
 print(sa_v2(inputs))
 
 # %% [markdown]
-# "journey" gets -0.0748 and 0.0703, where the first class gave 0.3061 and 0.8210. Is it only that the matrices start
-# from other numbers? To find out we must move the weights from one class into the other.
+# "journey" gets -0.0748, 0.0703, where the first class gave 0.3061, 0.8210. Do the classes differ only in their
+# starting numbers? To find out, we must copy the matrices from one class to the other.
 
 # %% [markdown]
 # ### Exercise 2.2 · From a linear layer to a matrix
 # 1 point · ★☆☆ · 5 minutes
 #
-# Write a function that takes a linear layer without bias and returns the matrix $W$ for which `x @ W` is what the layer
-# computes. The check tries layers of several sizes. One is square, and with it a common mistake raises no error.
+# Write a function that takes a linear layer without bias and returns the matrix $W$ for which `x @ W` is the layer's
+# result. The check also tries a square layer, where a common mistake raises no error.
 
 # %% name="exercise-2-2"
 def my_matrix(layer):
@@ -532,13 +532,13 @@ assert check("2.2", my_matrix).status == "right"
 check("2.2", my_matrix)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** The layer stores its matrix transposed, as (d_out, d_in); `.T` makes it (d_in, d_out). Without `.T`
-# a square matrix raises no error: it computes something else. `reshape` instead of `.T` gives the right shape, with the
+# **Why it works.** The layer stores its matrix transposed, as (d_out, d_in); `.T` makes it (d_in, d_out). Without `.T`,
+# a square matrix raises no error but gives a wrong result. `reshape` instead of `.T` gives the right shape, with the
 # numbers in the wrong places.
 
 # %% [markdown]
-# Now copy the three matrices of `sa_v2` into a `SelfAttention_v1`, transposed back, and compare. (`torch.no_grad()`
-# tells PyTorch not to note the copying as part of a computation.)
+# Now copy the three matrices of `sa_v2`, transposed, into a `SelfAttention_v1`, and compare. (`torch.no_grad()` tells
+# PyTorch not to record the copying.)
 
 # %% name="copied-weights"
 copied = SelfAttention_v1(d_in, d_out)
@@ -550,13 +550,13 @@ print(copied(inputs)[1])
 print("all rows agree:", torch.allclose(copied(inputs), sa_v2(inputs)))
 
 # %% [markdown]
-# All rows agree, so the start was the only difference. Does it matter from which numbers a layer starts? `torch.rand`
-# draws between 0 and 1, whatever the size, `nn.Linear` between $-1/\sqrt{d_\mathrm{in}}$ and $1/\sqrt{d_\mathrm{in}}$.
-# With 768 numbers per token:
+# All rows agree, so only the starting numbers differed. Do they matter? `torch.rand` draws between 0 and 1, whatever
+# the size; `nn.Linear` draws between $-1/\sqrt{d_\mathrm{in}}$ and $1/\sqrt{d_\mathrm{in}}$. With 768 numbers per
+# token:
 
 # %% name="initial-weights"
 def mean_largest_weight(x, W_query, W_key):
-    """The largest attention weight of a row, averaged over the rows."""
+    """The largest attention weight in a row, averaged over the rows."""
     scores = (x @ W_query) @ (x @ W_key).T  # (T, T)
     return torch.softmax(scores / W_key.shape[-1]**0.5, dim=-1).amax(dim=-1).mean()
 
@@ -573,12 +573,12 @@ for name, matrices in [("torch.rand", from_rand), ("nn.Linear", from_linear)]:
     print(f"{'':10} standard deviation of the scaled scores {scaled.std():.2f}")
 
 # %% [markdown]
-# It does. From `torch.rand`, a token gives on average 0.9831 of its attention to one token out of 100: saturated from
-# the start, since even after the division the scores have a standard deviation of 1655. From `nn.Linear`, with 0.33,
-# it gives 0.0222 to its favourite, and an even share would be a hundredth.
+# They do. With `torch.rand`, a token gives on average 0.9831 of its attention to one token of 100: even the divided
+# scores have a standard deviation of 1655, so softmax is saturated from the start. With `nn.Linear` the standard
+# deviation is 0.33, and the largest weight is 0.0222 on average, where an even share would be a hundredth.
 #
-# Models read several sequences at once, a **batch** of shape $(B, T, d_\mathrm{in})$, with $B$ the number of sequences.
-# Does our class take one?
+# Models read several sequences at once: a **batch** of shape $(B, T, d_\mathrm{in})$, with $B$ sequences. Does our
+# class accept one?
 
 # %% name="batch"
 batch = inputs.unsqueeze(0)  # (6, 3) -> (1, 6, 3)
@@ -586,13 +586,13 @@ print(sa_v2(batch).shape)
 print("same numbers:", torch.allclose(sa_v2(batch)[0], sa_v2(inputs)))
 
 # %% [markdown]
-# It does, because it swaps the *last two* dimensions of the keys, and leaves the batch in front where it is.
+# It does, because it swaps the *last two* dimensions of the keys and leaves the batch dimension in front.
 
 # %% [markdown]
-# The last two exercises write all of it, as a function and as a layer. If you like, come to them in two steps.
+# The last two exercises put everything into a function and then into a layer. Two optional steps lead up to them.
 #
-# **Step 2.1.** Bring these lines of a `forward` into a right order (there are several). Write the letters, as in `"a b
-# c d e"`.
+# **Step 2.1.** Put these lines of a `forward` into an order that works (there are several). Write the letters, as in
+# `"a b c d e"`.
 #
 # ```
 # a   scores = queries @ keys.transpose(-2, -1)
@@ -606,7 +606,7 @@ print("same numbers:", torch.allclose(sa_v2(batch)[0], sa_v2(inputs)))
 answer("S2.1", "b d a e c")
 
 # %% [markdown]
-# **Step 2.2.** Fill in the divisor of line e, for keys of the shape (B, T, d_k).
+# **Step 2.2.** What is the divisor in line e, for keys of shape (B, T, d_k)?
 
 # %% name="step-2-2"
 answer("S2.2", "keys.shape[-1] ** 0.5")
@@ -615,9 +615,9 @@ answer("S2.2", "keys.shape[-1] ** 0.5")
 # ### Exercise 2.3 · Self-attention in one function
 # 2 points · ★★☆ · 10 minutes
 #
-# Write the four steps as one function of `x` and three matrices. The check tries it with T, d_in and d_out all
-# different, so that a mixed-up shape shows. From here on, checks also take derivatives of your result: do not use
-# `.detach()` or `.tolist()`.
+# Write the four steps as one function of `x` and three matrices. In the check, T, d_in and d_out all differ, so that
+# mixed-up shapes show. From here on, checks also take derivatives of your result: do not use `.detach()` or
+# `.tolist()`.
 
 # %% name="exercise-2-3"
 def my_self_attention(x, W_query, W_key, W_value):
@@ -639,24 +639,24 @@ assert check("2.3", my_self_attention).status == "right"
 check("2.3", my_self_attention)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** $d_k$ is the number of entries of a key, so it is taken from the keys. Taking $d_\mathrm{in}$ gives
-# a result that looks much the same and is wrong. And the softmax must run along each row, `dim=-1`: a row belongs to
+# **Why it works.** $d_k$ is the number of entries of a key, so take it from the keys. Taking $d_\mathrm{in}$ gives a
+# result that looks much the same and is wrong. And softmax must run along each row, `dim=-1`, because a row belongs to
 # one query.
 
 # %% [markdown]
 # ### Exercise 2.4 · A layer whose values have a width of their own
 # 3 points · ★★★ · 20 minutes
 #
-# Queries and keys are compared, so they need the same width, $d_k$. Values are only mixed: their width,
-# $d_\mathrm{out}$, may be another, as with the ages above. Write self-attention as a layer for batches, with three
-# linear layers `W_query`, `W_key` and `W_value`, without bias. The check copies its own weights into them, by these
-# names. (Three `nn.Parameter`s also work.)
+# Queries and keys are compared, so they need the same width, $d_k$. Values are only mixed, so their width,
+# $d_\mathrm{out}$, may differ, as with the ages above. Write self-attention as a layer for batches, with three linear
+# layers `W_query`, `W_key` and `W_value`, without bias. The check copies its own numbers into them, by these names.
+# (Three `nn.Parameter`s also work.)
 
 # %% name="exercise-2-4"
 class MySelfAttention(nn.Module):
     """Scaled dot-product attention: x (B, T, d_in) to context vectors (B, T, d_out).
 
-    W_query and W_key make d_k numbers of each token, W_value makes d_out.
+    W_query and W_key turn each token into d_k numbers, W_value into d_out.
     """
 
     def __init__(self, d_in, d_k, d_out):
@@ -683,17 +683,18 @@ assert check("2.4", MySelfAttention).status == "right"
 check("2.4", MySelfAttention)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** The scores add up $d_k$ products, so $\sqrt{d_k}$ is the divisor, whatever the width of the values:
-# `keys.shape[-1]` finds it by itself. `transpose(-2, -1)` turns each sequence's keys and leaves the batch in front.
+# **Why it works.** The scores add up $d_k$ products, so the divisor is $\sqrt{d_k}$, whatever the width of the values;
+# `keys.shape[-1]` gives $d_k$. `transpose(-2, -1)` transposes each sequence's keys and leaves the batch dimension in
+# front.
 
 # %% [markdown]
 # ## "she" learns to find Anna
 #
-# What makes the matrices *trainable*? Now we write none of them and only ask for the result, in sixteen sentences:
-# "she" should receive the girl's age, "he" the boy's. The four sentences with both Paul and Anna are left out of the
-# training. The **loss** says how far off they are: the mean of the squared differences. `backward` computes the
-# **gradient**: the derivative of the loss by every number in every matrix. To lower the loss, we go a small step
-# against it. After 1000 such steps, will "she" look at the girl and "he" at the boy?
+# Can training find what you wrote in exercise 2.1? Now we write no matrices and only ask for a result, in sixteen
+# sentences: "she" should receive the girl's age, "he" the boy's. The four sentences with both Paul and Anna are left
+# out of the training. The **loss** says how far off the results are: the mean of the squared differences. `backward`
+# computes the **gradient**: the derivative of the loss with respect to every number in every matrix. To lower the loss,
+# we take a small step against it. After 1000 such steps, will "she" look at the girl and "he" at the boy?
 
 # %% name="she-learns"
 sentences = [f"{boy} gave {girl} the {thing} because {who} liked it".split()
@@ -715,33 +716,50 @@ for step in range(1001):
         for parameter in trainable.parameters():
             parameter -= 0.02 * parameter.grad  # a small step
 
-# %% name="she-learned"
-def of_pronoun(x):
+# %% [markdown]
+# At first both pronouns receive 1.5. After 1000 steps "she" receives 9.0 for Anna and "he" 7.1 for Tom. Where do they
+# look?
+
+# %% name="she-learned-picture" shows="Heat map of four rows of weights over the words Tom gave Anna the bike because she/he liked it. Before training the rows of she and he look alike, with no weight above 0.21. After training she gives 0.97 to Anna, and he gives 0.90 to Tom."
+def of_pronoun(layer, x):
     """The weights (B, 9) of "she" or "he" in x (B, 9, 5), and what the word receives (B,)."""
-    scores = trainable.W_query(x) @ trainable.W_key(x).transpose(-2, -1)  # (B, 9, 9)
-    return torch.softmax(scores / 3**0.5, dim=-1)[:, 6].detach(), trainable(x)[:, 6, 0].detach()
+    scores = layer.W_query(x) @ layer.W_key(x).transpose(-2, -1)  # (B, 9, 9)
+    return torch.softmax(scores / 3**0.5, dim=-1)[:, 6].detach(), layer(x)[:, 6, 0].detach()
 
 
-row, received = of_pronoun(stories)
+torch.manual_seed(123)
+untrained = SelfAttention_v2(5, 3).double()  # as `trainable` was before step 0
+before, _ = of_pronoun(untrained, stories)
+row, received = of_pronoun(trainable, stories)
+pictures.show_weights(
+    torch.stack([before[0], row[0], before[8], row[8]]),
+    ["she, before", "she, after", "he, before", "he, after"],
+    key_tokens="Tom gave Anna the bike because she/he liked it".split(),
+)
+
+# %% [markdown]
+# Before training, the rows of "she" and "he" are nearly alike. Afterwards "she" gives Anna 0.97 of its weight and "he"
+# gives Tom 0.90, though nobody said where to look. And Eva? And Paul and Anna, who never met in training?
+
+# %% name="she-learned"
 print(f"she -> Anna {row[0, 2]:.2f}, he -> Tom {row[8, 0]:.2f}, he -> Paul {row[12, 0]:.2f}")
 print(f"she -> Eva {row[2, 2]:.2f}, receives {received[2]:.2f}; her row:")
 print([round(weight, 2) for weight in row[2].tolist()])
 print(f"Paul and Anna: she receives {received[4]:.2f}, he {received[12]:.2f}")
 
 # %% [markdown]
-# At first both pronouns receive 1.5. After 1000 steps "she" receives 9.0 for Anna and "he" 7.1 for Tom. Nobody said
-# where to look, yet "she" gives Anna 0.97 of its weight, and "he" gives Tom 0.90. Paul and Anna never met in training,
-# and still "she" receives 8.97, nearly Anna's 9, and "he" 5.46 where 5 is wanted. Eva gets only 0.75, as her row shows,
-# and "she" receives 4.10, near her 4: the other words supply the rest. The loss asks for ages, not for weights.
+# For Paul and Anna, "she" receives 8.97, nearly Anna's 9, and "he" 5.46, where 5 is wanted. Eva gets a weight of only
+# 0.75, and yet "she" receives 4.10, near Eva's 4: the printed row shows that other words supply the rest. The loss asks
+# for ages, not for weights.
 #
 # ## What you can do now
 #
-# Three last questions, without looking back.
+# Answer three last questions without looking back.
 
 # %% [markdown]
-# **Question 2.4.** In chapter 1, four of the six words attend most to "journey". Which explanation is true?
+# **Question 2.4.** In chapter 1, four of the six words attend most to "journey". Why?
 #
-# * **a** Its meaning is nearest to theirs.
+# * **a** Its meaning is closest to theirs.
 # * **b** Its vector has the largest norm, which raises its scores with queries that point roughly its way.
 # * **c** It stands near the beginning of the sentence.
 
@@ -749,8 +767,8 @@ print(f"Paul and Anna: she receives {received[4]:.2f}, he {received[12]:.2f}")
 answer("Q2.4", "b")
 
 # %% [markdown]
-# **Question 2.5.** Find the bug. Whatever its matrices hold, this layer makes a table of scores that is its own mirror
-# image. Which line is wrong?
+# **Question 2.5.** Find the bug. Whatever its matrices hold, the scores of this layer are symmetric. Which line is
+# wrong?
 #
 # * **a** `queries = self.W_key(x)`
 # * **b** `keys = self.W_key(x)`
@@ -761,7 +779,7 @@ answer("Q2.4", "b")
 answer("Q2.5", "a")
 
 # %% [markdown]
-# **Question 2.6.** "she" finds Anna, but takes over her being female instead of her age. Which matrix do you change?
+# **Question 2.6.** "she" finds Anna, but receives "female" instead of her age. Which matrix do you change?
 #
 # * **a** `W_query`
 # * **b** `W_value`
@@ -786,9 +804,9 @@ progress(2)
 # | weights | softmax of $\omega_{ij} / \sqrt{d_k}$ over $j$ | `torch.softmax(scores / d_k**0.5, dim=-1)` | (T, T) |
 # | context vectors | $z^{(i)} = \sum_j \alpha_{ij}\, v^{(j)}$ | `context = weights @ values` | (T, d_out) |
 #
-# `W_query` says what a token asks for, `W_key` what it is found by, `W_value` what it passes on. Dividing by
-# $\sqrt{d_k}$ keeps softmax from saturating when keys have many entries, of variance about 1. `nn.Linear` stores its
+# `W_query` decides what a token asks for, `W_key` how it is found, and `W_value` what it passes on. Dividing by
+# $\sqrt{d_k}$ keeps softmax from saturating when keys have many entries of variance about 1. `nn.Linear` stores its
 # matrix **transposed**.
 #
-# **Next.** Every token still sees the whole sentence, also the words that come after it. [Chapter
+# **Next.** Every token still sees the whole sentence, including the words that come after it. [Chapter
 # 3](03_hiding_the_future.ipynb) hides them. All chapters: [the course's contents](../README.md#chapters).

@@ -9,13 +9,14 @@
 #
 # **After this chapter you can**
 #
-# * hide the future from every token, for one sentence and for a batch, and say why $-\infty$ goes in before softmax;
-# * design a head that reads only what came before: an average so far, a share, "has this occurred already?";
+# * hide the future from every token, for one sentence and for a batch, and explain why $-\infty$ goes in before
+#   softmax;
+# * design a head that averages, counts or recognises what came before;
 # * test whether a layer that you did not write leaks.
 #
-# **Time.** About 90 minutes, exercises included. **You need** chapters 1 and 2, and what a derivative is.
+# **Time.** About 90 minutes, exercises included. **You need** chapters 1 and 2, and to know what a derivative is.
 #
-# Run the cells from top to bottom (Shift + Enter). The first one finds the course's helpers, or installs them.
+# Run the cells from top to bottom (Shift + Enter). The first cell finds the course's helpers or installs them.
 
 # %% name="setup"
 import importlib.util, os, sys
@@ -56,7 +57,7 @@ answer("M3.1", "4")
 answer("M3.2", "W_value")
 
 # %% [markdown]
-# **From memory 3.3.** Scores of the shape (5, 7), a row per query: softmax along which `dim`?
+# **From memory 3.3.** Scores have the shape (5, 7), with a row per query. Along which `dim` does softmax run?
 
 # %% name="memory-3-3"
 answer("M3.3", "-1")
@@ -68,8 +69,8 @@ review()
 # ## Why hide anything?
 #
 # Think of a model that *writes*: it reads tokens and predicts the next one. In the simplest case a token is one
-# character. The list of all different ones is the **vocabulary**, and a token's number is its place in that list. What
-# does a model learn from "But they"? After each token it has to say what comes next.
+# character. The list of all different characters is the **vocabulary**, and a token's number is its place in that list.
+# What does a model learn from "But they"? After each token it must predict the next.
 
 # %% name="characters"
 text = "But they were all of them deceived."
@@ -83,16 +84,16 @@ for t in range(8):
     print(f"{text[:t + 1]!r:10} -> {text[t + 1]!r}")
 
 # %% [markdown]
-# 35 characters, 19 different ones.
+# The text has 35 characters, 19 of them different.
 #
-# Eight tokens make eight exercises, and all can be done at once. The trouble: every answer but the last is among
-# them, one place to the right of its question. A model that may look there learns to copy.
+# Eight tokens make eight exercises, and a model can do all of them at once. The trouble is that every answer but the
+# last is in the input, one place to the right of its question. A model that may look there learns to copy.
 #
 # ## The plainest mix: an average
 #
-# Training takes several sequences at once, a batch of the shape $(B, T, d_\mathrm{in})$. Ours are the first four
-# pieces of the text, of eight characters each. A character's embedding is a row of a unit matrix: 19 numbers, all 0
-# but a 1 at its place in the vocabulary. Where in the last piece is an "e"?
+# To see who reads what, we first let every token attend to all tokens equally. Our batch, of shape $(B, T,
+# d_\mathrm{in})$, holds the first four pieces of the text, of eight characters each. A character's embedding is a row
+# of an identity matrix: 19 numbers, all 0 except a 1 at its place in the vocabulary. Where in the last piece is an "e"?
 
 # %% name="batch"
 B, T = 4, 8
@@ -104,8 +105,8 @@ print(pieces)
 print(batch[3, :, e])
 
 # %% [markdown]
-# Now give every pair of characters the same score, 0. Softmax makes even shares, one eighth each, and we mix.
-# Each row of the mixture then says how large the share of "e" is.
+# We give every pair of characters the same score, 0. Softmax makes every weight one eighth, and we mix. How large is
+# the share of "e" in each row of the mixture?
 
 # %% name="uniform-weights"
 weights = torch.softmax(torch.zeros(T, T), dim=-1)  # (T, T), every row sums to 1
@@ -114,23 +115,22 @@ mixed = weights @ batch  # (T, T) @ (B, T, d_in) -> (B, T, d_in)
 print(mixed[3, :, e])
 
 # %% [markdown]
-# `@` multiplies the last two dimensions and repeats that for every sequence. Two of the eight characters in "m
-# deceiv" are an "e", so all eight rows say 0.2500. Even the first, "m", has averaged over the seven after it: it has
-# read the answers.
+# `@` multiplies the last two dimensions, for every sequence. Two of the eight characters in "m deceiv" are an "e", so
+# all eight rows say 0.2500. Even the first token, "m", has averaged over the seven after it: it has read the answers.
 #
 # ## Only what came before
 #
-# Token 1 may use itself only, token 2 the first two, and so on. `torch.tril` ("triangle, lower") makes that matrix, a
-# **mask**. Attention that obeys it is **causal**.
+# Token 1 may use only itself, token 2 the first two tokens, and so on. `torch.tril` ("triangle, lower") makes a matrix
+# that says so, a **mask**. Attention that obeys it is **causal**.
 
 # %% name="tril"
 visible = torch.tril(torch.ones(T, T))
 print(visible)
 
 # %% [markdown]
-# How do we give a score the message "no weight at all"? A score of 0 will not do: $\exp(0) = 1$, a share like any
-# other. But $\exp(-\infty)$ is exactly 0. So we write $-\infty$ wherever the mask has a 0: `masked_fill` returns
-# a new tensor, with its second argument where the first is `True`.
+# How do we tell softmax "no weight at all"? A score of 0 will not do: $\exp(0) = 1$, a share like any other. But
+# $\exp(-\infty)$ is exactly 0. So we write $-\infty$ wherever the mask has a 0: `masked_fill` returns a new tensor,
+# with its second argument wherever the first is `True`.
 
 # %% name="minus-infinity"
 scores = torch.zeros(T, T).masked_fill(visible == 0, -torch.inf)
@@ -139,8 +139,8 @@ weights = torch.softmax(scores, dim=-1)  # (T, T), every row sums to 1
 print(weights)
 
 # %% [markdown]
-# Row 3 shares among three tokens, 0.3333 each, and the future gets 0.0000. Mixed with these weights, how large is the
-# share of "e"?
+# Row 3 shares its weight among three tokens, 0.3333 each, and the future gets 0.0000. How large is the share of "e" if
+# we mix with these weights?
 
 # %% name="causal-uniform-mix"
 running = weights @ batch  # (T, T) @ (B, T, d_in) -> (B, T, d_in)
@@ -148,14 +148,14 @@ print(batch[3, :, e])
 print(running[3, :, e])
 
 # %% [markdown]
-# "m" has read only itself, no "e". At the first "e" one of four characters is an "e", 0.2500, at the second two of six,
-# 0.3333, and at the end 0.2500 as before. So equal scores and a mask compute the **average so far**.
+# "m" has read only itself: no "e". At the first "e", one of four characters is an "e", 0.2500; at the second, two of
+# six, 0.3333; at the end, two of eight, 0.2500 as before. So equal scores and a mask compute the **average so far**.
 #
-# One attention, with its own scores and values, is called a **head**.
+# One attention mechanism, with its own scores and values, is called a **head**.
 #
-# Does the mask matter? We train one table of scores for all four pieces, so that each character's mix comes near the
-# *next* character: first with nothing hidden, then with the mask. How far will the loss fall? (You need not read the
-# code.)
+# Does the mask matter? We train one matrix of scores for all four pieces, so that each character's mixture comes close
+# to the *next* character: first with nothing hidden, then with the mask. How far will each loss fall? (You need not
+# read the code.)
 
 # %% name="peeking"
 for name, hidden in [("nothing hidden", torch.zeros(T, T).bool()), ("mask", visible == 0)]:
@@ -174,10 +174,10 @@ for name, hidden in [("nothing hidden", torch.zeros(T, T).bool()), ("mask", visi
     print(f"weights of token 2:\n{weights[1].detach()}")
 
 # %% [markdown]
-# With nothing hidden the loss falls nearly to 0: token 2 gives 0.9756 of its weight to token 3, the answer. It
-# copies, and when the model writes, token 3 is not there yet: tokens 1 and 2 get 0.0031 each. With the mask, token 2
-# has only itself and token 1 to mix, and the loss falls only from 1.3140 to 1.2696, but it stays the same in writing.
-# (A model that only reads, to classify, need hide nothing.)
+# With nothing hidden, the loss falls nearly to 0: token 2 gives 0.9756 of its weight to token 3, the answer. It copies.
+# But when the model writes, token 3 is not there yet, and tokens 1 and 2 get only 0.0031 each. With the mask, token 2
+# mixes only itself and token 1, which are there when the model writes. The loss falls only from 1.3140 to 1.2696. (A
+# model that only reads need not hide anything.)
 
 # %% [markdown]
 # ## What is an average good for?
@@ -190,29 +190,29 @@ values = torch.tensor([1.0 if bracket == "(" else -1.0 for bracket in brackets])
 print(torch.softmax(scores, dim=-1) @ values)  # (8, 8) @ (8,) -> (8,)
 
 # %% [markdown]
-# The average so far is 0 after four, six and eight characters, where all brackets are closed, and above 0 in between.
+# The average so far is 0 after four, six and eight characters, where all brackets are closed, and above 0 everywhere
+# else.
 #
-# To design heads we take an alphabet small enough to hold in mind. Its tokens are `<s>`, a, b, c, d, and their
-# embeddings are again the rows of a unit matrix. Every sequence begins with the start token `<s>`, which appears
-# nowhere else.
+# Now you design such heads. The tokens are `<s>`, a, b, c, d, and their embeddings are again the rows of an identity
+# matrix. Every sequence begins with the start token `<s>`, which appears nowhere else.
 
 # %% [markdown]
 # ### Exercise 3.1 · A share and a count
 # 1 point · ★☆☆ · 5 minutes
 #
-# Write three matrices for a causal head. It gives each token two numbers about all tokens so far, itself and `<s>`
-# included:
+# Write three matrices for a causal head. It gives each token two numbers about all tokens so far, including itself and
+# `<s>`:
 #
 # * the **share** of "a" among them;
-# * 1 divided by how many they are, from which the **count** can be read.
+# * 1 divided by their number, from which the **count** can be read.
 #
-# All tokens so far count alike.
+# All tokens so far get the same weight.
 
 # %% name="exercise-3-1"
 def my_average():
     """W_query (5, d_k), W_key (5, d_k) and W_value (5, 2). Rows: <s>, a, b, c, d."""
     ### BEGIN SOLUTION
-    W_query = torch.zeros(5, 1)  # ask for nothing: all scores are 0
+    W_query = torch.zeros(5, 1)  # asks for nothing: all scores are 0
     W_key = torch.zeros(5, 1)
     W_value = torch.tensor([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
     return W_query, W_key, W_value
@@ -225,9 +225,9 @@ assert check("3.1", my_average).status == "right"
 check("3.1", my_average)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Equal scores and the mask average all that came so far. The first value is 1 for "a" and 0 for all
-# others, so its average is a share. The second is 1 for `<s>` alone. There is always exactly one of those, so its
-# average is 1 divided by the number of tokens.
+# **Why it works.** Equal scores and the mask average all tokens so far. The first value is 1 for "a" and 0 for all
+# others, so its average is a share. The second is 1 for `<s>` alone. There is always exactly one `<s>`, so this average
+# is 1 divided by the number of tokens.
 
 # %% name="play-3-1"
 from course_utils.play import show_puzzle
@@ -238,8 +238,9 @@ show_puzzle("3.1")  # to play with; then copy your numbers into your answer
 # ### Exercise 3.2 · Causal weights for a batch
 # 2 points · ★★☆ · 10 minutes
 #
-# Write a function from scores (already divided by $\sqrt{d_k}$; some are very large) to causal weights. The check tries
-# batches of several sizes, so take every size from `scores`. `masked_fill` repeats a (T, T) mask for every sequence.
+# Write a function that turns scores (already divided by $\sqrt{d_k}$; some are very large) into causal weights. The
+# check tries batches of several sizes, so take every size from `scores`. `masked_fill` repeats a (T, T) mask for every
+# sequence.
 
 # %% name="exercise-3-2"
 def my_causal_weights(scores):
@@ -257,18 +258,18 @@ assert check("3.2", my_causal_weights).status == "right"
 check("3.2", my_causal_weights)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** The number of tokens is the *last* dimension. `len(scores)` is the number of sequences: a mask of
-# that size does not fit. With three sequences of three tokens nobody would notice: try new code with unequal sizes.
+# **Why it works.** The number of tokens is the *last* dimension. `len(scores)` is the number of sequences, and a mask
+# of that size does not fit. With three sequences of three tokens, nobody would notice: try new code with unequal sizes.
 
 # %% [markdown]
 # ### Has it been here before?
 #
-# With queries and keys a head can ask for more: *has this letter occurred before?* It looks for an earlier copy of
-# itself. Two things are in the way.
+# With queries and keys, a head can do more than average: *has this letter occurred before?* Each letter looks for an
+# earlier copy of itself. Two things are in the way.
 #
-# First, a letter would find itself. So this head hides the diagonal, too: a token sees only what comes *before* it.
-# But then the first token would see nothing, so `<s>` may see itself. (This strict mask is for one exercise: language
-# models let a token see itself.)
+# First, a letter would find itself. So this head hides the diagonal, too: a token sees only what comes *before* it. The
+# first token would then see nothing, so `<s>` may see itself. (This strict mask is for one exercise: language models
+# let a token see itself.)
 
 # %% name="strict-mask"
 strict = torch.tril(torch.ones(4, 4), diagonal=-1)  # the diagonal is hidden, too
@@ -276,26 +277,28 @@ strict[0, 0] = 1  # except for <s>
 print(strict)
 
 # %% [markdown]
-# Second, weights sum to 1: where does a letter look that has *not* occurred? It needs something else to look at, and
-# the start token serves. So three kinds of keys compete. Before you write matrices, choose a score for each:
+# Second, weights sum to 1: where does a letter look if it has *not* occurred before? It needs a default, and the start
+# token serves as one. So three kinds of keys compete. Before you write matrices, choose a score for each:
 #
 # * an earlier copy: ?
 # * `<s>`: ?
 # * another letter: ?
 #
-# How wide must both gaps be? (A score that lies 5 above eight others, after the division, gets $e^5 / (e^5 + 8)$ of
-# the weight: about 95 %.)
+# How wide must both gaps be? (After the division, a score 5 above eight others gets $e^5 / (e^5 + 8)$ of the weight:
+# about 95 %.)
 
 # %% [markdown]
 # ### Exercise 3.3 · Has it occurred before?
 # 3 points · ★★☆ · 10 minutes
 #
-# With the tokens of exercise 3.1, write three matrices for a head with this strict mask. (What `<s>` receives does not
-# matter.) In every sequence of `<s>` and up to eight letters
+# With the tokens of exercise 3.1, write three matrices for a head with this strict mask. In every sequence of `<s>` and
+# up to eight letters,
 #
-# * a letter that has occurred gives at least nine tenths of its weight to its earlier copies, evenly, and receives a 1,
-#   as closely as the weights allow;
-# * a letter that has not gives nine tenths to `<s>`, and receives a 0.
+# * a letter that has occurred before gives at least nine tenths of its weight to its earlier copies, evenly, and
+#   receives a 1, as closely as the weights allow;
+# * any other letter gives at least nine tenths of its weight to `<s>`, and receives a 0.
+#
+# What `<s>` receives does not matter.
 
 # %% name="exercise-3-3"
 def my_memory():
@@ -315,9 +318,9 @@ assert check("3.3", my_memory).status == "right"
 check("3.3", my_memory)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Three levels of scores: an earlier copy, then `<s>`, then all others. Where there is a copy it wins;
-# where there is none, `<s>` wins over the others. The value only says which of the two it was. `<s>` must score below a
-# copy and above the rest, each time by enough for softmax.
+# **Why it works.** There are three levels of scores: an earlier copy, then `<s>`, then all others. If there is a copy,
+# it wins; if there is none, `<s>` wins over the others. The value only says which of the two it was. `<s>` must score
+# below a copy and above the rest, each time by enough for softmax.
 
 # %% name="play-3-3"
 from course_utils.play import show_puzzle
@@ -344,7 +347,7 @@ live.try_head(my_strict_weights, "<s> a b a c b a")
 # %% [markdown]
 # ## The mask in a layer
 #
-# We return from letters to *Your journey starts with one step*, with chapter 2's layer and seed. First with nothing
+# We return from letters to *Your journey starts with one step*, with chapter 2's layer and seed. At first nothing is
 # hidden.
 
 # %% name="inputs"
@@ -367,8 +370,9 @@ weights = torch.softmax(scores / d_k**0.5, dim=-1)  # (6, 6), every row sums to 
 print(weights)
 
 # %% [markdown]
-# In row 2 "journey" gives 0.2041 to "Your" and 0.1659 to itself; the rest goes to the future. Now hide that. From here
-# on our masks are `True` where a cell is hidden: `torch.triu` with `diagonal=1` keeps what lies above the diagonal.
+# In row 2, "journey" gives 0.2041 to "Your" and 0.1659 to itself; the rest goes to the future, which we now hide. From
+# here on our masks are `True` where a cell is hidden: `torch.triu` with `diagonal=1` keeps what lies above the
+# diagonal.
 
 # %% name="masked-before"
 future = torch.triu(torch.ones(6, 6), diagonal=1).bool()
@@ -378,29 +382,27 @@ causal_weights = torch.softmax(masked_scores / d_k**0.5, dim=-1)  # (6, 6), ever
 print(causal_weights)
 
 # %% [markdown]
-# "journey" now shares between the two words it may see: 0.5517 for "Your" and 0.4483 for itself.
+# "journey" now divides its weight between the two words it may see: 0.5517 for "Your" and 0.4483 for itself.
 
-# %% name="weights-picture" shows="Heat map of the six by six causal weights. Everything above the diagonal is hatched, that is hidden. The first row has one cell of 1.00; each further row has one cell more and lower weights, down to about 0.15 to 0.19 in the last row. Every row sums to 1.00."
+# %% name="weights-picture" shows="Heat map of the six by six causal weights. Everything above the diagonal is hatched, which means hidden. The first row has one cell of 1.00; each further row has one cell more and lower weights, down to about 0.15 to 0.19 in the last row. Every row sums to 1.00."
 pictures.show_weights(
     causal_weights, tokens, title="Causal attention weights", masked=future,
 )
 
 # %% [markdown]
-# A hatched cell is not a small weight, it is no weight. Row $t$ spreads its 1.00 over $t$ words. And in the whole
-# layer:
+# A hatched cell has no weight at all. Row $t$ spreads its 1.00 over $t$ words. Here is the whole layer:
 
 # %% name="layer-drawing" shows="The drawing of chapter 2, now for a batch of B sequences, with one new box: between the scores and the division, hide the future by minus infinity. No shape changes."
 show_layer("mask")
 
 # %% [markdown]
-# The mask stands between the scores and softmax, and changes no shape. (Dividing before or after it is the same:
-# $-\infty$ divided by $\sqrt{d_k}$ is $-\infty$.)
+# The mask stands between the scores and softmax, and changes no shape. (It may also follow the division.)
 #
 # ## A test for leaks
 #
 # How can we test a mask without knowing the right numbers? A mask is a promise about *outputs*: output $t$ must not
-# depend on input $s$ if $s$ comes later. So test the promise: change one word a little, and see which outputs move.
-# We nudge "with", the fourth word. Which rows should move?
+# depend on input $s$ if $s$ comes later. So we change one word a little and see which outputs move. If we nudge "with",
+# the fourth word, which rows should move?
 
 # %% name="causal-context"
 def causal_context(sequence, diagonal=1):
@@ -420,13 +422,12 @@ print(moved)
 print("not at all:", moved == 0)
 
 # %% [markdown]
-# Rows 1 to 3 stay as they were, to the last bit. "with" itself and the words after it move. The function below does
-# this for every word, with derivatives in place of nudges, and returns a table. Row $t$, column $s$ says how strongly
-# input $s$ moves output $t$. What is below 1e-6 counts as rounding. (`nan > 1e-6` is `False`, so leaks are tested
-# with `~(... <= 1e-6)`.) You need only call it: `influences(causal_context, inputs)`.
+# Rows 1 to 3 do not move; "with" itself and the words after it do. The next function does this for every word,
+# with derivatives instead of nudges, and returns a matrix. Row $t$, column $s$ says how strongly input $s$ moves output
+# $t$. Anything below 1e-6 counts as a rounding error. You need only call it: `influences(causal_context, inputs)`.
 
 # %% name="influences"
-rounding = 1e-6  # what is less is no influence
+rounding = 1e-6  # anything less counts as no influence
 
 
 def influences(function, sequence):
@@ -435,7 +436,7 @@ def influences(function, sequence):
     return derivatives.abs().amax(dim=(1, 3))  # (T, T)
 
 # %% [markdown]
-# **Question 3.1.** In how many of the 36 cells does the output of `causal_context` depend on that input?
+# **Question 3.1.** How many of the 36 cells say that an output of `causal_context` depends on an input?
 #
 # * **a** 15
 # * **b** 21
@@ -451,26 +452,27 @@ pictures.show_dependencies(
 )
 
 # %% [markdown]
-# 21, exactly the lower triangle. This table is the **dependency matrix**. It speaks of one sentence only, so we try
-# more, and a mask with a slip of one.
+# 21: exactly the lower triangle. This matrix of yes and no is the **dependency matrix**. It describes one sentence
+# only, so we try more, and also a mask that is off by one.
 
 # %% name="many-sentences"
 torch.manual_seed(123)
 sentences = [torch.rand(6, 3) for _ in range(20)]
 for diagonal in [1, 2]:
     tables = [influences(lambda x: causal_context(x, diagonal), sentence) for sentence in sentences]
+    # not `> rounding`, which is False for nan
     leaks = sum(bool((~(table.triu(1) <= rounding)).any()) for table in tables)
     print(f"diagonal={diagonal}: leaks in {leaks} of 20")
 
 # %% [markdown]
-# With `diagonal=2` every row sums to 1 and nothing fails, and yet each word but the last sees the very one it has to
-# predict, in all 20 sentences. A leak found is proof, none found is not: where softmax saturates, the derivatives
-# vanish. That the right mask *never* leaks has a reason: a hidden score is overwritten before softmax reads it.
+# With `diagonal=2` every row sums to 1 and nothing fails, yet each word but the last sees the very word it has to
+# predict, in all 20 sentences. A leak that is found is proof; finding none is not, because derivatives vanish where
+# softmax saturates. But the right mask cannot leak: a hidden score is overwritten before softmax reads it.
 #
 # ## Zeros after softmax
 #
-# Now a layer that you did not write. Its author says: "I set the weights on the future to 0, after softmax. So nothing
-# can leak." Its weights first.
+# Here is a layer that you did not write. Its author says: "I set the weights on the future to 0, after softmax. So
+# nothing can leak." We look at its weights first.
 
 # %% [markdown]
 # **Question 3.2.** The weights on the future are set to 0, and nothing else changes. Which rows will sum to less than
@@ -478,7 +480,7 @@ for diagonal in [1, 2]:
 #
 # * **a** All rows: each loses a part of its weight.
 # * **b** All rows but the last, which has no future to lose.
-# * **c** None: softmax has made every row sum to 1.
+# * **c** None: softmax made every row sum to 1.
 
 # %% name="question-3-2"
 answer("Q3.2", "b")
@@ -490,8 +492,8 @@ row_sums = masked_after.sum(dim=-1, keepdim=True)  # (6, 1)
 print(row_sums.T)
 
 # %% [markdown]
-# Row 1 sums to 0.1921 and row 2 to 0.3700: no shares any more. Dividing each row by its sum mends that, and is called
-# **renormalising**. Is it as good as $-\infty$?
+# Row 1 sums to 0.1921 and row 2 to 0.3700: these are no longer shares. Dividing each row by its sum, called
+# **renormalising**, repairs that. Is it as good as $-\infty$?
 
 # %% name="renormalised"
 renormalised = masked_after / row_sums  # (6, 6), every row sums to 1 again
@@ -499,11 +501,11 @@ print(renormalised)
 print("as with -inf before softmax:", torch.allclose(renormalised, causal_weights))
 
 # %% [markdown]
-# The same weights: row 2 has 0.5517 and 0.4483 again. Here is the author's layer, with the division as a choice.
+# The weights are the same: row 2 has 0.5517 and 0.4483 again. Here is the author's layer, with an optional division.
 
 # %% name="not-ours"
 def masked_after_context(sequence, divide=False):
-    """Context vectors (T, d_out): softmax, then mask, and no division unless you ask for it."""
+    """Context vectors (T, d_out): softmax, then mask; the division only with divide=True."""
     queries, keys = attention.W_query(sequence), attention.W_key(sequence)  # (T, d_out) each
     weights = torch.softmax(queries @ keys.T / keys.shape[-1]**0.5, dim=-1).tril()  # (T, T)
     if divide:
@@ -511,7 +513,7 @@ def masked_after_context(sequence, divide=False):
     return weights @ attention.W_value(sequence)  # (T, T) @ (T, d_out) -> (T, d_out)
 
 # %% [markdown]
-# Test it, first without the division. Which call do you make, and where in its table would a leak show?
+# Test it, first without the division. Which call do you make, and where in the matrix would a leak show?
 
 # %% name="your-test"
 # your call:
@@ -519,9 +521,9 @@ def masked_after_context(sequence, divide=False):
 # %% [markdown]
 # **Question 3.3.** Does this layer leak?
 #
-# * **a** No: what has no weight has no influence.
+# * **a** No: a word without weight has no influence.
 # * **b** Yes: every output but the last depends on words that come after it.
-# * **c** Only its first output does: its row of weights lost most.
+# * **c** Only in its first output: that row lost the most weight.
 
 # %% name="question-3-3"
 answer("Q3.3", "b")
@@ -532,16 +534,16 @@ divided = influences(lambda x: masked_after_context(x, divide=True), inputs)
 print("divided, it leaks:", bool((~(divided.triu(1) <= rounding)).any()))
 
 # %% [markdown]
-# It leaks: the numbers above the diagonal decide, and none of the 15 is 0. In row 1 they are about 0.0005, beside
-# 0.1008 on the diagonal: little, but training uses any path that lowers the loss, and in writing this one is gone.
-# The future's weights are 0, but its scores are still in the sum that softmax divided by. With
-# $s_{ij} = \omega_{ij} / \sqrt{d_k}$, softmax divides every $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and renormalising
+# It leaks: none of the 15 numbers above the diagonal is 0. In row 1 they are about 0.0005, beside 0.1008 on the
+# diagonal. That is little, but training uses any path that lowers the loss, and when the model writes, this path is
+# gone. The future's weights are 0, but its scores are still in the sum that softmax divided by. With $s_{ij} =
+# \omega_{ij} / \sqrt{d_k}$, softmax divides every $\exp(s_{ij})$ of row $i$ by the same sum $Z_i$, and renormalising
 # cancels it:
 #
 # $$\frac{\exp(s_{ij}) / Z_i}{\sum_{m \le i} \exp(s_{im}) / Z_i} = \frac{\exp(s_{ij})}{\sum_{m \le i} \exp(s_{im})}$$
 #
 # So the divided layer does not leak, but it is not always safe. Softmax subtracts the largest score of the row, as in
-# exercise 1.2, and that may be a hidden one. A row with the visible scores 0 and 1, and a hidden one that grows:
+# exercise 1.2, and that may be a hidden one. Take a row with visible scores 0 and 1 and a hidden score that grows:
 
 # %% name="large-hidden-score"
 last = torch.tensor([False, False, True])
@@ -553,29 +555,30 @@ for hidden_score in [10.0, 103.0, 200.0]:
           f"  before: {before[:2]}")
 
 # %% [markdown]
-# At 103 the visible weights sum to 7e-45, so little that a 32-bit float rounds them: 0.2000 is silently wrong. At 200
-# they become 0, and 0 divided by 0 is `nan`. Masking before softmax never looks at the hidden score: 0.2689.
+# At 103 the visible weights sum to 7e-45, too little for a 32-bit float to hold precisely: 0.2000 is silently wrong. At
+# 200 they become 0, and 0 divided by 0 is `nan`. Masking before softmax never uses the hidden score: 0.2689.
 #
-# The next figure has four layers: no mask, $-\infty$ before softmax, zeros after it, and the same renormalised. Which
-# do you expect to leak?
+# The next figure has four layers: no mask, $-\infty$ before softmax, zeros after it, and zeros renormalised. Which will
+# leak?
 
 # %% name="masking-live"
 live.show_masking(attention, inputs, tokens)
 
 # %% [markdown]
-# The triangle on the right is what counts. A hatched cell on the left has no weight, but the word can have an
-# influence all the same: with zeros after softmax, every output depends on everything. Renormalise, and the triangle
-# is back. Turn the mask off: every row sums to 1, and all 36 cells say yes. Rows that sum to 1 prove nothing.
+# What counts is the triangle on the right. With zeros after softmax, a hatched cell on the left has no weight, but its
+# word still has an influence: every output depends on every input. Renormalise, and the triangle is back. Turn the mask
+# off: every row sums to 1, and all 36 cells say yes. So rows that sum to 1 prove nothing.
 #
 # ## A row with nothing left
 #
-# Sequences of unequal length are filled up with empty tokens, **padding**, which nobody should attend to. At the end,
-# the causal mask hides it from every real token; in front it does not. Suppose "Your" were padding: hide its column,
-# once with $-\infty$ and once, as some code does, with $-10^9$.
+# Sequences of unequal length are filled up with empty tokens, **padding**, which no token should attend to. At the end
+# of a sequence, the causal mask hides padding from every real token; at the beginning it does not. Suppose "Your" were
+# padding. We hide its column, once with $-\infty$ and once, as some code does, with $-10^9$. What will be left in row
+# 1?
 
 # %% name="padding-at-the-start"
 hidden = future.clone()
-hidden[:, 0] = True  # nobody may see the first token
+hidden[:, 0] = True  # no token may see the first one
 for filling in [-torch.inf, -1e9]:
     padded = torch.softmax(scores.masked_fill(hidden, filling) / d_k**0.5, dim=-1)  # (6, 6)
     print(padded[:2])
@@ -584,14 +587,14 @@ for filling in [-torch.inf, -1e9]:
         print(f"nan in each row, after {layers}:", rows.isnan().any(dim=1).tolist())
 
 # %% [markdown]
-# Row 1 is hidden altogether: its largest score is $-\infty$, and $-\infty - (-\infty)$ is `nan`. The next layer
-# spreads it to every row, since 0 times `nan` is `nan`. With $-10^9$ all six scores are equal, so softmax makes them
-# even, 0.1667, and the row attends to everything that was forbidden. `nan` shows itself, $-10^9$ does not. Better is
-# a mask that leaves something to see in every row.
+# In row 1 everything is hidden: its largest score is $-\infty$, and $-\infty - (-\infty)$ is `nan`. The next layer
+# spreads it to every row, since 0 times `nan` is `nan`. With $-10^9$ all six scores are equal, so every weight is
+# 0.1667, and the row attends to everything that was forbidden. A `nan` is easy to notice; this is not. A better mask
+# leaves something to see in every row.
 #
-# The last exercise makes one, with three tools. `None` in an index inserts a dimension of size 1. Where one size is 1
-# and the other is not, PyTorch repeats along it (**broadcasting**). And masks combine: `|` is or, `&` is and, `~` is
-# not.
+# The last exercise makes such a mask, with three tools. `None` in an index inserts a dimension of size 1. Where one
+# size is 1 and the other is not, PyTorch repeats along it (**broadcasting**). And masks combine: `|` is "or", `&` is
+# "and", `~` is "not".
 
 # %% name="combining-masks"
 is_e = torch.tensor([[letter == "e" for letter in word] for word in ["her", "era"]])  # (2, 3)
@@ -600,18 +603,18 @@ diagonal = torch.eye(3).bool()  # (3, 3)
 print((diagonal | is_e[:, :, None])[0].int())  # (3, 3) | (2, 3, 1) -> (2, 3, 3)
 
 # %% [markdown]
-# In "her" the second token is an "e". Its `True` stands in *row* 2, repeated along that row. Two optional steps lead
-# to the exercise.
+# In "her" the second token is an "e". Its `True` is in *row* 2, repeated along that row. Two optional steps lead up to
+# the exercise.
 #
-# **Step 3.1.** `is_padding` has the shape (B, T). Padding hides *keys*, the columns of a table (B, T, T). Which index
-# gives it the shape that fits? Fill in: `is_padding[...]`
+# **Step 3.1.** `is_padding` has the shape (B, T). Padding hides *keys*, the columns of a (B, T, T) matrix. Which index
+# gives it a shape that fits? Fill in: `is_padding[...]`
 
 # %% name="step-3-1"
 answer("S3.1", ":, None, :")
 
 # %% [markdown]
-# **Step 3.2.** However you made `hidden`, every token must stay visible to itself. Fill in, with `torch.eye(T)`:
-# `hidden & ...`
+# **Step 3.2.** Whatever is in `hidden`, every token must stay visible to itself. Fill in, with `torch.eye(T)`: `hidden
+# & ...`
 
 # %% name="step-3-2"
 answer("S3.2", "~torch.eye(T).bool()")
@@ -620,8 +623,8 @@ answer("S3.2", "~torch.eye(T).bool()")
 # ### Exercise 3.4 · A causal mask that survives padding
 # 3 points · ★★★ · 20 minutes
 #
-# Build the mask for a batch in which some tokens are padding. A token may see neither the future nor
-# padding, with one exception: itself, so that no row is empty. `True` means hidden.
+# Build the mask for a batch in which some tokens are padding. A token may see neither the future nor padding, with one
+# exception: it sees itself, so that no row is empty. `True` means hidden.
 
 # %% name="exercise-3-4"
 def my_mask(is_padding):
@@ -630,7 +633,7 @@ def my_mask(is_padding):
     T = is_padding.shape[-1]
     future = torch.triu(torch.ones(T, T), diagonal=1).bool()  # (T, T)
     hidden = future | is_padding[:, None, :]  # (T, T) | (B, 1, T) -> (B, T, T)
-    return hidden & ~torch.eye(T).bool()  # except oneself
+    return hidden & ~torch.eye(T).bool()  # but every token sees itself
     ### END SOLUTION
 
 # %% name="check-3-4"
@@ -640,12 +643,12 @@ assert check("3.4", my_mask).status == "right"
 check("3.4", my_mask)
 
 # %% [markdown] tags=["solution"]
-# **Why it works.** Padding hides *columns*, the keys, so its new dimension goes in the middle; `is_padding[:, :, None]`
-# would hide rows. The diagonal comes last because it is an exception to both rules. What a padding token puts out is
-# meaningless, but finite, and no other token sees it.
+# **Why it works.** Padding hides *columns*, the keys, so the new dimension goes in the middle; `is_padding[:, :, None]`
+# would hide rows. The diagonal comes last because it is an exception to both rules. The output of a padding token is
+# meaningless but finite, and no other token sees it.
 
 # %% [markdown]
-# Your mask at work, with "Your" as padding: which outputs depend on it?
+# Suppose "Your" is padding and your mask hides it. Which outputs depend on it?
 
 # %% name="try-layer"
 def my_padded_layer(x):
@@ -661,16 +664,16 @@ def my_padded_layer(x):
 live.try_layer(lambda length, dropout: my_padded_layer, inputs, tokens)
 
 # %% [markdown]
-# Its own, and no other: below row 1, the first column is empty.
+# Only its own: below row 1, the first column is empty.
 
 # %% [markdown]
 # ## What you can do now
 #
-# Two last questions, without looking back.
+# Answer two last questions without looking back.
 
 # %% [markdown]
-# **Question 3.4.** Six queries and six keys of 64 random numbers, all of variance 1, give in most rows over 90 % of
-# the weight to one token. Which explanation is true?
+# **Question 3.4.** Six queries and six keys have 64 random numbers each, of variance 1. Most rows give over 90 % of the
+# weight to one token. Why?
 #
 # * **a** Softmax always picks one winner.
 # * **b** Nobody divided: a score adds up 64 products, so scores lie far apart.
@@ -706,8 +709,8 @@ progress(3)
 # | the same, renormalised | yes | hidden, up to rounding errors | `nan`, or silently wrong |
 # | $-\infty$ before softmax | yes | hidden, exactly | no effect |
 #
-# One row of $T$ tokens is $T$ exercises at once; the **causal mask** hides the answers. Behind it, a head can average
-# or count; given a default token and a hidden diagonal, it can look for what came before.
+# A sequence of $T$ tokens is $T$ exercises at once, and the **causal mask** hides their answers. Behind it, a head can
+# average or count; with a default token and a hidden diagonal, it can look for what came before.
 #
-# **Next.** [Chapter 4](04_dropout_and_the_causal_class.ipynb) puts the mask into a class of its own and adds dropout.
-# All chapters: [the course's contents](../README.md#chapters).
+# **Next.** [Chapter 4](04_dropout_and_the_causal_class.ipynb) builds the mask into a class and adds dropout. All
+# chapters: [the course's contents](../README.md#chapters).

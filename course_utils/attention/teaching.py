@@ -34,7 +34,7 @@ __all__ = [
 
 
 class SelfAttention_v1(nn.Module):
-    """Scaled dot-product attention with three matrices to learn: (T, d_in) to (T, d_out)."""
+    """Scaled dot-product attention with three trainable matrices: (T, d_in) to (T, d_out)."""
 
     def __init__(self, d_in: int, d_out: int) -> None:
         super().__init__()

@@ -32,7 +32,7 @@ KIND = dict.fromkeys(PEOPLE, "other words") | dict.fromkeys(PRONOUNS, "pronouns"
 
 
 def sentences_with_pronouns():
-    """Readings of random sentences: each pronoun should find those it may mean, and be handed their age."""
+    """Readings of random sentences: each pronoun should find those it may mean, and receive their age."""
     return map(meant_by_pronouns, puzzles.sentences(201, list(KIND), 4, 8, *PRONOUNS))
 
 

@@ -26,12 +26,12 @@ def embedded(words):
 
 
 def so_far(words):
-    """Whom each token may look at, (T, T): all so far, itself included."""
+    """Which tokens each token may see, (T, T): all so far, itself included."""
     return np.tril(np.ones((len(words), len(words)), dtype=bool))
 
 
 def sequences_with_an_average():
-    """Readings of random sequences: each token should look at all so far, and get the share of a, and 1 / how many."""
+    """Readings of random sequences: each token should average all so far: the share of a, and 1 / their number."""
     for words in sequences(seed=302):
         weights = puzzles.shared(so_far(words))
         named = np.array([[word == "a", word == START] for word in words])
@@ -84,7 +84,7 @@ def remembered(words):
 
 
 def before(words):
-    """Whom each token may look at, (T, T): all before it, and `<s>` at itself."""
+    """Which tokens each token may see, (T, T): all before it, and `<s>` itself."""
     visible = np.tril(np.ones((len(words), len(words))), k=-1) > 0
     visible[0, 0] = True
     return visible
