@@ -22,7 +22,7 @@
 import importlib.util, os, sys
 
 REPOSITORY = ""  # OWNER/REPO, written here by: python3 -m course_tools links OWNER/REPO
-sys.path.insert(0, os.path.abspath(".."))  # in a clone, the helpers lie next door
+sys.path.insert(0, os.path.abspath(".."))  # in a clone, the helpers are one folder up
 if importlib.util.find_spec("course_utils") is None:
     assert REPOSITORY, "course_utils is not here: open this notebook inside a clone of the course."
     # %pip install -q --no-deps git+https://github.com/{REPOSITORY}
@@ -322,7 +322,7 @@ apart = torch.tensor([0.0, 1.0, 2.0], dtype=torch.float64)
 for spread in [1, 4, 16]:
     shares = torch.softmax(apart * spread, dim=0)
     nudged = torch.softmax(apart * spread + torch.tensor([0, 0, 0.001]), dim=0)
-    derivative = (nudged[2] - shares[2]) / 0.001  # of the largest weight, by its own score
+    derivative = (nudged[2] - shares[2]) / 0.001  # of the largest weight, with respect to its score
     print([round(share, 4) for share in shares.tolist()], f"derivative {derivative:.1e},"
           f" weight times (1 - weight) {shares[2] * (1 - shares[2]):.1e}")
 
@@ -701,10 +701,10 @@ sentences = [f"{boy} gave {girl} the {thing} because {who} liked it".split()
              for who in ["she", "he"] for boy in ["Tom", "Paul"]
              for girl in ["Anna", "Eva"] for thing in ["bike", "book"]]
 stories = torch.stack([embedded(words) for words in sentences]).double()  # (16, 9, 5)
-ages = torch.cat([stories[:8, 2, 4], stories[8:, 0, 4]])  # (16,): of the girl, of the boy
+ages = torch.cat([stories[:8, 2, 4], stories[8:, 0, 4]])  # (16,): the girl's, then the boy's
 unseen = torch.tensor([{"Paul", "Anna"} <= set(words) for words in sentences])  # (16,): four
 torch.manual_seed(123)
-trainable = SelfAttention_v2(5, 3).double()  # d_k is 3; of what comes out, we use the first number
+trainable = SelfAttention_v2(5, 3).double()  # d_k is 3; we use only the first of three outputs
 for step in range(1001):
     received = trainable(stories)[:, 6, 0]  # (16,): "she" or "he" stands at 6
     loss = (received - ages)[~unseen].pow(2).mean()
@@ -743,14 +743,14 @@ pictures.show_weights(
 
 # %% name="she-learned"
 print(f"she -> Anna {row[0, 2]:.2f}, he -> Tom {row[8, 0]:.2f}, he -> Paul {row[12, 0]:.2f}")
-print(f"she -> Eva {row[2, 2]:.2f}, receives {received[2]:.2f}; her row:")
+print(f"she -> Eva {row[2, 2]:.2f}, receives {received[2]:.2f}; all nine weights:")
 print([round(weight, 2) for weight in row[2].tolist()])
 print(f"Paul and Anna: she receives {received[4]:.2f}, he {received[12]:.2f}")
 
 # %% [markdown]
 # For Paul and Anna, "she" receives 8.97, nearly Anna's 9, and "he" 5.46, where 5 is wanted. Eva gets a weight of only
-# 0.75, and yet "she" receives 4.10, near Eva's 4: the printed row shows that other words supply the rest. The loss asks
-# for ages, not for weights.
+# 0.75, and yet "she" receives 4.10, near Eva's 4: the nine weights show that other words supply the rest. The loss
+# asks for ages, not for weights.
 #
 # ## What you can do now
 #

@@ -22,7 +22,7 @@
 import importlib.util, os, sys
 
 REPOSITORY = ""  # OWNER/REPO, written here by: python3 -m course_tools links OWNER/REPO
-sys.path.insert(0, os.path.abspath(".."))  # in a clone, the helpers lie next door
+sys.path.insert(0, os.path.abspath(".."))  # in a clone, the helpers are one folder up
 if importlib.util.find_spec("course_utils") is None:
     assert REPOSITORY, "course_utils is not here: open this notebook inside a clone of the course."
     # %pip install -q --no-deps git+https://github.com/{REPOSITORY}
