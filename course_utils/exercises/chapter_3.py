@@ -32,10 +32,14 @@ def so_far(words):
 
 def sequences_with_an_average():
     """Readings of random sequences: each token should look at all so far, and get the share of a, and 1 / how many."""
-    for words in sequences(seed=302):
-        weights = puzzles.shared(so_far(words))
-        named = np.array([[word == "a", word == START] for word in words])
-        yield puzzles.Reading(words, weights, words, context=weights @ named)
+    return map(averaged, sequences(seed=302))
+
+
+def averaged(words):
+    """The Reading in which each token looks at all so far, and gets the share of a, and 1 / how many."""
+    weights = puzzles.shared(so_far(words))
+    named = np.array([[word == "a", word == START] for word in words])
+    return puzzles.Reading(words, weights, words, context=weights @ named)
 
 
 AVERAGE = Puzzle(
