@@ -413,8 +413,9 @@ live.show_scaling(random_query, random_keys, tokens)
 # Scores of many products lie far apart, and the division draws them together again before softmax sees them. A single
 # query may still find a key that fits it well: the curves above are medians.
 #
-# To try: take the division away and let $d_k$ grow from 1. And move the **temperature**, a number by which all
-# scores are divided once more: below 1 it sharpens the weights, above 1 it evens them out.
+# To try: let $d_k$ grow from 1, and compare the weights without the division and with it. And move the
+# **temperature**, a number by which all scores are divided once more: below 1 it sharpens the weights, above 1 it evens
+# them out.
 #
 # ## Self-attention as a module
 #
