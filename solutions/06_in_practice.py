@@ -302,16 +302,16 @@ for weights in [by_infinity, by_billion, masked_softmax(scores, hidden)]:
 # it were text. Ours, the third, hides twice: with a finite number before softmax, so that an empty row is never `nan`,
 # and with 0 after it. A token that may see nothing then reads nothing.
 #
-# The next figure shows all of this for the German words and the English sentence. One slider sets how many of the five
-# positions hold words; the rest is padding, whose scores are 0. The buttons choose what hides it. Which button works at
-# 2 words but not at 0?
+# The next figure shows all of this for the German words and the English sentence. A slider sets how many of the five
+# positions hold words; the rest is padding, whose scores are 0. On the left nothing hides it, on the right one of three
+# ways does. Which way works at 2 words but not at 0?
 
 # %% name="padding-live"
 live.show_padding(4 * asking @ answering.T, german, english)  # 4 is 8, our longer queries, over √4
 
 # %% [markdown]
-# As long as one word is left, three of the four buttons agree, and the padding is hatched. They differ at 0 words. Then
-# $-\infty$ alone gives `nan`, $-10^9$ gives 0.20 to every position, and only the last button reads nothing.
+# As long as one word is left, the three ways agree: the words get all of the weight. They differ at 0 words. Then
+# $-\infty$ alone gives `nan`, $-10^9$ gives 0.20 to every position, and only the last way reads nothing.
 
 # %% [markdown]
 # ## The same layer three ways
