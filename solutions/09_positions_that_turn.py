@@ -277,8 +277,8 @@ print([f"{score(m, n):.10f}" for m, n in [(7, 3), (14, 10), (1004, 1000)]], f"{s
 live.show_rotary(query[0], key[0], frequencies)
 
 # %% [markdown]
-# Move both sliders by the same amount: every arrow turns, but no product changes, so neither does the score. Move one
-# of them, and pair 0 reacts at once, while pair 3 hardly moves.
+# Below, both are the same number of positions farther on: every arrow has turned, but no product has changed, so
+# neither has the score. Move one of the two, and pair 0 reacts at once, while pair 3 hardly moves.
 
 # %% [markdown]
 # ## Two layouts
