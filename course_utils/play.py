@@ -25,8 +25,9 @@ class Board:
 
     kind: what its numbers are: a "query", a "table" of embeddings, "matrices", or a "stack" of matrices for each head.
     words: the vocabulary. axes: the names of the rows that are filled in. sentence: the first one that is shown.
-    embed: words -> embeddings (T, d). read: words -> how they should be read. python: the answer around the numbers. columns: of W_query at first. horizon: how
-    far after itself a token sees, None for all. places: positions that tell embeddings apart.
+    embed: words -> embeddings (T, d). read: words -> how they should be read. python: the answer around the numbers.
+    columns: of W_query at first. horizon: how far after itself a token sees, None for all. places: positions that tell
+    embeddings apart.
     """
 
     kind: str
@@ -62,7 +63,13 @@ BOARDS = {
     "1.1": Board("query", list(chapter_1.MEANING), MEANINGS, HUNT, meaning, chapter_1.hunt, "torch.tensor({})"),
     "1.4": Board("table", GROUPS, GROUPS, PAIRS, occurrence, chapter_1.grouped, "torch.tensor({})"),
     "2.1": Board(
-        "matrices", list(chapter_2.PEOPLE), chapter_2.AXES, GIFT, chapter_2.embedded, chapter_2.meant_by_pronouns, columns=3
+        "matrices",
+        list(chapter_2.PEOPLE),
+        chapter_2.AXES,
+        GIFT,
+        chapter_2.embedded,
+        chapter_2.meant_by_pronouns,
+        columns=3,
     ),
     "3.1": Board(*OF_LETTERS, chapter_3.averaged, columns=1, horizon=0),
     "3.3": Board(*OF_LETTERS, chapter_3.remembered, columns=5, horizon=-1),

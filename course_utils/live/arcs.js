@@ -9,20 +9,24 @@ const NEARLY = 0.7, FEW = 2; // what gets nearly as much as the first is named w
 function found(words, weights) {
   const top = Math.max(...weights), best = range(words.length).filter((key) => weights[key] > NEARLY * top);
   if (best.length > FEW || top < SEEN) return top < SEEN ? "nothing" : "many words alike";
-  return (top < 0.5 && best.length < 2 ? "mostly " : "") + best.map((key) => `“${words[key]}”`).join(" and ");
+  return (top < 0.5 && best.length < 2 ? "mostly " : "") +
+    [...new Set(best.map((key) => `“${words[key]}”`))].join(" and ");
 }
 
 /* lines: [{key, weights, colour, masked}], one or several heads; masked: of each key, whether it is hidden and has no arc.
    from: the place of the word that asks, or -1 for one that is not in the sentence, which is called `asker`. wanted: how
-   much each key should get, if that is known: a pale arc, to be filled. task: what is to be done for it. twins: whether
+   much each key should get, if that is known: a pale arc, to be filled. twins: whether
    words like the one that asks stand out with it. press(place): by a
-   word. Above all stands who reads what. Gives the height. */
-export function arcs(page, { words, lines, from, asker, wanted, task = "wanted:", twins, room = page.width, press = null }) {
+   word. Above all stands who reads what, in so many lines as spots. Gives the height. */
+export function arcs(
+  page,
+  { words, lines, from, asker, wanted, spots = lines.length, twins, room = page.width, press = null },
+) {
   const large = sum(words.map((word) => word.length * LARGE + GAP)) <= room, letter = large ? LARGE : LETTER;
   const narrow = words.map((word) => word.length * letter + GAP), flat = sum(narrow) <= room;
   const more = flat ? limit((Math.min(room, WIDEST) - sum(narrow)) / words.length, 0, 64) : 0;
   const wide = narrow.map((each) => each + more), single = lines.length === 1;
-  const head = LINE * (lines.length + !!wanted), start = flat ? 0 : head + (from < 0 ? 1.5 * ROW : 0);
+  const head = LINE * spots, start = flat ? 0 : head + (from < 0 ? 1.5 * ROW : 0);
   const base = flat ? head + HIGH : HIGH; // where arcs begin
   const along = (place) =>
     start +
@@ -32,12 +36,21 @@ export function arcs(page, { words, lines, from, asker, wanted, task = "wanted:"
       ? sum(wide.slice(0, place)) + wide[place] / 2
       : (place + 0.5) * ROW);
   const spot = (place, up) => flat ? `${place} ${base - up}` : `${base - up} ${place}`;
-  const reads = (weights, from) => `“${words[from] ?? asker}” reads ${found(words, weights)}`;
   const told = wanted ? [{ key: "wanted", weights: wanted, wanted }, ...lines] : lines;
   told.forEach(({ key, weights, colour, from: own = from, wanted }, place) => {
-    const y = 10 + LINE * place, left = single ? 0 : 30, name = wanted ? `${task} ` : single ? told[1] ? "now: " : "" : `${key}: `;
+    const y = 10 + LINE * place,
+      left = single ? 0 : 30,
+      name = single ? told[1] ? "now: " : "" : `${key}: `,
+      asks = `“${words[own] ?? asker}”`;
     if (!single) page.line(`M0 ${y}h24`, `stroke:${colour};stroke-width:5`, `${key} line`);
-    page.words(left, y, name + reads(weights, own), BOLD, null, `told ${key}`);
+    page.words(
+      left,
+      y,
+      (wanted ? `Puzzle: make ${asks} read ` : `${name}${asks} reads `) + found(words, weights),
+      BOLD,
+      null,
+      `told ${key}`,
+    );
   });
   const arc = (name, a, b, shift, look) => {
     const up = 1.3 * (18 + (HIGH - 34) * Math.min(1, Math.abs(b - a) / (flat ? 400 : 200)));
@@ -56,26 +69,31 @@ export function arcs(page, { words, lines, from, asker, wanted, task = "wanted:"
       page.box(`target ${key}`, ...frame, 22, `stroke:${RIGHT};stroke-width:2;stroke-dasharray:4 3;rx:5px`, 2);
       arc(`goal ${key}`, along(from), b, 0, `stroke:${RIGHT};stroke-width:${wanted[key] * THICK + 4};opacity:.22`);
     }
-    lines.forEach(({ key: line, weights, colour = !wanted || wanted[key] ? RIGHT : MARK, from: own = from, masked }, place) => {
-      if (masked?.[key]) return;
-      const weight = weights[key], faint = weight < SEEN;
-      arc(
-        `arc ${line} ${key}`,
-        along(own),
-        b,
-        5 * (place - (lines.length - 1) / 2),
-        `stroke:${faint ? FAINT : typeof colour === "function" ? colour(key) : colour};stroke-width:${
-          Math.max(1, weight * THICK)
-        };opacity:${faint ? 0.25 : 0.85}`,
-      );
-      if (single) {
-        const text = flat ? [b, base + 34] : [page.width - 12, b];
-        page.words(...text, fixed(weight), flat ? MIDDLE : END, null, `weight ${key}`);
-      }
-    });
-    const bold = key === from || twins && word === words[from] ? BOLD : "", place = flat ? [b, base + 14] : [base + 10, b];
+    lines.forEach(
+      ({ key: line, weights, colour = !wanted || wanted[key] ? RIGHT : MARK, from: own = from, masked }, place) => {
+        if (masked?.[key]) return;
+        const weight = weights[key], faint = weight < SEEN;
+        arc(
+          `arc ${line} ${key}`,
+          along(own),
+          b,
+          5 * (place - (lines.length - 1) / 2),
+          `stroke:${faint ? FAINT : typeof colour === "function" ? colour(key) : colour};stroke-width:${
+            Math.max(1, weight * THICK)
+          };opacity:${faint ? 0.25 : 0.85}`,
+        );
+        if (single) {
+          const text = flat ? [b, base + 34] : [page.width - 12, b];
+          page.words(...text, fixed(weight), flat ? MIDDLE : END, null, `weight ${key}`);
+        }
+      },
+    );
+    const bold = key === from || twins && word === words[from] ? BOLD : "",
+      place = flat ? [b, base + 14] : [base + 10, b];
     page.words(...place, word, look + bold, press && (() => press(key)), `word ${key}`);
   });
-  if (from < 0) page.words(...(flat ? [along(-1), base + 14] : [base + 10, along(-1)]), flat ? "" : asker, BOLD, null, "asker");
+  if (from < 0) {
+    page.words(...(flat ? [along(-1), base + 14] : [base + 10, along(-1)]), flat ? "" : asker, BOLD, null, "asker");
+  }
   return flat ? base + 48 : start + words.length * ROW + 6;
 }

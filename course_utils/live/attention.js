@@ -27,7 +27,9 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
     let y = 0;
     if (withArcs) {
       const row = at?.row ?? asking;
-      const lines = linesFrom(chosen, row), words = plain.map(short), next = chain ? most(chosen.at(-1).values[row]) : 0;
+      const lines = linesFrom(chosen, row),
+        words = plain.map(short),
+        next = chain ? most(chosen.at(-1).values[row]) : 0;
       if (next && words[next - 1] === words[row]) words.push(`→ ${words[next]}?`); // as its twin was followed
       y = arcs(page, {
         words,
@@ -35,6 +37,7 @@ export default figure(({ names, keys, weights, scores, masked, maps: kind = "hea
         from: alone ? it : row,
         asker: names[0],
         twins: chain,
+        spots: heads.length,
         press: alone ? null : (query) => query < names.length && page.change({ query }),
       });
     }

@@ -23,12 +23,10 @@ export default figure(({ names, weights, masked, draws, seeds }) => {
         colour: (weight, ...cell) => kept(...cell) ? weightColour(weight) : DROPPED,
         text: (weight, ...cell) => kept(...cell) ? fixed(weight) : "✕",
       },
-    ], { names, hidden, at, red: ["dropped", DROPPED] });
+    ], { names, hidden, at, marks: [["dropped", DROPPED]] });
     if (at) {
       const { part, row, column } = at,
-        fate = kept(row, column)
-          ? `, kept: times ${fixed(factor)} = ${fixed(dropped[row][column], 4)}`
-          : ", dropped";
+        fate = kept(row, column) ? `, kept: times ${fixed(factor)} = ${fixed(dropped[row][column], 4)}` : ", dropped";
       return `${said}${part === "before" || hidden(row, column) ? "" : fate}.`;
     }
     const fates = weights.flatMap((line, row) =>

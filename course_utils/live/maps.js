@@ -53,8 +53,8 @@ export function unpacked({ shape, letters }) {
    query and a column per key. Gives what the cell of weights that is pointed at says. list: [{key, values: rows of numbers}],
    and what is for all or for one of them: title. axes: what rows, columns and sums beside rows are. row: where names pick one, the
    picked one or -1. at: the row and the column to light up. told: what is read of a cell, if not its value. colour, ...: of a
-   grid. counts(row, column): whether a cell is in the row's sum, as those are that are not hidden. red: [what it means, it]. scale: other
-   colours, and what their end is called. dim(place): whether a key is no word. spots: for how many maps the height is, that it stays the same when some are hidden. widest: keys with the longest
+   grid. counts(row, column): whether a cell is in the row's sum, as those are that are not hidden. marks: of colours, [what one means,
+   it]. scale: other ones, and what their end is called. dim(place): whether a key is no word. spots: for how many maps the height is, that it stays the same when some are hidden. widest: keys with the longest
    names that may come. */
 export function maps(
   page,
@@ -76,9 +76,11 @@ export function maps(
   // The size of a cell with which so many maps fill a height as well as they can, with room for names and axes on the left and on top.
   function fit(count, height) {
     for (let cell = LARGEST;; cell -= cell > 2 ? 1 : 0.25) {
-      const [left, top, right] = cell < NAMED
-        ? [20, 20, 8]
-        : [longest(names) + 22, Math.ceil(longest(widest) * (cell < STEEP ? 1 : 0.87)) + 22, Math.max(SUMS, 8 + LETTER * all.axes?.[2]?.length || 0)];
+      const [left, top, right] = cell < NAMED ? [20, 20, 8] : [
+        longest(names) + 22,
+        Math.ceil(longest(widest) * (cell < STEEP ? 1 : 0.87)) + 22,
+        Math.max(SUMS, 8 + LETTER * all.axes?.[2]?.length || 0),
+      ];
       const wide = left + keys.length * cell + right,
         high = TITLE + top + names.length * cell + 8,
         room = page.width - fromLeft;
@@ -101,7 +103,8 @@ export function maps(
     },
     spot,
   ) {
-    const { colour = weightColour, hidden, counts = (...cell) => !hidden?.(...cell) } = look, text = cell < NUMBERED ? () => "" : look.text;
+    const { colour = weightColour, hidden, counts = (...cell) => !hidden?.(...cell) } = look,
+      text = cell < NUMBERED ? () => "" : look.text;
     const x = fromLeft + spot % across * room.wide + room.left,
       y = fromTop + Math.floor(spot / across) * room.high + TITLE + room.top;
     const wide = cell * keys.length, high = cell * names.length, drawn = Math.max(names.length, keys.length) > MANY;
@@ -160,7 +163,13 @@ export function maps(
 }
 
 // What the colours in these maps mean, and only those that are in them.
-function legend(page, left, y, list, { red = ["leak", LEAK], scale = list.some(({ colour }) => !colour) && WEIGHTS }) {
+function legend(
+  page,
+  left,
+  y,
+  list,
+  { marks = [["leak", LEAK]], scale = list.some(({ colour }) => !colour) && WEIGHTS },
+) {
   const seen = list.flatMap(({ values, hidden, colour }) =>
     values.flatMap((line, row) =>
       line.map((value, column) => hidden?.(row, column) ? MASKED : (colour || weightColour)(value, row, column))
@@ -176,9 +185,13 @@ function legend(page, left, y, list, { red = ["leak", LEAK], scale = list.some((
   for (
     const [name, colour, shown] of [
       ["masked", MASKED, seen.includes(MASKED)],
-      ["above 1", weightColour(1.5), scale === WEIGHTS && list.some(({ values }) => Math.max(...values.flat()) > 1 + 1e-9)],
+      [
+        "above 1",
+        weightColour(1.5),
+        scale === WEIGHTS && list.some(({ values }) => Math.max(...values.flat()) > 1 + 1e-9),
+      ],
       ["nan", NAN, seen.includes(NAN)],
-      [...red, seen.includes(red[1])],
+      ...marks.map(([name, colour]) => [name, colour, seen.includes(colour)]),
     ]
   ) {
     if (!shown) continue;

@@ -4,11 +4,11 @@ import { figure, LEAK, most, say, softmax, sum, weightColour } from "./base.js";
 import { maps, WEIGHTS } from "./maps.js";
 
 const PADDING = "(padding)", NONE = 0, SAFE = 3; // ways to hide, 0: in none
-const SCORES = [0, -1e9, -Infinity, -Infinity]; // of padding: a vector of zeros scores 0
-const WAYS = ["−10⁹", "−∞", "−∞, then 0"];
+const SCORES = [0, -Infinity, -1e9, -Infinity]; // of padding: a vector of zeros scores 0
+const WAYS = ["−∞", "−10⁹", "−∞, then 0"];
 const EMPTY = [
-  "all scores are −10⁹, and softmax shares evenly among the padding",
   "softmax of nothing but −∞ is nan",
+  "all scores are −10⁹, and softmax shares evenly among the padding",
   "all weights are 0, so nothing is read",
 ];
 
@@ -37,7 +37,7 @@ export default figure(({ names, keys: words, scores }) => {
       counts: isWord,
       colour: (weight, row, key) =>
         isWord(row, key) || isNaN(weight) ? weightColour(weight) : [...LEAK, Math.min(0.6, 0.15 + 1.5 * weight)],
-      red: ["padding takes", LEAK],
+      marks: [["padding takes", LEAK]],
       scale: WEIGHTS,
       widest: [...words.slice(1), PADDING],
       dim: (key) => key >= length,
@@ -54,7 +54,7 @@ export default figure(({ names, keys: words, scores }) => {
   return {
     controls: {
       length: ["slide", "words that answer", Math.max(1, words.length - 2), words.length],
-      mask: ["radio", "hidden by", 1, WAYS],
+      mask: ["radio", "hidden by", 0, WAYS],
     },
     draw,
     letters: 120,

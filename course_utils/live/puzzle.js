@@ -81,7 +81,7 @@ export default figure((data) => {
         from: one ? it : row,
         asker: "your query",
         wanted: reading?.wanted[row],
-        task: `Puzzle: ${simple ? "move the sliders" : "change the numbers"} until`,
+        spots: 2,
         room: page.width,
         press: one ? null : (query) => page.change({ query }),
       });

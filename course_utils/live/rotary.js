@@ -16,13 +16,22 @@ export default figure(({ query, key, frequencies }) => {
 
   // A circle with the two arrows in it and the angle between them.
   function circle(page, name, x, y, radius, both) {
-    page.line(`M${x - radius} ${y}a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0 ${-2 * radius} 0`, `stroke:${FAINT}`, `circle ${name}`);
+    page.line(
+      `M${x - radius} ${y}a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0 ${-2 * radius} 0`,
+      `stroke:${FAINT}`,
+      `circle ${name}`,
+    );
     const angles = both.map(([a, b]) => Math.atan2(b, a)), part = radius * 0.4;
     const [from, to] = angles.map((angle) => `${x + part * Math.cos(angle)} ${y - part * Math.sin(angle)}`);
     const left = Math.sin(angles[1] - angles[0]) < 0 ? 1 : 0;
-    page.line(`M${x} ${y}L${from}A${part} ${part} 0 0 ${left} ${to}Z`, `fill:${FAINT};stroke:none;opacity:.5`, `angle ${name}`);
+    page.line(
+      `M${x} ${y}L${from}A${part} ${part} 0 0 ${left} ${to}Z`,
+      `fill:${FAINT};stroke:none;opacity:.5`,
+      `angle ${name}`,
+    );
     both.forEach((pair, k) => {
-      const [dx, dy] = [pair[0] / longest * radius, -pair[1] / longest * radius], behind = 1 + 8 / (Math.hypot(dx, dy) || 1);
+      const [dx, dy] = [pair[0] / longest * radius, -pair[1] / longest * radius],
+        behind = 1 + 8 / (Math.hypot(dx, dy) || 1);
       const letter = "qk"[k], key = `${letter} ${name}`;
       arrow(page, key, [x, y], [x + dx, y + dy], `stroke:${[MARK, RIGHT][k]};stroke-width:2.5`);
       page.words(x + behind * dx, y + behind * dy, letter, MIDDLE + BOLD, null, key);
@@ -36,8 +45,8 @@ export default figure(({ query, key, frequencies }) => {
     const scores = [0, shift].map((more, row) => {
       const [queries, keys] = [turned(query, m + more), turned(key, n + more)], top = NAMES + row * tall;
       const products = queries.map((pair, k) => dot(pair, keys[k])), score = sum(products);
-      const title = `query at ${m + more}, key at ${n + more}`;
-      page.words(4, top + 8, row ? `both ${shift} farther on: ${title}` : title, BOLD, null, `title ${row}`);
+      const title = row ? `both ${shift} farther on: ${m + more} and ${n + more}` : `query at ${m}, key at ${n}`;
+      page.words(4, top + 8, title, BOLD, null, `title ${row}`);
       products.forEach((product, k) => {
         const x = (k % across + 0.5) * field, y = top + TITLE + Math.floor(k / across) * high + field / 2;
         if (!row && k < across) {
@@ -45,7 +54,14 @@ export default figure(({ query, key, frequencies }) => {
           page.words(x, 25, fixed(frequencies[k], 3) + (wide ? " a position" : ""), MIDDLE);
         }
         circle(page, `${row} ${k}`, x, y, radius, [queries[k], keys[k]]);
-        page.words(x, y + field / 2 + 4, (wide ? "q · k = " : "") + fixed(product), MIDDLE, null, `product ${row} ${k}`);
+        page.words(
+          x,
+          y + field / 2 + 4,
+          (wide ? "q · k = " : "") + fixed(product),
+          MIDDLE,
+          null,
+          `product ${row} ${k}`,
+        );
       });
       const x = across * field + SCORE / 2, y = top + tall / 2;
       page.words(x, y - 22, "score", MIDDLE);

@@ -35,7 +35,10 @@ export default figure(({ names, query, keys }) => {
   }
 
   return {
-    controls: { d_k: ["slide", "d_k", query.length, query.length, 1], temperature: ["slide", "temperature", 1, 4, 0.1, 0.1] },
+    controls: {
+      d_k: ["slide", "d_k", query.length, query.length, 1],
+      temperature: ["slide", "temperature", 1, 4, 0.1, 0.1],
+    },
     draw,
     letters: 130,
   };

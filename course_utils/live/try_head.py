@@ -9,6 +9,7 @@ from course_utils import pictures
 from course_utils.live import interactive
 from course_utils.live.attention import attention_figure
 from course_utils.live.base import Figure
+from course_utils.pictures import Numbers, Truths
 
 
 def try_head(weights_of: Callable[[list[str]], ArrayLike], sentence: str) -> None:
@@ -34,4 +35,19 @@ def head_figure(weights_of: Callable[[list[str]], ArrayLike], words: list[str], 
         raise ValueError(words_known if word else str(missing)) from missing
     except Exception as error:  # whatever a learner's code does
         raise ValueError(f"Nothing to show yet: fill in the exercise. ({type(error).__name__}: {error})") from error
-    return attention_figure(np.atleast_2d(weights), ["your query"] if weights.ndim == 1 else words, key_tokens=words)
+    if weights.ndim == 1:
+        return attention_figure(weights[None], ["your query"], key_tokens=words)
+    return attention_figure(weights, words, masked=hidden_in(weights, weights_of, words), key_tokens=words)
+
+
+def hidden_in(weights: Numbers, weights_of: Callable[[list[str]], ArrayLike], words: list[str]) -> Truths | None:
+    """Which keys a head's mask hides from which query, (T, T), as far as its weights tell; None for nothing.
+
+    In a sentence of one word again and again, a head without positions gives the same to all that it sees. Of others,
+    zeros are called hidden only in the future, if nothing at all is read there.
+    """
+    again = pictures.array(weights_of(words[:1] * len(words)))
+    if again.ndim == 2 and np.isclose(again, np.where(again > 0, again.max(axis=-1, keepdims=True), 0)).all():
+        return again == 0
+    future = np.triu(np.ones((len(words), len(words)), bool), k=1)
+    return None if weights[..., future].any() else future

@@ -33,7 +33,9 @@ export function bars(
       y + row * high + 4,
       Math.max(1, Math.abs(place(value) - zero)),
       high - 8,
-      `fill:${typeof colour === "string" ? colour : `rgb(${colour(value)})`};stroke:currentColor;fill-opacity:${value < 0 ? 0 : 1}`,
+      `fill:${typeof colour === "string" ? colour : `rgb(${colour(value)})`};stroke:currentColor;fill-opacity:${
+        value < 0 ? 0 : 1
+      }`,
     )
   );
   values.forEach((value, row) =>
