@@ -161,7 +161,9 @@ def test_dropout_counts_no_masked_weight(see):
             f"on average {sums.mean():.2f}.{nothing}"
         )
     assert empty, "a seed and a rate that leave a row nothing"
-    assert said_at(shown, "in training", 0, 3).endswith(f"masked, weight {weights()[0, 3]:.4f}.")
+    assert said_at(shown, "in training: ✕ dropped, the rest × 20.00", 0, 3).endswith(
+        f"masked, weight {weights()[0, 3]:.4f}."
+    )
 
 
 def test_every_way_to_hide_padding_says_what_it_does_for_any_number_of_words(see):
@@ -405,8 +407,8 @@ def test_weights_above_1_and_no_numbers_have_colours_of_their_own_and_halves_end
     assert shown.locator(f"{LIVE} svg {legend}").get_by_text("above 1").count() == 1
     assert shown.locator(f"{LIVE} svg {legend}").get_by_text("masked").count() == 0, "nothing is"
     shown = see(live.show_padding, examples.inputs(), TOKENS, TOKENS)
-    choose(shown, length=0, mask=2)
-    assert {fill for fill, _ in shown.evaluate(LOOKS)[:16]} == {"rgb(204, 0, 102)"}, "nan is not the colour of 0"
+    choose(shown, length=0, mask=0)
+    assert {fill for fill, _ in shown.evaluate(LOOKS)[16:32]} == {"rgb(204, 0, 102)"}, "nan is not the colour of 0"
 
 
 def test_a_long_name_is_cut_in_the_picture_and_whole_in_the_sentence(see):

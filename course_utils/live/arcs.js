@@ -17,7 +17,7 @@ function found(words, weights) {
    from: the place of the word that asks, or -1 for one that is not in the sentence, which is called `asker`. wanted: how
    much each key should get, if that is known: a pale arc, to be filled. twins: whether
    words like the one that asks stand out with it. press(place): by a
-   word. Above all stands who reads what, in so many lines as spots. Gives the height. */
+   word. Above all stands who reads what, spots times at most. Gives the height. */
 export function arcs(
   page,
   { words, lines, from, asker, wanted, spots = lines.length, twins, room = page.width, press = null },
@@ -26,7 +26,8 @@ export function arcs(
   const narrow = words.map((word) => word.length * letter + GAP), flat = sum(narrow) <= room;
   const more = flat ? limit((Math.min(room, WIDEST) - sum(narrow)) / words.length, 0, 64) : 0;
   const wide = narrow.map((each) => each + more), single = lines.length === 1;
-  const head = LINE * spots, start = flat ? 0 : head + (from < 0 ? 1.5 * ROW : 0);
+  const abreast = room < 700 ? 1 : 2, head = LINE * Math.ceil(spots / abreast);
+  const start = flat ? 0 : head + (from < 0 ? 1.5 * ROW : 0);
   const base = flat ? head + HIGH : HIGH; // where arcs begin
   const along = (place) =>
     start +
@@ -38,13 +39,13 @@ export function arcs(
   const spot = (place, up) => flat ? `${place} ${base - up}` : `${base - up} ${place}`;
   const told = wanted ? [{ key: "wanted", weights: wanted, wanted }, ...lines] : lines;
   told.forEach(({ key, weights, colour, from: own = from, wanted }, place) => {
-    const y = 10 + LINE * place,
-      left = single ? 0 : 30,
+    const x = place % abreast * room / 2,
+      y = 10 + LINE * Math.floor(place / abreast),
       name = single ? told[1] ? "now: " : "" : `${key}: `,
       asks = `“${words[own] ?? asker}”`;
-    if (!single) page.line(`M0 ${y}h24`, `stroke:${colour};stroke-width:5`, `${key} line`);
+    if (!single) page.line(`M${x} ${y}h24`, `stroke:${colour};stroke-width:5`, `${key} line`);
     page.words(
-      left,
+      x + (single ? 0 : 30),
       y,
       (wanted ? `Puzzle: make ${asks} read ` : `${name}${asks} reads `) + found(words, weights),
       BOLD,

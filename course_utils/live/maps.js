@@ -2,7 +2,6 @@
 import {
   BOLD,
   chunks,
-  EMPTY,
   END,
   fixed,
   flow,
@@ -21,16 +20,11 @@ import {
 } from "./base.js";
 
 const LARGEST = 56; // a cell of a map
-const NAMED = 13, STEEP = 24, NUMBERED = 30; // cells from these sizes on have names beside them (else the sentence names them), less steep ones, numbers
+const NAMED = 14, STEEP = 24, NUMBERED = 30; // cells from these sizes on have names beside them (else the sentence names them), less steep ones, numbers
 const MANY = 16; // a map with more rows or columns is one image
 const SUMS = 46, TITLE = 20; // room for row sums, and for the title above a map
 const SCALE = [range(40).map((step) => step / 39)];
 export const WEIGHTS = [weightColour, "1  weight"];
-export const DEPENDENCIES = {
-  key: "dependency matrix",
-  axes: ["output of", "input of"],
-  colour: (yes, output, input) => !yes ? EMPTY : input > output ? LEAK : [8, 81, 156], // to the right of the diagonal lies the future
-};
 
 export const SAID = 3; // keys that a sentence names
 export function favourites(row, keys, name) {
@@ -54,7 +48,7 @@ export function unpacked({ shape, letters }) {
    and what is for all or for one of them: title. axes: what rows, columns and sums beside rows are. row: where names pick one, the
    picked one or -1. at: the row and the column to light up. told: what is read of a cell, if not its value. colour, ...: of a
    grid. counts(row, column): whether a cell is in the row's sum, as those are that are not hidden. marks: of colours, [what one means,
-   it]. scale: other ones, and what their end is called. dim(place): whether a key is no word. spots: for how many maps the height is, that it stays the same when some are hidden. widest: keys with the longest
+   it]. scale: other ones, and what their end is called. spots: for how many maps the height is, that it stays the same when some are hidden. widest: keys with the longest
    names that may come. */
 export function maps(
   page,
@@ -69,7 +63,6 @@ export function maps(
     row,
     at,
     digits = 4,
-    dim = () => false,
     ...all
   },
 ) {
@@ -125,9 +118,7 @@ export function maps(
           x + (place + 0.5) * cell + 2,
           y - 7,
           short(name),
-          `;rotate:${cell < STEEP ? -90 : -60}deg${place === at?.column ? BOLD : ""}${
-            dim(place) ? ";opacity:.75;font-style:italic" : ""
-          }`,
+          `;rotate:${cell < STEEP ? -90 : -60}deg${place === at?.column ? BOLD : ""}`,
         )
       );
       if (sums) {
@@ -180,7 +171,7 @@ function legend(
     image(page, left, y, 120, 10, SCALE, scale[0]);
     page.words(left - 4, y + 5, "0", END);
     page.words(left + 124, y + 5, scale[1]);
-    place(140 + LETTER * scale[1].length);
+    place(156 + LETTER * scale[1].length);
   }
   for (
     const [name, colour, shown] of [

@@ -40,7 +40,6 @@ export default figure(({ names, keys: words, scores }) => {
       marks: [["padding takes", LEAK]],
       scale: WEIGHTS,
       widest: [...words.slice(1), PADDING],
-      dim: (key) => key >= length,
     });
     if (at) return `${said}.`;
     if (length === words.length) return "No padding: whatever the mask, every row sums to 1.";

@@ -1,6 +1,6 @@
 // Message: of long vectors one key takes all the weight; divided by √d_k, the same scores share it.
 // Chapter 2: one query's scores, and their weights without and with the division, while d_k grows, at any temperature.
-import { dot, exactly, figure, fixed, longest, MARK, range, RIGHT, say, short, softmax } from "./base.js";
+import { dot, exactly, figure, longest, MARK, range, RIGHT, say, short, softmax } from "./base.js";
 import { bars, reachOf } from "./vectors.js";
 
 const ROW = 32, TOP = 40;

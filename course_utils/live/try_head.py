@@ -41,13 +41,13 @@ def head_figure(weights_of: Callable[[list[str]], ArrayLike], words: list[str], 
 
 
 def hidden_in(weights: Numbers, weights_of: Callable[[list[str]], ArrayLike], words: list[str]) -> Truths | None:
-    """Which keys a head's mask hides from which query, (T, T), as far as its weights tell; None for nothing.
+    """Which keys a causal mask hides from which query, (T, T), as far as a head's weights tell; None for nothing.
 
-    In a sentence of one word again and again, a head without positions gives the same to all that it sees. Of others,
-    zeros are called hidden only in the future, if nothing at all is read there.
+    A weight may be 0 because scores lie far apart. So the head also reads one word again and again, where they do not.
     """
     again = pictures.array(weights_of(words[:1] * len(words)))
-    if again.ndim == 2 and np.isclose(again, np.where(again > 0, again.max(axis=-1, keepdims=True), 0)).all():
-        return again == 0
-    future = np.triu(np.ones((len(words), len(words)), bool), k=1)
-    return None if weights[..., future].any() else future
+    future, before = (np.triu(np.ones((len(words), len(words)), bool), k) for k in (1, 0))
+    before[0, 0] = False  # the first token sees itself even where the others do not
+    if np.array_equal(again == 0, before):
+        return before
+    return None if weights[..., future].any() or again[..., future].any() else future
