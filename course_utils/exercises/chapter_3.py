@@ -30,11 +30,6 @@ def so_far(words):
     return np.tril(np.ones((len(words), len(words)), dtype=bool))
 
 
-def sequences_with_an_average():
-    """Readings of random sequences: each token should look at all so far, and get the share of a, and 1 / how many."""
-    return map(averaged, sequences(seed=302))
-
-
 def averaged(words):
     """The Reading in which each token looks at all so far, and gets the share of a, and 1 / how many."""
     weights = puzzles.shared(so_far(words))
@@ -44,7 +39,9 @@ def averaged(words):
 
 AVERAGE = Puzzle(
     **written("3.1"),
-    properties=(puzzles.behaves(puzzles.head_of_matrices(embedded, so_far), sequences_with_an_average),),
+    properties=(
+        puzzles.behaves(puzzles.head_of_matrices(embedded, so_far), lambda: map(averaged, sequences(seed=302))),
+    ),
 )
 
 CAUSAL_WEIGHTS = Exercise(

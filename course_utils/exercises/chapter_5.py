@@ -15,7 +15,7 @@ LETTERS, POSITIONS = ("a", "b", "c", "d"), 8
 
 
 def sequences_of_places():
-    """Readings of random sequences: each token but the first should find the one before it, and get its letter."""
+    """Readings of random sequences."""
     return map(looking_back, puzzles.sentences(501, LETTERS, 4, POSITIONS))
 
 

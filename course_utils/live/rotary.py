@@ -12,8 +12,6 @@ MOST_PAIRS = 16  # fields of a size that can be read
 def show_rotary(query: ArrayLike, key: ArrayLike, frequencies: ArrayLike) -> None:
     """Show a query and a key as arrows, a pair of numbers each, and the same two farther on.
 
-    Controls move their positions.
-
     query, key: (head_dim,), before they are turned; pair k is number k of each half. frequencies: (head_dim / 2,), up
     to 16. Raises ValueError for other input.
     """

@@ -41,12 +41,11 @@ def head_figure(weights_of: Callable[[list[str]], ArrayLike], words: list[str], 
 
 
 def hidden_in(weights: Numbers, weights_of: Callable[[list[str]], ArrayLike], words: list[str]) -> Truths | None:
-    """Which keys a causal mask hides from which query, (T, T), as far as a head's weights tell; None for nothing.
-
-    A weight may be 0 because scores lie far apart. So the head also reads one word again and again, where they do not.
-    """
+    """Which keys a causal mask hides from which query, (T, T), as far as a head's weights tell; None for nothing."""
+    # a weight may be 0 because scores lie far apart; of one word again and again, they do not
     again = pictures.array(weights_of(words[:1] * len(words)))
-    future, before = (np.triu(np.ones((len(words), len(words)), bool), k) for k in (1, 0))
+    future: Truths = np.triu(np.ones((len(words), len(words)), bool), 1)
+    before: Truths = future | np.eye(len(words), dtype=bool)
     before[0, 0] = False  # the first token sees itself even where the others do not
     if np.array_equal(again == 0, before):
         return before

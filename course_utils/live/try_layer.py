@@ -59,10 +59,7 @@ def layer_figure(
 def moves(
     make: Make, inputs: torch.Tensor, names: Sequence[str], dropout: float, seed: int, emptied: bool = False
 ) -> tuple[Numbers, bool]:
-    """How far each output moves with each input, (length, length), nan where not at all; whether the layer has buffers.
-
-    emptied: with its buffers emptied. Raises ValueError, in words, when it does not run.
-    """
+    """How far each output moves with each input, (length, length), nan where not at all; whether there are buffers."""
     length = len(names)
     torch.manual_seed(seed)
     try:
